@@ -54,8 +54,8 @@ def spelled(path: Path | str) -> str:
     if scheme is None:
         return str(Path(text))
     if scheme[1].lower() in ("file", "local"):
-        return "/" + text[scheme.end():]
-    return f"{scheme[1]}://{text[scheme.end():]}"
+        return "/" + text[scheme.end() :]
+    return f"{scheme[1]}://{text[scheme.end() :]}"
 
 
 def beside(file: Path, text: str) -> Path:

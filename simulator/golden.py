@@ -58,8 +58,7 @@ class Golden:
             self.unnamed += 1
             name = self.name if self.unnamed == 1 else f"{self.name}+{self.unnamed}"
         elif os.path.isabs(name) or ".." in Path(name).parts:
-            raise UserError(
-                f"the name {name!r} leads out of {self.directory}; expected is one such as 'after-update'")
+            raise UserError(f"the name {name!r} leads out of {self.directory}; expected is one such as 'after-update'")
         return self.directory / f"{name}.jsonl"
 
     def _write(self, path: Path, text: str) -> None:
@@ -72,11 +71,17 @@ class Golden:
 def golden_line(message: Message) -> str:
     """A message on one line of JSON; bytes that are no UTF-8 are lone surrogates, as Python's surrogateescape has
     them."""
-    return printable_json({
-        "topic": message.topic, "partition": message.partition, "offset": message.offset,
-        "timestamp": message.timestamp, "key": _text(message.key), "value": _text(message.value),
-        "events": [line.partition(" ")[2] for line in lines(records((message,)))],
-    })
+    return printable_json(
+        {
+            "topic": message.topic,
+            "partition": message.partition,
+            "offset": message.offset,
+            "timestamp": message.timestamp,
+            "key": _text(message.key),
+            "value": _text(message.value),
+            "events": [line.partition(" ")[2] for line in lines(records((message,)))],
+        }
+    )
 
 
 def _difference(wanted: Sequence[str], found: Sequence[str]) -> Iterable[str]:

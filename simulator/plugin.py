@@ -43,7 +43,8 @@ NOT_IN_TOPIC = re.compile(r"[^A-Za-z0-9._-]+")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--rewrite-golden`."""
     parser.getgroup("ticdc").addoption(
-        "--rewrite-golden", action="store_true", help="Write golden files anew instead of comparing with them.")
+        "--rewrite-golden", action="store_true", help="Write golden files anew instead of comparing with them."
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -68,7 +69,8 @@ def _tags(releases: object) -> list[str]:
     tags = list(releases) if isinstance(releases, Iterable) else []
     if not tags or not all(isinstance(tag, str) for tag in tags):
         raise pytest.UsageError(
-            f"@pytest.mark.ticdc: releases is {releases!r}; a list is expected, such as ['v7.5.0', 'new:v8.5.4']")
+            f"@pytest.mark.ticdc: releases is {releases!r}; a list is expected, such as ['v7.5.0', 'new:v8.5.4']"
+        )
     return tags
 
 
@@ -154,8 +156,7 @@ def _asked(request: pytest.FixtureRequest, release: str | None) -> dict[str, Any
     for marker in reversed(list(request.node.iter_markers("ticdc"))):
         if marker.args:
             given = ", ".join(map(repr, marker.args))
-            raise pytest.UsageError(
-                f"@pytest.mark.ticdc takes names alone, such as release='v8.5.3', and got {given}")
+            raise pytest.UsageError(f"@pytest.mark.ticdc takes names alone, such as release='v8.5.3', and got {given}")
         asked |= marker.kwargs
     asked.pop("releases", None)
     return asked if release is None else {**asked, "release": release, "architecture": None}

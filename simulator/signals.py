@@ -15,11 +15,7 @@ from contextlib import contextmanager
 PATIENCE = 10.0
 """Seconds in which further signals change nothing: what was begun is being put away."""
 
-WORDS = {
-    signal.SIGINT: "interrupted",
-    signal.SIGTERM: "stopped by SIGTERM",
-    signal.SIGHUP: "stopped by SIGHUP",
-}
+WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "stopped by SIGTERM", signal.SIGHUP: "stopped by SIGHUP"}
 
 
 class Stopped(BaseException):

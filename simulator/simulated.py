@@ -22,7 +22,8 @@ from simulator.read import expectations
 from simulator.read.decode import Event, decode
 from simulator.read.records import Record
 from simulator.releases import Release
-from simulator.run import library, scenario as scenarios
+from simulator.run import library
+from simulator.run import scenario as scenarios
 from simulator.run.engines import truth_in_process
 from simulator.run.live import Live
 from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
@@ -151,8 +152,11 @@ class TiCDC:
             live.foresee(found.steps)
         additions = [live.play(step) for step in found.steps]
         expectations.check(
-            (expected for addition in additions for expected in addition.expected), start_ms, self._sent[before:],
-            (job for addition in additions for job in addition.jobs), self._changefeed.codec.protocol,
+            (expected for addition in additions for expected in addition.expected),
+            start_ms,
+            self._sent[before:],
+            (job for addition in additions for job in addition.jobs),
+            self._changefeed.codec.protocol,
             [replace(each, records=each.records - sent) for each in live.injections if each.records >= sent],
         )
 
@@ -184,7 +188,8 @@ class TiCDC:
         texts = columns_of(rows_of(upstream, definition).cells)
         columns = {
             column.name: python_values(column.type, cells_of(definition, column, texts))
-            for column in definition.columns}
+            for column in definition.columns
+        }
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def truth(self, directory: str | Path, format: str = "csv", at: int | None = None) -> Mapping[str, int]:

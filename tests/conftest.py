@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
-
 from support.flink import flink
 from support.kafka_fixture import kafka, kafka_directory
 from support.spark_cluster import cluster
+
 from simulator import plugin
 from simulator.run.engines import session as spark_session
 

@@ -45,7 +45,8 @@ def test_what_comes_twice_is_applied_once(ticdc: TiCDC) -> None:
 @pytest.mark.ticdc(
     releases=["v6.5.6", "v8.5.3", "new:v8.5.7"],
     sink_uri="kafka://kafka:9092/shop?protocol=open-protocol&partition-num=3",
-    config='[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n')
+    config='[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n',
+)
 def test_restarts_change_nothing(ticdc: TiCDC, scenario: str) -> None:
     """Rows and statements that come again, watermarks that stand still, broadcasts that break off."""
     ticdc.play(scenario)

@@ -78,8 +78,10 @@ def main() -> None:
     dump(before, options.to / directory_name(options.before), before_time, options.rows, "sql")
     dump(after, options.to / directory_name(options.after), after_time, options.rows, "csv")
     common = before.keys() & after.keys()
-    print(f"before {len(before)}, after {len(after)}: {len(after.keys() - before.keys())} inserted, "
-          f"{len(before.keys() - after.keys())} deleted, {sum(before[key] != after[key] for key in common)} updated")
+    print(
+        f"before {len(before)}, after {len(after)}: {len(after.keys() - before.keys())} inserted, "
+        f"{len(before.keys() - after.keys())} deleted, {sum(before[key] != after[key] for key in common)} updated"
+    )
 
 
 def arguments() -> argparse.Namespace:
@@ -133,7 +135,7 @@ def dump(airports: Airports, directory: Path, started: datetime, rows: int, file
     save(directory / "airports.airport-schema.sql", PREAMBLE + CREATE_TABLE)
     everything = list(airports.values())
     for chunk, start in enumerate(range(0, len(everything), rows)):
-        part = everything[start:start + rows]
+        part = everything[start : start + rows]
         save(directory / f"airports.airport.{chunk:09d}.{filetype}", FILE_TYPES[filetype](part))
     tso = int(started.timestamp()) * 1000 << 18
     save(directory / "metadata", METADATA.format(started=started, tso=tso, finished=started + timedelta(seconds=1)))

@@ -34,6 +34,5 @@ def find_java(who: str) -> str:
     if found is None:
         raise UserError(f"Java does not say its version: {java} -version printed {text.strip()[:80]!r}. {wanted}")
     if int(found[1]) < JAVA_MINIMUM:
-        raise UserError(
-            f"Java {found[1]} is too old: {who} needs Java {JAVA_MINIMUM} or newer; point JAVA_HOME at one")
+        raise UserError(f"Java {found[1]} is too old: {who} needs Java {JAVA_MINIMUM} or newer; point JAVA_HOME at one")
     return java

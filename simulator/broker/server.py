@@ -150,7 +150,8 @@ def _format(java: str, jars: Path, settings: Path, home: Path) -> None:
     command = [java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*", "kafka.tools.StorageTool", "format"]
     done = subprocess.run(
         [*command, "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(settings), "--ignore-formatted"],
-        capture_output=True, text=True,
+        capture_output=True,
+        text=True,
     )
     if done.returncode != 0:
         raise UserError(f"Kafka cannot use {home}: {last_line(done.stdout + done.stderr)}")

@@ -41,10 +41,17 @@ def _traceback_asked(context: click.Context, _: click.Parameter, value: bool) ->
         context.obj["traceback"] = True
 
 
-_everywhere(commands, click.Option(
-    ["--traceback"], is_flag=True, is_eager=True, expose_value=False, callback=_traceback_asked,
-    help="Show where a defect of ticdc-sim itself arose.",
-))
+_everywhere(
+    commands,
+    click.Option(
+        ["--traceback"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_traceback_asked,
+        help="Show where a defect of ticdc-sim itself arose.",
+    ),
+)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -39,7 +39,9 @@ def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Out
     notes = (
         f"topic {topic} has {count:,} messages already, and those of this run come behind them; verify and a consumer "
         "see both: name another topic for this run alone"
-        for topic, count in counts.items() if count)
+        for topic, count in counts.items()
+        if count
+    )
     return replace(output, notes=(*output.notes, *notes))
 
 

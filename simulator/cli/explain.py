@@ -25,8 +25,14 @@ from simulator.tidb.parser.use import split
 
 
 def row(
-    change: str, schema: Path, database: str, sink_uri: str, config: Path | None, release: str,
-    architecture: str | None, as_json: bool,
+    change: str,
+    schema: Path,
+    database: str,
+    sink_uri: str,
+    config: Path | None,
+    release: str,
+    architecture: str | None,
+    as_json: bool,
 ) -> None:
     # statements and tables are explained without these, and with less to wait for
     from simulator.explain.change import read_row
@@ -47,8 +53,14 @@ def row(
 
 
 def ddl(
-    statement: str, schemas: tuple[Path, ...], database: str, sink_uri: str, config: Path | None, release: str,
-    architecture: str | None, as_json: bool,
+    statement: str,
+    schemas: tuple[Path, ...],
+    database: str,
+    sink_uri: str,
+    config: Path | None,
+    release: str,
+    architecture: str | None,
+    as_json: bool,
 ) -> None:
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
     catalog, said = _catalog(schemas, database) if schemas else None, rules(changefeed, found)
@@ -64,8 +76,14 @@ def ddl(
 
 
 def table(
-    name: str, schemas: tuple[Path, ...], database: str, sink_uri: str, config: Path | None, release: str,
-    architecture: str | None, as_json: bool,
+    name: str,
+    schemas: tuple[Path, ...],
+    database: str,
+    sink_uri: str,
+    config: Path | None,
+    release: str,
+    architecture: str | None,
+    as_json: bool,
 ) -> None:
     if not schemas:
         raise UserError("explain table needs --schema FILE.sql with the table's CREATE TABLE")
@@ -97,7 +115,7 @@ def _show_all(as_json: bool, explained: Sequence[DdlExplained], total: int) -> N
 
 
 def _changefeed(
-    sink_uri: str, config: Path | None, release: str, architecture: str | None,
+    sink_uri: str, config: Path | None, release: str, architecture: str | None
 ) -> tuple[Changefeed, Release]:
     """With what of the changefeed has no effect said; raises ChangefeedError for what TiCDC rejects."""
     found = releases.find(release, architecture)

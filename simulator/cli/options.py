@@ -54,11 +54,11 @@ def architecture(text: str) -> Option:
 
 def current_database(text: str) -> Option:
     return click.option(
-        "--use", "database", callback=as_text, default="test", show_default=True, metavar="DB", help=text)
+        "--use", "database", callback=as_text, default="test", show_default=True, metavar="DB", help=text
+    )
 
 
-CONFIG = click.option(
-    "--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml.")
+CONFIG = click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml.")
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
 
 CHANGEFEED_AND_OUTPUT = (
@@ -75,7 +75,10 @@ CHANGEFEED_AND_OUTPUT = (
         help="Write the records to files; no Kafka is contacted.",
     ),
     click.option(
-        "--fixtures-format", type=click.Choice(["jsonl", "parquet"]), default="jsonl", show_default=True,
+        "--fixtures-format",
+        type=click.Choice(["jsonl", "parquet"]),
+        default="jsonl",
+        show_default=True,
         help="What the files are.",
     ),
     click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
@@ -84,64 +87,82 @@ CHANGEFEED_AND_OUTPUT = (
 """Of whatever sends: diff, run and shell."""
 
 RESOLVED_INTERVAL = setting(
-    "resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]")
+    "resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]"
+)
 SEED = setting("seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]")
 
 CLIENT = (
     click.option(
-        "--driver", type=click.Choice(["kafka-python", "confluent"]),
-        help="The client that sends to Kafka: confluent is confluent-kafka, an extra.  [default: kafka-python]"),
+        "--driver",
+        type=click.Choice(["kafka-python", "confluent"]),
+        help="The client that sends to Kafka: confluent is confluent-kafka, an extra.  [default: kafka-python]",
+    ),
     click.option(
-        "--plain-producer", is_flag=True,
-        help="Send record by record through kafka-python's public API, not in prepared batches (slower)."),
+        "--plain-producer",
+        is_flag=True,
+        help="Send record by record through kafka-python's public API, not in prepared batches (slower).",
+    ),
 )
 """What stands between records and Kafka: of diff, run and load."""
 
 TRUTH = (
     click.option(
-        "--truth", type=click.Path(path_type=Path), metavar="DIR",
-        help="Write a snapshot of what a right consumer has at the last watermark there."),
+        "--truth",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Write a snapshot of what a right consumer has at the last watermark there.",
+    ),
     click.option(
-        "--truth-format", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True,
-        help="What its files are."),
+        "--truth-format",
+        type=click.Choice(["csv", "parquet"]),
+        default="csv",
+        show_default=True,
+        help="What its files are.",
+    ),
     click.option(
-        "--at", metavar="WHEN",
-        help="Write the truth of then (10m since the start, or the TSO of a watermark), and send nothing."),
+        "--at",
+        metavar="WHEN",
+        help="Write the truth of then (10m since the start, or the TSO of a watermark), and send nothing.",
+    ),
 )
 """Of whatever knows its end: diff, run and load."""
 
-RUN = given((
-    *CHANGEFEED_AND_OUTPUT,
-    setting("over", metavar="DURATION", help="Simulated time that changes are spread over.  [default: 1m]"),
-    RESOLVED_INTERVAL,
-    setting("speed", metavar="max|N", help="N simulated seconds in a real one.  [default: max]"),
-    SEED,
-    click.option(
-        "--master",
-        metavar="URL",
-        help="Spark master; none compares small snapshots in this process, without Java.  [default: local[*] where "
-        "snapshots are compared, else none]",
-    ),
-    *CLIENT,
-    click.option(
-        "--checkpoint", type=click.Path(path_type=Path), metavar="DIR",
-        help="Keep there how far the run is, before each watermark (Kafka only)."),
-    click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended, as TiCDC restarted."),
-    click.option(
-        "--summary",
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE.json",
-        help="Write the summary there, too.",
-    ),
-    *TRUTH,
-))
+RUN = given(
+    (
+        *CHANGEFEED_AND_OUTPUT,
+        setting("over", metavar="DURATION", help="Simulated time that changes are spread over.  [default: 1m]"),
+        RESOLVED_INTERVAL,
+        setting("speed", metavar="max|N", help="N simulated seconds in a real one.  [default: max]"),
+        SEED,
+        click.option(
+            "--master",
+            metavar="URL",
+            help="Spark master; none compares small snapshots in this process, without Java.  [default: local[*] where "
+            "snapshots are compared, else none]",
+        ),
+        *CLIENT,
+        click.option(
+            "--checkpoint",
+            type=click.Path(path_type=Path),
+            metavar="DIR",
+            help="Keep there how far the run is, before each watermark (Kafka only).",
+        ),
+        click.option(
+            "--resume", is_flag=True, help="Go on where the run of this checkpoint ended, as TiCDC restarted."
+        ),
+        click.option(
+            "--summary",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE.json",
+            help="Write the summary there, too.",
+        ),
+        *TRUTH,
+    )
+)
 """Of diff and run."""
 
 CHANGEFEED = (
-    click.option(
-        "--sink-uri", default=DEFAULT_SINK_URI, show_default=True, metavar="URI",
-        help="TiCDC's sink URI.",
-    ),
+    click.option("--sink-uri", default=DEFAULT_SINK_URI, show_default=True, metavar="URI", help="TiCDC's sink URI."),
     CONFIG,
     click.option("--release", default=known.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release."),
     architecture("By default the release's."),
@@ -151,7 +172,11 @@ CHANGEFEED = (
 
 CATALOG = (
     click.option(
-        "--schema", "schemas", type=click.Path(path_type=Path), multiple=True, metavar="FILE.sql",
+        "--schema",
+        "schemas",
+        type=click.Path(path_type=Path),
+        multiple=True,
+        metavar="FILE.sql",
         help="CREATE DATABASE, CREATE TABLE, … of what exists; may be given several times.",
     ),
     current_database("The current database."),

@@ -28,7 +28,8 @@ def texts(prompt: str, continued: str, is_whole: Callable[[str], bool]) -> Itera
             typed.insert_text("\n")
 
     session: PromptSession[str] = PromptSession(
-        history=_history(), multiline=True, key_bindings=keys, prompt_continuation=continued)
+        history=_history(), multiline=True, key_bindings=keys, prompt_continuation=continued
+    )
     while True:
         try:
             text = session.prompt(prompt)

@@ -34,7 +34,7 @@ WIDE = 130
 
 
 def releases(
-    first: str | None, second: str | None, architecture: str | None, as_json: bool, examples: bool = False,
+    first: str | None, second: str | None, architecture: str | None, as_json: bool, examples: bool = False
 ) -> None:
     """All lines of releases, or all of one release, or what the second does otherwise, with examples where asked."""
     if examples and second is None:
@@ -51,8 +51,10 @@ def releases(
         changed = differences(before, after)
         document, show = _comparison(before, after, changed), partial(show_differences, before, after, changed)
         if examples:
-            document, show = _with_examples(document, before, after, changed), partial(
-                show_examples, before, after, changed)
+            document, show = (
+                _with_examples(document, before, after, changed),
+                partial(show_examples, before, after, changed),
+            )
     if as_json:
         show_json(document)
     else:
@@ -78,19 +80,23 @@ def _comparison(before: Release, after: Release, changed: tuple[Difference, ...]
 
 
 def _with_examples(
-    document: dict[str, Any], before: Release, after: Release, changed: tuple[Difference, ...],
+    document: dict[str, Any], before: Release, after: Release, changed: tuple[Difference, ...]
 ) -> dict[str, Any]:
     """The document with what shows each difference that is on the wire."""
     from simulator.explain.examples.render import example_as_dict
 
-    return document | {"differences": [
-        told | {"example": example_as_dict(found) if found else None} if difference.behaviour.on_the_wire else told
-        for told, (difference, found) in zip(document["differences"], _examples(before, after, changed), strict=True)
-    ]}
+    return document | {
+        "differences": [
+            told | {"example": example_as_dict(found) if found else None} if difference.behaviour.on_the_wire else told
+            for told, (difference, found) in zip(
+                document["differences"], _examples(before, after, changed), strict=True
+            )
+        ]
+    }
 
 
 def _examples(
-    before: Release, after: Release, changed: Iterable[Difference],
+    before: Release, after: Release, changed: Iterable[Difference]
 ) -> Iterator[tuple[Difference, Shown | None]]:
     from simulator.explain.examples.shown import shown
 

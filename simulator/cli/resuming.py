@@ -32,12 +32,18 @@ def check_plan(options: Mapping[str, Any], planned: Plan) -> None:
         name = planned.faults[0].name
         raise UserError(
             f"--checkpoint does not go with faults (the scenario has {name!r}): what one has done so far is nowhere "
-            "written down; without --checkpoint it plays")
+            "written down; without --checkpoint it plays"
+        )
 
 
 @contextmanager
 def kept(
-    options: Mapping[str, Any], planned: Plan, output: Output, changefeed: Changefeed, release: Release, seed: int,
+    options: Mapping[str, Any],
+    planned: Plan,
+    output: Output,
+    changefeed: Changefeed,
+    release: Release,
+    seed: int,
     display: Display,
 ) -> Iterator[Keeper | None]:
     """Who writes down how far the run is, where that is asked for; a run that ends early says from where it goes on.

@@ -86,15 +86,15 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     with ExitStack() as stack:
         output = stack.enter_context(output_of(planned, changefeed, options, place))
         display.warn(output.notes)
-        keeper = stack.enter_context(
-            resuming.kept(options, planned, output, changefeed, release, script.seed, display))
+        keeper = stack.enter_context(resuming.kept(options, planned, output, changefeed, release, script.seed, display))
         listener = stack.enter_context(Listener(display.update, place))
         try:
             reads = bool(planned.moves)
             with _engines(master, planned, display) as engines:
                 with display.following(reads):
                     account = pipeline.run(
-                        engines.run, planned, output, release, script.seed, script.speed, listener, keeper)
+                        engines.run, planned, output, release, script.seed, script.speed, listener, keeper
+                    )
                 if all(each.error is None for each in account.delivered):
                     asked.write(engines.truth, output, account, display)
                 else:
@@ -129,7 +129,8 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
         display.stage("playing it in this process, for what is expected")
         messages, injections = rehearsed(planned, changefeed, release, seed)
     expectations.check(
-        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol, injections)
+        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol, injections
+    )
 
 
 def _master(given: str | None, planned: Plan) -> str:
@@ -137,7 +138,8 @@ def _master(given: str | None, planned: Plan) -> str:
     if planned.faults and given not in (None, IN_PROCESS):
         raise UserError(
             f"--master {given}: the run has faults ({planned.faults[0].name}), and these are played in this process: "
-            f"leave --master out, or say {IN_PROCESS}")
+            f"leave --master out, or say {IN_PROCESS}"
+        )
     return given or (ON_SPARK if planned.moves and not planned.faults else IN_PROCESS)
 
 
@@ -159,7 +161,8 @@ def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
             return start(*call).result()
 
         yield Engines(
-            partial(beside, on_spark.run, session.result()), partial(beside, truth_on_spark.write, session.result()))
+            partial(beside, on_spark.run, session.result()), partial(beside, truth_on_spark.write, session.result())
+        )
 
 
 @contextmanager

@@ -35,8 +35,14 @@ def scenarios(name: str | None, as_json: bool) -> None:
 def _as_dict(scenario: Shipped) -> dict[str, Any]:
     about = scenario.about
     return {
-        "name": scenario.name, "title": about.title, "story": about.story, "consumer": about.consumer,
-        "wrong": about.wrong, "threads": list(about.threads), "releases": list(about.releases), "legal": about.legal,
+        "name": scenario.name,
+        "title": about.title,
+        "story": about.story,
+        "consumer": about.consumer,
+        "wrong": about.wrong,
+        "threads": list(about.threads),
+        "releases": list(about.releases),
+        "legal": about.legal,
         "file": str(scenario.file),
     }
 
@@ -44,8 +50,13 @@ def _as_dict(scenario: Shipped) -> dict[str, Any]:
 def _show_all() -> None:
     out = Terminal()
     table = Table(
-        Column("name", no_wrap=True), "what it is about", Column("releases", overflow="fold", max_width=40),
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        Column("name", no_wrap=True),
+        "what it is about",
+        Column("releases", overflow="fold", max_width=40),
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+    )
     for scenario in shipped().values():
         about = scenario.about
         title = about.title if about.legal else f"{about.title} (not legal: no TiCDC sends this)"

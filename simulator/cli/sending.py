@@ -18,7 +18,8 @@ def check_sink(sink_uri: str | None, options: dict[str, Any]) -> None:
     if sink_uri is None and elsewhere(options) is None:
         raise UserError(
             "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol', or --console or "
-            "--fixtures DIR, with which nothing is contacted")
+            "--fixtures DIR, with which nothing is contacted"
+        )
 
 
 def elsewhere(options: Mapping[str, Any]) -> str | None:

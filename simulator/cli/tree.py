@@ -89,7 +89,8 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
 @commands.command()
 @click.argument("file", metavar="SCENARIO.toml|STORY.sql|NAME", type=click.Path(path_type=Path))
 @click.option(
-    "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name.")
+    "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name."
+)
 @click.option("--until", "last", metavar="STEP", help="Stop behind this step.")
 @RUN
 def run(file: Path, **options: Any) -> None:
@@ -108,43 +109,66 @@ def run(file: Path, **options: Any) -> None:
 @commands.command()
 @click.argument("file", metavar="[PLAN.toml]", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--preset", metavar="NAME",
-    help="A plan that comes with the package: sysbench, shop, bank, wide-62, wide-124, large-rows, documents, types.")
+    "--preset",
+    metavar="NAME",
+    help="A plan that comes with the package: sysbench, shop, bank, wide-62, wide-124, large-rows, documents, types.",
+)
 @click.option("--print-plan", is_flag=True, help="Print the plan, to be saved and changed; nothing is sent.")
 @given(CHANGEFEED_AND_OUTPUT[:-1])
 @setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: 2025-01-01]")
 @click.option(
-    "--rate", metavar="RATE",
+    "--rate",
+    metavar="RATE",
     help="Rows a second (60000), MiB a second (190MiB), max; steps ('0s:1000, 60s:20000, 5m:max'), ramps "
-    "('0s:1000..20000, 5m:20000'), bursts ('1000, every 30s: 100000 for 2s').  [default: the plan's, else max]")
+    "('0s:1000..20000, 5m:20000'), bursts ('1000, every 30s: 100000 for 2s').  [default: the plan's, else max]",
+)
 @click.option(
-    "--until-lag", type=click.IntRange(1, sys.maxsize), metavar="N",
-    help="Raise the rate until the consumer group's lag stays above N records and grows; say what it sustains.")
+    "--until-lag",
+    type=click.IntRange(1, sys.maxsize),
+    metavar="N",
+    help="Raise the rate until the consumer group's lag stays above N records and grows; say what it sustains.",
+)
 @click.option("--consumer-group", metavar="GROUP", help="Whose lag is watched, and shown.")
 @click.option(
-    "--duration", "duration_ms", callback=read_by(to_duration_ms), metavar="DURATION",
-    help="How long it goes on; with --fixtures simulated time.  [default: the plan's, else until it is stopped]")
+    "--duration",
+    "duration_ms",
+    callback=read_by(to_duration_ms),
+    metavar="DURATION",
+    help="How long it goes on; with --fixtures simulated time.  [default: the plan's, else until it is stopped]",
+)
 @RESOLVED_INTERVAL
 @setting("seed", type=int, help="Chooses rows and values.  [default: the plan's, else 0]")
 @click.option(
-    "--master", metavar="URL",
+    "--master",
+    metavar="URL",
     help="Spark master, such as spark://host:7077; none makes and sends everything in this process, without Java.  "
-    "[default: local[*]; none with --console]")
+    "[default: local[*]; none with --console]",
+)
 @click.option(
-    "--checkpoint", type=click.Path(path_type=Path), metavar="DIR",
-    help="Where it is kept how far the run is.  [default: <plan>.checkpoint]")
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where it is kept how far the run is.  [default: <plan>.checkpoint]",
+)
 @click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended.")
 @given(TRUTH)
 @click.option(
-    "--summary", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the summary there.")
+    "--summary", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the summary there."
+)
 @click.option(
-    "--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html",
-    help="Write a page with plots there.")
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.html",
+    help="Write a page with plots there.",
+)
 @click.option(
-    "--metrics-port", type=click.IntRange(1, 65535), metavar="PORT", help="Serve Prometheus metrics on this port.")
+    "--metrics-port", type=click.IntRange(1, 65535), metavar="PORT", help="Serve Prometheus metrics on this port."
+)
 @click.option(
-    "--metrics-address", metavar="ADDRESS",
-    help="Of this machine, where that port listens; 0.0.0.0 is all of them.  [default: 127.0.0.1]")
+    "--metrics-address",
+    metavar="ADDRESS",
+    help="Of this machine, where that port listens; 0.0.0.0 is all of them.  [default: 127.0.0.1]",
+)
 @given(CLIENT)
 def load(file: Path | None, **options: Any) -> None:
     """An endless stream of changes, made up from a plan: as much as a consumer can take, for as long as it takes.
@@ -227,39 +251,62 @@ def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str |
 @commands.command()
 @click.argument("source", required=False)
 @click.option(
-    "--truth", type=click.Path(path_type=Path), metavar="DIR",
-    help="What --truth of run, diff or load wrote: the rows expected, and how the stream was made.")
+    "--truth",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="What --truth of run, diff or load wrote: the rows expected, and how the stream was made.",
+)
 @click.option("--before", metavar="DIR", help="Snapshot of the rows where the stream begins.")
 @click.option("--after", metavar="DIR", help="Snapshot of the rows that are expected where it ends.")
 @click.option(
-    "--against", metavar="DIR|jdbc:…",
-    help="What a consumer wrote down, to be held against the truth: a snapshot, or its database through Spark.")
-@click.option(
-    "--jdbc-driver", type=click.Path(path_type=Path), metavar="JAR", help="The driver of that database.")
+    "--against",
+    metavar="DIR|jdbc:…",
+    help="What a consumer wrote down, to be held against the truth: a snapshot, or its database through Spark.",
+)
+@click.option("--jdbc-driver", type=click.Path(path_type=Path), metavar="JAR", help="The driver of that database.")
 @click.option("--sink-uri", metavar="URI", help="The changefeed's sink URI.  [default: the truth's]")
 @click.option(
-    "--config", type=click.Path(path_type=Path), metavar="FILE",
-    help="Its changefeed.toml.  [default: the truth's]")
+    "--config", type=click.Path(path_type=Path), metavar="FILE", help="Its changefeed.toml.  [default: the truth's]"
+)
 @click.option(
-    "--release", metavar="TAG", help="TiCDC release that wrote the stream.  [default: the truth's, else v8.5.3]")
+    "--release", metavar="TAG", help="TiCDC release that wrote the stream.  [default: the truth's, else v8.5.3]"
+)
 @architecture("TiCDC architecture.  [default: the truth's, else classic where the release has both]")
 @click.option("--follow", is_flag=True, help="First wait until every partition has the final watermark (Kafka only).")
 @click.option(
-    "--until", type=click.IntRange(1, tso.FOREVER), metavar="TSO",
-    help="The watermark that --follow waits for.  [default: the truth's final one]")
+    "--until",
+    type=click.IntRange(1, tso.FOREVER),
+    metavar="TSO",
+    help="The watermark that --follow waits for.  [default: the truth's final one]",
+)
 @click.option(
-    "--show", type=click.IntRange(0, 100_000), default=10, show_default=True, metavar="N",
-    help="How many examples of each check and table to show; all are counted.")
+    "--show",
+    type=click.IntRange(0, 100_000),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many examples of each check and table to show; all are counted.",
+)
 @JSON
 @click.option(
-    "--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html",
-    help="Write a page with plots there.")
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.html",
+    help="Write a page with plots there.",
+)
 @click.option(
-    "--master", metavar="URL",
-    help="Spark master; none reads everything in this process, without Java.  [default: by the stream's size]")
+    "--master",
+    metavar="URL",
+    help="Spark master; none reads everything in this process, without Java.  [default: by the stream's size]",
+)
 @click.option(
-    "--no-restarts", "restarts", is_flag=True, flag_value=False, default=True,
-    help="Take it for wrong when rows come again, as they do after a restart of the changefeed.")
+    "--no-restarts",
+    "restarts",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Take it for wrong when rows come again, as they do after a restart of the changefeed.",
+)
 def verify(**options: Any) -> int:
     """Whether a stream keeps TiCDC's contract, and leads to the rows that are expected.
 
@@ -336,7 +383,8 @@ def table(**asked: Any) -> None:
 @click.argument("second", metavar="[B]]", required=False)
 @architecture("Of releases that do not say theirs as new:TAG.")
 @click.option(
-    "--examples", is_flag=True, help="Of each difference on the wire an event that shows it, as both releases make it.")
+    "--examples", is_flag=True, help="Of each difference on the wire an event that shows it, as both releases make it."
+)
 @JSON
 def releases(**asked: Any) -> None:
     """What TiCDC releases do, and what changes from one to another.

@@ -50,7 +50,8 @@ def watermark(at: str, start_ms: int) -> int:
         except UserError:
             raise UserError(
                 f"--at {at!r}: expected a watermark, as a TSO such as {tso.compose(start_ms + 60_000)} or as the time "
-                "since the start such as 10m") from None
+                "since the start such as 10m"
+            ) from None
     ts = int(at)
     if ts > tso.FOREVER or tso.physical(ts) < start_ms:
         raise UserError(f"--at {at}: the stream starts at {tso.describe(tso.compose(start_ms))}")
@@ -132,8 +133,7 @@ class TruthAsked:
     def _write(self, engine: TruthEngine, output: Output, found: Standing, ts: int) -> Mapping[str, int]:
         to = output.destinations
         topics = dict(zip(to.topics, to.counts, strict=True))
-        about = about_run(
-            self.command, self.played, self.plan, self.changefeed, self.rules, topics, self.seed, ts)
+        about = about_run(self.command, self.played, self.plan, self.changefeed, self.rules, topics, self.seed, ts)
         lines = (f"Played: {self.played}",)
         return write(found, about, engine, self.options["truth"], self.options["truth_format"], lines)
 

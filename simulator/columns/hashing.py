@@ -21,8 +21,10 @@ Crcs = npt.NDArray[np.uint32]
 SEED = 42
 """What Spark's chain of hashes begins with."""
 
-P1, P2, P3, P4, P5 = (np.uint64(prime) for prime in (
-    0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5))
+P1, P2, P3, P4, P5 = (
+    np.uint64(prime)
+    for prime in (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
+)
 LANES = np.array([P1, P2, 0, 0], np.uint64) + np.array([P2, 0, 0, -int(P1) % 2**64], np.uint64)
 """What the four lanes begin with, beside the seed."""
 
@@ -110,8 +112,7 @@ def _tail(words: Hashes, at: Places, ends: Places, hashed: Hashes) -> Hashes:
         rows = _where(left >= 8 * step + 8)
         hashed[rows] = _word(hashed[rows], words[at[rows] + 8 * step])
     rest, left = words[ends - (left & 7)], left & 7
-    hashed = np.where(
-        left >= 4, _rotated(hashed ^ (rest & np.uint64(0xFFFFFFFF)) * P1, 23) * P2 + P3, hashed)
+    hashed = np.where(left >= 4, _rotated(hashed ^ (rest & np.uint64(0xFFFFFFFF)) * P1, 23) * P2 + P3, hashed)
     rest >>= (left & 4).view(np.uint64) << np.uint64(3)
     left &= 3
     for step in range(3):

@@ -47,7 +47,8 @@ def split(images: pa.Array, columns: int) -> Image:
     """Images (binary, no nulls) of that many columns; raises EncodeError where one has another number of cells."""
     rows, (edges, has_nulls) = len(images), _edges(images, columns)
     places = np.add.outer(
-        np.arange(0, 2 * columns, 2, dtype=np.int32), np.arange(0, 2 * rows * columns, 2 * columns, dtype=np.int32))
+        np.arange(0, 2 * columns, 2, dtype=np.int32), np.arange(0, 2 * rows * columns, 2 * columns, dtype=np.int32)
+    )
     return Image(_cut(images, edges, places.ravel(), has_nulls), rows)
 
 
@@ -128,8 +129,7 @@ def _edges(images: pa.Array, columns: int) -> tuple[npt.NDArray[np.int32], bool]
     return edges, has_nulls
 
 
-def _cut(
-        images: pa.Array, edges: npt.NDArray[np.int32], places: npt.NDArray[np.int32], has_nulls: bool) -> pa.Array:
+def _cut(images: pa.Array, edges: npt.NDArray[np.int32], places: npt.NDArray[np.int32], has_nulls: bool) -> pa.Array:
     """Cells at these places of the array that `edges` make: cell, separator, cell, separator, …"""
     data_buffer = images.buffers()[2] or pa.py_buffer(b"")
     pieces = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), data_buffer])

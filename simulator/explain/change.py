@@ -151,7 +151,14 @@ def _members(text: str, kept: str) -> bool:
 
 
 SAME: dict[str, Callable[[str, str], bool]] = {
-    "integer": _number, "decimal": _number, "bit": _number, "year": _number, "date": _spelling, "time": _spelling,
-    "datetime": _spelling, "enum": _spelling, "set": _members,
+    "integer": _number,
+    "decimal": _number,
+    "bit": _number,
+    "year": _number,
+    "date": _spelling,
+    "time": _spelling,
+    "datetime": _spelling,
+    "enum": _spelling,
+    "set": _members,
 }
 """Family -> whether what TiDB keeps is what was written; of the others TiDB keeps its own spelling."""

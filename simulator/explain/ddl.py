@@ -96,7 +96,7 @@ class DdlExplained:
 
 
 def explain_each(
-    statements: Sequence[tuple[str, str]], catalog: Catalog | None, rules: ChangefeedRules,
+    statements: Sequence[tuple[str, str]], catalog: Catalog | None, rules: ChangefeedRules
 ) -> Iterator[DdlExplained]:
     """What becomes of statements (current database and text), each seeing the tables as the one before leaves them.
 
@@ -124,14 +124,28 @@ def _explained(text: str, session: Session, rules: ChangefeedRules) -> tuple[Ddl
 
 def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: ChangefeedRules) -> JobExplained:
     decision = decided(
-        job, before, after, rules.replication, rules.event_filters, rules.changefeed.force_replicate, rules.release,
-        routes=rules.router.routes)
+        job,
+        before,
+        after,
+        rules.replication,
+        rules.event_filters,
+        rules.changefeed.force_replicate,
+        rules.release,
+        routes=rules.router.routes,
+    )
     action = ACTIONS[job.code]
     return JobExplained(
-        job.code, action.name, action.text, job.schema, job.table,
+        job.code,
+        action.name,
+        action.text,
+        job.schema,
+        job.table,
         tuple((".".join(old), ".".join(new)) for old, new in job.pairs),
-        ".".join(job.exchanged) if job.exchanged else "", tuple(ACTIONS[code].name for code in job.steps),
-        decision.outcome, decision.why, tuple(_events(decision, rules)),
+        ".".join(job.exchanged) if job.exchanged else "",
+        tuple(ACTIONS[code].name for code in job.steps),
+        decision.outcome,
+        decision.why,
+        tuple(_events(decision, rules)),
     )
 
 
@@ -146,11 +160,12 @@ def _event(event: Event, rules: ChangefeedRules) -> EventExplained:
     holds_back = "its own table" if event.type_code in rules.release.single_table_ddl else "all tables"
     called = ".".join(name for name in event.sent_as or () if name)
     return EventExplained(
-        event.type_code, action, event.schema, event.table, called, topic, event.query, holds_back, sent)
+        event.type_code, action, event.schema, event.table, called, topic, event.query, holds_back, sent
+    )
 
 
 def _messages(
-    event: Event, router: Router, changefeed: Changefeed, release: Release, commit_ts: int,
+    event: Event, router: Router, changefeed: Changefeed, release: Release, commit_ts: int
 ) -> tuple[str, tuple[MessageExplained, ...]]:
     """The topic, and a message of each protocol that the release has; the event's query is the text that is sent."""
     topic = topic_of_ddl(router, event.schema, event.table, event.old)

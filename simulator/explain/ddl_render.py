@@ -23,8 +23,10 @@ def ddl_as_dict(found: DdlExplained) -> dict[str, Any]:
     result = asdict(found)
     for job in result["jobs"]:
         for event in job["events"]:
-            event["messages"] = [{**message, "key": _bytes(message["key"]), "value": _bytes(message["value"])}
-                                 for message in event["messages"]]
+            event["messages"] = [
+                {**message, "key": _bytes(message["key"]), "value": _bytes(message["value"])}
+                for message in event["messages"]
+            ]
     return result
 
 

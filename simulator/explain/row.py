@@ -16,22 +16,14 @@ import pyarrow as pa
 from simulator.columns import cells, row_image
 from simulator.explain.change import RowChange
 from simulator.read.lines import as_text, show
-from simulator.releases import Release, V8_5
+from simulator.releases import V8_5, Release
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Rows
 from simulator.ticdc.codecs.claim_check import address
 from simulator.ticdc.ddl.allow import eligible
-from simulator.ticdc.dispatch import (
-    ROW_ID,
-    SINGLE_COLUMN,
-    TS,
-    hashes,
-    partitions as partitions_of,
-    route,
-    router,
-    sent_table,
-)
+from simulator.ticdc.dispatch import ROW_ID, SINGLE_COLUMN, TS, hashes, route, router, sent_table
+from simulator.ticdc.dispatch import partitions as partitions_of
 from simulator.ticdc.filters.event_filters import ignoring_row, reads_values
 from simulator.ticdc.filters.replication import filter_rule
 from simulator.ticdc.rules import ChangefeedRules
@@ -115,7 +107,8 @@ def filter_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> 
         return FilterDecision(False, passes)
     if not eligible(table, rules.changefeed.force_replicate):
         return FilterDecision(
-            False, "the table has no primary key and no unique key of NOT NULL columns, and force-replicate is off")
+            False, "the table has no primary key and no unique key of NOT NULL columns, and force-replicate is off"
+        )
     start_ts = change.commit_ts - BEFORE_COMMIT
     if start_ts in rules.replication.ignored_start_ts:
         return FilterDecision(False, f"ignore-txn-start-ts has {start_ts}, when its transaction is taken to start")
@@ -132,7 +125,10 @@ def filter_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> 
 
 
 def explain_row(
-    table: Table, changefeed: Changefeed, change: RowChange, release: Release = V8_5,
+    table: Table,
+    changefeed: Changefeed,
+    change: RowChange,
+    release: Release = V8_5,
     decision: FilterDecision = FilterDecision(True, ""),
 ) -> RowExplained:
     """What becomes of a row change that `read_row` has checked; raises EncodeError where TiCDC could not encode it."""
@@ -142,27 +138,44 @@ def explain_row(
     place = partitions_of(to, hashed, np.array([change.commit_ts]), row_id, partitions)
     encoded = _encoded(sent_table(to, table), changefeed, change, release, to.selected) if decision.sent else None
     return RowExplained(
-        release=release.name, architecture=release.architecture, schema=table.schema, table=table.name, op=change.op,
-        columns=_columns(table, changefeed.codec, release, to.selected), handle_key=handle_key(table),
-        dispatcher=to.dispatcher, hashed=tuple(name for _, name in to.hashed if name), hash=int(hashed[0]),
-        partition=int(place[0]), partitions=partitions,
-        topic=to.topic, protocol=changefeed.codec.protocol,
+        release=release.name,
+        architecture=release.architecture,
+        schema=table.schema,
+        table=table.name,
+        op=change.op,
+        columns=_columns(table, changefeed.codec, release, to.selected),
+        handle_key=handle_key(table),
+        dispatcher=to.dispatcher,
+        hashed=tuple(name for _, name in to.hashed if name),
+        hash=int(hashed[0]),
+        partition=int(place[0]),
+        partitions=partitions,
+        topic=to.topic,
+        protocol=changefeed.codec.protocol,
         messages=_messages(encoded, changefeed.codec, release) if encoded else (),
-        split_by=_split_by(table, change, changefeed, release), moved_by=_moved_by(table, change),
-        stored=_stored(encoded, changefeed.codec) if encoded else (), sent_as=".".join(to.sent_as or ()),
-        sent=decision.sent, why=decision.why,
+        split_by=_split_by(table, change, changefeed, release),
+        moved_by=_moved_by(table, change),
+        stored=_stored(encoded, changefeed.codec) if encoded else (),
+        sent_as=".".join(to.sent_as or ()),
+        sent=decision.sent,
+        why=decision.why,
     )
 
 
 def _columns(
-    table: Table, options: CodecOptions, release: Release, selected: frozenset[str] | None,
+    table: Table, options: CodecOptions, release: Release, selected: frozenset[str] | None
 ) -> tuple[ColumnExplained, ...]:
     bits, handle = flags(table, release), handle_columns(table, release)
     sent = {column.name for column in visible_columns(table) if selected is None or column.name in selected}
     return tuple(
         ColumnExplained(
-            column.name, type_code(column.type), bits[column.name], flag_names(bits[column.name]),
-            column.name in handle, _fields(column.type, options, release), column.name in sent,
+            column.name,
+            type_code(column.type),
+            bits[column.name],
+            flag_names(bits[column.name]),
+            column.name in handle,
+            _fields(column.type, options, release),
+            column.name in sent,
         )
         for column in table.columns
     )
@@ -192,19 +205,18 @@ def _moved_by(table: Table, change: RowChange) -> tuple[str, ...]:
 
 
 def _encoded(
-    table: Table, changefeed: Changefeed, change: RowChange, release: Release, selected: frozenset[str] | None,
+    table: Table, changefeed: Changefeed, change: RowChange, release: Release, selected: frozenset[str] | None
 ) -> Encoded:
     rows = Rows(
-        table, change.partition_id,
+        table,
+        change.partition_id,
         *(pa.array([number], pa.int64()) for number in (change.commit_ts, _row_id(table, change))),
         *(pa.array([packed(image)], pa.binary()) for image in (change.before, change.after)),
     )
     return CODECS[changefeed.codec.protocol].encode(replace(rows, selected=selected), changefeed.codec, release)
 
 
-def _messages(
-    encoded: Encoded, options: CodecOptions, release: Release,
-) -> tuple[tuple[bytes | None, bytes], ...]:
+def _messages(encoded: Encoded, options: CodecOptions, release: Release) -> tuple[tuple[bytes | None, bytes], ...]:
     framed = CODECS[options.protocol].frame(encoded, np.zeros(1, np.int64), options, release)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     return tuple(zip(keys, framed.values.to_pylist(), strict=True))
@@ -226,8 +238,7 @@ def packed(image: Mapping[str, str | None] | None) -> bytes | None:
     """The row image of TiDB texts."""
     if image is None:
         return None
-    return row_image.joined(
-        None if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())
+    return row_image.joined(None if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())
 
 
 def row_as_dict(found: RowExplained) -> dict[str, Any]:

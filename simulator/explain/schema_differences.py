@@ -58,7 +58,7 @@ class SchemaChange:
 
 
 def schema_changes(
-    before: Catalog, after: Catalog, renamed: Iterable[Pair], release: Release,
+    before: Catalog, after: Catalog, renamed: Iterable[Pair], release: Release
 ) -> tuple[SchemaChange, ...]:
     """Every table that differs, in the order of the catalogs, those first that a statement renames."""
     moved = {key(*old): key(*new) for old, new in renamed}
@@ -76,14 +76,23 @@ def shown(table: Table, release: Release) -> TableShown:
     bits = flags(table, release)
     parts = table.partitioning.partitions if table.partitioning else ()
     return TableShown(
-        table.schema, table.name, tuple(_column(column, bits[column.name]) for column in table.columns),
-        tuple(_keys(table)), handle_key(table), tuple(part.name for part in parts),
+        table.schema,
+        table.name,
+        tuple(_column(column, bits[column.name]) for column in table.columns),
+        tuple(_keys(table)),
+        handle_key(table),
+        tuple(part.name for part in parts),
     )
 
 
 def _column(column: Column, bits: int) -> ColumnShown:
     return ColumnShown(
-        column.name, mysql_type(column.type, True), not column.not_null, column.default, bits, flag_names(bits),
+        column.name,
+        mysql_type(column.type, True),
+        not column.not_null,
+        column.default,
+        bits,
+        flag_names(bits),
         column.generated,
     )
 

@@ -56,10 +56,20 @@ def explain_table(table: Table, changefeed: Changefeed, release: Release) -> Tab
     routes, name = router(changefeed, release), (table.schema, table.name)
     to, (number, rule) = route(routes, table), matching_rule(routes, *name)
     return TableExplained(
-        shown(table, release), release.name, release.architecture, rules.table(*name),
-        filter_rule(rules, *name), eligible(table, changefeed.force_replicate), changefeed.force_replicate,
-        _handle(table), _rule(number, rule), to.dispatcher, tuple(column for column, _ in to.hashed), to.topic,
-        rule.topic, ".".join(to.sent_as or ()),
+        shown(table, release),
+        release.name,
+        release.architecture,
+        rules.table(*name),
+        filter_rule(rules, *name),
+        eligible(table, changefeed.force_replicate),
+        changefeed.force_replicate,
+        _handle(table),
+        _rule(number, rule),
+        to.dispatcher,
+        tuple(column for column, _ in to.hashed),
+        to.topic,
+        rule.topic,
+        ".".join(to.sent_as or ()),
     )
 
 
@@ -106,8 +116,12 @@ def table_lines(found: TableExplained) -> Iterator[str]:
 def _eligible_words(found: TableExplained) -> str:
     if found.handle:
         return "yes, it has a valid index"
-    return "yes, with force-replicate alone" if found.eligible else "no, it has no valid index: a primary key, or a " \
+    return (
+        "yes, with force-replicate alone"
+        if found.eligible
+        else "no, it has no valid index: a primary key, or a "
         "unique key whose columns are all NOT NULL and not virtual (force-replicate = true replicates it)"
+    )
 
 
 def _handle_words(found: TableExplained) -> str:

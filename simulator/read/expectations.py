@@ -33,8 +33,11 @@ REST = ("…", "...")
 """At the end of an expected line: whatever follows, and whatever other columns."""
 
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"')
-COLUMN = re.compile(rf"""(?<!\S)(?:{QUOTED.pattern}|[^\s"=:]+)(?:=|:\ )
-                         (?:{QUOTED.pattern}|[^"])*?(?=\s(?:{QUOTED.pattern}|[^\s"=:]+)(?:=|:\ )|\s?\Z)""", re.VERBOSE)
+COLUMN = re.compile(
+    rf"""(?<!\S)(?:{QUOTED.pattern}|[^\s"=:]+)(?:=|:\ )
+                         (?:{QUOTED.pattern}|[^"])*?(?=\s(?:{QUOTED.pattern}|[^\s"=:]+)(?:=|:\ )|\s?\Z)""",
+    re.VERBOSE,
+)
 """`a=1` or `a: 1→2`."""
 
 
@@ -55,8 +58,12 @@ class Sent:
 
 
 def check(
-    expected: Iterable[Expected], start_ms: int, messages: Sequence[Message], jobs: Iterable[EmittedJob],
-    protocol: str, injections: Sequence[Injection] = (),
+    expected: Iterable[Expected],
+    start_ms: int,
+    messages: Sequence[Message],
+    jobs: Iterable[EmittedJob],
+    protocol: str,
+    injections: Sequence[Injection] = (),
 ) -> None:
     """Raises ExpectationError with a line for each thing that is otherwise than expected, and a diff behind it.
 
@@ -68,13 +75,18 @@ def check(
 
 
 def _failures(
-    expected: Iterable[Expected], start_ms: int, messages: Sequence[Message], jobs: Sequence[EmittedJob],
-    protocol: str, injections: Sequence[Injection],
+    expected: Iterable[Expected],
+    start_ms: int,
+    messages: Sequence[Message],
+    jobs: Sequence[EmittedJob],
+    protocol: str,
+    injections: Sequence[Injection],
 ) -> Iterator[str]:
     earliest = _earliest(len(messages), injections)
     sent = _sent(messages, protocol, earliest)
     carried = [
-        max(since, tso.physical(message.commit_ts)) for since, message in zip(earliest, messages, strict=True)
+        max(since, tso.physical(message.commit_ts))
+        for since, message in zip(earliest, messages, strict=True)
         if _carries(message, protocol)
     ]
     since_ms = start_ms
@@ -135,7 +147,7 @@ def _in_order_of(wanted: Sequence[str], there: Sequence[Sent]) -> list[str]:
     lines: list[str] = []
     for _, group in groupby(there, lambda event: event.order):
         texts = [event.text for event in group]
-        lines += _aligned(wanted[len(lines):len(lines) + len(texts)], texts, _is)
+        lines += _aligned(wanted[len(lines) : len(lines) + len(texts)], texts, _is)
     return lines
 
 
@@ -178,7 +190,7 @@ def _columns(line: str) -> tuple[str, Counter[str]]:
     """What stands before the columns, and each column with its value."""
     plain = " ".join(QUOTED.sub(_unquoted, line).split())
     first = COLUMN.search(plain)
-    return plain[:first.start() if first else None].strip(), Counter(found[0] for found in COLUMN.finditer(plain))
+    return plain[: first.start() if first else None].strip(), Counter(found[0] for found in COLUMN.finditer(plain))
 
 
 def _unquoted(quoted: re.Match[str]) -> str:

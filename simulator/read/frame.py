@@ -42,34 +42,31 @@ UNREADABLE = 3
 UNTOLD = b"\xfd"
 """A cell that a message does not tell; neither UTF-8 nor a row image has this byte."""
 
-RECORDS = pa.schema([
-    ("offset", pa.int64()),
-    ("timestamp", pa.int64()),
-    ("key", pa.binary()),
-    ("value", pa.binary()),
-])
+RECORDS = pa.schema([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary())])
 
-DECODED = pa.schema([
-    ("offset", pa.int64()),
-    ("number", pa.int32()),
-    ("events", pa.int32()),
-    ("size", pa.int64()),
-    ("kind", COLUMNS["kind"]),
-    ("commit_ts", pa.int64()),
-    ("exact", pa.bool_()),
-    ("layout", pa.int32()),
-    ("op", COLUMNS["op"]),
-    ("ptn", pa.int64()),
-    ("rid", pa.int64()),
-    ("only_handle", pa.bool_()),
-    ("stored_at", pa.string()),
-    ("before", pa.binary()),
-    ("after", pa.binary()),
-    ("schema", pa.string()),
-    ("table", pa.string()),
-    ("text", pa.string()),
-    ("type", pa.string()),
-])
+DECODED = pa.schema(
+    [
+        ("offset", pa.int64()),
+        ("number", pa.int32()),
+        ("events", pa.int32()),
+        ("size", pa.int64()),
+        ("kind", COLUMNS["kind"]),
+        ("commit_ts", pa.int64()),
+        ("exact", pa.bool_()),
+        ("layout", pa.int32()),
+        ("op", COLUMNS["op"]),
+        ("ptn", pa.int64()),
+        ("rid", pa.int64()),
+        ("only_handle", pa.bool_()),
+        ("stored_at", pa.string()),
+        ("before", pa.binary()),
+        ("after", pa.binary()),
+        ("schema", pa.string()),
+        ("table", pa.string()),
+        ("text", pa.string()),
+        ("type", pa.string()),
+    ]
+)
 
 
 @dataclass(frozen=True)

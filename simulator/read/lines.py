@@ -144,7 +144,7 @@ def value_text(value: Value) -> str:
         return "NULL"
     if isinstance(value, bytes):
         rest = f"…({len(value)} bytes)" if len(value) > WIDTH // 2 else ""
-        return f"0x{value[:WIDTH // 2].hex()}{rest}"
+        return f"0x{value[: WIDTH // 2].hex()}{rest}"
     return show(value) if len(value) <= WIDTH else f"{show(value[:WIDTH])}…({len(value)} characters)"
 
 

@@ -68,8 +68,10 @@ def partitions(source: Sources, warn: Callable[[Iterable[str]], object] = tuple)
     found.sort(key=lambda partition: partition.place)
     for partition, other in zip(found, found[1:]):
         if partition.place == other.place:
-            raise UserError(f"{partition.topic}/{partition.partition} is there twice: {_where(partition.source)} and "
-                            f"{_where(other.source)}; give one of them")
+            raise UserError(
+                f"{partition.topic}/{partition.partition} is there twice: {_where(partition.source)} and "
+                f"{_where(other.source)}; give one of them"
+            )
     return found
 
 
@@ -84,7 +86,8 @@ def _partitions(source: str | Path, warn: Callable[[Iterable[str]], object]) -> 
     if "://" in str(source):
         return _topics(str(source), warn)
     return [
-        Partition(shard.topic, shard.partition, shard.path, **size_of_file(shard)) for shard in shards(Path(source))]
+        Partition(shard.topic, shard.partition, shard.path, **size_of_file(shard)) for shard in shards(Path(source))
+    ]
 
 
 def _topics(source: str, warn: Callable[[Iterable[str]], object]) -> list[Partition]:
@@ -105,7 +108,8 @@ def _topics(source: str, warn: Callable[[Iterable[str]], object]) -> list[Partit
     settings = next(iter(topics.values()))
     return [
         Partition(topic, partition, settings, first, end, end - first)
-        for (topic, partition), (first, end) in extents(settings, list(topics)).items()]
+        for (topic, partition), (first, end) in extents(settings, list(topics)).items()
+    ]
 
 
 def _of_file(partition: Partition, path: Path) -> Iterator[pa.RecordBatch]:

@@ -24,8 +24,7 @@ BYTES = 8 << 20
 BLOCK = 8 << 20
 """Bytes of lines that are read at one go."""
 
-LINES = pa.schema([
-    ("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.string()), ("value", pa.string())])
+LINES = pa.schema([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.string()), ("value", pa.string())])
 OPTIONS = pj.ParseOptions(explicit_schema=LINES, unexpected_field_behavior="ignore")
 
 
@@ -73,9 +72,7 @@ def _batches(file: pq.ParquetFile, names: list[str]) -> Iterator[pa.RecordBatch]
         yield from _read(file, names, together, rows, size)
 
 
-def _read(
-    file: pq.ParquetFile, names: list[str], groups: list[int], rows: int, size: int
-) -> Iterator[pa.RecordBatch]:
+def _read(file: pq.ParquetFile, names: list[str], groups: list[int], rows: int, size: int) -> Iterator[pa.RecordBatch]:
     some = max(1, min(ROWS, BYTES * rows // max(1, size)))
     yield from file.iter_batches(some, row_groups=groups, columns=names, use_threads=False)
 
@@ -113,7 +110,8 @@ def _records(shard: Shard, before: int, block: bytes) -> pa.RecordBatch:
         if _is_whole(batch, block):
             keys, values = (from_base64(batch.column(name)) for name in ("key", "value"))
             return pa.RecordBatch.from_arrays(
-                [batch.column("offset"), batch.column("timestamp"), keys, values], schema=RECORDS)
+                [batch.column("offset"), batch.column("timestamp"), keys, values], schema=RECORDS
+            )
     except (pa.ArrowException, ValueError):
         pass  # `record_of_line` says what is wrong, or that nothing is
     read = [record_of_line(shard, before + place, line) for place, line in enumerate(block.splitlines(True), 1)]
@@ -127,5 +125,9 @@ def _is_whole(batch: pa.RecordBatch, block: bytes) -> bool:
     return (
         batch.num_rows == block.count(b"\n") + (not block.endswith(b"\n"))
         and not batch.column("offset").null_count + batch.column("timestamp").null_count
-        and all(block.count(b'"%s":' % name.encode()) == batch.num_rows for name in ("key", "value")
-                if batch.column(name).null_count))
+        and all(
+            block.count(b'"%s":' % name.encode()) == batch.num_rows
+            for name in ("key", "value")
+            if batch.column(name).null_count
+        )
+    )

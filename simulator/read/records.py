@@ -45,9 +45,7 @@ class Shard:
     path: Path
 
 
-def read(
-    source: str, follow: bool = False, warn: Callable[[Iterable[str]], object] = tuple
-) -> Iterator[Record]:
+def read(source: str, follow: bool = False, warn: Callable[[Iterable[str]], object] = tuple) -> Iterator[Record]:
     """Every record of a fixtures directory or of `kafka://host:port/topic`, partition by partition.
 
     With `follow` a topic is waited on for ever; `warn` gets what of the address has no effect. Raises UserError:
@@ -115,8 +113,12 @@ def parquet_errors(shard: Shard) -> Iterator[None]:
 
 
 COLUMNS = {
-    "topic": ("string",), "partition": ("int32", "int64"), "offset": ("int64",), "timestamp": ("timestamp", "int64"),
-    "key": ("binary",), "value": ("binary",),
+    "topic": ("string",),
+    "partition": ("int32", "int64"),
+    "offset": ("int64",),
+    "timestamp": ("timestamp", "int64"),
+    "key": ("binary",),
+    "value": ("binary",),
 }
 """Those of Spark's Kafka source, with Arrow's names of the types that they may have."""
 

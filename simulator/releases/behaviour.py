@@ -55,8 +55,10 @@ class Behaviour:
 
 def section(chapter: str, name: str) -> Callable[..., Mapping[str, Behaviour]]:
     """What makes the metadata of a section's fields, of a text and its sources."""
+
     def behaviour(text: str, *sources: str) -> Mapping[str, Behaviour]:
         return {"behaviour": Behaviour(chapter, name, text, sources)}
+
     return behaviour
 
 

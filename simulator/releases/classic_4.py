@@ -192,10 +192,7 @@ V4_0_2 = replace(
 )
 
 V4_0_3 = replace(
-    V4_0_2,
-    name="v4.0.3",
-    options=V4_0_2.options | option_names.CLIENT_ID,
-    protocols=V4_0_2.protocols | {"avro"},
+    V4_0_2, name="v4.0.3", options=V4_0_2.options | option_names.CLIENT_ID, protocols=V4_0_2.protocols | {"avro"}
 )
 
 V4_0_5 = replace(
@@ -224,18 +221,11 @@ V4_0_5 = replace(
 )
 
 V4_0_6 = replace(
-    V4_0_5,
-    name="v4.0.6",
-    float_widened=True,
-    protocols=V4_0_5.protocols | {"maxwell"},
-    refuses_zero_partitions=False,
+    V4_0_5, name="v4.0.6", float_widened=True, protocols=V4_0_5.protocols | {"maxwell"}, refuses_zero_partitions=False
 )
 
 V4_0_8 = replace(
-    V4_0_6,
-    name="v4.0.8",
-    options=V4_0_6.options | option_names.FORCE_REPLICATE,
-    force_replicate_needs_old_value=True,
+    V4_0_6, name="v4.0.8", options=V4_0_6.options | option_names.FORCE_REPLICATE, force_replicate_needs_old_value=True
 )
 
 V4_0_9 = replace(
@@ -250,10 +240,7 @@ V4_0_9 = replace(
 )
 
 V4_0_10 = replace(
-    V4_0_9,
-    name="v4.0.10",
-    options=V4_0_9.options | option_names.AUTO_CREATE,
-    batch_size_sets_bytes=False,
+    V4_0_9, name="v4.0.10", options=V4_0_9.options | option_names.AUTO_CREATE, batch_size_sets_bytes=False
 )
 
 V4_0_13 = replace(V4_0_10, name="v4.0.13", max_batch_size=16)
@@ -274,6 +261,6 @@ V4_0_16 = replace(
 )
 
 LINES = {
-    "v4.0": (16, (V4_0_0, V4_0_2, V4_0_3, V4_0_5, V4_0_6, V4_0_8, V4_0_9, V4_0_10, V4_0_13, V4_0_14, V4_0_15, V4_0_16)),
+    "v4.0": (16, (V4_0_0, V4_0_2, V4_0_3, V4_0_5, V4_0_6, V4_0_8, V4_0_9, V4_0_10, V4_0_13, V4_0_14, V4_0_15, V4_0_16))
 }
 """Last patch of each line, and its releases that changed something."""

@@ -35,11 +35,7 @@ V5_0_6 = replace(
     topic_limit="lowers",
 )
 V5_1_0 = replace(
-    V5_0_0,
-    name="v5.1.0",
-    quoted_unicode=13,
-    options=V5_0_0.options | option_names.SASL,
-    max_batch_size=16,
+    V5_0_0, name="v5.1.0", quoted_unicode=13, options=V5_0_0.options | option_names.SASL, max_batch_size=16
 )
 
 V5_1_1 = replace(V5_1_0, name="v5.1.1", handle_split="in place")
@@ -57,11 +53,7 @@ V5_1_4 = replace(
 
 V5_1_5 = replace(V5_1_4, name="v5.1.5", eligibility="after")
 
-V5_2_0 = replace(
-    V5_1_1,
-    name="v5.2.0",
-    protocols=V5_1_0.protocols | {"craft"},
-)
+V5_2_0 = replace(V5_1_1, name="v5.2.0", protocols=V5_1_0.protocols | {"craft"})
 
 V5_2_2 = replace(
     V5_2_0,
@@ -117,12 +109,7 @@ V5_4_0 = replace(
     canal_unsigned_types=True,
     canal_latin1_strings=True,
     canal_fails_on_unsigned_null=True,
-    options=(
-        V5_3_1.options
-        - option_names.TIMEOUTS
-        | option_names.TIDB_EXTENSION
-        | option_names.COLUMN_SELECTORS
-    ),
+    options=(V5_3_1.options - option_names.TIMEOUTS | option_names.TIDB_EXTENSION | option_names.COLUMN_SELECTORS),
     protocols=V5_3_1.protocols | {"open-protocol"},
     unknown_protocol="CDC:ErrMQSinkUnknownProtocol",
     checks_insync_replicas="all",
@@ -130,10 +117,7 @@ V5_4_0 = replace(
 )
 
 V5_4_1 = replace(
-    V5_4_0,
-    name="v5.4.1",
-    canal_fails_on_unsigned_null=False,
-    options=V5_4_0.options | option_names.TIMEOUTS,
+    V5_4_0, name="v5.4.1", canal_fails_on_unsigned_null=False, options=V5_4_0.options | option_names.TIMEOUTS
 )
 
 LINES = {

@@ -32,8 +32,7 @@ V6_1_0 = replace(
     renames_in_lower_case=True,
     watermark_after_ddl=True,
     options=(
-        V6_0_0.options
-        - option_names.SCHEDULER
+        V6_0_0.options - option_names.SCHEDULER
         | option_names.KERBEROS
         | option_names.AVRO
         | option_names.PARTITION_RULES
@@ -95,12 +94,7 @@ V6_5_0 = replace(
     options=V6_4_0.options | option_names.ENCODERS | option_names.STORAGE,
 )
 
-V6_5_1 = replace(
-    V6_5_0,
-    name="v6.5.1",
-    size_error="CDC:ErrMessageTooLarge",
-    canal_size_limit=True,
-)
+V6_5_1 = replace(V6_5_0, name="v6.5.1", size_error="CDC:ErrMessageTooLarge", canal_size_limit=True)
 
 V6_5_2 = replace(
     V6_5_1,
@@ -108,9 +102,7 @@ V6_5_2 = replace(
     updates_before_inserts=True,
     float_widened=False,
     ddl_text_charset=True,
-    single_table_ddl=frozenset(
-        {*range(4, 9), 11, 12, 13, 15, *range(17, 26), 32, 33, 41, 61, 64, 65, 67, 71, 72}
-    ),
+    single_table_ddl=frozenset({*range(4, 9), 11, 12, 13, 15, *range(17, 26), 32, 33, 41, 61, 64, 65, 67, 71, 72}),
     tidb_extension_refusal="",
 )
 
@@ -135,13 +127,7 @@ V6_5_4 = replace(
     options=V6_5_3.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT,
 )
 
-V6_5_5 = replace(
-    V6_5_4,
-    name="v6.5.5",
-    update_split="all",
-    handle_split="as any",
-    update_without_old_value=False,
-)
+V6_5_5 = replace(V6_5_4, name="v6.5.5", update_split="all", handle_split="as any", update_without_old_value=False)
 
 V6_5_6 = replace(
     V6_5_5,
@@ -158,12 +144,7 @@ V6_5_6 = replace(
     case_sensitive=False,
 )
 
-V6_5_7 = replace(
-    V6_5_6,
-    name="v6.5.7",
-    topic_rules="any",
-    options=V6_5_6.options | option_names.REDO_MEMORY,
-)
+V6_5_7 = replace(V6_5_6, name="v6.5.7", topic_rules="any", options=V6_5_6.options | option_names.REDO_MEMORY)
 
 V6_5_8 = replace(
     V6_5_7,
@@ -201,10 +182,7 @@ LINES = {
     "v6.2": (0, (V6_2_0,)),
     "v6.3": (0, (V6_3_0,)),
     "v6.4": (0, (V6_4_0,)),
-    "v6.5": (
-        12,
-        (V6_5_0, V6_5_1, V6_5_2, V6_5_3, V6_5_4, V6_5_5, V6_5_6, V6_5_7, V6_5_8, V6_5_9, V6_5_10, V6_5_12),
-    ),
+    "v6.5": (12, (V6_5_0, V6_5_1, V6_5_2, V6_5_3, V6_5_4, V6_5_5, V6_5_6, V6_5_7, V6_5_8, V6_5_9, V6_5_10, V6_5_12)),
     "v6.6": (0, (V6_6_0,)),
 }
 """Last patch of each line, and its releases that changed something."""

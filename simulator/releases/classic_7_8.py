@@ -105,20 +105,14 @@ V7_2_0 = replace(
     name="v7.2.0",
     delete_without_old_value=False,
     open_needs_columns=True,
-    options=(
-        V7_1_1.options
-        | option_names.AVRO_WATERMARK
-        | option_names.DELETE_ONLY
-        | option_names.LARGE_MESSAGES_7_2
-    ),
+    options=(V7_1_1.options | option_names.AVRO_WATERMARK | option_names.DELETE_ONLY | option_names.LARGE_MESSAGES_7_2),
 )
 V7_3_0 = replace(
     V7_2_0,
     name="v7.3.0",
     claim_check_by_row=True,
     options=(
-        V7_2_0.options
-        - option_names.LARGE_MESSAGES_7_2
+        V7_2_0.options - option_names.LARGE_MESSAGES_7_2
         | option_names.LARGE_MESSAGES
         | option_names.CLAIM_CHECK
         | option_names.CLAIM_CHECK_7_3
@@ -145,9 +139,7 @@ V7_4_0 = replace(
     event_filter_rename="both-names",
     canal_alters=V7_3_0.canal_alters | {71, 72},
     options=(
-        V7_3_0.options
-        - option_names.CLAIM_CHECK_7_3
-        - {"enable-old-value"}
+        V7_3_0.options - option_names.CLAIM_CHECK_7_3 - {"enable-old-value"}
         | option_names.ADVANCE_TIMEOUT
         | option_names.COMPRESSION
         | option_names.PULSAR

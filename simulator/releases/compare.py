@@ -58,8 +58,10 @@ def full_name(release: Release) -> str:
 
 def differences(before: Release, after: Release) -> tuple[Difference, ...]:
     """What the second release does otherwise, what is on the wire first."""
-    every = (Difference(behaviour, *(getattr(release, behaviour.name) for release in (before, after)))
-             for behaviour in behaviours())
+    every = (
+        Difference(behaviour, *(getattr(release, behaviour.name) for release in (before, after)))
+        for behaviour in behaviours()
+    )
     return tuple(difference for difference in every if difference.before != difference.after)
 
 

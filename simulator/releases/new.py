@@ -70,13 +70,7 @@ V8_5_4 = replace(
     options=classic_7_8.V8_5_4.options | option_names.ROW_KEY,
 )
 
-V8_5_5 = replace(
-    V8_5_4,
-    name="v8.5.5",
-    handle_joins_unique=False,
-    canal_text_null=False,
-    canal_blank_old_values=False,
-)
+V8_5_5 = replace(V8_5_4, name="v8.5.5", handle_joins_unique=False, canal_text_null=False, canal_blank_old_values=False)
 
 V8_5_6 = replace(
     V8_5_5,
@@ -128,11 +122,7 @@ V26_3_1 = replace(
 
 V26_3_3 = replace(V26_3_1, name="v26.3.3", protocols=V26_3_1.protocols | {"debezium-avro"})
 
-V26_3_4 = replace(
-    V26_3_3,
-    name="v26.3.4",
-    selectors_want_key=True,
-)
+V26_3_4 = replace(V26_3_3, name="v26.3.4", selectors_want_key=True)
 
 V9_0_0_BETA_2 = replace(
     V8_5_4,
@@ -171,10 +161,7 @@ V9_0_0_BETA_1 = replace(
     canal_whole_seconds=True,
 )
 
-LINES = {
-    "v8.5": (8, (V8_5_4, V8_5_5, V8_5_6, V8_5_7, V8_5_8)),
-    "v26.3": (4, (V26_3_1, V26_3_3, V26_3_4)),
-}
+LINES = {"v8.5": (8, (V8_5_4, V8_5_5, V8_5_6, V8_5_7, V8_5_8)), "v26.3": (4, (V26_3_1, V26_3_3, V26_3_4))}
 """Last patch of each line, and its releases that changed something."""
 
 BETAS = (V9_0_0_BETA_1, V9_0_0_BETA_2)

@@ -106,13 +106,7 @@ CSV = frozenset({"sink.csv"})
 """6.4+."""
 
 STORAGE = frozenset(
-    {
-        "bdr-mode",
-        "memory-quota",
-        "sink.date-separator",
-        "sink.enable-partition-separator",
-        "sink.terminator",
-    }
+    {"bdr-mode", "memory-quota", "sink.date-separator", "sink.enable-partition-separator", "sink.terminator"}
 )
 """6.5+."""
 
@@ -221,10 +215,7 @@ TABLE_ROUTES = frozenset({"sink.dispatchers.target-schema", "sink.dispatchers.ta
 """The new architecture, 8.5.7+, not 26.3."""
 
 EVENT_COLLECTOR = frozenset(
-    {
-        *("event-collector-batch-count", "event-collector-batch-bytes"),
-        "consistent.event-collector-batch-count",
-    }
+    {*("event-collector-batch-count", "event-collector-batch-bytes"), "consistent.event-collector-batch-count"}
 )
 """The new architecture, 8.5.8."""
 

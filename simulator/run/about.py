@@ -11,7 +11,7 @@ from typing import Any
 
 from simulator.errors import UserError, masked
 from simulator.releases.compare import named
-from simulator.run.settings import Key, TEXT, TEXTS, to_text, to_texts
+from simulator.run.settings import TEXT, TEXTS, Key, to_text, to_texts
 from simulator.run.steps.kind import read_keys
 
 ABOUT = "about"

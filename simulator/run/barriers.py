@@ -16,9 +16,9 @@ from operator import itemgetter
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns.change_frame import DDL, Ints, ROW, ints
+from simulator.columns.change_frame import DDL, ROW, Ints, ints
 from simulator.errors import DeliveryError
-from simulator.sinks.driver import Driver, LOOPBACK, Place, Server
+from simulator.sinks.driver import LOOPBACK, Driver, Place, Server
 
 
 def leg_of(commit_ts: Ints, kind: Ints, barriers: Ints) -> Ints:

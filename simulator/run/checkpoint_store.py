@@ -116,7 +116,8 @@ def begin(directory: Path, first: Stands, read: Read[Stands]) -> Store:
             raise UserError(
                 f"{store.path} is of a run that did not come to its end (acknowledged up to "
                 f"{tso.describe(_read(store.path, read).watermark)}): --resume goes on with it, without that file a "
-                "new run begins")
+                "new run begins"
+            )
         store.write(first)
     except BaseException:
         store.close()

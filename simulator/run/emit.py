@@ -36,8 +36,12 @@ Reached = Callable[[int], None]
 
 
 def send(
-    rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, asked: Asked | None = None,
-    passage: Passage | None = None, reached: Reached | None = None,
+    rows: Iterable[pa.RecordBatch],
+    owned: Iterable[int],
+    job: Job,
+    asked: Asked | None = None,
+    passage: Passage | None = None,
+    reached: Reached | None = None,
 ) -> TaskReport:
     """Sends the rows (EVENTS, in order) of the owned destinations, and their statements and watermarks; once `asked`,
     no more than makes them complete up to a watermark. What `reached` raises ends it, and is raised."""
@@ -59,8 +63,14 @@ def send(
     counts = [(*key, count) for key, count in sorted(given.changes.items())]
     ended = (until.asked.number, until.last) if until.asked.number else None
     return TaskReport(
-        [asdict(account) for account in delivered], counts, client.left_alone, sending, ended, sink.latencies(),
-        sink.resent)
+        [asdict(account) for account in delivered],
+        counts,
+        client.left_alone,
+        sending,
+        ended,
+        sink.latencies(),
+        sink.resent,
+    )
 
 
 @dataclass
@@ -83,8 +93,15 @@ class Given:
 
 
 def give(
-    rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, sink: Sink, met: Callable[[], bool],
-    reporter: Reporter, until: Until | None = None, passage: Passage | None = None, reached: Reached | None = None,
+    rows: Iterable[pa.RecordBatch],
+    owned: Iterable[int],
+    job: Job,
+    sink: Sink,
+    met: Callable[[], bool],
+    reporter: Reporter,
+    until: Until | None = None,
+    passage: Passage | None = None,
+    reached: Reached | None = None,
 ) -> Given:
     """Gives a sink the messages of the rows, statements and watermarks, up to where it fails; all as it comes, or by
     way of a passage.
@@ -171,7 +188,11 @@ class Straight:
 
 
 def _parts(
-    events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[int], bool], until: Until, owned: Sequence[int],
+    events: Iterable[pa.RecordBatch],
+    job: Job,
+    passed: Callable[[int], bool],
+    until: Until,
+    owned: Sequence[int],
     passage: Passage,
 ) -> Iterator[Part]:
     """What is sent, in order; ends before and behind a mark that `passed` keeps back, which is told what the job's

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import Ints, ROW, ints
+from simulator.columns.change_frame import ROW, Ints, ints
 from simulator.releases import Release
 from simulator.run.barriers import leg_of
 from simulator.ticdc.dispatch import Route
@@ -106,9 +106,7 @@ class GroupKeys:
     """With how many bytes of a partition a flush is full."""
 
     @staticmethod
-    def of(
-        routes: Sequence[Route], names: Sequence[tuple[str, str]], release: Release, barriers: Ints
-    ) -> GroupKeys:
+    def of(routes: Sequence[Route], names: Sequence[tuple[str, str]], release: Release, barriers: Ints) -> GroupKeys:
         """From the route, and the schema and name, of each physical table."""
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         return GroupKeys(

@@ -43,8 +43,14 @@ class Live:
     """Holds where the changefeed stands, and its sink."""
 
     def __init__(
-        self, output: OpenOutput, changefeed: Changefeed, release: Release, start_ts: int | None = None,
-        over_ms: int | None = None, resolved_interval_ms: int = 1000, seed: int = 0,
+        self,
+        output: OpenOutput,
+        changefeed: Changefeed,
+        release: Release,
+        start_ts: int | None = None,
+        over_ms: int | None = None,
+        resolved_interval_ms: int = 1000,
+        seed: int = 0,
     ) -> None:
         self.cursor = starting(start_ts or tso.DEFAULT_START_TS)
         self._planning = Planning(rules(changefeed, release), start_ts, over_ms, seed)
@@ -88,13 +94,15 @@ class Live:
         """These steps will be played next: what has to be known before some of them come is found out."""
         spans, last, cursor = [], 0, self.cursor
         planning = replace(
-            self._planning, versions=deepcopy(self._planning.versions), routes=list(self._planning.routes))
+            self._planning, versions=deepcopy(self._planning.versions), routes=list(self._planning.routes)
+        )
         with suppress(SimulatorError):  # which whoever plays the step is told
             for step in steps:
                 cursor, addition = step.plan(cursor, planning)
                 last = max([last, *(job.commit_ts for job in addition.jobs if job.events)])
                 spans += [
-                    stands_still(fault, last, planning.rules.release) for fault in addition.faults if fault.back_ms]
+                    stands_still(fault, last, planning.rules.release) for fault in addition.faults if fault.back_ms
+                ]
         self._faults.foresee(spans)
 
     def execute(self, text: str) -> Outcome:
@@ -189,8 +197,9 @@ class Live:
         rows, owned, job = in_process.ordered(pipeline.work_of(plan, output, release, self._seed, 0.0, None), True)
         self._faults.begin(job)
         self._note(last, additions)
-        self._resolved_ms = max([
-            timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)])
+        self._resolved_ms = max(
+            [timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)]
+        )
         self._give(rows, owned, job)
 
     def _note(self, cursor: Cursor, additions: Sequence[Addition]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns.change_frame import DDL, EVENTS, Ints, ROW, WATERMARK, ints, picked
+from simulator.columns.change_frame import DDL, EVENTS, ROW, WATERMARK, Ints, ints, picked
 from simulator.ticdc.dispatch import Destinations
 from simulator.tso import Timeline, compose
 
@@ -113,7 +113,8 @@ class Marks:
     def _statements(self, times: Ints, mine: Ints) -> Ints:
         within = (statement for statement in self.statements if times[0] <= statement.commit_ts <= times[-1])
         cells = [
-            (statement.commit_ts, DDL, statement.index, destination) for statement in within
+            (statement.commit_ts, DDL, statement.index, destination)
+            for statement in within
             for destination in np.intersect1d(statement.destinations, mine)
         ]
         return np.array(cells, np.int64).reshape(-1, 4).T
@@ -128,9 +129,7 @@ class Marks:
         commit_ts, destination = np.repeat(times, len(mine)), np.tile(mine, len(times))
         live = (np.tile(since, len(times)) <= commit_ts) & (commit_ts <= np.tile(until, len(times)))
         count = int(live.sum())
-        return np.stack([
-            commit_ts[live], np.full(count, WATERMARK), np.zeros(count, np.int64), destination[live]
-        ])
+        return np.stack([commit_ts[live], np.full(count, WATERMARK), np.zeros(count, np.int64), destination[live]])
 
 
 def _batch(commit_ts: Ints, kind: Ints, index: Ints, destination: Ints) -> pa.RecordBatch:

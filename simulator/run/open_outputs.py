@@ -82,8 +82,15 @@ def to_memory(changefeed: Changefeed, messages: list[Message]) -> OpenOutput:
     topics: list[str] = []
     prepare = partial(_as_configured, changefeed)
     return OpenOutput(
-        "memory", MemorySink(messages, topics), options_of(changefeed), prepare, _nothing, _nothing_undone, _grown,
-        topics)
+        "memory",
+        MemorySink(messages, topics),
+        options_of(changefeed),
+        prepare,
+        _nothing,
+        _nothing_undone,
+        _grown,
+        topics,
+    )
 
 
 def to_fixtures(changefeed: Changefeed, messages: list[Message], directory: Path, format: str) -> OpenOutput:
@@ -116,8 +123,13 @@ def to_kafka(changefeed: Changefeed, messages: list[Message]) -> OpenOutput:
 
     def prepare(fresh: Sequence[str]) -> Mapping[str, int]:
         known = all(topic in ready.partitions for topic in fresh)
-        return ready.partitions if known else prepare_topics(settings, {**default, **{
-            topic: None for topic in fresh if topic != changefeed.topic}}).partitions
+        return (
+            ready.partitions
+            if known
+            else prepare_topics(
+                settings, {**default, **{topic: None for topic in fresh if topic != changefeed.topic}}
+            ).partitions
+        )
 
     topics: list[str] = []
     return OpenOutput(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import DDL, Ints, OPERATIONS, ROW, ints, picked, picked_values
+from simulator.columns.change_frame import DDL, OPERATIONS, ROW, Ints, ints, picked, picked_values
 from simulator.run.flush import Flush
 from simulator.run.job import Job
 from simulator.sinks.records import Records
@@ -44,7 +44,8 @@ def outgoing(flush: Flush, job: Job) -> Outgoing:
     events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
     messages = CODECS[job.options.protocol].frame(encoded, flush.group, job.options, job.release)
     return Outgoing(
-        events, _records(flush, encoded, messages, job), encoded.files, np.asarray(messages.first_row, np.int64))
+        events, _records(flush, encoded, messages, job), encoded.files, np.asarray(messages.first_row, np.int64)
+    )
 
 
 def _records(flush: Flush, encoded: Encoded, messages: Messages, job: Job) -> Records:
@@ -91,8 +92,11 @@ def _encoded(flush: Flush, job: Job) -> Encoded:
 def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, job: Job) -> Encoded:
     physical_table, to = job.tables[number], job.routes[number]
     changed = replace(
-        Rows(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns), selected=to.selected,
-        table_id=physical_table.table_id, large=large)
+        Rows(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns),
+        selected=to.selected,
+        table_id=physical_table.table_id,
+        large=large,
+    )
     return CODECS[job.options.protocol].encode(changed, job.options, job.release)
 
 

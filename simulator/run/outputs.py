@@ -60,11 +60,7 @@ def to_kafka(
     options = replace(options_of(changefeed), max_message_bytes=ready.max_message_bytes)
     grown = tuple((growth.topic, growth.partitions) for growth in plan.grown)
     return Output(
-        "kafka",
-        replace(ready.settings, grown=grown),
-        _destinations(plan, ready.partitions),
-        options,
-        ready.notes,
+        "kafka", replace(ready.settings, grown=grown), _destinations(plan, ready.partitions), options, ready.notes
     )
 
 

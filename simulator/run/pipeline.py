@@ -56,7 +56,13 @@ class Account:
 
 
 def run(
-    engine: Engine, plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None,
+    engine: Engine,
+    plan: Plan,
+    output: Output,
+    release: Release,
+    seed: int,
+    speed: float,
+    listener: Listener | None,
     keeper: Keeper | None = None,
 ) -> Account:
     """Plays the plan into the output, from where the keeper of its checkpoint says; raises SimulatorError for whatever
@@ -67,14 +73,21 @@ def run(
     return _account(engine(work), work.shuffles)
 
 
-def work_of(
-    plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None
-) -> Work:
+def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None) -> Work:
     """What the engine is to do."""
     marks = _marks(plan, output, release)
     job = Job(
-        plan.tables, plan.routes, plan.statements, marks, replace(output.options, claim_check_seed=seed), release,
-        output.sink, output.settings, speed, plan.timeline.start_ms, listener.driver if listener else None,
+        plan.tables,
+        plan.routes,
+        plan.statements,
+        marks,
+        replace(output.options, claim_check_seed=seed),
+        release,
+        output.sink,
+        output.settings,
+        speed,
+        plan.timeline.start_ms,
+        listener.driver if listener else None,
         tuple(marks.barriers.tolist()) if output.sink == "kafka" else (),
     )
     scripted = frozenset() if plan.rows is None else frozenset(pc.unique(plan.rows["table"]).to_pylist())
@@ -126,7 +139,10 @@ def before_scans(move: Move, number: int) -> Iterator[TableScan]:
     for change in move.changed:
         if change.before in tables:
             yield TableScan(
-                tables[change.before], change.transition.before, move.before.csv, number,
+                tables[change.before],
+                change.transition.before,
+                move.before.csv,
+                number,
                 partial(altered_rows, change.transition),
             )
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from simulator.sinks.driver import Driver, LOOPBACK, Place, SECRET_BYTES
+from simulator.sinks.driver import LOOPBACK, SECRET_BYTES, Driver, Place
 from simulator.sinks.records import Delivered, Records, Sink, places_by_partition
 
 EVERY = 0.5
@@ -119,8 +119,12 @@ class Reporter:
         for start in range(0, max(1, len(complete)), PARTITIONS_A_DATAGRAM):
             part = complete[start : start + PARTITIONS_A_DATAGRAM]
             message: dict[str, object] = {
-                "task": os.getpid(), "events": self._events, "bytes": self._bytes, "in_flight": self._in_flight,
-                "complete": part, "waiting": waiting,
+                "task": os.getpid(),
+                "events": self._events,
+                "bytes": self._bytes,
+                "in_flight": self._in_flight,
+                "complete": part,
+                "waiting": waiting,
             }
             if self._driver is not None and self._socket is not None:
                 _send(self._socket, self._driver, message)
@@ -148,9 +152,7 @@ def _send(outwards: socket.socket, driver: Driver, message: dict[str, object]) -
 class Listener:
     """The driver's side: a thread that keeps `progress` up to date while it is open."""
 
-    def __init__(
-        self, update: Callable[[Progress], None] = lambda progress: None, place: Place = LOOPBACK
-    ) -> None:
+    def __init__(self, update: Callable[[Progress], None] = lambda progress: None, place: Place = LOOPBACK) -> None:
         self.progress = Progress()
         self._update = update
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -61,8 +61,12 @@ class Scenario:
         if end <= start:
             raise ScenarioError(f"--until {last}: this step comes before --from {first}")
         return Script(
-            self.steps[:end], wanted.over_ms, wanted.start_ts,
-            wanted.resolved_interval_ms or DEFAULT_RESOLVED_INTERVAL_MS, wanted.seed or 0, wanted.speed or 0.0,
+            self.steps[:end],
+            wanted.over_ms,
+            wanted.start_ts,
+            wanted.resolved_interval_ms or DEFAULT_RESOLVED_INTERVAL_MS,
+            wanted.seed or 0,
+            wanted.speed or 0.0,
             start,
         )
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulator.run.about import ABOUT, KEYS
-from simulator.run.settings import Key, SETTINGS
+from simulator.run.settings import SETTINGS, Key
 from simulator.run.steps import STEPS
 from simulator.run.steps.kind import NAME, NAME_KEY, StepKind
 
@@ -22,7 +22,9 @@ def scenario_schema() -> dict[str, Any]:
     steps = [step for name, kind in STEPS.items() for step in (_choices(name, kind) or [_step(name, kind)])]
     properties = {key: _property(value) for key, value in SETTINGS.items()}
     properties[ABOUT] = {
-        "type": "object", "description": "What the scenario says of itself.", "additionalProperties": False,
+        "type": "object",
+        "description": "What the scenario says of itself.",
+        "additionalProperties": False,
         "properties": {key: _property(value) for key, value in KEYS.items()},
     }
     properties["step"] = {"type": "array", "minItems": 1, "items": {"oneOf": steps}}
@@ -41,7 +43,11 @@ def _step(name: str, kind: StepKind) -> dict[str, Any]:
     properties = {name: {**kind.type, "description": kind.says}, NAME: _property(NAME_KEY)}
     properties |= {key: _property(value) for key, value in keys.items()}
     return {
-        "title": name, "type": "object", "properties": properties, "required": [name], "additionalProperties": False,
+        "title": name,
+        "type": "object",
+        "properties": properties,
+        "required": [name],
+        "additionalProperties": False,
     }
 
 
@@ -49,12 +55,15 @@ def _choices(name: str, kind: StepKind) -> list[dict[str, Any]]:
     """A kind whose values have keys of their own."""
     return [
         {
-            "title": f"{name} {value}", "type": "object",
+            "title": f"{name} {value}",
+            "type": "object",
             "properties": {
-                name: {"const": value, "description": choice.says}, NAME: _property(NAME_KEY),
+                name: {"const": value, "description": choice.says},
+                NAME: _property(NAME_KEY),
                 **{key: _property(known) for key, known in choice.keys.items()},
             },
-            "required": [name, *choice.needs], "additionalProperties": False,
+            "required": [name, *choice.needs],
+            "additionalProperties": False,
         }
         for value, choice in kind.choices.items()
     ]

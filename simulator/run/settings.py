@@ -129,15 +129,23 @@ SETTINGS: Mapping[str, Key] = {
     "release": Key("release", to_text, TEXT, "TiCDC release to simulate, such as v8.5.3."),
     "architecture": Key("architecture", to_text, TEXT, "TiCDC's architecture: classic or new."),
     "start-ts": Key(
-        "start_ts", lambda value: tso.start_ts(str(value)), {"type": ["string", "integer"]},
-        "Where simulated time starts: a TSO, or a time."),
+        "start_ts",
+        lambda value: tso.start_ts(str(value)),
+        {"type": ["string", "integer"]},
+        "Where simulated time starts: a TSO, or a time.",
+    ),
     "over": Key(
-        "over_ms", to_duration_ms, DURATION, "Simulated time that the changes of a step are spread over, as 1m30s."),
+        "over_ms", to_duration_ms, DURATION, "Simulated time that the changes of a step are spread over, as 1m30s."
+    ),
     "resolved-interval": Key(
-        "resolved_interval_ms", to_duration_ms, DURATION, "Simulated time between two watermarks."),
+        "resolved_interval_ms", to_duration_ms, DURATION, "Simulated time between two watermarks."
+    ),
     "speed": Key(
-        "speed", to_speed, {"anyOf": [{"const": "max"}, {"type": ["number", "string"]}]},
-        "How many simulated seconds pass in a real one, or max."),
+        "speed",
+        to_speed,
+        {"anyOf": [{"const": "max"}, {"type": ["number", "string"]}]},
+        "How many simulated seconds pass in a real one, or max.",
+    ),
     "seed": Key("seed", to_seed, {"type": "integer"}, "Chooses what is random."),
 }
 """The settings by their keys in a scenario file, which are also the names of the options."""

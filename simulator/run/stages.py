@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import EVENTS, Ints, ROW, SENT, by_table, ints, op_of
+from simulator.columns.change_frame import EVENTS, ROW, SENT, Ints, by_table, ints, op_of
 from simulator.columns.hashing import Crcs
 from simulator.columns.row_image import LazyCells
 from simulator.sources.snapshots import PhysicalTable
@@ -69,7 +69,8 @@ class Rules:
             return ((),) * len(self.tables)
         return tuple(
             (split.deciding if number in self.scripted else split.in_a_diff)(physical.table, self.split)
-            for number, physical in enumerate(self.tables))
+            for number, physical in enumerate(self.tables)
+        )
 
 
 def sent(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
@@ -135,11 +136,20 @@ def events(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
         places.append(at)
         hashed[at] = hashes
         destination[at] = _destinations(number, hashes, commit_ts[at], ids, rules)
-    return pa.RecordBatch.from_arrays([
-        changes.column("commit_ts"), pa.array(np.full(count, ROW, np.int8)), changes.column("table"),
-        pa.array(op_of(before, after)), _in_place(row_id, places), pa.array(hashed),
-        pa.array(destination.astype(np.int32)), before, after,
-    ], schema=EVENTS)
+    return pa.RecordBatch.from_arrays(
+        [
+            changes.column("commit_ts"),
+            pa.array(np.full(count, ROW, np.int8)),
+            changes.column("table"),
+            pa.array(op_of(before, after)),
+            _in_place(row_id, places),
+            pa.array(hashed),
+            pa.array(destination.astype(np.int32)),
+            before,
+            after,
+        ],
+        schema=EVENTS,
+    )
 
 
 def destinations(images: pa.Array, handles: pa.Array, number: int, commit_ts: Ints, rules: Rules) -> Ints:

@@ -9,14 +9,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-TOKEN = re.compile(r"""
+TOKEN = re.compile(
+    r"""
     (?P<passed> \#[^\n]* | \"{3}(?:\\.|[^\\])*?\"{3,5} | '{3}.*?'{3,5} | "(?:\\.|[^"\\\n])*" | '[^'\n]*' )
   | (?P<open> [\[{] ) | (?P<close> [\]}] ) | (?P<end> \n )
-""", re.VERBOSE | re.DOTALL)
+""",
+    re.VERBOSE | re.DOTALL,
+)
 
 HEADER = re.compile(
     r"""[ \t]*\[{1,2}[ \t]*["']?([^\]\s."']+)["']?[ \t]*(?:\.[ \t]*["']?([^\]\s."']+)["']?[ \t]*)?"""
-    r"""(?:\.[ \t]*["']?([^\]\s."']+))?""")
+    r"""(?:\.[ \t]*["']?([^\]\s."']+))?"""
+)
 KEY = re.compile(r"""[ \t]*["']?([^\s.="'\[\]#]+)["']?[ \t]*[.=][ \t]*((?:\"{3}|'{3})\r?\n)?""")
 
 

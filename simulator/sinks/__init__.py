@@ -12,7 +12,7 @@ from simulator.sinks.driver import Driver
 from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.immediate import CountingSink
 from simulator.sinks.kafka.settings import KafkaSettings
-from simulator.sinks.memory import Message, MemorySink
+from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.records import Sink, Waiting, unwatched
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.errors import DeliveryError
-from simulator.sinks.driver import Driver, LOOPBACK, Place, Server
+from simulator.sinks.driver import LOOPBACK, Driver, Place, Server
 from simulator.sinks.files.formats import SCHEMA, table
 from simulator.sinks.immediate import Immediate
 from simulator.sinks.records import Delivered, PartitionRecords, Records

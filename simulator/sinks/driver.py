@@ -64,9 +64,7 @@ class Server(ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = STRANGERS
 
-    def __init__(
-        self, hear: Callable[[BufferedIOBase, BufferedIOBase], None], place: Place = LOOPBACK
-    ) -> None:
+    def __init__(self, hear: Callable[[BufferedIOBase, BufferedIOBase], None], place: Place = LOOPBACK) -> None:
         server = self
 
         class Connection(StreamRequestHandler):

@@ -152,9 +152,15 @@ def cut_off(delivered: Iterable[Delivered], topics: Sequence[str]) -> list[Deliv
     others end early, too."""
     why = "nothing more was sent, since another partition failed"
     return [
-        account if account.error is not None else replace(account, error=(
-            f"topic {topics[account.topic]} partition {account.partition}: "
-            f"not delivered after commit_ts {account.commit_ts}: {why}"))
+        account
+        if account.error is not None
+        else replace(
+            account,
+            error=(
+                f"topic {topics[account.topic]} partition {account.partition}: "
+                f"not delivered after commit_ts {account.commit_ts}: {why}"
+            ),
+        )
         for account in delivered
     ]
 

@@ -122,9 +122,7 @@ def _replaced(array: pa.Array, places: Ints, values: pa.Array) -> pa.Array:
     return pa.concat_arrays([array, values]).take(pa.array(order))
 
 
-def _as_they_are(
-    joined: pa.RecordBatch, table: Ints, handle: pa.Array, rows: Ints, commit_ts: Ints
-) -> pa.RecordBatch:
+def _as_they_are(joined: pa.RecordBatch, table: Ints, handle: pa.Array, rows: Ints, commit_ts: Ints) -> pa.RecordBatch:
     every = len(rows) == joined.num_rows
     at = pa.array(rows)
     columns = [handle, joined.column("before"), joined.column("after")]
@@ -140,4 +138,5 @@ def _altered(
     at = pa.array(rows)
     images = (joined.column(name).take(at) for name in ("before", "after", "unaltered"))
     return placed_row_changes(
-        of.changed[move][index], of.points[move], of.clock.spans[move], slots, index, handle.take(at), *images)
+        of.changed[move][index], of.points[move], of.clock.spans[move], slots, index, handle.take(at), *images
+    )

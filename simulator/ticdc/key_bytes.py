@@ -48,8 +48,10 @@ def known_by_handle(table: Table) -> frozenset[str]:
     """The columns of the handle key whose text can be but one where the handle is the same."""
     types = {column.name: column.type for column in table.columns}
     return frozenset(
-        name for name, length in zip(handle_key(table), handle_lengths(table), strict=True)
-        if length < 0 and is_exact(types[name]) and family(types[name]) != "float")
+        name
+        for name, length in zip(handle_key(table), handle_lengths(table), strict=True)
+        if length < 0 and is_exact(types[name]) and family(types[name]) != "float"
+    )
 
 
 def row_ids(table: Table, handles: pa.Array, place: int) -> pa.Array:

@@ -33,7 +33,9 @@ def rules(changefeed: Changefeed, release: Release) -> ChangefeedRules:
     sensitive = changefeed.case_sensitive
     return ChangefeedRules(
         replication(changefeed.rules, sensitive, changefeed.ignore_txn_start_ts, release),
-        event_filters(changefeed.event_filters, release, sensitive), router(changefeed, release), changefeed,
+        event_filters(changefeed.event_filters, release, sensitive),
+        router(changefeed, release),
+        changefeed,
         release,
     )
 

@@ -13,12 +13,19 @@ from simulator.tidb.model.table import Column, Index, Table, row_id_column, visi
 from simulator.tidb.model.types import family, is_unsigned
 
 BINARY, HANDLE_KEY, GENERATED, PRIMARY_KEY, UNIQUE_KEY, MULTIPLE_KEY, NULLABLE, UNSIGNED, ZEROFILL = (
-    1 << n for n in range(9))
+    1 << n for n in range(9)
+)
 """Open Protocol's flag bits (tiflow 4.0.5+: cdc/model/sink.go)."""
 
 FLAG_NAMES = {
-    BINARY: "binary", HANDLE_KEY: "handle key", GENERATED: "generated", PRIMARY_KEY: "primary key",
-    UNIQUE_KEY: "unique key", MULTIPLE_KEY: "multiple key", NULLABLE: "nullable", UNSIGNED: "unsigned",
+    BINARY: "binary",
+    HANDLE_KEY: "handle key",
+    GENERATED: "generated",
+    PRIMARY_KEY: "primary key",
+    UNIQUE_KEY: "unique key",
+    MULTIPLE_KEY: "multiple key",
+    NULLABLE: "nullable",
+    UNSIGNED: "unsigned",
     ZEROFILL: "zerofill",
 }
 
@@ -115,7 +122,8 @@ def own_bits(column: Column, release: Release) -> int:
 
 
 def add_index_bits(
-        bits: dict[str, int], index: Index, marked: frozenset[str], spared: frozenset[str], release: Release) -> None:
+    bits: dict[str, int], index: Index, marked: frozenset[str], spared: frozenset[str], release: Release
+) -> None:
     """Adds the bits that an index gives its columns; hidden columns of a functional index are not in `bits`.
 
     Columns of the handle key are `marked`; those `spared` get what TiDB's own flags say.

@@ -92,7 +92,17 @@ def _plain(type: ColumnType, texts: pa.Array) -> pa.Array:
 
 
 ORDERED: Mapping[str, Callable[[ColumnType, pa.Array], pa.Array]] = {
-    "integer": _integer, "bit": _integer, "year": _integer, "decimal": _decimal, "float": _floating, "time": _time,
-    "enum": _enum, "set": _set, "date": _plain, "datetime": _plain, "json": _plain, "vector": _plain,
+    "integer": _integer,
+    "bit": _integer,
+    "year": _integer,
+    "decimal": _decimal,
+    "float": _floating,
+    "time": _time,
+    "enum": _enum,
+    "set": _set,
+    "date": _plain,
+    "datetime": _plain,
+    "json": _plain,
+    "vector": _plain,
 }
 """By family; texts go by their collation."""

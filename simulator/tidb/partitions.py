@@ -16,14 +16,29 @@ from simulator.tidb.collations import compare
 from simulator.tidb.expressions.casts import cast
 from simulator.tidb.expressions.comparisons import blob, collated, compared
 from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.sql import FALSE, NULL, Sql, TRUE, joined, name, sql, switched, when
+from simulator.tidb.expressions.sql import FALSE, NULL, TRUE, Sql, joined, name, sql, switched, when
 from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import definition
 from simulator.tidb.expressions.values import Value, is_true, of_column
 from simulator.tidb.model.table import Column, Partitioning, Table
 
-KEY_TYPES = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "char", "varchar", "date", "datetime",
-             "timestamp", "time", "year", "enum", "set")
+KEY_TYPES = (
+    "tinyint",
+    "smallint",
+    "mediumint",
+    "int",
+    "bigint",
+    "decimal",
+    "char",
+    "varchar",
+    "date",
+    "datetime",
+    "timestamp",
+    "time",
+    "year",
+    "enum",
+    "set",
+)
 """Types by which PARTITION BY KEY is computed here."""
 
 
@@ -121,8 +136,9 @@ def _list(scope: Scope, rule: Partitioning) -> Sql:
                 default = sql(str(place))
                 continue
             pairs = zip(values, member, strict=True)
-            same.append(joined("AND", [
-                compared("<=>", value, _bound(bound, scope.table, value)) for value, bound in pairs]))
+            same.append(
+                joined("AND", [compared("<=>", value, _bound(bound, scope.table, value)) for value, bound in pairs])
+            )
         if same:
             branches.append((joined("OR", same), sql(str(place))))
     return switched(branches, default)
@@ -137,7 +153,8 @@ def _key(scope: Scope, rule: Partitioning) -> Sql:
             raise SchemaError(
                 f"table {scope.table.name!r}: PARTITION BY KEY on column {column.name!r} is not computed for "
                 f"{type.name} with collation {type.collation}; numbers, times and strings of a _bin or binary "
-                f"collation of UTF-8, Latin-1 or ASCII are")
+                f"collation of UTF-8, Latin-1 or ASCII are"
+            )
         is_bytes = type.charset == "binary" and type.name in ("char", "varchar")
         key = collated(scope.cells[column.name], type.collation)
         parts.append(sql("coalesce({}, unhex('00'))", blob(Value(key, "string", bytes=is_bytes))))

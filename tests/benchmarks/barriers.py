@@ -1,6 +1,6 @@
 """What statements cost on Kafka: a small diff with so many of them, whose rows two tasks send.
 
-    python tests/benchmarks/barriers.py [--statements 0 1 10 100] [--repeat 3]
+python tests/benchmarks/barriers.py [--statements 0 1 10 100] [--repeat 3]
 """
 
 from __future__ import annotations

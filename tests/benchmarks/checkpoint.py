@@ -1,6 +1,6 @@
 """What a checkpoint costs on Kafka: a diff with so many watermarks, in this process and on Spark, with and without one.
 
-    python tests/benchmarks/checkpoint.py [--watermarks 60 600] [--rows 100000] [--repeat 3]
+python tests/benchmarks/checkpoint.py [--watermarks 60 600] [--rows 100000] [--repeat 3]
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def seconds(engine: Engine, snapshots: Sequence[Path], watermarks: int, address:
     topic = f"bench-{os.getpid()}-{time.monotonic_ns()}"
     changefeed = load(
         f"kafka://{address}/{topic}?protocol=canal-json&enable-tidb-extension=true&partition-num=2",
-        '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]')
+        '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]',
+    )
     before, after = snapshots
     script = scenario.diff(before, after, SchemaChange()).script(Settings(over_ms=1000 * watermarks))
     planned = plan.plan(script, changefeed, releases.V8_5)
@@ -78,7 +79,9 @@ def main() -> None:
                     without, with_one = (median(times) for times in found.values())
                     print(
                         f"{name:10} {watermarks:5} watermarks: {without:6.2f} s, with a checkpoint {with_one:6.2f} s, "
-                        f"{(with_one - without) / watermarks * 1000:5.1f} ms a watermark", flush=True)
+                        f"{(with_one - without) / watermarks * 1000:5.1f} ms a watermark",
+                        flush=True,
+                    )
         finally:
             broker.stop(home / "kafka")
     spark.stop()

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import INSERT, Ints, ROW, WATERMARK
+from simulator.columns.change_frame import INSERT, ROW, WATERMARK, Ints
 from simulator.columns.hashing import xxhash64
 from simulator.read.contract import Checks, StreamSpec, stream_spec_of
 from simulator.read.frame import DECODED, Layout
@@ -35,11 +35,12 @@ def batches(rows: int, tables: int, together: int, repeats: bool) -> Iterator[pa
     number = np.arange(rows)
     marks = number // EVERY
     if repeats:
-        number = np.concatenate([np.tile(part, 1 + at % 2) for at, part in enumerate(
-            np.array_split(number, max(rows // EVERY, 1)))])
+        number = np.concatenate(
+            [np.tile(part, 1 + at % 2) for at, part in enumerate(np.array_split(number, max(rows // EVERY, 1)))]
+        )
         marks = number // EVERY
     for first in range(0, len(number), BATCH):
-        yield batch(number[first:first + BATCH], marks[first:first + BATCH], first, tables, together)
+        yield batch(number[first : first + BATCH], marks[first : first + BATCH], first, tables, together)
 
 
 def batch(number: Ints, marks: Ints, first: int, tables: int, together: int) -> pa.RecordBatch:
@@ -54,13 +55,25 @@ def batch(number: Ints, marks: Ints, first: int, tables: int, together: int) -> 
     data = pc.if_else(is_row, images, None)
     count = len(kind)
     values = {
-        "offset": first + np.arange(count), "number": np.zeros(count), "events": np.ones(count),
-        "size": np.full(count, 400), "kind": kind, "commit_ts": np.insert(ts, at, ts[at] - 1),
-        "exact": np.ones(count, np.bool_), "layout": np.where(kind == ROW, np.insert(number, at, 0) % tables, 0),
-        "op": np.full(count, INSERT), "only_handle": np.zeros(count, np.bool_), "after": data}
+        "offset": first + np.arange(count),
+        "number": np.zeros(count),
+        "events": np.ones(count),
+        "size": np.full(count, 400),
+        "kind": kind,
+        "commit_ts": np.insert(ts, at, ts[at] - 1),
+        "exact": np.ones(count, np.bool_),
+        "layout": np.where(kind == ROW, np.insert(number, at, 0) % tables, 0),
+        "op": np.full(count, INSERT),
+        "only_handle": np.zeros(count, np.bool_),
+        "after": data,
+    }
     return pa.RecordBatch.from_arrays(
-        [pa.array(values[field.name]).cast(field.type) if field.name in values else pa.nulls(count, field.type)
-         for field in DECODED], schema=DECODED)
+        [
+            pa.array(values[field.name]).cast(field.type) if field.name in values else pa.nulls(count, field.type)
+            for field in DECODED
+        ],
+        schema=DECODED,
+    )
 
 
 def spec_of(tables: int, dispatcher: str) -> StreamSpec:
@@ -86,10 +99,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     rows = parser.parse_args().rows
     cases = {
-        "in order": (1, 1, False, "table"), "transactions of 50": (1, 50, False, "table"),
-        "by index-value": (1, 1, False, "index-value"), "100 tables": (100, 1, False, "table"),
+        "in order": (1, 1, False, "table"),
+        "transactions of 50": (1, 50, False, "table"),
+        "by index-value": (1, 1, False, "index-value"),
+        "100 tables": (100, 1, False, "table"),
         "1,000 tables": (1000, 1, False, "table"),
-        "repeated": (1, 1, True, "table"), "repeated, by index-value": (1, 50, True, "index-value"),
+        "repeated": (1, 1, True, "table"),
+        "repeated, by index-value": (1, 50, True, "index-value"),
     }
     for name, (tables, together, repeats, dispatcher) in cases.items():
         found = list(batches(rows, tables, together, repeats))
@@ -103,8 +119,10 @@ def main() -> None:
             checks.take(each, known)
         took = time.process_time() - start
         summary = checks.end()
-        print(f"{name:26} {count / took:12,.0f} rows/s  {took / least:5.1f} × bare  {dict(summary.found.counts)}"
-              f" {summary.repeated} repeated")
+        print(
+            f"{name:26} {count / took:12,.0f} rows/s  {took / least:5.1f} × bare  {dict(summary.found.counts)}"
+            f" {summary.repeated} repeated"
+        )
 
 
 if __name__ == "__main__":

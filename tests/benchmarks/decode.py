@@ -11,10 +11,10 @@ import statistics
 import time
 from dataclasses import replace
 
+import encode
 import numpy as np
 import pyarrow as pa
 
-import encode
 from simulator.read.decode import decode
 from simulator.read.decode.batches import Decoding
 from simulator.read.frame import RECORDS
@@ -26,7 +26,7 @@ PASSES = 5
 
 
 def messages(
-    protocol: str, statement: str, made: encode.RandomTable, operation: str, rows: int, tables: int,
+    protocol: str, statement: str, made: encode.RandomTable, operation: str, rows: int, tables: int
 ) -> pa.Table:
     """Records of so many changes, one message each."""
     codec, options = CODECS[protocol], CodecOptions(protocol, enable_tidb_extension=protocol == "canal-json")
@@ -37,8 +37,10 @@ def messages(
         changes = encode.batch(renamed, made, operation, rows // tables)
         whole = codec.frame(codec.encode(changes, options, V8_5), np.arange(rows // tables), options, V8_5)
         parts.append((whole.keys, whole.values))
-    keys, values = (pa.chunked_array([side for side in sides if side is not None], pa.binary()).combine_chunks()
-                    for sides in zip(*parts))
+    keys, values = (
+        pa.chunked_array([side for side in sides if side is not None], pa.binary()).combine_chunks()
+        for sides in zip(*parts)
+    )
     order = pa.array(np.arange(len(values)).reshape(tables, -1).T.ravel())
     keys = keys.take(order) if len(keys) else pa.nulls(len(values), pa.binary())
     numbers = pa.array(np.arange(len(values)))

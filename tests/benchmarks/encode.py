@@ -21,39 +21,65 @@ from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
 
 TICDC = {
-    ("canal-json", 6, "INSERT"): 294_000, ("canal-json", 6, "UPDATE"): 222_000,
-    ("canal-json", 62, "INSERT"): 42_000, ("canal-json", 62, "UPDATE"): 27_600,
-    ("open-protocol", 6, "INSERT"): 186_000, ("open-protocol", 6, "UPDATE"): 104_000,
-    ("open-protocol", 62, "INSERT"): 22_000, ("open-protocol", 62, "UPDATE"): 11_200,
+    ("canal-json", 6, "INSERT"): 294_000,
+    ("canal-json", 6, "UPDATE"): 222_000,
+    ("canal-json", 62, "INSERT"): 42_000,
+    ("canal-json", 62, "UPDATE"): 27_600,
+    ("open-protocol", 6, "INSERT"): 186_000,
+    ("open-protocol", 6, "UPDATE"): 104_000,
+    ("open-protocol", 62, "INSERT"): 22_000,
+    ("open-protocol", 62, "UPDATE"): 11_200,
 }
 """Rows per CPU second of TiCDC's encoders."""
 
 NARROW = """CREATE TABLE shop.orders (id BIGINT PRIMARY KEY, quantity INT, name VARCHAR(40), price DECIMAL(12,2),
     updated DATETIME, address VARCHAR(60))"""
 KINDS = (
-    *("INT",) * 14, *("INT UNSIGNED",) * 3, *("BIGINT",) * 5, *("TINYINT",) * 5, *("DECIMAL(10,2)",) * 10,
-    *("DATETIME",) * 5, *("DATE",) * 3, *("VARCHAR(20)",) * 12, *("DOUBLE",) * 2, "ENUM('new','paid','sent')", "TEXT")
+    *("INT",) * 14,
+    *("INT UNSIGNED",) * 3,
+    *("BIGINT",) * 5,
+    *("TINYINT",) * 5,
+    *("DECIMAL(10,2)",) * 10,
+    *("DATETIME",) * 5,
+    *("DATE",) * 3,
+    *("VARCHAR(20)",) * 12,
+    *("DOUBLE",) * 2,
+    "ENUM('new','paid','sent')",
+    "TEXT",
+)
 WIDE = "CREATE TABLE shop.wide (id BIGINT PRIMARY KEY, {})".format(
-    ", ".join(f"c{place:02d} {kind}" for place, kind in enumerate(KINDS)))
+    ", ".join(f"c{place:02d} {kind}" for place, kind in enumerate(KINDS))
+)
 
 
 def text(kind: str, row: int, place: int, change: int) -> str:
     """A value of the kind, as TiDB text."""
     number = row * 31 + place * 7 + change
     texts = {
-        "TINYINT": str(number % 100), "INT": str(number % 1_000_000), "BIGINT": str(10**9 + number),
-        "DECIMAL": f"{number % 100_000}.{number % 90 + 10}", "DATETIME": f"2026-03-{number % 28 + 1:02d} 12:34:56",
-        "DATE": f"2026-03-{number % 28 + 1:02d}", "VARCHAR": f"value {number % 10_000}",
-        "DOUBLE": f"{number % 1000}.{number % 9 + 1}", "ENUM": ("new", "paid", "sent")[number % 3],
-        "TEXT": f"a short text of row {row}"}
+        "TINYINT": str(number % 100),
+        "INT": str(number % 1_000_000),
+        "BIGINT": str(10**9 + number),
+        "DECIMAL": f"{number % 100_000}.{number % 90 + 10}",
+        "DATETIME": f"2026-03-{number % 28 + 1:02d} 12:34:56",
+        "DATE": f"2026-03-{number % 28 + 1:02d}",
+        "VARCHAR": f"value {number % 10_000}",
+        "DOUBLE": f"{number % 1000}.{number % 9 + 1}",
+        "ENUM": ("new", "paid", "sent")[number % 3],
+        "TEXT": f"a short text of row {row}",
+    }
     return texts[kind.split("(")[0].split(" ")[0]]
 
 
 def narrow_row(row: int, change: int) -> list[str]:
     """About 200 bytes."""
     return [
-        str(10**12 + row), str(row % 1000 + change), f"customer {row} ".ljust(40, "n"), f"{row % 10_000}.99",
-        f"2026-03-{row % 28 + 1:02d} 12:34:56", f"{row} Long Street, house {row % 90}, city ".ljust(60, "a")]
+        str(10**12 + row),
+        str(row % 1000 + change),
+        f"customer {row} ".ljust(40, "n"),
+        f"{row % 10_000}.99",
+        f"2026-03-{row % 28 + 1:02d} 12:34:56",
+        f"{row} Long Street, house {row % 90}, city ".ljust(60, "a"),
+    ]
 
 
 def wide_row(row: int, change: int) -> list[str]:

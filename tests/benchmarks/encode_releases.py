@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from encode import NARROW, WIDE, batch, narrow_row, wide_row
 
-from simulator.releases import Release, V8_5, find, option_names
+from simulator.releases import V8_5, Release, find, option_names
 from simulator.ticdc.codecs import CODECS, CodecOptions, Rows
 from simulator.ticdc.codecs.codec_options import known_options
 from simulator.tidb.ddl.create_table import create_table
@@ -27,8 +27,16 @@ MIXED = """CREATE TABLE shop.mixed (id BIGINT PRIMARY KEY, f FLOAT, g FLOAT, d D
     b BIGINT UNSIGNED, e ENUM('new','paid','sent'), s SET('a','b','c'), bits BIT(12), y YEAR, c TIME(3), j JSON,
     v VARBINARY(16), l BLOB, n TEXT, m VARCHAR(40) NOT NULL)"""
 RELEASES = (
-    find("v4.0.0"), find("v4.0.9"), find("v5.4.0"), find("v6.1.0"), find("v6.5.6"), find("v7.5.0"), V8_5,
-    find("v8.5.4", "new"), find("v8.5.7", "new"))
+    find("v4.0.0"),
+    find("v4.0.9"),
+    find("v5.4.0"),
+    find("v6.1.0"),
+    find("v6.5.6"),
+    find("v7.5.0"),
+    V8_5,
+    find("v8.5.4", "new"),
+    find("v8.5.7", "new"),
+)
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
     "only-output-updated-columns": {"only_output_updated_columns": True},
@@ -40,13 +48,22 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "lz4": {"large_message_handle_compression": "lz4"},
     "snappy": {"large_message_handle_compression": "snappy"},
     "handle-key-only, 1 % of rows": {
-        "large_message_handle_option": "handle-key-only", "enable_tidb_extension": True, "max_message_bytes": 0},
+        "large_message_handle_option": "handle-key-only",
+        "enable_tidb_extension": True,
+        "max_message_bytes": 0,
+    },
     "claim-check, 1 % of rows": {
-        "large_message_handle_option": "claim-check", "enable_tidb_extension": True, "max_message_bytes": 0},
+        "large_message_handle_option": "claim-check",
+        "enable_tidb_extension": True,
+        "max_message_bytes": 0,
+    },
 }
 CONCERN = {
-    "only_output_updated_columns": ("UPDATE",), "content_compatible": ("UPDATE",), "output_old_value": ("UPDATE",),
-    "delete_only_output_handle_key_columns": ("DELETE",), "enable_old_value": ("UPDATE", "DELETE"),
+    "only_output_updated_columns": ("UPDATE",),
+    "content_compatible": ("UPDATE",),
+    "output_old_value": ("UPDATE",),
+    "delete_only_output_handle_key_columns": ("DELETE",),
+    "enable_old_value": ("UPDATE", "DELETE"),
 }
 """Operations that an option makes a difference to; all where it is not here."""
 
@@ -110,15 +127,31 @@ def mixed_row(row: int, change: int) -> list[str]:
     number = row * 31 + change
     long = 60 if row % LONG == 0 else 1
     return [
-        str(10**12 + row), f"{number % 1000}.{number % 9 + 1}", f"{number % 97}e-3", f"{number}.5e-7",
-        str(number % 256), str(2**63 + number), ("new", "paid", "sent")[number % 3], ("a", "b,c", "")[row % 3],
-        str(number % 4096), str(1990 + number % 60), f"12:{row % 60:02d}:00.{number % 1000:03d}",
-        f'{{"a": "{number % 99}"}}', "\x7f\xe9ab" + str(number % 99), "ÿ\x00\x01" + str(row),
-        "<long> \"text\"\n" * long, f"a 'quoted' & \\escaped {number % 10_000}"]
+        str(10**12 + row),
+        f"{number % 1000}.{number % 9 + 1}",
+        f"{number % 97}e-3",
+        f"{number}.5e-7",
+        str(number % 256),
+        str(2**63 + number),
+        ("new", "paid", "sent")[number % 3],
+        ("a", "b,c", "")[row % 3],
+        str(number % 4096),
+        str(1990 + number % 60),
+        f"12:{row % 60:02d}:00.{number % 1000:03d}",
+        f'{{"a": "{number % 99}"}}',
+        "\x7f\xe9ab" + str(number % 99),
+        "ÿ\x00\x01" + str(row),
+        '<long> "text"\n' * long,
+        f"a 'quoted' & \\escaped {number % 10_000}",
+    ]
 
 
-TABLES = {"narrow": (NARROW, narrow_row), "wide": (WIDE, wide_row), "half-changed": (WIDE, half_row),
-          "mixed": (MIXED, mixed_row)}
+TABLES = {
+    "narrow": (NARROW, narrow_row),
+    "wide": (WIDE, wide_row),
+    "half-changed": (WIDE, half_row),
+    "mixed": (MIXED, mixed_row),
+}
 
 
 def limit(case: Case, changes: Rows) -> CodecOptions:

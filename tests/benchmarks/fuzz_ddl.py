@@ -78,10 +78,57 @@ GOOD = (
 )
 
 STRANGE = (
-    "'", '"', "`", "(", ")", ";", "--", "/*", "*/", "/*!", "/*T![", "\\", "\0", "\x1a", "\n", "\u00a0", "\ufeff", "é",
-    "\u202e", "表", "😀", "\ud800", "0x", "b'2'", "x'a'", "1e", "1e999", "9" * 40, "9" * 5000, "-", ".", "..", "@",
-    "@@", "?", "->", "->>", ":=", "<=>", "{", "}", "NULL", "DEFAULT", "KEY", "SELECT", "IF EXISTS", "_utf8", "N'", "$1",
-    "#", "%",
+    "'",
+    '"',
+    "`",
+    "(",
+    ")",
+    ";",
+    "--",
+    "/*",
+    "*/",
+    "/*!",
+    "/*T![",
+    "\\",
+    "\0",
+    "\x1a",
+    "\n",
+    "\u00a0",
+    "\ufeff",
+    "é",
+    "\u202e",
+    "表",
+    "😀",
+    "\ud800",
+    "0x",
+    "b'2'",
+    "x'a'",
+    "1e",
+    "1e999",
+    "9" * 40,
+    "9" * 5000,
+    "-",
+    ".",
+    "..",
+    "@",
+    "@@",
+    "?",
+    "->",
+    "->>",
+    ":=",
+    "<=>",
+    "{",
+    "}",
+    "NULL",
+    "DEFAULT",
+    "KEY",
+    "SELECT",
+    "IF EXISTS",
+    "_utf8",
+    "N'",
+    "$1",
+    "#",
+    "%",
 )
 
 PAIRS = (("(", ")"), ("-", ""), ("NOT ", ""), ("/*! ", " */"), ("f(", ")"), ("(SELECT ", ")"), ("a.", ""))
@@ -93,14 +140,14 @@ Damage = Callable[[list[str], random.Random], list[str]]
 def without(words: list[str], choice: random.Random) -> list[str]:
     """One token less."""
     place = choice.randrange(len(words))
-    return words[:place] + words[place + 1:]
+    return words[:place] + words[place + 1 :]
 
 
 def twice(words: list[str], choice: random.Random) -> list[str]:
     """One stretch of tokens doubled."""
     start = choice.randrange(len(words))
-    stretch = words[start:start + choice.randint(1, 6)]
-    return words[:start] + stretch * choice.randint(2, 4) + words[start + len(stretch):]
+    stretch = words[start : start + choice.randint(1, 6)]
+    return words[:start] + stretch * choice.randint(2, 4) + words[start + len(stretch) :]
 
 
 def swapped(words: list[str], choice: random.Random) -> list[str]:
@@ -120,7 +167,7 @@ def cut(words: list[str], choice: random.Random) -> list[str]:
 def strange(words: list[str], choice: random.Random) -> list[str]:
     """Something that has no business here: an unbalanced quote, a number without end, a control character."""
     place = choice.randrange(len(words))
-    return [*words[:place], choice.choice(STRANGE), *words[place + choice.randint(0, 1):]]
+    return [*words[:place], choice.choice(STRANGE), *words[place + choice.randint(0, 1) :]]
 
 
 def noise(words: list[str], choice: random.Random) -> list[str]:
@@ -134,13 +181,13 @@ def nested(words: list[str], choice: random.Random) -> list[str]:
     place, depth = choice.randrange(len(words)), choice.choice((3, 30, 300, 3000))
     begin, end = choice.choice(PAIRS)
     inside = [begin * depth, words[place], end * choice.choice((depth, depth, depth - 1))]
-    return [*words[:place], *inside, *words[place + 1:]]
+    return [*words[:place], *inside, *words[place + 1 :]]
 
 
 def spliced(words: list[str], choice: random.Random) -> list[str]:
     """The head of one statement, the tail of another."""
     other = WORD.findall(choice.choice(GOOD))
-    return words[:choice.randrange(len(words))] + other[choice.randrange(len(other)):]
+    return words[: choice.randrange(len(words))] + other[choice.randrange(len(other)) :]
 
 
 DAMAGES: tuple[Damage, ...] = (without, twice, swapped, cut, strange, noise, nested, spliced)

@@ -1,6 +1,6 @@
 """How fast a stream's changes are made, without encoding: keys, both images and handles of a table, on one core.
 
-    python tests/benchmarks/generate.py [--columns 6] [--seconds 10] [--updates 2]
+python tests/benchmarks/generate.py [--columns 6] [--seconds 10] [--updates 2]
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main() -> None:
     created = table(definition(given.columns))
     model = Model(7, (TableModel("test", "t", ROWS),))
     wanted = TableWanted(to_columns({"c2": "name", "c5": "street_address"} if given.columns > 5 else {}), given.updates)
-    values, = table_values([created], [wanted], model)
+    (values,) = table_values([created], [wanted], model)
     stream = Stream(model, (Segment(0, 100_000.0, 100_000.0),))
     at = stream.fill_transactions + 1000
     step = WINDOW // 10
@@ -78,8 +78,10 @@ def main() -> None:
         bytes_ += before.nbytes + after.nbytes
         at += step
     took = time.perf_counter() - began
-    print(f"{given.columns} columns: {count / took:,.0f} changes/s, {bytes_ / took / 2**20:,.0f} MiB/s of images; "
-          f"keys alone {count / keys_only:,.0f} changes/s")
+    print(
+        f"{given.columns} columns: {count / took:,.0f} changes/s, {bytes_ / took / 2**20:,.0f} MiB/s of images; "
+        f"keys alone {count / keys_only:,.0f} changes/s"
+    )
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from simulator.releases import V8_5
 from simulator.run import outputs
-from simulator.run.load import plan_file, presets, prepared, rates, stretches
+from simulator.run.load import plan_file, prepared, presets, rates, stretches
 from simulator.run.load.prepared import Sender
 from simulator.run.load.rows import window_rows
 from simulator.run.load.sending import send_window, window_messages
@@ -129,12 +129,15 @@ def ways(of: Stretch, acknowledged: float) -> dict[str, Callable[[float], Measur
             sink = Slow(wait) if wait else CountingSink()
             sender = Sender(sink)
             send: Callable[[Window], object] = (
-                (lambda window: sender.send(window, course.owned)) if ahead
-                else (lambda window: send_window(window, course.owned, sink)))
+                (lambda window: sender.send(window, course.owned))
+                if ahead
+                else (lambda window: send_window(window, course.owned, sink))
+            )
             try:
                 return timed(lambda: counted(course, send, sink), seconds)
             finally:
                 sender.stop()
+
         return run
 
     return {
@@ -161,7 +164,8 @@ def paired(each: dict[str, Callable[[float], Measured]], pairs: int, seconds: fl
         better = sum(ratio > 1 for ratio in real)
         print(
             f"  {ahead:42} {middle:.2f} x without ({low:.2f} to {high:.2f}), better in {better} of {pairs}; "
-            f"a CPU second {statistics.median(cpu):.2f} x")
+            f"a CPU second {statistics.median(cpu):.2f} x"
+        )
 
 
 def main() -> None:
@@ -191,7 +195,8 @@ def main() -> None:
             size = statistics.median(one.bytes / one.seconds for one in found) / (1 << 20)
             print(
                 f"  {name:42} {statistics.median(rates_of):9,.0f} rows/s ({min(rates_of):,.0f} to {max(rates_of):,.0f})"
-                f" {cpu:9,.0f} rows/CPU s {size:7.1f} MiB/s")
+                f" {cpu:9,.0f} rows/CPU s {size:7.1f} MiB/s"
+            )
 
 
 if __name__ == "__main__":

@@ -164,16 +164,37 @@ def _performed(settings: KafkaSettings, topic: str, record_bytes: int, records: 
     java = find_java("Kafka")
     tools = jars.fetched(java, f"kafka-tools-{jars.KAFKA}", f"the tools of Apache Kafka {jars.KAFKA}", TOOLS)
     given = {
-        "acks": "all", "enable.idempotence": "true", "compression.type": "none", "batch.size": settings.batch_bytes,
-        "linger.ms": producers.LINGER_MS, "buffer.memory": settings.in_flight_bytes,
+        "acks": "all",
+        "enable.idempotence": "true",
+        "compression.type": "none",
+        "batch.size": settings.batch_bytes,
+        "linger.ms": producers.LINGER_MS,
+        "buffer.memory": settings.in_flight_bytes,
         "max.request.size": settings.in_flight_bytes + (1 << 20),
     }
     done = subprocess.run(
-        [java, "-Xmx512m", "-cp", f"{tools}/*", "org.apache.kafka.tools.ProducerPerformance",
-         "--bootstrap-server", settings.address, "--topic", topic, "--num-records", str(records), "--throughput", "-1",
-         "--record-size", str(record_bytes), "--command-property",
-         *(f"{name}={value}" for name, value in given.items())],
-        capture_output=True, text=True)
+        [
+            java,
+            "-Xmx512m",
+            "-cp",
+            f"{tools}/*",
+            "org.apache.kafka.tools.ProducerPerformance",
+            "--bootstrap-server",
+            settings.address,
+            "--topic",
+            topic,
+            "--num-records",
+            str(records),
+            "--throughput",
+            "-1",
+            "--record-size",
+            str(record_bytes),
+            "--command-property",
+            *(f"{name}={value}" for name, value in given.items()),
+        ],
+        capture_output=True,
+        text=True,
+    )
     told = re.findall(r"records sent, ([\d.]+) records/sec", done.stdout)
     if done.returncode or not told:
         raise SystemExit(f"kafka-producer-perf-test: {done.stdout[-500:]}{done.stderr[-500:]}")
@@ -187,13 +208,22 @@ def generated(plan: str | Path, protocol: str, encoded: bool, processes: int, se
 
 
 def _generated(
-    plan: str | Path, protocol: str, encoded: bool, number: int, processes: int, seconds: float, barrier: Barrier,
+    plan: str | Path,
+    protocol: str,
+    encoded: bool,
+    number: int,
+    processes: int,
+    seconds: float,
+    barrier: Barrier,
     found: multiprocessing.SimpleQueue[float],
 ) -> None:
     of = stretch(plan, protocol, SPREAD, WINDOW_ROWS)
     course = Course(of, range(number, of.job.destinations.total, processes))
-    way = made if not encoded else lambda each: (sum(
-        out.events.num_rows for out in window_messages(each.next(), each.owned)), 0)
+    way = (
+        made
+        if not encoded
+        else lambda each: (sum(out.events.num_rows for out in window_messages(each.next(), each.owned)), 0)
+    )
     way(course)
     barrier.wait()
     measured = timed(lambda: way(course), seconds)
@@ -204,7 +234,7 @@ def _sent(loop: str, share: Share, barrier: Barrier, found: multiprocessing.Simp
     of = stretch(share.plan, share.protocol, SPREAD)
     course = Course(of, range(share.number, of.job.destinations.total, share.processes))
     ready: list[Records] = []
-    while (sum(len(each.value) for each in ready) < RECORDS and sum(each.value.nbytes for each in ready) < READY_BYTES):
+    while sum(len(each.value) for each in ready) < RECORDS and sum(each.value.nbytes for each in ready) < READY_BYTES:
         ready += [each.records for each in window_messages(course.next(), course.owned)]
     barrier.wait()
     found.put(LOOPS[loop](share, ready))
@@ -213,7 +243,8 @@ def _sent(loop: str, share: Share, barrier: Barrier, found: multiprocessing.Simp
 def _rows(ready: list[Records]) -> list[list[tuple[int, bytes, bytes]]]:
     return [
         list(zip(records.partition.to_pylist(), records.key.to_pylist(), records.value.to_pylist(), strict=True))
-        for records in ready]
+        for records in ready
+    ]
 
 
 def _clocked(share: Share, ready: list[T], send: Callable[[T], int], end: Callable[[], object]) -> float:

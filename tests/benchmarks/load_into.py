@@ -1,6 +1,6 @@
 """`ticdc-sim load` as it is, but into a sink that only counts.
 
-    python tests/benchmarks/load_into.py load --preset wide-124 --sink-uri ... --duration 20s
+python tests/benchmarks/load_into.py load --preset wide-124 --sink-uri ... --duration 20s
 """
 
 from __future__ import annotations

@@ -31,8 +31,10 @@ SIX = Path(__file__).with_name("load_six.toml")
 PARTITIONS = 4
 
 KEPT = {
-    "log.retention.bytes": str(256 << 20), "log.segment.bytes": str(64 << 20),
-    "log.retention.check.interval.ms": "2000", "log.initial.task.delay.ms": "1000",
+    "log.retention.bytes": str(256 << 20),
+    "log.segment.bytes": str(64 << 20),
+    "log.retention.check.interval.ms": "2000",
+    "log.initial.task.delay.ms": "1000",
     "log.segment.delete.delay.ms": "500",
 }
 
@@ -62,8 +64,13 @@ class Place:
     _spread: dict[str, Loaded] = field(default_factory=dict)
 
     def loaded(
-        self, plan: str | Path, protocol: str, config: str = SPREAD, counting: bool = False,
-        driver: str = "kafka-python", seconds: float | None = None,
+        self,
+        plan: str | Path,
+        protocol: str,
+        config: str = SPREAD,
+        counting: bool = False,
+        driver: str = "kafka-python",
+        seconds: float | None = None,
     ) -> Loaded:
         """A run into a topic of its own."""
         topic, file = self.topic(), self.directory / "changefeed.toml"
@@ -139,23 +146,28 @@ def bare(place: Place) -> Iterator[Row]:
     for library, found in by.items():
         yield Row(
             f"load, Canal-JSON, 6 columns ({size} B), {library}: rows/s",
-            f"{_rows(found.rows)} (cores busy: {_busy(found)})")
+            f"{_rows(found.rows)} (cores busy: {_busy(found)})",
+        )
     plain = by["kafka-python"].rows
     for library, loop in (("kafka-python", "kafka-python"), ("confluent-kafka", "confluent")):
         for processes in (1, 2):
-            reached = _alone(place, lambda settings, topic: rate(
-                loop, processes, settings, topic, SIX, "canal-json", place.seconds))
+            reached = _alone(
+                place, lambda settings, topic: rate(loop, processes, settings, topic, SIX, "canal-json", place.seconds)
+            )
             of_same = by[library].rows / reached
             yield Row(
                 f"bare loop, {library}, processes: {processes}: records/s",
                 f"{_rows(reached)}; load by the same library {of_same:.2f} x, as it is {plain / reached:.2f} x",
-                "0.9 x")
+                "0.9 x",
+            )
     for processes in (1, 2):
-        reached = _alone(place, lambda settings, topic: rate(
-            "sink", processes, settings, topic, SIX, "canal-json", place.seconds))
+        reached = _alone(
+            place, lambda settings, topic: rate("sink", processes, settings, topic, SIX, "canal-json", place.seconds)
+        )
         yield Row(
             f"our sink with ready records, processes: {processes}: records/s",
-            f"{_rows(reached)}; load {plain / reached:.2f} x")
+            f"{_rows(reached)}; load {plain / reached:.2f} x",
+        )
     reached = _alone(place, lambda settings, topic: performance(settings, topic, size, place.seconds))
     yield Row("kafka-producer-perf-test: records/s", f"{_rows(reached)}; load {plain / reached:.2f} x")
 
@@ -171,8 +183,12 @@ def generate(place: Place) -> Iterator[Row]:
 
 
 CASES: dict[str, Callable[[Place], Iterator[Row]]] = {
-    "bare": bare, "generate": generate, "one-partition": one_partition, "wide-canal": wide_canal,
-    "wide-open": wide_open, "sustained": sustained,
+    "bare": bare,
+    "generate": generate,
+    "one-partition": one_partition,
+    "wide-canal": wide_canal,
+    "wide-open": wide_open,
+    "sustained": sustained,
 }
 
 

@@ -83,16 +83,20 @@ class Loaded:
         seconds, rates = series["second"], series["rows_per_second"]
         length = min(MINUTE, max(seconds) / 4)
         return statistics.fmean(
-            rate for second, rate in zip(seconds[1:-1], rates[1:-1])
-            if (second >= max(seconds) - length if last else second <= length))
+            rate
+            for second, rate in zip(seconds[1:-1], rates[1:-1])
+            if (second >= max(seconds) - length if last else second <= length)
+        )
 
     def memory(self, kind: str, last: bool) -> float:
         """MB, the median of the first minute in which all processes are there, or of the last."""
         whole = [look for look in self.looks if look.rss["largest Python worker"]] or self.looks
         length = min(MINUTE, (whole[-1].second - whole[0].second) / 4)
         chosen = [
-            look.rss[kind] for look in whole
-            if (look.second >= whole[-1].second - length if last else look.second <= whole[0].second + length)]
+            look.rss[kind]
+            for look in whole
+            if (look.second >= whole[-1].second - length if last else look.second <= whole[0].second + length)
+        ]
         return statistics.median(chosen) / 1e6
 
     def _settled_looks(self) -> tuple[Look, Look]:
@@ -103,19 +107,27 @@ class Loaded:
 
     def _settled(self, name: str) -> float:
         values = self.summary["series"][name][:-1]
-        return statistics.fmean(values[round(SETTLING * len(values)):])
+        return statistics.fmean(values[round(SETTLING * len(values)) :])
 
 
 def run(
-    plan: str | Path, uri: str, seconds: float, master: str = "local[2]", broker: int | None = None,
-    counting: bool = False, more: Sequence[str] = (),
+    plan: str | Path,
+    uri: str,
+    seconds: float,
+    master: str = "local[2]",
+    broker: int | None = None,
+    counting: bool = False,
+    more: Sequence[str] = (),
 ) -> Loaded:
     """A run of so many seconds with the plan's file, or a preset of that name; `broker` is the pid of a Kafka whose CPU
     time is told, too."""
     with tempfile.TemporaryDirectory(prefix="bench-load-") as name:
         here = Path(name)
-        command = [str(Path(sys.executable).with_name("ticdc-sim"))] if not counting else [
-            sys.executable, str(Path(__file__).with_name("load_into.py"))]
+        command = (
+            [str(Path(sys.executable).with_name("ticdc-sim"))]
+            if not counting
+            else [sys.executable, str(Path(__file__).with_name("load_into.py"))]
+        )
         command += ["load", *([str(plan)] if isinstance(plan, Path) else ["--preset", plan])]
         command += ["--sink-uri", uri, "--rate", "max", "--duration", f"{seconds:.0f}s", "--master", master]
         command += ["--checkpoint", str(here / "checkpoint"), "--summary", str(here / "summary.json"), *more]

@@ -18,7 +18,7 @@ from pathlib import Path
 from simulator.releases import V8_5
 from simulator.run import outputs
 from simulator.run.load import truth
-from simulator.run.load.plan import LoadPlan, STATEMENT_KINDS, StatementWanted
+from simulator.run.load.plan import STATEMENT_KINDS, LoadPlan, StatementWanted
 from simulator.run.load.stretches import Opening, opening, stretches
 from simulator.run.outputs import Output
 from simulator.run.truth.directory import FORMATS
@@ -31,7 +31,8 @@ from simulator.tidb.ddl.create_table import create_table
 
 DEFINITION = (
     "CREATE TABLE bench.t (id BIGINT PRIMARY KEY, name VARCHAR(40), price DECIMAL(10,2), quantity INT, "
-    "created DATETIME, note VARCHAR(60))")
+    "created DATETIME, note VARCHAR(60))"
+)
 URI = "kafka://127.0.0.1:9/t?protocol=canal-json"
 AN_HOUR = 3_600_000
 
@@ -53,8 +54,10 @@ def write(rows: int, format: str, directory: Path) -> None:
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     size = sum(path.stat().st_size for path in (directory / format).iterdir()) / 1e6
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{format:8} {sum(written.values()):>11,} rows {size:>7,.0f} MB {seconds:6.1f} s, {cpu:6.1f} s of a core, "
-          f"{sum(written.values()) / seconds:>9,.0f} rows/s, {peak:5.0f} MiB at most")
+    print(
+        f"{format:8} {sum(written.values()):>11,} rows {size:>7,.0f} MB {seconds:6.1f} s, {cpu:6.1f} s of a core, "
+        f"{sum(written.values()) / seconds:>9,.0f} rows/s, {peak:5.0f} MiB at most"
+    )
 
 
 def fold(count: int) -> None:

@@ -94,7 +94,9 @@ def write_parquet(path: Path, _: str, found: Sequence[Row]) -> None:
 
 
 WRITERS: dict[str, Callable[[Path, str, Sequence[Row]], None]] = {
-    "csv": write_csv, "sql": write_sql, "parquet": write_parquet,
+    "csv": write_csv,
+    "sql": write_sql,
+    "parquet": write_parquet,
 }
 
 

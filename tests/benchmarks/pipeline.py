@@ -99,8 +99,14 @@ def main() -> None:
         address = broker.start(broker.free_port(), Path(scratch) / "kafka") if arguments.kafka else "127.0.0.1:9092"
         for protocol, name in product(arguments.protocol or PROTOCOLS, formats):
             runs |= {
-                f"{name}, {what}": run for what, run in measured(
-                    spark, states[name].before, states[name].after, protocol, arguments.dispatcher, address,
+                f"{name}, {what}": run
+                for what, run in measured(
+                    spark,
+                    states[name].before,
+                    states[name].after,
+                    protocol,
+                    arguments.dispatcher,
+                    address,
                     arguments.kafka,
                 ).items()
             }

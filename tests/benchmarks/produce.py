@@ -22,8 +22,8 @@ import pyarrow as pa
 from kafka.future import Future
 
 from simulator.broker import server as broker
-from simulator.sinks.kafka.admin import prepare_topics
 from simulator.sinks.kafka import producers
+from simulator.sinks.kafka.admin import prepare_topics
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.kafka.sink import KafkaSink
 from simulator.sinks.records import Records, require_delivered
@@ -123,7 +123,8 @@ def compare(settings: KafkaSettings, size: int, count: int, rounds: int) -> None
         rate = statistics.median(found)
         print(
             f"{size:5d} B: {name:9} {rate:9,.0f} records/s ({rate * size / 1e6:4.0f} MB/s; "
-            f"{min(found):,.0f} to {max(found):,.0f}): {rate / slow:.1f} x")
+            f"{min(found):,.0f} to {max(found):,.0f}): {rate / slow:.1f} x"
+        )
 
 
 if __name__ == "__main__":

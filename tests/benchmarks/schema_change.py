@@ -24,8 +24,10 @@ from simulator.ticdc.changefeed import load
 
 URI = "kafka://127.0.0.1:9092/orders?protocol=open-protocol&partition-num=4"
 BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
-ALTERED = CREATE_TABLE.replace("varchar(40)", "varchar(60)").replace("decimal(12,2)", "decimal(14,3)").replace(
-    "  PRIMARY KEY", "  KEY `by_quantity` (`quantity`),\n  PRIMARY KEY"
+ALTERED = (
+    CREATE_TABLE.replace("varchar(40)", "varchar(60)")
+    .replace("decimal(12,2)", "decimal(14,3)")
+    .replace("  PRIMARY KEY", "  KEY `by_quantity` (`quantity`),\n  PRIMARY KEY")
 )
 
 
@@ -49,16 +51,21 @@ def main() -> None:
         made = make(Path(folder) / "orders", rows)
         other = altered(made.after, Path(folder) / "altered")
         spark = session("local[*]", 1 << 30)
-        for what, after, place in (("warm", made.after, "middle"), ("as it is", made.after, "middle"),
-                                   *(("altered", other, place) for place in PLACES)):
+        for what, after, place in (
+            ("warm", made.after, "middle"),
+            ("as it is", made.after, "middle"),
+            *(("altered", other, place) for place in PLACES),
+        ):
             script = scenario.diff(made.before, after, SchemaChange(at=place)).script()
             planned = plan.plan(script, changefeed, release)
             began = time.monotonic()
             account = pipeline.run(
                 partial(on_spark.run, spark), planned, outputs.to_nowhere(planned, changefeed), release, 0, 0.0, None
             )
-            print(f"{what:10} {place:8} {time.monotonic() - began:6.1f} s, {sum(account.changes.values()):,} changes",
-                  flush=True)
+            print(
+                f"{what:10} {place:8} {time.monotonic() - began:6.1f} s, {sum(account.changes.values()):,} changes",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

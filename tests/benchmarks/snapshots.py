@@ -96,9 +96,13 @@ def write(rows: pa.Table, path: Path) -> None:
         path.write_text("".join(f"{line}\r\n" for line in (header, *lines(rows, '"', "\\N"))), newline="")
     else:
         found = lines(rows, "'", "NULL")
-        statements = (found[start:start + ROWS_PER_STATEMENT] for start in range(0, len(found), ROWS_PER_STATEMENT))
-        path.write_text("".join(
-            "INSERT INTO `orders` VALUES\n" + ",\n".join(f"({row})" for row in batch) + ";\n" for batch in statements))
+        statements = (found[start : start + ROWS_PER_STATEMENT] for start in range(0, len(found), ROWS_PER_STATEMENT))
+        path.write_text(
+            "".join(
+                "INSERT INTO `orders` VALUES\n" + ",\n".join(f"({row})" for row in batch) + ";\n"
+                for batch in statements
+            )
+        )
 
 
 def lines(rows: pa.Table, quote: str, null: str) -> list[str]:
@@ -126,15 +130,19 @@ def fates(keys: Numbers, changed: int) -> npt.NDArray[np.intp]:
 def table(keys: Numbers, state: Numbers, pool: npt.NDArray[np.uint8]) -> pa.Table:
     """Rows of these keys; `state` (0 or 1) is mixed into every column that an update changes."""
     mixed = keys * np.uint64(2) + state
-    return pa.table({
-        "id": pa.array(keys * np.uint64(3) + np.uint64(FIRST_ID), pa.int64()),
-        "quantity": pa.array((scatter(mixed, 1) >> np.uint64(33)).astype(np.int32)),
-        "customer": text(scatter(keys, 2), 40, pool),
-        "amount": decimals((scatter(mixed, 3) % np.uint64(10**11)).astype(np.int64)),
-        "changed": pa.array((scatter(mixed, 4) % np.uint64(7 * 10**8) + np.uint64(10**9)).astype("datetime64[s]"),
-                            pa.timestamp("us")),
-        "note": pc.if_else(scatter(keys, 6) % np.uint64(50) == 0, None, text(scatter(mixed, 5), 60, pool)),
-    })
+    return pa.table(
+        {
+            "id": pa.array(keys * np.uint64(3) + np.uint64(FIRST_ID), pa.int64()),
+            "quantity": pa.array((scatter(mixed, 1) >> np.uint64(33)).astype(np.int32)),
+            "customer": text(scatter(keys, 2), 40, pool),
+            "amount": decimals((scatter(mixed, 3) % np.uint64(10**11)).astype(np.int64)),
+            "changed": pa.array(
+                (scatter(mixed, 4) % np.uint64(7 * 10**8) + np.uint64(10**9)).astype("datetime64[s]"),
+                pa.timestamp("us"),
+            ),
+            "note": pc.if_else(scatter(keys, 6) % np.uint64(50) == 0, None, text(scatter(mixed, 5), 60, pool)),
+        }
+    )
 
 
 def scatter(numbers: Numbers, column: int) -> Numbers:
@@ -179,5 +187,5 @@ def schema_and_metadata(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    wanted = [*sys.argv[3:], *("parquet", "50")[len(sys.argv) - 3:]]
+    wanted = [*sys.argv[3:], *("parquet", "50")[len(sys.argv) - 3 :]]
     print(*astuple(make(Path(sys.argv[2]), int(sys.argv[1]), wanted[0], int(wanted[1]))))

@@ -52,8 +52,10 @@ def main() -> None:
             if rows > 1 or name == "uniform":
                 asked = stream(tables, rows, skew)
                 keys, commits, moments = (timed(work) for work in works(asked, count))
-                print(f"| {name} | {tables} | {rows:,} | {keys:,.0f} | {1e9 / keys:,.0f} | {commits:,.0f} | "
-                      f"{moments:,.0f} |")
+                print(
+                    f"| {name} | {tables} | {rows:,} | {keys:,.0f} | {1e9 / keys:,.0f} | {commits:,.0f} | "
+                    f"{moments:,.0f} |"
+                )
 
 
 def works(asked: Stream, count: int) -> tuple[Callable[[int], int], ...]:

@@ -97,9 +97,22 @@ def written(preset: str, protocol: str, source: str, rows: int, place: Path, add
     plan = [preset] if preset.endswith(".toml") else ["--preset", preset]
     right = place / "truth"
     found = ran(
-        "load", *plan, "--sink-uri", uri, "--config", str(place / "changefeed.toml"), *to, "--truth", str(right),
-        "--rate", str(min(rows, ROWS_A_SECOND)), "--duration", f"{max(1, rows // ROWS_A_SECOND)}s",
-        "--master", "none" if source == "parquet" else "local[2]")
+        "load",
+        *plan,
+        "--sink-uri",
+        uri,
+        "--config",
+        str(place / "changefeed.toml"),
+        *to,
+        "--truth",
+        str(right),
+        "--rate",
+        str(min(rows, ROWS_A_SECOND)),
+        "--duration",
+        f"{max(1, rows // ROWS_A_SECOND)}s",
+        "--master",
+        "none" if source == "parquet" else "local[2]",
+    )
     if found.code:
         raise SystemExit(found.said)
     empty = place / "empty"
@@ -121,8 +134,12 @@ def bare_read(stream: Stream) -> float:
 
 def one_by_one(stream: Stream, protocol: str) -> float:
     """Rows a second of `decode`, by some of the records."""
-    records = (row for partition in partitions(stream.source) for batch in partition.batches()
-               for row in batch.select(["key", "value"]).to_pylist())
+    records = (
+        row
+        for partition in partitions(stream.source)
+        for batch in partition.batches()
+        for row in batch.select(["key", "value"]).to_pylist()
+    )
     spent, rows = 0.0, 0
     for row, _ in zip(records, range(SAMPLE)):
         began = time.monotonic()
@@ -134,7 +151,8 @@ def one_by_one(stream: Stream, protocol: str) -> float:
 def cases(stream: Stream, copy: Path, asked: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """What is asked, and its options."""
     every = {
-        "alone": [], "truth": ["--truth", str(stream.truth)],
+        "alone": [],
+        "truth": ["--truth", str(stream.truth)],
         "snapshots": ["--before", str(stream.empty), "--after", str(stream.truth)],
         "against": ["--truth", str(stream.truth), "--against", str(copy)],
     }
@@ -154,7 +172,13 @@ def told(ran: Ran, rows: int, beside: Sequence[float]) -> str:
 
 
 def measured(
-    preset: str, protocol: str, source: str, rows: int, asked: Sequence[str], masters: Sequence[str], place: Path,
+    preset: str,
+    protocol: str,
+    source: str,
+    rows: int,
+    asked: Sequence[str],
+    masters: Sequence[str],
+    place: Path,
     address: str,
 ) -> None:
     """Prints the lines of one stream."""
@@ -188,7 +212,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rows", type=int, default=10_000_000)
     options.add_argument(
-        "--stream", nargs="*", default=["bank=canal-json", "shop=open-protocol", "sysbench=canal-json"])
+        "--stream", nargs="*", default=["bank=canal-json", "shop=open-protocol", "sysbench=canal-json"]
+    )
     options.add_argument("--source", nargs="+", default=["jsonl", "parquet"], choices=["jsonl", "parquet", "kafka"])
     options.add_argument("--asked", nargs="+", default=["alone", "truth", "snapshots", "against"])
     options.add_argument("--master", nargs="+", default=["none", "local[2]"])
@@ -202,8 +227,7 @@ def main() -> None:
                 place = Path(name)
                 address = broker.start(broker.free_port(), place / "kafka") if source == "kafka" else "127.0.0.1:9092"
                 try:
-                    measured(
-                        preset, protocol, source, chosen.rows, chosen.asked, chosen.master, place, address)
+                    measured(preset, protocol, source, chosen.rows, chosen.asked, chosen.master, place, address)
                 finally:
                     if source == "kafka":
                         broker.stop(place / "kafka")

@@ -14,7 +14,8 @@ import pytest
 from support.kafka_fixture import require_kafka_jars
 from support.playing import play
 
-from simulator.broker import jars as broker_jars, server as broker
+from simulator.broker import jars as broker_jars
+from simulator.broker import server as broker
 from simulator.errors import UserError
 from simulator.sinks.kafka.admin import answers
 
@@ -115,11 +116,20 @@ def test_a_machine_without_java_is_told_what_is_missing(
         broker.start(directory=tmp_path)
 
 
-@pytest.mark.parametrize(("said", "words"), [
-    ('openjdk version "11.0.20" 2023-07-18', "Java 11 is too old: Kafka needs Java 17 or newer; point JAVA_HOME at"),
-    ('java version "1.8.0_202"', "Java 8 is too old: Kafka needs Java 17 or newer; point JAVA_HOME at one"),
-    ("Segmentation fault", "Java does not say its version: .*java -version printed 'Segmentation fault'. Kafka needs"),
-])
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            'openjdk version "11.0.20" 2023-07-18',
+            "Java 11 is too old: Kafka needs Java 17 or newer; point JAVA_HOME at",
+        ),
+        ('java version "1.8.0_202"', "Java 8 is too old: Kafka needs Java 17 or newer; point JAVA_HOME at one"),
+        (
+            "Segmentation fault",
+            "Java does not say its version: .*java -version printed 'Segmentation fault'. Kafka needs",
+        ),
+    ],
+)
 def test_a_java_that_is_too_old_is_told_before_anything_is_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], said: str, words: str
 ) -> None:

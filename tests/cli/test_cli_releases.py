@@ -56,29 +56,42 @@ def test_every_field_is_shown_with_the_first_sentence_about_it() -> None:
 
 def test_every_source_is_a_file_or_a_folder_and_stands_where_it_is_cited() -> None:
     """With a function at most behind it; `there` stands for those of the field above."""
-    assert [source for behaviour in behaviours() for source in behaviour.cited if not re.fullmatch(
-        r"[\w*{},.-]+(/[\w*{},.-]+)+( \w+(, \w+)*)?|go\.mod", source)] == []
-    assert [behaviour.name for behaviour in behaviours()
-            if behaviour.text.count("%s") < len(behaviour.cited) and "there" not in behaviour.text] == []
+    assert [
+        source
+        for behaviour in behaviours()
+        for source in behaviour.cited
+        if not re.fullmatch(r"[\w*{},.-]+(/[\w*{},.-]+)+( \w+(, \w+)*)?|go\.mod", source)
+    ] == []
+    assert [
+        behaviour.name
+        for behaviour in behaviours()
+        if behaviour.text.count("%s") < len(behaviour.cited) and "there" not in behaviour.text
+    ] == []
 
 
 def test_every_field_is_read_by_what_it_is_about() -> None:
     """Somewhere outside of releases/: a field that nobody reads would be a promise that nobody keeps."""
     files = [path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "releases"]
     read = {
-        node.attr for path in files for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
+        node.attr
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+    }
 
     assert [name for name in FIELDS if name not in read | {"name"}] == []
 
 
-@pytest.mark.parametrize(("text", "sentence"), [
-    ("Whether a (1.2+: a/b.go) or b. More.", "Whether a or b"),
-    ("Whether a (60) is in v8.5.3.", "Whether a (60) is in v8.5.3"),
-    ("What becomes of it. `x`: y.", "What becomes of it"),
-    ("Default of it: 1, or 2 (there).", "Default of it"),
-    ("Its code; empty: none.", "Its code"),
-])
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("Whether a (1.2+: a/b.go) or b. More.", "Whether a or b"),
+        ("Whether a (60) is in v8.5.3.", "Whether a (60) is in v8.5.3"),
+        ("What becomes of it. `x`: y.", "What becomes of it"),
+        ("Default of it: 1, or 2 (there).", "Default of it"),
+        ("Its code; empty: none.", "Its code"),
+    ],
+)
 def test_a_first_sentence_leaves_releases_and_sources_out(text: str, sentence: str) -> None:
     """They stand in parentheses; values behind a colon are no part of it either."""
     assert first_sentence(text) == sentence
@@ -91,7 +104,8 @@ def test_without_arguments_every_line_says_where_behaviours_change(capsys: pytes
     assert "classic architecture" in text and "new architecture" in text
     assert "v6.5 v6.5.0 – v6.5.12" in text and "v7.3 v7.3.0" in text and "v8.5 v8.5.4 – v8.5.8" in text
     assert {line["line"] for line in document(capsys)["lines"]} == {
-        re.match(r"v\d+\.\d+", release.name)[0] for release in EVERY}  # type: ignore[index]
+        ".".join(release.name.split(".")[:2]) for release in EVERY
+    }
     assert {line["architecture"] for line in document(capsys, "--architecture", "new")["lines"]} == {"new"}
 
 
@@ -119,7 +133,7 @@ def test_a_release_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_between_two_releases_only_what_differs_is_shown_what_is_on_the_wire_first(
-    capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Does my consumer survive the upgrade from 6.5 to 8.5? The first line says how much of it is on the wire."""
     text = shown(capsys, "v6.5.0", "v8.5.3")
@@ -130,7 +144,8 @@ def test_between_two_releases_only_what_differs_is_shown_what_is_on_the_wire_fir
     assert wire == sorted(wire, reverse=True) and any(wire) and not all(wire)
     assert text.startswith(
         f"TiCDC v6.5.0 (classic) → v8.5.3 (classic): {len(found)} behaviours differ, {sum(wire)} on the wire"
-        f" on the wire: rows ({sum(difference['section'] == 'rows' for difference in found)}), ")
+        f" on the wire: rows ({sum(difference['section'] == 'rows' for difference in found)}), "
+    )
     assert "…" not in text
     assert (by_name["float_widened"]["from"], by_name["float_widened"]["to"]) == (True, False)
     assert (by_name["dispatchers"]["added"], by_name["dispatchers"]["removed"]) == (["columns"], [])
@@ -162,14 +177,17 @@ def test_releases_that_behave_alike_differ_in_nothing(capsys: pytest.CaptureFixt
     assert differences(find("v8.5.0"), find("v8.5.0")) == ()
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    (("v7.1.9",), "unknown TiCDC release 'v7.1.9'. Did you mean 'v7.1.6'? Nearest: v7.1.0, v7.1.1,"),
-    (("v8.5.3", "8.6"), "unknown TiCDC release '8.6'"),
-    (("8.5",), "'8.5' is a line of TiCDC releases: name one of v8.5.0,"),
-    (("newer:v8.5.3",), "unknown architecture 'newer': TiCDC has 'classic' and 'new'"),
-    (("new:v8.5.3",), "TiCDC v8.5.3 has no new architecture, which begins with v8.5.4"),
-    (("a", "b", "c"), "unexpected extra argument"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("v7.1.9",), "unknown TiCDC release 'v7.1.9'. Did you mean 'v7.1.6'? Nearest: v7.1.0, v7.1.1,"),
+        (("v8.5.3", "8.6"), "unknown TiCDC release '8.6'"),
+        (("8.5",), "'8.5' is a line of TiCDC releases: name one of v8.5.0,"),
+        (("newer:v8.5.3",), "unknown architecture 'newer': TiCDC has 'classic' and 'new'"),
+        (("new:v8.5.3",), "TiCDC v8.5.3 has no new architecture, which begins with v8.5.4"),
+        (("a", "b", "c"), "unexpected extra argument"),
+    ],
+)
 def test_an_unknown_release_is_an_error_that_lists_its_neighbours(
     arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -60,9 +60,27 @@ def test_every_preset_keeps_the_contract_and_leads_to_its_truth(name: str, tmp_p
     (tmp_path / "plan.toml").write_text(text)
     (tmp_path / "changefeed.toml").write_text(BY_KEY)
 
-    assert play(
-        "load", tmp_path / "plan.toml", "--master", "none", "--sink-uri", URI, "--config", tmp_path / "changefeed.toml",
-        "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth", "--rate", "400", "--duration", "1s") == 0
+    assert (
+        play(
+            "load",
+            tmp_path / "plan.toml",
+            "--master",
+            "none",
+            "--sink-uri",
+            URI,
+            "--config",
+            tmp_path / "changefeed.toml",
+            "--fixtures",
+            tmp_path / "out",
+            "--truth",
+            tmp_path / "truth",
+            "--rate",
+            "400",
+            "--duration",
+            "1s",
+        )
+        == 0
+    )
 
     records = assert_true(tmp_path / "out", tmp_path / "truth", URI, BY_KEY)
     assert len({record.partition for record in records if record.key is not None or record.value}) == 2
@@ -72,37 +90,93 @@ def test_every_preset_keeps_the_contract_and_leads_to_its_truth(name: str, tmp_p
 def test_statements_come_at_intervals(protocol: str, plan: Path, tmp_path: Path) -> None:
     uri = f"kafka://127.0.0.1:9/load?protocol={protocol}&partition-num=2"
 
-    assert play("load", plan, "--master", "none", "--sink-uri", uri, "--fixtures", tmp_path / "out",
-                "--truth", tmp_path / "truth", "--duration", "3s", "--seed", "3") == 0
+    assert (
+        play(
+            "load",
+            plan,
+            "--master",
+            "none",
+            "--sink-uri",
+            uri,
+            "--fixtures",
+            tmp_path / "out",
+            "--truth",
+            tmp_path / "truth",
+            "--duration",
+            "3s",
+            "--seed",
+            "3",
+        )
+        == 0
+    )
 
     records = assert_true(tmp_path / "out", tmp_path / "truth", uri)
     events = [event for record in records for event in decode(record.key, record.value)]
     texts = [event.query for event in events if isinstance(event, DdlEvent)]
-    assert [word for word in ("ADD COLUMN", "DROP COLUMN", "ADD INDEX", "DROP INDEX", "TRUNCATE")
-            if not any(word in text for text in texts)] == []
+    assert [
+        word
+        for word in ("ADD COLUMN", "DROP COLUMN", "ADD INDEX", "DROP INDEX", "TRUNCATE")
+        if not any(word in text for text in texts)
+    ] == []
 
 
 def test_the_same_plan_gives_the_same_bytes_and_another_seed_others(plan: Path, tmp_path: Path) -> None:
     given = [("one", "1"), ("two", "1"), ("three", "2")]
     for directory, seed in given:
-        assert play("load", plan, "--master", "none", "--sink-uri", URI, "--fixtures", tmp_path / directory, "--seed",
-                    seed, "--duration", "1s") == 0
+        assert (
+            play(
+                "load",
+                plan,
+                "--master",
+                "none",
+                "--sink-uri",
+                URI,
+                "--fixtures",
+                tmp_path / directory,
+                "--seed",
+                seed,
+                "--duration",
+                "1s",
+            )
+            == 0
+        )
 
     one, two, three = (
         [(tmp_path / directory / "load" / f"{number}.jsonl").read_bytes() for number in range(2)]
-        for directory, _ in given)
+        for directory, _ in given
+    )
     assert one == two
     assert one != three
 
 
 def test_the_summary_and_the_report_are_written(plan: Path, tmp_path: Path) -> None:
-    assert play(
-        "load", plan, "--master", "none", "--sink-uri", URI, "--fixtures", tmp_path / "out", "--duration", "1s",
-        "--summary", tmp_path / "summary.json", "--report", tmp_path / "report.html") == 0
+    assert (
+        play(
+            "load",
+            plan,
+            "--master",
+            "none",
+            "--sink-uri",
+            URI,
+            "--fixtures",
+            tmp_path / "out",
+            "--duration",
+            "1s",
+            "--summary",
+            tmp_path / "summary.json",
+            "--report",
+            tmp_path / "report.html",
+        )
+        == 0
+    )
 
     summary = json.loads((tmp_path / "summary.json").read_text())
-    rows = [event for record in read(str(tmp_path / "out")) for event in decode(record.key, record.value)
-            if isinstance(event, RowEvent)]
+    rows = [
+        event
+        for record in read(str(tmp_path / "out"))
+        for event in decode(record.key, record.value)
+        if isinstance(event, RowEvent)
+    ]
     assert (summary["plan"], summary["rows"], summary["simulated_ms"]) == ("fair", len(rows), 1000)
     assert "<title>Load: fair</title>" in (tmp_path / "report.html").read_text()
 
@@ -131,33 +205,53 @@ def watermarks(records: list[Record]) -> list[int]:
 KAFKA = ("--sink-uri", "kafka://127.0.0.1:9/load")
 
 
-@pytest.mark.parametrize(("arguments", "error"), [
-    ((), "a plan is expected, and one alone: PLAN.toml, or --preset with one of bank, documents, large-rows, shop,"),
-    (("PLAN", "--preset", "shop"), "a plan is expected, and one alone"),
-    (("--preset", "shpo", *KAFKA), "no preset 'shpo'. Did you mean 'shop'? Presets: bank, documents,"),
-    (("nowhere.toml", *KAFKA), "cannot read nowhere.toml: No such file or directory"),
-    (("PLAN",), "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol', or --console or"),
-    (("PLAN", "--console", "--fixtures", "out"), "--console and --fixtures exclude each other: choose one"),
-    (("PLAN", "--console", "--master", "local[2]"), "--console needs --master none: one process shows all messages"),
-    (("PLAN", "--fixtures", "out", "--fixtures-format", "parquet"), "--fixtures-format parquet needs --master none"),
-    (("PLAN", "--console", "--resume"), "--resume is about Kafka: --console contacts none"),
-    (("PLAN", "--console", "--driver", "confluent"), "--driver confluent is about Kafka: --console contacts none"),
-    (("PLAN", *KAFKA, "--driver", "librdkafka"), "'librdkafka' is not one of 'kafka-python', 'confluent'"),
-    (("PLAN", *KAFKA, "--driver", "confluent", "--plain-producer"), "--plain-producer is about kafka-python: --driver"),
-    (("PLAN", "--fixtures", "out", "--consumer-group", "g"), "--consumer-group: a group has lag on Kafka only"),
-    (("PLAN", *KAFKA, "--until-lag", "5"), "--until-lag 5 needs --consumer-group GROUP: whose lag?"),
-    (("PLAN", *KAFKA, "--until-lag", "5", "--consumer-group", "g", "--rate", "0s:1, 5s:2"),
-     "--until-lag begins with a number of rows/s and changes that itself, not with --rate '0s:1, 5s:2'"),
-    (("PLAN", *KAFKA, "--rate", "fast"), "bad rate 'fast': 'fast' is no rate; expected rows a second (60000),"),
-    (("PLAN", *KAFKA, "--duration", "5"), "bad duration '5': expected a number and a unit"),
-    (("PLAN", *KAFKA, "--release", "v1.0.0"), "unknown TiCDC release 'v1.0.0'"),
-    (("PLAN", *KAFKA, "--summary", "no/such.json"), "--summary no/such.json: there is no directory no"),
-    (("PLAN", *KAFKA, "--report", "no/such.html"), "--report no/such.html: there is no directory no"),
-    (("PLAN", *KAFKA, "--metrics-address", "::1"), "--metrics-address ::1 needs --metrics-port PORT"),
-    (("PLAN", *KAFKA, "--truth", "plan.toml"), "--truth plan.toml is a file: give a new or empty directory"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (
+            (),
+            "a plan is expected, and one alone: PLAN.toml, or --preset with one of bank, documents, large-rows, shop,",
+        ),
+        (("PLAN", "--preset", "shop"), "a plan is expected, and one alone"),
+        (("--preset", "shpo", *KAFKA), "no preset 'shpo'. Did you mean 'shop'? Presets: bank, documents,"),
+        (("nowhere.toml", *KAFKA), "cannot read nowhere.toml: No such file or directory"),
+        (("PLAN",), "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol', or --console or"),
+        (("PLAN", "--console", "--fixtures", "out"), "--console and --fixtures exclude each other: choose one"),
+        (
+            ("PLAN", "--console", "--master", "local[2]"),
+            "--console needs --master none: one process shows all messages",
+        ),
+        (
+            ("PLAN", "--fixtures", "out", "--fixtures-format", "parquet"),
+            "--fixtures-format parquet needs --master none",
+        ),
+        (("PLAN", "--console", "--resume"), "--resume is about Kafka: --console contacts none"),
+        (("PLAN", "--console", "--driver", "confluent"), "--driver confluent is about Kafka: --console contacts none"),
+        (("PLAN", *KAFKA, "--driver", "librdkafka"), "'librdkafka' is not one of 'kafka-python', 'confluent'"),
+        (
+            ("PLAN", *KAFKA, "--driver", "confluent", "--plain-producer"),
+            "--plain-producer is about kafka-python: --driver",
+        ),
+        (("PLAN", "--fixtures", "out", "--consumer-group", "g"), "--consumer-group: a group has lag on Kafka only"),
+        (("PLAN", *KAFKA, "--until-lag", "5"), "--until-lag 5 needs --consumer-group GROUP: whose lag?"),
+        (
+            ("PLAN", *KAFKA, "--until-lag", "5", "--consumer-group", "g", "--rate", "0s:1, 5s:2"),
+            "--until-lag begins with a number of rows/s and changes that itself, not with --rate '0s:1, 5s:2'",
+        ),
+        (("PLAN", *KAFKA, "--rate", "fast"), "bad rate 'fast': 'fast' is no rate; expected rows a second (60000),"),
+        (("PLAN", *KAFKA, "--duration", "5"), "bad duration '5': expected a number and a unit"),
+        (("PLAN", *KAFKA, "--release", "v1.0.0"), "unknown TiCDC release 'v1.0.0'"),
+        (("PLAN", *KAFKA, "--summary", "no/such.json"), "--summary no/such.json: there is no directory no"),
+        (("PLAN", *KAFKA, "--report", "no/such.html"), "--report no/such.html: there is no directory no"),
+        (("PLAN", *KAFKA, "--metrics-address", "::1"), "--metrics-address ::1 needs --metrics-port PORT"),
+        (("PLAN", *KAFKA, "--truth", "plan.toml"), "--truth plan.toml is a file: give a new or empty directory"),
+    ],
+)
 def test_what_cannot_be_asked_is_one_line(
-    arguments: tuple[str, ...], error: str, plan: Path, capfd: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    error: str,
+    plan: Path,
+    capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(plan.parent)
@@ -173,35 +267,84 @@ def test_a_driver_that_is_not_installed_is_one_line_with_what_installs_it(
 ) -> None:
     monkeypatch.setattr(connect, "find_spec", lambda name: None)
 
-    assert play("load", plan, "--master", "none", "--driver", "confluent", "--sink-uri", URI, "--checkpoint",
-                plan.parent / "stands") == 2
+    assert (
+        play(
+            "load",
+            plan,
+            "--master",
+            "none",
+            "--driver",
+            "confluent",
+            "--sink-uri",
+            URI,
+            "--checkpoint",
+            plan.parent / "stands",
+        )
+        == 2
+    )
 
     assert capfd.readouterr().err.splitlines()[-1] == (
         "ticdc-sim: --driver confluent needs the Python package confluent-kafka: pip install confluent-kafka; "
-        "kafka-python, the default, needs nothing more")
+        "kafka-python, the default, needs nothing more"
+    )
 
 
-@pytest.mark.parametrize(("definition", "config", "error"), [
-    ("CREATE TABLE fair.visit (at INT)", "", "no primary key and no unique key of NOT NULL columns: fair.visit; "),
-    ("CREATE TABLE fair.visit (id INT PRIMARY KEY, n INT)", '[filter]\nrules = ["other.*"]\n',
-     "no table to replicate: the changefeed's filter leaves out every table of the plan"),
-])
+@pytest.mark.parametrize(
+    ("definition", "config", "error"),
+    [
+        ("CREATE TABLE fair.visit (at INT)", "", "no primary key and no unique key of NOT NULL columns: fair.visit; "),
+        (
+            "CREATE TABLE fair.visit (id INT PRIMARY KEY, n INT)",
+            '[filter]\nrules = ["other.*"]\n',
+            "no table to replicate: the changefeed's filter leaves out every table of the plan",
+        ),
+    ],
+)
 def test_what_the_changefeed_refuses_is_told(
     definition: str, config: str, error: str, plan: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     plan.write_text(f'[[table]]\ndefinition = "{definition}"\n')
     (plan.parent / "feed.toml").write_text(config)
 
-    assert play(
-        "load", plan, "--master", "none", "--fixtures", plan.parent / "out", "--config", plan.parent / "feed.toml",
-        "--duration", "1s") == 2
+    assert (
+        play(
+            "load",
+            plan,
+            "--master",
+            "none",
+            "--fixtures",
+            plan.parent / "out",
+            "--config",
+            plan.parent / "feed.toml",
+            "--duration",
+            "1s",
+        )
+        == 2
+    )
     assert error in capfd.readouterr().err
 
 
 def test_a_rate_in_bytes_is_turned_into_rows(plan: Path, tmp_path: Path) -> None:
     """By what rows of the plan have, as measured; the watermarks say how much simulated time went by."""
-    assert play("load", plan, "--master", "none", "--sink-uri", URI, "--fixtures", tmp_path / "out", "--duration", "2s",
-                "--rate", "100KiB", "--summary", tmp_path / "summary.json") == 0
+    assert (
+        play(
+            "load",
+            plan,
+            "--master",
+            "none",
+            "--sink-uri",
+            URI,
+            "--fixtures",
+            tmp_path / "out",
+            "--duration",
+            "2s",
+            "--rate",
+            "100KiB",
+            "--summary",
+            tmp_path / "summary.json",
+        )
+        == 0
+    )
 
     assert json.loads((tmp_path / "summary.json").read_text())["bytes"] / 2 == pytest.approx(100 * 1024, rel=0.1)
 
@@ -218,18 +361,33 @@ JsonLines._deliver = delivered
 """
 
 
-@pytest.mark.parametrize(("first", "signals", "words"), [
-    (SIGNALLED_TWICE, (), "ended early: stopped by SIGTERM; no fixtures were written; no truth was written"),
-    ("", (signal.SIGINT,), "ended early: interrupted"),
-], ids=["twice", "once"])
+@pytest.mark.parametrize(
+    ("first", "signals", "words"),
+    [
+        (SIGNALLED_TWICE, (), "ended early: stopped by SIGTERM; no fixtures were written; no truth was written"),
+        ("", (signal.SIGINT,), "ended early: interrupted"),
+    ],
+    ids=["twice", "once"],
+)
 def test_fixtures_are_there_behind_one_signal_and_told_to_be_missing_behind_two(
     plan: Path, tmp_path: Path, first: str, signals: tuple[int, ...], words: str
 ) -> None:
     """Nothing is counted that was thrown away."""
     summary, left = tmp_path / "summary.json", tmp_path / "left"
     arguments = (
-        "load", plan, "--master", "none", "--sink-uri", URI, "--fixtures", left / "out", "--truth", left / "truth",
-        "--summary", summary)
+        "load",
+        plan,
+        "--master",
+        "none",
+        "--sink-uri",
+        URI,
+        "--fixtures",
+        left / "out",
+        "--truth",
+        left / "truth",
+        "--summary",
+        summary,
+    )
     with started(*arguments, first=first) as process:
         wait_until(process, lambda: any(left.glob(".out*/*/*")))
         for number in signals:
@@ -239,7 +397,8 @@ def test_fixtures_are_there_behind_one_signal_and_told_to_be_missing_behind_two(
     assert (words in said, any("row changes in" in line for line in said)) == (True, bool(signals)), said
     assert sorted(path.name for path in left.iterdir()) == (["out", "truth"] if signals else [])
     assert json.loads(summary.read_text())["lost"] == (
-        [] if signals else ["no fixtures were written", "no truth was written"])
+        [] if signals else ["no fixtures were written", "no truth was written"]
+    )
     assert process.returncode == (130 if signals else 143)
 
 
@@ -247,7 +406,17 @@ def test_what_a_killed_run_leaves_is_cleared_away_by_the_next(plan: Path, tmp_pa
     """Nothing of others, be it called alike."""
     left, foreign = tmp_path / "left", tmp_path / "left" / ".out-archived"
     arguments = (
-        "load", plan, "--master", "none", "--sink-uri", URI, "--fixtures", left / "out", "--truth", left / "truth")
+        "load",
+        plan,
+        "--master",
+        "none",
+        "--sink-uri",
+        URI,
+        "--fixtures",
+        left / "out",
+        "--truth",
+        left / "truth",
+    )
     foreign.mkdir(parents=True)
     with started(*arguments) as process:
         wait_until(process, lambda: any(left.glob(".out.*/*/*")))
@@ -263,8 +432,11 @@ def test_a_topic_that_has_messages_is_told(
 ) -> None:
     """As a changefeed's would, those of the run come behind them."""
     (tmp_path / "story.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);")
-    arguments = ["load", plan, "--duration", "1s", "--checkpoint", tmp_path / "c"] if command == "load" else [
-        "run", tmp_path / "story.sql"]
+    arguments = (
+        ["load", plan, "--duration", "1s", "--checkpoint", tmp_path / "c"]
+        if command == "load"
+        else ["run", tmp_path / "story.sql"]
+    )
     told = []
     for _ in range(2):
         uri = f"kafka://{kafka}/{command}-again?{OPTIONS}"
@@ -273,7 +445,9 @@ def test_a_topic_that_has_messages_is_told(
     assert told[0] == []
     assert re.fullmatch(
         rf"warning: topic {command}-again has [\d,]+ messages already, and those of this run come behind them; verify "
-        "and a consumer see both: name another topic for this run alone", told[1][0])
+        "and a consumer see both: name another topic for this run alone",
+        told[1][0],
+    )
 
 
 @pytest.mark.kafka
@@ -296,8 +470,10 @@ def test_a_run_that_was_stopped_goes_on_and_another_one_is_refused(
     assert play(*arguments, "--rate", "200", "--duration", "1s") == 2
     assert "--resume goes on with it" in capfd.readouterr().err
     assert play(*arguments, "--resume", "--rate", "300", "--seed", "5") == 2
-    assert ("is of another run: --seed was 0, now it is 5, --rate was 200 rows/s, now it is 300 rows/s; --resume takes "
-            "what that run was given") in capfd.readouterr().err
+    assert (
+        "is of another run: --seed was 0, now it is 5, --rate was 200 rows/s, now it is 300 rows/s; --resume takes "
+        "what that run was given"
+    ) in capfd.readouterr().err
     assert play(*arguments, "--resume", "--rate", "200", "--duration", "1s", "--truth", tmp_path / "truth") == 0
     assert not checkpoint.exists()
     changefeed, records = load_changefeed(uri), held(kafka, "load-resumed")

@@ -26,10 +26,21 @@ from simulator.sinks.latencies import Latencies
 NASTY = "shop.<b>&\x1b[31m"
 
 SETUP = Setup(
-    plan="shop <1>", tables=("shop.customer", NASTY), topics={"shop": 2, "audit": 1}, protocol="canal-json",
-    release="v8.5.3", architecture="classic", seed=7, rate="1000", resolved_interval_ms=1000,
-    driver="kafka-python 3.0.12", engine="in process", sink="kafka://127.0.0.1:9092/shop?protocol=canal-json",
-    duration=120.0, group="billing")
+    plan="shop <1>",
+    tables=("shop.customer", NASTY),
+    topics={"shop": 2, "audit": 1},
+    protocol="canal-json",
+    release="v8.5.3",
+    architecture="classic",
+    seed=7,
+    rate="1000",
+    resolved_interval_ms=1000,
+    driver="kafka-python 3.0.12",
+    engine="in process",
+    sink="kafka://127.0.0.1:9092/shop?protocol=canal-json",
+    duration=120.0,
+    group="billing",
+)
 
 START = 1_700_000_000.0
 
@@ -41,9 +52,19 @@ def windows(seconds: int = 120, rows: int = 1000) -> Iterator[WindowSent]:
         parts = {("shop", 0): (rows // 4, rows // 4, 25 * rows), ("shop", 1): (3 * rows // 4, 3 * rows // 4, 75 * rows)}
         end_ms = 1000 * second + 1000
         yield WindowSent(
-            1000 * second, end_ms, (1735689600000 + end_ms) << 18, 1000.0, at, at, at + 0.99, 0.2,
-            {(0, INSERT): rows // 2, (1, UPDATE): rows // 4, (1, DELETE): rows // 4}, parts,
-            Latencies.of([0.02, 0.2], [99 * rows // 100, rows // 100]), resent=rows // 1000)
+            1000 * second,
+            end_ms,
+            (1735689600000 + end_ms) << 18,
+            1000.0,
+            at,
+            at,
+            at + 0.99,
+            0.2,
+            {(0, INSERT): rows // 2, (1, UPDATE): rows // 4, (1, DELETE): rows // 4},
+            parts,
+            Latencies.of([0.02, 0.2], [99 * rows // 100, rows // 100]),
+            resent=rows // 1000,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +83,12 @@ def test_the_live_line_says_how_it_goes() -> None:
 
     assert live.line(now, 1200, "confluent-kafka 2.16.1") == (
         "asked 60,000 rows/s, reached 59,980 rows/s · 1,234,567 rows · 3.0 MiB, 24.4 MiB/s · in flight 0.5 MiB · "
-        "lag 1,200 · p99 24 ms · watermark 2025-01-01 00:00:00 · confluent-kafka 2.16.1")
+        "lag 1,200 · p99 24 ms · watermark 2025-01-01 00:00:00 · confluent-kafka 2.16.1"
+    )
     at_once = Now(5, 100, 5.0, 100.0, 0.0, 0.0, 0, 0.0, 0)
     assert live.line(at_once, None, "jsonl") == (
-        "as fast as possible, 5 rows/s · 5 rows · 0.0 MiB, 0.0 MiB/s · in flight 0.0 MiB · jsonl")
+        "as fast as possible, 5 rows/s · 5 rows · 0.0 MiB, 0.0 MiB/s · in flight 0.0 MiB · jsonl"
+    )
     late = Now(5, 100, 5.0, 100.0, 10.0, 31.24, 0, 0.0, 0)
     silent = live.line(late, None, "kafka-python", "Kafka has acknowledged nothing since 12:00:00")
     assert "31.2 s behind" in silent and silent.endswith("since 12:00:00") and "kafka-python" not in silent
@@ -91,16 +114,19 @@ def test_a_run_that_ends_well_says_what_it_did(capfd: pytest.CaptureFixture[str]
 
     assert err == ""
     assert [line.split() for line in out.splitlines() if line.startswith(("shop.", "shop ", "audit"))] == [
-        ["shop.customer", "60,000", "0", "0"], ["shop.<b>&\\x1b[31m", "0", "30,000", "30,000"],
+        ["shop.customer", "60,000", "0", "0"],
+        ["shop.<b>&\\x1b[31m", "0", "30,000", "30,000"],
         ["audit", "0", "0", "0", "0", "455000645959680000"],
         ["shop", "0", "30,000", "30,000", "3,000,000", "455000645959680000"],
-        ["shop", "1", "90,000", "90,000", "9,000,000", "455000645959680000"]]
+        ["shop", "1", "90,000", "90,000", "9,000,000", "455000645959680000"],
+    ]
     assert out.splitlines()[-5:] == [
         "120,000 row changes in 120,000 messages, 11.4 MiB, 120.0 s (1,000 rows/s, 0.1 MiB/s), by kafka-python 3.0.12",
         "rate: asked 1,000 rows/s on average, reached 1,000 (100.0 %)",
         "acknowledged within: p50 20 ms, p90 20 ms, p99 20 ms, p99.9 200 ms, at most 200 ms",
         "sent again: 120 records; 0 windows, as a process was lost",
-        "complete up to watermark 455000645959680000 (2025-01-01 00:02:00.000 UTC)"]
+        "complete up to watermark 455000645959680000 (2025-01-01 00:02:00.000 UTC)",
+    ]
     assert {"s.json", "r.html"} == {path.name for path in tmp_path.iterdir()}
 
 
@@ -138,13 +164,16 @@ def test_the_summary_has_all_for_programs(watch: Watch, tmp_path: Path) -> None:
     series = told.pop("series")
 
     assert ("shop <1>", "canal-json", "v8.5.3", "classic", 7) == tuple(
-        told[name] for name in ("plan", "protocol", "release", "architecture", "seed"))
+        told[name] for name in ("plan", "protocol", "release", "architecture", "seed")
+    )
     assert (120_000, 120_000, 12_000_000, 120, 0, 120) == tuple(
-        told[name] for name in ("rows", "messages", "bytes", "windows", "retried_windows", "resent_records"))
+        told[name] for name in ("rows", "messages", "bytes", "windows", "retried_windows", "resent_records")
+    )
     assert {"inserted": 0, "updated": 30_000, "deleted": 30_000} == told["tables"][NASTY]
     assert {"topic": "audit", "partition": 0, "rows": 0, "messages": 0, "bytes": 0} == told["partitions"][0]
     assert {"given": "1000", "asked_rows_per_second": 1000.0, "seconds_not_reached": 0, "not_reached": []}.items() <= (
-        told["rate"].items())
+        told["rate"].items()
+    )
     assert {"sustained": 900.0, "too_much": 1000.0, "growth": 50.0, "group": "billing"} == told["sustained"]
     assert (120_000, 200.0) == (told["latency"]["records"], told["latency"]["max_ms"])
     assert (455000645959680000, 120_000, None) == (told["watermark"], told["simulated_ms"], told["ended_early"])
@@ -186,9 +215,11 @@ def test_the_report_is_one_page_that_needs_nothing_else(watch: Watch, tmp_path: 
 
     assert page.fetched == []
     assert {f"chart-{name}" for name in ("rate", "acknowledgement", "bytes", "lag", "behind", "partitions")} <= {
-        *page.ids}
+        *page.ids
+    }
     assert {"Load: shop <1>", "shop.<b>&\x1b[31m", "shop/1", "90,000", "900", "kafka-python 3.0.12", "2 min"} <= {
-        *page.texts}
+        *page.texts
+    }
     assert "sustained 900 rows/s: at 1,000 the lag of group billing grew by 50 records/s" in page.texts
     assert "Plotly.newPlot" in text
 
@@ -203,11 +234,11 @@ def test_prometheus_gets_each_metric_by_its_name(watch: Watch) -> None:
 
     values = dict(line.rsplit(" ", 1) for line in found)
     assert 60_000 == float(values['ticdc_load_rows_total{operation="inserted",table="shop.customer"}'])
-    assert [120_000, 0] == [
-        float(values[f'ticdc_load_messages_total{{topic="{name}"}}']) for name in ("shop", "audit")]
+    assert [120_000, 0] == [float(values[f'ticdc_load_messages_total{{topic="{name}"}}']) for name in ("shop", "audit")]
     assert 12e6 == float(values['ticdc_load_bytes_total{topic="shop"}'])
     assert {"windows": 120.0, "retries": 0.0, "resent_records": 120.0} == {
-        name: float(values[f"ticdc_load_{name}_total"]) for name in ("windows", "retries", "resent_records")}
+        name: float(values[f"ticdc_load_{name}_total"]) for name in ("windows", "retries", "resent_records")
+    }
     gauges = ("asked_rows_per_second", "behind_seconds", "watermark_seconds", "lag_records", "in_flight_bytes")
     assert [1000.0, 0.2, 1735689720.0, 1200.0, 0.0] == [float(values[f"ticdc_load_{name}"]) for name in gauges]
     counts = [float(value) for name, value in values.items() if "acknowledgement_seconds_bucket" in name]
@@ -215,8 +246,11 @@ def test_prometheus_gets_each_metric_by_its_name(watch: Watch) -> None:
     assert 118_800 == float(values['ticdc_load_acknowledgement_seconds_bucket{le="0.05"}'])
     names = {re.split(r"[{ ]", line)[0] for line in found}
     documented = (Path(__file__).parents[2] / "docs" / "load.md").read_text("utf-8")
-    assert {name for name in names if name.removesuffix("_bucket").removesuffix("_sum").removesuffix("_count")
-            not in documented} == set()
+    assert {
+        name
+        for name in names
+        if name.removesuffix("_bucket").removesuffix("_sum").removesuffix("_count") not in documented
+    } == set()
 
 
 def test_metrics_are_for_this_machine_unless_another_address_is_asked() -> None:

@@ -72,18 +72,25 @@ def test_what_is_not_there_from_the_start_is_called_empty(plan: Path, tmp_path: 
     assert len(list((tmp_path / "truth").glob("*.parquet"))) == 1
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    (("--at", "2s"), "--at says of when the truth is; --truth DIR says where it goes"),
-    (("--truth", "T", "--at", "noon"), "--at 'noon': expected a watermark, as a TSO such as 4550006"),
-    (("--truth", "T", "--at", "1"), "--at '1': expected a watermark"),
-    (("--truth", "T", "--at", "400000000000000000"), "--at 400000000000000000: the stream starts at 4550006"),
-    (("--truth", "T", "--at", "455000630232612865"), "lies between two milliseconds, such as 455000630232612864"),
-    (("--truth", "plan.toml", "--at", "1s"), "--truth plan.toml is a file: give a new or empty directory"),
-    (("--truth", ".", "--at", "1s"), "--truth . holds something else: give a new or empty directory"),
-])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--at", "2s"), "--at says of when the truth is; --truth DIR says where it goes"),
+        (("--truth", "T", "--at", "noon"), "--at 'noon': expected a watermark, as a TSO such as 4550006"),
+        (("--truth", "T", "--at", "1"), "--at '1': expected a watermark"),
+        (("--truth", "T", "--at", "400000000000000000"), "--at 400000000000000000: the stream starts at 4550006"),
+        (("--truth", "T", "--at", "455000630232612865"), "lies between two milliseconds, such as 455000630232612864"),
+        (("--truth", "plan.toml", "--at", "1s"), "--truth plan.toml is a file: give a new or empty directory"),
+        (("--truth", ".", "--at", "1s"), "--truth . holds something else: give a new or empty directory"),
+    ],
+)
 def test_what_cannot_be_is_said_in_a_line(
-    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-    options: tuple[str, ...], words: str
+    plan: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    words: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert play("load", plan, *options) == 2

@@ -47,26 +47,64 @@ def _topic(kafka: str) -> Iterator[str]:
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seconds are less here."""
     for module, name, value in (
-        (lag, "SETTLING", 0.5), (lag, "SHORTEST", 1.5), (lag, "FINE_ENOUGH", 1.3), (lag, "REACHES", 0.8),
-        (lag_watch, "EVERY", 0.1)
+        (lag, "SETTLING", 0.5),
+        (lag, "SHORTEST", 1.5),
+        (lag, "FINE_ENOUGH", 1.3),
+        (lag, "REACHES", 0.8),
+        (lag_watch, "EVERY", 0.1),
     ):
         monkeypatch.setattr(module, name, value)
 
 
-@pytest.mark.parametrize(("group", "code", "words"), [
-    ("nobody", 2, r"^ticdc-sim: --until-lag: consumer group nobody has committed no offset of until-lag-\w+ in \d s"),
-    ("slow-{topic}", 0, r"^--until-lag found no verdict before the run ended: no rate was judged so far; a longer --duration"),
-])
+@pytest.mark.parametrize(
+    ("group", "code", "words"),
+    [
+        (
+            "nobody",
+            2,
+            r"^ticdc-sim: --until-lag: consumer group nobody has committed no offset of until-lag-\w+ in \d s",
+        ),
+        (
+            "slow-{topic}",
+            0,
+            r"^--until-lag found no verdict before the run ended: no rate was judged so far; a longer --duration",
+        ),
+    ],
+)
 def test_a_search_without_a_verdict_says_why(
-    kafka: str, topic: str, capfd: pytest.CaptureFixture[str], tmp_path: Path, group: str, code: int, words: str,
+    kafka: str,
+    topic: str,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    group: str,
+    code: int,
+    words: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of a group that there is not, and of a duration that is too short."""
     monkeypatch.setattr(lag, "SHORTEST", 60.0)
     uri = f"kafka://{kafka}/{topic}?protocol=canal-json&enable-tidb-extension=true"
     assert code == play(
-        "load", "--preset", "bank", "--sink-uri", uri, "--master", "none", "--until-lag", 150, "--rate", 300,
-        "--consumer-group", group.format(topic=topic), "--resolved-interval", "250ms", "--duration", "4s", "--checkpoint", tmp_path / "c")
+        "load",
+        "--preset",
+        "bank",
+        "--sink-uri",
+        uri,
+        "--master",
+        "none",
+        "--until-lag",
+        150,
+        "--rate",
+        300,
+        "--consumer-group",
+        group.format(topic=topic),
+        "--resolved-interval",
+        "250ms",
+        "--duration",
+        "4s",
+        "--checkpoint",
+        tmp_path / "c",
+    )
     said = capfd.readouterr()
     assert re.search(words, said.err if code else said.out, re.MULTILINE), said
 
@@ -78,13 +116,32 @@ def test_the_breaking_point_of_a_consumer_is_found(
     uri = f"kafka://{kafka}/{topic}?protocol=canal-json&enable-tidb-extension=true"
     summary = tmp_path / "summary.json"
     assert 0 == play(
-        "load", "--preset", "bank", "--sink-uri", uri, "--master", "none", "--until-lag", 150, "--rate", 300,
-        "--consumer-group", f"slow-{topic}", "--resolved-interval", "250ms", "--summary", summary,
-        "--checkpoint", tmp_path / "c")
+        "load",
+        "--preset",
+        "bank",
+        "--sink-uri",
+        uri,
+        "--master",
+        "none",
+        "--until-lag",
+        150,
+        "--rate",
+        300,
+        "--consumer-group",
+        f"slow-{topic}",
+        "--resolved-interval",
+        "250ms",
+        "--summary",
+        summary,
+        "--checkpoint",
+        tmp_path / "c",
+    )
     found = json.loads(summary.read_text())["sustained"]
 
     assert 0.1 * FASTEST <= found["sustained"] <= 1.1 * FASTEST
     assert found["sustained"] < found["too_much"] <= 1.3 * found["sustained"]
     assert re.search(
-        r"^sustained [\d,]+ rows/s: at [\d,]+ the lag of group slow-until-lag-\w+ grew by [\d,]+ records/s$", capfd.readouterr().out,
-        re.MULTILINE)
+        r"^sustained [\d,]+ rows/s: at [\d,]+ the lag of group slow-until-lag-\w+ grew by [\d,]+ records/s$",
+        capfd.readouterr().out,
+        re.MULTILINE,
+    )

@@ -8,13 +8,13 @@ import socket
 import time
 from pathlib import Path
 
-from support import airports
 import pytest
 import zstandard
 from kafka.admin import KafkaAdminClient
+from pyspark.sql import SparkSession
+from support import airports
 from support.playing import play
 from support.processes import errors, started
-from pyspark.sql import SparkSession
 
 SCHEMA = "CREATE TABLE `t` (`id` int PRIMARY KEY, `small` tinyint NOT NULL, `name` varchar(90))"
 BEFORE = "1,2,a\n2,3,b\n"
@@ -75,16 +75,25 @@ def good(shell: Shell) -> Shell:
 # Snapshots
 
 
-@pytest.mark.parametrize(("schema", "words"), [
-    (None, "no schema file in {after}: every table needs its <db>.<table>-schema.sql (CREATE TABLE)"),
-    ("CREATE TABLE `t` (`id` int PRIMARY KEY,\n `x` int NOTT NULL)",
-     "{after}/shop.t-schema.sql: line 2, column 10: 'NOTT' is not expected here. Did you mean 'NOT'?"),
-    ("CREATE TABLE `t` (`id` intt PRIMARY KEY)",
-     "{after}/shop.t-schema.sql: line 1, column 24: column 'id' has the unknown type 'intt'. Did you mean 'INT'?"),
-    ("CREATE TABLE `t` (`id` int PRIMARY KEY NONCLUSTERED, `small` tinyint NOT NULL, `name` varchar(90))",
-     "[schema:1068] Multiple primary key defined (derived for table shop.t: "
-     "ALTER TABLE `shop`.`t` ADD PRIMARY KEY (`id`) NONCLUSTERED)"),
-])
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (None, "no schema file in {after}: every table needs its <db>.<table>-schema.sql (CREATE TABLE)"),
+        (
+            "CREATE TABLE `t` (`id` int PRIMARY KEY,\n `x` int NOTT NULL)",
+            "{after}/shop.t-schema.sql: line 2, column 10: 'NOTT' is not expected here. Did you mean 'NOT'?",
+        ),
+        (
+            "CREATE TABLE `t` (`id` intt PRIMARY KEY)",
+            "{after}/shop.t-schema.sql: line 1, column 24: column 'id' has the unknown type 'intt'. Did you mean 'INT'?",
+        ),
+        (
+            "CREATE TABLE `t` (`id` int PRIMARY KEY NONCLUSTERED, `small` tinyint NOT NULL, `name` varchar(90))",
+            "[schema:1068] Multiple primary key defined (derived for table shop.t: "
+            "ALTER TABLE `shop`.`t` ADD PRIMARY KEY (`id`) NONCLUSTERED)",
+        ),
+    ],
+)
 def test_a_schema_that_does_not_do_is_named_with_its_place(shell: Shell, schema: str | None, words: str) -> None:
     snapshot(shell.before, BEFORE)
     snapshot(shell.after, None, schema)
@@ -105,14 +114,21 @@ def test_a_table_without_handle_key_is_refused_with_both_ways_out(shell: Shell) 
     )
 
 
-@pytest.mark.parametrize(("suffix", "rows", "words"), [
-    (".csv", "1,2,a\n2,4\n", "line 2: wrong number of fields: 2 instead of 3"),
-    (".csv", "1,2,a\n2,300,b\n", "table `shop`.`t`, column 'small', row id='2': value '300' of type tinyint: "
-     "accepted is -128 to 127"),
-    (".csv.gz", "1,2,a\n", "cannot be read: zlib inflate failed: incorrect header check"),
-    (".csv.zst", zstandard.compress(AFTER.encode())[:-4], "cannot be read: Truncated compressed stream"),
-    (".parquet", "1,2,a\n", "cannot be read as Parquet: Parquet file size is 6 bytes"),
-], ids=["too few fields", "out of range", "no gzip", "cut short", "no Parquet"])
+@pytest.mark.parametrize(
+    ("suffix", "rows", "words"),
+    [
+        (".csv", "1,2,a\n2,4\n", "line 2: wrong number of fields: 2 instead of 3"),
+        (
+            ".csv",
+            "1,2,a\n2,300,b\n",
+            "table `shop`.`t`, column 'small', row id='2': value '300' of type tinyint: accepted is -128 to 127",
+        ),
+        (".csv.gz", "1,2,a\n", "cannot be read: zlib inflate failed: incorrect header check"),
+        (".csv.zst", zstandard.compress(AFTER.encode())[:-4], "cannot be read: Truncated compressed stream"),
+        (".parquet", "1,2,a\n", "cannot be read as Parquet: Parquet file size is 6 bytes"),
+    ],
+    ids=["too few fields", "out of range", "no gzip", "cut short", "no Parquet"],
+)
 def test_a_file_that_is_not_as_its_schema_says_is_named(
     spark: SparkSession, shell: Shell, suffix: str, rows: str | bytes, words: str
 ) -> None:
@@ -121,12 +137,16 @@ def test_a_file_that_is_not_as_its_schema_says_is_named(
     assert shell.refused().startswith(f"{shell.after}/shop.t{suffix}: {words}")
 
 
-@pytest.mark.parametrize(("before", "after", "key"), [
-    (BEFORE, AFTER + "2,5,x\n", "id=2"),
-    (BEFORE, BEFORE + "2,3,b\n", "id=2"),
-    (BEFORE, AFTER + "7,1,x\n7,2,y\n", "id=7"),
-    (BEFORE + "7,1,x\n7,1,x\n", AFTER, "id=7"),
-], ids=["changed", "unchanged", "inserted", "deleted"])
+@pytest.mark.parametrize(
+    ("before", "after", "key"),
+    [
+        (BEFORE, AFTER + "2,5,x\n", "id=2"),
+        (BEFORE, BEFORE + "2,3,b\n", "id=2"),
+        (BEFORE, AFTER + "7,1,x\n7,2,y\n", "id=7"),
+        (BEFORE + "7,1,x\n7,1,x\n", AFTER, "id=7"),
+    ],
+    ids=["changed", "unchanged", "inserted", "deleted"],
+)
 def test_a_key_that_is_there_twice_is_named(
     spark: SparkSession, shell: Shell, before: str, after: str, key: str
 ) -> None:
@@ -157,29 +177,52 @@ def test_a_key_that_is_there_twice_is_told_before_anything_is_sent(spark: SparkS
 # Options
 
 
-@pytest.mark.parametrize(("uri", "words"), [
-    ("kafka://h:1/t", "[CDC:ErrSinkUnknownProtocol] unknown '' message protocol for sink. "
-     "Accepted: protocol=open-protocol or protocol=canal-json"),
-    ("kafka://h:1/t?protocol=canal-jsn", "[CDC:ErrSinkUnknownProtocol] unknown 'canal-jsn' message protocol for sink. "
-     "Did you mean 'canal-json'?"),
-    ("kafka://h:1/t?protocol=maxwell", "protocol maxwell is not simulated yet; accepted: open-protocol, canal-json"),
-    (f"{NOWHERE}&partition-num=0", "[CDC:ErrKafkaInvalidPartitionNum] invalid partition num 0; 1 or more is accepted"),
-    (f"{NOWHERE}&partition-num=-3", "[CDC:ErrKafkaInvalidPartitionNum] invalid partition num -3; 1 or more is"),
-    (f"{NOWHERE}&partition-num=three", "[CDC:ErrMySQLInvalidConfig] sink-uri partition-num: strconv.ParseInt: "
-     'parsing "three": invalid syntax; an integer is accepted'),
-])
+@pytest.mark.parametrize(
+    ("uri", "words"),
+    [
+        (
+            "kafka://h:1/t",
+            "[CDC:ErrSinkUnknownProtocol] unknown '' message protocol for sink. "
+            "Accepted: protocol=open-protocol or protocol=canal-json",
+        ),
+        (
+            "kafka://h:1/t?protocol=canal-jsn",
+            "[CDC:ErrSinkUnknownProtocol] unknown 'canal-jsn' message protocol for sink. Did you mean 'canal-json'?",
+        ),
+        (
+            "kafka://h:1/t?protocol=maxwell",
+            "protocol maxwell is not simulated yet; accepted: open-protocol, canal-json",
+        ),
+        (
+            f"{NOWHERE}&partition-num=0",
+            "[CDC:ErrKafkaInvalidPartitionNum] invalid partition num 0; 1 or more is accepted",
+        ),
+        (f"{NOWHERE}&partition-num=-3", "[CDC:ErrKafkaInvalidPartitionNum] invalid partition num -3; 1 or more is"),
+        (
+            f"{NOWHERE}&partition-num=three",
+            "[CDC:ErrMySQLInvalidConfig] sink-uri partition-num: strconv.ParseInt: "
+            'parsing "three": invalid syntax; an integer is accepted',
+        ),
+    ],
+)
 def test_a_sink_uri_that_ticdc_rejects_is_rejected(good: Shell, uri: str, words: str) -> None:
     assert good.refused(uri).startswith(words)
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    (("--sink-url", "x"), "No such option '--sink-url'. Did you mean '--sink-uri'? (see ticdc-sim diff --help)"),
-    (("--over", "5"), "bad duration '5': expected a number and a unit out of ms, s, m, h, d, such as 500ms or 1m30s"),
-    (("--speed", "fast"), "bad speed 'fast': expected max, or a number above 0 such as 1 (real time) or 10"),
-    (("--config", "none.toml"), "cannot read none.toml: No such file or directory"),
-    (("--release", "v8.5.33"), "unknown TiCDC release 'v8.5.33'. Did you mean 'v8.5.3'?"),
-    (("--console",), "--console and --fixtures exclude each other: choose one"),
-])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--sink-url", "x"), "No such option '--sink-url'. Did you mean '--sink-uri'? (see ticdc-sim diff --help)"),
+        (
+            ("--over", "5"),
+            "bad duration '5': expected a number and a unit out of ms, s, m, h, d, such as 500ms or 1m30s",
+        ),
+        (("--speed", "fast"), "bad speed 'fast': expected max, or a number above 0 such as 1 (real time) or 10"),
+        (("--config", "none.toml"), "cannot read none.toml: No such file or directory"),
+        (("--release", "v8.5.33"), "unknown TiCDC release 'v8.5.33'. Did you mean 'v8.5.3'?"),
+        (("--console",), "--console and --fixtures exclude each other: choose one"),
+    ],
+)
 def test_an_option_that_makes_no_sense_is_one_line(good: Shell, options: tuple[str, ...], words: str) -> None:
     assert words in good.refused(NOWHERE, *options)
 
@@ -203,12 +246,18 @@ def test_a_message_larger_than_max_message_bytes_is_ticdc_s_error_with_table_and
 # The machine
 
 
-@pytest.mark.parametrize(("java", "words"), [
-    (None, "no Java found on PATH. Spark needs Java 17 or newer: install one, or point JAVA_HOME at it"),
-    ('openjdk version "11.0.2" 2019-01-15', "Java 11 is too old: Spark needs Java 17 or newer; point JAVA_HOME at one"),
-    ('java version "1.8.0_392"', "Java 8 is too old: Spark needs Java 17 or newer; point JAVA_HOME at one"),
-    ("no version at all", "Java does not say its version"),
-])
+@pytest.mark.parametrize(
+    ("java", "words"),
+    [
+        (None, "no Java found on PATH. Spark needs Java 17 or newer: install one, or point JAVA_HOME at it"),
+        (
+            'openjdk version "11.0.2" 2019-01-15',
+            "Java 11 is too old: Spark needs Java 17 or newer; point JAVA_HOME at one",
+        ),
+        ('java version "1.8.0_392"', "Java 8 is too old: Spark needs Java 17 or newer; point JAVA_HOME at one"),
+        ("no version at all", "Java does not say its version"),
+    ],
+)
 def test_a_java_that_spark_cannot_use_is_told(
     good: Shell, monkeypatch: pytest.MonkeyPatch, java: str | None, words: str
 ) -> None:
@@ -245,8 +294,9 @@ def test_a_kafka_that_keeps_silent_is_told_after_dial_timeout(good: Shell) -> No
 def create_topic(kafka: str, name: str, limit: int) -> None:
     """A topic that takes no record batch of more bytes."""
     client = KafkaAdminClient(bootstrap_servers=[kafka])
-    client.create_topics({name: {"num_partitions": 1, "replication_factor": 1,
-                                 "configs": {"max.message.bytes": str(limit)}}})
+    client.create_topics(
+        {name: {"num_partitions": 1, "replication_factor": 1, "configs": {"max.message.bytes": str(limit)}}}
+    )
     client.close()
 
 
@@ -280,11 +330,15 @@ def test_a_message_that_kafka_refuses_is_a_failed_delivery_from_an_offset_on(
     assert (out, len(said)) == ("", 2)
     assert re.fullmatch(
         r"ticdc-sim: topic wide partition [012]: not delivered after commit_ts \d+: "
-        r"nothing more was sent, since another partition failed", said[0])
+        r"nothing more was sent, since another partition failed",
+        said[0],
+    )
     assert re.fullmatch(
         r"ticdc-sim: topic narrow-shop partition 0: not delivered from (its first record|offset \d+) on, "
         r"commit_ts \d+: a message of \d+ bytes, and 61 or more around it, is larger than the 200 bytes that Kafka "
-        r"takes \(max\.message\.bytes of the topic\)", said[1])
+        r"takes \(max\.message\.bytes of the topic\)",
+        said[1],
+    )
 
 
 # What is no mistake

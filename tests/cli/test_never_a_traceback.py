@@ -47,6 +47,7 @@ class Folder:
 @contextmanager
 def in_time() -> Iterator[None]:
     """Ends what hangs, with a defect's exit code."""
+
     def hangs(number: int, frame: object) -> None:
         raise TimeoutError(f"no end within {SECONDS} s")
 
@@ -78,7 +79,7 @@ def wrong(code: object, out: str, err: str) -> str:
         return f"exit code {code}"
     if bool(message) != bool(code) or len(message) > 12:
         return f"exit code {code} and {len(message)} lines of message"
-    if message and said[-len(message) - 1:] != [*message, ""]:
+    if message and said[-len(message) - 1 :] != [*message, ""]:
         return "the message is not the last thing that is said"
     if not all(line.isprintable() for line in (*said, *shown)):
         return "a terminal would act on what is shown"
@@ -122,52 +123,79 @@ def address(netloc: str) -> tuple[str, ...]:
     return (*ROW, "--sink-uri", f"kafka://{netloc}/t?protocol=open-protocol")
 
 
-@pytest.mark.parametrize(("arguments", "files", "words"), [
-    (row('{"a":' * 3000), {}, "the row is not JSON: it is nested too deeply"),
-    (row('{"after": {"id": %s}}' % LONG), {}, "the row is not JSON: a number has more than 4300 digits"),
-    (row('{"after": {"id": 1, "name": "\\ud800"}}'), {}, r"column 'name': '\ud800' is half a character"),
-    (row('{"after": {"id": 1}, "commit_ts": 9223372036854775808}'), {},
-     "commit_ts: 9223372036854775808 is not an integer from 1 to 9223372036854775807"),
-    (ROW, {"s.sql": f"CREATE TABLE t (id int DEFAULT {'(' * 3000}"}, "the statement is nested too deeply"),
-    (ROW, {"s.sql": f"CREATE TABLE t (id int DEFAULT 0x{'f' * 5000})"}, "column 'id': invalid default"),
-    (ROW, {"s.sql": "CREATE TABLE t (id int COMMENT 'x)"}, "line 1, column 32: what ' opens here is not closed"),
-    (ROW, {"s.sql": "CREATE TABLE t (id int) --/* x"}, "this comment has no '*/'"),
-    (("explain", "ddl", f"alter table t add b int default {'(' * 3000}1"), {}, "the statement is nested too deeply"),
-    (("explain", "ddl", f"alter table t add b bit(8) default b'{'1' * 20000}'", "--schema", "s.sql"), {},
-     "[types:1067] Invalid default value for 'b'"),
-    (FEED, {"feed.toml": f"a = {DEEP}"}, "feed.toml is not TOML: it is nested too deeply"),
-    (FEED, {"feed.toml": f"{'a.' * 3000}a = 1"}, "feed.toml is not TOML: it is nested too deeply"),
-    (FEED, {"feed.toml": f"a = {LONG}"}, "feed.toml is not TOML: a number has more than 4300 digits"),
-    (FEED, {"feed.toml": f"a = 0x{LONG}"}, "feed.toml is not TOML: a number has more than 4300 digits"),
-    (FEED, {"feed.toml": "\ud800"}, "feed.toml is not UTF-8"),
-    (("explain", "ddl", "drop table t", "--config", "feed.toml"), {"feed.toml": '[filter]\nrules = ["@\\u0000"]'},
-     "cannot open filter file"),
-    ((*ROW, "--sink-uri", f"{URI}&max-message-bytes={LONG}"), {}, "value out of range"),
-    (FEED, {"feed.toml": f"[[filter.event-filters]]\nmatcher = ['*.*']\nignore-sql = ['{'(' * 3000}{')' * 3000}']"},
-     "expression nests too deeply"),
-    (address("[::1"), {}, "[CDC:ErrSinkURIInvalid] sink uri invalid 'kafka://[::1/t': Invalid IPv6 URL"),
-    (address("h:99999"), {}, "port '99999' of 'h:99999' is none: 1 to 65535 are"),
-    (address("h:1,g:x"), {}, "port 'x' of 'g:x' is none"),
-    (("inspect", "kafka://[::1/t"), {}, "Invalid IPv6 URL"),
-    (("inspect", "kafka://127.0.0.1:99999/t"), {}, "port '99999' of '127.0.0.1:99999' is none"),
-    (("inspect", "x", "--limit", "99999999999999999999"), {}, "Invalid value for '--limit'"),
-    (("broker", "start", "--port", "99999"), {}, "Invalid value for '--port': 99999 is not in the range 1<=x<=65535"),
-    (("broker", "start", "--port", "-1"), {}, "Invalid value for '--port': -1 is not in the range"),
-    ((*ROW, "--use", "\udcff"), {}, r"--use '\udcff' is not UTF-8"),
-    (("inspect", "a\0b"), {}, r"the argument 'a\x00b' holds what no argument can hold"),
-    (("inspect", "a\ud800b"), {}, r"the argument 'a\ud800b' holds what no argument can hold"),
-    ((*DIFF, "--start-ts", LONG), {}, "is not a TSO"),
-    ((*DIFF, "--start-ts", "²"), {}, "start-ts '²' is neither a TSO nor a time"),
-    ((*DIFF, "--start-ts", "9999-12-31"), {}, "the run would end after the last TSO there is"),
-    ((*DIFF, "--over", f"{LONG}d"), {}, "a TSO has room for 407226d in all"),
-    ((*DIFF, "--over", "400000d", "--start-ts", "2200-01-01"), {}, "the run would end after the last TSO there is"),
-    (DIFF, {"before/metadata": f"Pos: {LONG}\n"}, "before/metadata: Pos 9999"),
-    (RUN, {"scenario.toml": f"seed = {LONG}\n{STEPS}"}, "scenario.toml is not TOML: a number has more than"),
-    (RUN, {"scenario.toml": f'sink-uri = "{URI}"\n{STEPS}'.replace('"after"', r'"a\u0000"')}, "no such directory"),
-    (RUN, {"scenario.toml": f'sink-uri = "{URI}"\nconfig = "\\u0000"\n{STEPS}'}, r"cannot read \x00: no file can"),
-    (("inspect", "fixtures"), {"fixtures/t/0.jsonl": DEEP}, "fixtures/t/0.jsonl, line 1: it is nested too deeply"),
-    (("inspect", "fixtures"), {"fixtures/t/0.jsonl": '{"offset": %s}' % LONG}, "line 1: a number has more than 4300"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "files", "words"),
+    [
+        (row('{"a":' * 3000), {}, "the row is not JSON: it is nested too deeply"),
+        (row('{"after": {"id": %s}}' % LONG), {}, "the row is not JSON: a number has more than 4300 digits"),
+        (row('{"after": {"id": 1, "name": "\\ud800"}}'), {}, r"column 'name': '\ud800' is half a character"),
+        (
+            row('{"after": {"id": 1}, "commit_ts": 9223372036854775808}'),
+            {},
+            "commit_ts: 9223372036854775808 is not an integer from 1 to 9223372036854775807",
+        ),
+        (ROW, {"s.sql": f"CREATE TABLE t (id int DEFAULT {'(' * 3000}"}, "the statement is nested too deeply"),
+        (ROW, {"s.sql": f"CREATE TABLE t (id int DEFAULT 0x{'f' * 5000})"}, "column 'id': invalid default"),
+        (ROW, {"s.sql": "CREATE TABLE t (id int COMMENT 'x)"}, "line 1, column 32: what ' opens here is not closed"),
+        (ROW, {"s.sql": "CREATE TABLE t (id int) --/* x"}, "this comment has no '*/'"),
+        (
+            ("explain", "ddl", f"alter table t add b int default {'(' * 3000}1"),
+            {},
+            "the statement is nested too deeply",
+        ),
+        (
+            ("explain", "ddl", f"alter table t add b bit(8) default b'{'1' * 20000}'", "--schema", "s.sql"),
+            {},
+            "[types:1067] Invalid default value for 'b'",
+        ),
+        (FEED, {"feed.toml": f"a = {DEEP}"}, "feed.toml is not TOML: it is nested too deeply"),
+        (FEED, {"feed.toml": f"{'a.' * 3000}a = 1"}, "feed.toml is not TOML: it is nested too deeply"),
+        (FEED, {"feed.toml": f"a = {LONG}"}, "feed.toml is not TOML: a number has more than 4300 digits"),
+        (FEED, {"feed.toml": f"a = 0x{LONG}"}, "feed.toml is not TOML: a number has more than 4300 digits"),
+        (FEED, {"feed.toml": "\ud800"}, "feed.toml is not UTF-8"),
+        (
+            ("explain", "ddl", "drop table t", "--config", "feed.toml"),
+            {"feed.toml": '[filter]\nrules = ["@\\u0000"]'},
+            "cannot open filter file",
+        ),
+        ((*ROW, "--sink-uri", f"{URI}&max-message-bytes={LONG}"), {}, "value out of range"),
+        (
+            FEED,
+            {"feed.toml": f"[[filter.event-filters]]\nmatcher = ['*.*']\nignore-sql = ['{'(' * 3000}{')' * 3000}']"},
+            "expression nests too deeply",
+        ),
+        (address("[::1"), {}, "[CDC:ErrSinkURIInvalid] sink uri invalid 'kafka://[::1/t': Invalid IPv6 URL"),
+        (address("h:99999"), {}, "port '99999' of 'h:99999' is none: 1 to 65535 are"),
+        (address("h:1,g:x"), {}, "port 'x' of 'g:x' is none"),
+        (("inspect", "kafka://[::1/t"), {}, "Invalid IPv6 URL"),
+        (("inspect", "kafka://127.0.0.1:99999/t"), {}, "port '99999' of '127.0.0.1:99999' is none"),
+        (("inspect", "x", "--limit", "99999999999999999999"), {}, "Invalid value for '--limit'"),
+        (
+            ("broker", "start", "--port", "99999"),
+            {},
+            "Invalid value for '--port': 99999 is not in the range 1<=x<=65535",
+        ),
+        (("broker", "start", "--port", "-1"), {}, "Invalid value for '--port': -1 is not in the range"),
+        ((*ROW, "--use", "\udcff"), {}, r"--use '\udcff' is not UTF-8"),
+        (("inspect", "a\0b"), {}, r"the argument 'a\x00b' holds what no argument can hold"),
+        (("inspect", "a\ud800b"), {}, r"the argument 'a\ud800b' holds what no argument can hold"),
+        ((*DIFF, "--start-ts", LONG), {}, "is not a TSO"),
+        ((*DIFF, "--start-ts", "²"), {}, "start-ts '²' is neither a TSO nor a time"),
+        ((*DIFF, "--start-ts", "9999-12-31"), {}, "the run would end after the last TSO there is"),
+        ((*DIFF, "--over", f"{LONG}d"), {}, "a TSO has room for 407226d in all"),
+        ((*DIFF, "--over", "400000d", "--start-ts", "2200-01-01"), {}, "the run would end after the last TSO there is"),
+        (DIFF, {"before/metadata": f"Pos: {LONG}\n"}, "before/metadata: Pos 9999"),
+        (RUN, {"scenario.toml": f"seed = {LONG}\n{STEPS}"}, "scenario.toml is not TOML: a number has more than"),
+        (RUN, {"scenario.toml": f'sink-uri = "{URI}"\n{STEPS}'.replace('"after"', r'"a\u0000"')}, "no such directory"),
+        (RUN, {"scenario.toml": f'sink-uri = "{URI}"\nconfig = "\\u0000"\n{STEPS}'}, r"cannot read \x00: no file can"),
+        (("inspect", "fixtures"), {"fixtures/t/0.jsonl": DEEP}, "fixtures/t/0.jsonl, line 1: it is nested too deeply"),
+        (
+            ("inspect", "fixtures"),
+            {"fixtures/t/0.jsonl": '{"offset": %s}' % LONG},
+            "line 1: a number has more than 4300",
+        ),
+    ],
+)
 def test_what_is_known_to_go_wrong_is_told_in_one_line(
     folder: Folder, arguments: tuple[str, ...], files: dict[str, str], words: str
 ) -> None:

@@ -24,27 +24,33 @@ KAFKA = "kafka://127.0.0.1:1/shop?protocol=canal-json&enable-tidb-extension=true
 LOGIN = f"sasl-mechanism=PLAIN&sasl-user=u&sasl-password={HUSH}"
 
 
-@pytest.mark.parametrize(("uri", "text"), [
-    ("kafka://u:pw@h:1,i:2/t?protocol=canal-json", "kafka://***@h:1,i:2/t"),
-    ("kafka://u:p/w@h:1/t", "kafka://***@h:1/t"),
-    ("kafka://u:p?w@h:1/t", "kafka://***@h:1/t"),
-    ("kafka://h:1/t?sasl-user=a@b&sasl-password=pw", "kafka://h:1/t"),
-    ("s3://bucket/prefix?secret-access-key=x", "s3://bucket/prefix"),
-    ("file:///tmp/here", "file:///tmp/here"),
-])
+@pytest.mark.parametrize(
+    ("uri", "text"),
+    [
+        ("kafka://u:pw@h:1,i:2/t?protocol=canal-json", "kafka://***@h:1,i:2/t"),
+        ("kafka://u:p/w@h:1/t", "kafka://***@h:1/t"),
+        ("kafka://u:p?w@h:1/t", "kafka://***@h:1/t"),
+        ("kafka://h:1/t?sasl-user=a@b&sasl-password=pw", "kafka://h:1/t"),
+        ("s3://bucket/prefix?secret-access-key=x", "s3://bucket/prefix"),
+        ("file:///tmp/here", "file:///tmp/here"),
+    ],
+)
 def test_of_a_uri_messages_show_where_it_leads(uri: str, text: str) -> None:
     """Neither user, password nor parameters; where a URI is broken, rather too little."""
     assert text == shown(uri)
 
 
-@pytest.mark.parametrize(("text", "rest"), [
-    ("sasl-password=pw&enable-tls=true", "sasl-password=***&enable-tls=true"),
-    ("sasl%2Dpassword=pw", "sasl%2Dpassword=***"),
-    ("'kafka://h/t?secret-access-key=a b': no", "'kafka://h/t?secret-access-key=***': no"),
-    ("no kafka:/u:pw@h/t here", "no kafka:/***@h/t here"),
-    ("ca=/a.pem&cert=/b.pem&key=/c.key", "ca=/a.pem&cert=/b.pem&key=/c.key"),
-    ("kafka://h:1/t is fine, ask a@b", "kafka://h:1/t is fine, ask a@b"),
-])
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("sasl-password=pw&enable-tls=true", "sasl-password=***&enable-tls=true"),
+        ("sasl%2Dpassword=pw", "sasl%2Dpassword=***"),
+        ("'kafka://h/t?secret-access-key=a b': no", "'kafka://h/t?secret-access-key=***': no"),
+        ("no kafka:/u:pw@h/t here", "no kafka:/***@h/t here"),
+        ("ca=/a.pem&cert=/b.pem&key=/c.key", "ca=/a.pem&cert=/b.pem&key=/c.key"),
+        ("kafka://h:1/t is fine, ask a@b", "kafka://h:1/t is fine, ask a@b"),
+    ],
+)
 def test_in_any_text_secrets_are_hidden_and_the_rest_is_left(text: str, rest: str) -> None:
     """Once or twice alike."""
     assert rest == masked(text) == masked(masked(text))
@@ -63,7 +69,7 @@ claim-check-storage-uri = "file:///tmp/x?secret-access-key={HUSH}"
     assert HUSH not in told
     assert told.replace("***", HUSH) == config
     (tmp_path / "story.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY)")
-    (tmp_path / "changefeed.toml").write_text(config[:config.index("sasl-oauth")])
+    (tmp_path / "changefeed.toml").write_text(config[: config.index("sasl-oauth")])
     command = ["run", "story.sql", "--at", "0s", "--sink-uri", f"{KAFKA}&{LOGIN}", "--config", "changefeed.toml"]
     files = [str(tmp_path / word) if word in ("story.sql", "changefeed.toml") else word for word in command]
     assert run([*files, "--truth", str(tmp_path / "truth")]) == 0
@@ -97,11 +103,13 @@ TOMLS = {
     **{
         f"storage{number}": "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option = 'claim-check'\n"
         f"claim-check-storage-uri = '{uri}'"
-        for number, uri in enumerate((
-            f"s3://bucket/p?access-key={HUSH}&secret-access-key={HUSH}&endpoint=http://127.0.0.1:1",
-            f"ftp://u:{HUSH}@127.0.0.1:1/p",
-            f"nonesuch://u:{HUSH}@h/p?account-key={HUSH}",
-        ))
+        for number, uri in enumerate(
+            (
+                f"s3://bucket/p?access-key={HUSH}&secret-access-key={HUSH}&endpoint=http://127.0.0.1:1",
+                f"ftp://u:{HUSH}@127.0.0.1:1/p",
+                f"nonesuch://u:{HUSH}@h/p?account-key={HUSH}",
+            )
+        )
     },
     "storage": f"[sink.kafka-config.large-message-handle]\nclaim-check-storage-uri = ['s3://b/p?secret={HUSH}']",
     "redo": f"[consistent]\nstorage = ['s3://b/p?secret-access-key={HUSH}']",

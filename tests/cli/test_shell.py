@@ -14,14 +14,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from support.playing import play
 
 ROOT = Path(__file__).parent.parent.parent
 MAIN = [sys.executable, "-c", "from simulator.cli import main; main()", "shell"]
-NO_PROMPT = [sys.executable, "-c", (
-    "import sys; from simulator.cli import run; code = run(['shell']); "
-    "assert not {'prompt_toolkit', 'pyspark', 'kafka'} & set(sys.modules); sys.exit(code)")]
+NO_PROMPT = [
+    sys.executable,
+    "-c",
+    (
+        "import sys; from simulator.cli import run; code = run(['shell']); "
+        "assert not {'prompt_toolkit', 'pyspark', 'kafka'} & set(sys.modules); sys.exit(code)"
+    ),
+]
 SHOP = "CREATE TABLE shop.item (id BIGINT PRIMARY KEY,\n  stock INT);\n"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
 
@@ -47,10 +51,13 @@ def test_each_statement_is_answered_by_what_it_made() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     text = (
         SHOP + "INSERT INTO shop.item VALUES (1, 5);\n\\bytes\nSELECT * FROM shop.item;\nBEGIN;\n\\watermark\n"
-        "\\wait 1s\n\\rows shop.item\n\\release\n\\quit\nSELECT nothing")
+        "\\wait 1s\n\\rows shop.item\n\\release\n\\quit\nSELECT nothing"
+    )
     done = subprocess.run(NO_PROMPT, input=text, capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == """
+    assert (
+        done.stdout.splitlines()
+        == """
 ticdc/0@0 455000614502662146 2025-01-01T00:00:00.001Z DDL shop.item [3] CREATE TABLE `shop`.`item` (`id` BIGINT PRIMARY KEY,`stock` INT)
 ticdc/0@1 455000614502662146 2025-01-01T00:00:00.001Z WATERMARK
 ticdc/0@2 455000614502924289 2025-01-01T00:00:00.002Z INSERT shop.item id=1 stock=5
@@ -72,7 +79,8 @@ ticdc/0@4 455000614764806144 2025-01-01T00:00:01.001Z WATERMARK
 +----+-------+
 1 row in set
 TiCDC classic, v8.5.3, open-protocol, topic ticdc
-""".strip().splitlines()  # noqa: E501
+""".strip().splitlines()
+    )  # noqa: E501
 
 
 def test_a_pipe_stops_at_the_first_statement_that_fails(piped: Piped) -> None:
@@ -85,14 +93,17 @@ def test_a_pipe_stops_at_the_first_statement_that_fails(piped: Piped) -> None:
     assert (code, "later" in said, wrong) == (2, True, f"{error}\n")
 
 
-@pytest.mark.parametrize("text, says", [
-    ("\\nothing\n", "unknown command \\nothing. Known: \\bytes,"),
-    ("\\wait soon\n", "bad duration 'soon'"),
-    ("SELECT 'open", "ERROR 1064 (42000)"),
-    ("-- fails\nSELECT 1;\n", "line 1: ERROR 1064 (42000)"),
-    ("LOAD DATA INFILE 'x' INTO TABLE t;", "LOAD DATA"),
-    ("\\rows shop.nothing\n", "Table 'shop.nothing' doesn't exist"),
-])
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("\\nothing\n", "unknown command \\nothing. Known: \\bytes,"),
+        ("\\wait soon\n", "bad duration 'soon'"),
+        ("SELECT 'open", "ERROR 1064 (42000)"),
+        ("-- fails\nSELECT 1;\n", "line 1: ERROR 1064 (42000)"),
+        ("LOAD DATA INFILE 'x' INTO TABLE t;", "LOAD DATA"),
+        ("\\rows shop.nothing\n", "Table 'shop.nothing' doesn't exist"),
+    ],
+)
 def test_mistakes_are_said_on_one_line(text: str, says: str, piped: Piped) -> None:
     code, _, wrong = piped(text)
     assert (code, says in wrong, wrong.count("\n")) == (2, True, 1), wrong
@@ -115,8 +126,12 @@ class Typist:
 
     def __init__(self, state: Path) -> None:
         environment = {
-            **os.environ, "PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(state), "TERM": "xterm",
-            "PROMPT_TOOLKIT_NO_CPR": "1"}
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "XDG_STATE_HOME": str(state),
+            "TERM": "xterm",
+            "PROMPT_TOOLKIT_NO_CPR": "1",
+        }
         ours, theirs = pty.openpty()
         self._file = ours
         self.process = subprocess.Popen(MAIN, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)

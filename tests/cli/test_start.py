@@ -28,7 +28,8 @@ def imported(*lines: tuple[str, ...]) -> list[set[str]]:
     """The slow libraries that are there after each of those commands, all run by one new process."""
     text = "\n".join("\t".join(line) for line in lines)
     done = subprocess.run(
-        [sys.executable, "-c", IMPORTED], input=text, capture_output=True, text=True, timeout=60, check=False)
+        [sys.executable, "-c", IMPORTED], input=text, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     found = [line.rpartition(": ")[2] for line in done.stderr.splitlines()]
     return [{name for name in SLOW if f"'{name}'" in line} for line in found]
@@ -50,9 +51,11 @@ def test_a_table_of_releases_needs_nothing_to_compute_with() -> None:
     assert imported(("releases", "v8.5.3", "--json"), ("releases", "v6.5.6", "v8.5.3", "--json")) == [{"rich"}] * 2
 
 
-@pytest.mark.parametrize("asked", [
-    ("ddl", "ALTER TABLE item ADD price INT"), ("table", "item"), ("row", '{"after": {"id": 1, "name": "a"}}'),
-], ids=lambda asked: str(asked[0]))
+@pytest.mark.parametrize(
+    "asked",
+    [("ddl", "ALTER TABLE item ADD price INT"), ("table", "item"), ("row", '{"after": {"id": 1, "name": "a"}}')],
+    ids=lambda asked: str(asked[0]),
+)
 def test_what_is_explained_is_computed_by_arrow_alone(asked: tuple[str, ...], tmp_path: Path) -> None:
     """Without pandas, which pyarrow would import by itself, and without what sends and shows."""
     schema = tmp_path / "item.sql"
@@ -84,6 +87,7 @@ def test_who_asks_for_pandas_still_gets_it() -> None:
     """Also from pyarrow, which looked for it in vain before."""
     text = (
         "from simulator.run.bare_arrow import without_pandas; without_pandas(); import sys, pyarrow as pa; "
-        "assert 'pandas' not in sys.modules; print(pa.table({'a': [1, 2]}).to_pandas()['a'].sum())")
+        "assert 'pandas' not in sys.modules; print(pa.table({'a': [1, 2]}).to_pandas()['a'].sum())"
+    )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "3\n"

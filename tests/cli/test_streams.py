@@ -65,11 +65,14 @@ def test_a_full_standard_output_is_told(directory: Path, command: tuple[str, ...
 
 
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "<&- 2>&-"])
-@pytest.mark.parametrize(("command", "code"), [
-    (("run", "story.sql", "--fixtures", "silent"), 0),
-    (("verify", "out", "--truth", "truth"), 1),
-    (("run", "nothing.sql"), 2),
-])
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (("run", "story.sql", "--fixtures", "silent"), 0),
+        (("verify", "out", "--truth", "truth"), 1),
+        (("run", "nothing.sql"), 2),
+    ],
+)
 def test_standard_error_that_takes_nothing_changes_nothing(
     directory: Path, redirection: str, command: tuple[str, ...], code: int
 ) -> None:
@@ -78,13 +81,17 @@ def test_standard_error_that_takes_nothing_changes_nothing(
     assert (directory / "silent" / "topic" / "0.jsonl").exists() or command[-1] != "silent"
 
 
-@pytest.mark.parametrize(("command", "code"), [
-    (("verify", "out", "--truth", "truth"), 1),
-    (("verify", "out", "--truth", "truth", "--json"), 1),
-    (("run", "story.sql", "--console"), 0),
-    (("run", "story.sql", "--fixtures", "seen"), 0),
-    (("load", "plan.toml", "--master", "none", "--fixtures", "seen", "--duration", "1s", "--summary", "s.json"), 0),
-], ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (("verify", "out", "--truth", "truth"), 1),
+        (("verify", "out", "--truth", "truth", "--json"), 1),
+        (("run", "story.sql", "--console"), 0),
+        (("run", "story.sql", "--fixtures", "seen"), 0),
+        (("load", "plan.toml", "--master", "none", "--fixtures", "seen", "--duration", "1s", "--summary", "s.json"), 0),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
 def test_a_reader_that_is_gone_changes_no_verdict(
     directory: Path, command: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,19 +131,24 @@ def test_a_report_may_go_to_a_device(directory: Path) -> None:
     assert shown.startswith("RIGHT")
 
 
-@pytest.mark.parametrize("command", [
-    ("run", "story.sql", "--fixtures", "told", "--summary"),
-    ("load", "plan.toml", "--master", "none", "--fixtures", "told", "--duration", "1s", "--report"),
-], ids=["run", "load"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "story.sql", "--fixtures", "told", "--summary"),
+        ("load", "plan.toml", "--master", "none", "--fixtures", "told", "--duration", "1s", "--report"),
+    ],
+    ids=["run", "load"],
+)
 def test_a_run_whose_figures_cannot_be_written_has_shown_them(directory: Path, command: tuple[str, ...]) -> None:
     code, shown, said = redirected(directory, "", *command, "/dev/full")
     assert (code, said.splitlines()[-1][-23:]) == (3, "No space left on device")
     assert "row changes in" in shown and (directory / "told").is_dir()
 
 
-@pytest.mark.parametrize(("option", "file", "words"), [
-    ("--report", "out", "is a directory"), ("--report", "none/r.html", "there is no directory none"),
-])
+@pytest.mark.parametrize(
+    ("option", "file", "words"),
+    [("--report", "out", "is a directory"), ("--report", "none/r.html", "there is no directory none")],
+)
 def test_a_file_that_cannot_be_is_refused_before_anything_is_read(
     directory: Path, option: str, file: str, words: str
 ) -> None:

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.playing import play
 from pyspark.sql import SparkSession
+from support.playing import play
 
 from simulator.cli import run
 from simulator.read import records
@@ -41,11 +41,15 @@ def lines(capsys: pytest.CaptureFixture[str], code: int, *arguments: object) -> 
     return out, err
 
 
-@pytest.mark.parametrize("arguments", [
-    ("row", json.dumps({"after": {"id": 1, NASTY: NASTY}})),
-    ("table", NASTY),
-    ("ddl", f"alter table `{NASTY}` add column b int comment '{NASTY}'"),
-], ids=["row", "table", "ddl"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("row", json.dumps({"after": {"id": 1, NASTY: NASTY}})),
+        ("table", NASTY),
+        ("ddl", f"alter table `{NASTY}` add column b int comment '{NASTY}'"),
+    ],
+    ids=["row", "table", "ddl"],
+)
 def test_explain_shows_names_and_values_with_escapes(
     capsys: pytest.CaptureFixture[str], schema: str, arguments: tuple[str, ...]
 ) -> None:
@@ -56,9 +60,9 @@ def test_explain_shows_names_and_values_with_escapes(
     assert err == [f"warning: {config}: unknown key {NASTY!r} in [sink] is ignored.", ""]
 
 
-@pytest.mark.parametrize("arguments", [
-    ("row", json.dumps({"after": {"id": 1, NASTY: NASTY}})), ("table", NASTY),
-], ids=["row", "table"])
+@pytest.mark.parametrize(
+    "arguments", [("row", json.dumps({"after": {"id": 1, NASTY: NASTY}})), ("table", NASTY)], ids=["row", "table"]
+)
 def test_json_has_the_escapes_of_json(
     capsys: pytest.CaptureFixture[str], schema: str, arguments: tuple[str, ...]
 ) -> None:
@@ -122,13 +126,15 @@ def test_tables_called_like_markup_are_shown_as_they_are_called(
 # What nobody foresaw
 
 
-@pytest.mark.parametrize(("arguments", "whole"), [
-    (("inspect", "x"), False), (("--traceback", "inspect", "x"), True), (("inspect", "x", "--traceback"), True),
-])
+@pytest.mark.parametrize(
+    ("arguments", "whole"),
+    [(("inspect", "x"), False), (("--traceback", "inspect", "x"), True), (("inspect", "x", "--traceback"), True)],
+)
 def test_a_defect_is_one_line_and_an_exit_code_of_its_own(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], whole: bool
 ) -> None:
     """Its kind and its text; where it arose is shown when asked for, before the command's name or behind it."""
+
     def broken(source: str, follow: bool, warn: object) -> None:
         raise ZeroDivisionError(f"{RED}one\ntwo")
 

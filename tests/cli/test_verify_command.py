@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.playing import play
 
 from simulator.run.faults import FAULTS
-from support.playing import play
 
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=3"
@@ -60,17 +60,20 @@ Verified = Callable[..., dict[str, Any]]
 @pytest.fixture
 def played(tmp_path: Path) -> Played:
     """A story's stream and its truth."""
+
     def run(uri: str = CANAL, fault: str = "", name: str = "shop", *options: str) -> tuple[Path, Path]:
         story, stream, truth = (tmp_path / f"{name}{suffix}" for suffix in (".toml", "-stream", "-truth"))
         story.write_text(STORY.format(uri=uri, fault=fault and f'[[step]]\nfault = "{fault}"\n'), "utf-8")
         assert play("run", story, "--fixtures", stream, "--truth", truth, *options) == 0
         return stream, truth
+
     return run
 
 
 @pytest.fixture
 def verified(capsys: pytest.CaptureFixture[str]) -> Verified:
     """The document of a verification, with its exit code as `code`."""
+
     def run(*arguments: object) -> dict[str, Any]:
         capsys.readouterr()
         code = play("verify", *arguments, "--json")
@@ -78,6 +81,7 @@ def verified(capsys: pytest.CaptureFixture[str]) -> Verified:
         assert code in (0, 1), err
         found: dict[str, Any] = json.loads(out)
         return found | {"code": code}
+
     return run
 
 
@@ -96,7 +100,8 @@ def test_a_stream_is_right_that_keeps_the_contract_and_leads_to_the_truth(
     assert (found["code"], found["verdict"], checks(found), found["not_checked"]) == (0, "right", {}, [])
     assert found["compared"] == [
         {"table": "shop.a", "expected": 2, "found": 2, "missing": 0, "left": 0, "different": 0, "of": None},
-        {"table": "shop.b", "expected": 4, "found": 4, "missing": 0, "left": 0, "different": 0, "of": None}]
+        {"table": "shop.b", "expected": 4, "found": 4, "missing": 0, "left": 0, "different": 0, "of": None},
+    ]
     assert found["tables"]["shop.a"] == {"DELETE": 1, "INSERT": 3, "UPDATE": 2}
     assert {setting["told_by"] for setting in found["settings"].values()} == {"the truth", "the default"}
 
@@ -127,7 +132,7 @@ def test_what_no_ticdc_shows_is_caught_by_name(fault: str, played: Played, verif
     assert CAUGHT[fault] & checks(found).keys()
 
 
-@pytest.mark.parametrize("fault", ["restart", "repeat-watermark", "move-table\"\ntable = \"shop.b"])
+@pytest.mark.parametrize("fault", ["restart", "repeat-watermark", 'move-table"\ntable = "shop.b'])
 def test_what_ticdc_may_do_is_right(fault: str, played: Played, verified: Verified) -> None:
     """However odd it looks."""
     assert checks(verified(*_stream(played(OPEN, fault)))) == {}
@@ -147,7 +152,10 @@ def test_without_a_truth_the_stream_tells_its_protocol_and_the_rest_is_said_to_b
     assert (found["code"], found["expected"], found["compared"]) == (0, None, [])
     assert found["settings"]["protocol"] == {"value": "canal-json", "told_by": "the stream"}
     assert [each["what"] for each in found["not_checked"]] == [
-        "the sizes of messages", "what releases do differently", "the partition of 20 rows of shop.b, shop.a"]
+        "the sizes of messages",
+        "what releases do differently",
+        "the partition of 20 rows of shop.b, shop.a",
+    ]
 
 
 def test_what_a_consumer_wrote_down_is_held_against_the_truth(
@@ -199,12 +207,15 @@ def test_the_truth_of_another_run_is_refused(played: Played, capsys: pytest.Capt
     assert "late-truth is the truth of another run: that one lasted from " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("member", "value", "why"), [
-    ("watermark", "x", 'truth.json: watermark is "x", which a run does not write'),
-    ("topics", {"shop": None}, 'truth.json: topics is {"shop": null}, which a run does not write'),
-    ("empty", [1], "truth.json: empty is [1], which a run does not write"),
-    ("release", "v99", "truth.json: unknown TiCDC release 'v99'"),
-])
+@pytest.mark.parametrize(
+    ("member", "value", "why"),
+    [
+        ("watermark", "x", 'truth.json: watermark is "x", which a run does not write'),
+        ("topics", {"shop": None}, 'truth.json: topics is {"shop": null}, which a run does not write'),
+        ("empty", [1], "truth.json: empty is [1], which a run does not write"),
+        ("release", "v99", "truth.json: unknown TiCDC release 'v99'"),
+    ],
+)
 def test_a_truth_that_says_nonsense_is_refused(
     member: str, value: object, why: str, played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -227,14 +238,22 @@ def _lose_table(schema: Path) -> None:
         file.unlink()
 
 
-@pytest.mark.parametrize(("damaged", "name", "why"), [
-    (Path.unlink, "shop.b.csv", "it has no file with the 4 rows of shop.b"),
-    (_lose_table, "shop.b-schema.sql", "it has no definition of shop.b"),
-    (_cut, "shop.b.csv", "shop.b has 3 rows, and had 4 when it was written"),
-])
+@pytest.mark.parametrize(
+    ("damaged", "name", "why"),
+    [
+        (Path.unlink, "shop.b.csv", "it has no file with the 4 rows of shop.b"),
+        (_lose_table, "shop.b-schema.sql", "it has no definition of shop.b"),
+        (_cut, "shop.b.csv", "shop.b has 3 rows, and had 4 when it was written"),
+    ],
+)
 @pytest.mark.parametrize("stream_too", [True, False], ids=["stream", "tables alone"])
 def test_a_truth_that_lost_rows_is_refused(
-    damaged: Callable[[Path], None], name: str, why: str, stream_too: bool, played: Played, tmp_path: Path,
+    damaged: Callable[[Path], None],
+    name: str,
+    why: str,
+    stream_too: bool,
+    played: Played,
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """It would say that a right stream, or a right consumer, is wrong, and the other way round."""
@@ -300,19 +319,28 @@ def test_rows_that_only_the_beginning_would_tell_are_said_to_be_open(played: Pla
     assert "nobody says with which rows the stream begins: --before DIR tells" in open_ones.values()
 
 
-@pytest.mark.parametrize(("arguments", "why"), [
-    ((), "nothing to verify: give SOURCE"),
-    (("nowhere",), "no such directory: nowhere"),
-    (("kafka://127.0.0.1:9/shop?dial-timeout=1s",), "127.0.0.1:9"),
-    (("x", "--truth", "nowhere"), "nowhere is no truth: it has no truth.json"),
-    (("x",), "x has no records, which leaves its protocol open: --sink-uri or --truth"),
-    (("x", "--sink-uri", CANAL), "x has no records, and nothing says whether that is right: --truth DIR or --after"),
-    (("x", "--follow", "--until", "5"), "x is a directory: only kafka://host:port/topic can be followed"),
-    (("x", "--report", "nowhere/r.html"), "--report nowhere/r.html: there is no directory nowhere"),
-    (("x", "--release", "v9.9.9"), "unknown TiCDC release 'v9.9.9'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ((), "nothing to verify: give SOURCE"),
+        (("nowhere",), "no such directory: nowhere"),
+        (("kafka://127.0.0.1:9/shop?dial-timeout=1s",), "127.0.0.1:9"),
+        (("x", "--truth", "nowhere"), "nowhere is no truth: it has no truth.json"),
+        (("x",), "x has no records, which leaves its protocol open: --sink-uri or --truth"),
+        (
+            ("x", "--sink-uri", CANAL),
+            "x has no records, and nothing says whether that is right: --truth DIR or --after",
+        ),
+        (("x", "--follow", "--until", "5"), "x is a directory: only kafka://host:port/topic can be followed"),
+        (("x", "--report", "nowhere/r.html"), "--report nowhere/r.html: there is no directory nowhere"),
+        (("x", "--release", "v9.9.9"), "unknown TiCDC release 'v9.9.9'"),
+    ],
+)
 def test_a_mistake_is_one_line(
-    arguments: tuple[str, ...], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """What is wrong, and what would be accepted."""

@@ -10,8 +10,7 @@ import pytest
 from simulator.cli import run
 from simulator.run.faults import FAULTS
 
-PROTOCOLS = {
-    "open-protocol": "protocol=open-protocol", "canal-json": "protocol=canal-json&enable-tidb-extension=true"}
+PROTOCOLS = {"open-protocol": "protocol=open-protocol", "canal-json": "protocol=canal-json&enable-tidb-extension=true"}
 CHANGEFEED = """
 [sink]
 dispatchers = [{matcher = ["*.*"], partition = "index-value"}]
@@ -43,14 +42,21 @@ BATCHES = {"batch", "truncated-batch"}
 """Faults of messages with several rows, which Canal-JSON has not."""
 
 
-@pytest.mark.parametrize(("name", "protocol"), [
-    (name, protocol) for name in FAULTS for protocol in PROTOCOLS
-    if name not in BATCHES or protocol == "open-protocol"])
+@pytest.mark.parametrize(
+    ("name", "protocol"),
+    [
+        (name, protocol)
+        for name in FAULTS
+        for protocol in PROTOCOLS
+        if name not in BATCHES or protocol == "open-protocol"
+    ],
+)
 def test_a_run_with_a_fault_is_verified(
     name: str, protocol: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "changefeed.toml").write_text(CHANGEFEED, "utf-8")
-    (tmp_path / "story.toml").write_text(f"""
+    (tmp_path / "story.toml").write_text(
+        f"""
 sink-uri = "kafka://127.0.0.1:9092/shop?{PROTOCOLS[protocol]}&partition-num=2&max-message-bytes=3000"
 config = "changefeed.toml"
 [[step]]
@@ -76,7 +82,9 @@ sql = '''
 ALTER TABLE shop.item ADD COLUMN sold INT; UPDATE shop.item SET stock = 0; INSERT INTO shop.price VALUES (3, 99)'''
 [[step]]
 wait = "3s"
-""", "utf-8")
+""",
+        "utf-8",
+    )
     out, truth = str(tmp_path / "out"), str(tmp_path / "truth")
     assert run(["run", str(tmp_path / "story.toml"), "--fixtures", out, "--truth", truth]) == 0
     capsys.readouterr()

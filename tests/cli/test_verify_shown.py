@@ -12,17 +12,17 @@ from simulator.cli.verify import text
 from simulator.cli.verify.document import document
 from simulator.read.verify.checks import CHECKS
 from simulator.read.verify.verification import (
+    RIGHT,
+    UNFINISHED,
+    WRONG,
     Example,
     Failure,
     Moment,
     NotChecked,
     PartitionRead,
-    RIGHT,
     Setting,
     TableCompared,
-    UNFINISHED,
     Verification,
-    WRONG,
 )
 
 TS = 455000619746590720
@@ -34,11 +34,20 @@ def partition(number: int, records: int = 5) -> PartitionRead:
 
 
 FOUND = Verification(
-    "out", "", "the truth in truth", (Setting("protocol", "canal-json", "the truth"),), (partition(0), partition(1)),
-    {"bank.account": {"INSERT": 4, "UPDATE": 1, "DELETE": 1}}, (),
-    (TableCompared("bank.account", 4, 4),), watermark=TS, wanted=TS)
+    "out",
+    "",
+    "the truth in truth",
+    (Setting("protocol", "canal-json", "the truth"),),
+    (partition(0), partition(1)),
+    {"bank.account": {"INSERT": 4, "UPDATE": 1, "DELETE": 1}},
+    (),
+    (TableCompared("bank.account", 4, 4),),
+    watermark=TS,
+    wanted=TS,
+)
 LOST = Failure(
-    "row-missing", {"bank.account": 12, "": 1}, (Example("", None, None, "bank.account, row 1: is missing"),))
+    "row-missing", {"bank.account": 12, "": 1}, (Example("", None, None, "bank.account, row 1: is missing"),)
+)
 LATE = Failure("row-below-watermark", {"bank.account": 1}, (Example("bank", 1, 7, "a row <b>at</b> 5"),))
 BAD = replace(FOUND, failures=(LATE, LOST), not_checked=(NotChecked("rows of x.y", "nobody says what it is"),))
 
@@ -53,7 +62,8 @@ def test_what_is_right_says_so_first_and_what_that_means(capsys: pytest.CaptureF
     assert FOUND.verdict == RIGHT
     assert shown(FOUND, capsys).splitlines()[0] == (
         "RIGHT: 6 row changes in 2 partitions keep the contract, complete up to watermark 455000619746590720 "
-        "(2025-01-01 00:00:20.005 UTC); they lead to the 4 rows of the truth in truth")
+        "(2025-01-01 00:00:20.005 UTC); they lead to the 4 rows of the truth in truth"
+    )
 
 
 def test_what_is_wrong_is_named_counted_and_shown_by_example(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +87,8 @@ def test_a_stream_that_goes_on_is_neither_right_nor_wrong(capsys: pytest.Capture
     assert found.verdict == UNFINISHED
     assert shown(found, capsys).startswith(
         "UNFINISHED: nothing is wrong so far, but the stream is complete only up to watermark 455000619746590720 "
-        "(2025-01-01 00:00:20.005 UTC), and 455000620008734720 (2025-01-01 00:00:21.005 UTC) is expected")
+        "(2025-01-01 00:00:20.005 UTC), and 455000620008734720 (2025-01-01 00:00:21.005 UTC) is expected"
+    )
 
 
 def test_what_a_consumer_wrote_down_is_told_from_what_the_stream_leads_to(capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,11 +108,17 @@ def test_programs_get_all_of_it() -> None:
 
     assert (told["version"], told["verdict"], told["rows"], told["wrong"]) == (1, "wrong", 6, 14)
     assert told["failures"][0] == {
-        "check": "row-below-watermark", "point": 2, "says": CHECKS["row-below-watermark"].says, "of": None, "count": 1,
+        "check": "row-below-watermark",
+        "point": 2,
+        "says": CHECKS["row-below-watermark"].says,
+        "of": None,
+        "count": 1,
         "tables": {"bank.account": 1},
-        "examples": [{"topic": "bank", "partition": 1, "offset": 7, "what": "a row <b>at</b> 5"}]}
+        "examples": [{"topic": "bank", "partition": 1, "offset": 7, "what": "a row <b>at</b> 5"}],
+    }
     assert told["compared"] == [
-        {"table": "bank.account", "expected": 4, "found": 4, "missing": 0, "left": 0, "different": 0, "of": None}]
+        {"table": "bank.account", "expected": 4, "found": 4, "missing": 0, "left": 0, "different": 0, "of": None}
+    ]
     assert told["partitions"][1]["watermark"] == TS
     assert told["not_checked"] == [{"what": "rows of x.y", "why": "nobody says what it is"}]
 
@@ -123,8 +140,16 @@ def test_a_page_of_tables_alone_has_no_charts(tmp_path: Path) -> None:
     """And not the library for them, either."""
     from simulator.cli.verify import report
 
-    found = replace(FOUND, source="", against="mine", partitions=(), tables={}, compared=(
-        TableCompared("bank.account", 4, 4, of="mine"),), watermark=0, wanted=0)
+    found = replace(
+        FOUND,
+        source="",
+        against="mine",
+        partitions=(),
+        tables={},
+        compared=(TableCompared("bank.account", 4, 4, of="mine"),),
+        watermark=0,
+        wanted=0,
+    )
     report.write(found, tmp_path / "r.html")
 
     assert (tmp_path / "r.html").stat().st_size < 20_000

@@ -31,12 +31,15 @@ def warnings_of(paths: dict[str, str], capsys: pytest.CaptureFixture[str], *argu
     return capsys.readouterr().err.splitlines()
 
 
-@pytest.mark.parametrize("arguments", [
-    ("explain", "row", ROW, "--schema", "SCHEMA"),
-    ("explain", "ddl", "drop table t"),
-    ("explain", "table", "t", "--schema", "SCHEMA"),
-    ("diff", "BEFORE", "AFTER", "--sink-uri", URI, "--fixtures", "FULL"),
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("explain", "row", ROW, "--schema", "SCHEMA"),
+        ("explain", "ddl", "drop table t"),
+        ("explain", "table", "t", "--schema", "SCHEMA"),
+        ("diff", "BEFORE", "AFTER", "--sink-uri", URI, "--fixtures", "FULL"),
+    ],
+)
 def test_an_event_filter_that_classic_ticdc_only_logs_is_a_warning(
     arguments: tuple[str, ...], paths: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

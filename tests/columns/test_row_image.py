@@ -27,7 +27,8 @@ Cells = list[bytes | None]
 
 cells = st.none() | st.text(max_size=4).map(str.encode)
 rows = st.integers(1, 4).flatmap(
-    lambda width: st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1, max_size=6))
+    lambda width: st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1, max_size=6)
+)
 
 
 def columns_of(rows: list[Cells]) -> list[pa.Array]:
@@ -47,7 +48,8 @@ def test_images_are_cut_into_the_columns_they_are_made_of(rows: list[Cells]) -> 
     columns = columns_of(rows)
     names = [f"c{place}" for place in range(len(columns))]
     for images, wanted in (
-        (row_image.pack(columns), columns), (row_image.pack(columns)[1:], [column[1:] for column in columns]),
+        (row_image.pack(columns), columns),
+        (row_image.pack(columns)[1:], [column[1:] for column in columns]),
     ):
         lazy = row_image.LazyCells(images, names, {names[0]: wanted[0]})
         for place, name in enumerate(names):

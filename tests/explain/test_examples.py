@@ -50,8 +50,10 @@ def test_every_change_between_neighbouring_releases_is_shown() -> None:
     assert {difference.behaviour.name for _, difference, _, _ in found} == set(WIRE)
     assert [difference.behaviour.name for example, difference, _, _ in found if example is None] == []
     assert [
-        difference.behaviour.name for example, difference, before, after in found
-        if example and (example.before == example.after or example.base not in (before, after))] == []
+        difference.behaviour.name
+        for example, difference, before, after in found
+        if example and (example.before == example.after or example.base not in (before, after))
+    ] == []
 
 
 def test_an_example_is_what_the_release_itself_makes_of_it() -> None:
@@ -72,7 +74,8 @@ def test_examples_are_shown_to_people(capsys: pytest.CaptureFixture[str]) -> Non
         "primary_is_unique: Whether columns of the primary index also get the UniqueKey bit",
         "  given   CREATE TABLE t (id INT, PRIMARY KEY (id) NONCLUSTERED)",
         '  event   INSERT t {"id": 1}',
-        "  else as in v7.5.1 (classic)"]
+        "  else as in v7.5.1 (classic)",
+    ]
     assert said[4].startswith("  v7.5.1: ") and said[4].endswith(' {"u":{"id":{"t":3,"h":true,"f":27,"v":1}}}')
     assert said[5].startswith("  v7.5.2: ") and said[5].endswith(' {"u":{"id":{"t":3,"h":true,"f":11,"v":1}}}')
 
@@ -100,5 +103,4 @@ def test_programs_get_the_bytes(capsys: pytest.CaptureFixture[str]) -> None:
 def test_examples_need_two_releases(capsys: pytest.CaptureFixture[str]) -> None:
     """Else it is the user's mistake."""
     assert run(["releases", "v7.5.1", "--examples"]) == 2
-    assert capsys.readouterr().err == (
-        "ticdc-sim: --examples needs two releases: ticdc-sim releases A B --examples\n")
+    assert capsys.readouterr().err == ("ticdc-sim: --examples needs two releases: ticdc-sim releases A B --examples\n")

@@ -19,7 +19,7 @@ from simulator.cli import run
 from simulator.errors import UserError
 from simulator.explain.change import RowChange, read_row, read_value
 from simulator.explain.row import RowExplained, explain_row, row_as_dict, row_lines
-from simulator.releases import Release, V8_5, find
+from simulator.releases import V8_5, Release, find
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.tidb.ddl.create_table import create_table
@@ -29,7 +29,9 @@ from simulator.tidb.model.types import ColumnType, is_binary
 VECTORS = Path(__file__).parent.parent / "vectors"
 TABLE = create_table(
     "CREATE TABLE `t1` (`id` INT PRIMARY KEY, `name` VARCHAR(20), `b` VARBINARY(4), `v` INT AS (`id` + 1), "
-    "`n` BIGINT UNSIGNED NOT NULL)", "test")
+    "`n` BIGINT UNSIGNED NOT NULL)",
+    "test",
+)
 OPEN = Changefeed("kafka", "shop", CodecOptions("open-protocol"), Kafka(("127.0.0.1:9092",)))
 CANAL = replace(OPEN, codec=CodecOptions("canal-json"))
 
@@ -46,15 +48,24 @@ def test_a_row_has_flags_handle_and_destination() -> None:
     """As TiCDC computes them: the hash is the one of its own tests for test.t1 and id = 2."""
     found = explained({**INSERT, "partitions": 3})
     assert ("INSERT", ("id",), "index-value", ("id",), 0x315DB3E1, 0, "shop") == (
-        found.op, found.handle_key, found.dispatcher, found.hashed, found.hash, found.partition, found.topic)
+        found.op,
+        found.handle_key,
+        found.dispatcher,
+        found.hashed,
+        found.hash,
+        found.partition,
+        found.topic,
+    )
     assert [
         ("id", 3, 11, ("binary", "handle key", "primary key"), True, True),
         ("name", 15, 64, ("nullable",), False, True),
         ("b", 15, 65, ("binary", "nullable"), False, True),
         ("v", 3, 69, ("binary", "generated", "nullable"), False, False),
         ("n", 8, 129, ("binary", "unsigned"), False, True),
-    ] == [(column.name, column.type_code, column.flags, column.flag_names, column.handle, column.sent)
-          for column in found.columns]
+    ] == [
+        (column.name, column.type_code, column.flags, column.flag_names, column.handle, column.sent)
+        for column in found.columns
+    ]
 
 
 def test_the_message_is_what_the_codec_writes() -> None:
@@ -92,6 +103,7 @@ def test_programs_get_the_same_as_json() -> None:
 def test_a_new_protocol_shows_what_it_says_of_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside what other protocols say, for people and for programs; the changefeed's protocol comes first, and a field
     that several have is shown once."""
+
     def column_fields(type: ColumnType, options: CodecOptions, release: Release) -> Mapping[str, str | int]:
         return {"logicalSize": type.length, "mysqlType": f"{options.protocol}:{type.name}"}
 
@@ -117,20 +129,23 @@ def test_a_new_protocol_shows_what_it_says_of_a_column(monkeypatch: pytest.Monke
     ) == shown(replace(OPEN, codec=CodecOptions("made-up")))
 
 
-@pytest.mark.parametrize(("row", "reason"), [
-    ({}, 'a row needs "before"'),
-    ({"afterr": {}}, "unknown member 'afterr' of a row. Did you mean 'after'"),
-    ({"after": []}, r"after: \[\] is not"),
-    ({"after": {"nam": "x"}}, "test.t1 has no column 'nam'. Did you mean 'name'"),
-    ({"after": {"id": 1}}, "column 'n' is NOT NULL"),
-    ({"after": {"id": 1, "n": 1, "name": True}}, "column 'name': True is not null, text"),
-    ({"after": {"id": 1, "n": 1, "b": {"hex": "zz"}}}, "column 'b': hex 'zz': non-hex"),
-    ({"after": {"id": 1, "n": 1}, "partitions": 0}, "partitions: 0 is not an integer from 1 to 2147483647"),
-    ({"after": {"id": 1, "n": 1}, "commit_ts": "x"}, "commit_ts: 'x' is not an integer"),
-    ({"after": {"id": "x", "n": 1}}, "column 'id': 'x' is no int"),
-    ({"after": {"id": 1 << 31, "n": 1}}, r"column 'id': 2147483648 is no int \(-2147483648 to 2147483647 are\)"),
-    ({"after": {"id": 1, "n": -1}}, "column 'n': -1 is no bigint"),
-])
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({}, 'a row needs "before"'),
+        ({"afterr": {}}, "unknown member 'afterr' of a row. Did you mean 'after'"),
+        ({"after": []}, r"after: \[\] is not"),
+        ({"after": {"nam": "x"}}, "test.t1 has no column 'nam'. Did you mean 'name'"),
+        ({"after": {"id": 1}}, "column 'n' is NOT NULL"),
+        ({"after": {"id": 1, "n": 1, "name": True}}, "column 'name': True is not null, text"),
+        ({"after": {"id": 1, "n": 1, "b": {"hex": "zz"}}}, "column 'b': hex 'zz': non-hex"),
+        ({"after": {"id": 1, "n": 1}, "partitions": 0}, "partitions: 0 is not an integer from 1 to 2147483647"),
+        ({"after": {"id": 1, "n": 1}, "commit_ts": "x"}, "commit_ts: 'x' is not an integer"),
+        ({"after": {"id": "x", "n": 1}}, "column 'id': 'x' is no int"),
+        ({"after": {"id": 1 << 31, "n": 1}}, r"column 'id': 2147483648 is no int \(-2147483648 to 2147483647 are\)"),
+        ({"after": {"id": 1, "n": -1}}, "column 'n': -1 is no bigint"),
+    ],
+)
 def test_what_is_no_row_of_the_table_is_refused(row: Mapping[str, Any], reason: str) -> None:
     """With the member, the value and what is expected."""
     with pytest.raises(UserError, match=reason):
@@ -141,8 +156,10 @@ def test_partitions_are_the_changefeeds_unless_the_row_says() -> None:
     """partition-num, else the three of a topic that TiCDC creates."""
     asked = replace(OPEN, kafka=replace(OPEN.kafka, partition_num=7))
     assert [3, 7, 5] == [
-        explained(INSERT).partitions, explained(INSERT, asked).partitions,
-        explained({**INSERT, "partitions": 5}, asked).partitions]
+        explained(INSERT).partitions,
+        explained(INSERT, asked).partitions,
+        explained({**INSERT, "partitions": 5}, asked).partitions,
+    ]
 
 
 def vectors(name: str) -> Iterator[dict[str, Any]]:
@@ -160,8 +177,14 @@ def parsed(statement: str, schema: str) -> Table:
 def change(vector: Mapping[str, Any], table: Table, partitions: int | None = None) -> RowChange:
     """The vector's row as it is: TiCDC's encoders do not measure values, and one is longer than its column."""
     before, after = (image(table, vector[name]) for name in ("before", "after"))
-    return RowChange(before, after, vector.get("commit_ts") or RowChange.commit_ts, partitions, vector.get("row_id"),
-                     vector.get("partition_id"))
+    return RowChange(
+        before,
+        after,
+        vector.get("commit_ts") or RowChange.commit_ts,
+        partitions,
+        vector.get("row_id"),
+        vector.get("partition_id"),
+    )
 
 
 def image(table: Table, values: Mapping[str, Any] | None) -> dict[str, str | None] | None:
@@ -179,8 +202,9 @@ def text(value: Any, column: Column) -> str | None:
 
 
 @pytest.mark.parametrize("changefeed", [OPEN, CANAL], ids=lambda changefeed: changefeed.codec.protocol)
-@pytest.mark.parametrize("release", [
-    ("classic", "v4.0.9"), ("classic", "v6.5.6"), ("classic", "v8.5.3"), ("new", "v8.5.4")], ids="-".join)
+@pytest.mark.parametrize(
+    "release", [("classic", "v4.0.9"), ("classic", "v6.5.6"), ("classic", "v8.5.3"), ("new", "v8.5.4")], ids="-".join
+)
 def test_bytes_are_those_of_ticdc(release: tuple[str, str], changefeed: Changefeed) -> None:
     """For every row vector without options, of releases far apart."""
     architecture, name = release
@@ -189,8 +213,10 @@ def test_bytes_are_those_of_ticdc(release: tuple[str, str], changefeed: Changefe
         if not vector["options"] and not vector["error"]:
             table = parsed(vector["create_table"], vector["schema"])
             found = explain_row(table, changefeed, change(vector, table), of)
-            wanted = [(message["key"] and b64decode(message["key"]), b64decode(message["value"]))
-                      for message in vector["messages"]]
+            wanted = [
+                (message["key"] and b64decode(message["key"]), b64decode(message["value"]))
+                for message in vector["messages"]
+            ]
             if changefeed is CANAL:
                 wanted = [(key, stamped(value, found)) for key, value in wanted]
             assert wanted == [*found.messages], vector["id"]
@@ -229,8 +255,9 @@ def test_an_update_that_ticdc_splits_says_so() -> None:
 
 def test_an_update_of_a_clustered_key_is_two_changes_to_tidb_already() -> None:
     """Whatever TiCDC is told."""
-    found = explained({"before": {"id": 1, "n": 1}, "after": {"id": 2, "n": 1}},
-                      replace(OPEN, output_raw_change_event=True))
+    found = explained(
+        {"before": {"id": 1, "n": 1}, "after": {"id": 2, "n": 1}}, replace(OPEN, output_raw_change_event=True)
+    )
 
     assert (found.moved_by, found.split_by) == (("id",), ())
     assert "TiDB writes this UPDATE as DELETE and INSERT" in "\n".join(row_lines(found))
@@ -245,30 +272,70 @@ def test_a_clustered_key_in_another_letter_case_is_one_update_that_ticdc_splits(
     assert (found.moved_by, found.split_by) == ((), ("k",))
 
 
-@pytest.mark.parametrize(("type_", "value", "text"), [
-    ("INT UNSIGNED", "007", "7"), ("DECIMAL(5,2)", 1.5, "1.50"), ("DECIMAL(5,2)", "-0", "0.00"),
-    ("DOUBLE", "1e21", "1e21"), ("BIT(3)", 7, "7"), ("YEAR", "0000", "0"), ("DATE", "2024-02-29", "2024-02-29"),
-    ("TIME(2)", "-838:59:59.00", "-838:59:59.00"), ("DATETIME", "2024-02-29 10:00:00", "2024-02-29 10:00:00"),
-    ("ENUM('a','b')", "b", "b"), ("SET('a','b')", "b,a", "a,b"), ("VARBINARY(4)", {"hex": "c3a9"}, "\u00c3\u00a9"),
-    ("VARCHAR(4)", {"hex": "c3a9"}, "é"), ("VARCHAR(4)", {"hex": "ff"}, "\udcff"),
-    ("JSON", '{"a": 1}', '{"a": 1}'), ("VARCHAR(4)", 7, "7"),
-])
+@pytest.mark.parametrize(
+    ("type_", "value", "text"),
+    [
+        ("INT UNSIGNED", "007", "7"),
+        ("DECIMAL(5,2)", 1.5, "1.50"),
+        ("DECIMAL(5,2)", "-0", "0.00"),
+        ("DOUBLE", "1e21", "1e21"),
+        ("BIT(3)", 7, "7"),
+        ("YEAR", "0000", "0"),
+        ("DATE", "2024-02-29", "2024-02-29"),
+        ("TIME(2)", "-838:59:59.00", "-838:59:59.00"),
+        ("DATETIME", "2024-02-29 10:00:00", "2024-02-29 10:00:00"),
+        ("ENUM('a','b')", "b", "b"),
+        ("SET('a','b')", "b,a", "a,b"),
+        ("VARBINARY(4)", {"hex": "c3a9"}, "\u00c3\u00a9"),
+        ("VARCHAR(4)", {"hex": "c3a9"}, "é"),
+        ("VARCHAR(4)", {"hex": "ff"}, "\udcff"),
+        ("JSON", '{"a": 1}', '{"a": 1}'),
+        ("VARCHAR(4)", 7, "7"),
+    ],
+)
 def test_values_become_tidb_text(type_: str, value: Any, text: str) -> None:
     """As a MySQL client prints them."""
     (column,) = create_table(f"CREATE TABLE `t` (`c` {type_})", "test").columns
     assert text == read_value(value, column)
 
 
-@pytest.mark.parametrize(("type_", "value"), [
-    ("TINYINT", 128), ("DECIMAL(5,2)", "1000"), ("DECIMAL(5,2)", "1.234"), ("DECIMAL(5,2)", "x"),
-    ("DOUBLE", "nan"), ("BIT(3)", 8), ("YEAR", 1900), ("DATE", "2024-2-9"), ("TIME(2)", "10:00:00"),
-    ("DATETIME", "2024-02-29"), ("ENUM('a','b')", "c"), ("SET('a','b')", "a,c"), ("INT", "1.5"), ("INT", 1.5),
-    ("FLOAT", 1e39), ("FLOAT", "1_0"), ("FLOAT(5,2)", 1000), ("INT", "٣"), ("DECIMAL(5,2)", "٣"),
-    ("DATE", "2023-02-29"),
-    ("DATETIME", "2024-02-29 24:00:00"), ("TIMESTAMP", "2039-01-01 00:00:00"), ("TIME", "839:00:00"), ("JSON", "{"),
-    ("JSON", "nan"), ("VARCHAR(2)", "abc"), ("CHAR(2)", {"hex": "ffffff"}), ("TINYTEXT", "ä" * 128),
-    ("VARBINARY(1)", {"hex": "c3a9"}), ("VECTOR(2)", "[1]"), ("ENUM('a','b')", "2"), ("YEAR", 70),
-])
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("TINYINT", 128),
+        ("DECIMAL(5,2)", "1000"),
+        ("DECIMAL(5,2)", "1.234"),
+        ("DECIMAL(5,2)", "x"),
+        ("DOUBLE", "nan"),
+        ("BIT(3)", 8),
+        ("YEAR", 1900),
+        ("DATE", "2024-2-9"),
+        ("TIME(2)", "10:00:00"),
+        ("DATETIME", "2024-02-29"),
+        ("ENUM('a','b')", "c"),
+        ("SET('a','b')", "a,c"),
+        ("INT", "1.5"),
+        ("INT", 1.5),
+        ("FLOAT", 1e39),
+        ("FLOAT", "1_0"),
+        ("FLOAT(5,2)", 1000),
+        ("INT", "٣"),
+        ("DECIMAL(5,2)", "٣"),
+        ("DATE", "2023-02-29"),
+        ("DATETIME", "2024-02-29 24:00:00"),
+        ("TIMESTAMP", "2039-01-01 00:00:00"),
+        ("TIME", "839:00:00"),
+        ("JSON", "{"),
+        ("JSON", "nan"),
+        ("VARCHAR(2)", "abc"),
+        ("CHAR(2)", {"hex": "ffffff"}),
+        ("TINYTEXT", "ä" * 128),
+        ("VARBINARY(1)", {"hex": "c3a9"}),
+        ("VECTOR(2)", "[1]"),
+        ("ENUM('a','b')", "2"),
+        ("YEAR", 70),
+    ],
+)
 def test_values_that_tidb_could_not_hold_are_refused(type_: str, value: Any) -> None:
     """With column, value and type."""
     (column,) = create_table(f"CREATE TABLE `t` (`c` {type_})", "test").columns
@@ -296,17 +363,38 @@ def asked(tmp_path: Path, change: str, table: str = T, *options: str) -> int:
     """Exit code of `explain row --json` under FILTER."""
     (tmp_path / "table.sql").write_text(f"CREATE TABLE {table}")
     (tmp_path / "changefeed.toml").write_text(FILTER)
-    return run(["explain", "row", change, "--schema", str(tmp_path / "table.sql"), "--config",
-                str(tmp_path / "changefeed.toml"), *options])
+    return run(
+        [
+            "explain",
+            "row",
+            change,
+            "--schema",
+            str(tmp_path / "table.sql"),
+            "--config",
+            str(tmp_path / "changefeed.toml"),
+            *options,
+        ]
+    )
 
 
-@pytest.mark.parametrize(("change", "table", "why"), [
-    ('{"after": {"id": 1}}', "dropped (id INT PRIMARY KEY)", "rule !test.dropped of filter.rules"),
-    ('{"after": {"id": 1}}', "mysql.t (id INT PRIMARY KEY)", "mysql is a system schema, which TiCDC never replicates"),
-    ('{"after": {"id": 1}}', "u (id INT, UNIQUE (id))", "the table has no primary key and no unique key of NOT NULL"),
-    ('{"after": {"id": 1}, "commit_ts": 8}', "u (id INT PRIMARY KEY)", "ignore-txn-start-ts has 7"),
-    ('{"before": {"id": 1}}', T, "filter.event-filters[1] with matcher test.t: ignore-event has delete"),
-])
+@pytest.mark.parametrize(
+    ("change", "table", "why"),
+    [
+        ('{"after": {"id": 1}}', "dropped (id INT PRIMARY KEY)", "rule !test.dropped of filter.rules"),
+        (
+            '{"after": {"id": 1}}',
+            "mysql.t (id INT PRIMARY KEY)",
+            "mysql is a system schema, which TiCDC never replicates",
+        ),
+        (
+            '{"after": {"id": 1}}',
+            "u (id INT, UNIQUE (id))",
+            "the table has no primary key and no unique key of NOT NULL",
+        ),
+        ('{"after": {"id": 1}, "commit_ts": 8}', "u (id INT PRIMARY KEY)", "ignore-txn-start-ts has 7"),
+        ('{"before": {"id": 1}}', T, "filter.event-filters[1] with matcher test.t: ignore-event has delete"),
+    ],
+)
 def test_a_row_that_the_filters_drop_has_no_messages_and_the_rule(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str, table: str, why: str
 ) -> None:
@@ -324,9 +412,12 @@ def test_expressions_decide_about_the_values_of_the_row(
 ) -> None:
     """An UPDATE by its new row here; what they let through has its messages and the table filter's rule."""
     said = []
-    for change in ('{"after": {"id": 6}}', '{"after": {"id": 5}}',
-                   '{"before": {"id": 1}, "after": {"id": 1, "v": "x"}}',
-                   '{"before": {"id": 1, "v": "x"}, "after": {"id": 1}}'):
+    for change in (
+        '{"after": {"id": 6}}',
+        '{"after": {"id": 5}}',
+        '{"before": {"id": 1}, "after": {"id": 1, "v": "x"}}',
+        '{"before": {"id": 1, "v": "x"}, "after": {"id": 1}}',
+    ):
         assert asked(tmp_path, change, T, "--json") == 0
         found = json.loads(capsys.readouterr().out)
         assert bool(found["messages"]) == found["sent"]
@@ -335,11 +426,16 @@ def test_expressions_decide_about_the_values_of_the_row(
     assert said == [ignored, "rule *.* of filter.rules", ignored, "rule *.* of filter.rules"]
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ('[filter]\nrules = ["t"]\n', "CDC:ErrFilterRuleInvalid"),
-    ('[[filter.event-filters]]\nmatcher = ["*.*"]\nignore-delete-value-expr = "nope = 1"\n',
-     "CDC:ErrExpressionColumnNotFound"),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[filter]\nrules = ["t"]\n', "CDC:ErrFilterRuleInvalid"),
+        (
+            '[[filter.event-filters]]\nmatcher = ["*.*"]\nignore-delete-value-expr = "nope = 1"\n',
+            "CDC:ErrExpressionColumnNotFound",
+        ),
+    ],
+)
 def test_an_invalid_filter_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: str
 ) -> None:

@@ -42,8 +42,12 @@ KNOWN = read_catalog([("schema.sql", SCHEMA)], "shop")
 
 
 def explained(
-    text: str, release: str = "v8.5.3", architecture: str = "classic", known: Catalog | None = KNOWN,
-    config: str = CONFIG, uri: str = "kafka://127.0.0.1:9092/main?protocol=open-protocol&partition-num=2",
+    text: str,
+    release: str = "v8.5.3",
+    architecture: str = "classic",
+    known: Catalog | None = KNOWN,
+    config: str = CONFIG,
+    uri: str = "kafka://127.0.0.1:9092/main?protocol=open-protocol&partition-num=2",
 ) -> DdlExplained:
     found = find(release, architecture)
     (only,) = explain_each([("shop", text)], known, rules(load(uri, config, found), found))
@@ -73,17 +77,20 @@ def test_before_5_4_canal_json_has_its_statements_in_every_partition() -> None:
     assert [message.partitions for message in job.events[0].messages] == [(0, 1), (0, 1)]
 
 
-@pytest.mark.parametrize(("text", "decision", "why"), [
-    ("alter table orders add c int", "send", "rule shop.* of filter.rules"),
-    ("alter table orders cache", "discard", "AlterCacheTable (57) is not in the allow-list of TiCDC v8.5.3"),
-    ("create table secret1 (a int primary key)", "discard", "rule !shop.secret* of filter.rules"),
-    ("create database other", "discard", "the rules have no tables of database other"),
-    ("alter database shop charset latin1", "send", "the rules have tables of database Shop"),
-    ("alter table orders drop column note", "ignore", "filter.event-filters[1] with matcher Shop.Orders"),
-    ("alter table loose add b int", "ineligible", "Shop.loose has no valid index, and force-replicate is off"),
-    ("alter table loose add primary key (a)", "send", "rule shop.* of filter.rules"),
-    ("rename table orders to secrets", "send", "the old name is in the rules: rule shop.* of filter.rules"),
-])
+@pytest.mark.parametrize(
+    ("text", "decision", "why"),
+    [
+        ("alter table orders add c int", "send", "rule shop.* of filter.rules"),
+        ("alter table orders cache", "discard", "AlterCacheTable (57) is not in the allow-list of TiCDC v8.5.3"),
+        ("create table secret1 (a int primary key)", "discard", "rule !shop.secret* of filter.rules"),
+        ("create database other", "discard", "the rules have no tables of database other"),
+        ("alter database shop charset latin1", "send", "the rules have tables of database Shop"),
+        ("alter table orders drop column note", "ignore", "filter.event-filters[1] with matcher Shop.Orders"),
+        ("alter table loose add b int", "ineligible", "Shop.loose has no valid index, and force-replicate is off"),
+        ("alter table loose add primary key (a)", "send", "rule shop.* of filter.rules"),
+        ("rename table orders to secrets", "send", "the old name is in the rules: rule shop.* of filter.rules"),
+    ],
+)
 def test_the_rule_that_decides_is_named(text: str, decision: str, why: str) -> None:
     assert outcome(text) == (decision, why)
 
@@ -116,13 +123,16 @@ def test_of_several_renamed_tables_without_a_valid_index_the_last_is_named() -> 
 DISCARDS_RENAMES = "[[filter.event-filters]]\nmatcher = ['{}']\nignore-event = ['rename table']\n"
 
 
-@pytest.mark.parametrize(("matcher", "text", "decisions"), [
-    ("*.*", "rename table orders to o2", ("discard", "ignore")),
-    ("*.Orders", "rename table orders to o2", ("error", "ignore")),
-    ("*.o2", "rename table orders to o2", ("send", "send")),
-    ("*.[o-pO-P]*", "rename table orders to o2, only_unique to p2", ("discard", "ignore")),
-    ("*.o*", "rename table only_unique to o2, orders to o3", ("send", "send")),
-])
+@pytest.mark.parametrize(
+    ("matcher", "text", "decisions"),
+    [
+        ("*.*", "rename table orders to o2", ("discard", "ignore")),
+        ("*.Orders", "rename table orders to o2", ("error", "ignore")),
+        ("*.o2", "rename table orders to o2", ("send", "send")),
+        ("*.[o-pO-P]*", "rename table orders to o2, only_unique to p2", ("discard", "ignore")),
+        ("*.o*", "rename table only_unique to o2, orders to o3", ("send", "send")),
+    ],
+)
 def test_in_some_releases_event_filters_discard_a_rename_before_its_rule_is_asked(
     matcher: str, text: str, decisions: tuple[str, str]
 ) -> None:
@@ -144,7 +154,9 @@ def test_a_renamed_table_goes_to_the_topic_of_its_old_name() -> None:
 def test_several_tables_are_several_jobs_and_events() -> None:
     found = explained("drop table orders, loose")
     assert [(job.table, job.events[0].query) for job in found.jobs] == [
-        ("Orders", "DROP TABLE `Shop`.`Orders`"), ("loose", "DROP TABLE `Shop`.`loose`")]
+        ("Orders", "DROP TABLE `Shop`.`Orders`"),
+        ("loose", "DROP TABLE `Shop`.`loose`"),
+    ]
 
 
 def test_the_change_of_a_table_is_told_in_columns_keys_and_handle() -> None:
@@ -234,21 +246,24 @@ def test_people_read_lines(capsys: pytest.CaptureFixture[str], schema: str) -> N
     assert "handle key   id, of the clustered primary key" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    (["ddl", "drop table"], "[parser:1064] line 1, column 11: the end of the statement is not expected here"),
-    (["ddl", "select 1"], "SELECT is not DDL"),
-    (["ddl", "alter table t force"], "[ddl:8200] Unsupported Unsupported/unknown ALTER TABLE specification"),
-    (["ddl", "alter table nope add a int", "--schema", "SCHEMA"], "[schema:1146] Table 'test.nope' doesn't exist"),
-    (["ddl", "drop table a; select 1"], "statement 2 of 2: SELECT is not DDL"),
-    (["ddl", "drop table a", "--release", "v9.9.9"], "unknown TiCDC release 'v9.9.9'"),
-    (["ddl", "drop table a", "--schema", "nope.sql"], "cannot read nope.sql: No such file or directory"),
-    (["ddl", "drop table a", "--config", "nope.toml"], "cannot read nope.toml: No such file or directory"),
-    (["ddl", "drop table a", "--use", ""], "[planner:1046] No database selected"),
-    (["table", "shop.nope", "--schema", "SCHEMA"], "no table 'shop.nope'"),
-    (["table", "shop.orders"], "explain table needs --schema FILE.sql"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["ddl", "drop table"], "[parser:1064] line 1, column 11: the end of the statement is not expected here"),
+        (["ddl", "select 1"], "SELECT is not DDL"),
+        (["ddl", "alter table t force"], "[ddl:8200] Unsupported Unsupported/unknown ALTER TABLE specification"),
+        (["ddl", "alter table nope add a int", "--schema", "SCHEMA"], "[schema:1146] Table 'test.nope' doesn't exist"),
+        (["ddl", "drop table a; select 1"], "statement 2 of 2: SELECT is not DDL"),
+        (["ddl", "drop table a", "--release", "v9.9.9"], "unknown TiCDC release 'v9.9.9'"),
+        (["ddl", "drop table a", "--schema", "nope.sql"], "cannot read nope.sql: No such file or directory"),
+        (["ddl", "drop table a", "--config", "nope.toml"], "cannot read nope.toml: No such file or directory"),
+        (["ddl", "drop table a", "--use", ""], "[planner:1046] No database selected"),
+        (["table", "shop.nope", "--schema", "SCHEMA"], "no table 'shop.nope'"),
+        (["table", "shop.orders"], "explain table needs --schema FILE.sql"),
+    ],
+)
 def test_a_mistake_is_one_line_and_exit_code_2(
-    arguments: list[str], said: str, schema: str, capsys: pytest.CaptureFixture[str],
+    arguments: list[str], said: str, schema: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["explain", *(schema if argument == "SCHEMA" else argument for argument in arguments)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -262,12 +277,17 @@ def test_a_mistake_in_a_schema_file_names_the_file(tmp_path: Path, capsys: pytes
     assert str(path) in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("expression", "code"), [
-    ("id > > 1", "CDC:ErrInvalidFilterExpression"), ("nope > 1", "CDC:ErrExpressionColumnNotFound"),
-])
+@pytest.mark.parametrize(
+    ("expression", "code"),
+    [("id > > 1", "CDC:ErrInvalidFilterExpression"), ("nope > 1", "CDC:ErrExpressionColumnNotFound")],
+)
 @pytest.mark.parametrize("command", [("ddl", "DROP TABLE shop.Orders"), ("table", "shop.Orders")])
 def test_an_expression_that_does_not_suit_its_table_is_refused_as_ticdc_refuses_the_changefeed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], schema: str, command: tuple[str, str], expression: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    schema: str,
+    command: tuple[str, str],
+    expression: str,
     code: str,
 ) -> None:
     config = tmp_path / "changefeed.toml"
@@ -278,11 +298,14 @@ def test_an_expression_that_does_not_suit_its_table_is_refused_as_ticdc_refuses_
     assert code in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("release", "statement", "said"), [
-    ("v8.5.3", "alter table t add column a int", "later rows of its own table"),
-    ("v8.5.3", "create database d", "later rows of all tables"),
-    ("v6.5.1", "alter table t add column a int", "later rows of all tables"),
-])
+@pytest.mark.parametrize(
+    ("release", "statement", "said"),
+    [
+        ("v8.5.3", "alter table t add column a int", "later rows of its own table"),
+        ("v8.5.3", "create database d", "later rows of all tables"),
+        ("v6.5.1", "alter table t add column a int", "later rows of all tables"),
+    ],
+)
 def test_a_statement_says_whose_rows_it_holds_back(
     release: str, statement: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -301,18 +324,27 @@ def test_several_statements_are_explained_in_order_each_with_what_the_one_before
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """USE counts; a CREATE TABLE is a job of its own."""
-    text = ("ALTER TABLE orders ADD COLUMN c INT; ALTER TABLE orders ADD INDEX (c); USE hidden;"
-            " CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b LIKE a")
+    text = (
+        "ALTER TABLE orders ADD COLUMN c INT; ALTER TABLE orders ADD INDEX (c); USE hidden;"
+        " CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b LIKE a"
+    )
     assert asked(tmp_path, text, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert [(job["type_code"], job["schema"], job["table"]) for document in found for job in document["jobs"]] == [
-        (5, "Shop", "Orders"), (7, "Shop", "Orders"), (3, "hidden", "a"), (3, "hidden", "b")]
+        (5, "Shop", "Orders"),
+        (7, "Shop", "Orders"),
+        (3, "hidden", "a"),
+        (3, "hidden", "b"),
+    ]
     assert [document["statement"] for document in found][0] == "ALTER TABLE orders ADD COLUMN c INT"
     assert asked(tmp_path, text) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("statement ")] == [
-        "statement 1 of 4: ALTER TABLE orders ADD COLUMN c INT", "statement 2 of 4: ALTER TABLE orders ADD INDEX (c)",
-        "statement 3 of 4: CREATE TABLE a (id INT PRIMARY KEY)", "statement 4 of 4: CREATE TABLE b LIKE a"]
+        "statement 1 of 4: ALTER TABLE orders ADD COLUMN c INT",
+        "statement 2 of 4: ALTER TABLE orders ADD INDEX (c)",
+        "statement 3 of 4: CREATE TABLE a (id INT PRIMARY KEY)",
+        "statement 4 of 4: CREATE TABLE b LIKE a",
+    ]
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
@@ -336,13 +368,16 @@ def test_one_statement_is_one_document(tmp_path: Path, capsys: pytest.CaptureFix
     assert [document["jobs"][0]["type_code"] for document in json.loads(capsys.readouterr().out)] == [4, 7]
 
 
-@pytest.mark.parametrize(("statement", "code"), [
-    ("CREATE TABLE t (a DATETIME DEFAULT '99999999999999')", "ddl:1067"),
-    ("CREATE TABLE t (a TIMESTAMP DEFAULT '1900-01-01')", "ddl:1067"),
-    ("ALTER TABLE t ADD COLUMN a DATE DEFAULT '9999999999999999999'", "ddl:1067"),
-    ("ALTER TABLE t MODIFY COLUMN a YEAR DEFAULT 1800", "types:1067"),
-    ("ALTER TABLE t CHANGE COLUMN a b INT DEFAULT 'x'", "types:1067"),
-])
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("CREATE TABLE t (a DATETIME DEFAULT '99999999999999')", "ddl:1067"),
+        ("CREATE TABLE t (a TIMESTAMP DEFAULT '1900-01-01')", "ddl:1067"),
+        ("ALTER TABLE t ADD COLUMN a DATE DEFAULT '9999999999999999999'", "ddl:1067"),
+        ("ALTER TABLE t MODIFY COLUMN a YEAR DEFAULT 1800", "types:1067"),
+        ("ALTER TABLE t CHANGE COLUMN a b INT DEFAULT 'x'", "types:1067"),
+    ],
+)
 def test_a_default_that_no_column_can_have_is_refused_without_tables_too(
     capsys: pytest.CaptureFixture[str], statement: str, code: str
 ) -> None:
@@ -350,4 +385,6 @@ def test_a_default_that_no_column_can_have_is_refused_without_tables_too(
     assert run(["explain", "ddl", statement]) == 2
     alone = capsys.readouterr()
     assert (alone.out, alone.err.splitlines()) == (
-        "", [f"ticdc-sim: [{code}] Invalid default value for '{'b' if 'CHANGE' in statement else 'a'}'"])
+        "",
+        [f"ticdc-sim: [{code}] Invalid default value for '{'b' if 'CHANGE' in statement else 'a'}'"],
+    )

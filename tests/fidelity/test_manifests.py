@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from support.vectors.files import DEFAULT, files
 
 GIVEN = [DEFAULT.with_name(name) for name in ("vectors", "stories", "recordings", "endtoend")]
@@ -31,7 +30,9 @@ def test_the_manifests_are_what_the_command_in_contributing_writes() -> None:
     root = DEFAULT.parent.parent
     [command] = re.findall(
         r"^for given in .*; do \(cd tests/\$given && (.*) > \.\./\$given\.sha256\); done$",
-        (root / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+        (root / "CONTRIBUTING.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
 
     done = subprocess.run(["bash", "-c", command], cwd=DEFAULT, capture_output=True, text=True, check=True)
     assert done.stdout == DEFAULT.with_suffix(".sha256").read_text("ascii")
@@ -41,9 +42,11 @@ def test_every_vector_file_is_one_that_is_run() -> None:
     assert sorted(DEFAULT.iterdir()) == files(DEFAULT)
 
 
-@pytest.mark.parametrize("harm", [
-    lambda path: path.unlink(), lambda path: path.write_text("{ }\n"), lambda path: path.with_name("more").touch(),
-], ids=["missing", "altered", "unknown"])
+@pytest.mark.parametrize(
+    "harm",
+    [lambda path: path.unlink(), lambda path: path.write_text("{ }\n"), lambda path: path.with_name("more").touch()],
+    ids=["missing", "altered", "unknown"],
+)
 def test_a_harm_to_a_single_file_is_seen(harm: Callable[[Path], None], tmp_path: Path) -> None:
     """By another manifest than before."""
     for name in ("rows.jsonl", "facts.jsonl.gz"):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from support.null_over_null import without_null_over_null
 from support.story import differences, expected, happened
 
@@ -34,8 +33,12 @@ def update(statement: int, before: object, after: object) -> dict[str, object]:
 
 
 def found(
-    directory: Path, changes: list[dict[str, object]], final: list[object], default: str = "DEFAULT 7",
-    other: str = "", behind: str = "",
+    directory: Path,
+    changes: list[dict[str, object]],
+    final: list[object],
+    default: str = "DEFAULT 7",
+    other: str = "",
+    behind: str = "",
 ) -> list[str]:
     """What differs between the story and a log with those changes behind its INSERT."""
     story = directory / "made-up.sql"
@@ -78,19 +81,30 @@ def test_the_other_cells_of_an_excused_row_are_compared(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "final", "how"),
     [
-        pytest.param([update(5, row(2, "5", THEN), row(2, "5", LATER))], [row(1, None, THEN), row(2, "5", LATER)], {},
-                     id="a row without NULL"),
-        pytest.param([update(5, row(1, None, THEN), row(1, "1", LATER))], [row(1, "1", LATER), row(2, "5", THEN)], {},
-                     id="a row whose other cells change"),
+        pytest.param(
+            [update(5, row(2, "5", THEN), row(2, "5", LATER))],
+            [row(1, None, THEN), row(2, "5", LATER)],
+            {},
+            id="a row without NULL",
+        ),
+        pytest.param(
+            [update(5, row(1, None, THEN), row(1, "1", LATER))],
+            [row(1, "1", LATER), row(2, "5", THEN)],
+            {},
+            id="a row whose other cells change",
+        ),
         pytest.param([RENEWED], [row(1, None, LATER), row(2, "5", THEN)], {"default": ""}, id="no default"),
         pytest.param([RENEWED], [row(1, None, LATER), row(2, "5", LATER)], {}, id="a row that was not updated"),
         pytest.param([], [row(1, None, LATER), row(2, "5", THEN)], {}, id="rows in the end without an update"),
         pytest.param(
             [update(5, row(1, None, THEN, b=None), row(1, None, LATER, b=None))],
-            [row(1, None, LATER, b=None), row(2, "5", THEN, b=None)], {"other": VARCHAR}, id="a table with VARCHAR"),
+            [row(1, None, LATER, b=None), row(2, "5", THEN, b=None)],
+            {"other": VARCHAR},
+            id="a table with VARCHAR",
+        ),
     ],
 )
 def test_nothing_else_is_excused(
-    tmp_path: Path, changes: list[dict[str, object]], final: list[object], how: dict[str, str],
+    tmp_path: Path, changes: list[dict[str, object]], final: list[object], how: dict[str, str]
 ) -> None:
     assert found(tmp_path, changes, final, **how)

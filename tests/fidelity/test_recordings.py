@@ -43,9 +43,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("recording", [pytest.param(path, id=path.name.split(".")[0]) for path in found])
 
 
-def test_the_simulator_answers_as_tidb_did(
-    recording: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_simulator_answers_as_tidb_did(recording: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Success or the error's number, rows of tables and SELECTs, types of DDL jobs; no statement crashes or hangs."""
     before = signal.signal(signal.SIGALRM, CHECK["alarm"])
     monkeypatch.setitem(CHECK["play"].__globals__, "SENT", REPLICATED)

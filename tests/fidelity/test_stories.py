@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from support.null_over_null import without_null_over_null
 from support.story import DEFAULT, differences, expected, happened, stories
 

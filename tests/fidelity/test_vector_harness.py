@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.vectors.files import UNRELEASED, Vector, kind, vectors
+from support.vectors.options import codec_options
+from test_vectors import KINDS
 
 from simulator.errors import SimulatorError
 from simulator.releases import find
-from test_vectors import KINDS
-from support.vectors.files import UNRELEASED, Vector, kind, vectors
-from support.vectors.options import codec_options
 
 Json = dict[str, Any]
 DATED: Json = {"architecture": "classic", "since": "v8.5.3", "until": "v8.5.3"}
@@ -37,67 +37,148 @@ def fails(vector: Vector) -> bool:
 
 
 RENAMED: Json = {
-    "rules": ["shop.*"], "case_sensitive": False, "ddl": "ALTER TABLE a RENAME TO b", "current_database": "shop",
-    "pairs": [["shop.a", "shop.b"]], "known_tables": ["shop.a"], "known_schemas": ["shop"], "expected": "replicate",
-    "kept_pairs": [["shop.a", "shop.b"]], "error_code": None, "error_text": None,
-    "query_sent": "ALTER TABLE `a` RENAME AS `b`"}
+    "rules": ["shop.*"],
+    "case_sensitive": False,
+    "ddl": "ALTER TABLE a RENAME TO b",
+    "current_database": "shop",
+    "pairs": [["shop.a", "shop.b"]],
+    "known_tables": ["shop.a"],
+    "known_schemas": ["shop"],
+    "expected": "replicate",
+    "kept_pairs": [["shop.a", "shop.b"]],
+    "error_code": None,
+    "error_text": None,
+    "query_sent": "ALTER TABLE `a` RENAME AS `b`",
+}
 FILTERED: Json = {"event_filters": [{"matcher": ["*.*"], "ignore-event": ["nothing"]}], "expected": "error"}
 DROPPED: Json = {"schema": "shop", "table": "", "query": "DROP DATABASE shop", "type_code": 2, "start_ts": 7}
 REFUSED: Json = {
-    "sink_uri": "kafka://127.0.0.1:9092/t?protocol=open-protocol", "error": "",
-    "toml": '[[filter.event-filters]]\nmatcher = ["test.t[1"]\n', "error_code": "CDC:ErrFilterRuleInvalid"}
+    "sink_uri": "kafka://127.0.0.1:9092/t?protocol=open-protocol",
+    "error": "",
+    "toml": '[[filter.event-filters]]\nmatcher = ["test.t[1"]\n',
+    "error_code": "CDC:ErrFilterRuleInvalid",
+}
 COMPARED: Json = {
-    **REFUSED, "toml": '[[filter.event-filters]]\nmatcher = ["*.*"]\nignore-insert-value-expr = "b > 1"\n',
-    "tables": ["CREATE TABLE test.t (a INT PRIMARY KEY)"], "error_code": "CDC:ErrExpressionColumnNotFound"}
+    **REFUSED,
+    "toml": '[[filter.event-filters]]\nmatcher = ["*.*"]\nignore-insert-value-expr = "b > 1"\n',
+    "tables": ["CREATE TABLE test.t (a INT PRIMARY KEY)"],
+    "error_code": "CDC:ErrExpressionColumnNotFound",
+}
 PRICE = zlib.crc32(b"shopt") ^ zlib.crc32(b"price1000000000000000000000")
 PRICED: Json = {
-    "rule": {"dispatcher": "index-value"}, "schema": "shop", "table": "t", "handle_key": ["price"],
-    "columns": [["price", 1e21]], "commit_ts": 0, "partitions": 16, "partition": PRICE % 16, "hash_hex": f"{PRICE:08x}"}
+    "rule": {"dispatcher": "index-value"},
+    "schema": "shop",
+    "table": "t",
+    "handle_key": ["price"],
+    "columns": [["price", 1e21]],
+    "commit_ts": 0,
+    "partitions": 16,
+    "partition": PRICE % 16,
+    "hash_hex": f"{PRICE:08x}",
+}
 SELECTION: Json = {
-    "kind": "rule_selection", "schema": "shop", "table": "t", "rule_index": 0, "dispatcher_used": "table",
-    "rules": [{"matcher": ["*.*"], "partition": "table", "topic": "one_topic"}], "topic_kind": "static"}
+    "kind": "rule_selection",
+    "schema": "shop",
+    "table": "t",
+    "rule_index": 0,
+    "dispatcher_used": "table",
+    "rules": [{"matcher": ["*.*"], "partition": "table", "topic": "one_topic"}],
+    "topic_kind": "static",
+}
 LITERAL: Json = {"protocol": "canal-json", "kind": "row", "key_text": None, "value_text": None, "decode_only": False}
 INSERTED: Json = {
-    "create_table": "CREATE TABLE shop.t (id INT PRIMARY KEY, name VARCHAR(9), note TEXT)", "schema": "shop",
-    "table": "t", "before": None, "after": {"id": "1", "name": "x", "note": None}, "commit_ts": 1 << 30, "options": {}}
+    "create_table": "CREATE TABLE shop.t (id INT PRIMARY KEY, name VARCHAR(9), note TEXT)",
+    "schema": "shop",
+    "table": "t",
+    "before": None,
+    "after": {"id": "1", "name": "x", "note": None},
+    "commit_ts": 1 << 30,
+    "options": {},
+}
 SELECTED: Json = {**INSERTED, "options": {"column-selectors": [{"matcher": ["sh*.*"], "columns": ["id", "N?me"]}]}}
 BY_TABLE: Json = {**INSERTED, "options": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}}
 TOO_LONG: Json = {**INSERTED, "options": {"max-message-bytes": "100"}}
 NULL: Json = {
-    **LITERAL, "protocol": "open-protocol", "decode_only": True, "input": {"fragment": True, "type_code": 3},
-    "value_text": '{"t":3,"v":null}'}
+    **LITERAL,
+    "protocol": "open-protocol",
+    "decode_only": True,
+    "input": {"fragment": True, "type_code": 3},
+    "value_text": '{"t":3,"v":null}',
+}
 SORTED: Json = {
-    "kind": "sort", "release": "v8.5.3", "input": ["INSERT(id=2)", "UPDATE(id=1)", "DELETE(id=3)"],
-    "expected": ["DELETE(id=3)", "UPDATE(id=1)", "INSERT(id=2)"]}
+    "kind": "sort",
+    "release": "v8.5.3",
+    "input": ["INSERT(id=2)", "UPDATE(id=1)", "DELETE(id=3)"],
+    "expected": ["DELETE(id=3)", "UPDATE(id=1)", "INSERT(id=2)"],
+}
 SPLIT: Json = {
-    "kind": "transaction", "release": "v8.5.3", "create_table": "CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE)",
-    "input": ["UPDATE(id=1, uk=1->2)"], "expected": ["DELETE(id=1, uk=1)", "INSERT(id=1, uk=2)"]}
+    "kind": "transaction",
+    "release": "v8.5.3",
+    "create_table": "CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE)",
+    "input": ["UPDATE(id=1, uk=1->2)"],
+    "expected": ["DELETE(id=1, uk=1)", "INSERT(id=1, uk=2)"],
+}
 
 SHAPES: Sequence[tuple[str, str, Json, Json]] = [
     ("a rename written as ALTER", "facts.rename", RENAMED, {"query_sent": "RENAME TABLE `shop`.`a` TO `shop`.`b`"}),
-    ("a filter refused with a text and no code", "facts.event_filter",
-     {**FILTERED, "error": "invalid ignore event type: 'nothing'"}, {"error": "no such text"}),
-    ("a filter refused with a code and no text", "facts.event_filter",
-     {**FILTERED, "error_code": "CDC:ErrInvalidIgnoreEventType"}, {"error_code": "CDC:ErrFilterRuleInvalid"}),
-    ("a database's statement in ignore-txn-start-ts", "facts.event_filter",
-     {"event_filters": [], "ignore_txn_start_ts": [7], "ddl": DROPPED, "expected": "skip"}, {"expected": "send"}),
-    ("a database's statement beside ignore-txn-start-ts", "facts.event_filter",
-     {"event_filters": [], "ignore_txn_start_ts": [8], "ddl": DROPPED, "expected": "send"}, {"expected": "skip"}),
+    (
+        "a filter refused with a text and no code",
+        "facts.event_filter",
+        {**FILTERED, "error": "invalid ignore event type: 'nothing'"},
+        {"error": "no such text"},
+    ),
+    (
+        "a filter refused with a code and no text",
+        "facts.event_filter",
+        {**FILTERED, "error_code": "CDC:ErrInvalidIgnoreEventType"},
+        {"error_code": "CDC:ErrFilterRuleInvalid"},
+    ),
+    (
+        "a database's statement in ignore-txn-start-ts",
+        "facts.event_filter",
+        {"event_filters": [], "ignore_txn_start_ts": [7], "ddl": DROPPED, "expected": "skip"},
+        {"expected": "send"},
+    ),
+    (
+        "a database's statement beside ignore-txn-start-ts",
+        "facts.event_filter",
+        {"event_filters": [], "ignore_txn_start_ts": [8], "ddl": DROPPED, "expected": "send"},
+        {"expected": "skip"},
+    ),
     ("a matcher that no filter takes", "facts.validation", REFUSED, {"error_code": None, "error": None}),
     ("an expression that a table lacks a column for", "facts.validation", COMPARED, {"tables": []}),
     ("a DOUBLE with an exponent as a key", "facts.dispatch", PRICED, {"hash_hex": "00000000"}),
     ("one topic for all tables", "facts.dispatch", SELECTION, {"topic_kind": "dynamic"}),
-    ("an error's code alone", "facts.literals",
-     {**LITERAL, "input": TOO_LONG, "error_code": "CDC:ErrMessageTooLarge"}, {"error_code": "CDC:ErrOther"}),
-    ("some fields of a message", "facts.literals",
-     {**LITERAL, "input": INSERTED, "asserted": {"type": "INSERT"}}, {"asserted": {"type": "UPDATE"}}),
-    ("no field of a message", "facts.literals",
-     {**LITERAL, "input": INSERTED}, {"input": {**INSERTED, "after": {"id": "1", "name": "x", "more": "1"}}}),
-    ("columns told by patterns", "facts.literals",
-     {**LITERAL, "input": SELECTED, "asserted": {"data": [{"id": "1", "name": "x"}]}},
-     {"asserted": {"data": [{"id": "1", "name": "x", "note": None}]}}),
-    ("a topic told by an expression", "facts.literals",
-     {**LITERAL, "input": BY_TABLE, "topic": "shop_t"}, {"topic": "t"}),
+    (
+        "an error's code alone",
+        "facts.literals",
+        {**LITERAL, "input": TOO_LONG, "error_code": "CDC:ErrMessageTooLarge"},
+        {"error_code": "CDC:ErrOther"},
+    ),
+    (
+        "some fields of a message",
+        "facts.literals",
+        {**LITERAL, "input": INSERTED, "asserted": {"type": "INSERT"}},
+        {"asserted": {"type": "UPDATE"}},
+    ),
+    (
+        "no field of a message",
+        "facts.literals",
+        {**LITERAL, "input": INSERTED},
+        {"input": {**INSERTED, "after": {"id": "1", "name": "x", "more": "1"}}},
+    ),
+    (
+        "columns told by patterns",
+        "facts.literals",
+        {**LITERAL, "input": SELECTED, "asserted": {"data": [{"id": "1", "name": "x"}]}},
+        {"asserted": {"data": [{"id": "1", "name": "x", "note": None}]}},
+    ),
+    (
+        "a topic told by an expression",
+        "facts.literals",
+        {**LITERAL, "input": BY_TABLE, "topic": "shop_t"},
+        {"topic": "t"},
+    ),
     ("a fragment that is NULL", "facts.literals", NULL, {"input": {"fragment": True, "type_code": 4}}),
     ("events written out, of a table that is not", "facts.update_split", SORTED, {"expected": SORTED["input"]}),
     ("a split UPDATE written out", "facts.update_split", SPLIT, {"expected": SPLIT["input"]}),
@@ -114,14 +195,21 @@ def test_a_shape_is_followed_and_can_fail(of: str, right: Json, wrong: Json, tmp
     assert fails(broken)
 
 
-@pytest.mark.parametrize(("more", "named"), [
-    ({"colour": 1}, "colour"), ({"ddl": {**DROPPED, "owner": 1}}, "ddl.owner"),
-    ({"event_filters": [{"matcher": ["a.b"]}], "row": {"schema": "a", "sort": "b"}}, "row.sort"),
-])
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({"colour": 1}, "colour"),
+        ({"ddl": {**DROPPED, "owner": 1}}, "ddl.owner"),
+        ({"event_filters": [{"matcher": ["a.b"]}], "row": {"schema": "a", "sort": "b"}}, "row.sort"),
+    ],
+)
 def test_a_key_that_nothing_follows_fails(more: Json, named: str, tmp_path: Path) -> None:
     """Wherever it stands, by its full name; prose is followed by nobody and passes."""
-    (vector,) = asked(tmp_path, "facts.event_filter", {
-        "event_filters": [], "ddl": {**DROPPED, "start_ts": 0}, "expected": "send", "note": "…", **more})
+    (vector,) = asked(
+        tmp_path,
+        "facts.event_filter",
+        {"event_filters": [], "ddl": {**DROPPED, "start_ts": 0}, "expected": "send", "note": "…", **more},
+    )
 
     with pytest.raises(AssertionError, match=f"^nothing here follows {named}$"):
         KINDS["facts.event_filter"].run(vector)
@@ -137,11 +225,15 @@ def test_a_key_of_no_release_is_one_that_none_knows(tmp_path: Path) -> None:
     assert fails(other)
 
 
-@pytest.mark.parametrize(("protocol", "options"), [
-    ("canal-json", {"content-compatible": "true"}), ("open-protocol", {"output-old-value": "false"}),
-    ("canal-json", {"enable-tidb-extension": "true", "large-message-handle-option": "handle-key-only"}),
-    ("open-protocol", {"delete-only-output-handle-key-columns": "true", "max-message-bytes": "700"}),
-])
+@pytest.mark.parametrize(
+    ("protocol", "options"),
+    [
+        ("canal-json", {"content-compatible": "true"}),
+        ("open-protocol", {"output-old-value": "false"}),
+        ("canal-json", {"enable-tidb-extension": "true", "large-message-handle-option": "handle-key-only"}),
+        ("open-protocol", {"delete-only-output-handle-key-columns": "true", "max-message-bytes": "700"}),
+    ],
+)
 def test_options_are_loaded_as_a_user_s_are(protocol: str, options: Json) -> None:
     """Each at the place where the release has it; one that it does not have is as if it were not there."""
     made = codec_options({"protocol": protocol, "options": options}, find("v8.5.3"))
@@ -155,4 +247,5 @@ def test_an_option_that_a_release_lacks_is_as_if_it_were_not_there() -> None:
     release = find("v5.4.0")
 
     assert codec_options({"protocol": "canal-json", "options": options}, release) == codec_options(
-        {"protocol": "canal-json"}, release)
+        {"protocol": "canal-json"}, release
+    )

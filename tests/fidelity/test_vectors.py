@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from support.vectors import changefeed, codecs, ddl, dispatch, filtering, literals, rename, split, table_info
 from support.vectors.files import DEFAULT, Vector, files, kind, of_unknown_release, vectors
 from support.vectors.kinds import Kind

@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.playing import play
 from pyspark.sql import SparkSession
-
+from support.playing import play
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in (
-    ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))}
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+}
 README = PAGES["README.md"]
 MAIN = "from simulator.cli import main; main()"
 ADDRESS = "127.0.0.1:9092"
@@ -84,7 +85,10 @@ class Reader:
 
 @pytest.fixture
 def reader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], kafka_directory: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    kafka_directory: Path,
     kafka: str,
 ) -> Reader:
     """Stands in an empty directory beside the scenarios."""
@@ -100,7 +104,8 @@ def missing(shown: str, printed: str) -> list[str]:
     wanted = [line for line in shown.splitlines() if line not in ("", "…")]
     patterns = [".*".join(map(re.escape, line.split("…"))) for line in wanted]
     return [
-        line for line, pattern in zip(wanted, patterns, strict=True)
+        line
+        for line, pattern in zip(wanted, patterns, strict=True)
         if not any(re.fullmatch(pattern, line) for line in lines)
     ]
 
@@ -134,8 +139,11 @@ def file_name(block: str) -> str:
 def test_the_scenario_that_is_shown_is_the_shipped_one() -> None:
     """Of those that are not said to be a file of the reader's."""
     shown = [
-        block for page in PAGES.values() for language, block in blocks(page)
-        if language == "toml" and not file_name(block) and "step" in tomllib.loads(block)]
+        block
+        for page in PAGES.values()
+        for language, block in blocks(page)
+        if language == "toml" and not file_name(block) and "step" in tomllib.loads(block)
+    ]
 
     assert shown == [(ROOT / "scenarios" / "airports.toml").read_text("utf-8")]
 
@@ -156,12 +164,14 @@ def test_every_path_that_is_named_is_there(page: str) -> None:
 
     assert [path for path, _, _ in links if path and not (beside / path).exists()] == []
     assert [
-        (path, heading) for path, _, heading in links
-        if heading and heading not in headings((beside / path).read_text("utf-8") if path else text)] == []
+        (path, heading)
+        for path, _, heading in links
+        if heading and heading not in headings((beside / path).read_text("utf-8") if path else text)
+    ] == []
     places = (ROOT, ROOT / "simulator")
     assert [
-        name for name in names
-        if not name.startswith("out/") and not any((place / name).exists() for place in places)] == []
+        name for name in names if not name.startswith("out/") and not any((place / name).exists() for place in places)
+    ] == []
 
 
 def headings(page: str) -> set[str]:

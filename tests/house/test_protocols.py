@@ -36,7 +36,8 @@ MEANS_MORE = {"csv", "avro"}
 
 PACKAGE = Path(__file__).parent.parent.parent / "simulator"
 ELSEWHERE = [
-    path for path in sorted(PACKAGE.rglob("*.py"))
+    path
+    for path in sorted(PACKAGE.rglob("*.py"))
     if not any(fnmatch(path.relative_to(PACKAGE).as_posix(), home) for home in HOMES)
 ]
 

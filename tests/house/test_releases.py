@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import simulator
 from simulator.cli import commands
 from simulator.errors import UserError
-from simulator.releases import DEFAULT, RELEASES, Release, V8_5, find
+from simulator.releases import DEFAULT, RELEASES, V8_5, Release, find
 from simulator.ticdc.filters import replication
 from simulator.ticdc.filters.replication import is_system
 
@@ -39,11 +39,22 @@ def test_a_release_is_found_by_its_tag_with_or_without_v(release: Release) -> No
     assert find(release.name.removeprefix("v"), release.architecture) is release
 
 
-@pytest.mark.parametrize(("patch", "like"), [
-    ("v4.0.12", "v4.0.11"), ("v5.0.5", "v5.0.4"), ("v5.3.4", "v5.3.3"), ("v6.1.5", "v6.1.4"), ("v6.5.11", "v6.5.10"),
-    ("v7.1.5", "v7.1.4"), ("v7.5.5", "v7.5.4"), ("v8.1.2", "v8.1.1"), ("v8.5.6", "v8.5.5"),
-    ("v7.5.8", "v7.5.7"), ("v8.5.8", "v8.5.7"),
-])
+@pytest.mark.parametrize(
+    ("patch", "like"),
+    [
+        ("v4.0.12", "v4.0.11"),
+        ("v5.0.5", "v5.0.4"),
+        ("v5.3.4", "v5.3.3"),
+        ("v6.1.5", "v6.1.4"),
+        ("v6.5.11", "v6.5.10"),
+        ("v7.1.5", "v7.1.4"),
+        ("v7.5.5", "v7.5.4"),
+        ("v8.1.2", "v8.1.1"),
+        ("v8.5.6", "v8.5.5"),
+        ("v7.5.8", "v7.5.7"),
+        ("v8.5.8", "v8.5.7"),
+    ],
+)
 def test_a_patch_that_changed_nothing_is_like_the_one_before(patch: str, like: str) -> None:
     """Only its name differs."""
     assert replace(find(patch), name=like) == find(like)
@@ -61,29 +72,40 @@ def test_nobody_asks_which_architecture_a_release_has() -> None:
     package = Path(simulator.__file__).parent
     files = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in SHOWING]
 
-    assert [path for path in files if any(
-        isinstance(node, ast.Attribute) and ast.unparse(node).endswith("release.architecture")
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))))] == []
+    assert [
+        path
+        for path in files
+        if any(
+            isinstance(node, ast.Attribute) and ast.unparse(node).endswith("release.architecture")
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        )
+    ] == []
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("v7.1.9", "unknown TiCDC release 'v7.1.9'. Did you mean 'v7.1.6'? Nearest: v7.1.0, v7.1.1, "),
-    ("8.6.0", "Nearest: v8.0.0, v8.1.0, "),
-    ("banana", "unknown TiCDC release 'banana'. Nearest: v4.0.16, v5.0.6, "),
-    ("8.5", "'8.5' is a line of TiCDC releases: name one of v8.5.0, v8.5.1, "),
-    ("", "unknown TiCDC release ''"),
-])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("v7.1.9", "unknown TiCDC release 'v7.1.9'. Did you mean 'v7.1.6'? Nearest: v7.1.0, v7.1.1, "),
+        ("8.6.0", "Nearest: v8.0.0, v8.1.0, "),
+        ("banana", "unknown TiCDC release 'banana'. Nearest: v4.0.16, v5.0.6, "),
+        ("8.5", "'8.5' is a line of TiCDC releases: name one of v8.5.0, v8.5.1, "),
+        ("", "unknown TiCDC release ''"),
+    ],
+)
 def test_an_unknown_tag_is_an_error_that_lists_its_neighbours(name: str, said: str) -> None:
     """A line of releases too: which is its latest tag changes with time."""
     with pytest.raises(UserError, match=re.escape(said)):
         find(name)
 
 
-@pytest.mark.parametrize(("name", "architecture", "said"), [
-    ("v8.5.3", "new", "TiCDC v8.5.3 has no new architecture, which begins with v8.5.4"),
-    ("v26.3.1", "classic", "TiCDC v26.3.1 has no classic architecture, which is v4.0.0 – v8.5.8"),
-    ("v8.5.3", "newer", "unknown architecture 'newer': TiCDC has 'classic' and 'new'"),
-])
+@pytest.mark.parametrize(
+    ("name", "architecture", "said"),
+    [
+        ("v8.5.3", "new", "TiCDC v8.5.3 has no new architecture, which begins with v8.5.4"),
+        ("v26.3.1", "classic", "TiCDC v26.3.1 has no classic architecture, which is v4.0.0 – v8.5.8"),
+        ("v8.5.3", "newer", "unknown architecture 'newer': TiCDC has 'classic' and 'new'"),
+    ],
+)
 def test_an_architecture_that_a_release_does_not_have_is_an_error(name: str, architecture: str, said: str) -> None:
     """It says which releases have it."""
     with pytest.raises(UserError, match=re.escape(said)):
@@ -97,10 +119,13 @@ def test_the_default_is_classic() -> None:
     assert find("v26.3.1").architecture == "new"
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    (["--release", "v8.5.3", "--architecture", "new"], "TiCDC v8.5.3 has no new architecture"),
-    (["--release", "8.5"], "'8.5' is a line of TiCDC releases"),
-])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--release", "v8.5.3", "--architecture", "new"], "TiCDC v8.5.3 has no new architecture"),
+        (["--release", "8.5"], "'8.5' is a line of TiCDC releases"),
+    ],
+)
 def test_a_run_with_such_a_release_says_so_before_anything_is_read(
     options: list[str], said: str, tmp_path: Path
 ) -> None:
@@ -125,7 +150,9 @@ def test_system_schemas_follow_the_release() -> None:
 def test_an_ignored_start_ts_discards_statements_in_some_releases() -> None:
     """Elsewhere the statement is applied and not sent."""
     kept = [
-        tag for tag in ("6.5.3", "6.5.4", "6.5.8", "7.5.6", "7.5.7", "8.5.3", "8.5.4")
-        if replication(["*.*"], ignore_txn_start_ts=[7], release=find(tag)).ddl(3, "a", "b", start_ts=7)]
+        tag
+        for tag in ("6.5.3", "6.5.4", "6.5.8", "7.5.6", "7.5.7", "8.5.3", "8.5.4")
+        if replication(["*.*"], ignore_txn_start_ts=[7], release=find(tag)).ddl(3, "a", "b", start_ts=7)
+    ]
 
     assert kept == ["6.5.3", "6.5.8", "7.5.6", "8.5.3"]

@@ -88,12 +88,15 @@ def test_one_release_may_stand_by_itself_and_on_another_marker(project: pytest.P
     passed(project, 1)
 
 
-@pytest.mark.parametrize(("marker", "words"), [
-    ("'v8.5.3'", "*@pytest.mark.ticdc takes names alone, such as release='v8.5.3', and got 'v8.5.3'*"),
-    ("releases=8.5", "*@pytest.mark.ticdc: releases is 8.5; a list is expected, such as*"),
-    ("releases=[]", "*@pytest.mark.ticdc: releases is *; a list is expected, such as*"),
-    ("relase='v8.5.3'", "*unexpected keyword argument 'relase'*"),
-])
+@pytest.mark.parametrize(
+    ("marker", "words"),
+    [
+        ("'v8.5.3'", "*@pytest.mark.ticdc takes names alone, such as release='v8.5.3', and got 'v8.5.3'*"),
+        ("releases=8.5", "*@pytest.mark.ticdc: releases is 8.5; a list is expected, such as*"),
+        ("releases=[]", "*@pytest.mark.ticdc: releases is *; a list is expected, such as*"),
+        ("relase='v8.5.3'", "*unexpected keyword argument 'relase'*"),
+    ],
+)
 def test_a_marker_that_says_nothing_is_refused(project: pytest.Pytester, marker: str, words: str) -> None:
     project.makepyfile(f"import pytest\n@pytest.mark.ticdc({marker})\ndef test_it(ticdc): pass\n")
     run(project).stdout.fnmatch_lines([words])
@@ -101,7 +104,8 @@ def test_a_marker_that_says_nothing_is_refused(project: pytest.Pytester, marker:
 
 def test_every_call_has_a_golden_file_of_its_own(project: pytest.Pytester) -> None:
     """Of a test that calls twice, of parameters that no file can be called by, of classes with equal tests."""
-    project.makepyfile(test_shop=f"""
+    project.makepyfile(
+        test_shop=f"""
         import pytest
 
         def test_twice(ticdc, ticdc_golden):
@@ -124,14 +128,22 @@ def test_every_call_has_a_golden_file_of_its_own(project: pytest.Pytester) -> No
                 ticdc.execute("CREATE DATABASE two")
                 ticdc_golden(ticdc.messages())
                 ticdc_golden(ticdc.messages(), "named/as-asked")
-    """)
+    """
+    )
     passed(project, 7, "--rewrite-golden")
     passed(project, 7)
     files = (project.path / "golden" / "test_shop").rglob("*.jsonl")
     assert sorted(str(path.relative_to(project.path / "golden" / "test_shop")) for path in files) == [
-        "TestOne.test_it.jsonl", "TestTwo.test_it.jsonl", "named/as-asked.jsonl", "test_each-...jsonl",
-        "test_each-a%2Fb.jsonl", "test_each-a%3Ab.jsonl", "test_each-a-b.jsonl", "test_twice+2.jsonl",
-        "test_twice.jsonl"]
+        "TestOne.test_it.jsonl",
+        "TestTwo.test_it.jsonl",
+        "named/as-asked.jsonl",
+        "test_each-...jsonl",
+        "test_each-a%2Fb.jsonl",
+        "test_each-a%3Ab.jsonl",
+        "test_each-a-b.jsonl",
+        "test_twice+2.jsonl",
+        "test_twice.jsonl",
+    ]
 
 
 @pytest.mark.parametrize("name", ["../other", "/tmp/other", "a/../../../b", ".."])
@@ -157,12 +169,14 @@ def test_two_tests_that_write_one_golden_file_differently_are_told(project: pyte
 
 
 def test_golden_files_are_written_compared_and_shown_where_they_differ(project: pytest.Pytester) -> None:
-    project.makepyfile(test_shop=f"""
+    project.makepyfile(
+        test_shop=f"""
         def test_stock(ticdc, ticdc_golden):
             ticdc.execute({SHOP!r})
             ticdc.execute("INSERT INTO shop.item VALUES (1, 5)")
             ticdc_golden(ticdc.messages())
-    """)
+    """
+    )
     file = project.path / "golden" / "test_shop" / "test_stock.jsonl"
     result = run(project)
     result.stdout.fnmatch_lines(["*there is no golden file *test_stock.jsonl: pytest --rewrite-golden writes it*"])
@@ -171,8 +185,9 @@ def test_golden_files_are_written_compared_and_shown_where_they_differ(project: 
     file.write_text(file.read_text().replace("stock=5", "stock=6"))
     result = run(project)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([
-        "*-ticdc/0@2 * INSERT shop.item id=1 stock=6", "*+ticdc/0@2 * INSERT shop.item id=1 stock=5"])
+    result.stdout.fnmatch_lines(
+        ["*-ticdc/0@2 * INSERT shop.item id=1 stock=6", "*+ticdc/0@2 * INSERT shop.item id=1 stock=5"]
+    )
 
 
 def test_who_does_not_use_it_pays_nothing(project: pytest.Pytester) -> None:

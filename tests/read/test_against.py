@@ -62,16 +62,27 @@ def test_rows_that_differ_are_counted_and_shown(states: tuple[Path, Path]) -> No
     """Missing, extra and different ones, of tables with and without a handle key."""
     found = compared(*states)
     assert found.counts == {
-        ("row-different", "shop.keyed"): 1, ("row-missing", "shop.keyed"): 1, ("row-left", "shop.keyed"): 1,
-        ("row-missing", "shop.bag"): 1, ("row-left", "shop.bag"): 1, ("row-missing", "shop.lost"): 2,
-        ("row-missing", "shop.parts"): 1}
+        ("row-different", "shop.keyed"): 1,
+        ("row-missing", "shop.keyed"): 1,
+        ("row-left", "shop.keyed"): 1,
+        ("row-missing", "shop.bag"): 1,
+        ("row-left", "shop.bag"): 1,
+        ("row-missing", "shop.lost"): 2,
+        ("row-missing", "shop.parts"): 1,
+    }
     assert {
-        "shop.keyed, row 98: name is NULL, 'n98' expected", "shop.keyed, row 99: is missing",
+        "shop.keyed, row 98: name is NULL, 'n98' expected",
+        "shop.keyed, row 99: is missing",
         "shop.keyed, row 7777: is there and should not be",
-        "shop.bag, row a: is there 1 times, 2 expected", "shop.bag, row d: is there 1 times, 0 expected",
+        "shop.bag, row a: is there 1 times, 2 expected",
+        "shop.bag, row d: is there 1 times, 0 expected",
     } <= {example.what for example in found.examples}
     assert [(each.table, each.expected, each.found) for each in found.tables] == [
-        ("shop.bag", 6, 6), ("shop.keyed", 100, 100), ("shop.lost", 2, 0), ("shop.parts", 9, 8)]
+        ("shop.bag", 6, 6),
+        ("shop.keyed", 100, 100),
+        ("shop.lost", 2, 0),
+        ("shop.parts", 9, 8),
+    ]
 
 
 def test_a_state_is_as_itself(states: tuple[Path, Path]) -> None:
@@ -95,7 +106,8 @@ def test_columns_that_one_side_lacks_are_said(tmp_path: Path) -> None:
     both = against(snapshots.open(truth), snapshots.open(found))
     assert both.notes == (
         "shop.keyed: column 'name' is not compared, as the other side does not have it",
-        "shop.keyed: column 'other' is not compared, as the truth does not have it")
+        "shop.keyed: column 'other' is not compared, as the truth does not have it",
+    )
     batches = in_process.run(both.sources, both.expected, 10, lambda value: None)
     assert outcome(batches, both.timeline, both.expected, Unreplayed(), [], 10).counts == {}
 
@@ -132,26 +144,39 @@ def derby(java: Any, tmp_path: Path) -> str:
 
 def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_path: Path) -> None:
     """By name, whatever the order and case of columns; values as TiDB would print them."""
-    truth = state(tmp_path / "truth", {
-        "keyed": ["id,name,d", "0,n0,0.5", "1,n1,1.5"], "lost": ["id", "1"],
-        "typed": ["id,name,d,n,moment,t,day,b,flag,doc",
-                  '1,Zo\u00eb,0.1,12.50,2024-02-03 10:11:12.500,01:02:03,2024-02-03,00ff,1,"{""a"": 1}"',
-                  "2" + ",\\N" * 9]})
+    truth = state(
+        tmp_path / "truth",
+        {
+            "keyed": ["id,name,d", "0,n0,0.5", "1,n1,1.5"],
+            "lost": ["id", "1"],
+            "typed": [
+                "id,name,d,n,moment,t,day,b,flag,doc",
+                '1,Zo\u00eb,0.1,12.50,2024-02-03 10:11:12.500,01:02:03,2024-02-03,00ff,1,"{""a"": 1}"',
+                "2" + ",\\N" * 9,
+            ],
+        },
+    )
     wanted = of_truth(snapshots.open(truth, snapshots.CsvDialect(binary="hex")))
     batches, notes = run(spark, derby, wanted, 10, 0)
     result = outcome(batches, wanted.timeline, wanted.expected, Unreplayed(), [], 10)
     assert {example.what for example in result.examples} == {
-        "shop.keyed, row 1: name is 'other', 'n1' expected", "shop.keyed, row 9: is there and should not be",
-        "shop.lost, row 1: is missing"}
+        "shop.keyed, row 1: name is 'other', 'n1' expected",
+        "shop.keyed, row 9: is there and should not be",
+        "shop.lost, row 1: is missing",
+    }
     assert notes == (
         "shop.keyed: column 'EXTRA' is not compared, as the truth does not have it",
-        "shop.lost: the database has no such table")
+        "shop.lost: the database has no such table",
+    )
 
 
-@pytest.mark.parametrize(("url", "words"), [
-    ("jdbc:derby:memory:none", "cannot be read: Couldn't connect to the database"),
-    ("jdbc:postgresql://127.0.0.1:1/x", "no JDBC driver of it is there: --jdbc-driver JAR names one"),
-])
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("jdbc:derby:memory:none", "cannot be read: Couldn't connect to the database"),
+        ("jdbc:postgresql://127.0.0.1:1/x", "no JDBC driver of it is there: --jdbc-driver JAR names one"),
+    ],
+)
 def test_a_database_that_cannot_be_read_is_refused(
     spark: SparkSession, java: Any, states: tuple[Path, Path], url: str, words: str
 ) -> None:
@@ -166,14 +191,17 @@ def test_a_database_is_compared_by_the_command_line(
     """With the truth of a run; Derby's log does not land where the user stands."""
     (tmp_path / "story.sql").write_text(
         "CREATE DATABASE shop; CREATE TABLE shop.keyed (id INT PRIMARY KEY, name VARCHAR(20), d DOUBLE);\n"
-        "INSERT INTO shop.keyed VALUES (0, 'n0', 0.5), (1, 'n1', 1.5);\n")
+        "INSERT INTO shop.keyed VALUES (0, 'n0', 0.5), (1, 'n1', 1.5);\n"
+    )
     java.java.lang.System.clearProperty(DERBYS_LOG)
     assert play("run", tmp_path / "story.sql", "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth") == 0
     capsys.readouterr()
     assert play("verify", "--truth", tmp_path / "truth", "--against", derby, "--json") == 1
     failures = json.loads(capsys.readouterr().out)["failures"]
     assert {failure["check"]: failure["tables"] for failure in failures} == {
-        "row-different": {"shop.keyed": 1}, "row-left": {"shop.keyed": 1}}
+        "row-different": {"shop.keyed": 1},
+        "row-left": {"shop.keyed": 1},
+    }
     assert java.java.lang.System.getProperty(DERBYS_LOG) == os.devnull
 
 

@@ -9,11 +9,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from simulator.read.contract import Violation, check
-from simulator.read.contract.stream_spec import StreamSpec
-from simulator.read.records import Record
-from simulator.tidb.ddl.create_table import create_table
 from support.contract_stream import (
     KEYLESS,
     PARTITIONS,
@@ -32,6 +27,11 @@ from support.contract_stream import (
 )
 from support.oracle import compare, events, in_commit_order, replay, state_of
 from support.oracle.state import State
+
+from simulator.read.contract import Violation, check
+from simulator.read.contract.stream_spec import StreamSpec
+from simulator.read.records import Record
+from simulator.tidb.ddl.create_table import create_table
 
 OPEN, CANAL = "open-protocol", "canal-json"
 SHAPES = [(OPEN, True), (CANAL, True), (CANAL, False)]
@@ -118,10 +118,21 @@ def message_too_long(stream: Stream) -> None:
 
 
 BREAKS: dict[Callable[[Stream], None], int] = {
-    wrong_partition: 1, lower_watermark: 2, row_below_a_watermark: 2, row_at_a_watermark: 2, swapped_rows: 3,
-    row_sent_twice: 3, missing_watermark: 4, missing_last_watermarks: 4,
-    missing_statement: 5, statements_out_of_order: 5, row_before_its_statement: 5, row_after_its_statement: 5,
-    statement_below_a_watermark: 5, batch_too_long: 6, message_too_long: 6,
+    wrong_partition: 1,
+    lower_watermark: 2,
+    row_below_a_watermark: 2,
+    row_at_a_watermark: 2,
+    swapped_rows: 3,
+    row_sent_twice: 3,
+    missing_watermark: 4,
+    missing_last_watermarks: 4,
+    missing_statement: 5,
+    statements_out_of_order: 5,
+    row_before_its_statement: 5,
+    row_after_its_statement: 5,
+    statement_below_a_watermark: 5,
+    batch_too_long: 6,
+    message_too_long: 6,
 }
 """A way to break a good stream -> the rule that must tell it."""
 
@@ -181,7 +192,7 @@ def test_rows_that_come_again_after_a_restart_are_no_breach() -> None:
     """As long as no watermark covered them, and only where restarts are expected."""
     stream = good()
     for messages in stream.values():
-        messages[-1:-1] = copy.deepcopy(messages[messages.index([Mark(ts(3, 0))]) + 1:-1])
+        messages[-1:-1] = copy.deepcopy(messages[messages.index([Mark(ts(3, 0))]) + 1 : -1])
     assert [] == broken(stream, restarts=True)
     assert {3} == rules(broken(stream))
 
@@ -220,7 +231,7 @@ def test_any_change_of_a_commit_ts_across_others_is_told(where: tuple[int, int, 
     at = flat.index(row)
     stream[partition][message][place] = changed
     above = all(event.ts < changed.ts if isinstance(event, Mark) else event.ts <= changed.ts for event in flat[:at])
-    below = all(event.ts >= changed.ts for event in flat[at + 1:] if isinstance(event, Row))
+    below = all(event.ts >= changed.ts for event in flat[at + 1 :] if isinstance(event, Row))
     covered = changed.ts < ts(4, 0)
     assert (not broken(stream)) == (above and below and covered)
 
@@ -234,8 +245,13 @@ def after(stream: Stream) -> State:
     return state_of((TABLE, f"{number}".encode() + b"\xff" + name.encode()) for number, name in state.items())
 
 
-def replayed(stream: Stream, protocol: str = OPEN, extension: bool = True, before: State | None = None,
-             asked: StreamSpec | None = None) -> list[Violation]:
+def replayed(
+    stream: Stream,
+    protocol: str = OPEN,
+    extension: bool = True,
+    before: State | None = None,
+    asked: StreamSpec | None = None,
+) -> list[Violation]:
     used = asked or stream_spec(protocol, extension)
     all_records = records(stream, protocol, extension)
     parts = (events([record for record in all_records if record.partition == number], used) for number in stream)
@@ -274,7 +290,7 @@ def test_rows_that_come_again_change_nothing() -> None:
     """After a restart, in a replay."""
     stream = good()
     for messages in stream.values():
-        messages[-1:-1] = copy.deepcopy(messages[messages.index([Mark(ts(3, 0))]) + 1:-1])
+        messages[-1:-1] = copy.deepcopy(messages[messages.index([Mark(ts(3, 0))]) + 1 : -1])
     assert [] == replayed(stream, asked=replace(stream_spec(OPEN), restarts=True))
 
 

@@ -13,13 +13,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-
 from support import codec_rows
 from support.codec_expected import Case
 from support.codec_refusals import refusal, too_large
 from support.codec_rows import image, rows
 from support.oracle import compare, events, replay, state_of, unknown
 from support.random_tables import Change, RandomTable, Values, numbered_tables
+from support.replaying import replayed
+from support.transaction import Row, net, sent
+
 from simulator.columns.change_frame import UPDATE
 from simulator.errors import EncodeError
 from simulator.read.contract import StreamSpec, check, stream_spec_of
@@ -31,18 +33,24 @@ from simulator.ticdc.codecs.codec_options import known_options
 from simulator.ticdc.split import split_rule
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.types import family
-from support.replaying import replayed
-from support.transaction import Row, net, sent
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "open-protocol": {
-        "": {}, "updated": {"only_output_updated_columns": True}, "no old": {"output_old_value": False},
-        "keys": {"delete_only_output_handle_key_columns": True}, "old value off": {"enable_old_value": False},
-        "cut": {"large_message_handle_option": "handle-key-only"}},
+        "": {},
+        "updated": {"only_output_updated_columns": True},
+        "no old": {"output_old_value": False},
+        "keys": {"delete_only_output_handle_key_columns": True},
+        "old value off": {"enable_old_value": False},
+        "cut": {"large_message_handle_option": "handle-key-only"},
+    },
     "canal-json": {
-        "": {}, "extension": {"enable_tidb_extension": True}, "updated": {"only_output_updated_columns": True},
-        "keys": {"delete_only_output_handle_key_columns": True}, "compatible": {"content_compatible": True},
-        "cut": {"large_message_handle_option": "handle-key-only", "enable_tidb_extension": True}},
+        "": {},
+        "extension": {"enable_tidb_extension": True},
+        "updated": {"only_output_updated_columns": True},
+        "keys": {"delete_only_output_handle_key_columns": True},
+        "compatible": {"content_compatible": True},
+        "cut": {"large_message_handle_option": "handle-key-only", "enable_tidb_extension": True},
+    },
 }
 FIRST = 1 << 40
 
@@ -59,8 +67,9 @@ def histories(draw: DrawFn) -> tuple[RandomTable, list[Change]]:
         new: Values | None = None
         if old is None or draw(st.integers(0, 3)):
             kept = {} if old is None else {name: old[name] for name in old if draw(st.booleans())}
-            new = rows[key] = {name: kept.get(name) if name in kept else draw(values)
-                               for name, values in made.values.items()} | {"id": key}
+            new = rows[key] = {
+                name: kept.get(name) if name in kept else draw(values) for name, values in made.values.items()
+            } | {"id": key}
         history.append((in_order(made, old), in_order(made, new)))
     return made, history
 
@@ -70,16 +79,19 @@ def in_order(made: RandomTable, values: Values | None) -> Values | None:
 
 
 def stream(
-    made: RandomTable, history: Sequence[codec_rows.Change], options: CodecOptions, release: Release,
+    made: RandomTable,
+    history: Sequence[codec_rows.Change],
+    options: CodecOptions,
+    release: Release,
     at: Sequence[int] | None = None,
 ) -> Iterator[Record]:
     """The messages of the history in one partition, each change at its millisecond, and a last watermark."""
     codec = CODECS[options.protocol]
     arrays = rows(made.table, history, made.binary)
     spread = replace(
-        arrays, commit_ts=pa.array([FIRST + (number << 18) for number in at or range(len(history))], pa.int64()))
-    framed = codec.frame(
-        codec.encode(spread, options, release), np.zeros(len(history), np.int64), options, release)
+        arrays, commit_ts=pa.array([FIRST + (number << 18) for number in at or range(len(history))], pa.int64())
+    )
+    framed = codec.frame(codec.encode(spread, options, release), np.zeros(len(history), np.int64), options, release)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     entry = codec.watermark(FIRST + (99 << 18), options, release)
     last = [] if entry is None else [codec.message(entry, options, release)]
@@ -93,7 +105,8 @@ def refused(case: Case) -> bool:
         return True
     unlimited = replace(case.options, max_message_bytes=1 << 40)
     made = CODECS[case.options.protocol].encode(
-        rows(case.made.table, case.changes, case.made.binary), unlimited, case.release)
+        rows(case.made.table, case.changes, case.made.binary), unlimited, case.release
+    )
     keys = [None] * len(made.values) if made.keys is None else made.keys.to_pylist()
     entries = list(zip(keys, made.values.to_pylist(), strict=True))
     return too_large(entries, case, case.options.max_message_bytes)
@@ -109,9 +122,16 @@ def stream_spec(made: RandomTable, options: CodecOptions, release: Release) -> S
 @given(data=st.data())
 def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data: st.DataObject) -> None:
     """No rule is broken; what messages did not tell is unknown, and nothing else."""
-    release = data.draw(st.sampled_from([
-        release for of in RELEASES.values() for release in of.values()
-        if protocol == "open-protocol" or protocol in release.protocols]))
+    release = data.draw(
+        st.sampled_from(
+            [
+                release
+                for of in RELEASES.values()
+                for release in of.values()
+                if protocol == "open-protocol" or protocol in release.protocols
+            ]
+        )
+    )
     made, history = data.draw(histories())
     asked = replace(CodecOptions(protocol), **OPTIONS[protocol][name])
     options = known_options(asked, release)
@@ -135,13 +155,21 @@ def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data
 
 
 KEYED = RandomTable(
-    create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, v INT)", "shop"), {}, frozenset(), None)
+    create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, v INT)", "shop"), {}, frozenset(), None
+)
 
 
-@pytest.mark.parametrize(("tag", "architecture", "protocol", "name"), [
-    ("v8.5.3", "classic", "open-protocol", "updated"), ("v8.5.3", "classic", "open-protocol", "no old"),
-    ("v8.5.3", "classic", "canal-json", "updated"), ("v8.5.7", "new", "open-protocol", "updated"),
-    ("v6.5.4", "classic", "open-protocol", ""), ("v5.4.0", "classic", "canal-json", "extension")])
+@pytest.mark.parametrize(
+    ("tag", "architecture", "protocol", "name"),
+    [
+        ("v8.5.3", "classic", "open-protocol", "updated"),
+        ("v8.5.3", "classic", "open-protocol", "no old"),
+        ("v8.5.3", "classic", "canal-json", "updated"),
+        ("v8.5.7", "new", "open-protocol", "updated"),
+        ("v6.5.4", "classic", "open-protocol", ""),
+        ("v5.4.0", "classic", "canal-json", "extension"),
+    ],
+)
 @settings(max_examples=25)
 @given(kinds=st.lists(st.integers(0, 3), min_size=6, max_size=6))
 @example([0, 2, 0, 0, 3, 1])
@@ -156,8 +184,10 @@ def test_a_row_changed_and_changed_back_is_an_update_with_equal_images(
     history: list[tuple[Row | None, Row | None]] = [(None, new) for new in before]
     at = [0] * len(history)
     for number, of in enumerate((kinds[:3], kinds[3:]), 1):
-        after = [(old, None, row(key, key, 1), row(key, key + 3 * number, 0))[kind]
-                 for key, (old, kind) in enumerate(zip(before, of))]
+        after = [
+            (old, None, row(key, key, 1), row(key, key + 3 * number, 0))[kind]
+            for key, (old, kind) in enumerate(zip(before, of))
+        ]
         found = sent(KEYED.table, net(KEYED.table, [*zip(before, after)]), split_rule(release))
         assert all(event.op == UPDATE for event in found if event.before == event.after)
         history += [(event.before, event.after) for event in found]
@@ -187,8 +217,12 @@ def row(id: int, uk: int, v: int) -> Row:
 def assert_told(hidden: Any, made: RandomTable, options: CodecOptions, release: Release) -> None:
     """Columns are unknown where messages were cut, or for one of the release's reasons."""
     columns = {column.name: column for column in made.table.columns}
-    lossy = {"canal-json": not release.canal_latin1_strings or release.canal_text_null or release.canal_zero_null
-             or release.canal_whole_seconds, "open-protocol": not release.open_time_fraction
-             or release.open_zero_is_null or not release.open_generated}
+    lossy = {
+        "canal-json": not release.canal_latin1_strings
+        or release.canal_text_null
+        or release.canal_zero_null
+        or release.canal_whole_seconds,
+        "open-protocol": not release.open_time_fraction or release.open_zero_is_null or not release.open_generated,
+    }
     if options.large_message_handle_option == "none" and not lossy[options.protocol]:
         assert not hidden, [family(columns[name].type) for name in hidden]

@@ -11,13 +11,13 @@ from typing import cast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.contract_stream import TABLE, Ddl, Event, Mark, Row, Stream, good, records, stream_spec, ts
 
 from simulator.read.contract import CHECKS, Found, broken_off, checked, stream_spec_of
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.records import Record
 from simulator.releases import V8_5, find
 from simulator.ticdc.changefeed import load
-from support.contract_stream import Ddl, Event, Mark, Row, Stream, TABLE, good, records, stream_spec, ts
 
 OPEN, CANAL = "open-protocol", "canal-json"
 RESTARTS = replace(stream_spec(OPEN), restarts=True)
@@ -111,11 +111,22 @@ def test_the_last_watermark_is_everywhere_even_so() -> None:
 
 def test_equal_rows_without_a_handle_key_come_again_only_behind_others() -> None:
     """In one transaction they are rows of their own."""
+
     def log(line: str, number: float) -> bytes:
         document = {
-            "id": 0, "database": "shop", "table": "log", "isDdl": False, "type": "INSERT", "pkNames": None,
-            "es": ts(number) >> 18, "sqlType": {"line": 12}, "mysqlType": {"line": "varchar"},
-            "data": [{"line": line}], "old": None, "_tidb": {"commitTs": ts(number)}}
+            "id": 0,
+            "database": "shop",
+            "table": "log",
+            "isDdl": False,
+            "type": "INSERT",
+            "pkNames": None,
+            "es": ts(number) >> 18,
+            "sqlType": {"line": 12},
+            "mysqlType": {"line": "varchar"},
+            "data": [{"line": line}],
+            "old": None,
+            "_tidb": {"commitTs": ts(number)},
+        }
         return json.dumps(document).encode()
 
     spec = replace(stream_spec(CANAL), restarts=True, finished=False)
@@ -199,7 +210,8 @@ def test_batches_make_no_difference(data: st.DataObject, restarts: bool, size: i
     assert one.counts == other.counts
     assert sorted(map(str, one.shown)) == sorted(map(str, other.shown))
     assert [(each.repeated, each.rows, each.last_event, each.notes) for each in whole] == [
-        (each.repeated, each.rows, each.last_event, each.notes) for each in parts]
+        (each.repeated, each.rows, each.last_event, each.notes) for each in parts
+    ]
 
 
 # -- tables and dispatchers ---------------------------------------------------------------------------------------
@@ -218,12 +230,17 @@ def in_partition(spec: StreamSpec, partition: int, *rows: Row) -> list[Record]:
     return [record for record in records({partition: [[row] for row in rows]}, OPEN)]
 
 
-@pytest.mark.parametrize(("release", "dispatcher", "expected"), [
-    ("v7.1.2", "index-value", {"row-out-of-order"}), ("v8.5.3", "index-value", set()),
-    ("v8.5.3", "table", {"row-out-of-order"}), ("v8.5.3", "ts", set()),
-])
+@pytest.mark.parametrize(
+    ("release", "dispatcher", "expected"),
+    [
+        ("v7.1.2", "index-value", {"row-out-of-order"}),
+        ("v8.5.3", "index-value", set()),
+        ("v8.5.3", "table", {"row-out-of-order"}),
+        ("v8.5.3", "ts", set()),
+    ],
+)
 def test_rows_of_one_table_keep_their_order_as_the_release_does(
-    release: str, dispatcher: str, expected: set[str],
+    release: str, dispatcher: str, expected: set[str]
 ) -> None:
     """From 7.4 on among those of one partition key alone."""
     rows = Row(ts(2), 1, None, "a"), Row(ts(1), 2, None, "b")
@@ -259,7 +276,8 @@ def test_what_messages_do_not_tell_of_a_table_is_said() -> None:
 
     assert violations.counts == {}
     assert summary.unchecked == {
-        ("shop.orders", "its rows are dispatched by index uk, and its definition is not known"): 1}
+        ("shop.orders", "its rows are dispatched by index uk, and its definition is not known"): 1
+    }
 
 
 def test_messages_of_others_are_told_from_damaged_ones() -> None:
@@ -277,7 +295,8 @@ def test_every_check_that_is_told_is_known_by_name() -> None:
     stream[1].insert(3, stream[0].pop(3))
 
     assert {(each.check, each.rule) for each in found(stream, replace(RESTARTS, restarts=False)).shown} <= {
-        (name, check.point) for name, check in CHECKS.items()}
+        (name, check.point) for name, check in CHECKS.items()
+    }
 
 
 def test_a_partition_leaves_samples_of_how_far_it_was() -> None:

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from support.codec_losses import sent
+from support.oracle.state import image_of
+from support.vectors.files import DEFAULT as VECTORS
+from support.vectors.files import Vector, vectors
+
 from simulator.errors import UserError
 from simulator.read.decode import DdlEvent, RowEvent, Watermark, before_image, decode, row_text
 from simulator.read.decode.go_json import unquote
 from simulator.releases import Release
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.types import ColumnType, is_binary
-from support.oracle.state import image_of
-from support.vectors.files import DEFAULT as VECTORS
-from support.vectors.files import Vector, vectors
 
 
 def framed(*texts: bytes) -> bytes:
@@ -44,9 +44,19 @@ def open_row(column: bytes) -> RowEvent:
 
 def canal_row(mysql_type: str, value: str | None, sql_type: int = 12) -> RowEvent:
     message = {
-        "id": 0, "database": "test", "table": "t1", "pkNames": ["c"], "isDdl": False, "type": "INSERT",
-        "es": 1585040583747, "ts": 0, "sql": "",
-        "sqlType": {"c": sql_type}, "mysqlType": {"c": mysql_type}, "old": None, "data": [{"c": value}],
+        "id": 0,
+        "database": "test",
+        "table": "t1",
+        "pkNames": ["c"],
+        "isDdl": False,
+        "type": "INSERT",
+        "es": 1585040583747,
+        "ts": 0,
+        "sql": "",
+        "sqlType": {"c": sql_type},
+        "mysqlType": {"c": mysql_type},
+        "old": None,
+        "data": [{"c": value}],
     }
     (event,) = decode(None, json.dumps(message).encode())
     assert isinstance(event, RowEvent)
@@ -58,39 +68,52 @@ def test_an_open_protocol_row_has_its_key_and_columns() -> None:
     (event,) = decode(key(ROW_KEY), framed(b'{"u":{"id":{"t":3,"h":true,"f":11,"v":1}}}'))
     assert isinstance(event, RowEvent)
     assert (415508878783938562, "test", "t1", "INSERT", 1) == (
-        event.commit_ts, event.schema, event.table, event.op, event.rid)
+        event.commit_ts,
+        event.schema,
+        event.table,
+        event.op,
+        event.rid,
+    )
     assert {"id": "1"} == event.after
     assert (3, 11, True) == (event.columns["id"].type, event.columns["id"].flags, event.columns["id"].key)
 
 
-@pytest.mark.parametrize(("column", "value"), [
-    (b'{"t":8,"f":193,"v":18446744073709551615}', "18446744073709551615"),
-    (b'{"t":5,"f":65,"v":1e+21}', "1e+21"),
-    (b'{"t":246,"f":65,"v":"-12.340"}', "-12.340"),
-    (b'{"t":252,"f":65,"v":"iVBORw=="}', b"\x89PNG"),
-    (b'{"t":252,"f":64,"v":"YXNjaWk="}', "ascii"),
-    (b'{"t":15,"f":64,"v":"\\\\x89"}', "\\x89"),
-    (rb'{"t":15,"f":65,"v":"\\x89PNG\\r\\n\\x1a\\n\\x00\\xff' + rb"'\\\"\\\\" + 'é\\\\u00a0"}'.encode(),
-     b"\x89PNG\r\n\x1a\n\x00\xff'\"\\\xc3\xa9\xc2\xa0"),
-    (b'{"t":12,"f":65,"v":null}', None),
-    (b'{"t":247,"f":64,"v":3}', "3"),
-])
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        (b'{"t":8,"f":193,"v":18446744073709551615}', "18446744073709551615"),
+        (b'{"t":5,"f":65,"v":1e+21}', "1e+21"),
+        (b'{"t":246,"f":65,"v":"-12.340"}', "-12.340"),
+        (b'{"t":252,"f":65,"v":"iVBORw=="}', b"\x89PNG"),
+        (b'{"t":252,"f":64,"v":"YXNjaWk="}', "ascii"),
+        (b'{"t":15,"f":64,"v":"\\\\x89"}', "\\x89"),
+        (
+            rb'{"t":15,"f":65,"v":"\\x89PNG\\r\\n\\x1a\\n\\x00\\xff' + rb"'\\\"\\\\" + 'é\\\\u00a0"}'.encode(),
+            b"\x89PNG\r\n\x1a\n\x00\xff'\"\\\xc3\xa9\xc2\xa0",
+        ),
+        (b'{"t":12,"f":65,"v":null}', None),
+        (b'{"t":247,"f":64,"v":3}', "3"),
+    ],
+)
 def test_open_protocol_values_by_type(column: bytes, value: str | bytes | None) -> None:
     """Texts come base64 and binary strings quoted, told apart by type code and flag."""
     assert {"c": value} == open_row(column).after
 
 
-@pytest.mark.parametrize(("mysql_type", "sql_type", "sent", "value"), [
-    ("varchar", 12, "é", "é"),
-    ("varbinary", 2004, "\x89PNG\x00ÿ", b"\x89PNG\x00\xff"),
-    ("binary(3)", 2004, "\x00\x01ÿ", b"\x00\x01\xff"),
-    ("mediumblob", 2004, "", b""),
-    ("enum('binary')", 4, "1", "1"),
-    ("int unsigned", 4, "7", "7"),
-    ("blob", 2004, None, None),
-    ("varbinary", 12, "é\x00", b"\xc3\xa9\x00"),
-    ("binary", 1, "\ufffdPNG", "\ufffdPNG"),
-])
+@pytest.mark.parametrize(
+    ("mysql_type", "sql_type", "sent", "value"),
+    [
+        ("varchar", 12, "é", "é"),
+        ("varbinary", 2004, "\x89PNG\x00ÿ", b"\x89PNG\x00\xff"),
+        ("binary(3)", 2004, "\x00\x01ÿ", b"\x00\x01\xff"),
+        ("mediumblob", 2004, "", b""),
+        ("enum('binary')", 4, "1", "1"),
+        ("int unsigned", 4, "7", "7"),
+        ("blob", 2004, None, None),
+        ("varbinary", 12, "é\x00", b"\xc3\xa9\x00"),
+        ("binary", 1, "\ufffdPNG", "\ufffdPNG"),
+    ],
+)
 def test_canal_values_by_type(mysql_type: str, sql_type: int, sent: str | None, value: str | bytes | None) -> None:
     """Binary types carry Latin-1; BINARY of before 5.4 carries UTF-8, and U+FFFD for bytes that are then lost."""
     assert {"c": value} == canal_row(mysql_type, sent, sql_type).after
@@ -102,7 +125,8 @@ def test_a_batch_gives_its_events_in_order() -> None:
     values = [b'{"d":{"a":{"t":3,"f":1,"v":1}}}', b'{"u":{"a":{"t":3,"f":1,"v":2}},"p":{"a":{"t":3,"f":1,"v":1}}}']
     events = decode(key(*keys), framed(*values))
     assert [(5, "DELETE", {"a": "1"}, None), (6, "UPDATE", {"a": "1"}, {"a": "2"})] == [
-        (event.commit_ts, event.op, event.before, event.after) for event in events if isinstance(event, RowEvent)]
+        (event.commit_ts, event.op, event.before, event.after) for event in events if isinstance(event, RowEvent)
+    ]
 
 
 @pytest.mark.parametrize("value", [bytes(8), b""])
@@ -121,33 +145,37 @@ def test_canal_watermarks_and_statements() -> None:
 
 def test_columns_that_an_update_left_out_are_as_after_it() -> None:
     """only-output-updated-columns sends the changed ones alone."""
-    (event,) = decode(key(ROW_KEY), framed(
-        b'{"u":{"a":{"t":3,"f":1,"v":2},"b":{"t":3,"f":1,"v":5}},"p":{"a":{"t":3,"f":1,"v":1}}}'))
+    (event,) = decode(
+        key(ROW_KEY), framed(b'{"u":{"a":{"t":3,"f":1,"v":2},"b":{"t":3,"f":1,"v":5}},"p":{"a":{"t":3,"f":1,"v":1}}}')
+    )
     assert isinstance(event, RowEvent)
     assert {"a": "1", "b": "5"} == before_image(event)
 
 
-@pytest.mark.parametrize(("message_key", "value", "reason"), [
-    (None, None, "neither Open Protocol"),
-    (b"junk", b"junk", "neither Open Protocol"),
-    (key(ROW_KEY), None, "the value is null"),
-    (key(ROW_KEY)[:-1], framed(b"{}"), "the key ends inside the event that begins at byte 0"),
-    (key(ROW_KEY), framed(b"{}")[:-1], "the value ends inside"),
-    (key(ROW_KEY, ROW_KEY), framed(b"{}"), "2 events in the key, 1 in the value"),
-    (key(b""), b"", "Expecting value"),
-    (key(), b"", "0 events in the key"),
-    (key(ROW_KEY), framed(b"[]"), "a JSON object is expected, this is list"),
-    (key(ROW_KEY), framed(b"{}"), "nothing is left of the row but {}"),
-    (key(ROW_KEY), framed(b'{"p":{}}'), "exactly one of the members u and d"),
-    (key(ROW_KEY), framed(b'{"u":{"a":{"t":3}}}'), "member 'v' is missing"),
-    (key(ROW_KEY), framed(b'{"u":{"a":{"t":5,"f":1,"v":NaN}}}'), "NaN is not JSON"),
-    (key(ROW_KEY), framed(b'{"u":{"a":{"t":252,"f":1,"v":"?"}}}'), "ase64"),
-    (key(ROW_KEY), framed(rb'{"u":{"a":{"t":15,"f":1,"v":"\\q"}}}'), "stray backslash at byte 0"),
-    (key(b'{"ts":1,"t":4}'), framed(b"{}"), "event type 4"),
-    (key(b'{"ts":1,"t":3}'), framed(b"{}"), "a resolved event with a value of 2 bytes"),
-    (None, b'{"isDdl":false,"type":"INSERT"}', "member 'es' is missing"),
-    (None, b'{"isDdl":false', "not a canal-json message"),
-])
+@pytest.mark.parametrize(
+    ("message_key", "value", "reason"),
+    [
+        (None, None, "neither Open Protocol"),
+        (b"junk", b"junk", "neither Open Protocol"),
+        (key(ROW_KEY), None, "the value is null"),
+        (key(ROW_KEY)[:-1], framed(b"{}"), "the key ends inside the event that begins at byte 0"),
+        (key(ROW_KEY), framed(b"{}")[:-1], "the value ends inside"),
+        (key(ROW_KEY, ROW_KEY), framed(b"{}"), "2 events in the key, 1 in the value"),
+        (key(b""), b"", "Expecting value"),
+        (key(), b"", "0 events in the key"),
+        (key(ROW_KEY), framed(b"[]"), "a JSON object is expected, this is list"),
+        (key(ROW_KEY), framed(b"{}"), "nothing is left of the row but {}"),
+        (key(ROW_KEY), framed(b'{"p":{}}'), "exactly one of the members u and d"),
+        (key(ROW_KEY), framed(b'{"u":{"a":{"t":3}}}'), "member 'v' is missing"),
+        (key(ROW_KEY), framed(b'{"u":{"a":{"t":5,"f":1,"v":NaN}}}'), "NaN is not JSON"),
+        (key(ROW_KEY), framed(b'{"u":{"a":{"t":252,"f":1,"v":"?"}}}'), "ase64"),
+        (key(ROW_KEY), framed(rb'{"u":{"a":{"t":15,"f":1,"v":"\\q"}}}'), "stray backslash at byte 0"),
+        (key(b'{"ts":1,"t":4}'), framed(b"{}"), "event type 4"),
+        (key(b'{"ts":1,"t":3}'), framed(b"{}"), "a resolved event with a value of 2 bytes"),
+        (None, b'{"isDdl":false,"type":"INSERT"}', "member 'es' is missing"),
+        (None, b'{"isDdl":false', "not a canal-json message"),
+    ],
+)
 def test_what_cannot_be_read_says_why(message_key: bytes | None, value: bytes | None, reason: str) -> None:
     """One line, never another exception."""
     with pytest.raises(UserError, match=reason.replace("(", r"\(")):
@@ -181,8 +209,19 @@ JSON = st.recursive(
 def test_no_json_gives_anything_but_a_user_error(value: Any) -> None:
     """Shapes that are JSON but no message."""
     body = json.dumps(value).encode()
-    canal = {"isDdl": False, "type": "UPDATE", "es": 1, "database": "d", "table": "t", "mysqlType": value,
-             "sqlType": value, "data": value, "old": value, "_tidb": value, "pkNames": value}
+    canal = {
+        "isDdl": False,
+        "type": "UPDATE",
+        "es": 1,
+        "database": "d",
+        "table": "t",
+        "mysqlType": value,
+        "sqlType": value,
+        "data": value,
+        "old": value,
+        "_tidb": value,
+        "pkNames": value,
+    }
     texts = (key(ROW_KEY), framed(body)), (key(body), framed(body)), (None, json.dumps(canal).encode())
     for message_key, message in texts:
         try:
@@ -211,23 +250,22 @@ def test_an_old_value_without_a_name_is_the_column_that_became_null() -> None:
     """The new architecture leaves the name out; type and flags tell the column where they can be of one alone."""
     event = changed(
         b'"a":{"t":3,"f":1,"v":2},"b":' + NULL_TEXT + b',"c":' + NULL_NUMBER,
-        b'"a":{"t":3,"f":1,"v":1},"t":15,"f":64,"v":"old","t":3,"f":65,"v":7')
+        b'"a":{"t":3,"f":1,"v":1},"t":15,"f":64,"v":"old","t":3,"f":65,"v":7',
+    )
     assert ({"a": "1", "b": "old", "c": "7"}, ()) == (event.before, event.unnamed)
     assert event.before == before_image(event)
 
 
 def test_an_old_value_without_a_name_that_could_be_of_two_columns_stays_so() -> None:
     """Nothing is then said of what these columns held."""
-    event = changed(
-        b'"a":{"t":3,"f":1,"v":2},"b":' + NULL_TEXT + b',"c":' + NULL_TEXT, b'"t":15,"f":64,"v":"old"')
+    event = changed(b'"a":{"t":3,"f":1,"v":2},"b":' + NULL_TEXT + b',"c":' + NULL_TEXT, b'"t":15,"f":64,"v":"old"')
     assert ({}, ("old",)) == (event.before, event.unnamed)
     assert {"a": "2"} == before_image(event)
 
 
 def test_a_column_may_be_called_like_a_member_of_a_column() -> None:
     """`t`, `f` and `v` with objects for values are columns."""
-    event = changed(
-        b'"t":{"t":3,"f":1,"v":2},"v":' + NULL_TEXT, b'"t":{"t":3,"f":1,"v":1},"t":15,"f":64,"v":"old"')
+    event = changed(b'"t":{"t":3,"f":1,"v":2},"v":' + NULL_TEXT, b'"t":{"t":3,"f":1,"v":1},"t":15,"f":64,"v":"old"')
     assert {"t": "1", "v": "old"} == event.before
 
 
@@ -275,8 +313,7 @@ def test_every_message_of_ticdc_is_read(kind: str, directory: Path) -> None:
 
 
 def test_every_value_of_ticdc_is_read_as_the_row_had_it(directory: Path) -> None:
-    """Decoded and brought to TiDB text, the columns of each message are those of its vector, as far as TiCDC sent them.
-    """
+    """Decoded and brought to TiDB text, the columns of each message are those of its vector, as far as TiCDC sent them."""
     parsed = cache(create_table)
     for release, vector, _, (event,) in messages_of_vectors("rows", directory):
         data = vector.data
@@ -288,9 +325,9 @@ def test_every_value_of_ticdc_is_read_as_the_row_had_it(directory: Path) -> None
             texts = row_text(image or {}, table)
             columns = [column for column in table.columns if column.name in texts]
             wanted = {
-                column.name: sent(
-                    wanted_text(data[name][column.name], column.type), column, release, data["protocol"])
-                for column in columns}
+                column.name: sent(wanted_text(data[name][column.name], column.type), column, release, data["protocol"])
+                for column in columns
+            }
             assert image_of(wanted, table) == image_of(texts, table), (vector.name, name)
 
 

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from support.codec_rows import rows
 from support.damage import damaged
-from support.vectors.files import DEFAULT as VECTORS, vectors
+from support.vectors.files import DEFAULT as VECTORS
+from support.vectors.files import vectors
+
 from simulator.columns.change_frame import DDL, ROW
 from simulator.read.decode import batches, row_wise
 from simulator.read.decode.batches import Decoding
@@ -35,14 +36,14 @@ def recorded(messages: Sequence[Message]) -> pa.RecordBatch:
     columns = [list(side) for side in zip(*messages)] or [[], []]
     numbers = pa.array(range(100, 100 + len(messages)), pa.int64())
     return pa.RecordBatch.from_arrays(
-        [numbers, numbers, *(pa.array(side, pa.binary()) for side in columns)], schema=RECORDS)
+        [numbers, numbers, *(pa.array(side, pa.binary()) for side in columns)], schema=RECORDS
+    )
 
 
 def said(batch: pa.RecordBatch, layouts: Sequence[Any]) -> list[dict[str, Any]]:
     """The rows of a batch, their layouts in them."""
     batch.validate(full=True)
-    return [
-        {**row, "layout": None if row["layout"] is None else layouts[row["layout"]]} for row in batch.to_pylist()]
+    return [{**row, "layout": None if row["layout"] is None else layouts[row["layout"]]} for row in batch.to_pylist()]
 
 
 def held_against_decode(messages: Sequence[Message], protocol: str) -> None:
@@ -60,7 +61,9 @@ def messages_of(path: Path) -> list[Message]:
     """Those of a file of vectors."""
     return [
         (message["key"] and b64decode(message["key"]), b64decode(message["value"]))
-        for vector in vectors(path) for message in vector.data["messages"]]
+        for vector in vectors(path)
+        for message in vector.data["messages"]
+    ]
 
 
 FILES = [path for path in sorted(Path(VECTORS).glob("*.*.jsonl*")) if any(name in path.name for name in PROTOCOLS)]
@@ -75,15 +78,30 @@ def test_every_message_of_ticdc_is_decoded_as_it_is_by_itself(path: Path) -> Non
 
 TABLE = create_table(
     "CREATE TABLE `s`.`t` (`id` BIGINT UNSIGNED PRIMARY KEY, `v` VARCHAR(99), `ts` DOUBLE, `data` BLOB, `old` TEXT,"
-    " `b` VARBINARY(40), `e` ENUM('a','b'), `a b` DECIMAL(9,2))")
-TEXTS = st.none() | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=9) | st.sampled_from(
-    ['"', "\\", '\\"', '":null,', 'null', "\n", "é\u2028<&>", "}{", '"v":7', "\\u0041", "a" * 300])
-BYTES = st.none() | st.binary(max_size=9).map(lambda data: data.decode("latin-1")) | st.sampled_from(
-    ["\\", '"', "\\u00e9", "é\x00", "\u00ad"])
-ROWS = st.fixed_dictionaries({
-    "id": st.integers(0, 2**64 - 1).map(str), "v": TEXTS,
-    "ts": st.none() | st.sampled_from(["0", "-0.5", "1e21", "1.5e-7"]), "data": BYTES, "old": TEXTS, "b": BYTES,
-    "e": st.sampled_from([None, "a", "b"]), "a b": st.sampled_from([None, "-1.50", "0.00"])})
+    " `b` VARBINARY(40), `e` ENUM('a','b'), `a b` DECIMAL(9,2))"
+)
+TEXTS = (
+    st.none()
+    | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=9)
+    | st.sampled_from(['"', "\\", '\\"', '":null,', "null", "\n", "é\u2028<&>", "}{", '"v":7', "\\u0041", "a" * 300])
+)
+BYTES = (
+    st.none()
+    | st.binary(max_size=9).map(lambda data: data.decode("latin-1"))
+    | st.sampled_from(["\\", '"', "\\u00e9", "é\x00", "\u00ad"])
+)
+ROWS = st.fixed_dictionaries(
+    {
+        "id": st.integers(0, 2**64 - 1).map(str),
+        "v": TEXTS,
+        "ts": st.none() | st.sampled_from(["0", "-0.5", "1e21", "1.5e-7"]),
+        "data": BYTES,
+        "old": TEXTS,
+        "b": BYTES,
+        "e": st.sampled_from([None, "a", "b"]),
+        "a b": st.sampled_from([None, "-1.50", "0.00"]),
+    }
+)
 CHANGES = st.lists(st.tuples(ROWS, st.none() | ROWS, st.booleans()), min_size=1, max_size=12)
 
 
@@ -97,8 +115,10 @@ def encoded(changes: Any, protocol: str, together: bool) -> list[Message]:
     framed = codec.frame(made, groups, options, V8_5)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     found: list[Message] = list(zip(keys, framed.values.to_pylist(), strict=True))
-    for entry in (codec.ddl(DdlEvent(7 << 18, "s", "t", "DROP TABLE `t`", 4), options, V8_5),
-                  codec.watermark(8 << 18, options, V8_5)):
+    for entry in (
+        codec.ddl(DdlEvent(7 << 18, "s", "t", "DROP TABLE `t`", 4), options, V8_5),
+        codec.watermark(8 << 18, options, V8_5),
+    ):
         if entry is not None:
             found.insert(len(found) // 2, codec.message(entry, options, V8_5))
     return found
@@ -107,7 +127,7 @@ def encoded(changes: Any, protocol: str, together: bool) -> list[Message]:
 @given(CHANGES, st.sampled_from(PROTOCOLS), st.booleans())
 @settings(max_examples=60)
 def test_whatever_rows_hold_they_are_decoded_as_they_are_by_themselves(
-    changes: Any, protocol: str, together: bool,
+    changes: Any, protocol: str, together: bool
 ) -> None:
     """Quotes, escapes, names that are members of messages, NULLs, bytes; one event in a message, or several."""
     held_against_decode(encoded(changes, protocol, together), protocol)
@@ -116,7 +136,7 @@ def test_whatever_rows_hold_they_are_decoded_as_they_are_by_themselves(
 @given(CHANGES, st.sampled_from(PROTOCOLS), st.booleans(), st.integers(0, 2**32))
 @settings(max_examples=60)
 def test_damaged_messages_are_refused_as_they_are_by_themselves(
-    changes: Any, protocol: str, together: bool, seed: int,
+    changes: Any, protocol: str, together: bool, seed: int
 ) -> None:
     """And those around them are read as if nothing were."""
     choice = random.Random(seed)
@@ -135,21 +155,43 @@ def test_damaged_messages_are_refused_as_they_are_by_themselves(
     held_against_decode(found, protocol)
 
 
-@pytest.mark.parametrize(("text", "changed"), [
-    (b'"id":"1"', b'"id":1'), (b'"id":"1"', b'"id":'), (b'"id":"1"', b'"id":nulL'), (b'"id":"1"', b'"ie":"1"'),
-    (b'"id":"1"', b'"id":"1","id":"2"'), (b'"id":"1"', b'"id":"\\q"'), (b'"id":"1"', b'"id":"\xff"'),
-    (b'"id":"1"', b'"id":"\t"'),
-    (b'"id":"1"', b'"id":"1""'), (b'"id":"1"', b'"id":"\\ud800"'), (b'"es":1', b'"es":01'), (b'"es":1', b'"es":1.5'),
-    (b'"es":1', b'"es":"1"'), (b'"es":1', b'"es":9999999999999999999'), (b'"es":1', b'"es":99999999999999999'),
-    (b'"commitTs":5', b'"commitTs":-5'), (b'"commitTs":5', b'"commitTs":null'), (b'"b":"\\u0001"', b'"b":"\\u0100"'),
-    (b'"b":"\\u0001"', '"b":"Ā"'.encode()), (b"}", b"} "), (b'{"id":0', b'{"id":1'), (b'"pk', b'"Pk'),
-    (b'"id":4', b'"id":5'), (b'"isDdl":false', b'"isDdl":null'), (b'"old":null', b'"old":7'),
-])
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        (b'"id":"1"', b'"id":1'),
+        (b'"id":"1"', b'"id":'),
+        (b'"id":"1"', b'"id":nulL'),
+        (b'"id":"1"', b'"ie":"1"'),
+        (b'"id":"1"', b'"id":"1","id":"2"'),
+        (b'"id":"1"', b'"id":"\\q"'),
+        (b'"id":"1"', b'"id":"\xff"'),
+        (b'"id":"1"', b'"id":"\t"'),
+        (b'"id":"1"', b'"id":"1""'),
+        (b'"id":"1"', b'"id":"\\ud800"'),
+        (b'"es":1', b'"es":01'),
+        (b'"es":1', b'"es":1.5'),
+        (b'"es":1', b'"es":"1"'),
+        (b'"es":1', b'"es":9999999999999999999'),
+        (b'"es":1', b'"es":99999999999999999'),
+        (b'"commitTs":5', b'"commitTs":-5'),
+        (b'"commitTs":5', b'"commitTs":null'),
+        (b'"b":"\\u0001"', b'"b":"\\u0100"'),
+        (b'"b":"\\u0001"', '"b":"Ā"'.encode()),
+        (b"}", b"} "),
+        (b'{"id":0', b'{"id":1'),
+        (b'"pk', b'"Pk'),
+        (b'"id":4', b'"id":5'),
+        (b'"isDdl":false', b'"isDdl":null'),
+        (b'"old":null', b'"old":7'),
+    ],
+)
 def test_one_byte_may_make_another_message(text: bytes, changed: bytes) -> None:
     """Which is held against `decode` among others that are as they should be."""
-    good = (b'{"id":0,"database":"s","table":"t","pkNames":["id"],"isDdl":false,"type":"INSERT","es":1,"ts":2,"sql":""'
-            b',"sqlType":{"id":4,"b":2004},"mysqlType":{"id":"int","b":"blob"},"old":null,'
-            b'"data":[{"id":"1","b":"\\u0001"}],"_tidb":{"commitTs":5}}')
+    good = (
+        b'{"id":0,"database":"s","table":"t","pkNames":["id"],"isDdl":false,"type":"INSERT","es":1,"ts":2,"sql":""'
+        b',"sqlType":{"id":4,"b":2004},"mysqlType":{"id":"int","b":"blob"},"old":null,'
+        b'"data":[{"id":"1","b":"\\u0001"}],"_tidb":{"commitTs":5}}'
+    )
     assert text in good
     for count in (1, -1):
         held_against_decode([(None, good), (None, good.replace(text, changed, count)), (None, good)], "canal-json")
@@ -163,15 +205,33 @@ def test_no_statement_is_lost_where_only_statements_are_wanted(path: Path) -> No
     decoded = [Decoding(protocol).decoded(some).to_pylist() for some in (records, statements(records, protocol))]
     wanted, found = ([event for event in events if event["kind"] == DDL] for events in decoded)
     assert wanted == found
-    assert not [event for event in decoded[1] if event["kind"] == ROW and b'"isDdl"' in (
-        records.column("value")[event["offset"] - 100].as_py() or b"")]
+    assert not [
+        event
+        for event in decoded[1]
+        if event["kind"] == ROW and b'"isDdl"' in (records.column("value")[event["offset"] - 100].as_py() or b"")
+    ]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them: not one goes the way of odd ones."""
-    changes = [({"id": str(n), "v": f"v{n}", "ts": "1.5", "data": "\xff\0", "old": "ä\n", "b": "\xff\\", "e": "a",
-                 "a b": None}, None if n % 2 else {"id": str(n)}, n % 3 == 0) for n in range(30)]
+    changes = [
+        (
+            {
+                "id": str(n),
+                "v": f"v{n}",
+                "ts": "1.5",
+                "data": "\xff\0",
+                "old": "ä\n",
+                "b": "\xff\\",
+                "e": "a",
+                "a b": None,
+            },
+            None if n % 2 else {"id": str(n)},
+            n % 3 == 0,
+        )
+        for n in range(30)
+    ]
     whole = [(old, None if new is None else {**old, "v": None}, insert) for old, new, insert in changes]
     messages = [message for together in (True, False) for message in encoded(whole, protocol, together)]
     messages += [(key, value + b"\r\n") for key, value in messages if key is None and value]

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-
 from support.oracle.replay import _texts, before_texts
 from support.oracle.state import HIDDEN
-from support.vectors.files import DEFAULT as VECTORS, vectors
+from support.vectors.files import DEFAULT as VECTORS
+from support.vectors.files import vectors
+
 from simulator.errors import UserError
 from simulator.read.decode import RowEvent, decode
 from simulator.read.decode.batches import Decoding
@@ -25,7 +26,10 @@ from simulator.tidb.model.table import Table, visible_columns
 Texts = dict[str, "str | None"]
 NULLS = frozenset(("string", "text", "enum"))
 FIDELITIES = (
-    Fidelity(), Fidelity(nulls=NULLS, old_nulls=NULLS, whole_seconds=True), Fidelity(old_nulls=frozenset(("text",))))
+    Fidelity(),
+    Fidelity(nulls=NULLS, old_nulls=NULLS, whole_seconds=True),
+    Fidelity(old_nulls=frozenset(("text",))),
+)
 
 
 def image(texts: Texts | None, table: Table) -> bytes | None:
@@ -35,20 +39,25 @@ def image(texts: Texts | None, table: Table) -> bytes | None:
     found = (texts.get(column.name, HIDDEN) for column in visible_columns(table))
     return b"\xff".join(
         b"\xfe" if text is None else UNTOLD if text == HIDDEN else text.encode("utf-8", "surrogatepass")
-        for text in found)
+        for text in found
+    )
 
 
-def read_all(
-    messages: Sequence[tuple[bytes | None, bytes]], tables: Sequence[Table],
-) -> list[list[list[bytes | None]]]:
+def read_all(messages: Sequence[tuple[bytes | None, bytes]], tables: Sequence[Table]) -> list[list[list[bytes | None]]]:
     """Images of the one row of each message, for each of FIDELITIES."""
     decoding = Decoding()
-    batch = decoding.decoded(pa.RecordBatch.from_pylist(
-        [{"offset": place, "key": key, "value": value} for place, (key, value) in enumerate(messages)], RECORDS))
+    batch = decoding.decoded(
+        pa.RecordBatch.from_pylist(
+            [{"offset": place, "key": key, "value": value} for place, (key, value) in enumerate(messages)], RECORDS
+        )
+    )
     return [
-        [[side[0].as_py() for side in images(batch.slice(place, 1), decoding.layouts[layout], table, fidelity)]
-         for fidelity in FIDELITIES]
-        for place, (layout, table) in enumerate(zip(batch.column("layout").to_pylist(), tables, strict=True))]
+        [
+            [side[0].as_py() for side in images(batch.slice(place, 1), decoding.layouts[layout], table, fidelity)]
+            for fidelity in FIDELITIES
+        ]
+        for place, (layout, table) in enumerate(zip(batch.column("layout").to_pylist(), tables, strict=True))
+    ]
 
 
 def read(key: bytes | None, value: bytes, table: Table, *fidelities: Fidelity) -> list[list[bytes | None]]:
@@ -56,7 +65,8 @@ def read(key: bytes | None, value: bytes, table: Table, *fidelities: Fidelity) -
     decoding = Decoding()
     batch = decoding.decoded(pa.RecordBatch.from_pylist([{"offset": 0, "key": key, "value": value}], RECORDS))
     return [
-        [side[0].as_py() for side in images(batch, decoding.layouts[0], table, fidelity)] for fidelity in fidelities]
+        [side[0].as_py() for side in images(batch, decoding.layouts[0], table, fidelity)] for fidelity in fidelities
+    ]
 
 
 def test_every_row_of_ticdc_has_the_texts_that_its_event_has() -> None:
@@ -64,9 +74,16 @@ def test_every_row_of_ticdc_has_the_texts_that_its_event_has() -> None:
     parsed = cache(create_table)
     seen = 0
     for path in sorted(Path(VECTORS).glob("rows.*.jsonl*")):
-        found = [(vector.name, parsed(vector.data["create_table"], vector.data["schema"]),
-                  message["key"] and b64decode(message["key"]), b64decode(message["value"]))
-                 for vector in vectors(path) for message in vector.data["messages"]]
+        found = [
+            (
+                vector.name,
+                parsed(vector.data["create_table"], vector.data["schema"]),
+                message["key"] and b64decode(message["key"]),
+                b64decode(message["value"]),
+            )
+            for vector in vectors(path)
+            for message in vector.data["messages"]
+        ]
         names, tables, keys, values = zip(*found)
         messages = list(zip(keys, values, strict=True))
         for name, table, message, read in zip(names, tables, messages, read_all(messages, tables), strict=True):
@@ -100,26 +117,32 @@ def insert(columns: bytes) -> tuple[bytes, bytes]:
     return frame, len(value).to_bytes(8, "big") + value
 
 
-@pytest.mark.parametrize(("columns", "create", "expected"), [
-    (b'"b":{"t":3,"f":0,"v":2},"a":{"t":3,"f":1,"v":1}', "a INT PRIMARY KEY, b INT", b"1\xff2"),
-    (b'"a":{"t":3,"f":1,"v":1}', "a INT PRIMARY KEY, b INT", b"1\xff\xfd"),
-    (b'"a":{"t":247,"f":1,"v":2},"b":{"t":248,"f":1,"v":3}', "a ENUM('x','y'), b SET('p','q')", b"y\xffp,q"),
-    (b'"a":{"t":247,"f":1,"v":0},"b":{"t":248,"f":1,"v":null}', "a ENUM('x','y'), b SET('p','q')", b"\xff\xfe"),
-    (b'"a":{"t":15,"v":"w6k="}', "a VARBINARY(9)", "Ã©".encode()),
-    (b'"a":{"t":15,"v":"w6k="}', "a VARCHAR(9)", "é".encode()),
-    (b'"a":{"t":15,"v":"/w=="}', "a VARBINARY(9)", "ÿ".encode()),
-    (b'"a":{"t":252,"f":1,"v":"/w=="}', "a BLOB", "ÿ".encode()),
-    (b'"a":{"t":252,"f":1,"v":"w6k="}', "a TEXT", "é".encode()),
-])
+@pytest.mark.parametrize(
+    ("columns", "create", "expected"),
+    [
+        (b'"b":{"t":3,"f":0,"v":2},"a":{"t":3,"f":1,"v":1}', "a INT PRIMARY KEY, b INT", b"1\xff2"),
+        (b'"a":{"t":3,"f":1,"v":1}', "a INT PRIMARY KEY, b INT", b"1\xff\xfd"),
+        (b'"a":{"t":247,"f":1,"v":2},"b":{"t":248,"f":1,"v":3}', "a ENUM('x','y'), b SET('p','q')", b"y\xffp,q"),
+        (b'"a":{"t":247,"f":1,"v":0},"b":{"t":248,"f":1,"v":null}', "a ENUM('x','y'), b SET('p','q')", b"\xff\xfe"),
+        (b'"a":{"t":15,"v":"w6k="}', "a VARBINARY(9)", "Ã©".encode()),
+        (b'"a":{"t":15,"v":"w6k="}', "a VARCHAR(9)", "é".encode()),
+        (b'"a":{"t":15,"v":"/w=="}', "a VARBINARY(9)", "ÿ".encode()),
+        (b'"a":{"t":252,"f":1,"v":"/w=="}', "a BLOB", "ÿ".encode()),
+        (b'"a":{"t":252,"f":1,"v":"w6k="}', "a TEXT", "é".encode()),
+    ],
+)
 def test_cells_come_in_the_order_and_the_texts_of_the_table(columns: bytes, create: str, expected: bytes) -> None:
     """Numbers of ENUM and SET as names; bytes by what the table says where messages do not."""
     assert [[None, expected]] == read(*insert(columns), create_table(f"CREATE TABLE s.t ({create})"), Fidelity())
 
 
-@pytest.mark.parametrize(("columns", "create", "why"), [
-    (b'"z":{"t":3,"f":1,"v":1}', "a INT", "s.t has no column 'z'"),
-    (b'"a":{"t":247,"f":1,"v":3}', "a ENUM('x','y')", "'3' is no member of its ENUM"),
-])
+@pytest.mark.parametrize(
+    ("columns", "create", "why"),
+    [
+        (b'"z":{"t":3,"f":1,"v":1}', "a INT", "s.t has no column 'z'"),
+        (b'"a":{"t":247,"f":1,"v":3}', "a ENUM('x','y')", "'3' is no member of its ENUM"),
+    ],
+)
 def test_what_does_not_fit_the_table_is_refused(columns: bytes, create: str, why: str) -> None:
     """In the words that a single row gets."""
     with pytest.raises(UserError, match=why):

@@ -10,11 +10,12 @@ import lz4.frame
 import numpy as np
 import pyarrow as pa
 import pytest
-
 from support import oracle
 from support.codec_rows import Change, rows
+
 from simulator.errors import UserError
-from simulator.read import contract, lines as inspect
+from simulator.read import contract
+from simulator.read import lines as inspect
 from simulator.read.contract.stream_spec import stream_spec_of
 from simulator.read.decode import RowEvent, decode, fetched
 from simulator.read.decode.batches import Decoding
@@ -40,13 +41,13 @@ def sent(options: CodecOptions, *changes: Change) -> list[Record]:
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     return [
         Record("t", 0, offset, 0, key, value)
-        for offset, (key, value) in enumerate(zip(keys, framed.values.to_pylist(), strict=True))]
+        for offset, (key, value) in enumerate(zip(keys, framed.values.to_pylist(), strict=True))
+    ]
 
 
 def options(protocol: str, **more: object) -> CodecOptions:
     """With the TiDB extension where it exists."""
-    return replace(
-        CodecOptions(protocol, enable_tidb_extension=protocol == "canal-json"), **more)  # type: ignore[arg-type]
+    return replace(CodecOptions(protocol, enable_tidb_extension=protocol == "canal-json"), **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
@@ -108,8 +109,12 @@ def test_a_stored_message_makes_its_row_whole(protocol: str, compression: str, r
     change: Change = ({"id": "7", "v": texts[0]}, {"id": "7", "v": texts[1]})
     plain = options(protocol, large_message_handle_compression=compression)
     claim = replace(
-        plain, max_message_bytes=600, large_message_handle_option="claim-check", claim_check_raw_value=raw,
-        claim_check_storage_uri=f"file://{tmp_path}")
+        plain,
+        max_message_bytes=600,
+        large_message_handle_option="claim-check",
+        claim_check_raw_value=raw,
+        claim_check_storage_uri=f"file://{tmp_path}",
+    )
     (record,), (expected,) = sent(claim, change), sent(plain, change)
     (event,) = decode(record.key, record.value)
     assert isinstance(event, RowEvent) and event.only_handle
@@ -120,7 +125,8 @@ def test_a_stored_message_makes_its_row_whole(protocol: str, compression: str, r
 def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp_path: Path) -> None:
     """The row stays, cut down, and replay knows the cells that nobody told as unknown."""
     uri = f"kafka://k:9092/t?protocol={protocol}&max-message-bytes=600&partition-num=1" + (
-        "&enable-tidb-extension=true" if protocol == "canal-json" else "")
+        "&enable-tidb-extension=true" if protocol == "canal-json" else ""
+    )
     toml = "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option = 'claim-check'\n"
     feed = changefeed.load(uri, f"{toml}claim-check-storage-uri = 'file://{tmp_path}'")
     changes: list[Change] = [(None, {"id": str(key), "v": f"{key}" * 3000}) for key in (7, 8)]
@@ -135,8 +141,12 @@ def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp
     second.write_bytes(first.read_bytes())
     first.unlink()
     said = sorted(violation.what for violation in contract.check(records, spec))
-    assert [words in text for words, text in zip(("cannot be read: No such", "another row"), sorted(
-        said, key=lambda text: "another" in text), strict=True)] == [True, True]
+    assert [
+        words in text
+        for words, text in zip(
+            ("cannot be read: No such", "another row"), sorted(said, key=lambda text: "another" in text), strict=True
+        )
+    ] == [True, True]
     replayed = oracle.replay(oracle.events(records, spec), {}, {("shop", "t"): TABLE})
     assert replayed.violations == []
     assert {cell for image in replayed.state["shop", "t"].values() for cell in image.split(b"\xff")[1:]} == {b"\xfd"}
@@ -150,8 +160,11 @@ def test_batches_have_compressed_and_stored_rows_whole(protocol: str, compressio
     changes: list[Change] = [(None, {"id": str(key), "v": text}) for key, text in texts.items()]
     plain = options(protocol, large_message_handle_compression=compression)
     claim = replace(
-        plain, max_message_bytes=600, large_message_handle_option="claim-check",
-        claim_check_storage_uri=f"file://{tmp_path}")
+        plain,
+        max_message_bytes=600,
+        large_message_handle_option="claim-check",
+        claim_check_storage_uri=f"file://{tmp_path}",
+    )
     images = [b"%d\xff%s" % (key, text.encode()) for key, text in texts.items()]
     assert images == sorted(row["after"] for row in decoded(sent(plain, *changes), protocol))
     stored = sent(claim, *changes)
@@ -171,6 +184,7 @@ def decoded(records: list[Record], protocol: str) -> list[dict[str, Any]]:
     """The rows of a batch."""
     columns = ("offset", "timestamp", "key", "value")
     batch = pa.RecordBatch.from_pylist(
-        [{name: getattr(record, name) for name in columns} for record in records], RECORDS)
+        [{name: getattr(record, name) for name in columns} for record in records], RECORDS
+    )
     found: list[dict[str, Any]] = Decoding(protocol, storage.read).decoded(batch).to_pylist()
     return found

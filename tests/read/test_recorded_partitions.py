@@ -31,8 +31,12 @@ def sent(rows: int) -> Records:
     keys = [None if place % 5 == 0 else b"key %d" % place for place in range(rows)]
     values = [None if place % 7 == 0 else bytes(range(place % 256)) for place in range(rows)]
     return Records(
-        pa.array(topic, pa.int32()), pa.array(partition, pa.int32()), pa.array(keys, pa.binary()),
-        pa.array(values, pa.binary()), pa.array(np.full(rows, 77), pa.int64()))
+        pa.array(topic, pa.int32()),
+        pa.array(partition, pa.int32()),
+        pa.array(keys, pa.binary()),
+        pa.array(values, pa.binary()),
+        pa.array(np.full(rows, 77), pa.int64()),
+    )
 
 
 def fixtures(directory: Path, format: str, rows: int = 1000) -> Path:
@@ -49,7 +53,10 @@ def records(found: list[Partition]) -> list[Record]:
     """Those of partitions, one after another."""
     return [
         Record(partition.topic, partition.partition, *row.values())
-        for partition in found for batch in partition.batches() for row in batch.to_pylist()]
+        for partition in found
+        for batch in partition.batches()
+        for row in batch.to_pylist()
+    ]
 
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet"])
@@ -76,12 +83,20 @@ def test_lines_of_other_tools_are_read_too(tmp_path: Path) -> None:
     value = b64encode(b"v").decode()
     path.write_text(
         '{"value":"%s","key":null,"timestamp":7,"offset":0}\n' % value
-        + json.dumps({"offset": "1", "timestamp": 8, "key": value, "value": None, "headers": {"key": 1}}))
+        + json.dumps({"offset": "1", "timestamp": 8, "key": value, "value": None, "headers": {"key": 1}})
+    )
     assert [Record("t", 0, 0, 7, None, b"v"), Record("t", 0, 1, 8, b"v", None)] == records(partitions(tmp_path))
 
 
-@pytest.mark.parametrize("line", ['{"offset":0', '{"offset":0,"timestamp":0,"key":null}', (
-    '{"offset":0,"timestamp":0,"key":null,"value":"?"}'), '{"offset":null,"timestamp":0,"key":null,"value":null}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"offset":0',
+        '{"offset":0,"timestamp":0,"key":null}',
+        ('{"offset":0,"timestamp":0,"key":null,"value":"?"}'),
+        '{"offset":null,"timestamp":0,"key":null,"value":null}',
+    ],
+)
 def test_a_broken_line_is_refused_in_the_same_words(tmp_path: Path, line: str) -> None:
     """With its number."""
     path = tmp_path / "t" / "0.jsonl"
@@ -113,7 +128,8 @@ def test_topics_are_read_up_to_where_they_end(kafka: str) -> None:
     address = f"kafka://{kafka}/{','.join(topics)}"
     found = partitions(address)
     assert {(topic, number) for topic, count in topics.items() for number in range(count)} == {
-        partition.place for partition in found}
+        partition.place for partition in found
+    }
     once = [record for topic in topics for record in read(f"kafka://{kafka}/{topic}")]
     assert sorted(once, key=lambda record: (record.topic, record.partition, record.offset)) == records(found)
     part = replace(found[0], first=10, next=12)

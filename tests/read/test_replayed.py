@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from simulator.read.replay.outcome import Outcome
 from support.contract_stream import KEYLESS, TABLES, Ddl, Event, Row, Stream, good, records, rows_of, ts
 from support.replaying import replayed
+
+from simulator.read.replay.outcome import Outcome
 
 OPEN, CANAL = "open-protocol", "canal-json"
 SHAPES = [(OPEN, True), (CANAL, True), (CANAL, False)]
@@ -30,7 +30,9 @@ def left(stream: Stream) -> dict[tuple[str, str], list[bytes]]:
 
 
 def replay(
-    stream: Stream, protocol: str = OPEN, extension: bool = True,
+    stream: Stream,
+    protocol: str = OPEN,
+    extension: bool = True,
     after: Mapping[tuple[str, str], Sequence[bytes]] | None = None,
 ) -> Outcome:
     expected = left(good()) if after is None else after
@@ -46,8 +48,9 @@ def test_a_good_stream_leads_to_the_rows_after(protocol: str, extension: bool) -
     """Every old image is what the table held, and all rows are counted."""
     found = replay(good(), protocol, extension)
     assert ({}, {}) == (found.counts, found.not_compared)
-    assert [("shop.log", 0, 0), ("shop.orders", 6, 6)] == [(each.table, each.expected, each.found)
-                                                           for each in found.tables]
+    assert [("shop.log", 0, 0), ("shop.orders", 6, 6)] == [
+        (each.table, each.expected, each.found) for each in found.tables
+    ]
 
 
 @given(st.sampled_from(rows_of(good())), st.sampled_from(SHAPES))
@@ -131,8 +134,11 @@ def test_rows_that_nobody_inserted_in_the_stream_are_taken_as_told() -> None:
 def test_rows_without_a_handle_key_are_counted() -> None:
     """Equal rows are rows of their own."""
     found = replayed(
-        [], OPEN, [KEYLESS], before={("shop", "log"): [b"x", b"y", b"y"]}, after={("shop", "log"): [b"x", b"x", b"z"]})
+        [], OPEN, [KEYLESS], before={("shop", "log"): [b"x", b"y", b"y"]}, after={("shop", "log"): [b"x", b"x", b"z"]}
+    )
     assert {"row-missing": 2, "row-left": 1} == failed(found)
     assert sorted(example.what for example in found.examples) == [
-        "shop.log, row x: is there 1 times, 2 expected", "shop.log, row y: is there 2 times, 0 expected",
-        "shop.log, row z: is there 0 times, 1 expected"]
+        "shop.log, row x: is there 1 times, 2 expected",
+        "shop.log, row y: is there 2 times, 0 expected",
+        "shop.log, row z: is there 0 times, 1 expected",
+    ]

@@ -27,7 +27,9 @@ from simulator.tidb.ddl.create_table import create_table
 TABLE = create_table(
     "CREATE TABLE `items` (`id` BIGINT UNSIGNED PRIMARY KEY, `e` ENUM('a','b\\'c'), `s` SET('x','y','z'), `f` FLOAT,"
     " `d` DOUBLE NOT NULL, `n` DECIMAL(10,2), `t` DATETIME(3), `v` VARBINARY(10), `b` BLOB, `x` TEXT, `j` JSON,"
-    " `k` BIT(9), `y` YEAR)", "shop")
+    " `k` BIT(9), `y` YEAR)",
+    "shop",
+)
 COLUMNS = tuple(column.name for column in TABLE.columns)
 START = 1_735_689_600_000 << 18
 PARTITIONS = 5
@@ -46,14 +48,20 @@ RULES = {
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 latin = st.binary(max_size=5).map(lambda data: data.decode("latin-1"))
-number = st.integers(-10**9, 10**9)
+number = st.integers(-(10**9), 10**9)
 ROWS = st.tuples(
-    st.none() | st.sampled_from(["a", "b'c"]), st.none() | st.sampled_from(["", "x", "x,z"]),
+    st.none() | st.sampled_from(["a", "b'c"]),
+    st.none() | st.sampled_from(["", "x", "x,z"]),
     st.none() | st.floats(width=32, allow_nan=False, allow_infinity=False).map(repr),
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
-    st.none() | number.map(lambda value: f"{value / 100:.2f}"), st.none() | st.just("2024-05-06 07:08:09.010"),
-    st.none() | latin, st.none() | latin, st.none() | texts, st.none() | st.just('{"a": [1, "<"]}'),
-    st.none() | st.integers(0, 511).map(str), st.none() | st.sampled_from(["0", "2024"]),
+    st.none() | number.map(lambda value: f"{value / 100:.2f}"),
+    st.none() | st.just("2024-05-06 07:08:09.010"),
+    st.none() | latin,
+    st.none() | latin,
+    st.none() | texts,
+    st.none() | st.just('{"a": [1, "<"]}'),
+    st.none() | st.integers(0, 511).map(str),
+    st.none() | st.sampled_from(["0", "2024"]),
 )
 Values = tuple[str | None, ...]
 
@@ -94,7 +102,8 @@ def stream(changefeed: Changefeed, rows: Sequence[Change]) -> dict[tuple[str, in
     for partition, part in parts.items():
         messages = encoded(changefeed, part) + ([] if mark is None else [codec.message(mark, changefeed.codec, V8_5)])
         found[to.topic, partition] = [
-            Record(to.topic, partition, offset, 0, *message) for offset, message in enumerate(messages)]
+            Record(to.topic, partition, offset, 0, *message) for offset, message in enumerate(messages)
+        ]
     return found
 
 
@@ -103,8 +112,10 @@ def encoded(changefeed: Changefeed, part: Sequence[Change]) -> list[tuple[bytes 
         return []
     codec = CODECS[changefeed.codec.protocol]
     ids = [int((row.after or row.before or ("0",))[0] or 0) - (1 << 64) for row in part]
-    images = (pa.array([image(row.before) for row in part], pa.binary()),
-              pa.array([image(row.after) for row in part], pa.binary()))
+    images = (
+        pa.array([image(row.before) for row in part], pa.binary()),
+        pa.array([image(row.after) for row in part], pa.binary()),
+    )
     rows = Rows(TABLE, None, pa.array([row.ts for row in part], pa.int64()), pa.array(ids, pa.int64()), *images)
     made = codec.encode(rows, changefeed.codec, V8_5)
     framed = codec.frame(made, np.zeros(len(part), np.int64), changefeed.codec, V8_5)
@@ -117,7 +128,7 @@ def encoded(changefeed: Changefeed, part: Sequence[Change]) -> list[tuple[bytes 
 @settings(max_examples=15, deadline=None)
 @given(data=st.lists(st.tuples(ROWS, st.none() | ROWS), min_size=1, max_size=8))
 def test_what_codecs_and_dispatchers_make_keeps_it(
-    uri: str, rule: str, data: list[tuple[Values, Values | None]],
+    uri: str, rule: str, data: list[tuple[Values, Values | None]]
 ) -> None:
     """All points, and a replay from nothing leads to the rows that are left."""
     changefeed = load(URIS[uri], f"[sink]\ndispatchers = [{RULES[rule]}]\n")
@@ -141,7 +152,9 @@ def test_a_row_in_another_partition_is_told_by_its_rule(rule: str) -> None:
     spec = stream_spec_of(changefeed, [TABLE], {topic: PARTITIONS for topic, _ in parts})
     turned = [
         Record(topic, (partition + 1) % PARTITIONS, record.offset, 0, record.key, record.value)
-        for (topic, partition), part in parts.items() for record in part]
+        for (topic, partition), part in parts.items()
+        for record in part
+    ]
     assert {1} == {violation.rule for violation in check(turned, spec)}
 
 
@@ -149,7 +162,8 @@ def test_a_spec_follows_its_changefeed() -> None:
     """Watermarks, batches and DDL by protocol and extension."""
     found = {uri: stream_spec_of(load(text), [TABLE], {"shop": PARTITIONS}) for uri, text in URIS.items()}
     assert {
-        "open-protocol": (True, True, 4), "canal-json": (True, False, 1),
+        "open-protocol": (True, True, 4),
+        "canal-json": (True, False, 1),
         "canal-json without extension": (False, False, 1),
     } == {uri: (spec.watermarks, spec.ddl_in_every_partition, spec.max_batch_size) for uri, spec in found.items()}
 

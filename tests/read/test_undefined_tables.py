@@ -6,14 +6,14 @@ from functools import cache
 
 import pyarrow as pa
 import pytest
+from support.contract_stream import Ddl, good, records
+from support.replaying import replayed
 
 from simulator import TiCDC
 from simulator.read.decode import RowEvent, decode
 from simulator.read.records import Record
 from simulator.read.replay.outcome import Outcome
 from simulator.read.replay.undefined import alike_marked
-from support.contract_stream import Ddl, good, records
-from support.replaying import replayed
 
 OPTIONS = ("open-protocol", "canal-json&enable-tidb-extension=true", "canal-json")
 STATEMENTS = (
@@ -36,8 +36,10 @@ STATEMENTS = (
 def stream(options: str) -> tuple[Record, ...]:
     """A stream that begins when its tables are there."""
     with TiCDC(sink_uri=f"kafka://127.0.0.1:9092/t?protocol={options}", config="force-replicate = true") as ticdc:
-        ticdc.execute("CREATE TABLE t (id INT, k VARCHAR(10), f FLOAT, e ENUM('a', 'b'), b VARBINARY(9), "
-                      "PRIMARY KEY (k, id)); CREATE TABLE n (id INT)")
+        ticdc.execute(
+            "CREATE TABLE t (id INT, k VARCHAR(10), f FLOAT, e ENUM('a', 'b'), b VARBINARY(9), "
+            "PRIMARY KEY (k, id)); CREATE TABLE n (id INT)"
+        )
         ticdc.messages()
         for statement in STATEMENTS:
             ticdc.execute(statement)
@@ -53,10 +55,12 @@ def without(options: str, op: str, number: int = 0) -> tuple[Record, ...]:
     """The stream without the change of that kind."""
     whole = stream(options)
     places = [
-        place for place, record in enumerate(whole)
+        place
+        for place, record in enumerate(whole)
         for event in decode(record.key, record.value, options.split("&")[0])
-        if isinstance(event, RowEvent) and event.op == op and event.table == "t"]
-    return whole[:places[number]] + whole[places[number] + 1:]
+        if isinstance(event, RowEvent) and event.op == op and event.table == "t"
+    ]
+    return whole[: places[number]] + whole[places[number] + 1 :]
 
 
 @pytest.mark.parametrize("options", OPTIONS)

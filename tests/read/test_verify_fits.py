@@ -12,17 +12,30 @@ from simulator.run.truth.about import TruthAbout
 
 START, END = 455000614502400000, 455000619746590720
 ABOUT = TruthAbout(
-    "run", "bank", "v8.5.3", "classic", "kafka://127.0.0.1:9092/bank?protocol=canal-json", "", {"bank": 4, "log": 1},
-    START, END, END, ())
+    "run",
+    "bank",
+    "v8.5.3",
+    "classic",
+    "kafka://127.0.0.1:9092/bank?protocol=canal-json",
+    "",
+    {"bank": 4, "log": 1},
+    START,
+    END,
+    END,
+    (),
+)
 TRUTH = Path("truth")
 
 
-@pytest.mark.parametrize(("found", "why"), [
-    ({"shop": 3}, "that one wrote to bank, log, and these are messages of shop"),
-    ({"bank": 4}, "that one wrote to log, too, which SOURCE does not have"),
-    ({"bank": 4, "log": 1, "shop": 1}, "that one did not write to shop, which SOURCE has"),
-    ({"bank": 6, "log": 1}, "that one wrote to 4 partitions of bank, which has 6"),
-])
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        ({"shop": 3}, "that one wrote to bank, log, and these are messages of shop"),
+        ({"bank": 4}, "that one wrote to log, too, which SOURCE does not have"),
+        ({"bank": 4, "log": 1, "shop": 1}, "that one did not write to shop, which SOURCE has"),
+        ({"bank": 6, "log": 1}, "that one wrote to 4 partitions of bank, which has 6"),
+    ],
+)
 def test_other_topics_are_another_runs(found: dict[str, int], why: str) -> None:
     """Which ones, is said."""
     with pytest.raises(UserError) as refused:

@@ -14,9 +14,17 @@ from simulator.read.verify.origin import Seen, origin, seen
 from simulator.run.truth.about import TruthAbout
 
 OPEN = Record("t", 0, 0, 0, bytes(7) + b"\1" + bytes(7) + b"\x19" + b'{"ts":455000614502400000,"t":3}', bytes(8))
-CANAL = Record("t", 0, 1, 0, None, (
-    b'{"id":0,"database":"","table":"","pkNames":null,"isDdl":false,"type":"TIDB_WATERMARK","es":1,"ts":1,"sql":"",'
-    b'"sqlType":null,"mysqlType":null,"data":null,"old":null,"_tidb":{"watermarkTs":455000614502400000}}'))
+CANAL = Record(
+    "t",
+    0,
+    1,
+    0,
+    None,
+    (
+        b'{"id":0,"database":"","table":"","pkNames":null,"isDdl":false,"type":"TIDB_WATERMARK","es":1,"ts":1,"sql":"",'
+        b'"sqlType":null,"mysqlType":null,"data":null,"old":null,"_tidb":{"watermarkTs":455000614502400000}}'
+    ),
+)
 FOREIGN = Record("t", 0, 2, 0, None, b"hello")
 URI = "kafka://127.0.0.1:9092/t?protocol=canal-json&enable-tidb-extension=true"
 TRUTH = TruthAbout("run", "bank", "v6.5.6", "classic", URI, "", {"t": 1}, 1, 2, 2, ())
@@ -58,8 +66,10 @@ def test_a_changefeed_that_nobody_described_leaves_its_dispatchers_open() -> Non
 
 def test_a_stream_of_another_protocol_is_another_runs() -> None:
     """What is said, and what is there."""
-    with pytest.raises(UserError, match="^t is the truth of another run: that one wrote canal-json, and the messages "
-                       "of out are open-protocol$"):
+    with pytest.raises(
+        UserError,
+        match="^t is the truth of another run: that one wrote canal-json, and the messages of out are open-protocol$",
+    ):
         origin(Asked("out", truth=Path("t")), TRUTH, seen([OPEN]))
     with pytest.raises(UserError, match="^--sink-uri says canal-json, and the messages of out are open-protocol$"):
         origin(Asked("out", sink_uri=URI), None, seen([OPEN]))

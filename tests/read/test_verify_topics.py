@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from kafka import KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient
+from support.playing import play
 
 from simulator.errors import DeliveryError, UserError
 from simulator.read.verify import verify
@@ -17,7 +18,6 @@ from simulator.read.verify.following import Followed
 from simulator.read.verify.told import Nobody
 from simulator.read.verify.verification import RIGHT, UNFINISHED
 from simulator.run.truth import about
-from support.playing import play
 
 STORY = """
 resolved-interval = "1s"
@@ -96,14 +96,21 @@ def test_how_far_a_topic_is_followed_names_the_partition_furthest_behind() -> No
     followed = Followed(455000619746590720, {("t", 0): 455000619746590720, ("t", 1): 0})
 
     assert str(followed) == (
-        "1 of 2 partitions have the watermark 455000619746590720 (2025-01-01 00:00:20.005 UTC); t/1 has shown none yet")
+        "1 of 2 partitions have the watermark 455000619746590720 (2025-01-01 00:00:20.005 UTC); t/1 has shown none yet"
+    )
 
 
 def test_several_topics_are_one_stream(kafka: str, tmp_path: Path) -> None:
     """A changefeed's watermarks are in all of them."""
     story, config, truth = tmp_path / "story.toml", tmp_path / "cf.toml", tmp_path / "truth"
-    story.write_text(STORY.replace("INSERT INTO shop.a", "CREATE TABLE shop.b (id INT PRIMARY KEY); "
-                                   "INSERT INTO shop.b VALUES (7); INSERT INTO shop.a", 1), "utf-8")
+    story.write_text(
+        STORY.replace(
+            "INSERT INTO shop.a",
+            "CREATE TABLE shop.b (id INT PRIMARY KEY); INSERT INTO shop.b VALUES (7); INSERT INTO shop.a",
+            1,
+        ),
+        "utf-8",
+    )
     config.write_text('[sink]\ndispatchers = [{matcher = ["*.*"], topic = "verify-{schema}-{table}"}]\n', "utf-8")
     uri = f"kafka://{kafka}/verify-default?protocol=open-protocol&partition-num=1"
     assert play("run", story, "--sink-uri", uri, "--config", config, "--truth", truth) == 0

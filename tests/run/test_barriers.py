@@ -41,8 +41,10 @@ def batches(stream: list[Event], size: int) -> Iterator[pa.RecordBatch]:
 
 @given(events, st.integers(1, 40))
 def test_a_statement_stands_alone_between_what_is_older_and_what_is_younger(stream: list[Event], size: int) -> None:
-    found = [[tuple(row.values()) for part in leg for row in part.to_pylist()] for leg in
-             map(list, legs(batches(stream, size), BARRIERS))]
+    found = [
+        [tuple(row.values()) for part in leg for row in part.to_pylist()]
+        for leg in map(list, legs(batches(stream, size), BARRIERS))
+    ]
     first, second = stream.index((3, 1)), stream.index((6, 1))
     assert found == [stream[:first], [(3, 1)], stream[first + 1 : second], [(6, 1)], stream[second + 1 :]]
 

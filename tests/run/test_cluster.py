@@ -52,8 +52,22 @@ def home(tmp_path: Path) -> Path:
 
 def files_of_run(home: Path, master: str) -> dict[Path, bytes]:
     """The files that a run makes on that master, where every path is relative; they are removed."""
-    command = [sys.executable, "-c", "from simulator.cli import main; main()", "diff", "before", "after", "--sink-uri",
-               URI, "--config", "changefeed.toml", "--fixtures", "fixtures", "--master", master]
+    command = [
+        sys.executable,
+        "-c",
+        "from simulator.cli import main; main()",
+        "diff",
+        "before",
+        "after",
+        "--sink-uri",
+        URI,
+        "--config",
+        "changefeed.toml",
+        "--fixtures",
+        "fixtures",
+        "--master",
+        master,
+    ]
     done = subprocess.run(command, cwd=home, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found: dict[Path, bytes] = {}
@@ -74,9 +88,7 @@ def test_two_workers_elsewhere_give_the_files_that_one_process_gives(home: Path,
 
 
 @pytest.mark.kafka
-def test_an_executor_that_is_lost_while_it_sends_ends_the_run(
-    cluster: Cluster, kafka: str, tmp_path: Path
-) -> None:
+def test_an_executor_that_is_lost_while_it_sends_ends_the_run(cluster: Cluster, kafka: str, tmp_path: Path) -> None:
     """In one line, after what each partition has for sure; it is not sent again by another executor."""
     command, topic = two_snapshots(tmp_path), "an-executor-is-lost"
     uri = f"kafka://{kafka}/{topic}?protocol=open-protocol&partition-num=2"
@@ -97,11 +109,14 @@ def test_an_executor_that_is_lost_while_it_sends_ends_the_run(
     require_true(said[1:-1], kafka, topic, whole_run(command, tmp_path / "whole"))
 
 
-@pytest.mark.parametrize(("libraries", "drivers", "words"), [
-    (["numpy", "faker"], "3.99", r"is 3\.\d+, and ticdc-sim's is 3\.99: they must be the same"),
-    (["numpy", "faker", "pandas"], "", "misses the packages duckdb, fsspec, .*, sqlglot: pip install"),
-    (sorted({*NEEDED} - {"kafka"}), "", "misses the package kafka-python: pip install"),
-])
+@pytest.mark.parametrize(
+    ("libraries", "drivers", "words"),
+    [
+        (["numpy", "faker"], "3.99", r"is 3\.\d+, and ticdc-sim's is 3\.99: they must be the same"),
+        (["numpy", "faker", "pandas"], "", "misses the packages duckdb, fsspec, .*, sqlglot: pip install"),
+        (sorted({*NEEDED} - {"kafka"}), "", "misses the package kafka-python: pip install"),
+    ],
+)
 def test_a_python_that_cannot_do_the_tasks_says_what_it_lacks(
     libraries: list[str], drivers: str, words: str, tmp_path: Path
 ) -> None:
@@ -122,8 +137,11 @@ def test_a_python_that_cannot_do_the_tasks_says_what_it_lacks(
 def test_a_worker_needs_what_the_package_needs_but_for_what_people_see() -> None:
     setup = ConfigParser()
     setup.read(Path(__file__).parent.parent.parent / "setup.cfg")
-    required = {re.split(r"[>=<\[]", line)[0] for line in setup["options"]["install_requires"].split("\n")
-                if line and not line.startswith("#")}
+    required = {
+        re.split(r"[>=<\[]", line)[0]
+        for line in setup["options"]["install_requires"].split("\n")
+        if line and not line.startswith("#")
+    }
 
     of_the_driver = {"click", "plotly", "prometheus-client", "prompt-toolkit", "rich"}
     assert {*NEEDED.values()} == required - {"pyspark"} - of_the_driver

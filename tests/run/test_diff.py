@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import airports
 import pytest
-from support.playing import assert_contract, play
 from pyspark.sql import SparkSession
+from support import airports
+from support.playing import assert_contract, play
 
 from simulator.read.records import read
 from simulator.ticdc.changefeed import load

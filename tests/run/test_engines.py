@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from support.databases import AFTER, BEFORE, Table, write
-from support.dumps import Value
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.playing import play
 from pyspark.sql import SparkSession
+from support.databases import AFTER, BEFORE, Table, write
+from support.dumps import Value
+from support.playing import play
 
 from simulator import releases
 from simulator.run import outputs, pipeline, plan, scenario
@@ -66,8 +66,11 @@ def second(row: tuple[Value, ...]) -> Value:
 
 
 UNIQUE: dict[str, tuple[Any, ...]] = {
-    "primary key (id)": (folded,), "primary key (id, k)": (whole,), "unique key u (id)": (folded,),
-    "primary key (id), unique key u (k)": (folded, second), "": (),
+    "primary key (id)": (folded,),
+    "primary key (id, k)": (whole,),
+    "unique key u (id)": (folded,),
+    "primary key (id), unique key u (k)": (folded, second),
+    "": (),
 }
 databases = st.tuples(tables("one"), tables("two"), tables("three"))
 
@@ -86,7 +89,12 @@ def fixtures(directory: Path) -> dict[str, bytes]:
     st.sampled_from(["1m", "3ms"]),
 )
 def test_both_engines_give_the_same_fixtures(
-    spark: SparkSession, database: tuple[Table, ...], protocol: str, dispatcher: str, release: str, format: str,
+    spark: SparkSession,
+    database: tuple[Table, ...],
+    protocol: str,
+    dispatcher: str,
+    release: str,
+    format: str,
     over: str,
 ) -> None:
     """Over random databases: keys of several types and collations, partitions, generated columns, no keys at all."""
@@ -95,8 +103,7 @@ def test_both_engines_give_the_same_fixtures(
         states = [write(folder / str(state), database, state, format) for state in (BEFORE, AFTER)]
         config = folder / "changefeed.toml"
         config.write_text(
-            "force-replicate = true\n[sink]\n"
-            f'dispatchers = [{{matcher = ["*.*"], partition = "{dispatcher}"}}]\n'
+            f'force-replicate = true\n[sink]\ndispatchers = [{{matcher = ["*.*"], partition = "{dispatcher}"}}]\n'
         )
         options = ("--sink-uri", URI + protocol, "--config", config, "--release", release, "--over", over)
         for master in ("none", "local[2]"):

@@ -41,15 +41,18 @@ def played(folder: Path, steps: str, protocol: str = "open-protocol") -> int:
     return play("run", folder / "scenario.toml", "--master", "none", "--console")
 
 
-@pytest.mark.parametrize("steps", [
-    EVENTS,
-    EVENTS.replace("→", " -> ").replace(" -> ", "->").replace("id=3 day=\\\"x y\\\"", "day=\\\"x y\\\" id=3"),
-    EVENTS.replace("day=monday", "…").replace("id=3 day=\\\"x y\\\"", "..."),
-    'expect = {counts = {"shop.orders" = {insert = 1, update = 1, delete = 1}, ddl = 0, messages = 3}}',
-    'expect = {counts = {"shop.orders" = 3, "shop.other" = 0}}',
-    "expect = {decision = []}",
-    'expect = {counts = {messages = 3}}\n[[step]]\nwait = "1m"\n[[step]]\nexpect = []',
-])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        EVENTS,
+        EVENTS.replace("→", " -> ").replace(" -> ", "->").replace('id=3 day=\\"x y\\"', 'day=\\"x y\\" id=3'),
+        EVENTS.replace("day=monday", "…").replace('id=3 day=\\"x y\\"', "..."),
+        'expect = {counts = {"shop.orders" = {insert = 1, update = 1, delete = 1}, ddl = 0, messages = 3}}',
+        'expect = {counts = {"shop.orders" = 3, "shop.other" = 0}}',
+        "expect = {decision = []}",
+        'expect = {counts = {messages = 3}}\n[[step]]\nwait = "1m"\n[[step]]\nexpect = []',
+    ],
+)
 def test_what_is_as_expected_is_played(folder: Path, steps: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each expectation is about the steps since the one before."""
     assert played(folder, steps) == 0
@@ -61,24 +64,33 @@ def test_events_are_read_back_from_the_messages_of_the_protocol(folder: Path, pr
     assert played(folder, EVENTS, protocol) == 0
 
 
-@pytest.mark.parametrize(("steps", "lines"), [
-    (EVENTS.replace("id=1", "id=7"), [
-        "events: not as expected (- is wanted, + is there)",
-        "  - DELETE shop.orders id=7 day=monday",
-        "  + DELETE shop.orders day=monday id=1",
-        '    UPDATE shop.orders id=2 day: monday→"x y"',
-    ]),
-    ("expect = []", ["  + INSERT shop.orders day=\"x y\" id=3"]),
-    ('expect = {counts = {"shop.orders" = {insert = 2, delete = 1}, ddl = 1, messages = 1}}', [
-        "counts: shop.orders insert: expected 2, there are 1",
-        "counts: ddl: expected 1, there are 0",
-        "counts: messages: expected 1, there are 3",
-    ]),
-    ('expect = {decision = "sent"}', ["decision: not as expected", "  - sent"]),
-    ('expect = {rows = {"shop.orders" = ["id=1 day=x"]}}', ["rows of shop.orders: only SQL before it"]),
-])
+@pytest.mark.parametrize(
+    ("steps", "lines"),
+    [
+        (
+            EVENTS.replace("id=1", "id=7"),
+            [
+                "events: not as expected (- is wanted, + is there)",
+                "  - DELETE shop.orders id=7 day=monday",
+                "  + DELETE shop.orders day=monday id=1",
+                '    UPDATE shop.orders id=2 day: monday→"x y"',
+            ],
+        ),
+        ("expect = []", ['  + INSERT shop.orders day="x y" id=3']),
+        (
+            'expect = {counts = {"shop.orders" = {insert = 2, delete = 1}, ddl = 1, messages = 1}}',
+            [
+                "counts: shop.orders insert: expected 2, there are 1",
+                "counts: ddl: expected 1, there are 0",
+                "counts: messages: expected 1, there are 3",
+            ],
+        ),
+        ('expect = {decision = "sent"}', ["decision: not as expected", "  - sent"]),
+        ('expect = {rows = {"shop.orders" = ["id=1 day=x"]}}', ["rows of shop.orders: only SQL before it"]),
+    ],
+)
 def test_what_is_otherwise_ends_the_run_with_a_diff(
-    folder: Path, steps: str, lines: list[str], capsys: pytest.CaptureFixture[str],
+    folder: Path, steps: str, lines: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Before anything is sent."""
     assert played(folder, steps) == 1
@@ -87,22 +99,25 @@ def test_what_is_otherwise_ends_the_run_with_a_diff(
     assert (told.out, str(folder / "scenario.toml") in told.err) == ("", True)
 
 
-@pytest.mark.parametrize(("steps", "why"), [
-    ("expect = 1", "expected a list of events, or a table with events, counts, rows, decision, sql, error; got 1"),
-    ("expect = {}", "expected a list of events, or a table"),
-    ("expect = {event = []}", "unknown key 'event'. Did you mean 'events'?"),
-    ("expect = {events = [1]}", "expected a list of texts such as ['INSERT shop.item id=1 stock=5'], got [1]"),
-    ("expect = {counts = {orders = 1}}", "counts: 'orders' is no schema.table"),
-    ('expect = {counts = {"a.b" = {inserts = 1}}}', "unknown kind 'inserts'. Did you mean 'insert'?"),
-    ("expect = {counts = {ddl = -1}}", "counts: ddl: expected a whole number, got -1"),
-    ("expect = {rows = {a = []}}", "rows: 'a' is no schema.table"),
-    ('expect = {sql = "SELECT 1"}', "sql and error go together"),
-    ('expect = {sql = "SELECT 1", error = "1062"}', "error: number: expected a whole number, got '1062'"),
-    ('expect = {sql = "SELECT 1", error = {numbr = 1}}', "error: expected 1062, or such as"),
-    ('expect = {decision = "perhaps"}', "decision: expected 'sent', 'not sent' or 'not sent: some words of why'"),
-])
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        ("expect = 1", "expected a list of events, or a table with events, counts, rows, decision, sql, error; got 1"),
+        ("expect = {}", "expected a list of events, or a table"),
+        ("expect = {event = []}", "unknown key 'event'. Did you mean 'events'?"),
+        ("expect = {events = [1]}", "expected a list of texts such as ['INSERT shop.item id=1 stock=5'], got [1]"),
+        ("expect = {counts = {orders = 1}}", "counts: 'orders' is no schema.table"),
+        ('expect = {counts = {"a.b" = {inserts = 1}}}', "unknown kind 'inserts'. Did you mean 'insert'?"),
+        ("expect = {counts = {ddl = -1}}", "counts: ddl: expected a whole number, got -1"),
+        ("expect = {rows = {a = []}}", "rows: 'a' is no schema.table"),
+        ('expect = {sql = "SELECT 1"}', "sql and error go together"),
+        ('expect = {sql = "SELECT 1", error = "1062"}', "error: number: expected a whole number, got '1062'"),
+        ('expect = {sql = "SELECT 1", error = {numbr = 1}}', "error: expected 1062, or such as"),
+        ('expect = {decision = "perhaps"}', "decision: expected 'sent', 'not sent' or 'not sent: some words of why'"),
+    ],
+)
 def test_a_mistake_in_an_expectation_is_the_users(
-    folder: Path, steps: str, why: str, capsys: pytest.CaptureFixture[str],
+    folder: Path, steps: str, why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert played(folder, steps) == 2
     assert why in capsys.readouterr().err
@@ -130,37 +145,45 @@ def told(folder: Path, steps: str) -> int:
     return play("run", folder / "story.toml", "--console")
 
 
-@pytest.mark.parametrize("steps", [
-    ROWS,
-    """expect = [
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ROWS,
+        """expect = [
         "DDL shop CREATE DATABASE …", "DDL shop.item …", "INSERT shop.item id=2 …", "INSERT shop.item id=1 …",
     ]""",
-    """expect = {decision = ["sent", "sent", "not sent: CreateSequence"]}""",
-    """expect = {sql = "INSERT INTO item VALUES (1, NULL, NULL)", error = 1062}""",
-    """expect = {sql = "INSERT INTO item VALUES (1, 'x', '')", error = {text = "Duplicate entry '1'"}}""",
-    """expect = {sql = "FROB", error = 1064}""",
-    """expect = {sql = "DROP TABLE nothing", error = {number = 1051}}""",
-    """expect = {counts = {ddl = 2, messages = 6}}  # 3 partitions; the rows share a message with those of the next step
+        """expect = {decision = ["sent", "sent", "not sent: CreateSequence"]}""",
+        """expect = {sql = "INSERT INTO item VALUES (1, NULL, NULL)", error = 1062}""",
+        """expect = {sql = "INSERT INTO item VALUES (1, 'x', '')", error = {text = "Duplicate entry '1'"}}""",
+        """expect = {sql = "FROB", error = 1064}""",
+        """expect = {sql = "DROP TABLE nothing", error = {number = 1051}}""",
+        """expect = {counts = {ddl = 2, messages = 6}}  # 3 partitions; the rows share a message with those of the next step
 [[step]]
 sql = "DELETE FROM item WHERE id = 1"
 [[step]]
 expect = {counts = {messages = 1}, events = ["DELETE shop.item id=1 …"], rows = {"shop.item" = ["id=2 …"]}}""",
-])
+    ],
+)
 def test_what_sql_leaves_behind_is_known(folder: Path, steps: str) -> None:
     """Rows, events, decisions, errors that have no effect."""
     assert told(folder, steps) == 0
 
 
-@pytest.mark.parametrize(("steps", "lines"), [
-    ('expect = {rows = {"shop.item" = ["id=2 …"]}}', ["rows of shop.item: not as", '  + id=1 name="a b" b=0x00ff']),
-    ('expect = {rows = {"shop.thing" = []}}', ["rows of shop.thing: there is no such table"]),
-    ('expect = {decision = ["sent", "sent", "sent"]}', ["  - sent", "  + not sent: "]),
-    ('expect = {sql = "INSERT INTO item VALUES (1, NULL, NULL)", error = 1063}',
-     ["expected error 1063, but ERROR 1062 (23000): Duplicate entry '1' for key 'item.PRIMARY'"]),
-    ('expect = {sql = "INSERT INTO item VALUES (3, NULL, NULL)", error = 1062}', ["error 1062, but it succeeds"]),
-])
+@pytest.mark.parametrize(
+    ("steps", "lines"),
+    [
+        ('expect = {rows = {"shop.item" = ["id=2 …"]}}', ["rows of shop.item: not as", '  + id=1 name="a b" b=0x00ff']),
+        ('expect = {rows = {"shop.thing" = []}}', ["rows of shop.thing: there is no such table"]),
+        ('expect = {decision = ["sent", "sent", "sent"]}', ["  - sent", "  + not sent: "]),
+        (
+            'expect = {sql = "INSERT INTO item VALUES (1, NULL, NULL)", error = 1063}',
+            ["expected error 1063, but ERROR 1062 (23000): Duplicate entry '1' for key 'item.PRIMARY'"],
+        ),
+        ('expect = {sql = "INSERT INTO item VALUES (3, NULL, NULL)", error = 1062}', ["error 1062, but it succeeds"]),
+    ],
+)
 def test_what_sql_leaves_otherwise_is_shown(
-    folder: Path, steps: str, lines: list[str], capsys: pytest.CaptureFixture[str],
+    folder: Path, steps: str, lines: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert told(folder, steps) == 1
     error = capsys.readouterr().err

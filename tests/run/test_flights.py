@@ -11,12 +11,12 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from support import flights
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
+from support import flights
 from support.oracle.state import State, state_of
 from support.playing import assert_leads, play
 
@@ -66,7 +66,8 @@ def texts(table: pa.Table) -> pa.Table:
     """Every value as Canal-JSON has it."""
     columns = [
         pc.strftime(column.cast(pa.timestamp("s")), "%Y-%m-%d %H:%M:%S")
-        if pa.types.is_timestamp(column.type) else column.cast(pa.string())
+        if pa.types.is_timestamp(column.type)
+        else column.cast(pa.string())
         for column in table.columns
     ]
     return pa.table(columns, table.column_names)
@@ -125,8 +126,11 @@ def test_each_carrier_has_its_partition_and_each_partition_its_order(messages: p
     assert len(lanes[0]) == 61 and all(lane.equals(lanes[0]) for lane in lanes)
     data = pc.list_element(messages["data"].filter(pc.is_valid(extension[0])), 0)
     places = messages["partition"].filter(pc.is_valid(extension[0]))
-    carriers = pa.table({"carrier": pc.struct_field(data, "carrier"), "partition": places}).group_by(
-        ["carrier", "partition"]).aggregate([])
+    carriers = (
+        pa.table({"carrier": pc.struct_field(data, "carrier"), "partition": places})
+        .group_by(["carrier", "partition"])
+        .aggregate([])
+    )
     table = zlib.crc32(b"nycflights")
     assert {row["carrier"]: row["partition"] for row in carriers.to_pylist()} == {
         name: (table ^ zlib.crc32(b"carrier" + name.encode())) % 4 for name in carriers["carrier"].to_pylist()

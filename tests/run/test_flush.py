@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.releases import find
-from simulator.run.flush import Flush, GroupKeys, TICK_ROWS, grouped, ungrouped
+from simulator.run.flush import TICK_ROWS, Flush, GroupKeys, grouped, ungrouped
 from simulator.ticdc.dispatch import Route
 
 Event = tuple[int, int, int, int, int]
@@ -21,7 +21,8 @@ ROUTES = [Route("", "t", groups_by=by) for by in ("table", "table", "hash", "com
 NAMES = [("s", f"t{number}") for number in range(4)]
 NO_STATEMENT = np.array([], np.int64)
 KEYS, MIXED, UNLIMITED = (
-    GroupKeys.of(ROUTES, NAMES, find(tag), NO_STATEMENT) for tag in ("v8.5.3", "v7.3.0", "v5.4.0"))
+    GroupKeys.of(ROUTES, NAMES, find(tag), NO_STATEMENT) for tag in ("v8.5.3", "v7.3.0", "v5.4.0")
+)
 FLUSH_ROWS = 2048
 
 
@@ -139,7 +140,8 @@ def test_up_to_7_3_all_rows_of_a_flush_share_messages_in_commit_order(
         assert [event for event, _ in found] == [event for event in stream if event[4] == destination]
         kinds = [event[1] for event, _ in found]
         assert [joined for _, joined in found] == [
-            place > 0 and kinds[place - 1] == kind == 0 for place, kind in enumerate(kinds)]
+            place > 0 and kinds[place - 1] == kind == 0 for place, kind in enumerate(kinds)
+        ]
 
 
 def test_before_6_0_nothing_but_a_watermark_ends_a_flush() -> None:
@@ -169,8 +171,9 @@ def test_bytes_that_fill_a_flush_are_those_of_its_partition_whatever_batches_the
 ) -> None:
     whole = by_destination(list(grouped([batch(stream)], LIGHT)))
     assert by_destination(list(grouped(cut(stream, sizes), LIGHT, least=1))) == whole
-    alone = [by_destination(list(grouped([batch([event for event in stream if event[4] == to])], LIGHT)))
-             for to in range(3)]
+    alone = [
+        by_destination(list(grouped([batch([event for event in stream if event[4] == to])], LIGHT))) for to in range(3)
+    ]
     assert whole == {to: found for flush in alone for to, found in flush.items()}
 
 

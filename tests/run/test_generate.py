@@ -29,7 +29,9 @@ CREATE TABLE every (a BIGINT UNSIGNED, b TINYINT, c FLOAT, d DOUBLE(6, 2), e DEC
 INSERT INTO item (id, customer) SELECT 1, 1 FROM DUAL WHERE 1 = 0;
 '''
 """
-SHOP = TABLES + """
+SHOP = (
+    TABLES
+    + """
 [[step]]
 generate = "customer"
 inserts = 30
@@ -47,6 +49,7 @@ seed = 5
 status = ["new", "paid"]
 price = { min = 1, max = 9 }
 """
+)
 
 
 def played(directory: Path, text: str, *options: object, out: str = "out") -> list[RowEvent]:
@@ -104,7 +107,10 @@ def test_rows_that_refer_to_a_deleted_one_go_in_its_transaction(tmp_path: Path) 
 
 def test_columns_have_the_generators_of_a_load_and_updates_its_skew(tmp_path: Path) -> None:
     """Weights, NULLs, texts of a length, counts, times; nine of ten updates are of a tenth of the rows."""
-    events = played(tmp_path, TABLES + """
+    events = played(
+        tmp_path,
+        TABLES
+        + """
 [[step]]
 sql = "CREATE TABLE note (id INT PRIMARY KEY, s VARCHAR(9), t VARCHAR(30), n INT, made BIGINT, seen DATETIME)"
 
@@ -125,7 +131,8 @@ s = { choice = ["new", "paid"], weights = [9, 1], null = 0.5 }
 t = { text = { min = 5, max = 30 } }
 made = { time = "born" }
 seen = { time = "changed" }
-""")
+""",
+    )
     fresh = [event.after or {} for event in events[400:] if event.op == "INSERT"]
     assert sorted(int(str(row["id"])) for row in fresh) == list(range(1000, 1800, 2))
     counts = Counter(row["s"] for row in fresh)
@@ -147,38 +154,46 @@ def test_a_column_of_any_type_has_values_that_it_takes(tmp_path: Path) -> None:
 def test_equal_seeds_give_equal_bytes_on_both_engines(spark: SparkSession, tmp_path: Path) -> None:
     """And another seed other rows."""
     for out, options in {
-        "one": ("--master", "none"), "two": ("--master", "none"), "spark": ("--master", "local[2]"),
+        "one": ("--master", "none"),
+        "two": ("--master", "none"),
+        "spark": ("--master", "local[2]"),
         "other": ("--master", "none", "--seed", "9"),
     }.items():
         played(tmp_path, SHOP, *options, out=out)
     one, two, on_spark, other = (
         {path.name: path.read_bytes() for path in (tmp_path / out).rglob("*.jsonl")}
-        for out in ("one", "two", "spark", "other"))
+        for out in ("one", "two", "spark", "other")
+    )
     assert one == two == on_spark != other
 
 
-@pytest.mark.parametrize(("step", "words"), [
-    ('generate = "shop.itme"\ninserts = 1', ["line 19", "Table 'shop.itme' doesn't exist"]),
-    ('generate = "item"', ["line 19", "nothing is to be done", "inserts, updates, deletes"]),
-    ('generate = "customer"\ndeletes = 3', ["line 19", "deletes: 3 are more than the rows there are: 0 before"]),
-    ('generate = "customer"\nupdates = 3', ["line 19", "no row for 3"]),
-    ('generate = "customer"\ninserts = -1\nupdates = 1', ["line 20", "whole number"]),
-    ('generate = "customer"\ninserts = 1\ncolumns = {nam = "name"}', ["no column 'nam'. Did you mean 'name'?"]),
-    ('generate = "customer"\ninserts = 1\ncolumns = {name = "nmae"}', [
-        "line 21", "name: Faker has no provider 'nmae'. Did you mean 'name'?"]),
-    ('generate = "customer"\ninserts = 1\ncolumns = {name = {min = 2, max = 1}}', ["line 21", "min is 2"]),
-    ('generate = "customer"\ninserts = 1\ncolumns = {name = "profile"}', ["line 21", "gives a dict"]),
-    ('generate = "part"\ninserts = 9\ncolumns = {v = ["long"]}', [
-        "line 19", "'v': varchar does not take 'long'", "at most 3 characters"]),
-    ('generate = "part"\ninserts = 9\ncolumns = {v = {template = "{id}"}}', ["line 19", "'v': a template"]),
-    ('generate = "part"\ninserts = 9\nskew = {zipf = 20}', ["line 21", "skew", "zipf"]),
-    ('generate = "item"\ninserts = 1', ["line 19", "'customer' refers to shop.customer, which has no rows"]),
-    ('generate = "item"\ninserts = 1\ncolumns = {size = 3}', ["'size' is a generated column"]),
-    ('generate = "part"\ninserts = 9\ncolumns = {k = [1], id = [1]}', ["line 19", "ERROR 1062"]),
-])
-def test_a_mistake_is_a_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str, words: list[str]
-) -> None:
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ('generate = "shop.itme"\ninserts = 1', ["line 19", "Table 'shop.itme' doesn't exist"]),
+        ('generate = "item"', ["line 19", "nothing is to be done", "inserts, updates, deletes"]),
+        ('generate = "customer"\ndeletes = 3', ["line 19", "deletes: 3 are more than the rows there are: 0 before"]),
+        ('generate = "customer"\nupdates = 3', ["line 19", "no row for 3"]),
+        ('generate = "customer"\ninserts = -1\nupdates = 1', ["line 20", "whole number"]),
+        ('generate = "customer"\ninserts = 1\ncolumns = {nam = "name"}', ["no column 'nam'. Did you mean 'name'?"]),
+        (
+            'generate = "customer"\ninserts = 1\ncolumns = {name = "nmae"}',
+            ["line 21", "name: Faker has no provider 'nmae'. Did you mean 'name'?"],
+        ),
+        ('generate = "customer"\ninserts = 1\ncolumns = {name = {min = 2, max = 1}}', ["line 21", "min is 2"]),
+        ('generate = "customer"\ninserts = 1\ncolumns = {name = "profile"}', ["line 21", "gives a dict"]),
+        (
+            'generate = "part"\ninserts = 9\ncolumns = {v = ["long"]}',
+            ["line 19", "'v': varchar does not take 'long'", "at most 3 characters"],
+        ),
+        ('generate = "part"\ninserts = 9\ncolumns = {v = {template = "{id}"}}', ["line 19", "'v': a template"]),
+        ('generate = "part"\ninserts = 9\nskew = {zipf = 20}', ["line 21", "skew", "zipf"]),
+        ('generate = "item"\ninserts = 1', ["line 19", "'customer' refers to shop.customer, which has no rows"]),
+        ('generate = "item"\ninserts = 1\ncolumns = {size = 3}', ["'size' is a generated column"]),
+        ('generate = "part"\ninserts = 9\ncolumns = {k = [1], id = [1]}', ["line 19", "ERROR 1062"]),
+    ],
+)
+def test_a_mistake_is_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str, words: list[str]) -> None:
     path = tmp_path / "story.toml"
     path.write_text(f"{TABLES}[[step]]\n{step}\n".replace("INSERT INTO item (id", "\nINSERT INTO item (id"))
     assert play("run", path, "--fixtures", tmp_path / "out") == 2

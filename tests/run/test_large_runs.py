@@ -6,8 +6,8 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from support.playing import assert_contract, play
 from pyspark.sql import SparkSession
+from support.playing import assert_contract, play
 
 from simulator.read.decode import RowEvent, decode
 from simulator.read.records import read
@@ -64,10 +64,17 @@ def test_claim_check_stores_equal_files_at_any_parallelism_and_leads_to_the_stat
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
 
 
-@pytest.mark.parametrize(("storage", "words"), [
-    ("file:///dev/null/x", "file:///dev/null/x cannot be written to: Not a directory"),
-    ("nope://bucket", "nope://bucket cannot be opened: Protocol not known: nope; accepted: file:///directory, s3://"),
-    ("s3://bucket/x", "s3://bucket/x cannot be opened: Install s3fs to access S3")])
+@pytest.mark.parametrize(
+    ("storage", "words"),
+    [
+        ("file:///dev/null/x", "file:///dev/null/x cannot be written to: Not a directory"),
+        (
+            "nope://bucket",
+            "nope://bucket cannot be opened: Protocol not known: nope; accepted: file:///directory, s3://",
+        ),
+        ("s3://bucket/x", "s3://bucket/x cannot be opened: Install s3fs to access S3"),
+    ],
+)
 def test_a_storage_that_does_not_do_ends_the_run_before_anything_is_sent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], storage: str, words: str
 ) -> None:
@@ -83,9 +90,11 @@ def test_handle_key_only_and_force_replicate_exclude_each_other(
     schema = "CREATE TABLE `{}` (`id` varchar(2000), `v` longtext, `secret` int);\n"
     assert refused(tmp_path, capsys, f"force-replicate = true\n{LARGE.format('handle-key-only')}", schema) == (
         "ticdc-sim: [CDC:ErrCodecInvalidConfig] force-replicate must be disabled, when the large message handle is "
-        'enabled, large message handle: "handle-key-only"')
+        'enabled, large message handle: "handle-key-only"'
+    )
     assert "no primary key and no unique key of NOT NULL columns: shop.s, shop.t" in refused(
-        tmp_path, capsys, LARGE.format("handle-key-only"), schema)
+        tmp_path, capsys, LARGE.format("handle-key-only"), schema
+    )
 
 
 def test_selectors_that_leave_no_key_are_refused_when_the_run_starts(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from support.playing import play
 
 from simulator import releases
 from simulator.errors import UserError
@@ -16,7 +17,6 @@ from simulator.run.steps.snapshot import SnapshotStep
 from simulator.run.steps.wait import WaitStep
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load
-from support.playing import play
 
 DATA = Path(__file__).parent.parent.parent / "scenarios" / "data"
 BEFORE, AFTER = DATA / "airports-20250224", DATA / "airports-20260905"
@@ -60,7 +60,8 @@ def test_steps_played_one_at_a_time_give_what_a_run_of_them_gives(tmp_path: Path
     assert play("run", scenario, "--sink-uri", URI, "--master", "none", "--fixtures", tmp_path / "out") == 0
     records = read(str(tmp_path / "out"))
     assert by_partition(messages) == [
-        (each.topic, each.partition, each.offset, each.timestamp, each.key, each.value) for each in records]
+        (each.topic, each.partition, each.offset, each.timestamp, each.key, each.value) for each in records
+    ]
     assert len(messages) > 1000
 
 
@@ -127,5 +128,7 @@ def test_topics_of_kafka_come_as_they_are_met(kafka: str) -> None:
         records = list(read(f"kafka://{kafka}/{topic}"))
         assert [(each.partition, each.offset, each.value) for each in records] == [
             (each.partition, each.offset, each.value)
-            for each in sorted(messages, key=lambda each: (each.partition, each.offset)) if each.topic == topic]
+            for each in sorted(messages, key=lambda each: (each.partition, each.offset))
+            if each.topic == topic
+        ]
     opened.close()

@@ -59,8 +59,18 @@ class Machine:
         self.now = ended
         places = {("t", 0): (rows, rows, rows * self.row_bytes)}
         return WindowSent(
-            due.first_ms, due.end_ms, due.end_ms << 18, due.asked, handed_out, began, ended, due.behind(ended),
-            {(0, 2): rows}, places, Latencies())
+            due.first_ms,
+            due.end_ms,
+            due.end_ms << 18,
+            due.asked,
+            handed_out,
+            began,
+            ended,
+            due.behind(ended),
+            {(0, 2): rows},
+            places,
+            Latencies(),
+        )
 
 
 def test_a_rate_is_kept_in_windows_of_one_resolved_interval() -> None:
@@ -69,7 +79,8 @@ def test_a_rate_is_kept_in_windows_of_one_resolved_interval() -> None:
     windows = Machine(Control(PACED, rows, 1000, duration=60.0), rows).run()
 
     assert [(number * 1000, number * 1000 + 1000) for number in range(60)] == [
-        (due.first_ms, due.end_ms) for due, _ in windows]
+        (due.first_ms, due.end_ms) for due, _ in windows
+    ]
     assert {5000.0} == {due.asked for due, _ in windows}
     assert all(1000 + number <= sent.began < 1000.1 + number for number, (_, sent) in enumerate(windows))
     assert all(0 <= sent.behind < 0.1 for _, sent in windows)
@@ -143,7 +154,8 @@ def test_fixtures_have_a_watermark_every_resolved_interval_and_end_in_simulated_
     machine = Machine(Control(PACED, rows, 400, duration=2.0, fixed=True), rows)
 
     assert [(0, 400), (400, 800), (800, 1200), (1200, 1600), (1600, 2000)] == [
-        (due.first_ms, due.end_ms) for due, _ in machine.run()]
+        (due.first_ms, due.end_ms) for due, _ in machine.run()
+    ]
     assert machine.now < 1001
 
 
@@ -154,8 +166,9 @@ def test_windows_asked_for_ahead_are_as_long_and_end_as_well() -> None:
 
     assert [1000.0, 1001.0, 1002.0, None] == [due and due.begins for due in ahead]
     unpaced = Control(UNPACED, steady(1000), 1000, duration=3.0)
-    assert [1000, 1000] == [due.end_ms - due.first_ms if due else 0 for due in (
-        unpaced.next(0, None, 1.0), unpaced.next(1000, 3000, 1.0))]
+    assert [1000, 1000] == [
+        due.end_ms - due.first_ms if due else 0 for due in (unpaced.next(0, None, 1.0), unpaced.next(1000, 3000, 1.0))
+    ]
 
 
 @given(st.integers(1, 3000), st.integers(0, 10_000), st.integers(1, 20_000))
@@ -177,8 +190,10 @@ def test_a_rate_begins_anew_where_none_was_held_before() -> None:
     windows = machine.run(30)
 
     assert {0, 5500, 20_000} <= {due.first_ms for due, _ in windows}
-    assert {True: 1.0, False: 0.0} == {
-        5500 <= due.first_ms < 20_000: due.speed for due, _ in windows} | {False: 0.0, True: 1.0}
+    assert {True: 1.0, False: 0.0} == {5500 <= due.first_ms < 20_000: due.speed for due, _ in windows} | {
+        False: 0.0,
+        True: 1.0,
+    }
     assert all((due.speed == 0.0) == (5500 <= due.first_ms < 20_000) for due, _ in windows)
     assert all(sent.behind < 0.5 for due, sent in windows if due.first_ms > 22_000)
 
@@ -189,8 +204,14 @@ def test_bursts_come_again() -> None:
     kinds = [(ms, at(bursts, ms)[0].paced, at(bursts, ms)[1]) for ms in seen]
 
     assert kinds == [
-        (0, True, 30_000), (29_999, True, 30_000), (30_000, False, 32_000), (31_999, False, 32_000),
-        (32_000, True, 60_000), (60_000, False, 62_000), (93_000, True, 120_000)]
+        (0, True, 30_000),
+        (29_999, True, 30_000),
+        (30_000, False, 32_000),
+        (31_999, False, 32_000),
+        (32_000, True, 60_000),
+        (60_000, False, 62_000),
+        (93_000, True, 120_000),
+    ]
     assert at(PACED, 10**9) == (PACED[0], None)
 
 

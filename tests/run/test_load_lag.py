@@ -21,8 +21,12 @@ class Offsets(NamedTuple):
 
 
 def searched(
-    search: Search, consumed: Callable[[float], float], commits_every: float = 1.0, fastest: float = 1e9,
-    seconds: int = 3000, messages_a_row: float = 1.0,
+    search: Search,
+    consumed: Callable[[float], float],
+    commits_every: float = 1.0,
+    fastest: float = 1e9,
+    seconds: int = 3000,
+    messages_a_row: float = 1.0,
 ) -> Verdict:
     """A consumer that takes up to `consumed(lag)` messages a second, and a sender that sends at most `fastest` rows."""
     end = position = committed = 0.0

@@ -23,8 +23,18 @@ START = 1_700_000_000.0
 def window(began: float, ended: float, rows: int = 1000, asked: float = 1000.0, behind: float = 0.0) -> WindowSent:
     """Seconds since the start."""
     return WindowSent(
-        0, round(1000 * ended), round(1000 * ended) << 18, asked, START + began, START + began, START + ended, behind,
-        {(0, INSERT): rows}, {("t", 0): (rows, rows, 100 * rows)}, Latencies.of([0.01, 0.5], [rows, 1]))
+        0,
+        round(1000 * ended),
+        round(1000 * ended) << 18,
+        asked,
+        START + began,
+        START + began,
+        START + ended,
+        behind,
+        {(0, INSERT): rows},
+        {("t", 0): (rows, rows, 100 * rows)},
+        Latencies.of([0.01, 0.5], [rows, 1]),
+    )
 
 
 @given(st.lists(st.tuples(st.floats(0.0, 40.0), st.floats(0.0, 3.0)), min_size=1, max_size=60), st.integers(1, 9))
@@ -119,15 +129,28 @@ def test_as_fast_as_can_be_is_always_reached() -> None:
 def test_the_account_has_tables_partitions_and_what_was_asked() -> None:
     account = Account()
     account.sent(window(0, 1))
-    account.sent(replace(
-        window(1, 2, asked=2000.0), rows={(0, UPDATE): 10, (1, DELETE): 5}, retried=1, resent=3,
-        partitions={("t", 0): (5, 4, 300), ("t", 1): (10, 9, 700)}))
+    account.sent(
+        replace(
+            window(1, 2, asked=2000.0),
+            rows={(0, UPDATE): 10, (1, DELETE): 5},
+            retried=1,
+            resent=3,
+            partitions={("t", 0): (5, 4, 300), ("t", 1): (10, 9, 700)},
+        )
+    )
 
     assert {0: {"inserted": 1000, "updated": 10, "deleted": 0}, 1: {"inserted": 0, "updated": 0, "deleted": 5}} == (
-        account.of_tables())
+        account.of_tables()
+    )
     assert {("t", 0): (1005, 1004, 100_300), ("t", 1): (10, 9, 700)} == account.partitions
     assert (2, 1015, 1013, 101_000, 1, 3) == (
-        account.windows, account.rows, account.messages, account.bytes, account.retried, account.resent)
+        account.windows,
+        account.rows,
+        account.messages,
+        account.bytes,
+        account.retried,
+        account.resent,
+    )
     assert 1015 / 3000 == account.share
     assert 2.0 == account.seconds
 

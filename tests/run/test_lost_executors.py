@@ -32,8 +32,16 @@ def load(tmp_path: Path) -> tuple[object, ...]:
     """The command."""
     (tmp_path / "plan.toml").write_text(PLAN + DDL.replace("700ms", f"{WINDOW}s"))
     (tmp_path / "changefeed.toml").write_text(BY_KEY)
-    return ("load", tmp_path / "plan.toml", "--config", tmp_path / "changefeed.toml", "--rate", 500,
-            "--resolved-interval", f"{WINDOW}s")
+    return (
+        "load",
+        tmp_path / "plan.toml",
+        "--config",
+        tmp_path / "changefeed.toml",
+        "--rate",
+        500,
+        "--resolved-interval",
+        f"{WINDOW}s",
+    )
 
 
 @pytest.mark.kafka
@@ -90,9 +98,28 @@ def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One that lacks a row change, and in it its truth."""
     found = tmp_path_factory.mktemp("verified") / "stream"
     (found.parent / "changefeed.toml").write_text(BY_KEY)
-    assert play("load", "--preset", "bank", "--rate", 10000, "--duration", "4s", "--fixtures", found, "--sink-uri",
-                "kafka://127.0.0.1:1/read?protocol=open-protocol&partition-num=2", "--config",
-                found.parent / "changefeed.toml", "--truth", found.with_name("truth"), "--master", "none") == 0
+    assert (
+        play(
+            "load",
+            "--preset",
+            "bank",
+            "--rate",
+            10000,
+            "--duration",
+            "4s",
+            "--fixtures",
+            found,
+            "--sink-uri",
+            "kafka://127.0.0.1:1/read?protocol=open-protocol&partition-num=2",
+            "--config",
+            found.parent / "changefeed.toml",
+            "--truth",
+            found.with_name("truth"),
+            "--master",
+            "none",
+        )
+        == 0
+    )
     file = max(found.rglob("*.jsonl"), key=lambda path: path.stat().st_size)
     lines = file.read_text().splitlines(True)
     file.write_text("".join(lines[:5000] + lines[5001:]))
@@ -112,7 +139,7 @@ def test_a_verification_that_loses_an_executor_says_what_it_says_without_spark(
     gone = executors(cluster.workers[0])
     with started(*command, "--master", cluster.url) as process:
         wait_until(process, lambda: executors(cluster.workers[0]) not in ([], gone))
-        executor, = {*executors(cluster.workers[0])} - {*gone}
+        (executor,) = {*executors(cluster.workers[0])} - {*gone}
         wait_until(process, lambda: reads(executor, stream), 0.01)
         if read:
             wait_until(process, lambda: not reads(executor, stream), 0.01)

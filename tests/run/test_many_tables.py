@@ -38,7 +38,10 @@ def test_a_table_that_two_snapshots_define_in_the_same_words_is_one_table(tmp_pa
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=20))
 def test_a_destination_is_one_partition_of_one_topic(counts: list[int]) -> None:
     to = Destinations(tuple(f"t{number}" for number in range(len(counts))), tuple(counts))
-    found = [(topic, place - to.of_topic(f"t{topic}").start)
-             for topic in range(len(counts)) for place in to.of_topic(f"t{topic}")]
+    found = [
+        (topic, place - to.of_topic(f"t{topic}").start)
+        for topic in range(len(counts))
+        for place in to.of_topic(f"t{topic}")
+    ]
     assert [to.where(destination) for destination in range(to.total)] == found
     assert found == [(topic, partition) for topic, count in enumerate(counts) for partition in range(count)]

@@ -24,12 +24,15 @@ def test_a_watermark_reaches_every_partition_of_every_topic(tmp_path: Path) -> N
         text = f"CREATE TABLE t{number} (id INT PRIMARY KEY)"
         (tmp_path / "before" / f"tenant.t{number}-schema.sql").write_text(text, "utf-8")
     file = tmp_path / "many.toml"
-    file.write_text("""
+    file.write_text(
+        """
 [[step]]
 snapshot = "before"
 [[step]]
 sql = "BEGIN; INSERT INTO tenant.t7 VALUES (1); INSERT INTO tenant.t399 VALUES (1); COMMIT"
-""", "utf-8")
+""",
+        "utf-8",
+    )
     changefeed, release = load(URI, TOPICS), releases.V8_5
 
     messages = rehearsed(plan(scenario.load(file).script(), changefeed, release), changefeed, release, 0)[0]

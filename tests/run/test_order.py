@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
-from support.playing import play
 from pyspark.sql import SparkSession
+from support.playing import play
 
 from simulator.read.decode import DdlEvent, Event, RowEvent, decode
 from simulator.read.records import read

@@ -69,7 +69,8 @@ def test_tables_that_come_are_created_before_all_rows_and_those_that_go_dropped_
     planned = shop.plan()
     assert [(event.query, event.type_code) for event in planned.statements] == [
         ("CREATE DATABASE `x`", 1),
-        ("CREATE TABLE `new` (`id` INT PRIMARY KEY)", 3), ("CREATE TABLE `y` (`a` INT PRIMARY KEY)", 3),
+        ("CREATE TABLE `new` (`id` INT PRIMARY KEY)", 3),
+        ("CREATE TABLE `y` (`a` INT PRIMARY KEY)", 3),
         ("DROP TABLE `shop`.`old`", 4),
     ]
     start, end = (tso.compose(planned.timeline.start_ms), tso.compose(planned.timeline.end_ms))
@@ -100,14 +101,17 @@ def test_a_column_that_the_user_says_is_renamed_keeps_its_values(shop: Shop, ren
     shop.before(item="(id int primary key, name int)").after(item="(id int primary key, title int)")
     assert shop.statement_texts(renamed=(renamed,)) == ["ALTER TABLE `shop`.`item` RENAME COLUMN `name` TO `title`"]
     assert shop.statement_texts() == [
-        "ALTER TABLE `shop`.`item` DROP COLUMN `name`", "ALTER TABLE `shop`.`item` ADD COLUMN `title` INT"]
+        "ALTER TABLE `shop`.`item` DROP COLUMN `name`",
+        "ALTER TABLE `shop`.`item` ADD COLUMN `title` INT",
+    ]
 
 
 def test_a_table_that_the_user_says_is_renamed_keeps_its_rows_and_its_ids(shop: Shop) -> None:
     shop.before(item="(id int primary key, n int)").after(goods="(id int primary key, m int)")
     planned = shop.plan(renamed=("item=goods", "n=m"))
     assert [event.query for event in planned.statements] == [
-        "RENAME TABLE `shop`.`item` TO `shop`.`goods`", "ALTER TABLE `shop`.`goods` RENAME COLUMN `n` TO `m`",
+        "RENAME TABLE `shop`.`item` TO `shop`.`goods`",
+        "ALTER TABLE `shop`.`goods` RENAME COLUMN `n` TO `m`",
     ]
     assert [(physical.table.name, physical.table_id) for physical in planned.tables] == [("item", 100), ("goods", 100)]
     [changed] = planned.moves[0].changed
@@ -121,7 +125,9 @@ def test_a_renamed_table_has_its_statement_in_the_topic_of_its_old_name(shop: Sh
     renamed_at = planned.statements[0].commit_ts
     assert planned.statement_topics == ("of_item",)
     assert dict(zip(planned.topics, planned.active)) == {
-        "shop": (0, tso.FOREVER), "of_item": (0, renamed_at), "of_goods": (renamed_at, tso.FOREVER),
+        "shop": (0, tso.FOREVER),
+        "of_item": (0, renamed_at),
+        "of_goods": (renamed_at, tso.FOREVER),
     }
 
 
@@ -151,13 +157,16 @@ def test_statements_that_lead_elsewhere_are_refused_with_what_is_missing(shop: S
     assert shop.refused("ALTER TABLE a ADD x int").endswith("still needed: ALTER TABLE `shop`.`a` ADD COLUMN `y` int")
 
 
-@pytest.mark.parametrize(("ddl", "code", "words"), [
-    ("ALTER TABLE b ADD x int", "schema:1146", "Table 'shop.b' doesn't exist"),
-    ("ALTER TABLE a DROP COLUMN z", "ddl:1091", "z"),
-    ("ALTER TABLE a ADD COLUM x int", "parser:1064", "line 1, column"),
-    ("SELECT 1", "", "SELECT"),
-    ("", "", "no statement"),
-])
+@pytest.mark.parametrize(
+    ("ddl", "code", "words"),
+    [
+        ("ALTER TABLE b ADD x int", "schema:1146", "Table 'shop.b' doesn't exist"),
+        ("ALTER TABLE a DROP COLUMN z", "ddl:1091", "z"),
+        ("ALTER TABLE a ADD COLUM x int", "parser:1064", "line 1, column"),
+        ("SELECT 1", "", "SELECT"),
+        ("", "", "no statement"),
+    ],
+)
 def test_a_statement_that_tidb_refuses_is_refused_in_its_words(shop: Shop, ddl: str, code: str, words: str) -> None:
     shop.before(a="(id int primary key)").after(a="(id int primary key, x int)")
     said = shop.refused(ddl or "-- nothing")
@@ -172,11 +181,14 @@ def test_a_change_that_stops_the_changefeed_stops_the_run_in_its_words(shop: Sho
         shop.plan("RENAME TABLE side TO b", config='[filter]\nrules = ["shop.a", "shop.b"]\n')
 
 
-@pytest.mark.parametrize(("renamed", "words"), [
-    (("name",), "expected OLD=NEW"),
-    (("nope=title",), "no table has a column 'nope' only before"),
-    (("name=nope",), "'nope' only after"),
-])
+@pytest.mark.parametrize(
+    ("renamed", "words"),
+    [
+        (("name",), "expected OLD=NEW"),
+        (("nope=title",), "no table has a column 'nope' only before"),
+        (("name=nope",), "'nope' only after"),
+    ],
+)
 def test_a_rename_that_means_nothing_is_refused(shop: Shop, renamed: tuple[str, ...], words: str) -> None:
     shop.before(item="(id int primary key, name int)").after(item="(id int primary key, title int)")
     assert words in shop.refused(renamed=renamed)
@@ -199,7 +211,8 @@ def test_several_events_of_one_statement_have_one_commit_ts_and_their_order(shop
     shop.before(a=definition, b=definition).after(c=definition, d=definition)
     planned = shop.plan("RENAME TABLE a TO c, b TO d")
     assert [(event.query, event.type_code) for event in planned.statements] == [
-        ("RENAME TABLE `shop`.`a` TO `shop`.`c`", 14), ("RENAME TABLE `shop`.`b` TO `shop`.`d`", 14),
+        ("RENAME TABLE `shop`.`a` TO `shop`.`c`", 14),
+        ("RENAME TABLE `shop`.`b` TO `shop`.`d`", 14),
     ]
     assert len({event.commit_ts for event in planned.statements}) == 1
 
@@ -210,8 +223,10 @@ def test_rows_of_what_is_emptied_or_dropped_go_with_the_statement(shop: Shop) ->
     parted = f"(id int primary key) partition by range (id) {parts}"
     shop.before(a="(id int primary key)", p=parted).after(a="(id int primary key)", p=parted)
     planned = shop.plan("TRUNCATE TABLE a; ALTER TABLE p TRUNCATE PARTITION p1")
-    lost = {changed.after[1]: [planned.tables[index].partition_id for index in changed.transition.lost]
-            for changed in planned.moves[0].changed}
+    lost = {
+        changed.after[1]: [planned.tables[index].partition_id for index in changed.transition.lost]
+        for changed in planned.moves[0].changed
+    }
     assert lost == {"a": [None], "p": [103]}
     ids = [physical.partition_id for physical in planned.tables if physical.table.name == "p"]
     assert ids == [102, 103, 102, 104]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from simulator.cli.run_report import Display, reading_line, sending
 from simulator.run.progress import CompletePartitions, Listener, Progress, Reporter, counted
-from simulator.sinks.driver import Driver, SECRET_BYTES
+from simulator.sinks.driver import SECRET_BYTES, Driver
 from simulator.sinks.records import Delivered, Records
 
 

@@ -44,11 +44,14 @@ def test_what_comes_before_happens_without_being_sent(tmp_path: Path, named: tup
     assert min(map(len, (first, second, third))) > 0
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    (("--from", "secnd"), "--from 'secnd': no such step. Did you mean 'second'? Steps: 1, 2 second, 3 third"),
-    (("--until", "4"), "--until '4': no such step."),
-    (("--from", "3", "--until", "2"), "--until 2: this step comes before --from 3"),
-])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--from", "secnd"), "--from 'secnd': no such step. Did you mean 'second'? Steps: 1, 2 second, 3 third"),
+        (("--until", "4"), "--until '4': no such step."),
+        (("--from", "3", "--until", "2"), "--until 2: this step comes before --from 3"),
+    ],
+)
 def test_steps_that_are_not_there_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], words: str
 ) -> None:

@@ -86,8 +86,8 @@ class Story:
         sink: Immediate = Cut(messages, output.destinations.topics, records)
         try:
             emit.give(
-                rows, owned, job, sink, lambda: True, Reporter(None), emit.Until(asked or Asked()),
-                reached=work.reached)
+                rows, owned, job, sink, lambda: True, Reporter(None), emit.Until(asked or Asked()), reached=work.reached
+            )
         except Killed:
             pass
         return messages
@@ -135,10 +135,10 @@ def test_a_run_that_goes_on_sends_the_statement_at_its_checkpoint_again(
 
     keeper = story.keeper(resume=True)
     found = story.play(keeper)
-    assert [json.loads(each.value or b"")["_tidb"] for each in found[:2]] == [
-        {"watermarkTs": added[0].commit_ts}] * 2
-    assert [each.value for each in found if b"ADD COLUMN" in (each.value or b"")] == [
-        each.value for each in added][:again]
+    assert [json.loads(each.value or b"")["_tidb"] for each in found[:2]] == [{"watermarkTs": added[0].commit_ts}] * 2
+    assert [each.value for each in found if b"ADD COLUMN" in (each.value or b"")] == [each.value for each in added][
+        :again
+    ]
     assert again == 0 or found[2].value == added[0].value
     keeper.close()
 
@@ -169,10 +169,17 @@ def test_no_watermark_is_sent_above_what_is_written_down(tmp_path: Path) -> None
 def test_without_watermarks_it_is_written_down_as_often(tmp_path: Path) -> None:
     story, other = (Story(tmp_path, protocol, "v8.5.3") for protocol in ("canal-json", PROTOCOLS[1]))
     assert pipeline.kept(
-        pipeline.work_of(story.plan, open_outputs.to_memory(story.changefeed, []).of(story.plan), story.release, 0,
-                         0.0, None), story.keeper()).job.barriers == tuple(
-        pipeline.work_of(other.plan, open_outputs.to_memory(other.changefeed, []).of(other.plan), other.release, 0,
-                         0.0, None).job.marks.times().tolist())
+        pipeline.work_of(
+            story.plan, open_outputs.to_memory(story.changefeed, []).of(story.plan), story.release, 0, 0.0, None
+        ),
+        story.keeper(),
+    ).job.barriers == tuple(
+        pipeline.work_of(
+            other.plan, open_outputs.to_memory(other.changefeed, []).of(other.plan), other.release, 0, 0.0, None
+        )
+        .job.marks.times()
+        .tolist()
+    )
 
 
 def test_another_run_is_not_gone_on_with(tmp_path: Path) -> None:
@@ -181,13 +188,15 @@ def test_another_run_is_not_gone_on_with(tmp_path: Path) -> None:
     with pytest.raises(UserError) as error:
         other.keeper(resume=True)
     assert "--release was classic:v8.5.3, now it is classic:v6.5.6, protocol was open-protocol, now it is " in str(
-        error.value)
+        error.value
+    )
     with pytest.raises(UserError, match="did not come to its end .*: --resume goes on with it"):
         story.keeper()
 
 
-@pytest.mark.parametrize("change", [
-    {"commit_ts": 5}, {"commit_ts": -1}, {"start_ts": "x"}, {"run": []}, {"commit_ts": 1 << 70}])
+@pytest.mark.parametrize(
+    "change", [{"commit_ts": 5}, {"commit_ts": -1}, {"start_ts": "x"}, {"run": []}, {"commit_ts": 1 << 70}]
+)
 def test_numbers_that_no_run_has_written_are_refused(tmp_path: Path, change: dict[str, object]) -> None:
     story, stands = Story(tmp_path, PROTOCOLS[0], "v8.5.3"), tmp_path / "stands" / "checkpoint.json"
     story.keeper().close()

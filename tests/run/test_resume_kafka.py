@@ -46,7 +46,11 @@ def checkpoint_of(directory: Path) -> int:
 
 @pytest.mark.parametrize(("master", "moments"), [("none", (4, 9)), ("local[2]", (6,))])
 def test_a_run_that_is_killed_goes_on_where_all_was_acknowledged(
-    two_tables: tuple[str, Path, Path], whole: list[Record], kafka: str, tmp_path: Path, master: str,
+    two_tables: tuple[str, Path, Path],
+    whole: list[Record],
+    kafka: str,
+    tmp_path: Path,
+    master: str,
     moments: tuple[int, ...],
 ) -> None:
     """Between two watermarks; the last of them goes on in this process."""
@@ -56,12 +60,12 @@ def test_a_run_that_is_killed_goes_on_where_all_was_acknowledged(
     for number, moment in enumerate(moments):
         begun, resume = checkpoint_of(tmp_path / "stands"), ("--resume",) if number else ()
         seen = {begun}
-        with started(
-            *command, *resume, "--speed", "8", "--master", master, stdout=subprocess.DEVNULL
-        ) as process:
+        with started(*command, *resume, "--speed", "8", "--master", master, stdout=subprocess.DEVNULL) as process:
+
             def far_enough() -> bool:
                 seen.add(checkpoint_of(tmp_path / "stands"))
                 return len(seen) > moment
+
             wait_until(process, far_enough)
             os.killpg(process.pid, signal.SIGKILL)
             assert process.wait(60) == -signal.SIGKILL
@@ -114,12 +118,17 @@ def test_a_run_of_something_else_is_not_gone_on_with(
         file.write_text(content)
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    (("--fixtures", "out", "--checkpoint", "c"), "--checkpoint is about Kafka: --fixtures contacts none"),
-    (("--console", "--resume"), "--resume is about Kafka: --console contacts none"),
-    (("--sink-uri", "kafka://127.0.0.1:1/t?protocol=canal-json", "--resume"),
-     "--resume goes on where a run with --checkpoint DIR ended: give that directory, too"),
-])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--fixtures", "out", "--checkpoint", "c"), "--checkpoint is about Kafka: --fixtures contacts none"),
+        (("--console", "--resume"), "--resume is about Kafka: --console contacts none"),
+        (
+            ("--sink-uri", "kafka://127.0.0.1:1/t?protocol=canal-json", "--resume"),
+            "--resume goes on where a run with --checkpoint DIR ended: give that directory, too",
+        ),
+    ],
+)
 def test_what_cannot_be_asked_together_is_told(
     capsys: pytest.CaptureFixture[str], options: tuple[str, ...], words: str
 ) -> None:
@@ -128,7 +137,10 @@ def test_what_cannot_be_asked_together_is_told(
 
 
 def test_a_run_whose_broker_is_gone_says_from_where_it_goes_on(
-    two_tables: tuple[str, Path, Path], kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    two_tables: tuple[str, Path, Path],
+    kafka: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def lost(*_: object) -> None:
@@ -140,13 +152,15 @@ def test_a_run_whose_broker_is_gone_says_from_where_it_goes_on(
     start = "455000614502662144 (2025-01-01 00:00:00.001 UTC)"
     assert capsys.readouterr().err.splitlines()[-2:] == [
         "ticdc-sim: Kafka has acknowledged nothing for 120 s",
-        f"ticdc-sim: everything up to {start} is acknowledged; --resume goes on there"]
+        f"ticdc-sim: everything up to {start} is acknowledged; --resume goes on there",
+    ]
 
 
 def test_faults_are_not_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "story.toml"
     file.write_text(
         'sink-uri = "kafka://127.0.0.1:1/t?protocol=canal-json"\n'
-        '[[step]]\nsql = "CREATE TABLE test.t (id INT PRIMARY KEY)"\n[[step]]\nfault = "restart"\n')
+        '[[step]]\nsql = "CREATE TABLE test.t (id INT PRIMARY KEY)"\n[[step]]\nfault = "restart"\n'
+    )
     assert play("run", file, "--checkpoint", tmp_path / "stands") == 2
     assert "--checkpoint does not go with faults (the scenario has 'restart'): " in capsys.readouterr().err

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.playing import assert_contract, play
 from pyspark.sql import SparkSession
+from support.playing import assert_contract, play
 
 from simulator.read.decode import DdlEvent, Event, RowEvent, decode
 from simulator.read.records import read
@@ -39,68 +39,115 @@ CHANGES = {
     "added": Change(
         "(id int primary key, name varchar(20))",
         "(id int primary key, name varchar(20), grade int not null default 7)",
-        lambda n: (n, f"name {n}"), lambda row, n: (*row, 7 if n % 3 else n),
-        ("ALTER TABLE `shop`.`added` ADD COLUMN `grade` INT NOT NULL DEFAULT 7",)),
+        lambda n: (n, f"name {n}"),
+        lambda row, n: (*row, 7 if n % 3 else n),
+        ("ALTER TABLE `shop`.`added` ADD COLUMN `grade` INT NOT NULL DEFAULT 7",),
+    ),
     "added_first": Change(
         "(id int primary key, name varchar(20))",
         "(kind enum('a','b') not null, id int primary key, name varchar(20))",
-        lambda n: (n, f"name {n}"), lambda row, n: ("ab"[n % 5 == 0], *row),
-        ("ALTER TABLE `shop`.`added_first` ADD COLUMN `kind` ENUM('a','b') NOT NULL FIRST",)),
+        lambda n: (n, f"name {n}"),
+        lambda row, n: ("ab"[n % 5 == 0], *row),
+        ("ALTER TABLE `shop`.`added_first` ADD COLUMN `kind` ENUM('a','b') NOT NULL FIRST",),
+    ),
     "dropped": Change(
-        "(id int primary key, name varchar(20), grade int)", "(id int primary key, grade int)",
-        lambda n: (n, f"name {n}", n % 4), lambda row, n: (row[0], row[2] if n % 3 else n),
-        ("ALTER TABLE `shop`.`dropped` DROP COLUMN `name`",)),
+        "(id int primary key, name varchar(20), grade int)",
+        "(id int primary key, grade int)",
+        lambda n: (n, f"name {n}", n % 4),
+        lambda row, n: (row[0], row[2] if n % 3 else n),
+        ("ALTER TABLE `shop`.`dropped` DROP COLUMN `name`",),
+    ),
     "widened": Change(
         "(id int primary key, amount decimal(6,2), small tinyint)",
         "(id int primary key, amount decimal(10,4) not null, small bigint unsigned)",
-        lambda n: (n, f"{n}.25", n % 100), lambda row, n: (row[0], f"{row[1]}{'00' if n % 3 else '17'}", row[2] * 3),
-        ("ALTER TABLE `shop`.`widened` MODIFY COLUMN `amount` DECIMAL(10,4) NOT NULL",
-         "ALTER TABLE `shop`.`widened` MODIFY COLUMN `small` BIGINT UNSIGNED")),
+        lambda n: (n, f"{n}.25", n % 100),
+        lambda row, n: (row[0], f"{row[1]}{'00' if n % 3 else '17'}", row[2] * 3),
+        (
+            "ALTER TABLE `shop`.`widened` MODIFY COLUMN `amount` DECIMAL(10,4) NOT NULL",
+            "ALTER TABLE `shop`.`widened` MODIFY COLUMN `small` BIGINT UNSIGNED",
+        ),
+    ),
     "narrowed": Change(
-        "(id int primary key, n bigint, s varchar(40))", "(id int primary key, n smallint, s varchar(10))",
-        lambda n: (n, n * 3, f"text {n}"), lambda row, n: (row[0], row[1] + n % 2, row[2]),
-        ("ALTER TABLE `shop`.`narrowed` MODIFY COLUMN `n` SMALLINT",
-         "ALTER TABLE `shop`.`narrowed` MODIFY COLUMN `s` VARCHAR(10)")),
+        "(id int primary key, n bigint, s varchar(40))",
+        "(id int primary key, n smallint, s varchar(10))",
+        lambda n: (n, n * 3, f"text {n}"),
+        lambda row, n: (row[0], row[1] + n % 2, row[2]),
+        (
+            "ALTER TABLE `shop`.`narrowed` MODIFY COLUMN `n` SMALLINT",
+            "ALTER TABLE `shop`.`narrowed` MODIFY COLUMN `s` VARCHAR(10)",
+        ),
+    ),
     "retyped": Change(
-        "(id int primary key, n int, d date)", "(id int primary key, n varchar(12), d datetime(3))",
-        lambda n: (n, n * 7, "2024-02-29"), lambda row, n: (row[0], str(row[1]), f"2024-02-29 0{n % 2}:00:00.000"),
-        ("ALTER TABLE `shop`.`retyped` MODIFY COLUMN `n` VARCHAR(12)",
-         "ALTER TABLE `shop`.`retyped` MODIFY COLUMN `d` DATETIME(3)")),
+        "(id int primary key, n int, d date)",
+        "(id int primary key, n varchar(12), d datetime(3))",
+        lambda n: (n, n * 7, "2024-02-29"),
+        lambda row, n: (row[0], str(row[1]), f"2024-02-29 0{n % 2}:00:00.000"),
+        (
+            "ALTER TABLE `shop`.`retyped` MODIFY COLUMN `n` VARCHAR(12)",
+            "ALTER TABLE `shop`.`retyped` MODIFY COLUMN `d` DATETIME(3)",
+        ),
+    ),
     "moved": Change(
-        "(id int primary key, a int, b int, c int)", "(id int primary key, c int, a int, b int)",
-        lambda n: (n, n + 1, n + 2, n + 3), lambda row, n: (row[0], row[3], row[1] * (1 + n % 2), row[2]),
-        ("ALTER TABLE `shop`.`moved` MODIFY COLUMN `c` INT AFTER `id`",)),
+        "(id int primary key, a int, b int, c int)",
+        "(id int primary key, c int, a int, b int)",
+        lambda n: (n, n + 1, n + 2, n + 3),
+        lambda row, n: (row[0], row[3], row[1] * (1 + n % 2), row[2]),
+        ("ALTER TABLE `shop`.`moved` MODIFY COLUMN `c` INT AFTER `id`",),
+    ),
     "keyed": Change(
         "(id int primary key, a int not null, b int, key k (b))",
         "(id int primary key, a int not null, b int, unique key u (a), key k2 (b, a))",
-        lambda n: (n, n, n % 4), lambda row, n: (row[0], row[1], row[2] + n % 2),
-        ("ALTER TABLE `shop`.`keyed` DROP INDEX `k`", "ALTER TABLE `shop`.`keyed` ADD UNIQUE `u`(`a`)",
-         "ALTER TABLE `shop`.`keyed` ADD INDEX `k2`(`b`, `a`)")),
+        lambda n: (n, n, n % 4),
+        lambda row, n: (row[0], row[1], row[2] + n % 2),
+        (
+            "ALTER TABLE `shop`.`keyed` DROP INDEX `k`",
+            "ALTER TABLE `shop`.`keyed` ADD UNIQUE `u`(`a`)",
+            "ALTER TABLE `shop`.`keyed` ADD INDEX `k2`(`b`, `a`)",
+        ),
+    ),
     "commented": Change(
-        "(id int primary key, a int)", "(id int primary key, a int comment 'it''s') comment 'x'",
-        lambda n: (n, n), lambda row, n: (row[0], row[1] + n % 2),
-        ("ALTER TABLE `shop`.`commented` MODIFY COLUMN `a` INT COMMENT 'it''s'",
-         "ALTER TABLE `shop`.`commented` COMMENT = 'x'")),
+        "(id int primary key, a int)",
+        "(id int primary key, a int comment 'it''s') comment 'x'",
+        lambda n: (n, n),
+        lambda row, n: (row[0], row[1] + n % 2),
+        (
+            "ALTER TABLE `shop`.`commented` MODIFY COLUMN `a` INT COMMENT 'it''s'",
+            "ALTER TABLE `shop`.`commented` COMMENT = 'x'",
+        ),
+    ),
     "composite": Change(
-        "(a int, b varchar(9), v int, primary key (a, b))", "(a int, b varchar(9), w json, v int, primary key (a, b))",
-        lambda n: (n, f"k{n}", n), lambda row, n: (row[0], row[1], None if n % 2 else '{"n": 1}', row[2] + 1),
-        ("ALTER TABLE `shop`.`composite` ADD COLUMN `w` JSON AFTER `b`",)),
+        "(a int, b varchar(9), v int, primary key (a, b))",
+        "(a int, b varchar(9), w json, v int, primary key (a, b))",
+        lambda n: (n, f"k{n}", n),
+        lambda row, n: (row[0], row[1], None if n % 2 else '{"n": 1}', row[2] + 1),
+        ("ALTER TABLE `shop`.`composite` ADD COLUMN `w` JSON AFTER `b`",),
+    ),
     "parted": Change(
         "(id int primary key, v int) partition by range (id) "
         "(partition p0 values less than (20), partition p1 values less than (1000))",
         "(id int primary key, v int) partition by range (id) "
         "(partition p1 values less than (1000), partition p2 values less than (2000))",
-        lambda n: (n + 15, n), lambda row, n: (row[0] if row[0] >= 20 else row[0] + 500, n % 4),
-        ("ALTER TABLE `shop`.`parted` DROP PARTITION `p0`",
-         "ALTER TABLE `shop`.`parted` ADD PARTITION (PARTITION `p2` VALUES LESS THAN (2000))")),
+        lambda n: (n + 15, n),
+        lambda row, n: (row[0] if row[0] >= 20 else row[0] + 500, n % 4),
+        (
+            "ALTER TABLE `shop`.`parted` DROP PARTITION `p0`",
+            "ALTER TABLE `shop`.`parted` ADD PARTITION (PARTITION `p2` VALUES LESS THAN (2000))",
+        ),
+    ),
     "generated": Change(
         "(id int primary key, a int, g int as (a + 1) stored)",
         "(id int primary key, a int, b int default 3, g int as (a + 1) stored)",
-        lambda n: (n, n, n + 1), lambda row, n: (row[0], row[1], 3 if n % 2 else 4, row[2]),
-        ("ALTER TABLE `shop`.`generated` ADD COLUMN `b` INT DEFAULT 3 AFTER `a`",)),
+        lambda n: (n, n, n + 1),
+        lambda row, n: (row[0], row[1], 3 if n % 2 else 4, row[2]),
+        ("ALTER TABLE `shop`.`generated` ADD COLUMN `b` INT DEFAULT 3 AFTER `a`",),
+    ),
     "same": Change(
-        "(id int primary key, a int)", "(id int primary key, a int)",
-        lambda n: (n, n), lambda row, n: (row[0], n + 1), ()),
+        "(id int primary key, a int)",
+        "(id int primary key, a int)",
+        lambda n: (n, n),
+        lambda row, n: (row[0], n + 1),
+        (),
+    ),
 }
 
 
@@ -163,8 +210,10 @@ def test_each_change_is_told_in_the_statements_that_make_it(stream: Path, name: 
 def test_rows_before_the_statements_have_the_old_columns_and_rows_behind_them_the_new(stream: Path) -> None:
     statement_ts = {event.table: event.commit_ts or 0 for event in events(stream) if isinstance(event, DdlEvent)}
     rows = [event for event in events(stream) if isinstance(event, RowEvent) and event.table == "added"]
-    grades = {("grade" in (event.after or event.before or {})) == ((event.commit_ts or 0) > statement_ts["added"])
-              for event in rows}
+    grades = {
+        ("grade" in (event.after or event.before or {})) == ((event.commit_ts or 0) > statement_ts["added"])
+        for event in rows
+    }
     assert grades == {True}
 
 

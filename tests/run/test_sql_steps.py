@@ -37,7 +37,9 @@ USE shop;
 CREATE TABLE item (id BIGINT PRIMARY KEY, code VARCHAR(9) NOT NULL UNIQUE, stock INT DEFAULT 1);
 INSERT INTO item VALUES (1, 'pen', 5), (2, 'ink', 7), (3, 'cap', 0);
 """
-RICH = SHOP + """\
+RICH = (
+    SHOP
+    + """\
 CREATE TABLE log (line VARCHAR(20), at INT NOT NULL, UNIQUE KEY by_time (at));
 CREATE TABLE part (id INT PRIMARY KEY, v INT) PARTITION BY RANGE (id) (
   PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20));
@@ -58,6 +60,7 @@ INSERT INTO log VALUES ('again', 1);
 RENAME TABLE part TO parts;
 DELETE FROM parts ORDER BY id DESC LIMIT 1;
 """
+)
 
 
 def story(directory: Path, text: str, name: str = "story.sql") -> Path:
@@ -85,8 +88,7 @@ def value(image: Mapping[str, Any] | None, column: str) -> Any:
 
 def changes(events: Sequence[Event]) -> list[tuple[str, Any, Any]]:
     """Operation, `id` and the new `stock` of all rows."""
-    return [
-        (event.op, value(event.after or event.before, "id"), value(event.after, "stock")) for event in rows(events)]
+    return [(event.op, value(event.after or event.before, "id"), value(event.after, "stock")) for event in rows(events)]
 
 
 def fixtures(directory: Path) -> dict[str, bytes]:
@@ -100,7 +102,12 @@ def test_a_file_of_sql_is_played_as_a_client_would_send_it(tmp_path: Path) -> No
     times = {event.commit_ts >> 18 for event in events if isinstance(event, RowEvent | DdlEvent) and event.commit_ts}
     assert [time - START_MS for time in sorted(times)] == [1, 2, 3, 4]
     assert changes(events) == [
-        ("INSERT", "1", "5"), ("INSERT", "2", "7"), ("INSERT", "3", "0"), ("DELETE", "2", None), ("UPDATE", "1", "4")]
+        ("INSERT", "1", "5"),
+        ("INSERT", "2", "7"),
+        ("INSERT", "3", "0"),
+        ("DELETE", "2", None),
+        ("UPDATE", "1", "4"),
+    ]
 
 
 def test_what_is_spread_takes_its_time(tmp_path: Path) -> None:
@@ -124,27 +131,37 @@ INSERT INTO t VALUES (4, NOW(3));
     found = rows(events)
     assert [((event.commit_ts or 0) >> 18) - START_MS for event in found] == [2501, 5001, 5001, 7501]
     assert [value(event.after, "at") for event in found] == [
-        f"2025-01-01 00:00:{second}" for second in ("02.501", "05.001", "05.001", "07.501")]
+        f"2025-01-01 00:00:{second}" for second in ("02.501", "05.001", "05.001", "07.501")
+    ]
     assert max(event.ts >> 18 for event in events if isinstance(event, Watermark)) == START_MS + 10_001
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    (SHOP + "\nINSERT INTO item VALUES (3, 'x', 1);", [
-        "story.sql:6: INSERT INTO item VALUES (3, 'x', 1): ERROR 1062 (23000): Duplicate entry '3' for key",
-        "`-- fails 1062`"]),
-    (SHOP + "-- fails 1062\nINSERT INTO item VALUES (9, 'x', 1);", ["story.sql:6:", "it succeeds", "fails 1062"]),
-    (SHOP + "-- fails 1048\nINSERT INTO item VALUES (3, 'x', 1);", ["ERROR 1062", "expected was error 1048"]),
-    ("SELEC 1;\nCREATE TABLE t (id INT PRIMARY KEY);\nINSERT t VALUES;", [
-        "story.sql:1: SELEC 1:", "story.sql:3: INSERT"]),
-    ("", ["story.sql: it has no statement"]),
-    ("-- nothing\n", ["story.sql: it has no statement"]),
-    (SHOP + "-- fails\nINSERT INTO item VALUES (3, 'x', 1);", ["story.sql", "line 5", "`-- fails` names no error"]),
-    (SHOP + "-- fails: 1062\nINSERT INTO item VALUES (3, 'x', 1);", ["line 5", "expected is `-- fails 1062`"]),
-    (SHOP + "-- fails 62\nINSERT INTO item VALUES (3, 'x', 1);", ["line 5", "expected is `-- fails 1062`"]),
-    ("INSERT INTO nowhere VALUES (1);", ["story.sql:1:", "ERROR 1146 (42S02): Table 'test.nowhere' doesn't exist"]),
-    ("SELECT 'abc;", ["story.sql", "line 1"]),
-    ("LOAD DATA INFILE 'x' INTO TABLE t;", ["story.sql:1:", "LOAD DATA"]),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            SHOP + "\nINSERT INTO item VALUES (3, 'x', 1);",
+            [
+                "story.sql:6: INSERT INTO item VALUES (3, 'x', 1): ERROR 1062 (23000): Duplicate entry '3' for key",
+                "`-- fails 1062`",
+            ],
+        ),
+        (SHOP + "-- fails 1062\nINSERT INTO item VALUES (9, 'x', 1);", ["story.sql:6:", "it succeeds", "fails 1062"]),
+        (SHOP + "-- fails 1048\nINSERT INTO item VALUES (3, 'x', 1);", ["ERROR 1062", "expected was error 1048"]),
+        (
+            "SELEC 1;\nCREATE TABLE t (id INT PRIMARY KEY);\nINSERT t VALUES;",
+            ["story.sql:1: SELEC 1:", "story.sql:3: INSERT"],
+        ),
+        ("", ["story.sql: it has no statement"]),
+        ("-- nothing\n", ["story.sql: it has no statement"]),
+        (SHOP + "-- fails\nINSERT INTO item VALUES (3, 'x', 1);", ["story.sql", "line 5", "`-- fails` names no error"]),
+        (SHOP + "-- fails: 1062\nINSERT INTO item VALUES (3, 'x', 1);", ["line 5", "expected is `-- fails 1062`"]),
+        (SHOP + "-- fails 62\nINSERT INTO item VALUES (3, 'x', 1);", ["line 5", "expected is `-- fails 1062`"]),
+        ("INSERT INTO nowhere VALUES (1);", ["story.sql:1:", "ERROR 1146 (42S02): Table 'test.nowhere' doesn't exist"]),
+        ("SELECT 'abc;", ["story.sql", "line 1"]),
+        ("LOAD DATA INFILE 'x' INTO TABLE t;", ["story.sql:1:", "LOAD DATA"]),
+    ],
+)
 def test_what_cannot_be_played_is_named_with_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: list[str]
 ) -> None:
@@ -155,9 +172,9 @@ def test_what_cannot_be_played_is_named_with_its_line(
     assert "Traceback" not in said and not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("content", "words"), [
-    (b"\x00\x01", "NUL"), (b"\xff\xfe\x00", "is not UTF-8"), (None, "cannot read"),
-])
+@pytest.mark.parametrize(
+    ("content", "words"), [(b"\x00\x01", "NUL"), (b"\xff\xfe\x00", "is not UTF-8"), (None, "cannot read")]
+)
 def test_a_file_that_is_no_text_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, words: str
 ) -> None:
@@ -190,7 +207,9 @@ def test_rows_of_tables_that_are_not_replicated_are_left_out(tmp_path: Path) -> 
     """By the filter, or for want of a valid index, until a statement gives them one."""
     config = tmp_path / "changefeed.toml"
     config.write_text("[filter]\nrules = ['shop.*']\n")
-    text = SHOP + """
+    text = (
+        SHOP
+        + """
 CREATE TABLE test.other (id INT PRIMARY KEY);
 INSERT INTO test.other VALUES (1);
 CREATE TABLE bare (id INT NOT NULL);
@@ -198,6 +217,7 @@ INSERT INTO bare VALUES (1);
 ALTER TABLE bare ADD UNIQUE KEY u (id);
 INSERT INTO bare VALUES (2);
 """
+    )
     events = rows(played(story(tmp_path, text), "--config", config))
     assert [(event.table, value(event.after, "id")) for event in events[3:]] == [("bare", "2")]
 
@@ -232,7 +252,11 @@ def test_sql_and_snapshots_see_each_other_s_rows(spark: SparkSession, tmp_path: 
     )
     found = rows(played(path, "--master", master))
     assert [(event.op, value(event.before, "price"), value(event.after, "price")) for event in found] == [
-        ("UPDATE", "1.50", "3.00"), ("UPDATE", "3.00", "2.00"), ("DELETE", "2.00", None), ("DELETE", "0.10", None)]
+        ("UPDATE", "1.50", "3.00"),
+        ("UPDATE", "3.00", "2.00"),
+        ("DELETE", "2.00", None),
+        ("DELETE", "0.10", None),
+    ]
 
 
 STATES = """
@@ -242,14 +266,17 @@ INSERT INTO tag SELECT id FROM item WHERE id = 2;
 """
 
 
-@pytest.mark.parametrize(("statement", "sent"), [
-    ("CREATE TABLE copy LIKE item; INSERT INTO copy SELECT * FROM item", ["copy", "copy"]),
-    ("UPDATE tag SET item = 1 WHERE item = (SELECT MAX(id) FROM item)", ["tag", "tag"]),
-    ("INSERT INTO tag WITH some AS (SELECT * FROM item WHERE id = 1) SELECT id FROM some", ["tag"]),
-    ("DELETE tag FROM tag JOIN item ON tag.item = item.id", ["tag"]),
-    ("-- fails 1451\nDELETE FROM item", []),
-    ("-- fails 1452\nINSERT INTO tag VALUES (3)", []),
-])
+@pytest.mark.parametrize(
+    ("statement", "sent"),
+    [
+        ("CREATE TABLE copy LIKE item; INSERT INTO copy SELECT * FROM item", ["copy", "copy"]),
+        ("UPDATE tag SET item = 1 WHERE item = (SELECT MAX(id) FROM item)", ["tag", "tag"]),
+        ("INSERT INTO tag WITH some AS (SELECT * FROM item WHERE id = 1) SELECT id FROM some", ["tag"]),
+        ("DELETE tag FROM tag JOIN item ON tag.item = item.id", ["tag"]),
+        ("-- fails 1451\nDELETE FROM item", []),
+        ("-- fails 1452\nINSERT INTO tag VALUES (3)", []),
+    ],
+)
 def test_a_statement_finds_the_rows_of_every_table_that_it_leads_to(
     tmp_path: Path, statement: str, sent: list[str]
 ) -> None:
@@ -266,8 +293,10 @@ def test_the_tables_under_a_view_are_read_with_it(tmp_path: Path) -> None:
     planning = Planning(rules(load_file(URI, None, release), release), None, None)
     cursor, _ = SnapshotStep(tmp_path / "monday").plan(starting(tso.DEFAULT_START_TS), planning)
     for text in (
-        "USE shop", "CREATE VIEW low AS SELECT * FROM item",
-        "CREATE DATABASE test", "CREATE VIEW test.lower AS SELECT * FROM shop.low",
+        "USE shop",
+        "CREATE VIEW low AS SELECT * FROM item",
+        "CREATE DATABASE test",
+        "CREATE VIEW test.lower AS SELECT * FROM shop.low",
     ):
         cursor, *_ = executed(text, cursor, planning)
     assert isinstance(cursor.state, Upstream)
@@ -279,20 +308,24 @@ def test_the_tables_under_a_view_are_read_with_it(tmp_path: Path) -> None:
 def test_a_table_that_a_snapshot_has_not_goes_with_it(tmp_path: Path) -> None:
     """And a table comes that only the snapshot has."""
     path = week(
-        tmp_path, 'sql = "CREATE DATABASE shop; CREATE TABLE shop.other (id INT PRIMARY KEY)"',
-        'snapshot = "monday"\nover = "1s"')
+        tmp_path,
+        'sql = "CREATE DATABASE shop; CREATE TABLE shop.other (id INT PRIMARY KEY)"',
+        'snapshot = "monday"\nover = "1s"',
+    )
     events = played(path, "--master", "none")
     statements = dict.fromkeys(event.query for event in events if isinstance(event, DdlEvent))
     assert [" ".join(text.split()[:3]) for text in statements] == [
-        "CREATE DATABASE `shop`", "CREATE TABLE `shop`.`other`", "CREATE TABLE `item`", "DROP TABLE `shop`.`other`"]
+        "CREATE DATABASE `shop`",
+        "CREATE TABLE `shop`.`other`",
+        "CREATE TABLE `item`",
+        "DROP TABLE `shop`.`other`",
+    ]
     assert [event.op for event in rows(events)] == ["INSERT", "INSERT"]
 
 
 @pytest.mark.parametrize("protocol", ["open-protocol", "canal-json&enable-tidb-extension=true"])
 @pytest.mark.parametrize("release", ["v8.5.3", "v6.5.3"])
-def test_both_engines_give_the_same_fixtures(
-    spark: SparkSession, tmp_path: Path, protocol: str, release: str
-) -> None:
+def test_both_engines_give_the_same_fixtures(spark: SparkSession, tmp_path: Path, protocol: str, release: str) -> None:
     """Tables without a clustered key and with partitions, a key that is updated, DDL among the rows."""
     path = story(tmp_path, RICH)
     uri = f"kafka://127.0.0.1:9092/shop?partition-num=3&protocol={protocol}"
@@ -305,9 +338,12 @@ def test_both_engines_give_the_same_fixtures(
 def test_watermarks_come_in_real_time_while_a_wait_passes(tmp_path: Path) -> None:
     """Between two steps of SQL."""
     path = story(
-        tmp_path, "resolved-interval = \"500ms\"\nspeed = 1\n"
-        "[[step]]\nsql = \"CREATE TABLE t (id INT PRIMARY KEY)\"\n"
-        "[[step]]\nwait = \"2s\"\n[[step]]\nsql = \"INSERT INTO t VALUES (1)\"\n", "story.toml")
+        tmp_path,
+        'resolved-interval = "500ms"\nspeed = 1\n'
+        '[[step]]\nsql = "CREATE TABLE t (id INT PRIMARY KEY)"\n'
+        '[[step]]\nwait = "2s"\n[[step]]\nsql = "INSERT INTO t VALUES (1)"\n',
+        "story.toml",
+    )
     began: list[float] = []
     with started("run", path, "--console", "--sink-uri", URI) as process:
         assert process.stdout is not None

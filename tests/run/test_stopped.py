@@ -16,10 +16,10 @@ import pyarrow as pa
 import pytest
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
+from py4j.protocol import Py4JError
 from support.cut_short import NOWHERE, RUN, commit_ts, held, require_true, two_snapshots, whole_run
 from support.playing import play
 from support.processes import children, end_within, errors, living, started, wait_for_stage, wait_until
-from py4j.protocol import Py4JError
 
 from simulator import signals
 from simulator.broker import server as broker
@@ -64,14 +64,22 @@ def kill_python(process: Popen[str]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize(("master", "end", "words", "code"), [
-    ("local[2]", ctrl_c, "interrupted", 130),
-    ("local[2]", kill_java, f"Spark's Java was killed: {KILLED}", 3),
-    ("local[2]", kill_python, f"a Python process of Spark was killed, or crashed: {KILLED}", 3),
-])
+@pytest.mark.parametrize(
+    ("master", "end", "words", "code"),
+    [
+        ("local[2]", ctrl_c, "interrupted", 130),
+        ("local[2]", kill_java, f"Spark's Java was killed: {KILLED}", 3),
+        ("local[2]", kill_python, f"a Python process of Spark was killed, or crashed: {KILLED}", 3),
+    ],
+)
 def test_what_is_said_of_partitions_is_true_of_the_topic(
-    two_tables: tuple[str, Path, Path], whole: list[Record], kafka: str, master: str,
-    end: Callable[[Popen[str]], None], words: str, code: int,
+    two_tables: tuple[str, Path, Path],
+    whole: list[Record],
+    kafka: str,
+    master: str,
+    end: Callable[[Popen[str]], None],
+    words: str,
+    code: int,
 ) -> None:
     """Each partition begins as the whole run's does, and lacks nothing below the commit-ts that was said."""
     topic = f"{master[:5]}-ended-by-{end.__name__}"
@@ -127,10 +135,10 @@ def test_a_run_in_process_ends_at_a_watermark(
     assert play("verify", f"kafka://{kafka}/{topic}", "--truth", tmp_path / "truth") == 0
 
 
-@pytest.mark.parametrize(("master", "number", "words", "code"), [
-    ("local[2]", signal.SIGTERM, "stopped by SIGTERM", 143),
-    ("none", signal.SIGHUP, "stopped by SIGHUP", 129),
-])
+@pytest.mark.parametrize(
+    ("master", "number", "words", "code"),
+    [("local[2]", signal.SIGTERM, "stopped by SIGTERM", 143), ("none", signal.SIGHUP, "stopped by SIGHUP", 129)],
+)
 def test_a_signal_leaves_neither_fixtures_nor_a_truth(
     two_tables: tuple[str, Path, Path], tmp_path: Path, master: str, number: int, words: str, code: int
 ) -> None:
@@ -148,15 +156,30 @@ def test_a_signal_leaves_neither_fixtures_nor_a_truth(
     assert bool(others) == (master != "none") and end_within(60, others)
 
 
-@pytest.mark.parametrize(("stage", "end", "said", "code"), [
-    ("starting Spark", lambda process: process.terminate(),
-     ["no fixtures were written", "ticdc-sim: stopped by SIGTERM"], 143),
-    ("reading and comparing", kill_java,
-     ["no fixtures were written", f"ticdc-sim: Spark's Java was killed: {KILLED}"], 3),
-])
+@pytest.mark.parametrize(
+    ("stage", "end", "said", "code"),
+    [
+        (
+            "starting Spark",
+            lambda process: process.terminate(),
+            ["no fixtures were written", "ticdc-sim: stopped by SIGTERM"],
+            143,
+        ),
+        (
+            "reading and comparing",
+            kill_java,
+            ["no fixtures were written", f"ticdc-sim: Spark's Java was killed: {KILLED}"],
+            3,
+        ),
+    ],
+)
 def test_a_run_that_has_sent_nothing_yet_ends_as_well(
-    two_tables: tuple[str, Path, Path], tmp_path: Path, stage: str, end: Callable[[Popen[str]], None],
-    said: list[str], code: int,
+    two_tables: tuple[str, Path, Path],
+    tmp_path: Path,
+    stage: str,
+    end: Callable[[Popen[str]], None],
+    said: list[str],
+    code: int,
 ) -> None:
     fixtures = tmp_path / "out" / "fixtures"
     with started(*two_tables, *RUN, NOWHERE, "--fixtures", fixtures) as process:
@@ -213,9 +236,10 @@ def test_who_follows_a_topic_is_stopped_by_sigterm_and_not_by_a_closed_terminal_
     """A signal that was ignored from the start stays ignored."""
     with closing(KafkaAdminClient(bootstrap_servers=[kafka])) as client:
         client.create_topics({"followed": {"num_partitions": 1, "replication_factor": 1}})
-    with closing(KafkaProducer(bootstrap_servers=[kafka])) as producer, started(
-        "inspect", f"kafka://{kafka}/followed", "--follow", ignored=(signal.SIGHUP,)
-    ) as process:
+    with (
+        closing(KafkaProducer(bootstrap_servers=[kafka])) as producer,
+        started("inspect", f"kafka://{kafka}/followed", "--follow", ignored=(signal.SIGHUP,)) as process,
+    ):
         producer.send("followed", b"one").get(30)
         assert process.stdout is not None
         assert process.stdout.readline().startswith("followed/0@0 ")
@@ -234,13 +258,20 @@ LOST = (
 )
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    (LOST, f"a process of Spark was lost: executor 1 exited caused by one of the running tasks; {KILLED}"),
-    ("Lost task 0.0: java.lang.OutOfMemoryError: Java heap space\n\tat java.base",
-     f"the memory of Spark's Java is full: {LESS}"),
-    ("org.apache.spark.SparkException: [PYTHON_WORKER_CREATION] Python worker failed to connect back.",
-     "a Python process of Spark did not start in time: the machine may be too busy"),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (LOST, f"a process of Spark was lost: executor 1 exited caused by one of the running tasks; {KILLED}"),
+        (
+            "Lost task 0.0: java.lang.OutOfMemoryError: Java heap space\n\tat java.base",
+            f"the memory of Spark's Java is full: {LESS}",
+        ),
+        (
+            "org.apache.spark.SparkException: [PYTHON_WORKER_CREATION] Python worker failed to connect back.",
+            "a Python process of Spark did not start in time: the machine may be too busy",
+        ),
+    ],
+)
 def test_a_part_of_spark_that_was_lost_is_one_line(text: str, words: str) -> None:
     """As Spark 4.3 says it, in the middle of its stack."""
     with pytest.raises(DeliveryError, match=f"^{re.escape(words)}$"), translated():
@@ -256,7 +287,9 @@ def test_memory_that_a_task_does_not_get_is_one_line() -> None:
 
 
 def test_memory_that_the_engine_in_process_does_not_get_is_one_line(
-    two_tables: tuple[str, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    two_tables: tuple[str, Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     def full(*_: object) -> None:

@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from support import shop
 from support.databases import AFTER, BEFORE, Table, contents, contents_after, state, write
 from support.flink import Flink, Refused
 from support.flink_tables import as_sent, flink_contents, texts, typed
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 from support.playing import assert_leads, play
 
 from simulator.read.decode import DdlEvent, Event, RowEvent, Watermark, decode, full_image
@@ -62,7 +62,8 @@ class Run:
 
     def rows(self, table: Table) -> list[tuple[Record, RowEvent]]:
         return [
-            (record, event) for record, event in self.placed
+            (record, event)
+            for record, event in self.placed
             if isinstance(event, RowEvent) and (event.schema, event.table) == table.name
         ]
 
@@ -117,8 +118,10 @@ def test_flink_keeps_every_table_of_a_canal_json_stream(run: Run, flink: Flink) 
         before, after = (
             Counter(
                 as_sent(table.definition, dict(zip(names, row, strict=True)))
-                for row in held.get(table.name, Counter()).elements())
-            for held in states)
+                for row in held.get(table.name, Counter()).elements()
+            )
+            for held in states
+        )
         for type_of in (texts, typed):
             assert flink_contents(flink, table.definition, type_of, messages, before) == after, table.name
 
@@ -157,7 +160,8 @@ def test_a_row_lies_where_its_dispatcher_puts_it(run: Run, name: str, topic: str
     found = run.rows(table)
     assert {event.op for _, event in found} == {"INSERT", "UPDATE", "DELETE"}
     assert [(record.topic, record.partition) for record, _ in found] == [
-        (topic, number(row) % PARTITIONS) for _, row in found]
+        (topic, number(row) % PARTITIONS) for _, row in found
+    ]
 
 
 def test_dispatched_by_ts_a_row_lies_at_its_commit_ts(run: Run) -> None:
@@ -188,7 +192,8 @@ def test_statements_reach_the_partitions_that_the_protocol_wants(run: Run) -> No
     everywhere = "open-protocol" in run.uri
     counts = {"all": 6, "of_late": 1, "of_gone": 1}
     assert found == {
-        (topic, partition): count for topic, count in counts.items()
+        (topic, partition): count
+        for topic, count in counts.items()
         for partition in range(PARTITIONS if everywhere else 1)
     }
 
@@ -219,9 +224,7 @@ def test_rows_without_a_key_are_counted(run: Run) -> None:
 @pytest.mark.parametrize("table", shop.PARTITIONED, ids=lambda table: str(table.name[1]))
 def test_open_protocol_names_the_partition_of_the_table(run: Run, table: Table) -> None:
     """By its physical id, which rises with its place; Canal-JSON says nothing of it."""
-    found = {
-        (shop.PLACE[table.name[1]](full_image(event)), event.ptn) for _, event in run.rows(table)
-    }
+    found = {(shop.PLACE[table.name[1]](full_image(event)), event.ptn) for _, event in run.rows(table)}
     if "open-protocol" in run.uri:
         places, ids = zip(*sorted(found), strict=True)
         assert places == (0, 1, 2)
@@ -254,8 +257,7 @@ def test_a_topic_has_watermarks_while_it_has_tables(run: Run) -> None:
     topics = ("all", "of_late", "of_gone")
     always, late, gone = ([event.ts for event in lanes[topic, 3] if isinstance(event, Watermark)] for topic in topics)
     created, dropped = (
-        next(event.commit_ts or 0 for event in lanes[topic, 0] if isinstance(event, DdlEvent))
-        for topic in topics[1:]
+        next(event.commit_ts or 0 for event in lanes[topic, 0] if isinstance(event, DdlEvent)) for topic in topics[1:]
     )
     assert late == [ts for ts in always if ts >= created] and late[0] == created
     assert gone == [ts for ts in always if ts <= dropped] and gone[-1] == dropped

@@ -78,13 +78,19 @@ def test_the_example_consumer_has_what_the_truth_has(
     assert play("verify", fixtures, "--truth", truth) == 0
 
 
-@pytest.mark.parametrize(("kind", "said"), [
-    (WithoutDedupe, {"row-missing": {"shop.ready": 2}}),
-    (WithoutOrder, {"row-different": {"shop.item": 2}}),
-    (WithoutDeleteFirst, {"row-missing": {"shop.item": 2}}),
-])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (WithoutDedupe, {"row-missing": {"shop.ready": 2}}),
+        (WithoutOrder, {"row-different": {"shop.item": 2}}),
+        (WithoutDeleteFirst, {"row-missing": {"shop.item": 2}}),
+    ],
+)
 def test_what_a_consumer_without_it_has_is_told_from_the_truth(
-    stream: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: type,
+    stream: tuple[Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kind: type,
     said: dict[str, dict[str, int]],
 ) -> None:
     """A statement that was applied twice, an old row over a new one, a new row that its own DELETE took away."""

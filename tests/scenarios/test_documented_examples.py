@@ -16,17 +16,35 @@ from simulator.simulated import TiCDC
 TYPES = {
     "sqlType": {"c_bigint": -5, "c_int": 4, "c_mediumint": 4, "c_smallint": 5, "c_tinyint": -6, "id": 4},
     "mysqlType": {
-        "c_bigint": "bigint", "c_int": "int", "c_mediumint": "mediumint", "c_smallint": "smallint",
-        "c_tinyint": "tinyint", "id": "int"},
+        "c_bigint": "bigint",
+        "c_int": "int",
+        "c_mediumint": "mediumint",
+        "c_smallint": "smallint",
+        "c_tinyint": "tinyint",
+        "id": "int",
+    },
 }
 ROW = {
-    "c_bigint": "9223372036854775807", "c_int": "2147483647", "c_mediumint": "8388607", "c_smallint": "32767",
-    "c_tinyint": "127", "id": "1"}
+    "c_bigint": "9223372036854775807",
+    "c_int": "2147483647",
+    "c_mediumint": "8388607",
+    "c_smallint": "32767",
+    "c_tinyint": "127",
+    "id": "1",
+}
 CHANGED = {**ROW, "c_int": "0", "c_tinyint": "0"}
 OF_TABLE = {"id": 0, "database": "test", "table": "tp_int", "pkNames": ["id"], "isDdl": False, "sql": "", **TYPES}
 WITHOUT_LENGTHS = {
-    "c_binary": "binary", "c_bit": "bit", "c_char": "char", "c_decimal": "decimal", "c_enum": "enum", "c_set": "set",
-    "c_varbinary": "varbinary", "c_varchar": "varchar", "id": "int"}
+    "c_binary": "binary",
+    "c_bit": "bit",
+    "c_char": "char",
+    "c_decimal": "decimal",
+    "c_enum": "enum",
+    "c_set": "set",
+    "c_varbinary": "varbinary",
+    "c_varchar": "varchar",
+    "id": "int",
+}
 NOTHING: dict[str, None] = dict.fromkeys(("pkNames", "sqlType", "mysqlType", "data", "old"))
 
 
@@ -54,12 +72,21 @@ def test_canal_json_sends_the_documents_of_its_documentation(release: str) -> No
         {**OF_TABLE, "type": "DELETE", "data": [CHANGED], "old": None},
     ]
     assert [row["mysqlType"] for row in sent if row["table"] == "t" and not row["isDdl"]] == [WITHOUT_LENGTHS]
-    dropped, watermark = (next(row for row in sent if found(row)) for found in (
-        lambda row: "drop database" in row["sql"].lower(), lambda row: row["type"] == "TIDB_WATERMARK"))
+    dropped, watermark = (
+        next(row for row in sent if found(row))
+        for found in (lambda row: "drop database" in row["sql"].lower(), lambda row: row["type"] == "TIDB_WATERMARK")
+    )
     assert dropped.pop("sql").lower().replace("`", "") == "drop database if exists test"
     assert _timeless(dropped) == {**NOTHING, "id": 0, "database": "test", "table": "", "isDdl": True, "type": "QUERY"}
     assert _timeless(watermark) == {
-        **NOTHING, "id": 0, "database": "", "table": "", "isDdl": False, "type": "TIDB_WATERMARK", "sql": ""}
+        **NOTHING,
+        "id": 0,
+        "database": "",
+        "table": "",
+        "isDdl": False,
+        "type": "TIDB_WATERMARK",
+        "sql": "",
+    }
     assert {*map(tuple, extensions)} == {("commitTs",), ("watermarkTs",)}
 
 
@@ -76,10 +103,13 @@ def test_open_protocol_sends_the_events_of_its_documentation() -> None:
     values = b"".join(value for _, value in sent)
 
     assert [part for part in _documents(values) if "q" not in part] == [
-        {"u": {"id": _id(1), "val": _val("YWE=")}}, {"u": {"id": _id(2), "val": _val("YmI=")}},
+        {"u": {"id": _id(1), "val": _val("YWE=")}},
+        {"u": {"id": _id(2), "val": _val("YmI=")}},
         {"u": {"id": _id(3), "val": _val("Y2M=")}},
-        {"d": {"id": _id(1)}}, {"d": {"id": _id(2)}},
-        {"u": {"id": _id(3), "val": _val("ZGQ=")}}, {"u": {"id": _id(4), "val": _val("ZWU=")}},
+        {"d": {"id": _id(1)}},
+        {"d": {"id": _id(2)}},
+        {"u": {"id": _id(3), "val": _val("ZGQ=")}},
+        {"u": {"id": _id(4), "val": _val("ZWU=")}},
     ]
     ddl = {"q": "CREATE TABLE test.t1(id int primary key, val varchar(16))", "t": 3}
     assert [part for part in _documents(values) if "q" in part] == [ddl, ddl]
@@ -92,10 +122,10 @@ def _documents(values: bytes) -> list[dict[str, Any]]:
     """What stands between the lengths, ordered by whether it is there before or after the second transaction."""
     found, place = [], 0
     while place < len(values):
-        length = int.from_bytes(values[place:place + 8], "big")
+        length = int.from_bytes(values[place : place + 8], "big")
         place += 8 + length
         if length:
-            found.append(json.loads(values[place - length:place]))
+            found.append(json.loads(values[place - length : place]))
     return sorted(found, key=_order)
 
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support import oracle
+from support.replaying import replayed
 
 from simulator import tso
 from simulator.cli import run
@@ -26,26 +28,26 @@ from simulator.ticdc.changefeed import load_file
 from simulator.ticdc.rules import rules
 from simulator.tidb.model.table import Name, Table, visible_columns
 from simulator.tidb.upstream.stored import rows_of
-from support import oracle
-from support.replaying import replayed
 
 GOLDEN = Path(__file__).parent / "golden"
 LARGE = {"airports"}
 """Scenarios of snapshots, which tests/run plays."""
 
 UNREAD = {
-    "documented-changefeed-ddl": "a RENAME leads to a database that is not replicated, so that it fails in a catalog",
+    "documented-changefeed-ddl": "a RENAME leads to a database that is not replicated, so that it fails in a catalog"
 }
 """Scenarios whose stream alone does not tell the tables, so that only the recorded messages are compared."""
 
 UNREPLAYED = {
-    "exchange-partition": "rows change tables by a statement, and a stream does not say which rows are in a partition",
+    "exchange-partition": "rows change tables by a statement, and a stream does not say which rows are in a partition"
 }
 """Scenarios that lead to a state which a replay of their stream does not know."""
 
 PLAYED = [
     pytest.param(scenario, release, id=f"{scenario.name}-{release.replace(':', '-')}")
-    for scenario in shipped().values() if scenario.name not in LARGE for release in scenario.about.releases
+    for scenario in shipped().values()
+    if scenario.name not in LARGE
+    for release in scenario.about.releases
 ]
 
 
@@ -65,8 +67,7 @@ def partitions(stream: list[Record]) -> Iterator[list[Record]]:
 
 @pytest.mark.parametrize(("scenario", "release"), PLAYED)
 def test_a_scenario_gives_what_was_recorded_and_keeps_the_contract(
-    scenario: Shipped, release: str, tmp_path: Path, request: pytest.FixtureRequest,
-    capsys: pytest.CaptureFixture[str],
+    scenario: Shipped, release: str, tmp_path: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One that is not legal breaks it."""
     stream = recorded(scenario, release, tmp_path / "out")
@@ -74,7 +75,8 @@ def test_a_scenario_gives_what_was_recorded_and_keeps_the_contract(
     golden = Golden(GOLDEN / scenario.name, release.replace(":", "-"), request.config.getoption("--rewrite-golden"))
     golden(
         Message(record.topic, record.partition, record.offset, tso.compose(record.timestamp), record.key, record.value)
-        for record in stream)
+        for record in stream
+    )
     if scenario.name not in UNREAD:
         assert (list(violations(scenario, release, stream, tmp_path / "out")) == []) == scenario.about.legal
     capsys.readouterr()
@@ -96,8 +98,13 @@ def violations(
         tables, truth = upstream(scenario, release)
         sent = {name for name, table in tables.items() if rules(changefeed, found).replicates(table)}
         yield from replayed(
-            stream, spec.protocol, (), after={name: truth[name] for name in sent}, fidelity=spec.fidelity,
-            beside=tables.keys() - sent).examples
+            stream,
+            spec.protocol,
+            (),
+            after={name: truth[name] for name in sent},
+            fidelity=spec.fidelity,
+            beside=tables.keys() - sent,
+        ).examples
 
 
 def upstream(scenario: Shipped, release: str) -> tuple[dict[Name, Table], dict[Name, list[bytes]]]:
@@ -109,6 +116,8 @@ def upstream(scenario: Shipped, release: str) -> tuple[dict[Name, Table], dict[N
         found = ticdc._live.upstream()
     tables = {(table.schema, table.name): table for table in found.catalog.tables.values()}
     return tables, {
-        name: row_image.pack([
-            rows_of(found, table).cells.column(column.name).combine_chunks() for column in visible_columns(table)
-        ]).to_pylist() for name, table in tables.items()}
+        name: row_image.pack(
+            [rows_of(found, table).cells.column(column.name).combine_chunks() for column in visible_columns(table)]
+        ).to_pylist()
+        for name, table in tables.items()
+    }

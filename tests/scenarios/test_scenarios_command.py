@@ -29,7 +29,8 @@ def test_the_documentation_lists_every_scenario() -> None:
     page = (ROOT / "docs" / "library.md").read_text("utf-8")
 
     assert re.findall(r"^\| `(.*?)` \| (.*?) \| (.*?) \|$", page, re.MULTILINE) == [
-        (scenario.name, scenario.about.title, ", ".join(scenario.about.releases) or "any") for scenario in EVERY]
+        (scenario.name, scenario.about.title, ", ".join(scenario.about.releases) or "any") for scenario in EVERY
+    ]
 
 
 def test_the_package_has_every_scenario_and_what_it_reads() -> None:
@@ -38,7 +39,8 @@ def test_the_package_has_every_scenario_and_what_it_reads() -> None:
     setup.read(ROOT / "setup.cfg")
     patterns = setup["options.package_data"]["simulator"].split("\n")
     packed = {
-        path for pattern in patterns if pattern and pattern[0] != "#" for path in (ROOT / "simulator").glob(pattern)}
+        path for pattern in patterns if pattern and pattern[0] != "#" for path in (ROOT / "simulator").glob(pattern)
+    }
     directory = ROOT / "simulator" / "scenarios"
 
     assert {path for path in directory.glob("*.toml")} - packed == set()
@@ -72,7 +74,8 @@ def test_a_name_that_is_none_is_the_users_mistake(command: str, capsys: pytest.C
     """What was meant is said."""
     assert run([command, "delete-shap"]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "ticdc-sim: no scenario 'delete-shap'. Did you mean 'delete-shape'? `ticdc-sim scenarios` lists them")
+        "ticdc-sim: no scenario 'delete-shap'. Did you mean 'delete-shape'? `ticdc-sim scenarios` lists them"
+    )
 
 
 def test_what_a_scenario_says_of_itself_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from support.playing import play
 
 from simulator import Message, TiCDC
 from simulator.errors import ExpectationError, SqlError, UserError
 from simulator.read.decode import DdlEvent, Event, RowEvent, Watermark
 from simulator.read.records import read
-from support.playing import play
 
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
 SHOP = "CREATE TABLE shop.item (id BIGINT PRIMARY KEY, stock INT)"
@@ -43,7 +43,8 @@ def test_what_a_statement_made_is_sent_at_once() -> None:
         ticdc.execute("INSERT INTO shop.item VALUES (1, 5)")
         events = ticdc.events()
         assert [event.query for event in events if isinstance(event, DdlEvent)] == [
-            "CREATE TABLE `shop`.`item` (`id` BIGINT PRIMARY KEY,`stock` INT)"] * 3
+            "CREATE TABLE `shop`.`item` (`id` BIGINT PRIMARY KEY,`stock` INT)"
+        ] * 3
         assert rows_in(events) == [("INSERT", None, {"id": "1", "stock": "5"})]
         assert ticdc.rows("shop.item") == [{"id": 1, "stock": 5}]
 
@@ -62,7 +63,8 @@ def test_messages_are_those_since_the_last_call() -> None:
         assert all(b"TIDB_WATERMARK" in (message.value or b"") for message in last.values())
     assert [message.partition for message in second if b"UPDATE" in (message.value or b"")] == [0]
     assert min(message.offset for message in second) == 1 + max(
-        message.offset for message in first if message.partition == 1)
+        message.offset for message in first if message.partition == 1
+    )
 
 
 def test_time_passes_only_when_it_is_told_to() -> None:
@@ -83,7 +85,8 @@ def test_a_story_gives_the_messages_that_a_run_of_its_file_gives(tmp_path: Path)
         messages = ticdc.messages()
     assert by_place(messages) == [
         (each.topic, each.partition, each.offset, each.timestamp, each.key, each.value)
-        for each in read(str(tmp_path / "out"))]
+        for each in read(str(tmp_path / "out"))
+    ]
 
 
 def by_place(messages: list[Message]) -> list[tuple[object, ...]]:
@@ -131,14 +134,25 @@ def test_rows_are_python_values() -> None:
     with TiCDC() as ticdc:
         ticdc.execute(
             "CREATE TABLE t (id INT PRIMARY KEY, f DOUBLE, d DECIMAL(8,2), s VARCHAR(9), b VARBINARY(9), at DATETIME, "
-            "e ENUM('x','y'), bits BIT(8), j JSON, n INT)")
+            "e ENUM('x','y'), bits BIT(8), j JSON, n INT)"
+        )
         ticdc.execute(
-            "INSERT INTO t VALUES (10, 0.5, 1.5, 'ä', x'00ff', '2025-01-02 03:04:05', 'y', b'101', '{\"a\": 1}', NULL)")
+            "INSERT INTO t VALUES (10, 0.5, 1.5, 'ä', x'00ff', '2025-01-02 03:04:05', 'y', b'101', '{\"a\": 1}', NULL)"
+        )
         ticdc.execute("INSERT INTO t (id) VALUES (9)")
         assert [row["id"] for row in ticdc.rows("t")] == [9, 10]
         assert ticdc.rows("test.t")[1] == {
-            "id": 10, "f": 0.5, "d": "1.50", "s": "ä", "b": b"\x00\xff", "at": "2025-01-02 03:04:05", "e": "y",
-            "bits": 5, "j": '{"a": 1}', "n": None}
+            "id": 10,
+            "f": 0.5,
+            "d": "1.50",
+            "s": "ä",
+            "b": b"\x00\xff",
+            "at": "2025-01-02 03:04:05",
+            "e": "y",
+            "bits": 5,
+            "j": '{"a": 1}',
+            "n": None,
+        }
         with pytest.raises(SqlError, match="Table 'test.nothing' doesn't exist"):
             ticdc.rows("nothing")
 
@@ -157,10 +171,11 @@ def test_a_select_answers_with_bytes_that_are_no_text() -> None:
         ticdc.execute("CREATE TABLE t (b VARBINARY(9)); INSERT INTO t VALUES (x'00ff')")
 
         assert ticdc.execute("SELECT b, x'80', CAST('ä' AS BINARY) FROM t").rows == (
-            (b"\x00\xff", b"\x80", b"\xc3\xa4"),)
+            (b"\x00\xff", b"\x80", b"\xc3\xa4"),
+        )
 
 
-@pytest.mark.parametrize("number", [2 ** 63, 2 ** 64 - 1])
+@pytest.mark.parametrize("number", [2**63, 2**64 - 1])
 def test_a_number_beyond_all_members_is_refused(number: int) -> None:
     with TiCDC() as ticdc:
         ticdc.execute("CREATE TABLE t (e ENUM('a', 'b'), s SET('x', 'y'))")
@@ -226,7 +241,9 @@ def test_the_configuration_is_a_text_a_file_or_a_mapping(tmp_path: Path) -> None
 def test_releases_and_architectures_are_named() -> None:
     with TiCDC("new:v8.5.4") as new, TiCDC("v6.5.6") as old:
         assert (new.describe(), old.describe()) == (
-            "TiCDC new, v8.5.4, open-protocol, topic ticdc", "TiCDC classic, v6.5.6, open-protocol, topic ticdc")
+            "TiCDC new, v8.5.4, open-protocol, topic ticdc",
+            "TiCDC classic, v6.5.6, open-protocol, topic ticdc",
+        )
     with pytest.raises(UserError, match="unknown TiCDC release 'v8.5.99'"):
         TiCDC("v8.5.99")
 
@@ -242,8 +259,10 @@ def test_what_a_consumer_wrote_down_is_held_against_the_truth(tmp_path: Path) ->
             ticdc.verify(tmp_path)
     told = [line for line in error.value.args if line.startswith("  shop.item")]
     assert told == [
-        "  shop.item, row 2: is missing", "  shop.item, row 3: is there and should not be",
-        "  shop.item, row 1: stock is '4', '5' expected"]
+        "  shop.item, row 2: is missing",
+        "  shop.item, row 3: is there and should not be",
+        "  shop.item, row 1: stock is '4', '5' expected",
+    ]
 
 
 def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:

@@ -55,18 +55,21 @@ def address(secured: Secured, listener: str, topic: str, words: str) -> str:
     return secured.uri(listener, topic, *(parameters.get(word, word) for word in words.split()))
 
 
-@pytest.mark.parametrize(("listener", "words"), [
-    ("plain", ""),
-    ("tls", "TLS"),
-    ("tls", "TLS enable-tls=1"),
-    ("tls", "LAX"),
-    ("mtls", "TLS"),
-    ("expired", "LAX"),
-    ("elsewhere", "LAX"),
-    *(("sasl", f"LOGIN sasl-mechanism={mechanism}") for mechanism in MECHANISMS),
-    *(("sasl_tls", f"LOGIN TLS sasl-mechanism={mechanism.lower()}") for mechanism in MECHANISMS),
-    ("sasl_tls", "LOGIN LAX sasl-mechanism=SCRAM-SHA-256"),
-])
+@pytest.mark.parametrize(
+    ("listener", "words"),
+    [
+        ("plain", ""),
+        ("tls", "TLS"),
+        ("tls", "TLS enable-tls=1"),
+        ("tls", "LAX"),
+        ("mtls", "TLS"),
+        ("expired", "LAX"),
+        ("elsewhere", "LAX"),
+        *(("sasl", f"LOGIN sasl-mechanism={mechanism}") for mechanism in MECHANISMS),
+        *(("sasl_tls", f"LOGIN TLS sasl-mechanism={mechanism.lower()}") for mechanism in MECHANISMS),
+        ("sasl_tls", "LOGIN LAX sasl-mechanism=SCRAM-SHA-256"),
+    ],
+)
 def test_what_is_delivered_is_read_back_by_inspect(
     secured: Secured, listener: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -158,11 +161,14 @@ def test_a_token_lets_a_client_in(secured: Secured, tmp_path: Path) -> None:
     assert {"tokens": 1} == ready.partitions
 
 
-@pytest.mark.parametrize(("answer", "code", "text"), [
-    (granted("junk"), 2, "authentication failed (OAUTHBEARER): "),
-    ((401, b'{"error": "invalid_client"}'), 2, "no token: 401 Unauthorized: invalid_client"),
-    ((503, b""), 3, "no token: 503 Service Unavailable"),
-])
+@pytest.mark.parametrize(
+    ("answer", "code", "text"),
+    [
+        (granted("junk"), 2, "authentication failed (OAUTHBEARER): "),
+        ((401, b'{"error": "invalid_client"}'), 2, "no token: 401 Unauthorized: invalid_client"),
+        ((503, b""), 3, "no token: 503 Service Unavailable"),
+    ],
+)
 def test_a_token_that_is_not_had_or_not_taken_is_one_line(
     secured: Secured, tmp_path: Path, answer: Answer, code: int, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -215,9 +221,7 @@ def test_a_server_that_is_silent_is_asked_once(parameters: str) -> None:
             server.accept()
 
 
-def test_a_whole_run_over_tls_with_scram(
-    secured: Secured, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_whole_run_over_tls_with_scram(secured: Secured, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`diff` by Spark's tasks, then `inspect`."""
     uri = address(secured, "sasl_tls", "whole", "TLS LOGIN sasl-mechanism=SCRAM-SHA-512")
     summary = tmp_path / "all.json"

@@ -83,7 +83,8 @@ def value(text: bytes, commit_ts: int = 77, partition: int = 0) -> Records:
 
 @BOTH_PATHS
 @pytest.mark.parametrize(
-    ("acks", "compression"), [(1, "none"), *((-1, name) for name in ("none", "gzip", "snappy", "lz4", "zstd"))])
+    ("acks", "compression"), [(1, "none"), *((-1, name) for name in ("none", "gzip", "snappy", "lz4", "zstd"))]
+)
 def test_every_record_arrives_once_and_in_order(
     settings: KafkaSettings, prepared: bool, acks: int, compression: str
 ) -> None:
@@ -250,7 +251,8 @@ def test_a_topic_that_is_deleted_ends_the_run_after_the_silence_and_is_named(
     assert time.monotonic() - started < 20
     lost = [account for account in accounts if account.topic == 0]
     assert [f"topic {gone} partition {partition}: not delivered from " for partition in (0, 1)] == [
-        re.split("its first record|offset", str(account.error))[0] for account in lost]
+        re.split("its first record|offset", str(account.error))[0] for account in lost
+    ]
     why = f"Kafka at {settings.address} has acknowledged nothing for 4 s (there is no topic {gone})"
     assert [why, why] == [str(account.error).partition(": ")[2].partition(": ")[2] for account in lost]
     assert [(1000, None)] * 2 == [(account.records, account.error) for account in accounts if account.topic == 1]
@@ -343,9 +345,9 @@ def test_the_largest_message_is_what_option_and_topic_allow(settings: KafkaSetti
     assert 1048588 == largest(1000).settings.message_limit
 
 
-@pytest.mark.parametrize(("topic_limit", "margin", "bytes"), [
-    ("lowers", 128, 1048460), ("lowers", 0, 1048588), ("ignored", 0, 10485760),
-])
+@pytest.mark.parametrize(
+    ("topic_limit", "margin", "bytes"), [("lowers", 128, 1048460), ("lowers", 0, 1048588), ("ignored", 0, 10485760)]
+)
 def test_a_release_minds_the_topics_limit_in_its_own_way(
     settings: KafkaSettings, topic_limit: str, margin: int, bytes: int
 ) -> None:

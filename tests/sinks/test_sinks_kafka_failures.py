@@ -29,7 +29,8 @@ Path = tuple[str, bool]
 """Which library sends, and whether it is handed prepared batches."""
 
 ALL_PATHS = pytest.mark.parametrize(
-    "path", [("kafka-python", True), ("kafka-python", False), ("confluent", False)],
+    "path",
+    [("kafka-python", True), ("kafka-python", False), ("confluent", False)],
     ids=["prepared", "plain", "confluent"],
 )
 

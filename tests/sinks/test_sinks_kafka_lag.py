@@ -39,8 +39,9 @@ def write(settings: KafkaSettings, topic: str, rows: int) -> None:
 def commit(kafka: str, group: str, topic: str, offsets: dict[int, int]) -> None:
     consumer = KafkaConsumer(bootstrap_servers=kafka, group_id=group, enable_auto_commit=False)
     try:
-        consumer.commit({
-            TopicPartition(topic, number): OffsetAndMetadata(offset, "", -1) for number, offset in offsets.items()})
+        consumer.commit(
+            {TopicPartition(topic, number): OffsetAndMetadata(offset, "", -1) for number, offset in offsets.items()}
+        )
     finally:
         consumer.close()
 

@@ -15,7 +15,7 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 from simulator.errors import DeliveryError
 from simulator.sinks import SINKS
 from simulator.sinks.console import ConsoleServer
-from simulator.sinks.driver import Driver, SECRET_BYTES, STRANGERS
+from simulator.sinks.driver import SECRET_BYTES, STRANGERS, Driver
 from simulator.sinks.files.formats import SCHEMA, table
 from simulator.sinks.kafka.record_batch import body
 from simulator.sinks.records import Delivered, Records, by_partition, require_delivered
@@ -75,10 +75,7 @@ def test_the_counting_sink_counts() -> None:
     sink.write(records([(0, 0), (1, 2), (0, 0)]))
     sink.write(records([(1, 2)], first=3))
 
-    assert [
-        Delivered(0, 0, 2, 18, 0, 3 << 18),
-        Delivered(1, 2, 2, 18, 0, 4 << 18),
-    ] == sink.close()
+    assert [Delivered(0, 0, 2, 18, 0, 3 << 18), Delivered(1, 2, 2, 18, 0, 4 << 18)] == sink.close()
 
 
 def test_the_console_has_shown_all_that_a_task_wrote_once_its_sink_is_closed() -> None:

@@ -74,8 +74,13 @@ def test_gssapi_without_its_package_is_said(monkeypatch: pytest.MonkeyPatch) -> 
 
 def provider(url: str, timeout: float = 5.0) -> ClientCredentials:
     sasl = Sasl(
-        "OAUTHBEARER", oauth_client_id="me:", oauth_client_secret="s&cret", oauth_token_url=f"{url}/token?x=1",
-        oauth_scopes=("a", "b"), oauth_grant_type="special")
+        "OAUTHBEARER",
+        oauth_client_id="me:",
+        oauth_client_secret="s&cret",
+        oauth_token_url=f"{url}/token?x=1",
+        oauth_scopes=("a", "b"),
+        oauth_grant_type="special",
+    )
     settings = KafkaSettings(("a:1",), read_timeout=timeout, sasl=sasl)
     found = client_options(settings)["sasl_oauth_token_provider"]
     assert isinstance(found, ClientCredentials)
@@ -102,16 +107,19 @@ def test_a_token_that_is_about_to_expire_is_fetched_anew() -> None:
     assert (["short", "short"], 2) == (tokens, len(server.asked))
 
 
-@pytest.mark.parametrize(("answer", "text"), [
-    ((401, b""), "no token: 401 Unauthorized"),
-    ((400, b'{"error": "invalid_client", "error_description": "Who?"}'), "400 Bad Request: invalid_client: Who?"),
-    ((200, b"<html>"), "the answer is not JSON"),
-    ((200, b"\xff"), "the answer is not JSON"),
-    ((200, b"[]"), "the answer has no access_token"),
-    ((200, b'{"access_token": ""}'), "the answer has no access_token"),
-    ((200, b'{"error": "invalid_scope"}'), "the answer has no access_token: invalid_scope"),
-    ((302, b""), "no token: 302 Found"),
-])
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ((401, b""), "no token: 401 Unauthorized"),
+        ((400, b'{"error": "invalid_client", "error_description": "Who?"}'), "400 Bad Request: invalid_client: Who?"),
+        ((200, b"<html>"), "the answer is not JSON"),
+        ((200, b"\xff"), "the answer is not JSON"),
+        ((200, b"[]"), "the answer has no access_token"),
+        ((200, b'{"access_token": ""}'), "the answer has no access_token"),
+        ((200, b'{"error": "invalid_scope"}'), "the answer has no access_token: invalid_scope"),
+        ((302, b""), "no token: 302 Found"),
+    ],
+)
 def test_a_token_that_is_refused_is_one_line(answer: Answer, text: str) -> None:
     """Asked for again with the secret in the form, which some providers want; no redirection is followed."""
     with identity_provider(answer) as server:
@@ -156,14 +164,15 @@ def test_an_encrypted_key_is_refused_and_no_passphrase_is_asked_for(tmp_path: Pa
         options(tls=Tls(True, cert=str(tmp_path / "cert.pem"), key=str(tmp_path / "key.pem")))
 
 
-@pytest.mark.parametrize(("module", "compression", "words"), [
-    ("crc32c", "none", r"^the Python package crc32c is missing: pip install 'kafka-python\[crc32c\]'$"),
-    ("snappy", "snappy", r"^compression snappy cannot be used: .* snappy is missing: .*kafka-python\[snappy\]'$"),
-    ("zstandard", "zstd", r"^compression zstd cannot be used: .* zstandard is missing: .*kafka-python\[zstd\]'$"),
-])
-def test_a_missing_package_is_said(
-    monkeypatch: pytest.MonkeyPatch, module: str, compression: str, words: str
-) -> None:
+@pytest.mark.parametrize(
+    ("module", "compression", "words"),
+    [
+        ("crc32c", "none", r"^the Python package crc32c is missing: pip install 'kafka-python\[crc32c\]'$"),
+        ("snappy", "snappy", r"^compression snappy cannot be used: .* snappy is missing: .*kafka-python\[snappy\]'$"),
+        ("zstandard", "zstd", r"^compression zstd cannot be used: .* zstandard is missing: .*kafka-python\[zstd\]'$"),
+    ],
+)
+def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch, module: str, compression: str, words: str) -> None:
     """Before Kafka is asked for anything, and on a machine that only sends, with the command that installs it."""
     monkeypatch.setitem(sys.modules, module, None)
     settings = KafkaSettings(("127.0.0.1:1",), compression=compression)

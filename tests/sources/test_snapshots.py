@@ -7,23 +7,28 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from support import dumps
-from support import playing
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import dumps, playing
 
 from simulator.errors import SnapshotError
 from simulator.sources import snapshots
 from simulator.ticdc.key_bytes import row_ids
 
-PLACES = ("CREATE TABLE `a.b` (`id` bigint NOT NULL, `name` varchar(40), `raw` varbinary(20),"
-          " `big` bigint unsigned, `twice` bigint GENERATED ALWAYS AS (`id` * 2) STORED,"
-          " PRIMARY KEY (`id`) /*T![clustered_index] CLUSTERED */)")
+PLACES = (
+    "CREATE TABLE `a.b` (`id` bigint NOT NULL, `name` varchar(40), `raw` varbinary(20),"
+    " `big` bigint unsigned, `twice` bigint GENERATED ALWAYS AS (`id` * 2) STORED,"
+    " PRIMARY KEY (`id`) /*T![clustered_index] CLUSTERED */)"
+)
 COLUMNS = ("id", "name", "raw", "big")
 ROWS: list[list[dumps.Value]] = [
-    [-1, "a\\N'\"\n\r,\0", b"\x00\xff\xfe'\"\\\n,", 2**64 - 1], [2, "\\N", b"\\N", None], [3, "", b"", 0],
-    [4, None, None, 1], [5, "é😀\x1a", b"\x80", 2**63]]
+    [-1, "a\\N'\"\n\r,\0", b"\x00\xff\xfe'\"\\\n,", 2**64 - 1],
+    [2, "\\N", b"\\N", None],
+    [3, "", b"", 0],
+    [4, None, None, 1],
+    [5, "é😀\x1a", b"\x80", 2**63],
+]
 
 
 def rows_of(path: Path) -> list[tuple[int, bytes, bytes, int | None]]:
@@ -67,9 +72,14 @@ def test_every_format_gives_the_same_state(tmp_path: Path, format: str) -> None:
 
 def test_a_row_lies_in_its_partition(tmp_path: Path) -> None:
     """Each partition is a physical table of its own; NULL lies in the lowest range."""
-    dumps.write_schema(tmp_path, "shop", "p", "CREATE TABLE `p` (`id` int, `d` date) PARTITION BY RANGE (TO_DAYS(`d`)) "
-                       "(PARTITION p0 VALUES LESS THAN (TO_DAYS('2000-01-01')), "
-                       "PARTITION p1 VALUES LESS THAN (MAXVALUE))")
+    dumps.write_schema(
+        tmp_path,
+        "shop",
+        "p",
+        "CREATE TABLE `p` (`id` int, `d` date) PARTITION BY RANGE (TO_DAYS(`d`)) "
+        "(PARTITION p0 VALUES LESS THAN (TO_DAYS('2000-01-01')), "
+        "PARTITION p1 VALUES LESS THAN (MAXVALUE))",
+    )
     (tmp_path / "shop.p.csv").write_text("id,d\n1,1999-12-31\n2,2000-01-01\n3,\n")
     statement = "CREATE TABLE `h` (`id` int PRIMARY KEY) PARTITION BY HASH (`id`) PARTITIONS 3"
     dumps.write_schema(tmp_path, "shop", "h", statement)
@@ -78,16 +88,20 @@ def test_a_row_lies_in_its_partition(tmp_path: Path) -> None:
     assert found == [(0, b"3"), (1, b"-4"), (2, b"5"), (3, b"1"), (3, b"3"), (4, b"2")]
 
 
-@pytest.mark.parametrize("line, words", [
-    ("1,300,x", "column 'small', row id='1': value '300' of type tinyint: accepted is -128 to 127"),
-    ("1,,x", "column 'small', row id='1': NULL in a NOT NULL column"),
-    ("1,3,toolong", "column 'name', row id='1': value 'toolong' of type varchar: accepted is at most 3 characters"),
-    ("1,3", "line 1: wrong number of fields: 2 instead of 3"),
-])
+@pytest.mark.parametrize(
+    "line, words",
+    [
+        ("1,300,x", "column 'small', row id='1': value '300' of type tinyint: accepted is -128 to 127"),
+        ("1,,x", "column 'small', row id='1': NULL in a NOT NULL column"),
+        ("1,3,toolong", "column 'name', row id='1': value 'toolong' of type varchar: accepted is at most 3 characters"),
+        ("1,3", "line 1: wrong number of fields: 2 instead of 3"),
+    ],
+)
 def test_a_value_that_strict_mode_rejects_is_named(tmp_path: Path, line: str, words: str) -> None:
     """File, table, column, row key and value, in one line."""
-    dumps.write_schema(tmp_path, "shop", "t", "CREATE TABLE `t` (`id` int PRIMARY KEY, `small` tinyint NOT NULL, "
-                       "`name` varchar(3))")
+    dumps.write_schema(
+        tmp_path, "shop", "t", "CREATE TABLE `t` (`id` int PRIMARY KEY, `small` tinyint NOT NULL, `name` varchar(3))"
+    )
     (tmp_path / "shop.t.csv").write_text(line + "\n")
     with pytest.raises(SnapshotError) as caught:
         rows_of(tmp_path)

@@ -23,8 +23,10 @@ TASKS = st.lists(st.lists(ROWS, max_size=3), max_size=3)
 
 def batch(rows: list[Row], hashed: bool) -> pa.RecordBatch:
     columns = {
-        "move": pa.array([row[0] for row in rows], pa.int32()), "table": pa.array([row[1] for row in rows], pa.int32()),
-        "handle": pa.array([row[2] for row in rows], pa.binary())}
+        "move": pa.array([row[0] for row in rows], pa.int32()),
+        "table": pa.array([row[1] for row in rows], pa.int32()),
+        "handle": pa.array([row[2] for row in rows], pa.binary()),
+    }
     if hashed:
         columns["row_hash"] = pa.array([sum(row[2]) for row in rows], pa.int64())
     return pa.record_batch(columns)
@@ -85,7 +87,7 @@ def test_rows_in_no_order_are_proven_by_their_hashes() -> None:
 def test_a_report_stays_small() -> None:
     """Neither runs nor hashes of a large table without order are sent."""
     rows: list[Row] = [(0, 0, (key * 40503 % 65537).to_bytes(3, "big")) for key in range(65_537)]
-    [report] = reports([[rows[start:start + 9000] for start in range(0, len(rows), 9000)]], True)
+    [report] = reports([[rows[start : start + 9000] for start in range(0, len(rows), 9000)]], True)
     assert (report.rows, report.runs, report.keys) == (65_537, None, None)
     assert len(rows) > key_order.KEYS
 

@@ -12,6 +12,8 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import dumps
+from support.playing import places
 
 from simulator import files
 from simulator.columns.change_frame import STATE
@@ -22,16 +24,20 @@ from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.physical import physical_tables
 from simulator.sources.snapshots.pieces import Piece, TableScan
 from simulator.sources.snapshots.states import state_batches
-from support import dumps
-from support.playing import places
 
-TABLE = ("CREATE TABLE `a.b` (`id` bigint NOT NULL, `name` varchar(40), `raw` varbinary(20), `small` tinyint unsigned,"
-         " `twice` bigint GENERATED ALWAYS AS (`id` * 2) STORED,"
-         " PRIMARY KEY (`id`) /*T![clustered_index] CLUSTERED */)")
+TABLE = (
+    "CREATE TABLE `a.b` (`id` bigint NOT NULL, `name` varchar(40), `raw` varbinary(20), `small` tinyint unsigned,"
+    " `twice` bigint GENERATED ALWAYS AS (`id` * 2) STORED,"
+    " PRIMARY KEY (`id`) /*T![clustered_index] CLUSTERED */)"
+)
 COLUMNS = ("id", "name", "raw", "small")
 ROWS: list[list[dumps.Value]] = [
-    [-1, "a\\N'\"\n\r,\0", b"\x00\xff\xfe'\"\\\n,", 255], [2, "\\N", b"\\N", None], [3, "", b"", 0], [4, None, None, 1],
-    [5, "é😀\x1a", b"\x80", 7]]
+    [-1, "a\\N'\"\n\r,\0", b"\x00\xff\xfe'\"\\\n,", 255],
+    [2, "\\N", b"\\N", None],
+    [3, "", b"", 0],
+    [4, None, None, 1],
+    [5, "é😀\x1a", b"\x80", 7],
+]
 
 State = tuple[int, bytes, bytes]
 
@@ -85,9 +91,14 @@ def write(directory: Path, format: str, values: list[list[dumps.Value]]) -> None
             pq.write_table(typed(values).cast(OTHER_KINDS), name + "parquet", version="2.6")
 
 
-OTHER_KINDS = pa.schema([
-    ("id", pa.decimal128(20, 0)), ("name", pa.dictionary(pa.int32(), pa.string())), ("raw", pa.large_binary()),
-    ("small", pa.int64())])
+OTHER_KINDS = pa.schema(
+    [
+        ("id", pa.decimal128(20, 0)),
+        ("name", pa.dictionary(pa.int32(), pa.string())),
+        ("raw", pa.large_binary()),
+        ("small", pa.int64()),
+    ]
+)
 
 
 @pytest.mark.parametrize("format", ["sql", "sql.gz", "csv", "plain csv", "parquet", "parquet of other types"])
@@ -107,20 +118,24 @@ def test_files_of_one_table_may_have_and_leave_out_generated_columns(tmp_path: P
     assert found[2][2].split(b"\xff")[-1] == b"7"
 
 
-@pytest.mark.parametrize(("column", "words"), [
-    ("`x` tinyint AS (`id` * 100) STORED", "value '300' of type tinyint: accepted is -128 to 127"),
-    ("`x` bit(4) AS (`id` * 6) STORED",
-     "value '18' of type bit: accepted is a number or bytes of no more bits than the column has"),
-    ("`x` int AS (nullif(`id`, 3)) STORED NOT NULL", "NULL in a NOT NULL column"),
-])
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("`x` tinyint AS (`id` * 100) STORED", "value '300' of type tinyint: accepted is -128 to 127"),
+        (
+            "`x` bit(4) AS (`id` * 6) STORED",
+            "value '18' of type bit: accepted is a number or bytes of no more bits than the column has",
+        ),
+        ("`x` int AS (nullif(`id`, 3)) STORED NOT NULL", "NULL in a NOT NULL column"),
+    ],
+)
 def test_a_computed_value_that_tidb_would_not_take_is_an_error(tmp_path: Path, column: str, words: str) -> None:
     """With what the expression gives, as of any value."""
     dumps.write_schema(tmp_path, "shop", "t", f"CREATE TABLE `t` (`id` int PRIMARY KEY, {column})")
     (tmp_path / "shop.t.csv").write_text("1\n3\n")
     with pytest.raises(SnapshotError) as caught:
         rows(state_batches(all_pieces(tmp_path)))
-    assert str(caught.value) == (
-        f"{tmp_path / 'shop.t.csv'}: table `shop`.`t`, column 'x', row id='3': {words}")
+    assert str(caught.value) == (f"{tmp_path / 'shop.t.csv'}: table `shop`.`t`, column 'x', row id='3': {words}")
 
 
 def test_small_files_of_many_tables_are_one_task_and_few_batches(
@@ -258,14 +273,17 @@ def test_a_relative_path_is_the_drivers(tmp_path: Path, monkeypatch: pytest.Monk
 REFUSED = "CREATE TABLE `t` (`id` int PRIMARY KEY, `small` tinyint NOT NULL, `name` varchar(3))"
 
 
-@pytest.mark.parametrize("line, words", [
-    ("0,1,a\n1,300,x", "column 'small', row id='1': value '300' of type tinyint: accepted is -128 to 127"),
-    ("0,1,a\n1,,x\n2,300,y", "column 'small', row id='1': NULL in a NOT NULL column"),
-    ("1,3,toolong\n2,300,x", "column 'name', row id='1': value 'toolong' of type varchar: accepted is at most 3"),
-    ("1,300," + "é" * 70, "column 'small', row id='1': value '300'"),
-    ("1,3," + "é" * 70, "value '" + "é" * 40 + "' of type varchar"),
-    ("1,3", "line 1: wrong number of fields: 2 instead of 3"),
-])
+@pytest.mark.parametrize(
+    "line, words",
+    [
+        ("0,1,a\n1,300,x", "column 'small', row id='1': value '300' of type tinyint: accepted is -128 to 127"),
+        ("0,1,a\n1,,x\n2,300,y", "column 'small', row id='1': NULL in a NOT NULL column"),
+        ("1,3,toolong\n2,300,x", "column 'name', row id='1': value 'toolong' of type varchar: accepted is at most 3"),
+        ("1,300," + "é" * 70, "column 'small', row id='1': value '300'"),
+        ("1,3," + "é" * 70, "value '" + "é" * 40 + "' of type varchar"),
+        ("1,3", "line 1: wrong number of fields: 2 instead of 3"),
+    ],
+)
 def test_the_first_row_that_tidb_would_not_take_is_named(tmp_path: Path, line: str, words: str) -> None:
     """File, table, column, row key and value, in one line."""
     dumps.write_schema(tmp_path, "shop", "t", REFUSED)
@@ -277,8 +295,13 @@ def test_the_first_row_that_tidb_would_not_take_is_named(tmp_path: Path, line: s
 
 
 def test_a_row_that_no_partition_takes_is_named(tmp_path: Path) -> None:
-    dumps.write_schema(tmp_path, "shop", "p", "CREATE TABLE `p` (`id` int PRIMARY KEY) PARTITION BY RANGE (`id`) "
-                       "(PARTITION p0 VALUES LESS THAN (1), PARTITION p1 VALUES LESS THAN (2))")
+    dumps.write_schema(
+        tmp_path,
+        "shop",
+        "p",
+        "CREATE TABLE `p` (`id` int PRIMARY KEY) PARTITION BY RANGE (`id`) "
+        "(PARTITION p0 VALUES LESS THAN (1), PARTITION p1 VALUES LESS THAN (2))",
+    )
     path = tmp_path / "shop.p.csv"
     path.write_text("0\n1\n")
     assert [row[0] for row in rows(state_batches(all_pieces(tmp_path)))] == [0, 1]
@@ -323,11 +346,15 @@ def test_a_parquet_file_that_is_damaged_or_none_is_named(tmp_path: Path, how: st
         rows(state_batches(all_pieces(tmp_path)))
 
 
-@pytest.mark.parametrize(("true", "lie", "words"), [
-    (b"\xc8\x01", b"\x94\x01", "row group 0 has 74 rows, its footer says 100"),
-    (b"\xc8\x01", b"\xd0\x0f", "row group 0 has 100 rows, its footer says 1000"),
-    (b"\x05small\x00", b"\x05sm\xffll\x00", ".*invalid start byte"),
-], ids=["fewer rows", "more rows", "no name"])
+@pytest.mark.parametrize(
+    ("true", "lie", "words"),
+    [
+        (b"\xc8\x01", b"\x94\x01", "row group 0 has 74 rows, its footer says 100"),
+        (b"\xc8\x01", b"\xd0\x0f", "row group 0 has 100 rows, its footer says 1000"),
+        (b"\x05small\x00", b"\x05sm\xffll\x00", ".*invalid start byte"),
+    ],
+    ids=["fewer rows", "more rows", "no name"],
+)
 def test_a_parquet_file_whose_footer_lies_is_named(tmp_path: Path, true: bytes, lie: bytes, words: str) -> None:
     """Of 100 rows (in Thrift's compact protocol C8 01) none is lost without a word."""
     dumps.write_schema(tmp_path, "shop", "t", "CREATE TABLE `t` (`id` int PRIMARY KEY, `small` int)")
@@ -340,10 +367,13 @@ def test_a_parquet_file_whose_footer_lies_is_named(tmp_path: Path, true: bytes, 
         rows(state_batches(all_pieces(tmp_path)))
 
 
-@pytest.mark.parametrize("columns, words", [
-    (("id", "name", "raw"), "column 'small' is missing"),
-    (("id", "name", "raw", "small", "other"), "column 'other' is not in the schema"),
-])
+@pytest.mark.parametrize(
+    "columns, words",
+    [
+        (("id", "name", "raw"), "column 'small' is missing"),
+        (("id", "name", "raw", "small", "other"), "column 'other' is not in the schema"),
+    ],
+)
 def test_columns_of_a_parquet_file_are_those_of_the_schema(
     tmp_path: Path, columns: tuple[str, ...], words: str
 ) -> None:
@@ -427,7 +457,8 @@ def test_a_table_that_statements_change_is_finished_by_them(tmp_path: Path) -> N
     [batch] = state_batches(pieces.tasks([changed])[0])
     assert batch.to_pylist() == [
         {"move": 3, "table": 7, "handle": b"-1", "image": b"i", "unaltered": b"w"},
-        {"move": 3, "table": 7, "handle": b"2", "image": b"i", "unaltered": b"w"}]
+        {"move": 3, "table": 7, "handle": b"2", "image": b"i", "unaltered": b"w"},
+    ]
 
 
 def first_two(texts: list[pa.Array], table: pa.Array) -> pa.RecordBatch:
@@ -435,4 +466,5 @@ def first_two(texts: list[pa.Array], table: pa.Array) -> pa.RecordBatch:
     handle = texts[0].cast(pa.binary())[:2]
     constant = [pa.repeat(pa.scalar(value), 2) for value in (b"i", b"w")]
     return pa.RecordBatch.from_arrays(
-        [pa.array([7, 7], pa.int32()), handle, *constant], ["table", "handle", "image", "unaltered"])
+        [pa.array([7, 7], pa.int32()), handle, *constant], ["table", "handle", "image", "unaltered"]
+    )

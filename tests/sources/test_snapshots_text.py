@@ -11,13 +11,13 @@ import pytest
 from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import dumps
 
 from simulator.errors import SnapshotError
 from simulator.sources.snapshots import records, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.records import Layout
 from simulator.tidb.ddl.create_table import create_table
-from support import dumps
 
 COLUMNS = ("a", "b", "c")
 LAYOUT = Layout("t", COLUMNS, (), (), (), (), "shop")
@@ -128,8 +128,10 @@ def test_names_with_marks_of_sql_are_read(tmp_path: Path) -> None:
 COMMENTS = st.one_of(
     st.sampled_from([b" ", b"\n", b"\t"]),
     st.tuples(st.sampled_from([b"-- ", b"#", b"--\t"]), HOSTILE).map(
-        lambda drawn: drawn[0] + drawn[1].replace("\n", "").encode() + b"\n"),
-    HOSTILE.map(lambda drawn: b"/* " + drawn.replace("*/", "").rstrip("*").encode() + b" */"))
+        lambda drawn: drawn[0] + drawn[1].replace("\n", "").encode() + b"\n"
+    ),
+    HOSTILE.map(lambda drawn: b"/* " + drawn.replace("*/", "").rstrip("*").encode() + b" */"),
+)
 """What may stand between two words of SQL: blanks, and comments with rows, quotes and signs in them."""
 
 
@@ -138,7 +140,7 @@ def commented(rows: list[list[dumps.Value]], data: st.DataObject) -> bytes:
     words = []
     for at in range(0, len(rows), 2):
         words += [b"INSERT", b"INTO", b"`t`", b"VALUES"]
-        for row in rows[at:at + 2]:
+        for row in rows[at : at + 2]:
             values = [word for value in row for word in (dumps.sql_value(value), b",")]
             words += [b"(", *values[:-1], b")", b","]
         words[-1] = b";"
@@ -181,17 +183,16 @@ def test_what_mysqldump_adds_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "mysqldump.sql"
     path.write_bytes(
         b"-- MySQL dump 10.13\n/*!40101 SET NAMES utf8mb4 */;\nLOCK TABLES `t` WRITE;\n/*!40000 ALTER TABLE `t` x */;\n"
-        b"INSERT INTO `t` VALUES (1,_binary 'a',0x0F),( 2 , NULL , 'b' );\nUNLOCK TABLES;\n-- it's done")
+        b"INSERT INTO `t` VALUES (1,_binary 'a',0x0F),( 2 , NULL , 'b' );\nUNLOCK TABLES;\n-- it's done"
+    )
     assert sql_rows(path, 4096) == [[b"1", b"a", b"\x0f"], [b"2", None, b"b"]]
 
 
 def test_literals_are_read_as_mysql_reads_them(tmp_path: Path) -> None:
     """NULL in any case, numbers of every shape, introducers that change no byte, X'…'."""
     path = tmp_path / "literals.sql"
-    path.write_bytes(
-        b"insert into t values (-1,+.5,1.e-3),(nUlL,N'a',_utf8mb4 'b'),(X'4a','',  x''),(1-- 1\n,2,3);")
-    assert sql_rows(path, 4096) == [
-        [b"-1", b"+.5", b"1.e-3"], [None, b"a", b"b"], [b"J", b"", b""], [b"1", b"2", b"3"]]
+    path.write_bytes(b"insert into t values (-1,+.5,1.e-3),(nUlL,N'a',_utf8mb4 'b'),(X'4a','',  x''),(1-- 1\n,2,3);")
+    assert sql_rows(path, 4096) == [[b"-1", b"+.5", b"1.e-3"], [None, b"a", b"b"], [b"J", b"", b""], [b"1", b"2", b"3"]]
 
 
 def test_a_hexadecimal_literal_for_a_number_is_refused(tmp_path: Path) -> None:
@@ -239,7 +240,7 @@ def compressed(data: bytes, compression: str) -> bytes:
         return bytes(pa.compress(data, "zstd", asbytes=True))
     frames = b"\xff\x06\x00\x00sNaPpY"
     for at in range(0, len(data), 65536):
-        part = data[at: at + 65536]
+        part = data[at : at + 65536]
         short = at % 131072 == 0
         body = masked(part) + (bytes(pa.compress(part, "snappy", asbytes=True)) if short else part)
         frames += (b"\x00" if short else b"\x01") + len(body).to_bytes(3, "little") + body
@@ -274,50 +275,64 @@ def test_a_snappy_file_with_a_flipped_bit_is_refused(tmp_path: Path, at: int) ->
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("text, words", [
-    (b"INSERT INTO `t` VALUES\n(1,2,3),\n(4,5);\n", "line 3: wrong number of fields: 2 instead of 3"),
-    (b"INSERT INTO `t` VALUES\n(1,2,3),\n(4,5,6,7);\n", "line 3: wrong number of fields: 4 instead of 3"),
-    (b"INSERT INTO `t` VALUES\n(1,2,now());\n", "line 2: a value is no literal"),
-    (b"\nDELETE FROM `t`;\n", "line 2: only INSERT statements with VALUES are read from a data file, found 'DELETE"),
-    (b"INSERT INTO `t` SET a = 1;\n", "line 1: only INSERT statements with VALUES are read"),
-    (b"INSERT INTO `t` SELECT 1, 2, 3;\n", "line 1: only INSERT statements with VALUES are read"),
-    (b"INSERT INTO `t` VALUES ROW(1,2,3);\n", "line 1: only INSERT statements with VALUES are read"),
-    (b"INSERT INTO `t` () VALUES (),();\n", "line 1: rows without columns are not read"),
-    (b"INSERT INTO `u` VALUES (1,2,3);\n", "line 1: rows of table `u` in a file of table `t`"),
-    (b"INSERT INTO `t` VALUES (1,2,3);\nINSERT INTO `u` VALUES (1,2,3);\n", "line 2: rows of table `u`"),
-    (b"INSERT INTO shop.t VALUES (1,2,3);\nINSERT INTO d.t VALUES (1,2,3);\n", "line 2: rows of table `d`.`t`"),
-    (b"INSERT INTO `t` VALUES (1,\"a\",3);\n", "line 1: a string in double quotes"),
-    (b"INSERT INTO `t` VALUES\n(1,2,3),\n(1,1+1,3);\n",
-     "line 3: a value is no literal: numbers, NULL, '…' and x'…' are read, no expressions, found '1+1'"),
-    (b"INSERT INTO `t` VALUES\n('a\\n',NULL,3),(1,true,3);\n", "line 2: a value is no literal"),
-    (b"INSERT INTO `t` VALUES (1,DEFAULT,3);\n", "line 1: a value is no literal"),
-    (b"INSERT INTO `t` VALUES (1,'a'+1,3);\n", "neither doubled nor escaped"),
-    (b"INSERT INTO `t` VALUES (1,''+1,3);\n", "a value is no literal"),
-    (b"INSERT INTO `t` VALUES (1,- 2,3);\n", "a value is no literal"),
-    (b"INSERT INTO `t` VALUES (1,2020-01-01,3);\n", "a value is no literal"),
-    (b"INSERT INTO `t` VALUES (1,b'01',3);\n", "unknown literal b'…'"),
-    (b"INSERT INTO `t` VALUES (1,0b01,3);\n", "a value is no literal"),
-    (b"INSERT INTO `t` VALUES (1,DATE'2020-01-01',3);\n", "unknown literal DATE'…'"),
-    (b"INSERT INTO `t` VALUES (1,_latin1'a',3);\n", "unknown literal _latin1'…'"),
-    (b"INSERT INTO `t` VALUES (1,x'41',3),\n(1,x'4',3);\n", "line 2: a hexadecimal literal has an odd number of"),
-    (b"INSERT INTO `t` VALUES (1,x'41',3),\n(1,x'4g',3);\n", "line 2: a hexadecimal literal has an odd number of"),
-    (b"INSERT INTO `t` VALUES\n(1,2,3)\nON DUPLICATE KEY UPDATE a = 1;\n",
-     "line 3: only rows, ',' and ';' may follow VALUES, found 'ON DUPLICATE KEY UPDATE a = 1"),
-    (b"INSERT INTO `t` VALUES\n(1,2,3)\nON DUPLICATE KEY UPDATE a = VALUES(a);\n",
-     "line 3: only rows, ',' and ';' may follow VALUES, found 'ON DUPLICATE KEY"),
-    (b"INSERT INTO `t` VALUES (1,2,3), x (1,2,3);\n", "may follow VALUES, found 'x (1,2,3)"),
-    (b"INSERT INTO `t` VALUES (1,2,3);\n/*!50000 INSERT INTO `t` VALUES (4,5,6) */;\n",
-     "line 2: a comment that MySQL executes, '/*!50000 INSERT"),
-    (b"INSERT INTO `t` VALUES (1,2,3 /*T! ,4 */);\n", "a comment that MySQL executes, '/*T! ,4 */'"),
-    (b"SET sql_mode = 'no_backslash_escapes';\nINSERT INTO `t` VALUES (1,2,3);\n", "line 1: NO_BACKSLASH_ESCAPES"),
-    (b"/*!40101 SET SQL_MODE='ANSI_QUOTES' */;\nINSERT INTO `t` VALUES (1,2,3);\n", "line 1: ANSI_QUOTES"),
-    (b"INSERT INTO `t` VALUES (1,2,3)", "line 1: the file ends inside a statement, a comment or quotes"),
-    (b"INSERT INTO `t` VALUES (1,2,3),\n", "the file ends inside a statement"),
-    (b"INSERT INTO `t` VALUES (1,2,3);\n/* (4,5,6)", "line 2: the file ends inside a statement, a comment"),
-    (b"INSERT INTO `t` (`a`,`b`) VALUES (1,2);\n", "column 'c' is missing"),
-    (b"INSERT INTO `t` VALUES (1,2,'x);\n", "ends inside a statement, a comment or quotes"),
-    (b"INSERT INTO `t` VALUES (1,2,'x' 'y');\n", "neither doubled nor escaped"),
-])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (b"INSERT INTO `t` VALUES\n(1,2,3),\n(4,5);\n", "line 3: wrong number of fields: 2 instead of 3"),
+        (b"INSERT INTO `t` VALUES\n(1,2,3),\n(4,5,6,7);\n", "line 3: wrong number of fields: 4 instead of 3"),
+        (b"INSERT INTO `t` VALUES\n(1,2,now());\n", "line 2: a value is no literal"),
+        (
+            b"\nDELETE FROM `t`;\n",
+            "line 2: only INSERT statements with VALUES are read from a data file, found 'DELETE",
+        ),
+        (b"INSERT INTO `t` SET a = 1;\n", "line 1: only INSERT statements with VALUES are read"),
+        (b"INSERT INTO `t` SELECT 1, 2, 3;\n", "line 1: only INSERT statements with VALUES are read"),
+        (b"INSERT INTO `t` VALUES ROW(1,2,3);\n", "line 1: only INSERT statements with VALUES are read"),
+        (b"INSERT INTO `t` () VALUES (),();\n", "line 1: rows without columns are not read"),
+        (b"INSERT INTO `u` VALUES (1,2,3);\n", "line 1: rows of table `u` in a file of table `t`"),
+        (b"INSERT INTO `t` VALUES (1,2,3);\nINSERT INTO `u` VALUES (1,2,3);\n", "line 2: rows of table `u`"),
+        (b"INSERT INTO shop.t VALUES (1,2,3);\nINSERT INTO d.t VALUES (1,2,3);\n", "line 2: rows of table `d`.`t`"),
+        (b'INSERT INTO `t` VALUES (1,"a",3);\n', "line 1: a string in double quotes"),
+        (
+            b"INSERT INTO `t` VALUES\n(1,2,3),\n(1,1+1,3);\n",
+            "line 3: a value is no literal: numbers, NULL, '…' and x'…' are read, no expressions, found '1+1'",
+        ),
+        (b"INSERT INTO `t` VALUES\n('a\\n',NULL,3),(1,true,3);\n", "line 2: a value is no literal"),
+        (b"INSERT INTO `t` VALUES (1,DEFAULT,3);\n", "line 1: a value is no literal"),
+        (b"INSERT INTO `t` VALUES (1,'a'+1,3);\n", "neither doubled nor escaped"),
+        (b"INSERT INTO `t` VALUES (1,''+1,3);\n", "a value is no literal"),
+        (b"INSERT INTO `t` VALUES (1,- 2,3);\n", "a value is no literal"),
+        (b"INSERT INTO `t` VALUES (1,2020-01-01,3);\n", "a value is no literal"),
+        (b"INSERT INTO `t` VALUES (1,b'01',3);\n", "unknown literal b'…'"),
+        (b"INSERT INTO `t` VALUES (1,0b01,3);\n", "a value is no literal"),
+        (b"INSERT INTO `t` VALUES (1,DATE'2020-01-01',3);\n", "unknown literal DATE'…'"),
+        (b"INSERT INTO `t` VALUES (1,_latin1'a',3);\n", "unknown literal _latin1'…'"),
+        (b"INSERT INTO `t` VALUES (1,x'41',3),\n(1,x'4',3);\n", "line 2: a hexadecimal literal has an odd number of"),
+        (b"INSERT INTO `t` VALUES (1,x'41',3),\n(1,x'4g',3);\n", "line 2: a hexadecimal literal has an odd number of"),
+        (
+            b"INSERT INTO `t` VALUES\n(1,2,3)\nON DUPLICATE KEY UPDATE a = 1;\n",
+            "line 3: only rows, ',' and ';' may follow VALUES, found 'ON DUPLICATE KEY UPDATE a = 1",
+        ),
+        (
+            b"INSERT INTO `t` VALUES\n(1,2,3)\nON DUPLICATE KEY UPDATE a = VALUES(a);\n",
+            "line 3: only rows, ',' and ';' may follow VALUES, found 'ON DUPLICATE KEY",
+        ),
+        (b"INSERT INTO `t` VALUES (1,2,3), x (1,2,3);\n", "may follow VALUES, found 'x (1,2,3)"),
+        (
+            b"INSERT INTO `t` VALUES (1,2,3);\n/*!50000 INSERT INTO `t` VALUES (4,5,6) */;\n",
+            "line 2: a comment that MySQL executes, '/*!50000 INSERT",
+        ),
+        (b"INSERT INTO `t` VALUES (1,2,3 /*T! ,4 */);\n", "a comment that MySQL executes, '/*T! ,4 */'"),
+        (b"SET sql_mode = 'no_backslash_escapes';\nINSERT INTO `t` VALUES (1,2,3);\n", "line 1: NO_BACKSLASH_ESCAPES"),
+        (b"/*!40101 SET SQL_MODE='ANSI_QUOTES' */;\nINSERT INTO `t` VALUES (1,2,3);\n", "line 1: ANSI_QUOTES"),
+        (b"INSERT INTO `t` VALUES (1,2,3)", "line 1: the file ends inside a statement, a comment or quotes"),
+        (b"INSERT INTO `t` VALUES (1,2,3),\n", "the file ends inside a statement"),
+        (b"INSERT INTO `t` VALUES (1,2,3);\n/* (4,5,6)", "line 2: the file ends inside a statement, a comment"),
+        (b"INSERT INTO `t` (`a`,`b`) VALUES (1,2);\n", "column 'c' is missing"),
+        (b"INSERT INTO `t` VALUES (1,2,'x);\n", "ends inside a statement, a comment or quotes"),
+        (b"INSERT INTO `t` VALUES (1,2,'x' 'y');\n", "neither doubled nor escaped"),
+    ],
+)
 def test_sql_that_cannot_be_read_says_where(tmp_path: Path, text: bytes, words: str) -> None:
     path = tmp_path / "bad.sql"
     path.write_bytes(text)
@@ -326,12 +341,15 @@ def test_sql_that_cannot_be_read_says_where(tmp_path: Path, text: bytes, words: 
     assert words in str(caught.value) and str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("text, words", [
-    (b"a,b,c\n1,2,3\n4,5\n", "line 3: wrong number of fields: 2 instead of 3"),
-    (b"a,b,c\n1,2,3,4\n", "line 2: wrong number of fields: 4 instead of 3"),
-    (b'a,b,c\n1,2,"x\n', "line 2: the file ends inside quotes"),
-    (b'a,b,c\n1,"x"y,2\n', "line 2: a quote inside a value"),
-])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (b"a,b,c\n1,2,3\n4,5\n", "line 3: wrong number of fields: 2 instead of 3"),
+        (b"a,b,c\n1,2,3,4\n", "line 2: wrong number of fields: 4 instead of 3"),
+        (b'a,b,c\n1,2,"x\n', "line 2: the file ends inside quotes"),
+        (b'a,b,c\n1,"x"y,2\n', "line 2: a quote inside a value"),
+    ],
+)
 def test_csv_that_cannot_be_read_says_where(tmp_path: Path, text: bytes, words: str) -> None:
     path = tmp_path / "bad.csv"
     path.write_bytes(text)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.random_tables import RandomTable, Value, tables
 
 from simulator import tso
 from simulator.columns import row_image
@@ -18,7 +19,6 @@ from simulator.sources.snapshots.states import state_batches
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.values.conversion import tidb_text
-from support.random_tables import RandomTable, Value, tables
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,10 @@ def test_rows_of_any_table_are_read_again(folder: Path, format: str, data: st.Da
     table, columns = made.table, visible_columns(made.table)
     rows = data.draw(st.lists(st.fixed_dictionaries(dict(made.values)), min_size=1, max_size=8))
     assume(all(is_text(value) or name in made.binary for row in rows for name, value in row.items()))
-    given = {column.name: pa.array([given_bytes(column, row[column.name]) for row in rows], pa.binary())
-             for column in columns}
+    given = {
+        column.name: pa.array([given_bytes(column, row[column.name]) for row in rows], pa.binary())
+        for column in columns
+    }
     texts = {column.name: raw(tidb_text(column.type, given[column.name])) for column in columns}
     assume(not any(column.not_null and texts[column.name].null_count for column in columns))
     for old in folder.iterdir():
@@ -61,8 +63,7 @@ def test_rows_of_any_table_are_read_again(folder: Path, format: str, data: st.Da
 
     snapshot = snapshots.open(folder)
     scans = [snapshots.TableScan(entry, snapshots.PlacedTable(entry.table, (0,))) for entry in snapshot.tables]
-    found = pa.concat_batches(
-        [batch for pieces in snapshots.tasks(scans) for batch in state_batches(pieces)])["image"]
+    found = pa.concat_batches([batch for pieces in snapshots.tasks(scans) for batch in state_batches(pieces)])["image"]
     images = row_image.pack(list(texts.values()))
     assert found.to_pylist() == pa.concat_arrays([images, images.slice(1)]).to_pylist()
 

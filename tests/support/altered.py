@@ -14,7 +14,6 @@ from itertools import count
 import numpy as np
 import pyarrow as pa
 
-from support.evolving import after as applied
 from simulator.columns import row_image
 from simulator.errors import DdlError
 from simulator.run.plan.comparisons import column_sources, lost_partitions
@@ -22,9 +21,10 @@ from simulator.sources.schema_change import SchemaChangePoint, Transition, alter
 from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.partitions import locate_partition
 from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.partitions import locate_partition
 from simulator.tso import Span
+from support.evolving import after as applied
 
 Row = Mapping[str, str | None]
 """TiDB text by column."""
@@ -61,6 +61,7 @@ def fit(name: str, convert: Callable[[str], str], required: bool = False) -> Cal
         if text is None and required:
             raise Misfit
         return {**row, name: None if text is None else convert(text)}
+
     return fitted
 
 
@@ -69,6 +70,7 @@ def at_most(low: int) -> Callable[[str], str]:
         if not -low - 1 <= int(text) <= low:
             raise Misfit
         return text
+
     return checked
 
 
@@ -78,6 +80,7 @@ def digits(length: int, scale: int) -> Callable[[str], str]:
         if abs(number) >= 10 ** (length - scale):
             raise Misfit
         return str(number)
+
     return rounded
 
 
@@ -86,6 +89,7 @@ def short(length: int) -> Callable[[str], str]:
         if len(text) > length:
             raise Misfit
         return text
+
     return checked
 
 
@@ -175,7 +179,8 @@ def alter(definition: str, statements: Iterable[str], sent: tuple[bool, bool] = 
     numbers = count()
     old, new = (
         PlacedTable(table, tuple(next(numbers) for _ in (table.partitioning.partitions if table.partitioning else "t")))
-        for table in (before, after))
+        for table in (before, after)
+    )
     emptied = frozenset("p0" for statement in done if statement.endswith("PARTITION p0"))
     lost = frozenset(old.indexes[number] for number in lost_partitions(before, emptied))
     return Altered(Transition(old, new, column_sources(before, after), lost, sent), tuple(done))
@@ -227,7 +232,11 @@ def scattered(handle: bytes) -> int:
 
 
 def changes_of(
-    altered: Altered, point: SchemaChangePoint, old: Sequence[Row], new: Sequence[Row], cut: int = 0,
+    altered: Altered,
+    point: SchemaChangePoint,
+    old: Sequence[Row],
+    new: Sequence[Row],
+    cut: int = 0,
     slot_of: Callable[[bytes], int] = scattered,
 ) -> list[Event]:
     """The changes between two snapshots, in the order in which they are sent; the first is read in two batches."""
@@ -237,9 +246,16 @@ def changes_of(
         batch = altered_rows(change, texts(altered.before, part), numbers(change.before, part))
         state += list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
     whole = row_image.pack(texts(altered.after, new))
-    handles = key_bytes.handle(altered.after, dict(zip(
-        (column.name for column in visible_columns(altered.after)), texts(altered.after, new), strict=True
-    ))) if handle_key(altered.after) else whole
+    handles = (
+        key_bytes.handle(
+            altered.after,
+            dict(
+                zip((column.name for column in visible_columns(altered.after)), texts(altered.after, new), strict=True)
+            ),
+        )
+        if handle_key(altered.after)
+        else whole
+    )
     rows = zip(numbers(change.after, new).to_pylist(), handles.to_pylist(), whole.to_pylist(), strict=True)
     left, right = keyed(altered.after, state), keyed(altered.after, [(*row, None) for row in rows])
     nothing = None, None

@@ -9,20 +9,25 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from support.codec_expected import Case
-from support.codec_refusals import refusal
-from support.codec_rows import rows
-from support.random_tables import RandomTable, changes, tables
 from simulator.errors import EncodeError
 from simulator.releases import RELEASES, Release
 from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Rows
 from simulator.ticdc.codecs.codec_options import known_options
 from simulator.ticdc.table_info import handle_columns
+from support.codec_expected import Case
+from support.codec_refusals import refusal
+from support.codec_rows import rows
+from support.random_tables import RandomTable, changes, tables
 
 EVERY = [release for releases in RELEASES.values() for release in releases.values()]
 SWITCHES = (
-    "enable_tidb_extension", "only_output_updated_columns", "delete_only_output_handle_key_columns",
-    "content_compatible", "output_old_value", "enable_old_value")
+    "enable_tidb_extension",
+    "only_output_updated_columns",
+    "delete_only_output_handle_key_columns",
+    "content_compatible",
+    "output_old_value",
+    "enable_old_value",
+)
 CLOCK = 1_735_689_600_000
 
 

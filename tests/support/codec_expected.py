@@ -6,14 +6,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from support.codec_losses import is_zero, sent
-from support.codec_readings import Texts, comparable
-from support.random_tables import Change, RandomTable, Value, Values
 from simulator.releases import Release
 from simulator.ticdc.codecs import CodecOptions
 from simulator.ticdc.table_info import handle_columns
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import is_binary
+from support.codec_losses import is_zero, sent
+from support.codec_readings import Texts, comparable
+from support.random_tables import Change, RandomTable, Value, Values
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ def cut_down(case: Case, whole: Wanted) -> Wanted:
     handle = handle_columns(case.made.table, case.release)
     before, after, nameless = (
         image and {name: value for name, value in image.items() if name in handle}
-        for image in (whole.before, whole.after, whole.nameless))
+        for image in (whole.before, whole.after, whole.nameless)
+    )
     unchanged = case.is_open and whole.op == "UPDATE" and not before and case.options.only_output_updated_columns
     if unchanged and not case.release.open_old_always:
         return Wanted("INSERT", None, after)
@@ -106,8 +107,7 @@ def old_row(case: Case, before: Values, after: Values) -> tuple[Texts | None, Te
     if not case.is_open:
         return changed_texts(case, changed), None
     zeros = {name: None for name in changed if release.open_old_zero_is_null and zero(case, name, changed[name])}
-    nameless = {
-        name: changed[name] for name in changed if release.open_old_nameless and after[name] is None}
+    nameless = {name: changed[name] for name in changed if release.open_old_nameless and after[name] is None}
     named = {name: value for name, value in {**changed, **zeros}.items() if name not in nameless}
     if not changed_texts(case, changed) and not release.open_old_always:
         return None, None
@@ -158,7 +158,9 @@ def changed_texts(case: Case, values: Values) -> Texts:
     """Those of the columns that are written."""
     return {
         name: sent(text(value, case.types[name]), case.types[name], case.release, case.options.protocol)
-        for name, value in values.items() if written(case, name)}
+        for name, value in values.items()
+        if written(case, name)
+    }
 
 
 def written(case: Case, name: str) -> bool:
@@ -181,4 +183,5 @@ def same(found: Texts | None, wanted: Texts | None, case: Case) -> bool:
     if found is None or wanted is None:
         return found is wanted
     return found.keys() == wanted.keys() and all(
-        comparable(found[name], case.types[name]) == comparable(wanted[name], case.types[name]) for name in found)
+        comparable(found[name], case.types[name]) == comparable(wanted[name], case.types[name]) for name in found
+    )

@@ -57,8 +57,15 @@ def canal_text(text: str, column: Column, release: Release) -> str | None:
 
 
 ZEROS = {
-    "string": "", "text": "", "set": "", "decimal": r"-?0+(\.0+)?", "date": "[0-]+", "datetime": "[0:. -]+",
-    "time": r"-?00:00:00(\..*)?", "json": r"-?0(\.0+)?"}
+    "string": "",
+    "text": "",
+    "set": "",
+    "decimal": r"-?0+(\.0+)?",
+    "date": "[0-]+",
+    "datetime": "[0:. -]+",
+    "time": r"-?00:00:00(\..*)?",
+    "json": r"-?0(\.0+)?",
+}
 
 
 def is_zero(text: str, column: Column) -> bool:

@@ -12,17 +12,38 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from support.codec_rows import unframed, unquoted
 from simulator.tidb.model.table import Column, Table
+from support.codec_rows import unframed, unquoted
 
 Texts = dict[str, "str | None"]
 """TiDB text by column: bytes of binary columns as Latin-1, of others that are not UTF-8 as lone surrogates."""
 
 CODES = {
-    "tinyint": 1, "smallint": 2, "mediumint": 9, "int": 3, "bigint": 8, "float": 4, "double": 5, "decimal": 246,
-    "bit": 16, "year": 13, "date": 10, "time": 11, "datetime": 12, "timestamp": 7, "char": 254, "varchar": 15,
-    "tinytext": 249, "text": 252, "mediumtext": 250, "longtext": 251, "enum": 247, "set": 248, "json": 245,
-    "vector": 225}
+    "tinyint": 1,
+    "smallint": 2,
+    "mediumint": 9,
+    "int": 3,
+    "bigint": 8,
+    "float": 4,
+    "double": 5,
+    "decimal": 246,
+    "bit": 16,
+    "year": 13,
+    "date": 10,
+    "time": 11,
+    "datetime": 12,
+    "timestamp": 7,
+    "char": 254,
+    "varchar": 15,
+    "tinytext": 249,
+    "text": 252,
+    "mediumtext": 250,
+    "longtext": 251,
+    "enum": 247,
+    "set": 248,
+    "json": 245,
+    "vector": 225,
+}
 NUMBERS = {"tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "bit", "year", "enum", "set"}
 
 
@@ -50,15 +71,18 @@ class Number(str):
 def parsed(text: bytes) -> list[tuple[str, Any]]:
     """A JSON object as pairs, bytes that are not UTF-8 as lone surrogates."""
     found: list[tuple[str, Any]] = json.loads(
-        text.decode("utf-8", "surrogateescape"), parse_int=Number, parse_float=Number, object_pairs_hook=list)
+        text.decode("utf-8", "surrogateescape"), parse_int=Number, parse_float=Number, object_pairs_hook=list
+    )
     return found
 
 
 def opened(key: bytes, value: bytes, table: Table) -> list[ReadRow]:
     """The rows of an Open Protocol message."""
     assert key[:8] == struct.pack(">Q", 1)
-    return [open_row(dict(parsed(part)), parsed(other), table)
-            for part, other in zip(unframed(key[8:]), unframed(value), strict=True)]
+    return [
+        open_row(dict(parsed(part)), parsed(other), table)
+        for part, other in zip(unframed(key[8:]), unframed(value), strict=True)
+    ]
 
 
 def open_row(key: Mapping[str, Any], value: list[tuple[str, Any]], table: Table) -> ReadRow:
@@ -68,17 +92,25 @@ def open_row(key: Mapping[str, Any], value: list[tuple[str, Any]], table: Table)
     old, new = rows.get("d", rows.get("p")), rows.get("u")
     numbers = {name: int(key[name]) if name in key else None for name in ("rid", "ptn")}
     return ReadRow(
-        "DELETE" if new is None else "INSERT" if old is None else "UPDATE", open_texts(old, table),
-        open_texts(new, table), key.get("scm", ""), key.get("tbl", ""), int(key["ts"]), numbers["rid"], numbers["ptn"],
-        key.get("ohk") is True, tuple(nameless(old or [])))
+        "DELETE" if new is None else "INSERT" if old is None else "UPDATE",
+        open_texts(old, table),
+        open_texts(new, table),
+        key.get("scm", ""),
+        key.get("tbl", ""),
+        int(key["ts"]),
+        numbers["rid"],
+        numbers["ptn"],
+        key.get("ohk") is True,
+        tuple(nameless(old or [])),
+    )
 
 
 def nameless(columns: list[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
     """Members `t`, `f`, `v` that stand where columns stand."""
     loose = [(name, value) for name, value in columns if not isinstance(value, list)]
     for at in range(0, len(loose), 3):
-        assert [name for name, _ in loose[at:at + 3]] == ["t", "f", "v"]
-        yield dict(loose[at:at + 3])
+        assert [name for name, _ in loose[at : at + 3]] == ["t", "f", "v"]
+        yield dict(loose[at : at + 3])
 
 
 def open_texts(columns: list[tuple[str, Any]] | None, table: Table) -> Texts | None:
@@ -116,8 +148,14 @@ def canal(value: bytes, table: Table, as_latin1: bool = True) -> ReadRow:
     texts = canal_texts(row, table, as_latin1)
     before = canal_texts(old[0], table, as_latin1) if op == "UPDATE" else texts if op == "DELETE" else None
     return ReadRow(
-        op, before, None if op == "DELETE" else texts, message["database"], message["table"],
-        extension.get("commitTs", message["es"] << 18), handle_only=extension.get("onlyHandleKey", False))
+        op,
+        before,
+        None if op == "DELETE" else texts,
+        message["database"],
+        message["table"],
+        extension.get("commitTs", message["es"] << 18),
+        handle_only=extension.get("onlyHandleKey", False),
+    )
 
 
 def canal_texts(row: Mapping[str, Any], table: Table, as_latin1: bool) -> Texts:

@@ -9,9 +9,9 @@ import json
 import re
 from collections.abc import Collection, Sequence
 
-from support.codec_expected import Case, expected
 from simulator.releases import Release
 from simulator.ticdc.table_info import handle_columns
+from support.codec_expected import Case, expected
 
 Entry = tuple["bytes | None", bytes]
 """Key and value of a row."""
@@ -83,7 +83,8 @@ def too_large(entries: Sequence[Entry], case: Case, limit: int) -> bool:
     cut = case.options.large_message_handle_option == "handle-key-only"
     return any(
         size > limit and (not cut or cut_size(entry, case) > limit)
-        for entry, size in zip(entries, sizes(entries, case), strict=True))
+        for entry, size in zip(entries, sizes(entries, case), strict=True)
+    )
 
 
 def cut_size(entry: Entry, case: Case) -> int:
@@ -131,7 +132,7 @@ def _spelled(text: str) -> list[tuple[str, str, str]]:
     while at < len(text) - 1:
         name, colon = JSON.raw_decode(text, at)
         _, end = JSON.raw_decode(text, colon + 1)
-        found.append((text[at:colon], name, text[colon + 1:end]))
+        found.append((text[at:colon], name, text[colon + 1 : end]))
         at = end + 1
     return found
 

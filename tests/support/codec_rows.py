@@ -44,8 +44,13 @@ def rows(table: Table, changes: Sequence[Change], binary: frozenset[str] = froze
     first_ts = 1 << 40
     before, after = ([image(change[side], table, binary) for change in changes] for side in (0, 1))
     return Rows(
-        table, None, pa.array(range(first_ts, first_ts + len(changes)), pa.int64()),
-        pa.array(range(1, len(changes) + 1), pa.int64()), pa.array(before, pa.binary()), pa.array(after, pa.binary()))
+        table,
+        None,
+        pa.array(range(first_ts, first_ts + len(changes)), pa.int64()),
+        pa.array(range(1, len(changes) + 1), pa.int64()),
+        pa.array(before, pa.binary()),
+        pa.array(after, pa.binary()),
+    )
 
 
 def unframed(data: bytes) -> list[bytes]:
@@ -53,8 +58,8 @@ def unframed(data: bytes) -> list[bytes]:
     found = []
     while data:
         (length,) = struct.unpack(">Q", data[:8])
-        found.append(data[8:8 + length])
-        data = data[8 + length:]
+        found.append(data[8 : 8 + length])
+        data = data[8 + length :]
     return found
 
 
@@ -66,7 +71,7 @@ def unquoted(text: str) -> bytes:
             out, at = out + text[at].encode(), at + 1
             continue
         width = {"x": 4, "u": 6, "U": 10}.get(text[at + 1], 2)
-        part = text[at:at + width]
+        part = text[at : at + width]
         is_byte = part[1] == "x"
         out += bytes([int(part[2:], 16)]) if is_byte else str(ast.literal_eval(f"'{part}'")).encode()
         at += width

@@ -27,6 +27,7 @@ def _example() -> ModuleType:
 Consumer: Any = _example().Consumer
 
 if TYPE_CHECKING:
+
     class Whole:
         """What the example consumer has, as far as it is replaced here."""
 

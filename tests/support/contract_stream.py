@@ -66,8 +66,13 @@ def good() -> Stream:
     changes += [Row(ts(3 + number / 100), number, f"name {number}", None) for number in range(1, 12, 2)]
     for second in (1, 2, 3):
         for partition in range(PARTITIONS):
-            part = [row for row in changes if row.id % PARTITIONS == partition and row.ts // ts(second, 0) == 1
-                    and ts(second, 0) < row.ts < ts(second + 1, 0)]
+            part = [
+                row
+                for row in changes
+                if row.id % PARTITIONS == partition
+                and row.ts // ts(second, 0) == 1
+                and ts(second, 0) < row.ts < ts(second + 1, 0)
+            ]
             stream[partition].append(list(part[:2]))
             stream[partition] += [list[Event]([row]) for row in part[2:]]
             stream[partition].append([Mark(ts(second + 1, 0))])
@@ -86,8 +91,13 @@ def records(stream: Stream, protocol: str, extension: bool = True, topic: str = 
 
 def stream_spec(protocol: str, extension: bool = True) -> StreamSpec:
     return StreamSpec(
-        protocol=protocol, partitions={"shop": PARTITIONS}, tables=TABLES, destination=destination, max_batch_size=16,
-        watermarks=protocol == "open-protocol" or extension, ddl_in_every_partition=protocol == "open-protocol",
+        protocol=protocol,
+        partitions={"shop": PARTITIONS},
+        tables=TABLES,
+        destination=destination,
+        max_batch_size=16,
+        watermarks=protocol == "open-protocol" or extension,
+        ddl_in_every_partition=protocol == "open-protocol",
     )
 
 
@@ -153,5 +163,6 @@ def rows_of(stream: Stream) -> list[tuple[int, int, int, Row]]:
         (partition, number, place, event)
         for partition, messages in stream.items()
         for number, events in enumerate(messages)
-        for place, event in enumerate(events) if isinstance(event, Row)
+        for place, event in enumerate(events)
+        if isinstance(event, Row)
     ]

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from support.databases import Table, write
-from support.playing import play
-
 from simulator.errors import SimulatorError
 from simulator.read.decode import Watermark, decode
 from simulator.read.records import Record, read
+from support.databases import Table, write
+from support.playing import play
 
 NOWHERE = "kafka://127.0.0.1:1/shop?protocol=open-protocol"
 RUN = "--resolved-interval", "500ms", "--sink-uri"
@@ -40,9 +39,10 @@ def require_true(lines: Sequence[str], kafka: str, topic: str, whole: Sequence[R
     for partition in (0, 1):
         expected = [record for record in whole if record.partition == partition]
         sent = [record for record in held(kafka, topic) if record.partition == partition]
-        rest = expected[len(sent):]
+        rest = expected[len(sent) :]
         assert [(record.key, record.value) for record in sent] == [
-            (record.key, record.value) for record in expected[: len(sent)]]
+            (record.key, record.value) for record in expected[: len(sent)]
+        ]
         assert rest and min(commit_ts(rest)) >= below[partition] > min(commit_ts(sent))
 
 

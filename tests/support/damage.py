@@ -13,18 +13,113 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 STRANGE = (
-    "'", '"', "`", "(", ")", "[", "]", "{", "}", ";", ",", "=", "--", "/*", "*/", "\\", "\0", "\x1b[31m", "\x9b", "\n",
-    "\r\n", "\ufeff", "é", "\u202e", "表", "😀", "\udcff", "%00", "%", "0x", "x'", "1e999", "9" * 40, "9" * 5000,
-    "[" * 3000, "(" * 3000, '{"a":' * 3000, "-1", "-", ".", "..", "*", "**", "@", "::", "[::1", "nan", "true", "null",
-    "9223372036854775807", "9223372036854775808", "99999999999d", "a" * 300,
+    "'",
+    '"',
+    "`",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ";",
+    ",",
+    "=",
+    "--",
+    "/*",
+    "*/",
+    "\\",
+    "\0",
+    "\x1b[31m",
+    "\x9b",
+    "\n",
+    "\r\n",
+    "\ufeff",
+    "é",
+    "\u202e",
+    "表",
+    "😀",
+    "\udcff",
+    "%00",
+    "%",
+    "0x",
+    "x'",
+    "1e999",
+    "9" * 40,
+    "9" * 5000,
+    "[" * 3000,
+    "(" * 3000,
+    '{"a":' * 3000,
+    "-1",
+    "-",
+    ".",
+    "..",
+    "*",
+    "**",
+    "@",
+    "::",
+    "[::1",
+    "nan",
+    "true",
+    "null",
+    "9223372036854775807",
+    "9223372036854775808",
+    "99999999999d",
+    "a" * 300,
 )
 """What has no business where it is put: unbalanced, without end, out of every range, not for a terminal."""
 
 EDGES = (
-    "0", "1", "-1", "2", "5", "63", "64", "65", "66", "254", "255", "256", "1000", "1001", "16383", "65535", "65536",
-    "4294967296", "9223372036854775807", "9223372036854775808", "18446744073709551615", "18446744073709551616", "1.5",
-    "1e3", "1e308", "1e-400", "0x1F", "true", "false", "null", "''", '""', "[]", "{}", "utf8mb4", "binary", "varchar",
-    "json", "bit", "time", "year", "2024-02-30", "0000-00-00", "99:99:99", "kafka", "shop", "t", "id", "name", "ms",
+    "0",
+    "1",
+    "-1",
+    "2",
+    "5",
+    "63",
+    "64",
+    "65",
+    "66",
+    "254",
+    "255",
+    "256",
+    "1000",
+    "1001",
+    "16383",
+    "65535",
+    "65536",
+    "4294967296",
+    "9223372036854775807",
+    "9223372036854775808",
+    "18446744073709551615",
+    "18446744073709551616",
+    "1.5",
+    "1e3",
+    "1e308",
+    "1e-400",
+    "0x1F",
+    "true",
+    "false",
+    "null",
+    "''",
+    '""',
+    "[]",
+    "{}",
+    "utf8mb4",
+    "binary",
+    "varchar",
+    "json",
+    "bit",
+    "time",
+    "year",
+    "2024-02-30",
+    "0000-00-00",
+    "99:99:99",
+    "kafka",
+    "shop",
+    "t",
+    "id",
+    "name",
+    "ms",
 )
 """What might well stand somewhere, only not here."""
 
@@ -41,13 +136,13 @@ def damaged(text: str, choice: random.Random) -> str:
 
 def without(words: list[str], choice: random.Random) -> list[str]:
     place = choice.randrange(len(words))
-    return words[:place] + words[place + 1:]
+    return words[:place] + words[place + 1 :]
 
 
 def twice(words: list[str], choice: random.Random) -> list[str]:
     start = choice.randrange(len(words))
-    stretch = words[start:start + choice.randint(1, 6)]
-    return words[:start] + stretch * 2 + words[start + len(stretch):]
+    stretch = words[start : start + choice.randint(1, 6)]
+    return words[:start] + stretch * 2 + words[start + len(stretch) :]
 
 
 def swapped(words: list[str], choice: random.Random) -> list[str]:
@@ -58,12 +153,12 @@ def swapped(words: list[str], choice: random.Random) -> list[str]:
 
 
 def cut(words: list[str], choice: random.Random) -> list[str]:
-    return words[:choice.randrange(len(words))]
+    return words[: choice.randrange(len(words))]
 
 
 def strange(words: list[str], choice: random.Random) -> list[str]:
     place = choice.randrange(len(words))
-    return [*words[:place], choice.choice(STRANGE), *words[place + choice.randint(0, 1):]]
+    return [*words[:place], choice.choice(STRANGE), *words[place + choice.randint(0, 1) :]]
 
 
 def noise(words: list[str], choice: random.Random) -> list[str]:
@@ -76,7 +171,7 @@ def other(words: list[str], choice: random.Random) -> list[str]:
     """Something else in place of a word that has letters or digits."""
     places = [place for place, word in enumerate(words) if word.isalnum()] or [0]
     place = choice.choice(places)
-    return [*words[:place], choice.choice(EDGES), *words[place + 1:]]
+    return [*words[:place], choice.choice(EDGES), *words[place + 1 :]]
 
 
 Damage = Callable[[list[str], random.Random], list[str]]
@@ -108,7 +203,10 @@ ROWS = (
 )
 STATEMENTS = (
     "ALTER TABLE t ADD COLUMN c DECIMAL(10,2) DEFAULT 1 FIRST, ADD INDEX n (name, id)",
-    "RENAME TABLE shop.t TO shop.u", "CREATE DATABASE d CHARACTER SET utf8mb4", "TRUNCATE TABLE t", "DROP TABLE t",
+    "RENAME TABLE shop.t TO shop.u",
+    "CREATE DATABASE d CHARACTER SET utf8mb4",
+    "TRUNCATE TABLE t",
+    "DROP TABLE t",
     "CREATE TABLE u (a INT DEFAULT 5, b VARBINARY(9) DEFAULT x'41', c TIME DEFAULT '10:00:00', PRIMARY KEY (a))",
     "ALTER TABLE t MODIFY name VARCHAR(50) DEFAULT 'y' COMMENT 'z'",
 )
@@ -165,25 +263,43 @@ rename = ["t.name=title"]
 """
 METADATA = "Started dump at: 2025-01-01 00:00:00\nSHOW MASTER STATUS:\n\tLog: tidb-binlog\n\tPos: 455000000000000000\n"
 OPTIONS = (
-    ("--start-ts", "450000000000000000"), ("--start-ts", "2025-01-01T00:00:00+01:00"), ("--over", "1m30s"),
-    ("--resolved-interval", "500ms"), ("--speed", "10"), ("--seed", "7"), ("--release", "v8.1.0"),
-    ("--release", "v8.5.4", "--architecture", "new"), ("--summary", "summary.json"), ("--fixtures-format", "parquet"),
+    ("--start-ts", "450000000000000000"),
+    ("--start-ts", "2025-01-01T00:00:00+01:00"),
+    ("--over", "1m30s"),
+    ("--resolved-interval", "500ms"),
+    ("--speed", "10"),
+    ("--seed", "7"),
+    ("--release", "v8.1.0"),
+    ("--release", "v8.5.4", "--architecture", "new"),
+    ("--summary", "summary.json"),
+    ("--fixtures-format", "parquet"),
     ("--traceback",),
 )
 MESSAGES = (
-    ("\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0%" '{"ts":1,"scm":"shop","tbl":"t","t":1}',
-     "\0\0\0\0\0\0\0*" '{"u":{"id":{"t":3,"h":true,"f":11,"v":7}}}'),
-    ("", '{"id":0,"database":"shop","table":"t","pkNames":["id"],"isDdl":false,"type":"UPDATE","es":1668668000000,'
-     '"ts":1,"sql":"","sqlType":{"id":4},"mysqlType":{"id":"int"},"data":[{"id":"7"}],"old":[{"id":"6"}],'
-     '"_tidb":{"commitTs":455000000000000001}}'),
+    (
+        '\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0%{"ts":1,"scm":"shop","tbl":"t","t":1}',
+        '\0\0\0\0\0\0\0*{"u":{"id":{"t":3,"h":true,"f":11,"v":7}}}',
+    ),
+    (
+        "",
+        '{"id":0,"database":"shop","table":"t","pkNames":["id"],"isDdl":false,"type":"UPDATE","es":1668668000000,'
+        '"ts":1,"sql":"","sqlType":{"id":4},"mysqlType":{"id":"int"},"data":[{"id":"7"}],"old":[{"id":"6"}],'
+        '"_tidb":{"commitTs":455000000000000001}}',
+    ),
 )
 
 
 MORE = ((), ("--json",), ("--raw",), ("--raw", "--limit", "1"))
 ASKED = (
-    ("releases", "v6.5.0", "new:v8.5.4"), ("releases", "v8.5.3", "--json"), ("releases", "--architecture", "new"),
-    ("broker", "start", "--port", "31999"), ("broker", "status", "--directory", "kept"), ("broker", "stop"),
-    ("explain", "ddl", "drop table t"), ("explain", "row", "--help"), ("--version",),
+    ("releases", "v6.5.0", "new:v8.5.4"),
+    ("releases", "v8.5.3", "--json"),
+    ("releases", "--architecture", "new"),
+    ("broker", "start", "--port", "31999"),
+    ("broker", "status", "--directory", "kept"),
+    ("broker", "stop"),
+    ("explain", "ddl", "drop table t"),
+    ("explain", "row", "--help"),
+    ("--version",),
 )
 
 
@@ -215,8 +331,11 @@ def run_line(choice: random.Random) -> Line:
     """`diff` or `run`, into fixtures."""
     schema = choice.choice(SCHEMA)
     files = {
-        "feed.toml": CONFIG, "before/shop.t-schema.sql": schema, "before/metadata": METADATA,
-        "after/shop.t-schema.sql": schema.replace("name", "title"), "before/shop.t.csv": "1,a\n",
+        "feed.toml": CONFIG,
+        "before/shop.t-schema.sql": schema,
+        "before/metadata": METADATA,
+        "after/shop.t-schema.sql": schema.replace("name", "title"),
+        "before/shop.t.csv": "1,a\n",
     }
     more = choice.choice(OPTIONS)
     if choice.random() < 0.5:

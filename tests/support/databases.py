@@ -13,14 +13,15 @@ from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 
-from support import dumps
-from support.oracle.state import State, state_of
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simulator.read.decode import DdlEvent, Event, RowEvent, before_image, row_text
 from simulator.tidb.ddl.create_table import create_table
-from simulator.tidb.model.table import Column, Table as Definition
+from simulator.tidb.model.table import Column
+from simulator.tidb.model.table import Table as Definition
+from support import dumps
+from support.oracle.state import State, state_of
 
 Row = Sequence[dumps.Value]
 Rows = Sequence[Row]
@@ -127,7 +128,8 @@ def state(tables: Iterable[Table], which: int) -> State:
     """What the tables of a state hold, as a consumer would."""
     return state_of(
         (table.definition, b"\xff".join(b"\xfe" if cell is None else cell.encode() for cell in _texts(table, row)))
-        for table in tables for row in table.rows(which) or ()
+        for table in tables
+        for row in table.rows(which) or ()
     )
 
 
@@ -135,7 +137,8 @@ def contents(tables: Iterable[Table], state: int) -> Contents:
     """What the tables of a state hold."""
     return {
         table.name: Counter(_texts(table, row) for row in rows)
-        for table in tables if (rows := table.rows(state)) is not None
+        for table in tables
+        if (rows := table.rows(state)) is not None
     }
 
 
@@ -166,5 +169,6 @@ def contents_after(events: Iterable[Event], before: Contents, tables: Iterable[T
             dropped.add((event.schema, event.table))
     return {
         name: Counter({row: times for row, times in rows.items() if times})
-        for name, rows in found.items() if name not in dropped
+        for name, rows in found.items()
+        if name not in dropped
     }

@@ -28,7 +28,8 @@ def write_schema(directory: Path, schema: str, table: str, statement: str) -> No
 def write_metadata(directory: Path, pos: int) -> None:
     (directory / "metadata").write_text(
         f"Started dump at: 2026-01-01 00:00:00\nSHOW MASTER STATUS:\n\tLog: tidb-binlog\n\tPos: {pos}\n\tGTID:\n\n"
-        "Finished dump at: 2026-01-01 00:00:01\n")
+        "Finished dump at: 2026-01-01 00:00:01\n"
+    )
 
 
 def sql_value(value: Value, escape: bool = True) -> bytes:
@@ -55,14 +56,14 @@ def _escaped(data: bytes, escapes: Mapping[int, bytes]) -> bytes:
     return b"".join(escapes.get(byte, bytes([byte])) for byte in data)
 
 
-def sql(table: str, rows: Sequence[Sequence[Value]], columns: Sequence[str] = (), statement: int = 3,
-        escape: bool = True) -> bytes:
+def sql(
+    table: str, rows: Sequence[Sequence[Value]], columns: Sequence[str] = (), statement: int = 3, escape: bool = True
+) -> bytes:
     """INSERT statements of `statement` rows each."""
     names = " (" + ",".join(f"`{name.replace('`', '``')}`" for name in columns) + ")" if columns else ""
     head = f"INSERT INTO `{table.replace('`', '``')}`{names} VALUES\n".encode()
     lines = [b"(" + b",".join(sql_value(value, escape) for value in row) + b")" for row in rows]
-    text = b"".join(
-        head + b",\n".join(lines[at: at + statement]) + b";\n" for at in range(0, len(lines), statement))
+    text = b"".join(head + b",\n".join(lines[at : at + statement]) + b";\n" for at in range(0, len(lines), statement))
     return b"/*!40101 SET NAMES binary*/;\n" + text
 
 

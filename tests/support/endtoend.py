@@ -145,10 +145,12 @@ def _unequal(expected: Sequence[Event], found: Sequence[Event]) -> list[str]:
     sides = _in_order(expected), _in_order(found)
     for topic, partition in sorted({(event.topic, event.partition) for event in (*expected, *found)}):
         wanted, had = (
-            [event for event in events if (event.topic, event.partition) == (topic, partition)] for events in sides)
+            [event for event in events if (event.topic, event.partition) == (topic, partition)] for events in sides
+        )
         wrong += [
             f"{topic}/{partition} event {number}:\n  {one.text} expected,\n  {other.text} found"
-            for number, (one, other) in enumerate(zip(wanted, had, strict=False)) if one != other
+            for number, (one, other) in enumerate(zip(wanted, had, strict=False))
+            if one != other
         ]
         if len(wanted) != len(had):
             wrong.append(f"{topic}/{partition}: {len(wanted)} events expected, {len(had)} found")
@@ -158,10 +160,7 @@ def _unequal(expected: Sequence[Event], found: Sequence[Event]) -> list[str]:
 def _in_order(events: Sequence[Event]) -> list[Event]:
     """Events by commit-ts and table; the rows of a table in one transaction by text where there are many."""
     ordered = sorted(events, key=_transaction)
-    return [
-        event for _, rows in groupby(ordered, _transaction)
-        for event in _with_many_sorted(list(rows))
-    ]
+    return [event for _, rows in groupby(ordered, _transaction) for event in _with_many_sorted(list(rows))]
 
 
 def _transaction(event: Event) -> tuple[int, str]:
@@ -182,14 +181,18 @@ def _events(feed: Feed, messages: Iterable[Sent], claims: Mapping[str, bytes]) -
     read = _open_events if feed.is_open else _canal_events
     found = [
         Event(message.topic, partition, commit_ts, table, _with_claims(feed, text, claims))
-        for message in messages for commit_ts, table, text in read(message, feed.is_compressed)
+        for message in messages
+        for commit_ts, table, text in read(message, feed.is_compressed)
         for partition in message.partitions
     ]
     ranks = {ts: rank for rank, ts in enumerate(sorted({event.commit_ts for event in found}))}
     ids = sorted({int(id) for event in found for id in PARTITION_ID.findall(event.text)})
     return [
-        replace(event, commit_ts=ranks[event.commit_ts],
-                text=PARTITION_ID.sub(lambda found: f'"ptn":{ids.index(int(found[1]))}', event.text))
+        replace(
+            event,
+            commit_ts=ranks[event.commit_ts],
+            text=PARTITION_ID.sub(lambda found: f'"ptn":{ids.index(int(found[1]))}', event.text),
+        )
         for event in found
     ]
 

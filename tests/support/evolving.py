@@ -87,6 +87,4 @@ def created(definition: str, name: str = "t") -> Table:
 def shape(table: Table) -> Table:
     """The table without its text and with its keys numbered from 1 in the order of their ids."""
     numbers = {index.id: number for number, index in enumerate(sorted(table.indexes, key=lambda index: index.id), 1)}
-    return replace(
-        table, statement="", indexes=tuple(replace(index, id=numbers[index.id]) for index in table.indexes),
-    )
+    return replace(table, statement="", indexes=tuple(replace(index, id=numbers[index.id]) for index in table.indexes))

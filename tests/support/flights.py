@@ -129,8 +129,10 @@ def scheduled(flown: pa.Table) -> pa.Table:
 
 def csv_file(rows: pa.Table) -> bytes:
     """Dumpling's default dialect; no text here has anything to escape."""
-    fields = [rows[name].cast(pa.string()) if pa.types.is_integer(rows[name].type) else quoted(rows[name])
-              for name in rows.column_names]
+    fields = [
+        rows[name].cast(pa.string()) if pa.types.is_integer(rows[name].type) else quoted(rows[name])
+        for name in rows.column_names
+    ]
     lines = pc.binary_join_element_wise(*(pc.fill_null(field, r"\N") for field in fields), ",")
     header = ",".join(f'"{name}"' for name in rows.column_names)
     return "\r\n".join([header, *lines.to_pylist(), ""]).encode()

@@ -47,7 +47,8 @@ class Flink:
         options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         command = [java, *options, "-cp", os.pathsep.join((str(directory), libraries)), "FlinkCanal"]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8")
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
+        )
 
     def read(self, columns: Mapping[str, str], messages: Iterable[bytes], **options: str) -> list[Change]:
         """What a table with those columns (name → Flink's SQL type) makes of the messages; raises Refused.

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
-from support.flink import Flink, Row, applied
 
 from simulator.tidb.model.table import Column, Table, visible_columns
+from support.flink import Flink, Row, applied
 
 TypeOf = Callable[[Column], str]
 """Flink's type for a column."""

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from simulator.broker import jars as broker_jars, server as broker
+from simulator.broker import jars as broker_jars
+from simulator.broker import server as broker
 from simulator.broker.java import find_java
 from simulator.errors import UserError
 

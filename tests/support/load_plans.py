@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.releases import Release, V8_5
+from simulator.releases import V8_5, Release
 from simulator.run import outputs
 from simulator.run.load.plan import LoadPlan, StatementWanted
 from simulator.run.load.stretch import Stretch
@@ -20,10 +20,12 @@ from simulator.tidb.ddl.create_table import create_table
 CUSTOMER = "CREATE TABLE shop.customer (id BIGINT PRIMARY KEY, name VARCHAR(200), score DOUBLE, since TIMESTAMP)"
 ORDERS = (
     "CREATE TABLE shop.orders (id BIGINT PRIMARY KEY, customer_id BIGINT NOT NULL, note TEXT, paid DECIMAL(9,2), "
-    "FOREIGN KEY (customer_id) REFERENCES shop.customer (id))")
+    "FOREIGN KEY (customer_id) REFERENCES shop.customer (id))"
+)
 AUDIT = (
     "CREATE TABLE log.audit (region INT, name VARCHAR(20), data VARBINARY(9), state ENUM('a','b'), "
-    "PRIMARY KEY (region, name)) PARTITION BY HASH (region) PARTITIONS 3")
+    "PRIMARY KEY (region, name)) PARTITION BY HASH (region) PARTITIONS 3"
+)
 DEFINITIONS = (CUSTOMER, ORDERS, AUDIT)
 REFERENCE = TableWanted({"customer_id": ColumnWanted(Reference("shop", "customer", "id"))})
 
@@ -32,21 +34,32 @@ OPEN = "kafka://127.0.0.1:9/load?protocol=open-protocol&partition-num=3"
 
 
 def load_plan(
-    *statements: StatementWanted, definitions: Sequence[str] = DEFINITIONS, rows: int = 40, present: bool = False,
-    seed: int = 7, mix: Mix = Mix(30, 50, 20),
+    *statements: StatementWanted,
+    definitions: Sequence[str] = DEFINITIONS,
+    rows: int = 40,
+    present: bool = False,
+    seed: int = 7,
+    mix: Mix = Mix(30, 50, 20),
 ) -> LoadPlan:
     """A small one."""
     tables = [create_table(definition) for definition in definitions]
     models = tuple(
-        TableModel(table.schema, table.name, rows, mix=mix, kept=table.name == "customer") for table in tables)
+        TableModel(table.schema, table.name, rows, mix=mix, kept=table.name == "customer") for table in tables
+    )
     wanted = tuple(REFERENCE if table.foreign_keys else TableWanted() for table in tables)
     return LoadPlan(
-        "shop", Model(seed, models, (1, 9), 2, present), tuple(definitions), wanted, catalog(tables), statements,
-        text='name = "shop"\n')
+        "shop",
+        Model(seed, models, (1, 9), 2, present),
+        tuple(definitions),
+        wanted,
+        catalog(tables),
+        statements,
+        text='name = "shop"\n',
+    )
 
 
 def opened(
-    plan: LoadPlan, changefeed: Changefeed | None = None, release: Release = V8_5, per_second: float = 1000,
+    plan: LoadPlan, changefeed: Changefeed | None = None, release: Release = V8_5, per_second: float = 1000
 ) -> tuple[Opening, Output]:
     """The plan at so many rows a second, its records going nowhere."""
     changefeed = changefeed or load(URI, release=release)

@@ -38,4 +38,5 @@ def sent(opening: Opening, output: Output, first_ms: int, end_ms: int) -> list[R
             sink.write(outgoing(flush, behind.job).records)
     return [
         Record(message.topic, message.partition, message.offset, message.timestamp, message.key, message.value)
-        for message in messages]
+        for message in messages
+    ]

@@ -63,7 +63,8 @@ def assert_nothing_is_lost(found: Sequence[Told], expected: Sequence[Told], faul
         firsts = list({each.value: each.commit_ts for each in mine if each.kind != "watermark"}.items())
         assert [ts for _, ts in firsts] == sorted(ts for _, ts in firsts)
         assert [value for value, _ in firsts] == [
-            each.value for each in expected if each.partition == partition and each.kind != "watermark"]
+            each.value for each in expected if each.partition == partition and each.kind != "watermark"
+        ]
         assert {each.kind for each in mine} >= {"row", "watermark"}
     assert len({each.commit_ts for each in found if each.kind == "ddl"}) > 2
     assert again < len(expected) / 2

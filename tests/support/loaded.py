@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns import row_image
-from simulator.releases import Release, V8_5
+from simulator.releases import V8_5, Release
 from simulator.run import outputs
 from simulator.run.job import Job
 from simulator.run.load.stretch import LoadedTable, Pace, Stretch, Window
@@ -65,7 +65,8 @@ CUSTOMERS = "CREATE TABLE shop.customers (id VARCHAR(20) PRIMARY KEY, note VARCH
 LOG = "CREATE TABLE shop.log (line VARCHAR(20), n INT)"
 PARTS = (
     "CREATE TABLE shop.parts (region INT, id INT, note VARCHAR(9), PRIMARY KEY (region, id)) "
-    "PARTITION BY HASH (region) PARTITIONS 3")
+    "PARTITION BY HASH (region) PARTITIONS 3"
+)
 MOVING = "CREATE TABLE shop.moving (region INT, note VARCHAR(9)) PARTITION BY HASH (region) PARTITIONS 3"
 UNIQUES = "CREATE TABLE shop.uniques (id BIGINT PRIMARY KEY, code INT NOT NULL UNIQUE, n INT)"
 
@@ -76,23 +77,37 @@ COLUMNS: dict[str, dict[str, Text]] = {
         "n": lambda key, version: str(key + version // 2),
     },
     "customers": {
-        "id": lambda key, version: f"c{key * 31 % 1009}-{key}", "note": lambda key, version: "n" * (version % 7)},
+        "id": lambda key, version: f"c{key * 31 % 1009}-{key}",
+        "note": lambda key, version: "n" * (version % 7),
+    },
     "log": {"line": lambda key, version: f"line {key}", "n": lambda key, version: str(version)},
     "parts": {
-        "region": lambda key, version: str(key % 5), "id": lambda key, version: str(key),
-        "note": lambda key, version: str(version)},
+        "region": lambda key, version: str(key % 5),
+        "id": lambda key, version: str(key),
+        "note": lambda key, version: str(version),
+    },
     "moving": {"region": lambda key, version: str(key + version), "note": lambda key, version: None},
     "uniques": {
-        "id": lambda key, version: str(key), "code": lambda key, version: str(2 * key + version % 2),
-        "n": lambda key, version: str(version)},
+        "id": lambda key, version: str(key),
+        "code": lambda key, version: str(2 * key + version % 2),
+        "n": lambda key, version: str(version),
+    },
 }
 """Some versions of a row of `orders` are alike, and rows of `moving` go from one partition to the other."""
 
 
 def stretch(
-    *statements: str, options: str = "protocol=open-protocol&partition-num=4", toml: str = "", sink: str = "counting",
-    settings: object = None, release: Release = V8_5, end_ms: int | None = None, rows: int = 30,
-    per_second: float = 1000, seed: int = 1, mix: Mix = Mix(30, 50, 20),
+    *statements: str,
+    options: str = "protocol=open-protocol&partition-num=4",
+    toml: str = "",
+    sink: str = "counting",
+    settings: object = None,
+    release: Release = V8_5,
+    end_ms: int | None = None,
+    rows: int = 30,
+    per_second: float = 1000,
+    seed: int = 1,
+    mix: Mix = Mix(30, 50, 20),
 ) -> Stretch:
     """A stretch from the start of the stream, with these tables."""
     changefeed = load(f"kafka://127.0.0.1:9092/load?{options}", toml, release)
@@ -112,10 +127,19 @@ def stretch(
         values = cast("TableValues", Made(table, COLUMNS[table.name]))
         loaded.append(LoadedTable(PlacedTable(table, indexes), values, 0))
     job = Job(
-        physical, routes, (), Marks((), NEVER, False, False, to), outputs.options_of(changefeed), release, sink,
-        settings, 0.0, START_MS, None)
-    made = Rules(
-        physical, routes, compiled.event_filters, compiled.replication.ignored_start_ts, split, to)
+        physical,
+        routes,
+        (),
+        Marks((), NEVER, False, False, to),
+        outputs.options_of(changefeed),
+        release,
+        sink,
+        settings,
+        0.0,
+        START_MS,
+        None,
+    )
+    made = Rules(physical, routes, compiled.event_filters, compiled.replication.ignored_start_ts, split, to)
     return Stretch(0, 0, end_ms, stream, tuple(loaded), made, job, ())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from simulator.releases import Release, V8_5
+from simulator.releases import V8_5, Release
 from simulator.run import outputs
 from simulator.run.load import plan_file, rates, stretches
 from simulator.run.load.checkpoint import Checkpoint, identity
@@ -48,8 +48,7 @@ class Run:
     """What a load run consists of, beside its sink."""
 
     def __init__(
-        self, text: str = PLAN, protocol: str = "open-protocol", release: Release = V8_5, uri: str = URI,
-        toml: str = "",
+        self, text: str = PLAN, protocol: str = "open-protocol", release: Release = V8_5, uri: str = URI, toml: str = ""
     ) -> None:
         self.load, self.changefeed = plan(text), load(uri + protocol, toml, release)
         self.rates = rates.rates(rates.read("max"), self.load.rows_per_second)
@@ -60,8 +59,13 @@ class Run:
     @property
     def identity(self) -> Mapping[str, str]:
         return identity(
-            self.load, self.rates.segments, self.release, self.changefeed, self.opening.start_ms,
-            dict(zip(self.output.destinations.topics, self.output.destinations.counts, strict=True)))
+            self.load,
+            self.rates.segments,
+            self.release,
+            self.changefeed,
+            self.opening.start_ms,
+            dict(zip(self.output.destinations.topics, self.output.destinations.counts, strict=True)),
+        )
 
     @property
     def begun(self) -> Checkpoint:

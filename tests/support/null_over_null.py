@@ -50,9 +50,13 @@ def without_null_over_null(wanted: Log, got: Log) -> tuple[Log, Log]:
     return (
         replace(wanted, events=[event for event in events if says_something(event)]),
         replace(
-            got, final=_final(wanted, got, renewed),
-            events=[made.get(event.statement, event) if isinstance(event, Transaction) else event
-                    for event in got.events]))
+            got,
+            final=_final(wanted, got, renewed),
+            events=[
+                made.get(event.statement, event) if isinstance(event, Transaction) else event for event in got.events
+            ],
+        ),
+    )
 
 
 def _without_excused(
@@ -67,9 +71,13 @@ def _without_excused(
         if is_null_over_null(table, theirs.before[place], theirs.after[place]):
             excused.add(place)
             renewed.setdefault(place, set()).update(_differing(theirs.before[place], theirs.after[place]))
-    return Transaction(theirs.statement, *(
-        {place: row for place, row in side.items() if place not in excused}
-        for side in (theirs.before, theirs.after)))
+    return Transaction(
+        theirs.statement,
+        *(
+            {place: row for place, row in side.items() if place not in excused}
+            for side in (theirs.before, theirs.after)
+        ),
+    )
 
 
 def is_null_over_null(table: Table, before: Cells, after: Cells) -> bool:
@@ -81,7 +89,8 @@ def is_null_over_null(table: Table, before: Cells, after: Cells) -> bool:
     differing = _differing(before, after)
     null = (
         column.default is not None and not column.default_expression and before.get(column.name, "") is None
-        for column in table.columns)
+        for column in table.columns
+    )
     return bool(differing) and differing <= automatic and before.keys() == after.keys() and any(null)
 
 
@@ -121,8 +130,10 @@ def _final(wanted: Log, got: Log, renewed: Renewed) -> dict[str, dict[tuple[str 
     return {
         table: {
             key: _with(row, wanted.final.get(table, {}).get(key, row), renewed.get((table, key), set()))
-            for key, row in rows.items()}
-        for table, rows in got.final.items()}
+            for key, row in rows.items()
+        }
+        for table, rows in got.final.items()
+    }
 
 
 __all__ = ["is_null_over_null", "without_null_over_null"]

@@ -12,7 +12,7 @@ from simulator.columns import row_image
 from simulator.read import contract
 from simulator.read.contract.stream_spec import stream_spec_of
 from simulator.read.records import Record
-from simulator.releases import Release, V8_5
+from simulator.releases import V8_5, Release
 from simulator.sources import snapshots
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.table_info import handle_key
@@ -60,11 +60,7 @@ def places(physical: Sequence[snapshots.PhysicalTable]) -> dict[tuple[str, str],
 
 
 def assert_contract(
-    records: Iterable[Record],
-    changefeed: Changefeed,
-    partitions: Mapping[str, int],
-    before: Path,
-    after: Path,
+    records: Iterable[Record], changefeed: Changefeed, partitions: Mapping[str, int], before: Path, after: Path
 ) -> None:
     """The stream breaks no rule, and leads from the snapshot before exactly to the snapshot after."""
     tables = tables_of(after, before)
@@ -92,17 +88,23 @@ def assert_leads(
     assert replayed.violations == []
     assert list(compare(replayed.state, after, tables)) == []
     found = by_halves(
-        stream, spec.protocol, tables.values(), images(before, tables), images(after, tables), spec.fidelity)
+        stream, spec.protocol, tables.values(), images(before, tables), images(after, tables), spec.fidelity
+    )
     assert (found.counts, found.examples) == ({}, ())
 
 
 def images(state: State, tables: Mapping[tuple[str, str], Table]) -> dict[tuple[str, str], list[bytes]]:
     """The row images of a state, those of tables without a handle key as often as they are there."""
     return {
-        name: list(rows.values()) if handle_key(tables[name]) else [
+        name: list(rows.values())
+        if handle_key(tables[name])
+        else [
             row_image.joined(None if text is None else text.encode("utf-8", "surrogatepass") for text in row)
-            for row, count in rows.items() for _ in range(int(count))]
-        for name, rows in state.items()}
+            for row, count in rows.items()
+            for _ in range(int(count))
+        ]
+        for name, rows in state.items()
+    }
 
 
 def _partitions(stream: list[Record]) -> list[list[Record]]:

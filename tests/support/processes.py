@@ -14,13 +14,17 @@ from contextlib import contextmanager
 
 @contextmanager
 def started(
-    *arguments: object, limit: int = resource.RLIM_INFINITY, stdout: int = subprocess.PIPE,
-    ignored: tuple[int, ...] = (), first: str = "",
+    *arguments: object,
+    limit: int = resource.RLIM_INFINITY,
+    stdout: int = subprocess.PIPE,
+    ignored: tuple[int, ...] = (),
+    first: str = "",
 ) -> Iterator[subprocess.Popen[str]]:
     """The command in a process group of its own, as a shell starts it; no file of it may grow beyond `limit` bytes.
 
     `first` are statements of Python that it runs before all else.
     """
+
     def prepared() -> None:
         for heard in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):  # jobs in the background ignore the first,
             signal.signal(heard, signal.SIG_DFL)  # and those under nohup the second
@@ -29,8 +33,15 @@ def started(
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
     command = [sys.executable, "-c", f"{first}\nfrom simulator.cli import main; main()", *map(str, arguments)]
-    with subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True, start_new_session=True,
-                          preexec_fn=prepared, env=dict(os.environ)) as process:
+    with subprocess.Popen(
+        command,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=prepared,
+        env=dict(os.environ),
+    ) as process:
         try:
             yield process
         finally:

@@ -18,21 +18,82 @@ Value = str | bytes
 Values = dict[str, "Value | None"]
 """TiDB text by visible column; bytes in binary columns, and in others where they are not UTF-8."""
 
-HOSTILE = ("", "\\", '"', "'", "`", "a\"b\\c", "\u2028\u2029", "<&>", "\b\f\x00\x01\x1f\x7f\x80\x9f", "\t\r\n\v\a",
-           "😀中é", "\ufffd", "null", "NULL", "\ufeff\u200b\u00ad\u00a0\u3000", "\ue000\U000e0001\U0001fae8", "\\x41",
-           "\\u0041", ", ", "0", "~\xff")
-RAW = (b"caf\xe9", b"\xff\xfe\x00", b"\xed\xa0\x80", b"\xed\xb2\x80", b"\xe2\x80", b"\xf4\x90\x80\x80", b"\xc0\x80x",
-       bytes(range(256)), b"\xc3\x28", b"\x80\xbf", b"\xe2\x80\xa8\xf0\x9f\x98", b"\xc2\xc2\xa0")
-NAMES = ("a", "Z", "t", "v", "f", "h", "u", "p", "d", "a\"b", "\\", "\\n", "`", "<&>", "é", "中文", "x y", "😀", "_tidb",
-         "old", "\u2028", "null", "\x7f", "A.b", "1", "$", "'")
-MEMBERS = ("a", "B", "b\"c", "\\", "'", "<x>", "é", "x y", "null", "0", "\u2028", "😀")
+HOSTILE = (
+    "",
+    "\\",
+    '"',
+    "'",
+    "`",
+    'a"b\\c',
+    "\u2028\u2029",
+    "<&>",
+    "\b\f\x00\x01\x1f\x7f\x80\x9f",
+    "\t\r\n\v\a",
+    "😀中é",
+    "\ufffd",
+    "null",
+    "NULL",
+    "\ufeff\u200b\u00ad\u00a0\u3000",
+    "\ue000\U000e0001\U0001fae8",
+    "\\x41",
+    "\\u0041",
+    ", ",
+    "0",
+    "~\xff",
+)
+RAW = (
+    b"caf\xe9",
+    b"\xff\xfe\x00",
+    b"\xed\xa0\x80",
+    b"\xed\xb2\x80",
+    b"\xe2\x80",
+    b"\xf4\x90\x80\x80",
+    b"\xc0\x80x",
+    bytes(range(256)),
+    b"\xc3\x28",
+    b"\x80\xbf",
+    b"\xe2\x80\xa8\xf0\x9f\x98",
+    b"\xc2\xc2\xa0",
+)
+NAMES = (
+    "a",
+    "Z",
+    "t",
+    "v",
+    "f",
+    "h",
+    "u",
+    "p",
+    "d",
+    'a"b',
+    "\\",
+    "\\n",
+    "`",
+    "<&>",
+    "é",
+    "中文",
+    "x y",
+    "😀",
+    "_tidb",
+    "old",
+    "\u2028",
+    "null",
+    "\x7f",
+    "A.b",
+    "1",
+    "$",
+    "'",
+)
+MEMBERS = ("a", "B", 'b"c', "\\", "'", "<x>", "é", "x y", "null", "0", "\u2028", "😀")
 
 texts = st.text(st.characters(codec="utf-8"), max_size=8) | st.sampled_from(HOSTILE)
 blobs = st.binary(max_size=10) | st.sampled_from(RAW) | texts.map(str.encode)
 strings: SearchStrategy[Value] = texts | texts | st.sampled_from(RAW)
 documents = st.recursive(
     st.sampled_from(["null", "true", "1", "-0.5", '"null"', '"\\"<&>\\\\"', '"é\\u0001"']),
-    lambda values: st.lists(values, max_size=2).map(lambda parts: f"[{', '.join(parts)}]"), max_leaves=4)
+    lambda values: st.lists(values, max_size=2).map(lambda parts: f"[{', '.join(parts)}]"),
+    max_leaves=4,
+)
 
 
 def integers(bits: int, signed: bool) -> SearchStrategy[Value]:
@@ -49,17 +110,18 @@ def floats(width: int) -> SearchStrategy[Value]:
 
 
 def decimals(digits: int, scale: int, signed: bool = True) -> SearchStrategy[Value]:
-    most = 10 ** digits - 1
+    most = 10**digits - 1
 
     def printed(number: int) -> str:
         text = str(abs(number)).rjust(scale + 1, "0")
         whole, part = (text[:-scale], "." + text[-scale:]) if scale else (text, "")
         return ("-" if number < 0 else "") + whole + part
+
     return (st.integers(-most if signed else 0, most) | st.sampled_from([0, most])).map(printed)
 
 
 def fraction(digits: int) -> SearchStrategy[str]:
-    return st.integers(0, 10 ** digits - 1).map(lambda fraction: f".{fraction:0{digits}}" if digits else "")
+    return st.integers(0, 10**digits - 1).map(lambda fraction: f".{fraction:0{digits}}" if digits else "")
 
 
 dates: SearchStrategy[Value] = st.dates().map(str) | st.sampled_from(["0000-00-00", "9999-12-31", "2020-02-00"])
@@ -111,24 +173,37 @@ INTEGERS = [
     for sign, signed in (("", True), (" UNSIGNED", False), ("(3) ZEROFILL", False))
 ]
 KINDS = [
-    *INTEGERS, Kind("BOOL", integers(8, True)),
-    Kind("FLOAT", floats(32)), Kind("FLOAT UNSIGNED", floats(32)), Kind("DOUBLE", floats(64)),
-    Kind("DECIMAL", decimals(10, 0)), Kind("DECIMAL(65,30)", decimals(65, 30)), Kind("DECIMAL(4,4)", decimals(4, 4)),
+    *INTEGERS,
+    Kind("BOOL", integers(8, True)),
+    Kind("FLOAT", floats(32)),
+    Kind("FLOAT UNSIGNED", floats(32)),
+    Kind("DOUBLE", floats(64)),
+    Kind("DECIMAL", decimals(10, 0)),
+    Kind("DECIMAL(65,30)", decimals(65, 30)),
+    Kind("DECIMAL(4,4)", decimals(4, 4)),
     Kind("DECIMAL(8,2) UNSIGNED ZEROFILL", decimals(8, 2, False)),
-    Kind("BIT", integers(1, False)), Kind("BIT(64)", integers(64, False)),
-    Kind("YEAR", st.integers(1901, 2155).map(str) | st.just("0")), Kind("DATE", dates),
+    Kind("BIT", integers(1, False)),
+    Kind("BIT(64)", integers(64, False)),
+    Kind("YEAR", st.integers(1901, 2155).map(str) | st.just("0")),
+    Kind("DATE", dates),
     *(Kind(f"TIME({digits})", times(digits)) for digits in (0, 3, 6)),
     *(Kind(f"DATETIME({digits})", moments(digits)) for digits in (0, 3, 6)),
     Kind("TIMESTAMP(2)", moments(2)),
-    Kind("CHAR(200)", strings), Kind("VARCHAR(200)", strings), Kind("VARCHAR(200) CHARACTER SET gbk", texts),
+    Kind("CHAR(200)", strings),
+    Kind("VARCHAR(200)", strings),
+    Kind("VARCHAR(200) CHARACTER SET gbk", texts),
     Kind("VARCHAR(300) CHARACTER SET latin1", texts),
-    Kind("BINARY(200)", blobs, binary=True), Kind("VARBINARY(300)", blobs, binary=True),
+    Kind("BINARY(200)", blobs, binary=True),
+    Kind("VARBINARY(300)", blobs, binary=True),
     Kind("VARCHAR(300) CHARACTER SET binary", blobs, binary=True),
     *(Kind(f"{size}TEXT", strings, keyed=False) for size in ("TINY", "", "MEDIUM", "LONG")),
     *(Kind(f"{size}BLOB", blobs, keyed=False, binary=True) for size in ("TINY", "", "MEDIUM", "LONG")),
-    listed("enum", MEMBERS), listed("set", MEMBERS), listed("set", [f"m{number}" for number in range(64)]),
+    listed("enum", MEMBERS),
+    listed("set", MEMBERS),
+    listed("set", [f"m{number}" for number in range(64)]),
     Kind("JSON", documents, keyed=False),
-    Kind("VECTOR", vectors(2), keyed=False), Kind("VECTOR(3)", vectors(3), keyed=False),
+    Kind("VECTOR", vectors(2), keyed=False),
+    Kind("VECTOR(3)", vectors(3), keyed=False),
 ]
 
 
@@ -156,8 +231,10 @@ def tables(draw: DrawFn) -> RandomTable:
     generated[0] = ""
     columns = [
         f"{quoted(name)} {kind.declared}"
-        + (f" AS ({quoted(names[0])}) {made}" if made else "") + (" NOT NULL" if needs else "")
-        for name, kind, needs, made in zip(names, chosen, needed, generated, strict=True)]
+        + (f" AS ({quoted(names[0])}) {made}" if made else "")
+        + (" NOT NULL" if needs else "")
+        for name, kind, needs, made in zip(names, chosen, needed, generated, strict=True)
+    ]
     keyed = [name for name, kind in zip(names, chosen, strict=True) if kind.keyed]
     stored = [name for name in keyed if not generated[names.index(name)]]
     keys = draw(_keys(keyed, stored))
@@ -166,7 +243,8 @@ def tables(draw: DrawFn) -> RandomTable:
     kinds = dict(zip(names, chosen, strict=True))
     values: dict[str, SearchStrategy[Value | None]] = {
         column.name: kinds[column.name].values if column.not_null else st.none() | kinds[column.name].values
-        for column in visible_columns(table)}
+        for column in visible_columns(table)
+    }
     binary = frozenset(name for name in values if kinds[name].binary)
     return RandomTable(table, values, binary, draw(st.none() | st.integers(0, 9)))
 

@@ -28,9 +28,15 @@ SHOWN = 10
 
 
 def replayed(
-    stream: Iterable[Record], protocol: str, tables: Iterable[Table], before: Rows | None = None,
-    after: Rows | None = None, fidelity: Fidelity = Fidelity(), restarts: bool = True,
-    known: Collection[tuple[str, str]] | None = None, beside: Collection[tuple[str, str]] = (),
+    stream: Iterable[Record],
+    protocol: str,
+    tables: Iterable[Table],
+    before: Rows | None = None,
+    after: Rows | None = None,
+    fidelity: Fidelity = Fidelity(),
+    restarts: bool = True,
+    known: Collection[tuple[str, str]] | None = None,
+    beside: Collection[tuple[str, str]] = (),
     ends: Iterable[Table] | None = None,
 ) -> Outcome:
     """What the replay of a stream finds; `tables` are there when it begins, with the rows `before`, or at its end
@@ -50,21 +56,29 @@ def replayed(
     sources += [state_source(found, before, False)] if before else []
     sources += [state_source(found, after, True)] if after else []
     expected = expected_of(found, range(len(found.tables)) if after is not None else (), restarts)
-    ended = [number for number, history in enumerate(found.tables)
-             if history.gone is not None or (history.table.schema, history.table.name) in beside]
+    ended = [
+        number
+        for number, history in enumerate(found.tables)
+        if history.gone is not None or (history.table.schema, history.table.name) in beside
+    ]
     expected.ends[ended] = False
     findings = in_process.run(sources, expected, SHOWN, lambda value: None)
     return outcome(findings, found, expected, left, list(partitions), SHOWN)
 
 
 def recorded(part: Sequence[Record]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([
-        {"offset": record.offset, "timestamp": record.timestamp, "key": record.key, "value": record.value}
-        for record in part], RECORDS)
+    return pa.RecordBatch.from_pylist(
+        [
+            {"offset": record.offset, "timestamp": record.timestamp, "key": record.key, "value": record.value}
+            for record in part
+        ],
+        RECORDS,
+    )
 
 
 def state_source(found: Timeline, rows: Rows, is_after: bool) -> Source:
     """The images of a state, in the tables' definitions then."""
+
     def read(tell: Tell) -> Iterator[pa.RecordBatch]:
         numbers = places(found, is_after)
         for name, of_table in rows.items():

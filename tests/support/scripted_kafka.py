@@ -182,8 +182,13 @@ def _metadata(state: Scripted, request: Any) -> Any:
     ]
     partitions = [
         Topic.MetadataResponsePartition(
-            error_code=0, partition_index=partition, leader_id=partition % len(nodes), leader_epoch=0,
-            replica_nodes=[0], isr_nodes=[0], offline_replicas=[],
+            error_code=0,
+            partition_index=partition,
+            leader_id=partition % len(nodes),
+            leader_epoch=0,
+            replica_nodes=[0],
+            isr_nodes=[0],
+            offline_replicas=[],
         )
         for partition in range(state.partitions)
     ]
@@ -200,7 +205,8 @@ def _producer(state: Scripted, request: Any) -> Any:
     with state.lock:
         if request.producer_id >= 0:
             return InitProducerIdResponse(
-                error_code=0, producer_id=request.producer_id, producer_epoch=request.producer_epoch + 1)
+                error_code=0, producer_id=request.producer_id, producer_epoch=request.producer_epoch + 1
+            )
         state.producers += 1
         return InitProducerIdResponse(error_code=0, producer_id=state.producers, producer_epoch=0)
 
@@ -221,10 +227,15 @@ def _produce(state: Scripted, request: Any) -> Any:
                 offset = len(state.log.get(partition.index, []))
             if answer.hangs_up:
                 return None
-            answered.append(Topic.PartitionProduceResponse(
-                index=partition.index, error_code=refused or answer.error, base_offset=offset, log_append_time_ms=-1,
-                log_start_offset=0,
-            ))
+            answered.append(
+                Topic.PartitionProduceResponse(
+                    index=partition.index,
+                    error_code=refused or answer.error,
+                    base_offset=offset,
+                    log_append_time_ms=-1,
+                    log_start_offset=0,
+                )
+            )
     return ProduceResponse(responses=[Topic(name=TOPIC, partition_responses=answered)], throttle_time_ms=0)
 
 

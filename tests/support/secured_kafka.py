@@ -15,12 +15,13 @@ from pathlib import Path
 
 import trustme
 from cryptography.hazmat.primitives import serialization
-from support.kafka_fixture import require_kafka_jars
 
-from simulator.broker import jars as broker_jars, server as broker
+from simulator.broker import jars as broker_jars
+from simulator.broker import server as broker
 from simulator.broker.java import find_java
 from simulator.broker.server import properties
 from simulator.sinks.kafka.admin import answers
+from support.kafka_fixture import require_kafka_jars
 
 USER, PASSWORD = "ada", "open sesame &+=% co"
 
@@ -28,7 +29,12 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 """Of both listeners that ask for SASL; `sasl` takes OAUTHBEARER, too, with tokens that nobody signed."""
 
 PROTOCOLS = {
-    "tls": "SSL", "mtls": "SSL", "expired": "SSL", "elsewhere": "SSL", "sasl": "SASL_PLAINTEXT", "sasl_tls": "SASL_SSL",
+    "tls": "SSL",
+    "mtls": "SSL",
+    "expired": "SSL",
+    "elsewhere": "SSL",
+    "sasl": "SASL_PLAINTEXT",
+    "sasl_tls": "SASL_SSL",
 }
 """The listeners beside the plain one."""
 

@@ -6,10 +6,9 @@ from bisect import bisect
 from collections.abc import Callable
 from itertools import cycle
 
+from simulator.read.decode import Image
 from support.databases import Row, Table
 from support.dumps import Value
-
-from simulator.read.decode import Image
 
 KEY = "PRIMARY KEY ({}) /*T![clustered_index] CLUSTERED */"
 
@@ -72,7 +71,9 @@ def typed_row(key: int, *which: int | None) -> Row:
 TYPED = Table(
     "CREATE TABLE `every type` (`id` int NOT NULL, "
     + "".join(f"`c{number} {name.partition('(')[0]}` {name}, " for number, name in enumerate(TYPES))
-    + "`twice` int GENERATED ALWAYS AS (`id` * 2) VIRTUAL, " + KEY.format("`id`") + ")",
+    + "`twice` int GENERATED ALWAYS AS (`id` * 2) VIRTUAL, "
+    + KEY.format("`id`")
+    + ")",
     [typed_row(1, 0), typed_row(2, 1), typed_row(3, 2), typed_row(4, None), typed_row(5, 0, 1, None), typed_row(6, 2)],
     [typed_row(1, 1), typed_row(2, 2), typed_row(3, None), typed_row(4, 0), typed_row(6, 2, None), typed_row(7, 1, 2)],
 )
@@ -97,12 +98,14 @@ COMPOSITE = Table(
 NONCLUSTERED = Table(
     "CREATE TABLE `nonclustered` (`code` char(3) NOT NULL, `n` bigint, "
     "PRIMARY KEY (`code`) /*T![clustered_index] NONCLUSTERED */)",
-    [["a", 1], ["b", 2], ["c", 3]], [["a", 1], ["b", 20], ["d", 3]],
+    [["a", 1], ["b", 2], ["c", 3]],
+    [["a", 1], ["b", 20], ["d", 3]],
 )
 UNIQUE = Table(
     "CREATE TABLE `unique_only` (`a` int NOT NULL, `b` int NOT NULL, `c` int, UNIQUE KEY `ab` (`a`,`b`), "
     "UNIQUE KEY `nullable` (`c`))",
-    [[1, 1, None], [1, 2, 3]], [[1, 1, 4], [2, 1, 3]],
+    [[1, 1, None], [1, 2, 3]],
+    [[1, 1, 4], [2, 1, 3]],
 )
 KEYLESS = Table(
     "CREATE TABLE `keyless` (`a` int, `b` varchar(9), KEY `a` (`a`))",
@@ -135,7 +138,8 @@ LEFT_OUT = (SECRET, SYSTEM)
 PARTITIONED = (
     Table(
         "CREATE TABLE `by_hash` (`id` int PRIMARY KEY, `n` int) PARTITION BY HASH (`id`) PARTITIONS 3",
-        [[key, 0] for key in range(-6, 6)], [[key, key % 2] for key in range(-4, 9)],
+        [[key, 0] for key in range(-6, 6)],
+        [[key, key % 2] for key in range(-4, 9)],
     ),
     Table(
         "CREATE TABLE `by_range` (`id` int, `d` date, `n` int, PRIMARY KEY (`id`,`d`)) PARTITION BY RANGE (YEAR(`d`)) "
@@ -148,7 +152,8 @@ PARTITIONED = (
         "CREATE TABLE `by_list` (`id` int, `city` varchar(9), `n` int, PRIMARY KEY (`id`,`city`)) "
         "PARTITION BY LIST COLUMNS (`city`) "
         "(PARTITION `p0` VALUES IN ('a','b'), PARTITION `p1` VALUES IN ('c'), PARTITION `rest` DEFAULT)",
-        [[1, "a", 1], [2, "b", 1], [3, "c", 1], [4, "z", 1]], [[1, "c", 1], [2, "b", 2], [3, "c", 2], [4, "z", 2]],
+        [[1, "a", 1], [2, "b", 1], [3, "c", 1], [4, "z", 1]],
+        [[1, "c", 1], [2, "b", 2], [3, "c", 2], [4, "z", 2]],
     ),
 )
 
@@ -177,8 +182,20 @@ DISPATCHED = tuple(
 ) + (dispatched("a b", "Ware House"), dispatched("é", "Ware House"))
 
 TABLES = (
-    TYPED, HOSTILE, COMPOSITE, NONCLUSTERED, UNIQUE, KEYLESS, EMPTY, DROPPED, CREATED, NEW_SCHEMA, *IN_OLD_SCHEMAS,
-    *PASSING, *PARTITIONED, *DISPATCHED,
+    TYPED,
+    HOSTILE,
+    COMPOSITE,
+    NONCLUSTERED,
+    UNIQUE,
+    KEYLESS,
+    EMPTY,
+    DROPPED,
+    CREATED,
+    NEW_SCHEMA,
+    *IN_OLD_SCHEMAS,
+    *PASSING,
+    *PARTITIONED,
+    *DISPATCHED,
 )
 """All that the changefeed replicates."""
 

@@ -61,14 +61,34 @@ def running(home: Path) -> Iterator[Cluster]:
 def deployed(directory: Path, kind: str, *arguments: object, env: Mapping[str, str] = {}) -> Iterator[Path]:
     """The log of a master or worker of Spark's standalone mode that works in that directory, on 127.0.0.1 alone."""
     directory.mkdir()
-    own = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m", "SPARK_HOME": str(SPARK),
-           "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED, "SPARK_LAUNCHER_OPTS": SHORT_LIVED}
-    command = [SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1",
-               "--webui-port", 0, *arguments]
-    with (directory / "log").open("wb") as log, subprocess.Popen(
-        list(map(str, command)), cwd=directory, env={**os.environ, **own, **env}, stdin=subprocess.DEVNULL, stdout=log,
-        stderr=log, start_new_session=True,
-    ) as process:
+    own = {
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_HOME": str(SPARK),
+        "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED,
+        "SPARK_LAUNCHER_OPTS": SHORT_LIVED,
+    }
+    command = [
+        SPARK / "bin" / "spark-class",
+        f"org.apache.spark.deploy.{kind}",
+        "--host",
+        "127.0.0.1",
+        "--webui-port",
+        0,
+        *arguments,
+    ]
+    with (
+        (directory / "log").open("wb") as log,
+        subprocess.Popen(
+            list(map(str, command)),
+            cwd=directory,
+            env={**os.environ, **own, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        ) as process,
+    ):
         try:
             yield directory / "log"
         finally:

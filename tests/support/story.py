@@ -117,8 +117,12 @@ def expected(story: Path) -> Log:
 
 
 def _put(
-    transaction: Transaction, table: str, key: tuple[str, ...], before: Mapping[str, Any] | None,
-    after: Mapping[str, Any] | None, floats: set[str],
+    transaction: Transaction,
+    table: str,
+    key: tuple[str, ...],
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+    floats: set[str],
 ) -> None:
     old, new = (None if row is None else _cells(row, floats) for row in (before, after))
     if old == new:
@@ -181,8 +185,7 @@ def happened(story: Path) -> Log:
                 log.events.append(Ddl(number, event.text))
                 log.events += _schemas(event.before, event.after)
                 log.definitions += ((number, *each) for each in _definitions(event.before, event.after))
-    log.final = {
-        name(table): _rows(upstream, place, table) for place, table in upstream.catalog.tables.items()}
+    log.final = {name(table): _rows(upstream, place, table) for place, table in upstream.catalog.tables.items()}
     return log
 
 
@@ -246,9 +249,11 @@ def key_of(table: Table) -> tuple[str, ...]:
 def _schemas(before: Catalog, after: Catalog) -> list[Schema]:
     """Of each table that a statement made, changed or took away."""
     return [
-        Schema(table, None, ()) if definition is None else
-        Schema(table, tuple(column.name for column in visible_columns(definition)), key_of(definition))
-        for table, definition in _definitions(before, after)]
+        Schema(table, None, ())
+        if definition is None
+        else Schema(table, tuple(column.name for column in visible_columns(definition)), key_of(definition))
+        for table, definition in _definitions(before, after)
+    ]
 
 
 def _definitions(before: Catalog, after: Catalog) -> Iterator[tuple[str, Table | None]]:
@@ -278,7 +283,9 @@ def differences(wanted: Log, got: Log) -> list[str]:
     """What is not as the server had it, one line each; nothing where all is."""
     found = [
         f"statement {number}: failed with {got.failed.get(number)}, wanted {wanted.failed.get(number)}"
-        for number in sorted({*wanted.failed, *got.failed}) if wanted.failed.get(number) != got.failed.get(number)]
+        for number in sorted({*wanted.failed, *got.failed})
+        if wanted.failed.get(number) != got.failed.get(number)
+    ]
     ours, theirs = _comparable(got), _comparable(wanted)
     for place, (mine, other) in enumerate(zip(ours, theirs)):
         if mine != other:
@@ -289,8 +296,9 @@ def differences(wanted: Log, got: Log) -> list[str]:
             found.append(f"{len(ours)} events, wanted {len(theirs)}: {(ours + theirs)[min(len(ours), len(theirs))]}")
     for table in sorted({*wanted.final, *got.final}):
         if wanted.final.get(table, {}) != got.final.get(table, {}):
-            found.append(f"in the end {table}: " + _row_difference(
-                wanted.final.get(table, {}), got.final.get(table, {})))
+            found.append(
+                f"in the end {table}: " + _row_difference(wanted.final.get(table, {}), got.final.get(table, {}))
+            )
     return found
 
 
@@ -319,8 +327,11 @@ def _difference(wanted: object, got: object) -> str:
         return f"wanted {str(wanted)[:400]}, got {str(got)[:400]}"
     if wanted.statement != got.statement:
         return f"wanted the transaction of statement {wanted.statement}, got that of {got.statement}"
-    parts = [f"{side}: {_row_difference(getattr(wanted, side), getattr(got, side))}" for side in ("before", "after")
-             if getattr(wanted, side) != getattr(got, side)]
+    parts = [
+        f"{side}: {_row_difference(getattr(wanted, side), getattr(got, side))}"
+        for side in ("before", "after")
+        if getattr(wanted, side) != getattr(got, side)
+    ]
     return f"statement {wanted.statement}: {'; '.join(parts)}"
 
 
@@ -332,13 +343,25 @@ def _row_difference(wanted: Mapping[Any, Cells], got: Mapping[Any, Cells]) -> st
         if mine is None or other is None:
             fault = "is missing" if mine is None else "is too many"
             return f"{len(wanted)} rows wanted, {len(got)} got; row {key} {fault}"
-        cells = [f"{column} is {mine.get(column)!r}, wanted {other.get(column)!r}"
-                 for column in {**other, **mine} if mine.get(column) != other.get(column)]
+        cells = [
+            f"{column} is {mine.get(column)!r}, wanted {other.get(column)!r}"
+            for column in {**other, **mine}
+            if mine.get(column) != other.get(column)
+        ]
         return f"row {key}: {', '.join(cells) or 'columns in another order'}"
     return ""
 
 
 __all__ = [
-    "DEFAULT", "Cells", "Log", "RowKey", "Schema", "Transaction", "differences", "expected", "happened",
-    "says_something", "stories",
+    "DEFAULT",
+    "Cells",
+    "Log",
+    "RowKey",
+    "Schema",
+    "Transaction",
+    "differences",
+    "expected",
+    "happened",
+    "says_something",
+    "stories",
 ]

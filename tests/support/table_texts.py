@@ -36,23 +36,46 @@ column = either(name, name.map(lambda text: f"t . {text}"))
 number = either("0", "1", "007", "18446744073709551615")
 string = st.text(LETTERS, max_size=5).map(lambda text: "'" + text.replace("'", "''") + "'")
 word = either("x", "InnoDB", "'y'")
-literal = either(string, number, "NULL", "true", "-1", "+ 1.50", ".5", "5.", "1e5", "1.0E-7", "x'41'", "0xF", "b'010'",
-                 "N'é'", "_latin1'a'", "'a' 'b'")
+literal = either(
+    string,
+    number,
+    "NULL",
+    "true",
+    "-1",
+    "+ 1.50",
+    ".5",
+    "5.",
+    "1e5",
+    "1.0E-7",
+    "x'41'",
+    "0xF",
+    "b'010'",
+    "N'é'",
+    "_latin1'a'",
+    "'a' 'b'",
+)
 bits = either(column, number, "a + 1", "year(a)", "a % (b - 2)", "-1")
 condition = either(bits, "a > 1 and b <> 'x'", "a in (1, 2)", "a is not null", "not b")
 length = maybe(st.integers(0, 70).map(lambda digits: f"({digits})"))
 precision = either(length, "(10,2)", "( 5 , 0 )")
 signs = many(either("unsigned", "SIGNED", "zerofill"), " ", least=0)
-charset = either("charset utf8mb4", "character set 'LATIN1'", "CHAR SET binary", "binary", "binary charset ascii",
-                 "charset gbk binary")
+charset = either(
+    "charset utf8mb4",
+    "character set 'LATIN1'",
+    "CHAR SET binary",
+    "binary",
+    "binary charset ascii",
+    "charset gbk binary",
+)
 type_ = either(
     spaced(either("int", "INTEGER", "tinyint", "int8", "BIGINT", "Smallint", "mediumint"), length, signs),
     spaced(either("bool", "year", "year(4)"), signs),
     spaced(either("decimal", "NUMERIC", "fixed", "dec", "float(30)", "float"), signs),
     spaced(either("decimal", "float", "double", "real"), "(10,2)", signs),
     spaced(either("char", "national char", "nchar", "text"), length, maybe(charset)),
-    spaced(either("varchar(5)", "char varying (5)", "nvarchar(5)", "long varchar", "tinytext", "longtext"),
-           maybe(charset)),
+    spaced(
+        either("varchar(5)", "char varying (5)", "nvarchar(5)", "long varchar", "tinytext", "longtext"), maybe(charset)
+    ),
     spaced(either("binary", "blob", "bit", "time", "datetime", "timestamp", "vector"), length),
     either("date", "json", "varbinary(5)", "long varbinary", "mediumblob"),
     spaced(either("enum", "set"), many(string, ",").map(lambda members: f"({members})"), maybe(charset)),
@@ -62,24 +85,64 @@ default = either(literal, now, "(now(6))", "(uuid())", "rand(1)", "next value fo
 check = spaced("check (", condition, ")", either("", "enforced", "not enforced", "not null"))
 action = either("restrict", "cascade", "set null", "no action", "set default")
 references = spaced(
-    "references", either("s", "d.s"), either("", "(a)", "(a, `b` desc)"), either("", "match full", "match simple"),
-    either("", spaced("on delete", action), spaced("on update", action, "on delete", action)))
+    "references",
+    either("s", "d.s"),
+    either("", "(a)", "(a, `b` desc)"),
+    either("", "match full", "match simple"),
+    either("", spaced("on delete", action), spaced("on update", action, "on delete", action)),
+)
 column_option = either(
-    "not null", "null", "auto_increment", "auto_random", "auto_random(3)", "auto_random ( 3 , 54 )", "primary key",
-    "key clustered", "primary key nonclustered global", "unique", "unique key", "unique local", "on update now(3)",
-    "serial default value", "column_format fixed", "storage disk", spaced("default", default),
-    spaced("comment", string), spaced(maybe("constraint c"), check))
+    "not null",
+    "null",
+    "auto_increment",
+    "auto_random",
+    "auto_random(3)",
+    "auto_random ( 3 , 54 )",
+    "primary key",
+    "key clustered",
+    "primary key nonclustered global",
+    "unique",
+    "unique key",
+    "unique local",
+    "on update now(3)",
+    "serial default value",
+    "column_format fixed",
+    "storage disk",
+    spaced("default", default),
+    spaced("comment", string),
+    spaced(maybe("constraint c"), check),
+)
 generated = spaced(
-    maybe("generated always"), "as (", condition, ")", either("", "virtual", "STORED"),
-    many(either("not null", "unique", spaced("comment", string)), " ", least=0))
+    maybe("generated always"),
+    "as (",
+    condition,
+    ")",
+    either("", "virtual", "STORED"),
+    many(either("not null", "unique", spaced("comment", string)), " ", least=0),
+)
 definition = spaced(
-    column, either(
-        spaced(either(type_, "serial"), many(column_option, " ", least=0), maybe("collate utf8mb4_bin"),
-               maybe(references)),
-        spaced(type_, generated)))
+    column,
+    either(
+        spaced(
+            either(type_, "serial"), many(column_option, " ", least=0), maybe("collate utf8mb4_bin"), maybe(references)
+        ),
+        spaced(type_, generated),
+    ),
+)
 key_option = either(
-    spaced("key_block_size", maybe("="), number), "using btree", "type hash", "with parser ngram", "visible",
-    "invisible", spaced("comment", string), "clustered", "nonclustered", "global", "local", "pre_split_regions = 4")
+    spaced("key_block_size", maybe("="), number),
+    "using btree",
+    "type hash",
+    "with parser ngram",
+    "visible",
+    "invisible",
+    spaced("comment", string),
+    "clustered",
+    "nonclustered",
+    "global",
+    "local",
+    "pre_split_regions = 4",
+)
 part = spaced(either(spaced(column, length), spaced("(", condition, ")")), either("", "asc", "desc"))
 parts = spaced("(", many(part, ", "), ")")
 key_options = many(key_option, " ", least=0)
@@ -90,12 +153,16 @@ key = either(
     spaced("fulltext", either("", "key", "index"), maybe(name), parts, key_options),
     spaced("vector index", maybe(name), parts, either("", "using hnsw")),
     spaced(maybe("constraint `f k`"), "foreign key", maybe(name), parts, references),
-    spaced(maybe("constraint"), "check (", condition, ")", either("", "enforced", "not enforced")))
+    spaced(maybe("constraint"), "check (", condition, ")", either("", "enforced", "not enforced")),
+)
 equals = either("", "=", " = ")
 partition_option = either(
-    spaced(either("engine", "storage engine"), equals, word), spaced("comment", equals, string),
+    spaced(either("engine", "storage engine"), equals, word),
+    spaced("comment", equals, string),
     spaced(either("data", "index"), "directory", equals, string),
-    spaced(either("max_rows", "nodegroup"), equals, number), spaced("tablespace", equals, name))
+    spaced(either("max_rows", "nodegroup"), equals, number),
+    spaced("tablespace", equals, name),
+)
 table_option = either(
     partition_option,
     spaced(maybe("default"), either("charset", "character set"), equals, either("utf8", "binary", "'GBK'")),
@@ -106,14 +173,29 @@ table_option = either(
     spaced(either("connection", "compression", "password", "stats_col_list"), equals, string),
     spaced("row_format", equals, either("default", "compact", "tokudb_zstd")),
     spaced("ttl", equals, name, "+ interval", either("1", "'2'"), either("day", "SQL_TSI_YEAR", "hour")),
-    either("storage disk", "secondary_engine null", "encryption='n'", "union=(a, d.b)", "ttl_enable = 'on'",
-           "ttl_job_interval '1h'", "stats_sample_rate 0.10", "insert_method last", "secondary_engine tiflash"))
+    either(
+        "storage disk",
+        "secondary_engine null",
+        "encryption='n'",
+        "union=(a, d.b)",
+        "ttl_enable = 'on'",
+        "ttl_job_interval '1h'",
+        "stats_sample_rate 0.10",
+        "insert_method last",
+        "secondary_engine tiflash",
+    ),
+)
 options = many(table_option, " ", least=0, most=4)
 partition_options = many(partition_option, " ", least=0, most=2)
 hashed = either(
-    spaced("linear", "hash (", bits, ")"), spaced("hash (", bits, ")"), "key ()", "key algorithm = 2 (a, t.b)")
-ranges = many(spaced("partition", name, "values less than", either("maxvalue", "(10)", spaced("(", bits, ")")),
-                     partition_options), ", ")
+    spaced("linear", "hash (", bits, ")"), spaced("hash (", bits, ")"), "key ()", "key algorithm = 2 (a, t.b)"
+)
+ranges = many(
+    spaced(
+        "partition", name, "values less than", either("maxvalue", "(10)", spaced("(", bits, ")")), partition_options
+    ),
+    ", ",
+)
 members = spaced("values in (", many(either(bits, "default"), ","), ")")
 lists = many(spaced("partition", name, either("default", members), partition_options), ", ")
 rows = many(either("(1,2)", "row(1, null)", "('a', b)"), ",")
@@ -124,16 +206,27 @@ partitioning = either(
     spaced("range (", bits, ") (", ranges, ")"),
     spaced("range columns (a) (", ranges, ")", maybe("update indexes (k global, `l` local)")),
     spaced("range (", bits, ") subpartition by", hashed, either("", "subpartitions 2"), "(", ranges, ")"),
-    spaced("range (a) interval (1 month) first partition less than (1) last partition less than (", bits, ")",
-           either("", "null partition", "null partition maxvalue partition")),
+    spaced(
+        "range (a) interval (1 month) first partition less than (1) last partition less than (",
+        bits,
+        ")",
+        either("", "null partition", "null partition maxvalue partition"),
+    ),
     spaced("list (", bits, ") (", lists, ")"),
     spaced("list columns (a, t.b) (", pairs, ")"),
-    spaced("system_time", either("", "limit 10", "interval 1 day"), "(partition p history, partition q current)"))
+    spaced("system_time", either("", "limit 10", "interval 1 day"), "(partition p history, partition q current)"),
+)
 query = spaced(either("", "ignore", "replace"), either("select 1", "as select 1", "table s", "as (select a from b)"))
 body = spaced(
-    "(", many(either(definition, definition, key), ", ", most=4), ")", options,
-    maybe(spaced("partition by", partitioning)), maybe(query))
+    "(",
+    many(either(definition, definition, key), ", ", most=4),
+    ")",
+    options,
+    maybe(spaced("partition by", partitioning)),
+    maybe(query),
+)
 create_table = either(
     spaced("create", either("", "temporary"), "table", maybe("if not exists"), either(name, "d.t"), body),
     spaced("create global temporary table t", body, either("on commit delete rows", "on commit preserve rows")),
-    spaced("create table", name, either("like s", "( like d.s )")))
+    spaced("create table", name, either("like s", "( like d.s )")),
+)

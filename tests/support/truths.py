@@ -8,7 +8,7 @@ from pathlib import Path
 from simulator.read.contract.stream_spec import stream_spec_of
 from simulator.read.decode import time_of
 from simulator.read.records import Record, read
-from simulator.releases import Release, V8_5
+from simulator.releases import V8_5, Release
 from simulator.sources.snapshots import open
 from simulator.ticdc.changefeed import Changefeed
 from simulator.tidb.model.table import Name, Table
@@ -25,7 +25,11 @@ def marks(fixtures: Path, changefeed: Changefeed) -> list[int]:
 
 
 def replayed(
-    fixtures: Path, changefeed: Changefeed, before: State, tables: Mapping[Name, Table], until: int,
+    fixtures: Path,
+    changefeed: Changefeed,
+    before: State,
+    tables: Mapping[Name, Table],
+    until: int,
     release: Release = V8_5,
 ) -> State:
     """The state behind all events up to a watermark; raises AssertionError where they do not fit."""

@@ -50,9 +50,12 @@ def with_rows(upstream: Upstream, name: str, rows: Sequence[Sequence[str | None]
     """With these rows (TiDB text of visible columns) in a table of `test`; their `_tidb_rowid`s count from 1."""
     table = upstream.catalog.tables[key("test", name)]
     names = [column.name for column in visible_columns(table)]
-    cells = pa.table({
-        column: pa.array([None if row[place] is None else str(row[place]).encode() for row in rows], pa.binary())
-        for place, column in enumerate(names)})
+    cells = pa.table(
+        {
+            column: pa.array([None if row[place] is None else str(row[place]).encode() for row in rows], pa.binary())
+            for place, column in enumerate(names)
+        }
+    )
     numbers = pa.array(ids or range(1, len(rows) + 1), pa.int64())
     stored = StoredRows(table, cells, numbers, behind(table, len(rows), len(rows)))
     return replace(upstream, rows={**upstream.rows, key("test", name): stored})
@@ -63,8 +66,10 @@ def rows_in(upstream: Upstream, name: str, schema: str = "test") -> list[tuple[s
     stored = upstream.rows.get(key(schema, name))
     if stored is None:
         return []
-    columns = [[None if cell is None else cell.decode("utf-8", "surrogateescape") for cell in column]
-               for column in stored.cells.to_pydict().values()]
+    columns = [
+        [None if cell is None else cell.decode("utf-8", "surrogateescape") for cell in column]
+        for column in stored.cells.to_pydict().values()
+    ]
     return list(zip(*columns, strict=True))
 
 

@@ -16,36 +16,60 @@ def table_of(definition: str) -> Table:
     return create_table(f"CREATE TABLE t ({definition})")
 
 
-@pytest.mark.parametrize(("definition", "expected"), [
-    ("a INT PRIMARY KEY, b INT NOT NULL UNIQUE", ("a",)),
-    ("a INT PRIMARY KEY NONCLUSTERED, b INT NOT NULL UNIQUE", ("a",)),
-    ("a INT, b INT, PRIMARY KEY (b, a)", ("b", "a")),
-    ("a INT NOT NULL, b INT NOT NULL, c INT NOT NULL, UNIQUE (a, b), UNIQUE (c), UNIQUE (b)", ("c",)),
-    ("a INT NOT NULL UNIQUE, b INT NOT NULL, UNIQUE (b)", ("b",)),
-    ("a INT UNIQUE, b INT NOT NULL, c INT, UNIQUE (b, c)", ()),
-    ("a INT NOT NULL, v INT AS (a) VIRTUAL NOT NULL UNIQUE", ()),
-    ("a INT NOT NULL, v INT AS (a) STORED NOT NULL UNIQUE", ("v",)),
-    ("a INT NOT NULL, UNIQUE KEY ((a + 1))", ()),
-    ("a INT NOT NULL, b VARCHAR(9) NOT NULL, UNIQUE (b(3))", ("b",)),
-    ("a INT NOT NULL, KEY (a)", ()),
-])
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        ("a INT PRIMARY KEY, b INT NOT NULL UNIQUE", ("a",)),
+        ("a INT PRIMARY KEY NONCLUSTERED, b INT NOT NULL UNIQUE", ("a",)),
+        ("a INT, b INT, PRIMARY KEY (b, a)", ("b", "a")),
+        ("a INT NOT NULL, b INT NOT NULL, c INT NOT NULL, UNIQUE (a, b), UNIQUE (c), UNIQUE (b)", ("c",)),
+        ("a INT NOT NULL UNIQUE, b INT NOT NULL, UNIQUE (b)", ("b",)),
+        ("a INT UNIQUE, b INT NOT NULL, c INT, UNIQUE (b, c)", ()),
+        ("a INT NOT NULL, v INT AS (a) VIRTUAL NOT NULL UNIQUE", ()),
+        ("a INT NOT NULL, v INT AS (a) STORED NOT NULL UNIQUE", ("v",)),
+        ("a INT NOT NULL, UNIQUE KEY ((a + 1))", ()),
+        ("a INT NOT NULL, b VARCHAR(9) NOT NULL, UNIQUE (b(3))", ("b",)),
+        ("a INT NOT NULL, KEY (a)", ()),
+    ],
+)
 def test_the_handle_key_is_the_primary_key_else_the_smallest_certain_unique_key(
-    definition: str, expected: tuple[str, ...],
+    definition: str, expected: tuple[str, ...]
 ) -> None:
     """No column of it may be NULL or virtual; ties go to the key that TiDB made first."""
     assert expected == handle_key(table_of(definition))
 
 
-@pytest.mark.parametrize(("definition", "expected"), [
-    ("c INT", 65), ("c INT UNSIGNED", 193), ("c BIT", 193), ("c YEAR", 193), ("c DATETIME", 65), ("c BLOB", 65),
-    ("c VARCHAR(5)", 64), ("c ENUM('a')", 64), ("c VARCHAR(5) NOT NULL", 0), ("c JSON", 65), ("c FLOAT ZEROFILL", 193),
-    ("c INT PRIMARY KEY", 11), ("c BIGINT UNSIGNED PRIMARY KEY", 139), ("c INT PRIMARY KEY NONCLUSTERED", 11),
-    ("c VARCHAR(5) PRIMARY KEY", 10), ("c INT, d INT, PRIMARY KEY (d, c)", 43), ("c INT NOT NULL UNIQUE", 19),
-    ("c INT UNIQUE", 81), ("c INT, KEY (c)", 97), ("d INT, c INT, KEY (d, c)", 97),
-    ("c INT, d INT, UNIQUE (c, d)", 113), ("d INT, c INT AS (d) VIRTUAL", 69), ("d INT, c INT AS (d) STORED", 69),
-    ("c INT, KEY ((c + 1))", 65),
-    ("c INT, d INT, KEY ((d + 1), c)", 97), ("c VARCHAR(5), FULLTEXT (c)", 64),
-])
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        ("c INT", 65),
+        ("c INT UNSIGNED", 193),
+        ("c BIT", 193),
+        ("c YEAR", 193),
+        ("c DATETIME", 65),
+        ("c BLOB", 65),
+        ("c VARCHAR(5)", 64),
+        ("c ENUM('a')", 64),
+        ("c VARCHAR(5) NOT NULL", 0),
+        ("c JSON", 65),
+        ("c FLOAT ZEROFILL", 193),
+        ("c INT PRIMARY KEY", 11),
+        ("c BIGINT UNSIGNED PRIMARY KEY", 139),
+        ("c INT PRIMARY KEY NONCLUSTERED", 11),
+        ("c VARCHAR(5) PRIMARY KEY", 10),
+        ("c INT, d INT, PRIMARY KEY (d, c)", 43),
+        ("c INT NOT NULL UNIQUE", 19),
+        ("c INT UNIQUE", 81),
+        ("c INT, KEY (c)", 97),
+        ("d INT, c INT, KEY (d, c)", 97),
+        ("c INT, d INT, UNIQUE (c, d)", 113),
+        ("d INT, c INT AS (d) VIRTUAL", 69),
+        ("d INT, c INT AS (d) STORED", 69),
+        ("c INT, KEY ((c + 1))", 65),
+        ("c INT, d INT, KEY ((d + 1), c)", 97),
+        ("c VARCHAR(5), FULLTEXT (c)", 64),
+    ],
+)
 def test_flag_bits_are_those_of_tidb_s_table_information(definition: str, expected: int) -> None:
     """Binary 1, handle 2, generated 4, primary 8, unique 16, multiple 32, nullable 64, unsigned 128."""
     assert expected == flags(table_of(definition), V8_5)["c"]
@@ -58,13 +82,20 @@ def test_older_releases_call_a_primary_key_unique_too() -> None:
     assert [11, 27, 26] == [flags(table_of(definition), older)["c"] for definition in definitions]
 
 
-@pytest.mark.parametrize(("definition", "row_id", "common"), [
-    ("c INT PRIMARY KEY", "c", False), ("c TINYINT UNSIGNED PRIMARY KEY", "c", False),
-    ("c INT PRIMARY KEY NONCLUSTERED", None, False), ("c YEAR PRIMARY KEY", None, True),
-    ("c DECIMAL(5) PRIMARY KEY", None, True), ("c INT, d INT, PRIMARY KEY (c, d)", None, True), ("c INT", None, False),
-])
+@pytest.mark.parametrize(
+    ("definition", "row_id", "common"),
+    [
+        ("c INT PRIMARY KEY", "c", False),
+        ("c TINYINT UNSIGNED PRIMARY KEY", "c", False),
+        ("c INT PRIMARY KEY NONCLUSTERED", None, False),
+        ("c YEAR PRIMARY KEY", None, True),
+        ("c DECIMAL(5) PRIMARY KEY", None, True),
+        ("c INT, d INT, PRIMARY KEY (c, d)", None, True),
+        ("c INT", None, False),
+    ],
+)
 def test_the_row_id_is_a_clustered_integer_or_hidden_or_none_at_all(
-    definition: str, row_id: str | None, common: bool,
+    definition: str, row_id: str | None, common: bool
 ) -> None:
     """Rows under another clustered key have none."""
     table = table_of(definition)
@@ -90,7 +121,7 @@ def test_a_table_keeps_what_later_statements_ask_of_it() -> None:
     assert [(1, "u", False, "x"), (2, "fk_1", True, "")] == [
         (index.id, index.name, index.visible, index.comment) for index in table.indexes
     ]
-    foreign, = table.foreign_keys
+    (foreign,) = table.foreign_keys
     assert ("d", "p", ("q",), "CASCADE") == (foreign.schema, foreign.table, foreign.references, foreign.on_delete)
     assert table.ttl == TimeToLive("at x", "3 MONTH", False)
     assert (("AUTO_ID_CACHE", "7"),) == table.options and LastIds(4, 2, 1) == table.last_ids

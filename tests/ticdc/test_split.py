@@ -8,25 +8,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from support import databases
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.playing import assert_contract, play
 from pyspark.sql import SparkSession
+from support import databases
+from support.playing import assert_contract, play
+from support.transaction import Row, RowEvent, net, sent
 
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.read.contract import check
 from simulator.read.contract.stream_spec import StreamSpec, stages_of
-from simulator.read.decode import DdlEvent, Event, RowEvent as Sent, before_image, decode
+from simulator.read.decode import DdlEvent, Event, before_image, decode
+from simulator.read.decode import RowEvent as Sent
 from simulator.read.records import Record, read
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.split import SplitRule, beside, deciding, halves, keys_changed, ranked, split_rule, splits
 from simulator.tidb.ddl.create_table import create_table
-from support.transaction import Row, RowEvent, net, sent
 
 CLASSIC, NEW = find("v8.5.3"), find("v8.5.7", "new")
 TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, s VARCHAR(9), v INT, UNIQUE (s, v))", "test")
@@ -59,9 +60,17 @@ def unique(rows: Cells) -> Cells:
 
 
 def row(cells: Cells, key: int) -> Row | None:
-    return None if key not in cells else {
-        "id": str(key), **{name: None if value is None else str(value) for name, value in zip(
-            ("uk", "s", "v"), cells[key], strict=True)}}
+    return (
+        None
+        if key not in cells
+        else {
+            "id": str(key),
+            **{
+                name: None if value is None else str(value)
+                for name, value in zip(("uk", "s", "v"), cells[key], strict=True)
+            },
+        }
+    )
 
 
 def transaction(before: Cells, after: Cells) -> list[RowEvent]:
@@ -83,7 +92,9 @@ def test_a_split_transaction_never_holds_a_unique_key_twice(rule: SplitRule, bef
             assert all(event.after["uk"] != row["uk"] for row in rows.values() if row and row["uk"] is not None)
             assert all(
                 (event.after["s"], event.after["v"]) != (row["s"], row["v"])
-                for row in rows.values() if row and row["s"] is not None)
+                for row in rows.values()
+                if row and row["s"] is not None
+            )
             rows[key] = event.after
     assert rows == {key: row(after, key) for key in after}
 
@@ -91,32 +102,42 @@ def test_a_split_transaction_never_holds_a_unique_key_twice(rule: SplitRule, bef
 def ops(rule: SplitRule, *events: RowEvent) -> str:
     """The events as letters, with the id of each row."""
     return " ".join(
-        f"{'DUI'[event.op]}{(event.after or event.before or {})['id']}" for event in sent(TABLE, events, rule))
+        f"{'DUI'[event.op]}{(event.after or event.before or {})['id']}" for event in sent(TABLE, events, rule)
+    )
 
 
-def update(key: int, uk: tuple[str | None, str | None] = ("1", "1"), s: tuple[str | None, str | None] = ("a", "a"),
-           v: tuple[str, str] = ("0", "0")) -> RowEvent:
+def update(
+    key: int,
+    uk: tuple[str | None, str | None] = ("1", "1"),
+    s: tuple[str | None, str | None] = ("a", "a"),
+    v: tuple[str, str] = ("0", "0"),
+) -> RowEvent:
     old, new = ({"id": str(key), "uk": uk[at], "s": s[at], "v": v[at]} for at in (0, 1))
     return RowEvent(UPDATE, old, new)
 
 
 MIXED = (
-    update(1, uk=("1", "2")), update(2, s=(None, None), v=("0", "0")), update(3, uk=("5", None)),
+    update(1, uk=("1", "2")),
+    update(2, s=(None, None), v=("0", "0")),
+    update(3, uk=("5", None)),
     RowEvent(INSERT, None, {"id": "4", "uk": "9", "s": "x", "v": "1"}),
     RowEvent(DELETE, {"id": "5", "uk": "7", "s": "y", "v": "1"}, None),
 )
 
 
-@pytest.mark.parametrize(("tag", "architecture", "expected"), [
-    ("v5.4.0", "classic", "D5 U1 U2 U3 I4"),
-    ("v6.5.3", "classic", "D5 U1 U2 U3 I4"),
-    ("v6.5.4", "classic", "D5 D1 D3 U2 I1 I3 I4"),
-    ("v7.1.1", "classic", "D5 U1 U2 U3 I4"),
-    ("v7.1.2", "classic", "D5 D1 D3 U2 I1 I3 I4"),
-    ("v8.5.7", "classic", "D5 D1 D3 U2 I1 I3 I4"),
-    ("v9.0.0-beta.1", "new", "D5 U1 U2 U3 I4"),
-    ("v8.5.4", "new", "D5 D1 U2 D3 I4 I1 I3"),
-])
+@pytest.mark.parametrize(
+    ("tag", "architecture", "expected"),
+    [
+        ("v5.4.0", "classic", "D5 U1 U2 U3 I4"),
+        ("v6.5.3", "classic", "D5 U1 U2 U3 I4"),
+        ("v6.5.4", "classic", "D5 D1 D3 U2 I1 I3 I4"),
+        ("v7.1.1", "classic", "D5 U1 U2 U3 I4"),
+        ("v7.1.2", "classic", "D5 D1 D3 U2 I1 I3 I4"),
+        ("v8.5.7", "classic", "D5 D1 D3 U2 I1 I3 I4"),
+        ("v9.0.0-beta.1", "new", "D5 U1 U2 U3 I4"),
+        ("v8.5.4", "new", "D5 D1 U2 D3 I4 I1 I3"),
+    ],
+)
 def test_each_release_has_an_order_of_its_own(tag: str, architecture: str, expected: str) -> None:
     assert ops(split_rule(find(tag, architecture)), *MIXED) == expected
 
@@ -135,7 +156,8 @@ def test_a_single_update_was_left_whole_in_6_5_4_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "left"), [("v6.5.9", "D1 I1"), ("v6.5.10", "U1"), ("v8.1.0", "D1 I1"), ("v8.1.1", "U1")])
+    ("tag", "left"), [("v6.5.9", "D1 I1"), ("v6.5.10", "U1"), ("v8.1.0", "D1 I1"), ("v8.1.1", "U1")]
+)
 def test_output_raw_change_event_counts_from_the_release_that_has_it(tag: str, left: str) -> None:
     assert ops(split_rule(find(tag), raw=True), MIXED[0]) == left
 
@@ -165,16 +187,24 @@ def test_without_old_value_only_the_handle_key_splits_and_old_rows_go() -> None:
 
 def test_every_column_of_a_unique_key_decides_and_no_other() -> None:
     assert deciding(TABLE, RULES["sorted"]) == deciding(TABLE, RULES["interleaved"]) == ("id", "uk", "s", "v")
-    assert deciding(create_table("CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k), c INT UNIQUE, d INT)", "test"),
-                    RULES["sorted"]) == ("id", "c")
+    assert deciding(
+        create_table("CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k), c INT UNIQUE, d INT)", "test"),
+        RULES["sorted"],
+    ) == ("id", "c")
 
 
 def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", protocol: str = "canal-json") -> bool:
     """Whether changes of those kinds, at one commit-ts and in this order, break the order of the release."""
     release = find(tag, architecture)
     changefeed = load(f"kafka://127.0.0.1:9092/shop?protocol={protocol}", config)
-    spec = StreamSpec("canal-json", {"shop": 1}, {("test", "t"): TABLE}, "not asked",
-                      stages=stages_of(changefeed, release), finished=False)
+    spec = StreamSpec(
+        "canal-json",
+        {"shop": 1},
+        {("test", "t"): TABLE},
+        "not asked",
+        stages=stages_of(changefeed, release),
+        finished=False,
+    )
     kinds = {"D": "DELETE", "U": "UPDATE", "I": "INSERT"}
     records = [Record("shop", 0, offset, 0, None, canal_change(kinds[op], offset)) for offset, op in enumerate(ops)]
     return "operation-order" in {violation.check for violation in check(records, spec)}
@@ -182,16 +212,35 @@ def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", p
 
 def canal_change(kind: str, key: int) -> bytes:
     row = [{"id": str(key)}]
-    return json.dumps({
-        "id": 0, "database": "test", "table": "t", "pkNames": ["id"], "isDdl": False, "type": kind, "es": 0, "ts": 0,
-        "sqlType": {"id": 4}, "mysqlType": {"id": "int"}, "data": row, "old": row if kind == "UPDATE" else None,
-        "_tidb": {"commitTs": 7}}).encode()
+    return json.dumps(
+        {
+            "id": 0,
+            "database": "test",
+            "table": "t",
+            "pkNames": ["id"],
+            "isDdl": False,
+            "type": kind,
+            "es": 0,
+            "ts": 0,
+            "sqlType": {"id": 4},
+            "mysqlType": {"id": "int"},
+            "data": row,
+            "old": row if kind == "UPDATE" else None,
+            "_tidb": {"commitTs": 7},
+        }
+    ).encode()
 
 
-@pytest.mark.parametrize(("tag", "architecture", "right", "wrong"), [
-    ("v8.5.3", "classic", "DDUUII", "DUD"), ("v8.5.3", "classic", "DUI", "DIU"), ("v8.5.7", "new", "DUDUII", "DUID"),
-    ("v6.1.5", "classic", "DUIUI", "UD"), ("v6.1.6", "classic", "DUI", "UIU"),
-])
+@pytest.mark.parametrize(
+    ("tag", "architecture", "right", "wrong"),
+    [
+        ("v8.5.3", "classic", "DDUUII", "DUD"),
+        ("v8.5.3", "classic", "DUI", "DIU"),
+        ("v8.5.7", "new", "DUDUII", "DUID"),
+        ("v6.1.5", "classic", "DUIUI", "UD"),
+        ("v6.1.6", "classic", "DUI", "UIU"),
+    ],
+)
 def test_a_stream_in_another_order_than_the_release_s_breaks_the_contract(
     tag: str, architecture: str, right: str, wrong: str
 ) -> None:
@@ -217,13 +266,15 @@ def batch(transactions: Sequence[Sequence[RowEvent]]) -> tuple[pa.RecordBatch, l
     def images(rows: Iterable[Row | None]) -> pa.Array:
         return pa.array([None if row is None else b"%d" % place for place, row in enumerate(rows)], pa.binary())
 
-    return pa.record_batch({
-        "commit_ts": pa.array([number for number, _ in events], pa.int64()),
-        "table": pa.array([0 for _ in events], pa.int32()),
-        "handle": pa.array([key_of(event).encode() for _, event in events], pa.binary()),
-        "before": images(event.before for _, event in events),
-        "after": images(event.after for _, event in events),
-    }), [event for _, event in events]
+    return pa.record_batch(
+        {
+            "commit_ts": pa.array([number for number, _ in events], pa.int64()),
+            "table": pa.array([0 for _ in events], pa.int32()),
+            "handle": pa.array([key_of(event).encode() for _, event in events], pa.binary()),
+            "before": images(event.before for _, event in events),
+            "after": images(event.after for _, event in events),
+        }
+    ), [event for _, event in events]
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -236,7 +287,8 @@ def test_batches_are_split_and_sorted_as_single_transactions_are(name: str) -> N
     nothing: Row = dict.fromkeys(column.name for column in TABLE.columns)
     before, after = (
         columns([row or nothing for row in rows])
-        for rows in ([event.before for event in events], [event.after for event in events]))
+        for rows in ([event.before for event in events], [event.after for event in events])
+    )
 
     is_split = keys_changed(TABLE, before, after, rule)
     made = halves(changes, is_split & beside(changes) if rule.several else is_split, rule)
@@ -249,7 +301,9 @@ def test_batches_are_split_and_sorted_as_single_transactions_are(name: str) -> N
         found.setdefault(change["commit_ts"], []).append(RowEvent(change["op"], old, new))
     assert found == {
         number: [replace(event, half=False) for event in sent(TABLE, events, rule)]
-        for number, events in enumerate(transactions) if events}
+        for number, events in enumerate(transactions)
+        if events
+    }
 
 
 def test_a_run_that_splits_nothing_gives_changes_their_operations_and_ranks() -> None:
@@ -265,13 +319,16 @@ def test_a_run_that_splits_nothing_gives_changes_their_operations_and_ranks() ->
 COLLATED = {
     name: create_table(f"CREATE TABLE t (k {kind}, v INT, PRIMARY KEY ({key}) CLUSTERED)", "test")
     for name, kind, key in (
-        ("bin", "VARCHAR(9)", "k"), ("ci", "VARCHAR(9) COLLATE utf8mb4_general_ci", "k"),
-        ("prefix", "VARCHAR(9)", "k(2)"), ("bytes", "VARBINARY(9)", "k"), ("number", "INT", "k"))}
+        ("bin", "VARCHAR(9)", "k"),
+        ("ci", "VARCHAR(9) COLLATE utf8mb4_general_ci", "k"),
+        ("prefix", "VARCHAR(9)", "k(2)"),
+        ("bytes", "VARBINARY(9)", "k"),
+        ("number", "INT", "k"),
+    )
+}
 
 
-@pytest.mark.parametrize(("name", "old", "new"), [
-    ("bin", "a", "a "), ("ci", "a", "Á "), ("prefix", "abc", "abd"),
-])
+@pytest.mark.parametrize(("name", "old", "new"), [("bin", "a", "a "), ("ci", "a", "Á "), ("prefix", "abc", "abd")])
 def test_a_key_that_tidb_takes_for_the_old_one_is_one_update_and_split(name: str, old: str, new: str) -> None:
     """TiDB finds the row under the same key and writes one UPDATE; TiCDC compares bytes, and splits it."""
     table, rule = COLLATED[name], RULES["sorted"]
@@ -283,13 +340,13 @@ def test_a_key_that_tidb_takes_for_the_old_one_is_one_update_and_split(name: str
     assert [event.op for event in sent(table, written, rule)] == [DELETE, INSERT]
     assert sent(table, written, RULES["kept whole"]) == written
     assert splits([table], rule) and not splits([table], RULES["kept whole"])
-    assert keys_changed(table, columns([before, before]), columns([after, before]), rule).tolist() == [
-        True, False]
+    assert keys_changed(table, columns([before, before]), columns([after, before]), rule).tolist() == [True, False]
 
 
-@pytest.mark.parametrize(("name", "old", "new"), [
-    ("bin", "a", "b"), ("ci", "a", "b"), ("prefix", "abc", "acc"), ("bytes", "a", "a "), ("number", "1", "2"),
-])
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [("bin", "a", "b"), ("ci", "a", "b"), ("prefix", "abc", "acc"), ("bytes", "a", "a "), ("number", "1", "2")],
+)
 def test_another_key_is_another_row(name: str, old: str, new: str) -> None:
     """Under a clustered key TiDB itself writes DELETE and INSERT."""
     before, after = {"k": old, "v": "1"}, {"k": new, "v": "1"}
@@ -303,9 +360,12 @@ def key_of(event: RowEvent) -> str:
 
 
 def some(chance: random.Random) -> Cells:
-    return unique({
-        key: (chance.choice([None, *range(6)]), chance.choice([None, "null", "a", "b"]), chance.randrange(3))
-        for key in chance.sample(range(1, 9), chance.randrange(8))})
+    return unique(
+        {
+            key: (chance.choice([None, *range(6)]), chance.choice([None, "null", "a", "b"]), chance.randrange(3))
+            for key in chance.sample(range(1, 9), chance.randrange(8))
+        }
+    )
 
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
@@ -326,9 +386,13 @@ def tables() -> list[databases.Table]:
 def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The tables in both states; `turned` has another definition in the second."""
     folder, both = tmp_path_factory.mktemp("split"), tables()
-    before, after = ([
-        *both, databases.Table(f"CREATE TABLE turned ({COLUMNS}{more})", *rows)] for more, rows in (
-            ("", (both[0].before, None)), (", w INT DEFAULT 7", (None, [(*row, 7) for row in both[0].after or ()]))))
+    before, after = (
+        [*both, databases.Table(f"CREATE TABLE turned ({COLUMNS}{more})", *rows)]
+        for more, rows in (
+            ("", (both[0].before, None)),
+            (", w INT DEFAULT 7", (None, [(*row, 7) for row in both[0].after or ()])),
+        )
+    )
     return databases.write(folder / "a", before, 0), databases.write(folder / "b", after, 1)
 
 
@@ -338,8 +402,24 @@ def run_events(states: tuple[Path, Path], folder: Path, *options: object) -> lis
     if not config.exists():
         config.write_text(BY_UK)
     out = folder / "out"
-    assert play("diff", *states, "--sink-uri", URI, "--config", config, "--over", "20ms", "--ddl-at", "middle",
-                "--fixtures", out, *options) == 0
+    assert (
+        play(
+            "diff",
+            *states,
+            "--sink-uri",
+            URI,
+            "--config",
+            config,
+            "--over",
+            "20ms",
+            "--ddl-at",
+            "middle",
+            "--fixtures",
+            out,
+            *options,
+        )
+        == 0
+    )
     return [event for record in read(str(out)) for event in decode(record.key, record.value)]
 
 
@@ -362,12 +442,15 @@ def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(
     assert_contract(read(str(tmp_path / "out")), load(URI, BY_UK), {"shop": 2}, *states)
     stays = tables()[0]
     names = ("id", "uk", "s", "v")
-    old, new = ({str(row[0]): dict(zip(names, map(str, row), strict=True)) for row in rows or ()}
-                for rows in (stays.before, stays.after))
+    old, new = (
+        {str(row[0]): dict(zip(names, map(str, row), strict=True)) for row in rows or ()}
+        for rows in (stays.before, stays.after)
+    )
     for ts, changes in pairs(events, "stays").items():
         keys = dict.fromkeys(key for _, key in changes)
-        expected = sent(stays.definition, net(stays.definition, [(old.get(key), new.get(key)) for key in keys]),
-                        RULES["sorted"])
+        expected = sent(
+            stays.definition, net(stays.definition, [(old.get(key), new.get(key)) for key in keys]), RULES["sorted"]
+        )
         assert changes == [(("DELETE", "UPDATE", "INSERT")[event.op], key_of(event)) for event in expected], ts
     statement_ts = [event.commit_ts or 0 for event in events if isinstance(event, DdlEvent)][0]
     turned = {split_at(changes) and ts > statement_ts for ts, changes in pairs(events, "turned").items()}

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli import client, truth as truths
+from simulator.cli import client
+from simulator.cli import truth as truths
 from simulator.cli.load import truth_at
 from simulator.cli.load.metrics import Metrics
 from simulator.cli.load.options import check, file_of, master_of, search_of, settings_of
@@ -20,10 +21,10 @@ from simulator.cli.run_scenario import output_of
 from simulator.errors import SimulatorError, shown
 from simulator.releases import Release
 from simulator.run import storage
+from simulator.run.checkpoint_store import Store
 from simulator.run.engines import load_in_process
 from simulator.run.engines.address import place_of
 from simulator.run.engines.apart import apart
-from simulator.run.checkpoint_store import Store
 from simulator.run.load import checkpoint, rates, truth
 from simulator.run.load.checkpoint import Checkpoint
 from simulator.run.load.control import Control, held
@@ -39,7 +40,8 @@ from simulator.run.load.stretches import Opening, opening, stretches
 from simulator.run.outputs import Output
 from simulator.run.progress import Listener, Reporter
 from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, IN_PROCESS
-from simulator.signals import Asked, Stopped, gently, held as signals_held
+from simulator.signals import Asked, Stopped, gently
+from simulator.signals import held as signals_held
 from simulator.sinks import SINKS
 from simulator.sinks.driver import Driver
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -105,8 +107,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
     display = Display()
     if options["at"] is not None:
         known = _loading(plan, options, asked, search, rate)
-        truth_at.write(
-            known.opening, known.changefeed, options["truth"], options["truth_format"], options["at"])
+        truth_at.write(known.opening, known.changefeed, options["truth"], options["truth_format"], options["at"])
         return
     with opened(wanted) as metrics:
         display.stage("making the plan")
@@ -118,8 +119,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
         shared = loading.master != IN_PROCESS
         place = place_of(loading.master)
         with ExitStack() as put_away:
-            output = put_away.enter_context(
-                output_of(loading.opening.plan, loading.changefeed, options, place, shared))
+            output = put_away.enter_context(output_of(loading.opening.plan, loading.changefeed, options, place, shared))
             display.warn(output.notes)
             ended = _run(loading, output, put_away, wanted, metrics, display)
     if ended is not None:
@@ -160,9 +160,7 @@ def _lost(options: dict[str, Any], watch: Watch) -> Iterator[None]:
         raise
 
 
-def _loading(
-    plan: LoadPlan, options: dict[str, Any], asked: rates.Asked, search: Search | None, rate: str
-) -> Loading:
+def _loading(plan: LoadPlan, options: dict[str, Any], asked: rates.Asked, search: Search | None, rate: str) -> Loading:
     settings = plan.settings
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
@@ -176,12 +174,21 @@ def _loading(
 def _setup(loading: Loading, output: Output) -> Setup:
     plan, to = loading.plan, output.destinations
     return Setup(
-        plan.name, tuple(f"{table.schema}.{table.name}" for table in plan.model.tables),
-        dict(zip(to.topics, to.counts, strict=True)), output.options.protocol, loading.release.name,
-        loading.release.architecture, plan.model.seed, loading.rate, loading.resolved_interval_ms,
-        _driver(loading, output), "in process" if loading.master == IN_PROCESS else f"Spark, {loading.master}",
+        plan.name,
+        tuple(f"{table.schema}.{table.name}" for table in plan.model.tables),
+        dict(zip(to.topics, to.counts, strict=True)),
+        output.options.protocol,
+        loading.release.name,
+        loading.release.architecture,
+        plan.model.seed,
+        loading.rate,
+        loading.resolved_interval_ms,
+        _driver(loading, output),
+        "in process" if loading.master == IN_PROCESS else f"Spark, {loading.master}",
         shown(plan.settings.sink_uri or DEFAULT_SINK_URI) if loading.to_kafka else output.sink,
-        loading.duration, loading.options["consumer_group"])
+        loading.duration,
+        loading.options["consumer_group"],
+    )
 
 
 def _driver(loading: Loading, output: Output) -> str:
@@ -195,8 +202,13 @@ def _begun(loading: Loading, output: Output) -> tuple[Store | None, Checkpoint]:
     """Where the run begins, or goes on; raises UserError where it may not."""
     opened, to = loading.opening, output.destinations
     identity = checkpoint.identity(
-        loading.plan, loading.rates.segments, loading.release, loading.changefeed, opened.start_ms,
-        dict(zip(to.topics, to.counts, strict=True)))
+        loading.plan,
+        loading.rates.segments,
+        loading.release,
+        loading.changefeed,
+        opened.start_ms,
+        dict(zip(to.topics, to.counts, strict=True)),
+    )
     if not loading.to_kafka:
         return None, Checkpoint(identity, opened.start_ms)
     if loading.options["resume"]:
@@ -205,14 +217,26 @@ def _begun(loading: Loading, output: Output) -> tuple[Store | None, Checkpoint]:
 
 
 def _sent(
-    loading: Loading, output: Output, store: Store | None, begun: Checkpoint, observers: Sequence[Observer],
-    signal: Asked, driver: Driver, display: Display,
+    loading: Loading,
+    output: Output,
+    store: Store | None,
+    begun: Checkpoint,
+    observers: Sequence[Observer],
+    signal: Asked,
+    driver: Driver,
+    display: Display,
 ) -> None:
     """Sends until the end, and writes the truth that is asked for."""
     opened = loading.opening
     control = Control(
-        held(loading.rates), opened.stream.timetable.rows_before, loading.resolved_interval_ms, loading.duration,
-        bool(loading.options["fixtures"]), loading.search, loading.bytes_per_row)
+        held(loading.rates),
+        opened.stream.timetable.rows_before,
+        loading.resolved_interval_ms,
+        loading.duration,
+        bool(loading.options["fixtures"]),
+        loading.search,
+        loading.bytes_per_row,
+    )
     reporter = Reporter(driver)
     sink = SINKS[output.sink](output.settings, output.destinations.topics, reporter.waiting)
     reported = (_reporting(stretch, driver) for stretch in stretches(opened, output, begun.acknowledged_ms))

@@ -39,8 +39,14 @@ def partitions(watch: Watch) -> list[dict[str, Any]]:
     every = {(topic, number) for topic, count in watch.setup.topics.items() for number in range(count)}
     counts = {place: account.partitions.get(place, (0, 0, 0)) for place in sorted(every | account.partitions.keys())}
     return [
-        {"topic": topic, "partition": number, "rows": rows, "messages": messages, "bytes": size,
-         "commit_ts": account.watermark}
+        {
+            "topic": topic,
+            "partition": number,
+            "rows": rows,
+            "messages": messages,
+            "bytes": size,
+            "commit_ts": account.watermark,
+        }
         for (topic, number), (rows, messages, size) in counts.items()
     ]
 
@@ -58,12 +64,14 @@ def _account(watch: Watch) -> Iterator[str]:
     yield (
         f"{account.rows:,} row changes in {account.messages:,} messages, {account.bytes / MIB:,.1f} MiB, "
         f"{account.seconds:,.1f} s ({account.rate:,.0f} rows/s, {account.bytes_rate / MIB:,.1f} MiB/s), "
-        f"by {watch.setup.driver}")
+        f"by {watch.setup.driver}"
+    )
     yield from _of_rate(watch)
     if account.latencies.records:
         found = ", ".join(
-            f"{name} {1000 * seconds:,.0f} ms" for name, seconds in
-            zip(QUANTILES, account.latencies.quantiles(list(QUANTILES.values())), strict=True))
+            f"{name} {1000 * seconds:,.0f} ms"
+            for name, seconds in zip(QUANTILES, account.latencies.quantiles(list(QUANTILES.values())), strict=True)
+        )
         yield f"acknowledged within: {found}, at most {1000 * account.latencies.longest:,.0f} ms"
     if account.retried or account.resent:
         yield f"sent again: {account.resent:,} records; {account.retried:,} windows, as a process was lost"
@@ -82,12 +90,14 @@ def _of_rate(watch: Watch) -> Iterator[str]:
     rows, seconds = account.held
     yield (
         f"rate: asked {account.asked / seconds:,.0f} rows/s on average, reached {rows / seconds:,.0f} "
-        f"({100 * account.share:.1f} %)")
+        f"({100 * account.share:.1f} %)"
+    )
     if reached.spells:
         worst = min(reached.spells, key=lambda spell: spell.least)
         yield (
             f"rate not reached: over {reached.seconds_below:,} s more than 2 % below what was asked, the first time at "
-            f"{_clock(reached.spells[0].first)}, at worst {100 * (1 - worst.least):.0f} % below (each over a minute)")
+            f"{_clock(reached.spells[0].first)}, at worst {100 * (1 - worst.least):.0f} % below (each over a minute)"
+        )
 
 
 def _clock(seconds: float) -> str:

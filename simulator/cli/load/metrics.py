@@ -45,7 +45,8 @@ class Metrics(Collector):
                 raise UserError(f"--metrics-port {port}: {error.strerror}; give a port that is free") from error
             raise UserError(
                 f"--metrics-address {address}: {error.strerror}; give an address of this machine, such as {LOOPBACK}, "
-                "or 0.0.0.0 for all of them") from error
+                "or 0.0.0.0 for all of them"
+            ) from error
         try:
             yield server.server_port
         finally:
@@ -68,8 +69,7 @@ class Metrics(Collector):
 
 def _counters(watch: Watch) -> Iterator[Metric]:
     account, setup = watch.account, watch.setup
-    rows = CounterMetricFamily(
-        f"{PREFIX}rows", "Row changes that are acknowledged.", labels=["table", "operation"])
+    rows = CounterMetricFamily(f"{PREFIX}rows", "Row changes that are acknowledged.", labels=["table", "operation"])
     for table, ops in account.of_tables().items():
         for name, count in ops.items():
             rows.add_metric([setup.tables[table], name], count)
@@ -81,14 +81,14 @@ def _counters(watch: Watch) -> Iterator[Metric]:
         family = CounterMetricFamily(f"{PREFIX}{name}", said, labels=["topic"])
         for topic in dict.fromkeys((*setup.topics, *(topic for topic, _ in account.partitions))):
             family.add_metric(
-                [topic], sum(counts[place] for at, counts in account.partitions.items() if at[0] == topic))
+                [topic], sum(counts[place] for at, counts in account.partitions.items() if at[0] == topic)
+            )
         yield family
+    yield CounterMetricFamily(f"{PREFIX}windows", "Windows whose watermark is acknowledged.", account.windows)
     yield CounterMetricFamily(
-        f"{PREFIX}windows", "Windows whose watermark is acknowledged.", account.windows)
-    yield CounterMetricFamily(
-        f"{PREFIX}retries", "Windows that were sent again, as a process that sent them was lost.", account.retried)
-    yield CounterMetricFamily(
-        f"{PREFIX}resent_records", "Records that had to be given to Kafka again.", account.resent)
+        f"{PREFIX}retries", "Windows that were sent again, as a process that sent them was lost.", account.retried
+    )
+    yield CounterMetricFamily(f"{PREFIX}resent_records", "Records that had to be given to Kafka again.", account.resent)
 
 
 def _gauges(watch: Watch) -> Iterator[Metric]:
@@ -101,9 +101,13 @@ def _gauges(watch: Watch) -> Iterator[Metric]:
         gauges.append(("asked_rows_per_second", "Rows a second that are asked for.", now.asked))
         gauges.append(("behind_seconds", "How much later than asked the last window ended.", now.behind))
     if now.watermark:
-        gauges.append((
-            "watermark_seconds", "Time of the last watermark (simulated), in seconds since 1970.",
-            tso.physical(now.watermark) / 1000))
+        gauges.append(
+            (
+                "watermark_seconds",
+                "Time of the last watermark (simulated), in seconds since 1970.",
+                tso.physical(now.watermark) / 1000,
+            )
+        )
     if watch.lag is not None:
         gauges.append(("lag_records", "Records that the consumer group has not committed.", watch.lag.lag))
     for name, said, value in gauges:
@@ -114,5 +118,8 @@ def _histogram(latencies: Latencies) -> Metric:
     """Its sum is what the steps' upper ends come to, at most a twelfth too much."""
     buckets = [(str(limit), latencies.within(limit)) for limit in BUCKETS]
     return HistogramMetricFamily(
-        f"{PREFIX}acknowledgement_seconds", "From handing a record to Kafka's client to its acknowledgement.",
-        [*buckets, ("+Inf", latencies.records)], latencies.seconds)
+        f"{PREFIX}acknowledgement_seconds",
+        "From handing a record to Kafka's client to its acknowledgement.",
+        [*buckets, ("+Inf", latencies.records)],
+        latencies.seconds,
+    )

@@ -55,7 +55,8 @@ def check(options: dict[str, Any], settings: Settings) -> None:
         raise UserError(f"--console needs --master {IN_PROCESS}: one process shows all messages in their order")
     if options["fixtures"] and options["fixtures_format"] == "parquet" and master_of(options) != IN_PROCESS:
         raise UserError(
-            f"--fixtures-format parquet needs --master {IN_PROCESS}: several processes cannot write one such file")
+            f"--fixtures-format parquet needs --master {IN_PROCESS}: several processes cannot write one such file"
+        )
     client.check(options)
     check_checkpoint(options)
     truth.check(options)

@@ -29,16 +29,22 @@ def write(watch: Watch, path: Path) -> None:
 
 def document(watch: Watch) -> str:
     """The whole file."""
-    return page.document(f"Load: {watch.setup.plan}", _subtitle(watch), (
-        page.tiles(_tiles(watch)),
-        *(page.chart(*chart) for chart in _charts(watch)),
-        page.tables((
-            page.table("Rows by table", ("table", "inserted", "updated", "deleted"), _table_rows(watch)),
-            page.table("Partitions", ("partition", "rows", "messages", "MiB"), _partition_rows(watch)),
-            page.table("Settings", ("setting", "value"), _settings(watch), "words"),
-        )),
-        page.lines("In words", closing(watch)),
-    ))
+    return page.document(
+        f"Load: {watch.setup.plan}",
+        _subtitle(watch),
+        (
+            page.tiles(_tiles(watch)),
+            *(page.chart(*chart) for chart in _charts(watch)),
+            page.tables(
+                (
+                    page.table("Rows by table", ("table", "inserted", "updated", "deleted"), _table_rows(watch)),
+                    page.table("Partitions", ("partition", "rows", "messages", "MiB"), _partition_rows(watch)),
+                    page.table("Settings", ("setting", "value"), _settings(watch), "words"),
+                )
+            ),
+            page.lines("In words", closing(watch)),
+        ),
+    )
 
 
 def _subtitle(watch: Watch) -> str:
@@ -46,7 +52,8 @@ def _subtitle(watch: Watch) -> str:
     began = datetime.fromtimestamp(account.began or watch.started, UTC)
     return (
         f"{setup.protocol} as TiCDC {setup.release} ({setup.architecture}) sends it · {began:%Y-%m-%d %H:%M:%S} UTC · "
-        f"{long(account.seconds)}")
+        f"{long(account.seconds)}"
+    )
 
 
 def _tiles(watch: Watch) -> Iterator[tuple[str, str, str]]:
@@ -60,8 +67,11 @@ def _tiles(watch: Watch) -> Iterator[tuple[str, str, str]]:
     yield "MiB/s", f"{account.bytes_rate / MIB:,.1f}", f"{account.bytes / MIB:,.0f} MiB in all"
     if account.latencies.records:
         p50, p99 = account.latencies.quantiles([0.5, 0.99])
-        yield "p99", _milliseconds(p99), (
-            f"until acknowledged; p50 {_milliseconds(p50)}, at most {_milliseconds(account.latencies.longest)}")
+        yield (
+            "p99",
+            _milliseconds(p99),
+            (f"until acknowledged; p50 {_milliseconds(p50)}, at most {_milliseconds(account.latencies.longest)}"),
+        )
     if watch.verdict is not None:
         too_much = "kept up with all" if watch.verdict.too_much is None else f"not {watch.verdict.too_much:,.0f}"
         yield "rows/s sustained", f"{watch.verdict.sustained:,.0f}", f"by group {watch.setup.group}; {too_much}"
@@ -74,8 +84,9 @@ def _charts(watch: Watch) -> Iterator[tuple[str, str, go.Figure]]:
     """Heading, what it shows, and the chart."""
     told = series(watch)
     at: list[float] = told["second"]
-    unit, scale = ("hours", 3600.0) if at and at[-1] > 7200 else ("minutes", 60.0) if at and at[-1] > 300 else (
-        "seconds", 1.0)
+    unit, scale = (
+        ("hours", 3600.0) if at and at[-1] > 7200 else ("minutes", 60.0) if at and at[-1] > 300 else ("seconds", 1.0)
+    )
     x = [second / scale for second in at]
     axis = f"{unit} since the start"
     rate = page.figure(x, axis, "rows/s")
@@ -119,8 +130,14 @@ def _skew(watch: Watch) -> go.Figure:
     if rows:
         even = sum(rows) / len(rows)
         figure.add_scatter(
-            x=names, y=[even for _ in names], name=f"an even share: {short(even)}", mode="lines+markers",
-            line={"color": ORANGE, "dash": "dash", "width": 1.6}, marker={"size": 5}, hoverinfo="skip")
+            x=names,
+            y=[even for _ in names],
+            name=f"an even share: {short(even)}",
+            mode="lines+markers",
+            line={"color": ORANGE, "dash": "dash", "width": 1.6},
+            marker={"size": 5},
+            hoverinfo="skip",
+        )
     return figure
 
 

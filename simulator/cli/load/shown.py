@@ -57,7 +57,11 @@ def opened(wanted: Wanted) -> Iterator[Metrics]:
 
 @contextmanager
 def showing(
-    setup: Setup, wanted: Wanted, metrics: Metrics, kafka: KafkaSettings | None = None, search: Search | None = None,
+    setup: Setup,
+    wanted: Wanted,
+    metrics: Metrics,
+    kafka: KafkaSettings | None = None,
+    search: Search | None = None,
     stderr: bool = False,
 ) -> Iterator[Live]:
     """While the run is on: `Live.update` is for the listener of progress, `Live.watch.sent` for the feed. With `kafka`,
@@ -75,7 +79,8 @@ def showing(
             seconds = HEARD_WITHIN if search.unheard else watch.account.seconds
             raise UserError(
                 f"--until-lag: consumer group {setup.group} has committed no offset of {', '.join(setup.topics)} in "
-                f"{seconds:.0f} s: a group that reads and commits is expected")
+                f"{seconds:.0f} s: a group that reads and commits is expected"
+            )
     except (SimulatorError, Stopped) as error:
         watch.finish("; ".join(str(error).splitlines()), *_found(search, setup.group))
         end.show(watch, True)

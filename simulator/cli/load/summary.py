@@ -56,7 +56,8 @@ def document(watch: Watch) -> dict[str, Any]:
         "lost": watch.lost,
         "tables": {setup.tables[table]: ops for table, ops in account.of_tables().items()},
         "partitions": [
-            {name: value for name, value in place.items() if name != "commit_ts"} for place in partitions(watch)],
+            {name: value for name, value in place.items() if name != "commit_ts"} for place in partitions(watch)
+        ],
         "series": series(watch),
     }
 
@@ -73,8 +74,10 @@ def latency(latencies: Latencies) -> dict[str, float | int | None]:
     known = latencies.records > 0
     return {
         "records": latencies.records,
-        **{f"{name}_ms": round(1000 * seconds, 3) if known else None
-           for name, seconds in zip(QUANTILES, found, strict=True)},
+        **{
+            f"{name}_ms": round(1000 * seconds, 3) if known else None
+            for name, seconds in zip(QUANTILES, found, strict=True)
+        },
         "max_ms": round(1000 * latencies.longest, 3) if known else None,
     }
 

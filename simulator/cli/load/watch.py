@@ -18,7 +18,6 @@ from simulator.run.load.reached import Reached
 from simulator.run.load.series import Series
 from simulator.run.progress import Progress
 
-
 MIB = 1 << 20
 """In which people are told amounts."""
 

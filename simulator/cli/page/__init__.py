@@ -58,15 +58,20 @@ def tiles(every: Iterable[tuple[str, str, str]], kind: str = "") -> str:
     """Of each its name, its figure, and what is said beside it; `kind` is a class of the style."""
     inner = "".join(
         f"<div><b>{escape(figure)}</b><span>{escape(name)}</span><small>{escape(beside)}</small></div>"
-        for name, figure, beside in every)
+        for name, figure, beside in every
+    )
     return f'<section class="{f"tiles {kind}".strip()}">{inner}</section>'
 
 
 def chart(heading: str, said: str, figure: go.Figure) -> str:
     """A chart with its heading and a sentence on what it shows."""
     drawn = plotly.io.to_html(
-        figure, full_html=False, include_plotlyjs=False, config=CONFIG,
-        div_id=f"chart-{heading.lower().replace(' ', '-')}")
+        figure,
+        full_html=False,
+        include_plotlyjs=False,
+        config=CONFIG,
+        div_id=f"chart-{heading.lower().replace(' ', '-')}",
+    )
     return f'<section class="chart"><h2>{escape(heading)}</h2><p>{escape(said)}</p>{drawn}</section>'
 
 
@@ -81,7 +86,8 @@ def table(heading: str, names: Sequence[str], rows: Iterable[Sequence[str]], kin
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return (
         f'<div><h2>{escape(heading)}</h2><table class="{kind}"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>")
+        f"<tbody>{body}</tbody></table></div>"
+    )
 
 
 def lines(heading: str, every: Iterable[str]) -> str:
@@ -93,14 +99,20 @@ def lines(heading: str, every: Iterable[str]) -> str:
 def figure(x: Values, across: str, up: str, log: bool = False) -> go.Figure:
     """An empty chart with its axes."""
     axes = {"gridcolor": GRID, "linecolor": MUTED, "tickcolor": MUTED, "zeroline": False, "ticks": "outside"}
-    made = go.Figure(layout={
-        "template": "none", "height": HEIGHT, "margin": {"l": 72, "r": 16, "t": 28, "b": 44},
-        "font": {"family": "system-ui, sans-serif", "size": 12, "color": INK},
-        "hovermode": "x unified", "paper_bgcolor": "white", "plot_bgcolor": "white",
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
-        "xaxis": axes | {"title": {"text": across, "font": {"color": MUTED}}, "showgrid": False},
-        "yaxis": axes | {"title": {"text": up, "font": {"color": MUTED}}, "automargin": True, "linecolor": "white"},
-    })
+    made = go.Figure(
+        layout={
+            "template": "none",
+            "height": HEIGHT,
+            "margin": {"l": 72, "r": 16, "t": 28, "b": 44},
+            "font": {"family": "system-ui, sans-serif", "size": 12, "color": INK},
+            "hovermode": "x unified",
+            "paper_bgcolor": "white",
+            "plot_bgcolor": "white",
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
+            "xaxis": axes | {"title": {"text": across, "font": {"color": MUTED}}, "showgrid": False},
+            "yaxis": axes | {"title": {"text": up, "font": {"color": MUTED}}, "automargin": True, "linecolor": "white"},
+        }
+    )
     if log:
         made.update_yaxes(type="log", dtick=1, tickformat=",~g")
     else:
@@ -111,15 +123,28 @@ def figure(x: Values, across: str, up: str, log: bool = False) -> go.Figure:
 
 
 def line(
-    on: go.Figure, x: Values, y: Values, name: str, colour: str, fill: bool = False, dash: str = "solid",
-    shape: str = "linear", gaps: bool = True,
+    on: go.Figure,
+    x: Values,
+    y: Values,
+    name: str,
+    colour: str,
+    fill: bool = False,
+    dash: str = "solid",
+    shape: str = "linear",
+    gaps: bool = True,
 ) -> None:
     """`gaps` has nothing be drawn where nothing is known; else the line goes on to where something is."""
     on.add_scatter(
-        x=list(x), y=list(y), name=name, mode="lines", connectgaps=not gaps,
-        line={"color": colour, "width": 1.6, "dash": dash, "shape": shape}, fill="tozeroy" if fill else "none",
+        x=list(x),
+        y=list(y),
+        name=name,
+        mode="lines",
+        connectgaps=not gaps,
+        line={"color": colour, "width": 1.6, "dash": dash, "shape": shape},
+        fill="tozeroy" if fill else "none",
         fillcolor=f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:7], 16)},0.12)",
-        hovertemplate="%{y:,.4~g}")
+        hovertemplate="%{y:,.4~g}",
+    )
 
 
 def known(values: Values) -> bool:

@@ -30,8 +30,7 @@ def document(found: Verification) -> dict[str, Any]:
         "records": found.records,
         "rows": found.rows,
         "wrong": found.wrong,
-        "settings": {
-            setting.name: {"value": setting.value, "told_by": setting.told_by} for setting in found.settings},
+        "settings": {setting.name: {"value": setting.value, "told_by": setting.told_by} for setting in found.settings},
         "failures": [_failure(failure) for failure in found.failures],
         "compared": [asdict(table) | {"of": table.of or None} for table in found.compared],
         "tables": {name: dict(kinds) for name, kinds in found.tables.items()},

@@ -30,15 +30,21 @@ def write(found: Verification, path: Path) -> None:
 def document(found: Verification) -> str:
     """The whole file."""
     charts = [page.chart(*chart) for chart in _charts(found)]
-    return page.document(f"Verification: {found.source or found.against}", _beneath(found), (
-        page.tiles(_tiles(found), found.verdict),
-        *charts,
-        *(page.lines(heading(failure), details(failure)) for failure in found.failures),
-        page.tables(_tables(found)),
-        page.lines("Not checked", (f"{each.what}: {each.why}" for each in found.not_checked))
-        if found.not_checked else "",
-        page.lines("Notes", found.notes) if found.notes else "",
-    ), bool(charts))
+    return page.document(
+        f"Verification: {found.source or found.against}",
+        _beneath(found),
+        (
+            page.tiles(_tiles(found), found.verdict),
+            *charts,
+            *(page.lines(heading(failure), details(failure)) for failure in found.failures),
+            page.tables(_tables(found)),
+            page.lines("Not checked", (f"{each.what}: {each.why}" for each in found.not_checked))
+            if found.not_checked
+            else "",
+            page.lines("Notes", found.notes) if found.notes else "",
+        ),
+        bool(charts),
+    )
 
 
 def _beneath(found: Verification) -> str:
@@ -72,7 +78,8 @@ def _charts(found: Verification) -> Iterator[tuple[str, str, go.Figure]]:
         chart = _bars("rows")
         for name, colour in (("missing", RED), ("left", ORANGE), ("different", PURPLE)):
             chart.add_bar(
-                x=names, y=[getattr(table, name) for table in differing[:MANY]], name=name, marker_color=colour)
+                x=names, y=[getattr(table, name) for table in differing[:MANY]], name=name, marker_color=colour
+            )
         yield "Differences by table", "Rows that are not as expected.", chart
     if found.failures:
         yield "Wrong by check and table", "How often each check failed.", _by_check(found.failures)
@@ -80,8 +87,7 @@ def _charts(found: Verification) -> Iterator[tuple[str, str, go.Figure]]:
 
 def _timeline(places: Sequence[PartitionRead]) -> Iterator[tuple[str, str, go.Figure]]:
     """Over the time that records carry; fixtures have that of the event itself there, which leaves their order."""
-    sent = any(
-        moment.timestamp != tso.physical(moment.watermark) for place in places for moment in place.moments)
+    sent = any(moment.timestamp != tso.physical(moment.watermark) for place in places for moment in place.moments)
     first = min(place.moments[0].timestamp for place in places)
     start = min(tso.physical(place.moments[0].watermark) for place in places)
     across = "seconds since the first record" if sent else "records of the partition"
@@ -91,13 +97,19 @@ def _timeline(places: Sequence[PartitionRead]) -> Iterator[tuple[str, str, go.Fi
     begin = least if sent and least > A_DAY else 0.0
     for colour, place in enumerate(_most_behind(places, sent)):
         name, tint = f"{place.topic}/{place.partition}", COLOURS[colour % len(COLOURS)]
-        x = [(moment.timestamp - first) / 1000 if sent else float(moment.offset - (place.first_offset or 0))
-             for moment in place.moments]
+        x = [
+            (moment.timestamp - first) / 1000 if sent else float(moment.offset - (place.first_offset or 0))
+            for moment in place.moments
+        ]
         page.line(
-            marks, x, [(tso.physical(moment.watermark) - start) / 1000 for moment in place.moments], name, tint,
-            shape="hv")
-        page.line(
-            lags, x, [_lag(place, number, sent) - begin for number in range(len(place.moments))], name, tint)
+            marks,
+            x,
+            [(tso.physical(moment.watermark) - start) / 1000 for moment in place.moments],
+            name,
+            tint,
+            shape="hv",
+        )
+        page.line(lags, x, [_lag(place, number, sent) - begin for number in range(len(place.moments))], name, tint)
     some = f" The {len(COLOURS)} partitions furthest behind." if len(places) > len(COLOURS) else ""
     yield "Watermarks", f"The watermark of each partition, in seconds since the first one.{some}", marks
     if not sent:
@@ -119,10 +131,11 @@ def _lag(place: PartitionRead, number: int, sent: bool) -> float:
 
 def _most_behind(places: Sequence[PartitionRead], sent: bool) -> list[PartitionRead]:
     """As many as can be told apart, in the order of their names."""
+
     def worst(place: PartitionRead) -> float:
         return max(_lag(place, number, sent) for number in range(len(place.moments)))
 
-    some = sorted(places, key=worst, reverse=True)[:len(COLOURS)]
+    some = sorted(places, key=worst, reverse=True)[: len(COLOURS)]
     return sorted(some, key=lambda place: (place.topic, place.partition))
 
 
@@ -133,10 +146,13 @@ def _by_check(failures: Sequence[Failure]) -> go.Figure:
         for table, count in failure.tables.items():
             tables[table] = tables.get(table, 0) + count
     chart = _bars("")
-    for colour, table in enumerate(sorted(tables, key=lambda name: -tables[name])[:len(COLOURS)]):
+    for colour, table in enumerate(sorted(tables, key=lambda name: -tables[name])[: len(COLOURS)]):
         chart.add_bar(
-            x=[failure.check for failure in failures], y=[failure.tables.get(table, 0) for failure in failures],
-            name=table or "no table", marker_color=COLOURS[colour])
+            x=[failure.check for failure in failures],
+            y=[failure.tables.get(table, 0) for failure in failures],
+            name=table or "no table",
+            marker_color=COLOURS[colour],
+        )
     return chart
 
 

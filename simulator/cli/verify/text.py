@@ -11,7 +11,7 @@ from simulator import tso
 from simulator.cli.run_report import MANY, by_table, plain_table
 from simulator.cli.terminal import Terminal
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.read.verify.verification import PartitionRead, RIGHT, TableCompared, UNFINISHED, Verification
+from simulator.read.verify.verification import RIGHT, UNFINISHED, PartitionRead, TableCompared, Verification
 from simulator.read.verify.words import details, heading
 
 STYLES = {RIGHT: "green", UNFINISHED: "yellow"}
@@ -53,7 +53,8 @@ def verdict(found: Verification) -> str:
     if found.verdict == UNFINISHED:
         return (
             f"UNFINISHED: nothing is wrong so far, but the stream is complete only {_until(found)}, and "
-            f"{tso.describe(found.wanted)} is expected")
+            f"{tso.describe(found.wanted)} is expected"
+        )
     checks = ", ".join(f"{failure.check} ({failure.count:,})" for failure in found.failures)
     return f"WRONG: {checks}"
 
@@ -64,7 +65,8 @@ def _right(found: Verification) -> str:
     if found.source:
         said.append(
             f"{amount(found.rows, 'row change')} in {amount(len(found.partitions), 'partition')} keep the contract"
-            f"{f', complete {_until(found)}' if found.watermark else ''}")
+            f"{f', complete {_until(found)}' if found.watermark else ''}"
+        )
     for of in dict.fromkeys(("", found.against)):
         rows = [table.expected for table in found.compared if table.of == of]
         if rows:

@@ -153,9 +153,13 @@ def _played(example: Example, release: Release) -> Played:
     messages: list[Message] = []
     job = _job(example, tables, statements, asked, messages)
     work = stages.Rules(
-        job.tables, job.routes, asked.event_filters, asked.replication.ignored_start_ts,
+        job.tables,
+        job.routes,
+        asked.event_filters,
+        asked.replication.ignored_start_ts,
         split.split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
-        job.destinations)
+        job.destinations,
+    )
     parts = _executed(example, catalog, job.tables, release) if example.script else _given(example.events, job.tables)
     rows = _rows(parts, work)
     send([rows] if rows.num_rows else [], range(job.destinations.total), job)
@@ -174,8 +178,16 @@ def _statements(example: Example, catalog: Catalog, asked: ChangefeedRules) -> S
         for place, job in enumerate(executed.jobs):
             commit_ts = _commit_ts(second) + place
             decision = decided(
-                job, catalog, executed.catalog, asked.replication, asked.event_filters,
-                asked.changefeed.force_replicate, asked.release, commit_ts - tso.BEFORE_COMMIT, asked.router.routes)
+                job,
+                catalog,
+                executed.catalog,
+                asked.replication,
+                asked.event_filters,
+                asked.changefeed.force_replicate,
+                asked.release,
+                commit_ts - tso.BEFORE_COMMIT,
+                asked.router.routes,
+            )
             if decision.error is not None:
                 raise decision.error
             for event, query in zip(decision.events, decision.queries, strict=True):
@@ -196,9 +208,7 @@ def _commit_ts(second: int) -> int:
     return tso.compose(tso.physical(tso.DEFAULT_START_TS) + 1 + second * SECOND, tso.ROW_LOGICAL)
 
 
-def _job(
-    example: Example, tables: Sequence[Table], sent: Sent, asked: ChangefeedRules, messages: list[Message],
-) -> Job:
+def _job(example: Example, tables: Sequence[Table], sent: Sent, asked: ChangefeedRules, messages: list[Message]) -> Job:
     changefeed, release, physical = asked.changefeed, asked.release, physical_tables(tables)
     active = dispatch.active_topics(asked.router, ((table.schema, table.name) for table in tables))
     topics = tuple(dict.fromkeys([changefeed.topic, *active, *sent.topics]))
@@ -208,23 +218,40 @@ def _job(
     marks = Marks(
         tuple(
             Statement(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), release))
-            for index, (event, topic) in enumerate(zip(sent.events, sent.topics, strict=True))),
+            for index, (event, topic) in enumerate(zip(sent.events, sent.topics, strict=True))
+        ),
         tso.Timeline(start_ms, start_ms + len(example.events) * SECOND, 2 * SECOND * len(example.events)),
-        example.watermarks and codec.has_watermarks(changefeed.codec, release), release.watermark_after_ddl, to)
+        example.watermarks and codec.has_watermarks(changefeed.codec, release),
+        release.watermark_after_ddl,
+        to,
+    )
     return Job(
-        physical, tuple(dispatch.route(asked.router, place.table) for place in physical), sent.events, marks,
-        changefeed.codec, release, "memory", messages, 0.0, start_ms, None)
+        physical,
+        tuple(dispatch.route(asked.router, place.table) for place in physical),
+        sent.events,
+        marks,
+        changefeed.codec,
+        release,
+        "memory",
+        messages,
+        0.0,
+        start_ms,
+        None,
+    )
 
 
 def _given(events: Sequence[Event], tables: Sequence[PhysicalTable]) -> list[pa.RecordBatch]:
     """The row changes (CHANGES) of an example."""
     return [
         _changes(row, _commit_ts(second), tables)
-        for second, event in enumerate(events) if not isinstance(event, str) for row in event]
+        for second, event in enumerate(events)
+        if not isinstance(event, str)
+        for row in event
+    ]
 
 
 def _executed(
-    example: Example, catalog: Catalog, tables: Sequence[PhysicalTable], release: Release,
+    example: Example, catalog: Catalog, tables: Sequence[PhysicalTable], release: Release
 ) -> list[pa.RecordBatch]:
     """The row changes (CHANGES) that TiDB makes of a script."""
     from simulator.tidb.parser.script import scripted
@@ -243,10 +270,18 @@ def _executed(
         upstream = outcome.upstream
         for changes in (one for event in outcome.events if isinstance(event, Committed) for one in event.changes):
             count = len(changes.before)
-            parts.append(pa.RecordBatch.from_arrays([
-                pa.array(np.full(count, _commit_ts(second))),
-                pa.array(np.full(count, numbers[changes.table.name], np.int32)), changes.handle, changes.before,
-                changes.after], schema=CHANGES))
+            parts.append(
+                pa.RecordBatch.from_arrays(
+                    [
+                        pa.array(np.full(count, _commit_ts(second))),
+                        pa.array(np.full(count, numbers[changes.table.name], np.int32)),
+                        changes.handle,
+                        changes.before,
+                        changes.after,
+                    ],
+                    schema=CHANGES,
+                )
+            )
     return parts
 
 
@@ -263,14 +298,21 @@ def _rows(parts: Sequence[pa.RecordBatch], work: stages.Rules) -> pa.RecordBatch
 def _changes(row: Row, commit_ts: int, tables: Sequence[PhysicalTable]) -> pa.RecordBatch:
     places = [number for number, place in enumerate(tables) if place.table.name == row.table]
     table = tables[places[0]].table
-    change = read_row(table, {
-        side: image for side, image in (("before", row.before), ("after", row.after)) if image is not None})
+    change = read_row(
+        table, {side: image for side, image in (("before", row.before), ("after", row.after)) if image is not None}
+    )
     images = [_images(image, row.times) for image in (change.before, change.after)]
     shown = row_image.named(images[row.after is not None], [column.name for column in visible_columns(table)])
     ordinal = np.asarray(locate_partition(table, shown)) if table.partitioning else np.zeros(row.times, np.int64)
-    return pa.RecordBatch.from_arrays([
-        pa.array(np.full(row.times, commit_ts)), pa.array(np.array(places)[ordinal].astype(np.int32)),
-        key_bytes.handle(table, shown), *images], schema=CHANGES)
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array(np.full(row.times, commit_ts)),
+            pa.array(np.array(places)[ordinal].astype(np.int32)),
+            key_bytes.handle(table, shown),
+            *images,
+        ],
+        schema=CHANGES,
+    )
 
 
 def _images(image: Mapping[str, str | None] | None, times: int) -> pa.Array:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simulator.errors import UserError
-from simulator.explain.examples.played import Event, Example, OPEN, Played, Row
+from simulator.explain.examples.played import OPEN, Event, Example, Played, Row
 from simulator.explain.examples.shown import Shown
 from simulator.read.decode import DECODERS, protocol_of
 from simulator.read.lines import as_text
@@ -77,10 +77,14 @@ def example_as_dict(found: Shown) -> Mapping[str, Any]:
     example = found.example
     events = [*map(event_text, example.events), *filter(None, [example.script])]
     return {
-        "tables": example.tables, "events": events, "sink_uri": example.uri,
-        "config": example.config, **_special(example),
+        "tables": example.tables,
+        "events": events,
+        "sink_uri": example.uri,
+        "config": example.config,
+        **_special(example),
         "base": {"release": found.base.name, "architecture": found.base.architecture},
-        "from": _output(found.before), "to": _output(found.after),
+        "from": _output(found.before),
+        "to": _output(found.after),
     }
 
 

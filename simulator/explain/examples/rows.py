@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simulator.explain.examples.played import CANAL, Example, OPEN, Row, delete, insert, update
+from simulator.explain.examples.played import CANAL, OPEN, Example, Row, delete, insert, update
 
 NO_OLD = "enable-old-value = false"
 UPDATED = "&only-output-updated-columns=true"
@@ -15,10 +15,13 @@ LARGE = "{}&max-message-bytes=100"
 KEYS = "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option = 'handle-key-only'"
 CLAIMS = (
     "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option = 'claim-check'\n"
-    "claim-check-storage-uri = 'memory://claims'")
-HANDLE_ALONE = ("force-replicate = true\n" + KEYS, "force-replicate = true\n[sink]\n"
-                "delete-only-output-handle-key-columns = true", "force-replicate = true\n[sink]\n"
-                "large-message-only-handle-key-columns = true")
+    "claim-check-storage-uri = 'memory://claims'"
+)
+HANDLE_ALONE = (
+    "force-replicate = true\n" + KEYS,
+    "force-replicate = true\n[sink]\ndelete-only-output-handle-key-columns = true",
+    "force-replicate = true\n[sink]\nlarge-message-only-handle-key-columns = true",
+)
 
 
 def column(type: str, *events: tuple[Row, ...], uri: str = OPEN, config: str = "") -> tuple[Example, ...]:
@@ -42,14 +45,21 @@ ROWS: Mapping[str, tuple[Example, ...]] = {
     "float_widened": valued("FLOAT", 3.14),
     "zerofill_bit": valued("INT ZEROFILL", 1),
     "generated_get_key_bits": (
-        Example((insert(id=1, a=1),),
-                "CREATE TABLE t (id INT PRIMARY KEY, a INT AS (id) STORED, UNIQUE KEY (a, id))"),),
+        Example((insert(id=1, a=1),), "CREATE TABLE t (id INT PRIMARY KEY, a INT AS (id) STORED, UNIQUE KEY (a, id))"),
+    ),
     "handle_may_be_virtual": (
-        Example((insert(a=1, b=1),), "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, v INT AS (a) VIRTUAL NOT NULL,"
-                " UNIQUE KEY x (v), UNIQUE KEY y (a, b))"),),
+        Example(
+            (insert(a=1, b=1),),
+            "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, v INT AS (a) VIRTUAL NOT NULL,"
+            " UNIQUE KEY x (v), UNIQUE KEY y (a, b))",
+        ),
+    ),
     "handle_joins_unique": (
-        Example((insert(id=1, a=1),),
-                "CREATE TABLE t (id INT, a INT NOT NULL, UNIQUE KEY (a), PRIMARY KEY (id) NONCLUSTERED)"),),
+        Example(
+            (insert(id=1, a=1),),
+            "CREATE TABLE t (id INT, a INT NOT NULL, UNIQUE KEY (a), PRIMARY KEY (id) NONCLUSTERED)",
+        ),
+    ),
     "update_without_old_value": changed("INT", 1, 2, config=NO_OLD),
     "delete_without_old_value": column("INT", delete(id=1, a=1), config=NO_OLD),
     "claim_check_by_row": (Example((insert(id=1),), uri=LARGE.format(OPEN), config=CLAIMS),),
@@ -57,9 +67,12 @@ ROWS: Mapping[str, tuple[Example, ...]] = {
 
 OPEN_ROWS: Mapping[str, tuple[Example, ...]] = {
     "quoted_unicode": (
-        *valued("VARBINARY(9)", {"hex": "🫖".encode().hex()}), *valued("VARBINARY(9)", {"hex": "🫠".encode().hex()})),
+        *valued("VARBINARY(9)", {"hex": "🫖".encode().hex()}),
+        *valued("VARBINARY(9)", {"hex": "🫠".encode().hex()}),
+    ),
     "record_overhead_counted": (
-        Example((insert(id=1), insert(id=2)), uri=f"{OPEN}&max-message-bytes=280&max-batch-size=16"),),
+        Example((insert(id=1), insert(id=2)), uri=f"{OPEN}&max-message-bytes=280&max-batch-size=16"),
+    ),
     "size_error": (Example((insert(id=1),), uri=LARGE.format(OPEN)),),
     "open_batch_size": (Example((insert(id=1), insert(id=2)), uri=f"{OPEN}&max-batch-size=1"),),
     "open_flags": (Example((insert(id=1),)),),
@@ -81,17 +94,16 @@ OPEN_ROWS: Mapping[str, tuple[Example, ...]] = {
     "open_old_nameless": changed("INT", 1, None, OPEN + UPDATED),
     "open_old_always": changed("INT", 1, 1, OPEN + UPDATED),
     "open_old_optional": changed("INT", 1, 2, config="[sink.open]\noutput-old-value = false"),
-    "open_needs_columns": tuple(
-        Example((delete(a=1),), NO_KEY, LARGE.format(OPEN), config) for config in HANDLE_ALONE),
-    "open_names_operation": (
-        Example((insert(a=1),), NO_KEY, OPEN, "force-replicate = true\n" + WITHOUT_A),),
+    "open_needs_columns": tuple(Example((delete(a=1),), NO_KEY, LARGE.format(OPEN), config) for config in HANDLE_ALONE),
+    "open_names_operation": (Example((insert(a=1),), NO_KEY, OPEN, "force-replicate = true\n" + WITHOUT_A),),
     "open_location_repeats_ohk": (Example((insert(id=1),), uri=LARGE.format(OPEN), config=CLAIMS),),
 }
 
 CANAL_ROWS: Mapping[str, tuple[Example, ...]] = {
     "canal_column_order": (
         Example((insert(b=1, a=1),), "CREATE TABLE t (b INT PRIMARY KEY, a INT)", CANAL),
-        Example(((Row(None, {"a": 1, "a!": 1}),),), "CREATE TABLE t (a INT PRIMARY KEY, `a!` INT)", CANAL)),
+        Example(((Row(None, {"a": 1, "a!": 1}),),), "CREATE TABLE t (a INT PRIMARY KEY, `a!` INT)", CANAL),
+    ),
     "canal_old_first": (Example((insert(id=1),), uri=CANAL),),
     "canal_old_everywhere": (Example((delete(id=1),), uri=CANAL),),
     "canal_wide_sql_types": valued("TEXT", "x", CANAL),
@@ -107,7 +119,12 @@ CANAL_ROWS: Mapping[str, tuple[Example, ...]] = {
     "canal_virtual_columns": (Example((insert(id=1),), GENERATED.format("VIRTUAL"), CANAL),),
     "canal_blank_old_values": changed("INT", 1, 2, CANAL, WITHOUT_A),
     "canal_null_types": (
-        Example((delete(a=1),), "CREATE TABLE t (a INT NOT NULL, v INT AS (a) VIRTUAL NOT NULL, UNIQUE KEY x (v),"
-                " UNIQUE KEY y (a, v))", CANAL, "[sink]\ndelete-only-output-handle-key-columns = true"),),
+        Example(
+            (delete(a=1),),
+            "CREATE TABLE t (a INT NOT NULL, v INT AS (a) VIRTUAL NOT NULL, UNIQUE KEY x (v), UNIQUE KEY y (a, v))",
+            CANAL,
+            "[sink]\ndelete-only-output-handle-key-columns = true",
+        ),
+    ),
     "canal_compares_texts": changed("DOUBLE", "-0", "0", CANAL + UPDATED),
 }

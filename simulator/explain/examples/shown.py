@@ -17,7 +17,14 @@ from simulator.releases import RELEASES, Release
 from simulator.releases.compare import Difference
 
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
-    **ROWS, **OPEN_ROWS, **CANAL_ROWS, **PLACES, **SPLITS, **SHARED, **TEXTS, **SENDING,
+    **ROWS,
+    **OPEN_ROWS,
+    **CANAL_ROWS,
+    **PLACES,
+    **SPLITS,
+    **SHARED,
+    **TEXTS,
+    **SENDING,
 }
 """By the field of Release; several where one event does not show every value that it may have."""
 

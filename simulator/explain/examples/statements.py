@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from simulator.explain.examples.played import CANAL, Example, OPEN, insert
+from simulator.explain.examples.played import CANAL, OPEN, Example, insert
 
 SEVERAL = "protocol=canal-json&partition-num=2"
 TWO = "CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMARY KEY)"
@@ -12,10 +12,12 @@ SHOP = "CREATE DATABASE Shop; CREATE DATABASE store; CREATE TABLE Shop.a (id INT
 SHOPS = SHOP + "; CREATE TABLE Shop.b (id INT PRIMARY KEY)"
 PARENT = (
     "CREATE TABLE a (id INT PRIMARY KEY); "
-    "CREATE TABLE b (id INT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES a (id) ON DELETE CASCADE)")
+    "CREATE TABLE b (id INT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES a (id) ON DELETE CASCADE)"
+)
 PARTITIONED = (
     "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION `{}` VALUES LESS THAN (9)); "
-    "CREATE TABLE u (id INT PRIMARY KEY)")
+    "CREATE TABLE u (id INT PRIMARY KEY)"
+)
 QUOTED = "CREATE TABLE `a``b` (id INT PRIMARY KEY)"
 PLAIN = "CREATE TABLE t (id INT PRIMARY KEY)"
 TWO_CREATED = "CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMARY KEY)"
@@ -28,21 +30,30 @@ def said(text: str, tables: str = PLAIN, uri: str = OPEN, charset: str = "") -> 
 
 TEXTS: Mapping[str, tuple[Example, ...]] = {
     "multi_schema_change": said("ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT"),
-    "foreign_key_index": said("ALTER TABLE a ADD CONSTRAINT f FOREIGN KEY (b) REFERENCES b (id)",
-                              "CREATE TABLE b (id INT PRIMARY KEY); CREATE TABLE a (id INT PRIMARY KEY, b INT)"),
+    "foreign_key_index": said(
+        "ALTER TABLE a ADD CONSTRAINT f FOREIGN KEY (b) REFERENCES b (id)",
+        "CREATE TABLE b (id INT PRIMARY KEY); CREATE TABLE a (id INT PRIMARY KEY, b INT)",
+    ),
     "foreign_key_checks": (
-        Example((), PARENT, script="INSERT INTO a VALUES (1); INSERT INTO b VALUES (7, 1); DELETE FROM a"),),
-    "rename_renews_ids": (Example((), "CREATE TABLE t (id INT NOT NULL UNIQUE)", script=(
-        "INSERT INTO t VALUES (1); RENAME TABLE t TO u; RENAME TABLE u TO t; INSERT INTO t VALUES (2)")),),
+        Example((), PARENT, script="INSERT INTO a VALUES (1); INSERT INTO b VALUES (7, 1); DELETE FROM a"),
+    ),
+    "rename_renews_ids": (
+        Example(
+            (),
+            "CREATE TABLE t (id INT NOT NULL UNIQUE)",
+            script=("INSERT INTO t VALUES (1); RENAME TABLE t TO u; RENAME TABLE u TO t; INSERT INTO t VALUES (2)"),
+        ),
+    ),
     "codes_search_indexes": said("ALTER TABLE t ADD FULLTEXT INDEX (a)", "CREATE TABLE t (id INT PRIMARY KEY, a TEXT)"),
     "ddl_text": (
-        *said("create table a (id bigint primary key auto_random)"), *said("create table a (id int primary key)")),
+        *said("create table a (id bigint primary key auto_random)"),
+        *said("create table a (id int primary key)"),
+    ),
     "ddl_mark": said("CREATE TABLE a (id INT NOT NULL UNIQUE) SHARD_ROW_ID_BITS = 2"),
     "ddl_text_placement": said("CREATE TABLE a (id INT PRIMARY KEY) PLACEMENT POLICY = p"),
     "ddl_text_ttl_off": said("CREATE TABLE a (id INT PRIMARY KEY, d DATETIME) TTL = d + INTERVAL 1 DAY"),
     "ddl_text_charset": said("CREATE TABLE a (id INT PRIMARY KEY, s VARCHAR(9) DEFAULT 'x')", charset="utf8"),
-    "ddl_text_joined": (
-        Example(("CREATE TABLE a (id INT PRIMARY KEY)",), job_text=TWO_CREATED),),
+    "ddl_text_joined": (Example(("CREATE TABLE a (id INT PRIMARY KEY)",), job_text=TWO_CREATED),),
     "rebuilds_drop": said("DROP TABLE IF EXISTS t"),
     "splits_renames": said("RENAME TABLE a TO c, b TO d", TWO),
     "renames_in_lower_case": said("RENAME TABLE Shop.a TO Shop.c, Shop.b TO Shop.d", SHOPS),
@@ -55,13 +66,12 @@ TEXTS: Mapping[str, tuple[Example, ...]] = {
     "rename_as_written": (*said("RENAME TABLE T TO u"), *said("RENAME TABLE A TO c, B TO d", TWO)),
     "rename_quotes_names": said("RENAME TABLE t TO `a``b`"),
     "rename_keeps_schemas": said("RENAME TABLE SHOP.a TO SHOP.c, SHOP.b TO SHOP.d", SHOPS),
-    "rename_finds_old_schema": (
-        Example(("ALTER TABLE a RENAME TO store.a",), SHOP, database="Shop"),),
+    "rename_finds_old_schema": (Example(("ALTER TABLE a RENAME TO store.a",), SHOP, database="Shop"),),
     "rename_event_in_lower_case": said("RENAME TABLE Shop.a TO Shop.c", SHOP),
     "exchange_from_restored": said(
-        "ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u WITHOUT VALIDATION ", PARTITIONED.format("p")),
-    "exchange_keeps_quotes": said(
-        "ALTER TABLE t EXCHANGE PARTITION `p``q` WITH TABLE u", PARTITIONED.format("p``q")),
+        "ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u WITHOUT VALIDATION ", PARTITIONED.format("p")
+    ),
+    "exchange_keeps_quotes": said("ALTER TABLE t EXCHANGE PARTITION `p``q` WITH TABLE u", PARTITIONED.format("p``q")),
     "create_like_finds_schema": (Example(("CREATE TABLE store.b LIKE a",), SHOP, database="Shop"),),
     "view_finds_schemas": (Example(("CREATE VIEW store.v AS SELECT id FROM a",), SHOP, database="Shop"),),
 }
@@ -92,6 +102,5 @@ SENDING: Mapping[str, tuple[Example, ...]] = {
     "canal_renames": tuple(each_code(CANAL)),
     "canal_alters": tuple(each_code(CANAL)),
     "open_empty_names": said("CREATE DATABASE shop"),
-    "open_escapes_html": (
-        Example((insert(id=1, a="<"),), "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(9))"),),
+    "open_escapes_html": (Example((insert(id=1, a="<"),), "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(9))"),),
 }

@@ -14,6 +14,20 @@ from simulator.read.contract.tally import CHECKS, Found, Tally, Violation, joine
 from simulator.read.contract.together import broken_off, spans_of, together
 
 __all__ = [
-    "CHECKS", "Checks", "Found", "PartitionSummary", "Samples", "Statement", "StreamSpec", "Tally", "Violation",
-    "broken_off", "check", "checked", "joined", "spans_of", "stream_spec_of", "together",
+    "CHECKS",
+    "Checks",
+    "Found",
+    "PartitionSummary",
+    "Samples",
+    "Statement",
+    "StreamSpec",
+    "Tally",
+    "Violation",
+    "broken_off",
+    "check",
+    "checked",
+    "joined",
+    "spans_of",
+    "stream_spec_of",
+    "together",
 ]

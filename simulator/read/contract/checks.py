@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import DDL, Ints, WATERMARK
+from simulator.columns.change_frame import DDL, WATERMARK, Ints
 from simulator.columns.hashing import xxhash64
 from simulator.errors import UserError
 from simulator.read.contract import order, placement
@@ -27,7 +27,7 @@ from simulator.read.contract.summary import NEVER, PartitionSummary
 from simulator.read.contract.tally import SHOW, Tally, Violation, violation
 from simulator.read.contract.window import Newest, Sent, Window
 from simulator.read.decode import LEAVING, protocol_of
-from simulator.read.frame import Layout, UNREADABLE
+from simulator.read.frame import UNREADABLE, Layout
 from simulator.read.records import Place
 from simulator.ticdc.table_info import handle_key
 
@@ -59,7 +59,7 @@ class Checks:
         self._headless = self._late_head = False
 
     def take(
-        self, batch: pa.RecordBatch, layouts: Sequence[Layout], records: pa.RecordBatch | None = None,
+        self, batch: pa.RecordBatch, layouts: Sequence[Layout], records: pa.RecordBatch | None = None
     ) -> list[Violation]:
         """What is wrong in the next batch (DECODED), as far as it is kept to be shown. `records` are those that it was
         decoded from (RECORDS), for times, and to tell foreign ones from damaged ones."""
@@ -75,8 +75,7 @@ class Checks:
                 placement.sizes(self._tally, self.place, events, self.spec)
                 order.watermarks(self._tally, self.place, events, self.spec)
                 self._take_rows(events)
-                self._statements.take(
-                    self._tally, self.place, events, self.spec, self.repeated, self._names.schemas)
+                self._statements.take(self._tally, self.place, events, self.spec, self.repeated, self._names.schemas)
             self._sampling.take(events, _timestamps(events, records))
             self._note(events)
         return sorted(self._tally.shown[shown:], key=lambda each: each.offset or 0)
@@ -89,11 +88,27 @@ class Checks:
         first, final = self._offsets or (None, None)
         statements = self._statements.seen
         return PartitionSummary(
-            self.place, self._records, self._size, first, final,
+            self.place,
+            self._records,
+            self._size,
+            first,
+            final,
             np.unique(np.concatenate(self._watermarks)) if self._watermarks else np.zeros(0, np.int64),
-            tuple(statements), dict(self._rows), self._again, sum(statements.values()) - len(statements),
-            self._first, self._first_row, self._last_row, self._last_event, self._headless, dict(self._unchecked),
-            dict(self._unreadable), tuple(self._notes()), self._tally.found(), self._sampling.samples())
+            tuple(statements),
+            dict(self._rows),
+            self._again,
+            sum(statements.values()) - len(statements),
+            self._first,
+            self._first_row,
+            self._last_row,
+            self._last_event,
+            self._headless,
+            dict(self._unchecked),
+            dict(self._unreadable),
+            tuple(self._notes()),
+            self._tally.found(),
+            self._sampling.samples(),
+        )
 
     def _notes(self) -> list[str]:
         topic, partition = self.place
@@ -147,7 +162,8 @@ class Checks:
     def _order(self, events: Events, rows: Ints, sent: Sent, again: Mask, behind: Ints) -> None:
         ptn = events.batch.column("ptn")
         groups = self._groups.of(
-            sent.table, np.asarray(ptn.fill_null(0), np.int64)[rows], np.asarray(ptn.is_valid())[rows])
+            sent.table, np.asarray(ptn.fill_null(0), np.int64)[rows], np.asarray(ptn.is_valid())[rows]
+        )
         high = self._groups.highest(groups, sent.ts)
         if not self._ordered.all():
             high = np.where(self._ordered, high, self._window.highest(sent, behind))
@@ -158,13 +174,26 @@ class Checks:
             late &= ~again
         else:
             twice = rows[again & sent.alone]
-            tell(self._tally, "row-repeated", self.place, events, twice,
-                 lambda at: f"a row of {events.name(at)} at {events.ts[at]} that was already sent")
+            tell(
+                self._tally,
+                "row-repeated",
+                self.place,
+                events,
+                twice,
+                lambda at: f"a row of {events.name(at)} at {events.ts[at]} that was already sent",
+            )
         found = dict(zip(rows[late].tolist(), high[late].tolist(), strict=True))
-        tell(self._tally, "row-out-of-order", self.place, events, rows[late],
-             lambda at: f"a row of {events.name(at)} at {events.ts[at]} after one at {found[at]}")
+        tell(
+            self._tally,
+            "row-out-of-order",
+            self.place,
+            events,
+            rows[late],
+            lambda at: f"a row of {events.name(at)} at {events.ts[at]} after one at {found[at]}",
+        )
         order.of_transactions(
-            self._tally, self.place, events, rows, groups, np.where(again, -1, self._stages), self._groups)
+            self._tally, self.place, events, rows, groups, np.where(again, -1, self._stages), self._groups
+        )
 
     def _older_last(self, wrong: Sent) -> None:
         for number, ts, offset in zip(wrong.table.tolist(), wrong.ts.tolist(), wrong.offset.tolist(), strict=True):
@@ -176,8 +205,15 @@ class Checks:
 
     def _misplaced(self, events: Events) -> None:
         count = self.spec.partitions.get(self.place[0], 0)
-        tell(self._tally, "partition-unknown", self.place, events, _first_of_each(events),
-             lambda at: f"the topic has {count} partitions", by_table=False)
+        tell(
+            self._tally,
+            "partition-unknown",
+            self.place,
+            events,
+            _first_of_each(events),
+            lambda at: f"the topic has {count} partitions",
+            by_table=False,
+        )
 
     def _unreadable_ones(self, events: Events, records: pa.RecordBatch | None) -> None:
         texts = events.batch.column("text")

@@ -17,7 +17,7 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.read.contract.told import Told
-from simulator.releases import Release, V8_5
+from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.dispatch import ROW_ID, Route, Router, hashes, partitions, route, router
 from simulator.ticdc.dispatch.dispatchers import DISPATCHERS
@@ -59,6 +59,7 @@ def source_of(rules: Router, tables: Iterable[Table]) -> Callable[[Table], Table
             return sent
         name = names.get(TableName(sent.schema, sent.name))
         return replace(sent, schema=name[0], name=name[1]) if name else None
+
     return source
 
 
@@ -76,6 +77,7 @@ def destination_of(changefeed: Changefeed, release: Release = V8_5, tables: Iter
         if table is None or to is None:
             return "table routing may have given several tables this name"
         return _destined(to, table, told)
+
     return destination
 
 
@@ -96,6 +98,7 @@ def by_layout(changefeed: Changefeed, release: Release = V8_5) -> Destination:
             return _destined(route(rules, table), table, told)
         except UserError as error:
             return f"its definition is not known: {error}"
+
     return destination
 
 
@@ -104,8 +107,11 @@ UNCERTAIN = ("default", "")
 
 def _certain(release: Release, rules: Router) -> bool:
     """Whether `default` needs no more than the table's name."""
-    return release.default_dispatcher in DISPATCHERS or release.default_dispatcher == "old-value" and (
-        rules.enable_old_value)
+    return (
+        release.default_dispatcher in DISPATCHERS
+        or release.default_dispatcher == "old-value"
+        and (rules.enable_old_value)
+    )
 
 
 def _destined(to: Route, table: Table, told: Told) -> Destined | str:
@@ -129,8 +135,12 @@ def _destined(to: Route, table: Table, told: Told) -> Destined | str:
     row_id = _row_ids(columns[key], texts[key]) if key else pa.nulls(len(hashed), pa.int64())
     keys = hashed.astype(np.int64) if to.groups_by == "hash" else None
     return Destined(
-        to.topic, lambda count: partitions(to, hashed, told.commit_ts, row_id, count), untold, keys,
-        "messages do not tell the columns by which they are dispatched")
+        to.topic,
+        lambda count: partitions(to, hashed, told.commit_ts, row_id, count),
+        untold,
+        keys,
+        "messages do not tell the columns by which they are dispatched",
+    )
 
 
 def _row_ids(column: Column, texts: pa.Array) -> pa.Array:
@@ -158,6 +168,7 @@ def orders_of(changefeed: Changefeed, release: Release = V8_5, tables: Iterable[
             table = source(sent)
             known[id(sent)] = sent, _order(rules, table, release)
         return known[id(sent)][1]
+
     return order
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import Ints, ROW, WATERMARK
+from simulator.columns.change_frame import ROW, WATERMARK, Ints
 from simulator.read.contract.summary import Statement
 from simulator.read.contract.tally import Tally, violation
 from simulator.read.frame import Layout
@@ -74,7 +74,7 @@ class Names:
 
     def of_layouts(self, layouts: Sequence[Layout]) -> Ints:
         """By place of the layout; -1 behind the last, for what has none."""
-        self._by_layout += [self.of(each.schema, each.table) for each in layouts[len(self._by_layout):]]
+        self._by_layout += [self.of(each.schema, each.table) for each in layouts[len(self._by_layout) :]]
         return np.array([*self._by_layout, -1], np.int64)
 
 
@@ -84,13 +84,21 @@ def events_of(batch: pa.RecordBatch, layouts: Sequence[Layout], names: Names, lo
     layout = np.asarray(batch.column("layout").fill_null(-1), np.int64)
     marks = np.where(kind == WATERMARK, ts, NEVER)
     return Events(
-        batch, layouts, np.asarray(batch.column("offset"), np.int64), ts, kind,
-        np.asarray(batch.column("exact").fill_null(False)), layout, names.of_layouts(layouts)[layout],
-        names.names, np.maximum.accumulate(np.concatenate(([low], marks))))
+        batch,
+        layouts,
+        np.asarray(batch.column("offset"), np.int64),
+        ts,
+        kind,
+        np.asarray(batch.column("exact").fill_null(False)),
+        layout,
+        names.of_layouts(layouts)[layout],
+        names.names,
+        np.maximum.accumulate(np.concatenate(([low], marks))),
+    )
 
 
 def tell(
-    tally: Tally, check: str, place: Place, events: Events, at: Ints, what: Callable[[int], str], by_table: bool = True,
+    tally: Tally, check: str, place: Place, events: Events, at: Ints, what: Callable[[int], str], by_table: bool = True
 ) -> None:
     """Counts these events of a batch as wrong; words are made for those that are kept."""
     if not len(at):
@@ -98,7 +106,7 @@ def tell(
     tables = events.table[at] if by_table else np.full(len(at), -1)
     for number in np.unique(tables).tolist():
         found, name = at[tables == number], "" if number < 0 else events.names[number]
-        kept = found[:tally.room(check, name)].tolist()
+        kept = found[: tally.room(check, name)].tolist()
         for each in kept:
             tally.add(violation(check, place, int(events.offset[each]), what(each), name))
         tally.more(check, name, len(found) - len(kept))

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import DDL, Ints, WATERMARK
+from simulator.columns.change_frame import DDL, WATERMARK, Ints
 from simulator.read.contract.events import Events, tell
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.contract.summary import Statement
@@ -21,13 +21,33 @@ OPERATIONS = ("DELETE", "UPDATE", "INSERT")
 def watermarks(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> None:
     """Points 2 and 4: watermarks never fall, a row is strictly above every earlier one; some changefeeds have none."""
     marks, rows, low, ts = events.at(WATERMARK), events.rows, events.low, events.ts
-    tell(tally, "watermark-falls", place, events, marks[ts[marks] < low[marks]],
-         lambda at: f"watermark {ts[at]} after watermark {low[at]}", by_table=False)
+    tell(
+        tally,
+        "watermark-falls",
+        place,
+        events,
+        marks[ts[marks] < low[marks]],
+        lambda at: f"watermark {ts[at]} after watermark {low[at]}",
+        by_table=False,
+    )
     if not spec.watermarks:
-        tell(tally, "watermark-unexpected", place, events, marks,
-             lambda at: f"watermark {ts[at]} in a stream that has none: enable-tidb-extension is off", by_table=False)
-    tell(tally, "row-below-watermark", place, events, rows[ts[rows] <= low[rows]],
-         lambda at: f"a row of {events.name(at)} at {ts[at]}, not above the earlier watermark {low[at]}")
+        tell(
+            tally,
+            "watermark-unexpected",
+            place,
+            events,
+            marks,
+            lambda at: f"watermark {ts[at]} in a stream that has none: enable-tidb-extension is off",
+            by_table=False,
+        )
+    tell(
+        tally,
+        "row-below-watermark",
+        place,
+        events,
+        rows[ts[rows] <= low[rows]],
+        lambda at: f"a row of {events.name(at)} at {ts[at]}, not above the earlier watermark {low[at]}",
+    )
 
 
 class Groups:
@@ -49,7 +69,8 @@ class Groups:
         number = self._numbers.setdefault((table, ptn), len(self._numbers))
         if number == len(self._high):
             self._high, self._ts, self._stage = (
-                np.append(each, np.full(number + 8, NEVER)) for each in (self._high, self._ts, self._stage))
+                np.append(each, np.full(number + 8, NEVER)) for each in (self._high, self._ts, self._stage)
+            )
         return number
 
     def highest(self, groups: Ints, ts: Ints) -> Ints:
@@ -90,7 +111,7 @@ class Statements:
         """The highest commit-ts of a statement by table; of those about a database without one."""
 
     def take(
-        self, tally: Tally, place: Place, events: Events, spec: StreamSpec, again: Mask, schemas: list[tuple[str, str]],
+        self, tally: Tally, place: Place, events: Events, spec: StreamSpec, again: Mask, schemas: list[tuple[str, str]]
     ) -> None:
         """`again` says which events are repeated rows."""
         begin = 0
@@ -101,7 +122,13 @@ class Statements:
         self._take_rows(tally, place, events, np.arange(begin, len(events.ts)), spec, again, schemas)
 
     def _take_rows(
-        self, tally: Tally, place: Place, events: Events, span: Ints, spec: StreamSpec, again: Mask,
+        self,
+        tally: Tally,
+        place: Place,
+        events: Events,
+        span: Ints,
+        spec: StreamSpec,
+        again: Mask,
         schemas: list[tuple[str, str]],
     ) -> None:
         rows = span[events.table[span] >= 0]
@@ -121,32 +148,62 @@ class Statements:
         if spec.restarts:
             late &= ~again[rows]
         found = dict(zip(rows[late].tolist(), limit[late].tolist(), strict=True))
-        tell(tally, "row-behind-ddl", place, events, rows[late],
-             lambda at: f"a row of {events.name(at)} at {events.ts[at]} after the DDL at {found[at]}")
+        tell(
+            tally,
+            "row-behind-ddl",
+            place,
+            events,
+            rows[late],
+            lambda at: f"a row of {events.name(at)} at {events.ts[at]} after the DDL at {found[at]}",
+        )
 
     def _take_statement(self, tally: Tally, place: Place, events: Events, at: int, spec: StreamSpec) -> None:
         ddl, low = events.statement(at), int(events.low[at])
         again = ddl in self.seen
         self.seen[ddl] = self.seen.get(ddl, 0) + 1
         ts, name, where = ddl.commit_ts, (ddl.schema, ddl.table), np.array([at])
-        of_tables = [self._rows.get(name, -1)] if ddl.table else [
-            high for (schema, _), high in self._rows.items() if schema == ddl.schema]
+        of_tables = (
+            [self._rows.get(name, -1)]
+            if ddl.table
+            else [high for (schema, _), high in self._rows.items() if schema == ddl.schema]
+        )
         for kind, mark in (("DDL at", self._last), ("a row of its table at", max(of_tables, default=-1))):
             if ts < mark and not (again and spec.restarts):
-                tell(tally, "ddl-out-of-order", place, events, where,
-                     partial("DDL at {0} after {1} {2}: {3}".format, ts, kind, mark, ddl.text), by_table=False)
+                tell(
+                    tally,
+                    "ddl-out-of-order",
+                    place,
+                    events,
+                    where,
+                    partial("DDL at {0} after {1} {2}: {3}".format, ts, kind, mark, ddl.text),
+                    by_table=False,
+                )
         if ts < low:
-            tell(tally, "ddl-below-watermark", place, events, where,
-                 lambda _: f"DDL at {ts} below the earlier watermark {low}: {ddl.text}", by_table=False)
+            tell(
+                tally,
+                "ddl-below-watermark",
+                place,
+                events,
+                where,
+                lambda _: f"DDL at {ts} below the earlier watermark {low}: {ddl.text}",
+                by_table=False,
+            )
         if place[1] and not spec.ddl_in_every_partition:
-            tell(tally, "ddl-unexpected", place, events, where,
-                 lambda _: f"DDL outside partition 0: {ddl.text}", by_table=False)
+            tell(
+                tally,
+                "ddl-unexpected",
+                place,
+                events,
+                where,
+                lambda _: f"DDL outside partition 0: {ddl.text}",
+                by_table=False,
+            )
         self._last = max(self._last, ts)
         self._done[name] = max(self._done.get(name, -1), ts)
 
 
 def of_transactions(
-    tally: Tally, place: Place, events: Events, rows: Ints, groups: Ints, stages: Ints, known: Groups,
+    tally: Tally, place: Place, events: Events, rows: Ints, groups: Ints, stages: Ints, known: Groups
 ) -> None:
     """Point 3: at one commit-ts the DELETEs, UPDATEs and INSERTs of a physical table stand in the release's order;
     `stages` says in which, and -1 where there is none or the row came before."""
@@ -158,6 +215,14 @@ def of_transactions(
     before, last = known.last(groups[asked], ts, coded)
     wrong = (before == ts) & (last // len(OPERATIONS) > stages[asked])
     after = dict(zip(rows[asked[wrong]].tolist(), (last[wrong] % len(OPERATIONS)).tolist(), strict=True))
-    tell(tally, "operation-order", place, events, rows[asked[wrong]],
-         lambda at: f"{OPERATIONS[op[at]]} of a row of {events.name(at)} at {events.ts[at]} after "
-                    f"{OPERATIONS[after[at]]} at the same")
+    tell(
+        tally,
+        "operation-order",
+        place,
+        events,
+        rows[asked[wrong]],
+        lambda at: (
+            f"{OPERATIONS[op[at]]} of a row of {events.name(at)} at {events.ts[at]} after "
+            f"{OPERATIONS[after[at]]} at the same"
+        ),
+    )

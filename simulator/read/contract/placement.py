@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import Ints, ROW, by_table, picked_values
+from simulator.columns.change_frame import ROW, Ints, by_table, picked_values
 from simulator.errors import UserError
 from simulator.read.contract.destinations import Destined, Span
 from simulator.read.contract.events import Events, tell
@@ -94,8 +94,7 @@ def destinations(tally: Tally, place: Place, events: Events, rows: Ints, alike: 
     """Point 1: recomputing the dispatcher gives the partition that a row is in."""
     where, name = rows[alike.at], alike.name
     if not alike.defined and spec.complete:
-        tell(tally, "table-unknown", place, events, where,
-             lambda at: f"a row of {name}, a table the run does not have")
+        tell(tally, "table-unknown", place, events, where, lambda at: f"a row of {name}, a table the run does not have")
         return Placed()
     destination = spec.destination if alike.defined else spec.by_layout
     if isinstance(destination, str):
@@ -105,8 +104,7 @@ def destinations(tally: Tally, place: Place, events: Events, rows: Ints, alike: 
         found = destination(alike.table, told)
     except UserError as error:
         why = str(error)
-        tell(tally, "cannot-dispatch", place, events, where,
-             lambda at: f"a row of {name} cannot be dispatched: {why}")
+        tell(tally, "cannot-dispatch", place, events, where, lambda at: f"a row of {name} cannot be dispatched: {why}")
         return Placed()
     if isinstance(found, str):
         return Placed(why=found)
@@ -115,9 +113,16 @@ def destinations(tally: Tally, place: Place, events: Events, rows: Ints, alike: 
     wrong = np.flatnonzero(known & ~right)
     belongs = {
         at: found.topic if partition < 0 else f"{found.topic}/{partition}"
-        for at, partition in zip(where[wrong].tolist(), wanted[wrong].tolist(), strict=True)}
-    tell(tally, "wrong-partition", place, events, where[wrong],
-         lambda at: f"a row of {name} that belongs in {belongs[at]}")
+        for at, partition in zip(where[wrong].tolist(), wanted[wrong].tolist(), strict=True)
+    }
+    tell(
+        tally,
+        "wrong-partition",
+        place,
+        events,
+        where[wrong],
+        lambda at: f"a row of {name} that belongs in {belongs[at]}",
+    )
     return Placed(found.keys, ~known, found.why)
 
 
@@ -140,14 +145,33 @@ def sizes(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> None:
     first, several = number == 0, count > 1
     other = np.unique(events.offset[several & (events.kind != ROW)])
     mixed = np.isin(events.offset, other) if len(other) else np.zeros(len(count), np.bool_)
-    tell(tally, "message-mixed", place, events, np.flatnonzero(mixed & first),
-         lambda at: "a DDL or watermark that shares its message", by_table=False)
+    tell(
+        tally,
+        "message-mixed",
+        place,
+        events,
+        np.flatnonzero(mixed & first),
+        lambda at: "a DDL or watermark that shares its message",
+        by_table=False,
+    )
     rows = first & (events.kind == ROW) & ~mixed
     size = size + spec.record_overhead
     large = rows & (size > spec.max_message_bytes)
     if spec.large_rows:
         large &= several
-    tell(tally, "message-too-large", place, events, np.flatnonzero(large),
-         lambda at: f"{size[at]} bytes, more than max-message-bytes = {spec.max_message_bytes}")
-    tell(tally, "too-many-events", place, events, np.flatnonzero(rows & (count > spec.max_batch_size)),
-         lambda at: f"{count[at]} events, more than max-batch-size = {spec.max_batch_size}")
+    tell(
+        tally,
+        "message-too-large",
+        place,
+        events,
+        np.flatnonzero(large),
+        lambda at: f"{size[at]} bytes, more than max-message-bytes = {spec.max_message_bytes}",
+    )
+    tell(
+        tally,
+        "too-many-events",
+        place,
+        events,
+        np.flatnonzero(rows & (count > spec.max_batch_size)),
+        lambda at: f"{count[at]} events, more than max-batch-size = {spec.max_batch_size}",
+    )

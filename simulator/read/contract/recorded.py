@@ -27,7 +27,7 @@ def check(records: Iterable[Record], spec: StreamSpec) -> Iterator[Violation]:
 
 
 def checked(
-    records: Iterable[Record], spec: StreamSpec, show: int = ALL, size: int = BATCH,
+    records: Iterable[Record], spec: StreamSpec, show: int = ALL, size: int = BATCH
 ) -> tuple[Found, list[PartitionSummary]]:
     """What is wrong, and what is left of each partition; so many records are decoded at a time."""
     parts: dict[Place, list[Record]] = {}
@@ -39,9 +39,7 @@ def checked(
     return joined([*(summary.found for summary in summaries), together(summaries, spec, show)], show), summaries
 
 
-def _checked(
-    parts: dict[Place, list[Record]], spec: StreamSpec, show: int, size: int,
-) -> list[PartitionSummary]:
+def _checked(parts: dict[Place, list[Record]], spec: StreamSpec, show: int, size: int) -> list[PartitionSummary]:
     decoding = Decoding(spec.protocol, spec.stored)
     summaries = []
     for place, records in parts.items():
@@ -55,7 +53,8 @@ def _checked(
 def batches(records: Sequence[Record], size: int = BATCH) -> Iterator[pa.RecordBatch]:
     """Records of a partition as RECORDS."""
     for first in range(0, len(records), size):
-        part = records[first:first + size]
+        part = records[first : first + size]
         columns = ([getattr(record, name) for record in part] for name in RECORDS.names)
         yield pa.RecordBatch.from_arrays(
-            [pa.array(values, kind) for values, kind in zip(columns, RECORDS.types, strict=True)], schema=RECORDS)
+            [pa.array(values, kind) for values, kind in zip(columns, RECORDS.types, strict=True)], schema=RECORDS
+        )

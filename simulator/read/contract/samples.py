@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simulator.columns.change_frame import Ints, ROW, WATERMARK
+from simulator.columns.change_frame import ROW, WATERMARK, Ints
 from simulator.read.contract.events import Events
 from simulator.read.contract.summary import NEVER, Samples
 

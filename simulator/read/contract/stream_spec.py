@@ -18,7 +18,7 @@ from simulator.read.contract.destinations import (
     destination_of,
     orders_of,
 )
-from simulator.releases import Release, V8_5
+from simulator.releases import V8_5, Release
 from simulator.run import storage
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS
@@ -97,8 +97,12 @@ class StreamSpec:
 
 
 def stream_spec_of(
-    changefeed: Changefeed, tables: Iterable[Table], partitions: Mapping[str, int],
-    finished: bool = True, restarts: bool = False, release: Release = V8_5,
+    changefeed: Changefeed,
+    tables: Iterable[Table],
+    partitions: Mapping[str, int],
+    finished: bool = True,
+    restarts: bool = False,
+    release: Release = V8_5,
 ) -> StreamSpec:
     """How that changefeed writes those tables to topics with so many partitions."""
     options, tables = changefeed.codec, list(tables)
@@ -135,7 +139,7 @@ def sent_tables(
 
 
 def stages_of(
-    changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = (),
+    changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()
 ) -> Callable[[Table], Mapping[str, int]]:
     """The order of row changes at one commit-ts. From 7.4 on TiCDC keeps it among rows of one partition key alone, so
     that tables whose rows have several in a partition have none (tiflow: cdc/sink/dmlsink/mq/worker.go)."""

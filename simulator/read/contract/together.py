@@ -15,7 +15,7 @@ from simulator.columns.change_frame import Ints
 from simulator.read.contract.destinations import Span
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.contract.summary import NEVER, PartitionSummary, Statement
-from simulator.read.contract.tally import Found, SHOW, Tally, violation
+from simulator.read.contract.tally import SHOW, Found, Tally, violation
 from simulator.read.records import Place
 from simulator.tso import FOREVER
 
@@ -60,7 +60,8 @@ def topics_of(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> list[T
         if not lows:
             continue
         every = tuple(
-            parts.get(number) or PartitionSummary((name, number)) for number in range(spec.partitions.get(name, 0)))
+            parts.get(number) or PartitionSummary((name, number)) for number in range(spec.partitions.get(name, 0))
+        )
         last, left = max(part.last_event for part in every)
         found.append(Topic(name, every, _since(every), min(lows), last if left else FOREVER))
     return found
@@ -71,7 +72,8 @@ def _since(partitions: Sequence[PartitionSummary]) -> tuple[int, ...]:
     begin = _begin(partitions)
     return tuple(
         int(part.watermarks[0]) if len(part.watermarks) and (part.headless or number >= begin) else NEVER
-        for number, part in enumerate(partitions))
+        for number, part in enumerate(partitions)
+    )
 
 
 def _begin(partitions: Sequence[PartitionSummary]) -> int:
@@ -112,7 +114,8 @@ def spans_of(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> dict[st
         counts = [begin, *(int(np.searchsorted(since, ts, "right")) for ts in steps)]
         after = [NEVER, *(_before(marks, ts) for ts in steps)]
         found[topic.name] = tuple(
-            Span(low, high, count) for low, high, count in zip(after, [*steps, FOREVER], counts, strict=True))
+            Span(low, high, count) for low, high, count in zip(after, [*steps, FOREVER], counts, strict=True)
+        )
     return found
 
 
@@ -129,8 +132,7 @@ def better(one: Sequence[PartitionSummary], other: Sequence[PartitionSummary]) -
         for each in summaries:
             count[each.place[0]] += misplaced(each)
     taken = {each.place[0] for each in other if counts[1][each.place[0]] < counts[0][each.place[0]]}
-    return [*(each for each in one if each.place[0] not in taken),
-            *(each for each in other if each.place[0] in taken)]
+    return [*(each for each in one if each.place[0] not in taken), *(each for each in other if each.place[0] in taken)]
 
 
 def _missing_watermarks(tally: Tally, topics: Sequence[Topic], spec: StreamSpec) -> None:
@@ -140,7 +142,7 @@ def _missing_watermarks(tally: Tally, topics: Sequence[Topic], spec: StreamSpec)
     broken = _broken_off(topics, missing, spec)
     for place, every in missing.items():
         lacking = np.setdiff1d(every, broken, assume_unique=True)
-        kept = lacking[:tally.room("watermark-missing")].tolist()
+        kept = lacking[: tally.room("watermark-missing")].tolist()
         for ts in kept:
             tally.add(violation("watermark-missing", place, None, f"no watermark {ts}, which other partitions have"))
         tally.more("watermark-missing", "", len(lacking) - len(kept))
@@ -155,8 +157,10 @@ def broken_off(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> Ints:
 def _lacking(topics: Sequence[Topic], spec: StreamSpec) -> dict[Place, Ints]:
     """The watermarks that each partition should have and has not."""
     of_topics = {
-        topic.name: np.unique(np.concatenate([part.watermarks for part in topic.partitions])) for topic in topics
-        if topic.partitions}
+        topic.name: np.unique(np.concatenate([part.watermarks for part in topic.partitions]))
+        for topic in topics
+        if topic.partitions
+    }
     if not of_topics or not spec.watermarks:
         return {}
     every, found = np.unique(np.concatenate(list(of_topics.values()))), {}
@@ -194,10 +198,15 @@ def _broken_off(topics: Sequence[Topic], missing: Mapping[Place, Ints], spec: St
         if not topic.partitions:
             continue
         owed = (every >= topic.low) & (every <= topic.until)
-        has = np.stack([np.isin(every, part.watermarks) | (every < since)
-                        for part, since in zip(topic.partitions, topic.since, strict=True)])
-        later = np.all([every < (part.watermarks[-1] if len(part.watermarks) else NEVER)
-                        for part in topic.partitions], axis=0)
+        has = np.stack(
+            [
+                np.isin(every, part.watermarks) | (every < since)
+                for part, since in zip(topic.partitions, topic.since, strict=True)
+            ]
+        )
+        later = np.all(
+            [every < (part.watermarks[-1] if len(part.watermarks) else NEVER) for part in topic.partitions], axis=0
+        )
         may &= ~owed | later | has.all(axis=0)
         partly += owed & has.any(axis=0) & ~has.all(axis=0)
     found: Ints = every[may & (partly <= 1)]
@@ -210,8 +219,7 @@ def _uncovered(tally: Tally, topics: Sequence[Topic]) -> None:
     mark = max((int(part.watermarks[-1]) for part in parts if len(part.watermarks)), default=NEVER)
     for part in parts:
         if part.last_row > mark:
-            tally.add(violation(
-                "row-uncovered", part.place, None, f"no watermark covers the row at {part.last_row}"))
+            tally.add(violation("row-uncovered", part.place, None, f"no watermark covers the row at {part.last_row}"))
 
 
 def _missing_statements(tally: Tally, topics: Sequence[Topic], spec: StreamSpec) -> None:
@@ -225,8 +233,7 @@ def _missing_statements(tally: Tally, topics: Sequence[Topic], spec: StreamSpec)
                     continue
                 read = int(part.watermarks[-1]) if len(part.watermarks) else NEVER
                 if spec.finished or ddl.commit_ts < read:
-                    tally.add(violation(
-                        "ddl-missing", part.place, None, f"no DDL at {ddl.commit_ts}: {ddl.text}"))
+                    tally.add(violation("ddl-missing", part.place, None, f"no DDL at {ddl.commit_ts}: {ddl.text}"))
 
 
 def _statements(partitions: Iterable[PartitionSummary]) -> Iterator[Statement]:

@@ -15,7 +15,7 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
 from simulator.read.decode import LOST
 from simulator.read.decode.row_texts import MEMBERS, value_text
-from simulator.read.frame import Layout, UNTOLD
+from simulator.read.frame import UNTOLD, Layout
 from simulator.tidb.model.table import Column
 
 

@@ -48,7 +48,8 @@ class Sent:
     def changes(self) -> npt.NDArray[np.uint64]:
         """The same number for the same change."""
         found: npt.NDArray[np.uint64] = (
-            self.row.view(np.uint64) ^ self.ts.view(np.uint64) * MIX ^ (self.op + 1).view(np.uint64) * TURN)
+            self.row.view(np.uint64) ^ self.ts.view(np.uint64) * MIX ^ (self.op + 1).view(np.uint64) * TURN
+        )
         return found
 
 
@@ -105,8 +106,7 @@ class Window:
         found[order] = here[leads]
         last = ~sent.alone & (stretch == stretch[-1])
         known = begun if stretch[-1] == 0 else NOTHING
-        self._stretch = (
-            np.concatenate((known[0], changes[last])), np.concatenate((known[1], found[last])))
+        self._stretch = (np.concatenate((known[0], changes[last])), np.concatenate((known[1], found[last])))
         return same & sent.alone[order][1:]
 
     def highest(self, sent: Sent, behind: Ints) -> Ints:
@@ -184,7 +184,7 @@ class Newest:
         left = ~np.isin(every.row, wrong[0].row)
         for place, ts in zip(marks.tolist(), mark_ts.tolist(), strict=True):
             passed = left & (every.ts <= ts)
-            passed[known + np.searchsorted(here, place):] = False
+            passed[known + np.searchsorted(here, place) :] = False
             late = _not_newest(every.at(passed))
             if len(late):
                 wrong.append(late)
@@ -202,8 +202,7 @@ def _left_out(sent: Sent, known: int) -> Sent:
     """The changes that are followed by one further on than the next of their row, which is behind the first `known`."""
     order = np.lexsort((sent.ts, sent.row))
     number = np.empty(len(order), np.int64)
-    number[order] = np.cumsum(np.concatenate(
-        ([0], (np.diff(sent.ts[order]) != 0) | (np.diff(sent.row[order]) != 0))))
+    number[order] = np.cumsum(np.concatenate(([0], (np.diff(sent.ts[order]) != 0) | (np.diff(sent.row[order]) != 0))))
     order = np.argsort(sent.row, kind="stable")
     skips = (np.diff(number[order]) > 1) & (np.diff(sent.row[order]) == 0) & (order[1:] >= known)
     return sent.at(np.sort(order[:-1][skips]))

@@ -12,16 +12,16 @@ from simulator.files import reason
 from simulator.read.decode import canal_json, open_protocol
 from simulator.read.decode.row_texts import before_image, full_image, row_text
 from simulator.read.decode.stream_events import (
-    ColumnInfo,
     DROPPING,
-    DdlEvent,
     EMPTYING,
-    Event,
-    Image,
     LEAVING,
     LOST,
-    RowEvent,
     TRUNCATING,
+    ColumnInfo,
+    DdlEvent,
+    Event,
+    Image,
+    RowEvent,
     Value,
     Watermark,
     is_exact,
@@ -30,9 +30,27 @@ from simulator.read.decode.stream_events import (
 from simulator.read.decode.whole_messages import whole
 
 __all__ = [
-    "ColumnInfo", "DECODERS", "DROPPING", "DdlEvent", "EMPTYING", "Event", "Image", "LEAVING", "LOST", "RowEvent",
-    "TRUNCATING", "Value", "Watermark", "before_image", "decode", "fetched", "full_image", "is_exact", "protocol_of",
-    "row_text", "time_of",
+    "ColumnInfo",
+    "DECODERS",
+    "DROPPING",
+    "DdlEvent",
+    "EMPTYING",
+    "Event",
+    "Image",
+    "LEAVING",
+    "LOST",
+    "RowEvent",
+    "TRUNCATING",
+    "Value",
+    "Watermark",
+    "before_image",
+    "decode",
+    "fetched",
+    "full_image",
+    "is_exact",
+    "protocol_of",
+    "row_text",
+    "time_of",
 ]
 
 DECODERS = {"open-protocol": open_protocol.DECODER, "canal-json": canal_json.DECODER}

@@ -46,9 +46,19 @@ class Decoding:
         kept = _whole(events, found.places, len(records))
         record = events.record[found.places[kept]]
         left = np.flatnonzero(~np.isin(np.arange(len(records)), record))
-        fast = self._fast(records, events, {
-            name: column if len(kept) == len(column) else column.take(pa.array(kept))
-            for name, column in found.columns.items()}, found.places[kept]) if len(kept) else None
+        fast = (
+            self._fast(
+                records,
+                events,
+                {
+                    name: column if len(kept) == len(column) else column.take(pa.array(kept))
+                    for name, column in found.columns.items()
+                },
+                found.places[kept],
+            )
+            if len(kept)
+            else None
+        )
         if not len(left):
             assert fast is not None
             return fast
@@ -57,17 +67,21 @@ class Decoding:
         return slow if fast is None else _merged(fast, record, slow, left[_record_of(slow)])
 
     def _fast(
-        self, records: pa.RecordBatch, events: EventTexts, columns: dict[str, pa.Array], places: Places,
+        self, records: pa.RecordBatch, events: EventTexts, columns: dict[str, pa.Array], places: Places
     ) -> pa.RecordBatch:
         record = events.record[places]
         sizes = lengths(records.column("key").fill_null(b"")) + lengths(records.column("value").fill_null(b""))
         counts = np.bincount(record, minlength=len(records))
         columns |= {
-            "offset": records.column("offset").take(pa.array(record)), "number": pa.array(events.number[places]),
-            "events": pa.array(counts[record]), "size": pa.array(sizes[record])}
+            "offset": records.column("offset").take(pa.array(record)),
+            "number": pa.array(events.number[places]),
+            "events": pa.array(counts[record]),
+            "size": pa.array(sizes[record]),
+        }
         arrays = [
             columns[field.name].cast(field.type) if field.name in columns else pa.nulls(len(places), field.type)
-            for field in DECODED]
+            for field in DECODED
+        ]
         return pa.RecordBatch.from_arrays(arrays, schema=DECODED)
 
     def _learn(self, skeleton: bytes, sample: Sample) -> Shape | None:

@@ -17,13 +17,20 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.columns.cells import Mask, Places, buffers
 from simulator.columns.row_image import NULL, SEPARATOR
-from simulator.read.decode.converted import (
-    Converted, bytes_of_base64, is_utf8, text_of_base64, unescaped, unquoted,
-)
+from simulator.read.decode.converted import Converted, bytes_of_base64, is_utf8, text_of_base64, unescaped, unquoted
 from simulator.read.decode.cut import Cut, cut
 from simulator.read.decode.event_texts import Columns
 from simulator.read.decode.shapes import (
-    ANY, ASCII, BASE64_BYTES, BASE64_TEXT, FIXED, LATIN, NUMBER, QUOTED, Sample, Shape,
+    ANY,
+    ASCII,
+    BASE64_BYTES,
+    BASE64_TEXT,
+    FIXED,
+    LATIN,
+    NUMBER,
+    QUOTED,
+    Sample,
+    Shape,
 )
 from simulator.read.frame import UNTOLD
 
@@ -67,7 +74,7 @@ def _shapes(done: Cut, texts: pa.Array, learn: Learn) -> tuple[list[Shape | None
         tokens, origin = slice(done.first[row], done.first[row + 1]), bounds[row]
         quotes = done.quoted[tokens]
         spans = zip((done.starts[tokens] - quotes - origin).tolist(), (done.ends[tokens] + quotes - origin).tolist())
-        lengths = done.lengths[done.first[row] + row:done.first[row + 1] + row + 1]
+        lengths = done.lengths[done.first[row] + row : done.first[row + 1] + row + 1]
         shapes.append(learn(skeleton, Sample(texts[row].as_py(), list(spans), lengths)))
     return shapes, codes
 
@@ -155,8 +162,10 @@ class _Batch:
     def _constant(self, name: str, shape: Places, kind: pa.DataType) -> pa.Array:
         values = [getattr(each, name) for each in self.shapes]
         if name in OF_ROWS:
-            values = [None if each.before is None and each.after is None else value
-                      for each, value in zip(self.shapes, values, strict=True)]
+            values = [
+                None if each.before is None and each.after is None else value
+                for each, value in zip(self.shapes, values, strict=True)
+            ]
         return pa.array(values, kind).take(pa.array(shape))
 
     def _taken(self, tokens: Places, quotes: bool = False) -> pa.Array:
@@ -186,8 +195,10 @@ class _Batch:
         self.fine[looked] = _are_numbers(self._taken(looked), integer[looked])
         same = np.flatnonzero(role == FIXED)
         if len(same):
-            wanted = [np.array([each.fixed.get(token, b"") for token in range(len(each.roles))], object)
-                      for each in self.shapes]
+            wanted = [
+                np.array([each.fixed.get(token, b"") for token in range(len(each.roles))], object)
+                for each in self.shapes
+            ]
             expected = pa.array(_Stacked(wanted).of(self.shape)[same].tolist(), pa.binary())
             self.fine[same] = np.asarray(pc.equal(self._taken(same, quotes=True), expected))
 
@@ -248,7 +259,7 @@ class _Batch:
         return pa.concat_arrays([pool, *self.extra]) if self.extra else pool
 
     def _images(
-        self, pool: pa.Array, cells: Sequence[npt.NDArray[np.int32] | None], shape: Places, first: Places,
+        self, pool: pa.Array, cells: Sequence[npt.NDArray[np.int32] | None], shape: Places, first: Places
     ) -> pa.Array:
         """The cells of each row joined; null where the row has none."""
         there = np.array([each is not None for each in cells])[shape]
@@ -277,8 +288,7 @@ class _Batch:
 POOLED = 3
 """Pieces behind those of the tokens: a separator, 0xFD, and nothing."""
 
-CONSTANTS = {
-    "kind": pa.int8(), "op": pa.int8(), "layout": pa.int32(), "exact": pa.bool_(), "only_handle": pa.bool_()}
+CONSTANTS = {"kind": pa.int8(), "op": pa.int8(), "layout": pa.int32(), "exact": pa.bool_(), "only_handle": pa.bool_()}
 OF_ROWS = frozenset(("op", "layout", "only_handle"))
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from simulator.read.decode.go_json import integer, members, parse, text
 from simulator.read.decode.stream_events import (
+    LOST,
     ColumnInfo,
     DdlEvent,
     Decoder,
     Event,
     Image,
-    LOST,
     RowEvent,
     Value,
     Watermark,
@@ -62,7 +62,7 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
 
 
 def _rows(
-    message: dict[str, Any], op: str, commit_ts: int | None, schema: str, table: str, es: int, only_handle: bool,
+    message: dict[str, Any], op: str, commit_ts: int | None, schema: str, table: str, es: int, only_handle: bool
 ) -> tuple[RowEvent, ...]:
     columns = _columns(message)
     data, old = message["data"], message.get("old")

@@ -123,7 +123,7 @@ def _ends(data: Bytes, bounds: Places, row: Places, opens: Places, places: Place
 
 
 def _skeletons(
-    data: Bytes, bounds: Places, starts: Places, ends: Places, row: Places, first: Places,
+    data: Bytes, bounds: Places, starts: Places, ends: Places, row: Places, first: Places
 ) -> tuple[pa.Array, npt.NDArray[np.int32]]:
     """What is left of the texts without their tokens, and the lengths of its pieces."""
     rows = len(bounds) - 1

@@ -127,8 +127,9 @@ def open_events(keys: pa.Array, values: pa.Array) -> EventTexts:
         active = active[fine[active]]
         fine[active[(at[0][active] == ends[0][active]) != (at[1][active] == ends[1][active])]] = False
         active = active[fine[active] & (at[0][active] < ends[0][active])]
-    record, number, *spans = (np.concatenate(parts) if parts else np.zeros(0, np.int64) for parts in (
-        zip(*found) if found else ((),) * 6))
+    record, number, *spans = (
+        np.concatenate(parts) if parts else np.zeros(0, np.int64) for parts in (zip(*found) if found else ((),) * 6)
+    )
     keep = np.flatnonzero(fine[record]) if len(record) else record
     keep = keep[np.lexsort((number[keep], record[keep]))]
     heads = _spans(padded[0], spans[0][keep], spans[1][keep])
@@ -153,7 +154,8 @@ def open_values(strings: Strings) -> tuple[Mask, Mask]:
     inside = opens > region[strings.row]
     keys = np.flatnonzero(strings.is_key & (behind != OBJECT) & (behind != QUOTE))
     some = np.where(
-        inside[keys], (size[keys] == 1) & (data[opens[keys] + 1] == ord("v")), _digit(behind[keys]) & (size[keys] > 1))
+        inside[keys], (size[keys] == 1) & (data[opens[keys] + 1] == ord("v")), _digit(behind[keys]) & (size[keys] > 1)
+    )
     loose = np.zeros(len(opens), np.bool_)
     loose[keys[some]] = True
     return ~strings.is_key & inside, loose

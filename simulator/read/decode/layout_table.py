@@ -6,7 +6,7 @@ from simulator.read.decode.row_texts import MEMBERS
 from simulator.read.frame import Layout
 from simulator.ticdc.table_info import BINARY
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.model.types import ColumnType, TYPES
+from simulator.tidb.model.types import TYPES, ColumnType
 
 
 def table_of(layout: Layout) -> Table:
@@ -14,7 +14,8 @@ def table_of(layout: Layout) -> Table:
     keys = frozenset(layout.keys)
     columns = tuple(
         Column(name, _type(kind, flags), not_null=name in keys)
-        for name, kind, flags in zip(layout.names, layout.types, layout.flags, strict=True))
+        for name, kind, flags in zip(layout.names, layout.types, layout.flags, strict=True)
+    )
     return Table(layout.schema, layout.table, columns, primary_key=layout.keys, clustered=True)
 
 

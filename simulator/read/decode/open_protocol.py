@@ -58,10 +58,10 @@ def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes, bytes], 
 def _frames(data: bytes, where: str) -> list[bytes]:
     found, at = [], 0
     while at < len(data):
-        end = at + 8 + int.from_bytes(data[at:at + 8], "big")
+        end = at + 8 + int.from_bytes(data[at : at + 8], "big")
         if at + 8 > len(data) or end > len(data):
             raise ValueError(f"the {where} ends inside the event that begins at byte {at} of {len(data)}")
-        found.append(data[at + 8:end])
+        found.append(data[at + 8 : end])
         at = end
     return found
 
@@ -80,9 +80,7 @@ def _event(key: dict[str, Any], body: bytes) -> Event:
     return _row(key, value, commit_ts, schema, table, body)
 
 
-def _row(
-    key: dict[str, Any], value: dict[str, Any], commit_ts: int, schema: str, table: str, body: bytes,
-) -> RowEvent:
+def _row(key: dict[str, Any], value: dict[str, Any], commit_ts: int, schema: str, table: str, body: bytes) -> RowEvent:
     deleted, updated, previous = (members(value[name]) if name in value else None for name in "dup")
     if not value:
         raise ValueError("nothing is left of the row but {}: its table has no handle key that it could be cut down to")
@@ -95,7 +93,9 @@ def _row(
     if previous is not None and not all(isinstance(column, dict) for column in previous.values()):
         previous, nameless = named(pairs(body, INVALID), columns)
     return RowEvent(
-        commit_ts=commit_ts, schema=schema, table=table,
+        commit_ts=commit_ts,
+        schema=schema,
+        table=table,
         op="DELETE" if updated is None else "INSERT" if previous is None else "UPDATE",
         before=_image(deleted if updated is None else previous, infos),
         after=_image(updated, infos),
@@ -158,9 +158,7 @@ Column: TypeAlias = "dict[str, Any]"
 """`t`, `f`, `v` of one column."""
 
 
-def named(
-    value: list[tuple[str, Any]], updated: Mapping[str, Column],
-) -> tuple[dict[str, Column], list[Column]]:
+def named(value: list[tuple[str, Any]], updated: Mapping[str, Column]) -> tuple[dict[str, Column], list[Column]]:
     """The members of `p` by name, and those that stay without one; `value` is the message's value as pairs."""
     columns: dict[str, Column] = {}
     nameless: list[Column] = []
@@ -177,14 +175,15 @@ def named(
 
 
 def _matched(
-    columns: dict[str, Column], nameless: list[Column], updated: Mapping[str, Column],
+    columns: dict[str, Column], nameless: list[Column], updated: Mapping[str, Column]
 ) -> tuple[dict[str, Column], list[Column]]:
     """Where as many columns became NULL as values of their type and flags have no name, both in table order."""
     left: list[Column] = []
     for kind in dict.fromkeys(map(_kind, nameless)):
         values = [column for column in nameless if _kind(column) == kind]
         empty = [
-            name for name, column in updated.items()
+            name
+            for name, column in updated.items()
             if column["v"] is None and name not in columns and _kind(column) == kind
         ]
         if len(empty) == len(values):

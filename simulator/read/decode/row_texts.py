@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from simulator.errors import UserError
-from simulator.read.decode.stream_events import Image, LOST, RowEvent, Value
+from simulator.read.decode.stream_events import LOST, Image, RowEvent, Value
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import is_binary
 

@@ -17,7 +17,7 @@ from simulator.errors import UserError
 from simulator.read.decode import canal_json, decode, fetched, open_protocol
 from simulator.read.decode.row_texts import before_image
 from simulator.read.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, is_exact, time_of
-from simulator.read.frame import DECODED, Layout, UNREADABLE, UNTOLD
+from simulator.read.frame import DECODED, UNREADABLE, UNTOLD, Layout
 from simulator.ticdc.table_info import BINARY
 
 OPERATIONS = {"DELETE": DELETE, "UPDATE": UPDATE, "INSERT": INSERT}
@@ -40,7 +40,9 @@ def is_bytes(kind: int | str, flags: int | None) -> bool:
 
 
 def batch_of(
-    records: Iterable[tuple[int, bytes | None, bytes | None]], protocol: str | None, place: Place,
+    records: Iterable[tuple[int, bytes | None, bytes | None]],
+    protocol: str | None,
+    place: Place,
     stored: Stored | None = None,
 ) -> pa.RecordBatch:
     """The events of records given as offset, key and value; without a protocol, each is read as what it looks like."""
@@ -63,8 +65,12 @@ def row_of(event: Event, protocol: str | None, place: Place, stored: Stored | No
         return {"kind": ROW, "commit_ts": ts, "exact": is_exact(event), **change_of(event, protocol, place, stored)}
     if isinstance(event, DdlEvent):
         texts = {"schema": event.schema, "table": event.table, "text": event.query, "type": str(event.type)}
-        return {"kind": DDL, "commit_ts": ts, "exact": is_exact(event),
-                **{name: text_of(text) for name, text in texts.items()}}
+        return {
+            "kind": DDL,
+            "commit_ts": ts,
+            "exact": is_exact(event),
+            **{name: text_of(text) for name, text in texts.items()},
+        }
     return {"kind": WATERMARK, "commit_ts": ts, "exact": True}
 
 
@@ -79,9 +85,16 @@ def change_of(event: RowEvent, protocol: str | None, place: Place, stored: Store
     layout = layout_of(event)
     old = before_image(event)
     return {
-        "layout": place(layout), "op": OPERATIONS[event.op], "ptn": in_range(event.ptn, "ptn"),
-        "rid": in_range(event.rid, "rid"), "only_handle": event.only_handle, "stored_at": stored_at, "text": why,
-        "before": image_of(old, layout), "after": image_of(event.after, layout)}
+        "layout": place(layout),
+        "op": OPERATIONS[event.op],
+        "ptn": in_range(event.ptn, "ptn"),
+        "rid": in_range(event.rid, "rid"),
+        "only_handle": event.only_handle,
+        "stored_at": stored_at,
+        "text": why,
+        "before": image_of(old, layout),
+        "after": image_of(event.after, layout),
+    }
 
 
 def layout_of(event: RowEvent) -> Layout:
@@ -90,8 +103,13 @@ def layout_of(event: RowEvent) -> Layout:
     infos: Mapping[str, ColumnInfo] = event.columns
     found = [infos.get(name, NO_INFO) for name in names]
     return Layout(
-        event.schema, event.table, names, tuple(info.type for info in found), tuple(info.flags for info in found),
-        tuple(name for name, info in zip(names, found, strict=True) if info.key))
+        event.schema,
+        event.table,
+        names,
+        tuple(info.type for info in found),
+        tuple(info.flags for info in found),
+        tuple(name for name, info in zip(names, found, strict=True) if info.key),
+    )
 
 
 def image_of(image: Image | None, layout: Layout) -> bytes | None:
@@ -100,7 +118,8 @@ def image_of(image: Image | None, layout: Layout) -> bytes | None:
         return None
     columns = zip(layout.names, layout.types, layout.flags, strict=True)
     return row_image.joined(
-        cell_of(image[name], is_bytes(kind, flags)) if name in image else UNTOLD for name, kind, flags in columns)
+        cell_of(image[name], is_bytes(kind, flags)) if name in image else UNTOLD for name, kind, flags in columns
+    )
 
 
 def cell_of(value: Value, as_bytes: bool) -> bytes | None:

@@ -90,7 +90,7 @@ class Members:
 
 
 def learned(
-    sample: Sample, protocol: str, message: tuple[bytes | None, bytes], place: Callable[[Layout], int],
+    sample: Sample, protocol: str, message: tuple[bytes | None, bytes], place: Callable[[Layout], int]
 ) -> Shape | None:
     """The shape of all texts with the skeleton of this one; None where there is none."""
     try:
@@ -106,12 +106,25 @@ def learned(
     if not isinstance(event, RowEvent) or event.unnamed or event.stored_at:
         return None
     return _shape(
-        sample, known, found, event.columns, event, kind=ROW, op=OPERATIONS[event.op], exact=is_exact(event),
-        only_handle=event.only_handle, layout=place(layout_of(event)))
+        sample,
+        known,
+        found,
+        event.columns,
+        event,
+        kind=ROW,
+        op=OPERATIONS[event.op],
+        exact=is_exact(event),
+        only_handle=event.only_handle,
+        layout=place(layout_of(event)),
+    )
 
 
 def _shape(
-    sample: Sample, known: Members, found: Mapping[int, Path], infos: Mapping[str, ColumnInfo], event: RowEvent | None,
+    sample: Sample,
+    known: Members,
+    found: Mapping[int, Path],
+    infos: Mapping[str, ColumnInfo],
+    event: RowEvent | None,
     **rest: Any,
 ) -> Shape | None:
     roles = np.full(len(sample.tokens), FIXED, np.int8)
@@ -130,14 +143,21 @@ def _shape(
             roles[token] = role
             cells[side][name] = token
     sides = (None, None) if event is None else _sides(event, cells)
-    fixed = {
-        token: sample.text[slice(*sample.tokens[token])] for token in np.flatnonzero(roles == FIXED).tolist()}
+    fixed = {token: sample.text[slice(*sample.tokens[token])] for token in np.flatnonzero(roles == FIXED).tolist()}
     commit_ts = fields.get("commit_ts", fields.get("es", NOBODY) if event is not None else NOBODY)
     if sides is None or commit_ts == NOBODY or rest["exact"] != ("commit_ts" in fields):
         return None
     return Shape(
-        lengths=sample.lengths, roles=roles, fixed=fixed, commit_ts=commit_ts, rid=fields.get("rid", NOBODY),
-        ptn=fields.get("ptn", NOBODY), before=sides[0], after=sides[1], **rest)
+        lengths=sample.lengths,
+        roles=roles,
+        fixed=fixed,
+        commit_ts=commit_ts,
+        rid=fields.get("rid", NOBODY),
+        ptn=fields.get("ptn", NOBODY),
+        before=sides[0],
+        after=sides[1],
+        **rest,
+    )
 
 
 Cells = npt.NDArray[np.int32]
@@ -155,7 +175,8 @@ def _sides(event: RowEvent, cells: Mapping[str, Mapping[str, int]]) -> tuple[Cel
     before = {**new, **old}
     return (
         None if event.before is None else np.array([before.get(name, NOBODY) for name in names], np.int32),
-        None if event.after is None else np.array([new.get(name, NOBODY) for name in names], np.int32))
+        None if event.after is None else np.array([new.get(name, NOBODY) for name in names], np.int32),
+    )
 
 
 def _marked(sample: Sample) -> bytes:
@@ -176,7 +197,7 @@ def _paths(value: object, path: Path) -> Iterator[tuple[int, Path]]:
         for place, member in enumerate(value):
             yield from _paths(member, (*path, place))
     elif isinstance(value, str) and value.startswith(MARK):
-        yield int(value[len(MARK):]), path
+        yield int(value[len(MARK) :]), path
 
 
 def _canal_parts(text: bytes) -> Sequence[dict[str, Any]]:
@@ -206,7 +227,8 @@ def _regular(body: Mapping[str, Any]) -> bool:
     new = body.get("u", {})
     return all(
         isinstance(column, dict) and name in new and column.get("t") == new[name].get("t")
-        for name, column in body.get("p", {}).items())
+        for name, column in body.get("p", {}).items()
+    )
 
 
 def _open_cell(path: Path) -> tuple[str, str] | None:
@@ -226,8 +248,17 @@ def _open_role(info: ColumnInfo) -> int | None:
 
 PROTOCOLS = {
     "canal-json": Members(
-        {(0, "es"): "es", (0, "ts"): "", (0, "_tidb", "commitTs"): "commit_ts",
-         (0, "_tidb", "watermarkTs"): "commit_ts"}, _canal_cell, _canal_role, _canal_parts),
+        {
+            (0, "es"): "es",
+            (0, "ts"): "",
+            (0, "_tidb", "commitTs"): "commit_ts",
+            (0, "_tidb", "watermarkTs"): "commit_ts",
+        },
+        _canal_cell,
+        _canal_role,
+        _canal_parts,
+    ),
     "open-protocol": Members(
-        {(0, "ts"): "commit_ts", (0, "rid"): "rid", (0, "ptn"): "ptn"}, _open_cell, _open_role, _open_parts),
+        {(0, "ts"): "commit_ts", (0, "rid"): "rid", (0, "ptn"): "ptn"}, _open_cell, _open_role, _open_parts
+    ),
 }

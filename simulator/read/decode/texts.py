@@ -18,15 +18,13 @@ from simulator.errors import UserError
 from simulator.read.decode.row_texts import MEMBERS, value_text
 from simulator.read.decode.row_wise import is_bytes
 from simulator.read.decode.stream_events import LOST, Value
-from simulator.read.frame import Layout, UNTOLD
+from simulator.read.frame import UNTOLD, Layout
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
 
 
-def images(
-    rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity,
-) -> tuple[pa.Array, pa.Array]:
+def images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity) -> tuple[pa.Array, pa.Array]:
     """Images before and after of rows (DECODED) of a layout: TiDB text of the table's visible columns, in its order.
 
     A cell is 0xFD where the message does not tell it, or tells what may stand for another value; an old NULL of an
@@ -40,36 +38,48 @@ def images(
     updates = ints(rows, "op") == UPDATE
     return (
         _image(rows.column("before"), layout, table, fidelity, updates),
-        _image(rows.column("after"), layout, table, fidelity, np.zeros(len(rows), np.bool_)))
+        _image(rows.column("after"), layout, table, fidelity, np.zeros(len(rows), np.bool_)),
+    )
 
 
 def _image(
-    found: pa.Array, layout: Layout, table: Table, fidelity: Fidelity, old: np.typing.NDArray[np.bool_],
+    found: pa.Array, layout: Layout, table: Table, fidelity: Fidelity, old: np.typing.NDArray[np.bool_]
 ) -> pa.Array:
     wanted = visible_columns(table)
     places = {name: place for place, name in enumerate(layout.names)}
     given = {
         column.name: is_bytes(layout.types[places[column.name]], layout.flags[places[column.name]])
-        for column in wanted if column.name in places}
+        for column in wanted
+        if column.name in places
+    }
     stays = tuple(column.name for column in wanted) == layout.names and not any(
-        _is_odd(column, given[column.name], fidelity) for column in wanted)
+        _is_odd(column, given[column.name], fidelity) for column in wanted
+    )
     if stays or found.null_count == len(found):
         return found
     there = found.drop_null()
     cut = row_image.split(there, len(layout.names))
     updated = old[found.is_valid().to_numpy(zero_copy_only=False)]
     nobody = pa.repeat(pa.scalar(UNTOLD), len(there))
-    made = row_image.pack([
-        nobody if column.name not in places else
-        _column(cut.cells(places[column.name]), column, given[column.name], fidelity, updated) for column in wanted])
+    made = row_image.pack(
+        [
+            nobody
+            if column.name not in places
+            else _column(cut.cells(places[column.name]), column, given[column.name], fidelity, updated)
+            for column in wanted
+        ]
+    )
     return made if not found.null_count else _spread(made, found)
 
 
 def _is_odd(column: Column, as_bytes: bool, fidelity: Fidelity) -> bool:
     kind = family(column.type)
     return (
-        column.type.name in MEMBERS or as_bytes != is_binary(column.type) or kind in fidelity.nulls | fidelity.old_nulls
-        or _loses_seconds(column, fidelity))
+        column.type.name in MEMBERS
+        or as_bytes != is_binary(column.type)
+        or kind in fidelity.nulls | fidelity.old_nulls
+        or _loses_seconds(column, fidelity)
+    )
 
 
 def _loses_seconds(column: Column, fidelity: Fidelity) -> bool:
@@ -77,7 +87,7 @@ def _loses_seconds(column: Column, fidelity: Fidelity) -> bool:
 
 
 def _column(
-    cells: pa.Array, column: Column, as_bytes: bool, fidelity: Fidelity, old: np.typing.NDArray[np.bool_],
+    cells: pa.Array, column: Column, as_bytes: bool, fidelity: Fidelity, old: np.typing.NDArray[np.bool_]
 ) -> pa.Array:
     kind, untold = family(column.type), pa.scalar(UNTOLD)
     if _loses_seconds(column, fidelity):

@@ -17,7 +17,6 @@ import pyarrow as pa
 from simulator.errors import UserError
 from simulator.read.decode.stream_events import Event, RowEvent
 
-
 LZ4 = bytes.fromhex("04224d18")
 SNAPPY = pa.Codec("snappy")
 
@@ -87,4 +86,5 @@ def _message(content: bytes) -> tuple[bytes | None, bytes]:
 def _same_row(cut: RowEvent, full: RowEvent) -> bool:
     sides = (cut.before, full.before), (cut.after, full.after)
     return (cut.commit_ts, cut.schema, cut.table, cut.op) == (full.commit_ts, full.schema, full.table, full.op) and all(
-        full_side is not None and small.items() <= full_side.items() for small, full_side in sides if small is not None)
+        full_side is not None and small.items() <= full_side.items() for small, full_side in sides if small is not None
+    )

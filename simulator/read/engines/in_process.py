@@ -26,8 +26,10 @@ def run(sources: Sequence[Source], expected: Expected, show: int, tell: Tell) ->
     """FINDINGS of all sources together; raises UserError where they are too large for this process."""
     whole = _gathered(sources, tell)
     order = _order(whole)
-    rows = (pa.Table.from_batches([whole]).take(pa.array(order[start:start + ROWS])).combine_chunks().to_batches()
-            for start in range(0, len(order), ROWS))
+    rows = (
+        pa.Table.from_batches([whole]).take(pa.array(order[start : start + ROWS])).combine_chunks().to_batches()
+        for start in range(0, len(order), ROWS)
+    )
     return list(checked((batch for batches in rows for batch in batches), expected, show))
 
 
@@ -40,7 +42,8 @@ def _gathered(sources: Sequence[Source], tell: Tell) -> pa.RecordBatch:
         if size > MOST_BYTES:
             raise UserError(
                 f"--master none holds all row changes in memory, and these are more than {MOST_BYTES / 1e6:,.0f} MB; "
-                f"{ANY_SIZE}")
+                f"{ANY_SIZE}"
+            )
     return pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], HALVES)
 
 

@@ -28,7 +28,8 @@ from simulator.run.engines.failures import SPARKS, carrying
 from simulator.run.engines.on_spark import map_in_arrow
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family
-from simulator.tidb.values.conversion import shown as as_text, tidb_text
+from simulator.tidb.values.conversion import shown as as_text
+from simulator.tidb.values.conversion import tidb_text
 
 Notes = tuple[str, ...]
 
@@ -92,8 +93,9 @@ def _without_log(spark: SparkSession) -> None:
 
 def _frame(spark: SparkSession, url: str, table: Table, options: Mapping[str, str]) -> DataFrame | None:
     for name in _spellings(table):
-        reader = spark.read.format("jdbc").options(**{
-            "fetchsize": FETCHED, **options, "url": url, "dbtable": name, "preferTimestampNTZ": "true"})
+        reader = spark.read.format("jdbc").options(
+            **{"fetchsize": FETCHED, **options, "url": url, "dbtable": name, "preferTimestampNTZ": "true"}
+        )
         try:
             return reader.load()
         except SPARKS as error:

@@ -33,7 +33,12 @@ Batches = Iterator[pa.RecordBatch]
 
 @translated()
 def run(
-    spark: SparkSession, sources: Sequence[Source], expected: Expected, show: int, tell: Tell, input_bytes: int,
+    spark: SparkSession,
+    sources: Sequence[Source],
+    expected: Expected,
+    show: int,
+    tell: Tell,
+    input_bytes: int,
     frames: Sequence[DataFrame] = (),
 ) -> list[pa.RecordBatch]:
     """FINDINGS of all sources, and of HALVES in `frames`, together; raises SimulatorError for whatever its tasks found

@@ -35,8 +35,11 @@ def against(truth: Snapshot, found: Snapshot, least: int = 2) -> Against:
     both = timeline((), [*wanted.values(), *(table for name, table in there.items() if name not in wanted)])
     sources = [*snapshot_sources(found, both, False, least), *snapshot_sources(truth, both, True, least)]
     notes = [
-        note for name, table in wanted.items() if name in there
-        for note in unlike(table, [column.name for column in visible_columns(there[name])])]
+        note
+        for name, table in wanted.items()
+        if name in there
+        for note in unlike(table, [column.name for column in visible_columns(there[name])])
+    ]
     return Against(both, every(both), tuple(sources), tuple(notes))
 
 

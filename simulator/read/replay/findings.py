@@ -38,25 +38,38 @@ class Findings:
             self._add(check, table, rows, places[at], found, wanted)
 
     def _add(
-        self, check: str, table: int, rows: pa.RecordBatch, places: Ints, found: pa.Array | None,
+        self,
+        check: str,
+        table: int,
+        rows: pa.RecordBatch,
+        places: Ints,
+        found: pa.Array | None,
         wanted: pa.Array | None,
     ) -> None:
         self.counts[check, table] += len(places)
         order = np.lexsort([ints(rows, name)[places] for name in ("offset", "place", "commit_ts")])
-        kept = pa.array(places[order[:self.show]])
-        count, images = len(kept), [
-            pa.nulls(len(kept), pa.binary()) if side is None else side.take(kept) for side in (found, wanted)]
-        made = pa.RecordBatch.from_arrays([
-            pa.repeat(check, count), pa.repeat(pa.scalar(table, pa.int32()), count), pa.nulls(count, pa.int64()),
-            *(rows.column(name).take(kept) for name in ("commit_ts", "place", "offset", "handle")), *images,
-        ], schema=FINDINGS)
+        kept = pa.array(places[order[: self.show]])
+        count, images = (
+            len(kept),
+            [pa.nulls(len(kept), pa.binary()) if side is None else side.take(kept) for side in (found, wanted)],
+        )
+        made = pa.RecordBatch.from_arrays(
+            [
+                pa.repeat(check, count),
+                pa.repeat(pa.scalar(table, pa.int32()), count),
+                pa.nulls(count, pa.int64()),
+                *(rows.column(name).take(kept) for name in ("commit_ts", "place", "offset", "handle")),
+                *images,
+            ],
+            schema=FINDINGS,
+        )
         self.keep(check, table, made)
 
     def keep(self, check: str, table: int, examples: pa.RecordBatch) -> None:
         """Examples (FINDINGS), of which the first stay."""
         before = self.examples.get((check, table))
         both = examples if before is None else pa.concat_batches([before, examples])
-        self.examples[check, table] = both.take(pc.sort_indices(both, sort_keys=FIRST)[:self.show])
+        self.examples[check, table] = both.take(pc.sort_indices(both, sort_keys=FIRST)[: self.show])
 
     def count(self, what: str, table: Ints, where: Mask) -> None:
         """Rows that are counted alone."""
@@ -67,7 +80,8 @@ class Findings:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All of it as FINDINGS."""
         counts = [
-            {"check": check, "table": table, "count": count} for (check, table), count in sorted(self.counts.items())]
+            {"check": check, "table": table, "count": count} for (check, table), count in sorted(self.counts.items())
+        ]
         yield pa.RecordBatch.from_pylist(counts, FINDINGS)
         yield from self.examples.values()
 

@@ -39,35 +39,39 @@ NEVER = END
 
 STRICT, ANY, SAME = range(3)
 
-HALVES = pa.schema([
-    ("row_hash", pa.int64()),
-    ("table", pa.int32()),
-    ("handle", pa.binary()),
-    ("commit_ts", pa.int64()),
-    ("rank", pa.int8()),
-    ("place", pa.int32()),
-    ("turn", pa.int64()),
-    ("offset", pa.int64()),
-    ("exact", pa.bool_()),
-    ("told", pa.int8()),
-    ("gone_at", pa.int64()),
-    ("old", pa.binary()),
-    ("new", pa.binary()),
-])
+HALVES = pa.schema(
+    [
+        ("row_hash", pa.int64()),
+        ("table", pa.int32()),
+        ("handle", pa.binary()),
+        ("commit_ts", pa.int64()),
+        ("rank", pa.int8()),
+        ("place", pa.int32()),
+        ("turn", pa.int64()),
+        ("offset", pa.int64()),
+        ("exact", pa.bool_()),
+        ("told", pa.int8()),
+        ("gone_at", pa.int64()),
+        ("old", pa.binary()),
+        ("new", pa.binary()),
+    ]
+)
 
 ORDER = ("row_hash", "table", "handle", "commit_ts", "rank", "turn", "place")
 
-FINDINGS = pa.schema([
-    ("check", pa.string()),
-    ("table", pa.int32()),
-    ("count", pa.int64()),
-    ("commit_ts", pa.int64()),
-    ("place", pa.int32()),
-    ("offset", pa.int64()),
-    ("handle", pa.binary()),
-    ("found", pa.binary()),
-    ("wanted", pa.binary()),
-])
+FINDINGS = pa.schema(
+    [
+        ("check", pa.string()),
+        ("table", pa.int32()),
+        ("count", pa.int64()),
+        ("commit_ts", pa.int64()),
+        ("place", pa.int32()),
+        ("offset", pa.int64()),
+        ("handle", pa.binary()),
+        ("found", pa.binary()),
+        ("wanted", pa.binary()),
+    ]
+)
 """A row with a `count` says how often; one without is an example: what the row was, and what it should have been."""
 
 Tell = Callable[[object], None]
@@ -80,14 +84,16 @@ Source = Callable[[Tell], Iterator[pa.RecordBatch]]
 def halves(table: int, handle: pa.Array, **columns: pa.Array) -> pa.RecordBatch:
     """A batch of HALVES of one table; columns that are not given are those of rows of a state."""
     rows = len(handle)
-    filled = {
-        "rank": 1, "place": -1, "turn": -1, "offset": -1, "exact": True, "told": STRICT, "gone_at": NEVER,
-    }
+    filled = {"rank": 1, "place": -1, "turn": -1, "offset": -1, "exact": True, "told": STRICT, "gone_at": NEVER}
     numbers = np.full(rows, table, np.int32)
     given = {"row_hash": pa.array(xxhash64(numbers, handle)), "table": pa.array(numbers), "handle": handle, **columns}
-    return pa.RecordBatch.from_arrays([
-        given[field.name] if field.name in given else pa.repeat(pa.scalar(filled[field.name], field.type), rows)
-        for field in HALVES], schema=HALVES)
+    return pa.RecordBatch.from_arrays(
+        [
+            given[field.name] if field.name in given else pa.repeat(pa.scalar(filled[field.name], field.type), rows)
+            for field in HALVES
+        ],
+        schema=HALVES,
+    )
 
 
 def same_row(rows: pa.RecordBatch) -> Mask:

@@ -15,14 +15,14 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import INSERT, Ints, ROW, by_table, ints
+from simulator.columns.change_frame import INSERT, ROW, Ints, by_table, ints
 from simulator.errors import SchemaError, UserError
 from simulator.read.decode.layout_table import table_of
 from simulator.read.frame import Layout
 from simulator.read.replay import undefined
 from simulator.read.replay.frame import ANY, HALVES, NEVER, SAME, STRICT, halves
 from simulator.read.replay.one_form import filled, has_untold, lifted, one_form, spread, untold
-from simulator.read.replay.timeline import History, NOWHERE, Timeline
+from simulator.read.replay.timeline import NOWHERE, History, Timeline
 from simulator.read.replay.undefined import Undefined
 from simulator.ticdc import key_bytes
 from simulator.ticdc.codecs.codec import Fidelity
@@ -72,7 +72,7 @@ class Replaying:
     """The TSO at which rows are compared; row changes above it are left out."""
 
     def halves(
-        self, batch: pa.RecordBatch, layouts: Sequence[Layout], place: int, left: Unreplayed,
+        self, batch: pa.RecordBatch, layouts: Sequence[Layout], place: int, left: Unreplayed
     ) -> Iterator[pa.RecordBatch]:
         """The halves (HALVES) of a batch (DECODED) of the partition with that number."""
         rows = batch.filter(pc.equal(batch.column("kind"), ROW))
@@ -124,7 +124,8 @@ class Replaying:
             part, found = rows.take(pa.array(at)), Undefined(layout, begin)
             try:
                 before, after = (
-                    one_form(side, table.columns) for side in self.images(part, layout, table, self.fidelity))
+                    one_form(side, table.columns) for side in self.images(part, layout, table, self.fidelity)
+                )
             except UserError as error:
                 left.add(found.number, name, str(error), len(part))
                 continue
@@ -136,8 +137,12 @@ class Replaying:
             # Inside a millisecond nobody can say what comes before a statement.
             columns = self._columns(part, place, np.isin(ts[at], touched))
             yield from _keyed(
-                found.number, (was, now), columns,
-                (undefined.marked(before, layout), undefined.marked(after, layout)), lost)
+                found.number,
+                (was, now),
+                columns,
+                (undefined.marked(before, layout), undefined.marked(after, layout)),
+                lost,
+            )
 
     def _images(
         self, rows: pa.RecordBatch, layout: Layout, history: History, definition: int
@@ -151,7 +156,13 @@ class Replaying:
         return before, after
 
     def _of_table(
-        self, rows: pa.RecordBatch, number: int, definition: int, before: pa.Array, after: pa.Array, place: int,
+        self,
+        rows: pa.RecordBatch,
+        number: int,
+        definition: int,
+        before: pa.Array,
+        after: pa.Array,
+        place: int,
         left: Unreplayed,
     ) -> Iterator[pa.RecordBatch]:
         history = self.timeline.tables[number]
@@ -174,9 +185,13 @@ class Replaying:
         exact = rows.column("exact")
         doubtful = doubtful & ~exact.to_numpy(zero_copy_only=False)
         return {
-            "commit_ts": rows.column("commit_ts"), "offset": rows.column("offset"), "exact": exact,
-            "place": pa.repeat(pa.scalar(place, pa.int32()), len(rows)), "told": self._told(rows, doubtful),
-            "turn": rows.column("offset"), "gone_at": pa.repeat(pa.scalar(NEVER, pa.int64()), len(rows)),
+            "commit_ts": rows.column("commit_ts"),
+            "offset": rows.column("offset"),
+            "exact": exact,
+            "place": pa.repeat(pa.scalar(place, pa.int32()), len(rows)),
+            "told": self._told(rows, doubtful),
+            "turn": rows.column("offset"),
+            "gone_at": pa.repeat(pa.scalar(NEVER, pa.int64()), len(rows)),
         }
 
     def _told(self, rows: pa.RecordBatch, doubtful: Mask) -> pa.Array:
@@ -194,8 +209,11 @@ def _lost(images: pa.Array, found: pa.Array) -> Mask:
 
 
 def _keyed(
-    number: int, rows: tuple[pa.Array, pa.Array], columns: Mapping[str, pa.Array],
-    sides: tuple[pa.Array, pa.Array], lost: Mask,
+    number: int,
+    rows: tuple[pa.Array, pa.Array],
+    columns: Mapping[str, pa.Array],
+    sides: tuple[pa.Array, pa.Array],
+    lost: Mask,
 ) -> Iterator[pa.RecordBatch]:
     """Halves of row changes with the handles and images before and after them."""
     (was, now), (before, after) = rows, sides
@@ -219,13 +237,16 @@ def _cut_down(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) -> t
             images = spread(row_image.pack([cut.cells(place) for place in at]), images)
             rows = rows.set_column(rows.schema.get_field_index(side), side, images)
     return rows, replace(
-        layout, names=tuple(layout.names[place] for place in at), types=tuple(layout.types[place] for place in at),
-        flags=tuple(layout.flags[place] for place in at), keys=tuple(name for name in layout.keys if name in known))
+        layout,
+        names=tuple(layout.names[place] for place in at),
+        types=tuple(layout.types[place] for place in at),
+        flags=tuple(layout.flags[place] for place in at),
+        keys=tuple(name for name in layout.keys if name in known),
+    )
 
 
 def _picked(
-    number: int, handle: pa.Array, columns: Mapping[str, pa.Array], old: pa.Array, new: pa.Array, rank: int,
-    mask: Mask,
+    number: int, handle: pa.Array, columns: Mapping[str, pa.Array], old: pa.Array, new: pa.Array, rank: int, mask: Mask
 ) -> pa.RecordBatch:
     """The halves of the rows of a mask."""
     if not mask.any():
@@ -241,7 +262,7 @@ def _picked(
 
 def at_last(history: History, definition: int, images: pa.Array, last: int | None = None) -> pa.Array:
     """Images of one definition of a table in its last one, or in that of a place."""
-    tables = [each.table for each in history.definitions[definition:None if last is None else last + 1]]
+    tables = [each.table for each in history.definitions[definition : None if last is None else last + 1]]
     for before, after in zip(tables, tables[1:]):
         images = lifted(images, before, after)
     return images

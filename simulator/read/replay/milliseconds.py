@@ -22,7 +22,7 @@ def in_turn(rows: pa.RecordBatch, first: int) -> pa.RecordBatch:
     goes_on, ts = same_row(rows), ints(rows, "commit_ts")
     inexact = ~rows.column("exact").to_numpy(zero_copy_only=False) & (ts != BEGIN) & (ts != END)
     at_once = goes_on & inexact & (np.diff(ts, prepend=ts[:1]) == 0)
-    at_once[:first + 1] = False
+    at_once[: first + 1] = False
     if not at_once.any():
         return rows
     return rows.take(pa.array(_order(rows, goes_on, at_once), pa.int64()))
@@ -38,8 +38,9 @@ def _order(rows: pa.RecordBatch, goes_on: Mask, at_once: Mask) -> Ints:
             end += 1
         order += range(done, start)
         changes = [
-            (old, new) for old, new in zip(*(rows.column(name).slice(start, end - start).to_pylist()
-                                             for name in ("old", "new")))]
+            (old, new)
+            for old, new in zip(*(rows.column(name).slice(start, end - start).to_pylist() for name in ("old", "new")))
+        ]
         was = rows.column("new")[order[-1]].as_py() if goes_on[start] and order else None
         order += [start + place for place in chained(changes, was)]
         done = end

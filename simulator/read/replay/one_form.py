@@ -45,7 +45,8 @@ def lifted(images: pa.Array, before: Table, after: Table) -> pa.Array:
     cells = _cells(there, len(visible_columns(before)))
     made = [
         _formed(column, _source(source, cells, len(there)))
-        for column, source in zip(visible_columns(after), sources, strict=True)]
+        for column, source in zip(visible_columns(after), sources, strict=True)
+    ]
     return spread(row_image.pack(made), images)
 
 
@@ -67,8 +68,9 @@ def alike(images: pa.Array, others: pa.Array, columns: int) -> Mask:
     if len(doubt):
         places = pa.array(doubt)
         pairs = zip(*(_cells(side.take(places), columns) for side in (images, others)))
-        equal[doubt] = np.logical_and.reduce([
-            row_image.same(one, other) | untold(one) | untold(other) for one, other in pairs])
+        equal[doubt] = np.logical_and.reduce(
+            [row_image.same(one, other) | untold(one) | untold(other) for one, other in pairs]
+        )
     return equal
 
 
@@ -107,7 +109,8 @@ def _cells(images: pa.Array, columns: int) -> list[pa.Array]:
 def _stays(sources: Sequence[ColumnSource], before: Table) -> bool:
     return len(sources) == len(visible_columns(before)) and all(
         isinstance(source, FromColumn) and source.index == place and not source.cast
-        for place, source in enumerate(sources))
+        for place, source in enumerate(sources)
+    )
 
 
 def _source(source: ColumnSource, cells: Sequence[pa.Array], rows: int) -> pa.Array:

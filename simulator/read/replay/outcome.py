@@ -14,7 +14,7 @@ from simulator.read.records import Place
 from simulator.read.replay.findings import Findings, merged
 from simulator.read.replay.halves import Unreplayed
 from simulator.read.replay.neighbours import Expected
-from simulator.read.replay.timeline import History, NOWHERE, Timeline
+from simulator.read.replay.timeline import NOWHERE, History, Timeline
 from simulator.read.replay.undefined import MARK, bare, history_of
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import visible_columns
@@ -81,12 +81,17 @@ def expected_of(timeline: Timeline, after: Collection[int], restarts: bool = Tru
         np.array([history.keyed for history in tables], np.bool_),
         np.array([history.known for history in tables], np.bool_),
         np.array([number in after for number in range(len(tables))], np.bool_),
-        restarts)
+        restarts,
+    )
 
 
 def outcome(
-    batches: Iterable[pa.RecordBatch], timeline: Timeline, expected: Expected, left: Unreplayed,
-    places: Sequence[Place], show: int,
+    batches: Iterable[pa.RecordBatch],
+    timeline: Timeline,
+    expected: Expected,
+    left: Unreplayed,
+    places: Sequence[Place],
+    show: int,
 ) -> Outcome:
     """What FINDINGS say; `places` are the partitions by their numbers. Of tables of which row changes were left out
     nothing can be said."""
@@ -100,14 +105,18 @@ def outcome(
             counts[failed] = counts.get(failed, 0) + count
     examples = [
         _difference(*_read(row, timeline, left), places)
-        for (_, number), batch in sorted(findings.examples.items()) if number not in doubtful
-        for row in batch.to_pylist()]
+        for (_, number), batch in sorted(findings.examples.items())
+        if number not in doubtful
+        for row in batch.to_pylist()
+    ]
     why = {(str(history), history.odd): 0 for history in timeline.tables if history.odd}
     for (_, name, reason), count in left.rows.items():
         why[name, reason] = why.get((name, reason), 0) + count
     compared = [
         _table(findings, number, history, bool(expected.known[number]))
-        for number, history in enumerate(timeline.tables) if expected.ends[number] and number not in doubtful]
+        for number, history in enumerate(timeline.tables)
+        if expected.ends[number] and number not in doubtful
+    ]
     return Outcome(counts, tuple(examples), tuple(sorted(compared, key=lambda each: each.table)), why)
 
 
@@ -115,8 +124,11 @@ def _table(findings: Findings, number: int, history: History, known: bool) -> Ta
     counts = findings.counts
     names = ("row-missing", "row-left", "row-different", "untouched")
     return TableOutcome(
-        str(history), counts["expected", number], counts["found", number] if known else None,
-        *(counts[name, number] for name in names))
+        str(history),
+        counts["expected", number],
+        counts["found", number] if known else None,
+        *(counts[name, number] for name in names),
+    )
 
 
 def _name(number: int, timeline: Timeline, left: Unreplayed) -> str:
@@ -178,8 +190,9 @@ def _unequal(found: bytes, wanted: bytes, history: History) -> list[tuple[str, s
     """Columns in which two images differ, with both values."""
     names = (column.name for column in visible_columns(history.table))
     cells = zip(names, *map(row_image.cells_of, (found, wanted)), strict=True)
-    return [(name, _value(one), _value(other)) for name, one, other in cells
-            if one != other and UNTOLD not in (one, other)]
+    return [
+        (name, _value(one), _value(other)) for name, one, other in cells if one != other and UNTOLD not in (one, other)
+    ]
 
 
 def _value(cell: bytes | None) -> str:

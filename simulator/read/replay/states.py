@@ -12,9 +12,9 @@ from simulator.columns.change_frame import by_table, ints
 from simulator.read.replay.frame import BEGIN, END, Source, Tell, halves
 from simulator.read.replay.halves import at_last, gone, handles
 from simulator.read.replay.one_form import arranged, filled, one_form
-from simulator.read.replay.timeline import History, NOWHERE, Timeline
+from simulator.read.replay.timeline import NOWHERE, History, Timeline
 from simulator.sources import snapshots
-from simulator.sources.snapshots import Piece, PhysicalTable, PlacedTable, Snapshot, TableScan
+from simulator.sources.snapshots import PhysicalTable, Piece, PlacedTable, Snapshot, TableScan
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -66,9 +66,7 @@ def places(timeline: Timeline, is_after: bool) -> dict[Key, int]:
     return {name: number for name, (since, number) in first.items() if since < 0 and number != NOWHERE}
 
 
-def snapshot_sources(
-    snapshot: Snapshot, timeline: Timeline, is_after: bool, least: int = LEAST,
-) -> list[Source]:
+def snapshot_sources(snapshot: Snapshot, timeline: Timeline, is_after: bool, least: int = LEAST) -> list[Source]:
     """What reads the rows of a snapshot as halves, in parts; tables that the timeline does not have are left out."""
     numbers = places(timeline, is_after)
     entries = [entry for entry in snapshot.tables if _key(entry.table) in numbers]
@@ -84,7 +82,8 @@ def snapshot_sources(
         scans.append(TableScan(entry, PlacedTable(entry.table, at), snapshot.csv))
     return [
         partial(_read, pieces, {place: of_places[place] for piece in pieces for place in piece.scan.place.indexes})
-        for pieces in snapshots.tasks(scans, least)]
+        for pieces in snapshots.tasks(scans, least)
+    ]
 
 
 def _key(table: Table) -> Key:
@@ -99,7 +98,7 @@ def _indexes(physical: Sequence[PhysicalTable]) -> dict[Key, tuple[int, ...]]:
 
 
 def _read(
-    pieces: Sequence[Piece], of_places: Mapping[int, tuple[StateRows, tuple[str, ...]]], tell: Tell,
+    pieces: Sequence[Piece], of_places: Mapping[int, tuple[StateRows, tuple[str, ...]]], tell: Tell
 ) -> Iterator[pa.RecordBatch]:
     for batch in snapshots.state_batches(pieces):
         for place, at in by_table(ints(batch, "table")):

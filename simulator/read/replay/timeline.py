@@ -26,13 +26,8 @@ from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
-from simulator.tidb.syntax.statements import (
-    AlterTable,
-    FlashbackDatabase,
-    FlashbackTable,
-    RecoverTable,
-    Statement as Syntax,
-)
+from simulator.tidb.syntax.statements import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
+from simulator.tidb.syntax.statements import Statement as Syntax
 
 FIRST = "test"
 """The database that every new TiDB has."""
@@ -155,7 +150,9 @@ def statements(batches: Iterable[pa.RecordBatch]) -> list[Sent]:
 
 
 def timeline(
-    sent: Iterable[Sent], before: Iterable[Table] = (), known: Collection[Name] | None = None,
+    sent: Iterable[Sent],
+    before: Iterable[Table] = (),
+    known: Collection[Name] | None = None,
     after: Iterable[Table] | None = None,
 ) -> Timeline:
     """The tables of a stream with these statements.
@@ -276,11 +273,13 @@ class _Made:
         cuts = tuple(
             Cut(ts, last, frozenset(name.lower() for name in spec.names))
             for spec in (statement.specs if isinstance(statement, AlterTable) else ())
-            if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE"))
+            if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE")
+        )
         another = () if history.table is table else (Definition(ts, table),)
         if cuts or another:
             self.tables[number] = replace(
-                history, definitions=(*history.definitions, *another), cuts=(*history.cuts, *cuts))
+                history, definitions=(*history.definitions, *another), cuts=(*history.cuts, *cuts)
+            )
 
     def _exchanged(self, statement: Syntax, jobs: Sequence[Job]) -> list[tuple[int, str]]:
         """Tables between which rows moved."""
@@ -320,7 +319,8 @@ def _beginning(sent: Sequence[Sent], after: Sequence[Table]) -> list[Table]:
                 there[key(*old)] = there[key(*new)]
                 del names[key(*new)]
     return [
-        replace(there[place], schema=name[0], name=name[1]) for place, name in names.items() if place not in created]
+        replace(there[place], schema=name[0], name=name[1]) for place, name in names.items() if place not in created
+    ]
 
 
 def _renames(sent: Sent) -> list[tuple[Name, Name]]:

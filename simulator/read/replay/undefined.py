@@ -21,7 +21,7 @@ from simulator.read.decode.layout_table import table_of
 from simulator.read.decode.row_texts import MEMBERS
 from simulator.read.frame import Layout
 from simulator.read.replay.one_form import alike, filled, spread, untold
-from simulator.read.replay.timeline import Definition, History, NOWHERE
+from simulator.read.replay.timeline import NOWHERE, Definition, History
 from simulator.tidb.model.types import TYPES
 
 MARK = 8
@@ -76,7 +76,7 @@ def marked(images: pa.Array, layout: Layout) -> pa.Array:
 
 def bare(image: bytes) -> bytes:
     """Without its mark."""
-    return image[MARK + 1:]
+    return image[MARK + 1 :]
 
 
 def alike_marked(images: pa.Array, others: pa.Array) -> Mask:
@@ -100,8 +100,10 @@ def history_of(layout: Layout) -> History:
 def without_members(layout: Layout) -> frozenset[str]:
     """Columns but those whose values are numbers of members, of which an empty one may be sent as NULL."""
     return frozenset(
-        name for name, kind in zip(layout.names, layout.types, strict=True)
-        if kind not in CODES and str(kind).split("(")[0].lower() not in MEMBERS)
+        name
+        for name, kind in zip(layout.names, layout.types, strict=True)
+        if kind not in CODES and str(kind).split("(")[0].lower() not in MEMBERS
+    )
 
 
 def since(touched: Ints, ts: Ints) -> Ints:

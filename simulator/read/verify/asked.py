@@ -65,7 +65,8 @@ def _tables_alone(asked: Asked) -> None:
     if asked.against is None:
         raise UserError(
             "nothing to verify: give SOURCE, a fixtures directory or kafka://host:port/topic, or --truth DIR and "
-            "--against DIR to compare tables alone")
+            "--against DIR to compare tables alone"
+        )
     if asked.follow or asked.before is not None:
         option = "--follow" if asked.follow else "--before"
         raise UserError(f"{option} is about a stream: give SOURCE, a fixtures directory or kafka://host:port/topic")
@@ -77,4 +78,5 @@ def _following(asked: Asked) -> None:
     if asked.until is None and asked.truth is None:
         raise UserError(
             "--follow waits for the final watermark, and nothing says which: give --truth DIR of the run, or --until "
-            "TSO")
+            "TSO"
+        )

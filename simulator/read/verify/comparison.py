@@ -90,8 +90,7 @@ def comparing(known: States, statements: Iterable[Sent], restarts: bool) -> Comp
 
 def file_counts(snapshot: Snapshot) -> dict[Name, int]:
     """How many files with rows each table has."""
-    return {
-        (entry.table.schema, entry.table.name): sum(map(len, entry.files.values())) for entry in snapshot.tables}
+    return {(entry.table.schema, entry.table.name): sum(map(len, entry.files.values())) for entry in snapshot.tables}
 
 
 def _name(text: str) -> Name:
@@ -111,7 +110,8 @@ def held_back(made: Origin) -> HeldBack:
     changefeed = made.changefeed
     rules = event_filters(changefeed.event_filters, made.release, changefeed.case_sensitive).rules
     return lambda table: any(
-        matcher.match(*_name(table)) for rule in rules for matcher in (rule.matcher, rule.row_matcher))
+        matcher.match(*_name(table)) for rule in rules for matcher in (rule.matcher, rule.row_matcher)
+    )
 
 
 def excused(outcome: Outcome, held_back: HeldBack) -> tuple[Outcome, tuple[NotChecked, ...]]:
@@ -120,8 +120,10 @@ def excused(outcome: Outcome, held_back: HeldBack) -> tuple[Outcome, tuple[NotCh
     if not tables:
         return outcome, ()
     kept = {
-        (check, table): count for (check, table), count in outcome.counts.items()
-        if check not in CHANGES or table not in tables}
+        (check, table): count
+        for (check, table), count in outcome.counts.items()
+        if check not in CHANGES or table not in tables
+    }
     examples = tuple(each for each in outcome.examples if (each.check, each.table) in kept)
     why = "event filters hold back statements or rows of it, and what was there before a change is not told"
     left = tuple(NotChecked(f"whether row changes of {table} follow from each other", why) for table in tables)
@@ -148,9 +150,15 @@ def failures(outcome: Outcome, of: str = "") -> Iterator[Failure]:
         tables.setdefault(check, {})[table] = count
     for check in sorted(tables, key=list(CHECKS).index):
         examples = tuple(
-            Example("" if each.place is None else each.place[0], None if each.place is None else each.place[1],
-                    each.offset, each.what)
-            for each in outcome.examples if each.check == check)
+            Example(
+                "" if each.place is None else each.place[0],
+                None if each.place is None else each.place[1],
+                each.offset,
+                each.what,
+            )
+            for each in outcome.examples
+            if each.check == check
+        )
         yield Failure(check, dict(sorted(tables[check].items(), key=lambda item: (-item[1], item[0]))), examples, of)
 
 
@@ -158,7 +166,8 @@ def compared(outcome: Outcome, of: str = "") -> tuple[TableCompared, ...]:
     """The tables whose rows are expected."""
     return tuple(
         TableCompared(each.table, each.expected, each.found, each.missing, each.left, each.different, of)
-        for each in outcome.tables)
+        for each in outcome.tables
+    )
 
 
 def expected_in(asked: Asked) -> str:

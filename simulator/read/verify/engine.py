@@ -42,7 +42,8 @@ def engine_of(master: str, size: int) -> Engine:
     if master == IN_PROCESS:
         return in_process.run
     return lambda sources, expected, show, tell: with_spark(
-        master, size, lambda session: _on_spark(session, size, sources, expected, show, tell))
+        master, size, lambda session: _on_spark(session, size, sources, expected, show, tell)
+    )
 
 
 def _on_spark(
@@ -54,9 +55,7 @@ def _on_spark(
     return found
 
 
-def with_spark(
-    master: str, size: int, done: Callable[[Any], Result], jars: Sequence[Path] = ()
-) -> Result:
+def with_spark(master: str, size: int, done: Callable[[Any], Result], jars: Sequence[Path] = ()) -> Result:
     """What is done with a session of Spark; a signal ends it."""
     with held():  # an import that a signal ends midway leaves half a module behind
         from simulator.read.engines import on_spark  # noqa: F401

@@ -37,8 +37,10 @@ def check_times(directory: Path, about: TruthAbout, first: int, last: int) -> No
     """Raises UserError where all row changes lie outside the run's time; they lie from `first` to `last`."""
     if last <= about.start_ts or first > about.final_watermark:
         raise _another(
-            directory, f"that one lasted from {tso.describe(about.start_ts)} to {tso.describe(about.final_watermark)}, "
-            f"and the row changes here lie from {tso.describe(first)} to {tso.describe(last)}")
+            directory,
+            f"that one lasted from {tso.describe(about.start_ts)} to {tso.describe(about.final_watermark)}, "
+            f"and the row changes here lie from {tso.describe(first)} to {tso.describe(last)}",
+        )
 
 
 def check_tables(directory: Path, known: Iterable[Name], rows: Iterable[Name]) -> None:
@@ -46,8 +48,10 @@ def check_tables(directory: Path, known: Iterable[Name], rows: Iterable[Name]) -
     here, there = sorted(set(rows)), sorted(set(known))
     if here and not {key(*name) for name in here} & {key(*name) for name in there}:
         raise _another(
-            directory, f"that one has {_listed(map('.'.join, there)) or 'no tables'}, and these are rows of "
-            f"{_listed(map('.'.join, here))}")
+            directory,
+            f"that one has {_listed(map('.'.join, there)) or 'no tables'}, and these are rows of "
+            f"{_listed(map('.'.join, here))}",
+        )
 
 
 def check_files(directory: Path, about: TruthAbout, files: Mapping[Name, int]) -> None:

@@ -49,11 +49,15 @@ class Followed:
         return (
             f"{len(self.watermarks) - len(behind)} of {len(self.watermarks)} partitions have the watermark "
             f"{tso.describe(self.until)}; {slowest[0]}/{slowest[1]} "
-            f"{f'is at {tso.describe(at)}' if at else 'has shown none yet'}")
+            f"{f'is at {tso.describe(at)}' if at else 'has shown none yet'}"
+        )
 
 
 def follow(
-    settings: KafkaSettings, places: Iterable[Place], protocol: str | None, until: int,
+    settings: KafkaSettings,
+    places: Iterable[Place],
+    protocol: str | None,
+    until: int,
     told: Callable[[Followed], object] = lambda followed: None,
 ) -> Followed:
     """Returns when each of the partitions has shown a watermark of `until` or above; `told` hears how far it is."""
@@ -75,7 +79,8 @@ def watermarks(polled: Polled, protocol: str | None) -> Mapping[Place, int]:
     for place, records in polled.items():
         columns = list(zip(*(record[1:] for record in records), strict=True)) or [()] * len(RECORDS)
         batch = pa.RecordBatch.from_arrays(
-            [pa.array(column, field.type) for column, field in zip(columns, RECORDS, strict=True)], schema=RECORDS)
+            [pa.array(column, field.type) for column, field in zip(columns, RECORDS, strict=True)], schema=RECORDS
+        )
         events = Decoding(protocol).decoded(batch)
         marks = events.column("commit_ts").to_numpy()[np.asarray(events.column("kind")) == WATERMARK]
         if len(marks):

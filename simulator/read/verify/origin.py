@@ -101,10 +101,22 @@ def origin(asked: Asked, truth: TruthAbout | None, shows: Seen) -> Origin:
         Setting("protocol", protocol, by_uri),
         Setting("release", release.title, by_release),
         *([Setting("sink-uri", masked(uri), by_uri)] if uri else []),
-        *([Setting("changefeed.toml", str(asked.config or "as in truth.json"), "--config" if asked.config else
-                   "the truth")] if config else []),
-        Setting("restarts", "rows may come again" if asked.restarts else "nothing may come again",
-                "the default" if asked.restarts else "--no-restarts"),
+        *(
+            [
+                Setting(
+                    "changefeed.toml",
+                    str(asked.config or "as in truth.json"),
+                    "--config" if asked.config else "the truth",
+                )
+            ]
+            if config
+            else []
+        ),
+        Setting(
+            "restarts",
+            "rows may come again" if asked.restarts else "nothing may come again",
+            "the default" if asked.restarts else "--no-restarts",
+        ),
     )
     return Origin(protocol, release, changefeed, bool(uri), settings, tuple(_unknown(uri, by_release)))
 
@@ -138,7 +150,8 @@ def _agree(asked: Asked, protocol: str, told_by: str, shows: Seen) -> None:
         if told_by == "the truth":
             raise UserError(
                 f"{asked.truth} is the truth of another run: that one wrote {protocol}, and the messages of {source} "
-                f"are {shows.protocol}")
+                f"are {shows.protocol}"
+            )
         raise UserError(f"{told_by} says {protocol}, and the messages of {source} are {shows.protocol}")
 
 

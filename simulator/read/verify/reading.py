@@ -21,7 +21,8 @@ from simulator.read.partitions import Partition
 from simulator.read.records import Record
 from simulator.read.replay.frame import Source, Tell
 from simulator.read.replay.halves import Replaying, Unreplayed
-from simulator.read.replay.timeline import Sent, statements as found_in
+from simulator.read.replay.timeline import Sent
+from simulator.read.replay.timeline import statements as found_in
 from simulator.run.progress import counted
 from simulator.sinks.driver import Driver
 
@@ -64,8 +65,12 @@ def first_records(partitions: Iterable[Partition]) -> Iterator[Record]:
 def statements(partitions: Iterable[Partition], protocol: str) -> list[Sent]:
     """All statements of a stream, in the order of their commit-ts: the first partition of each topic has its own."""
     return found_in(
-        decoding.decoded(may_be_statements(records, protocol)) for partition in partitions if partition.partition == 0
-        for decoding in [Decoding(protocol)] for records in partition.batches())
+        decoding.decoded(may_be_statements(records, protocol))
+        for partition in partitions
+        if partition.partition == 0
+        for decoding in [Decoding(protocol)]
+        for records in partition.batches()
+    )
 
 
 def sources(partitions: Iterable[Partition], reading: Reading) -> list[Source]:

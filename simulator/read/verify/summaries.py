@@ -21,13 +21,25 @@ def partition_read(summary: PartitionSummary) -> PartitionRead:
     samples = summary.samples
     last = summary.last_offset
     return PartitionRead(
-        topic, partition, summary.first_offset, 0 if last is None else last + 1, summary.records, summary.size,
-        sum(summary.rows.values()), len(summary.statements), len(summary.watermarks), summary.repeated,
-        sum(summary.unreadable.values()), last_watermark(summary), max(0, summary.last_row),
+        topic,
+        partition,
+        summary.first_offset,
+        0 if last is None else last + 1,
+        summary.records,
+        summary.size,
+        sum(summary.rows.values()),
+        len(summary.statements),
+        len(summary.watermarks),
+        summary.repeated,
+        sum(summary.unreadable.values()),
+        last_watermark(summary),
+        max(0, summary.last_row),
         tuple(
-            Moment(*(int(value) for value in moment)) for moment in
-            zip(samples.offset, samples.timestamp, samples.watermark, samples.row, strict=True)
-            if moment[2] != NEVER))
+            Moment(*(int(value) for value in moment))
+            for moment in zip(samples.offset, samples.timestamp, samples.watermark, samples.row, strict=True)
+            if moment[2] != NEVER
+        ),
+    )
 
 
 def last_watermark(summary: PartitionSummary) -> int:
@@ -71,7 +83,8 @@ def failures(found: Found, show: int) -> Iterator[Failure]:
         of_check = [violation for violation in found.shown if violation.check == check]
         ordered = sorted(tables[check].items(), key=lambda item: (-item[1], item[0]))
         examples = [
-            Example(violation.topic, violation.partition, violation.offset, violation.what) for violation in of_check]
+            Example(violation.topic, violation.partition, violation.offset, violation.what) for violation in of_check
+        ]
         yield Failure(check, dict(ordered), tuple(examples[:show]))
 
 

@@ -24,7 +24,7 @@ from simulator.read.verify.asked import Asked, check
 from simulator.read.verify.comparison import Comparing, States, comparing, expected_in, states
 from simulator.read.verify.engine import called, engine_of, master_of
 from simulator.read.verify.following import Followed, follow
-from simulator.read.verify.origin import Origin, UNKNOWN, origin, seen
+from simulator.read.verify.origin import UNKNOWN, Origin, origin, seen
 from simulator.read.verify.reading import Heard, Reading, counts, first_records, sources, statements
 from simulator.read.verify.tables import defined
 from simulator.read.verify.told import Nobody, Told
@@ -74,16 +74,18 @@ def verify(asked: Asked, told: Told = Nobody()) -> Verification:
 _NOTHING = Verification("", "", "", (), (), {}, (), ())
 
 
-def _with_written_down(
-    found: Verification, asked: Asked, truth: TruthAbout | None, told: Told
-) -> Verification:
+def _with_written_down(found: Verification, asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
     outcome, notes = written_down(asked, truth, told)
     _check_rows(asked, truth, outcome)
     name = name_of(asked.against or "")
     return replace(
-        found, against=name, failures=(*found.failures, *comparison.failures(outcome, name)),
+        found,
+        against=name,
+        failures=(*found.failures, *comparison.failures(outcome, name)),
         compared=(*found.compared, *comparison.compared(outcome, name)),
-        not_checked=(*found.not_checked, *comparison.not_checked(outcome)), notes=(*found.notes, *notes))
+        not_checked=(*found.not_checked, *comparison.not_checked(outcome)),
+        notes=(*found.notes, *notes),
+    )
 
 
 def _stream(asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
@@ -106,13 +108,26 @@ def _stream(asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
     spec = replace(opened.spec, finished=whole)
     found = joined([*(each.found for each in summed), together(summed, spec, asked.show)], asked.show)
     return Verification(
-        shown(asked.source or ""), "", "", opened.origin.settings,
-        tuple(map(summaries.partition_read, summed)), summaries.by_table(summed),
-        (*summaries.failures(found, asked.show), *comparison.failures(outcome)), comparison.compared(outcome),
-        (*opened.origin.not_checked, *map(_unfit, opened.tables.notes), *summaries.unchecked(summed),
-         *comparison.not_checked(outcome), *excused),
-        tuple(_notes(opened, summed, spec, until)), until, wanted,
-        engine=called(master_of(asked.master, opened.size + replay.size)))
+        shown(asked.source or ""),
+        "",
+        "",
+        opened.origin.settings,
+        tuple(map(summaries.partition_read, summed)),
+        summaries.by_table(summed),
+        (*summaries.failures(found, asked.show), *comparison.failures(outcome)),
+        comparison.compared(outcome),
+        (
+            *opened.origin.not_checked,
+            *map(_unfit, opened.tables.notes),
+            *summaries.unchecked(summed),
+            *comparison.not_checked(outcome),
+            *excused,
+        ),
+        tuple(_notes(opened, summed, spec, until)),
+        until,
+        wanted,
+        engine=called(master_of(asked.master, opened.size + replay.size)),
+    )
 
 
 def _read(asked: Asked, opened: Opened, replay: Comparing, told: Told) -> tuple[Heard, Outcome]:
@@ -125,14 +140,13 @@ def _read(asked: Asked, opened: Opened, replay: Comparing, told: Told) -> tuple[
         replaying = Replaying(replay.timeline, spec.fidelity, images, replay.until)
         reading = Reading(spec, asked.show, replaying, listener.driver)
         batches = engine_of(master, opened.size + replay.size)(
-            [*sources(every, reading), *replay.sources], replay.known, asked.show, heard)
+            [*sources(every, reading), *replay.sources], replay.known, asked.show, heard
+        )
     places = [partition.place for partition in every]
     return heard, outcome(batches, replay.timeline, replay.known, heard.left, places, asked.show)
 
 
-def _again(
-    opened: Opened, spec: StreamSpec, show: int, summed: Sequence[PartitionSummary]
-) -> list[PartitionSummary]:
+def _again(opened: Opened, spec: StreamSpec, show: int, summed: Sequence[PartitionSummary]) -> list[PartitionSummary]:
     """The summaries, those of topics that got more partitions by the number they had at each time."""
     heard = Heard()
     for source in sources([each for each in opened.partitions if each.topic in spec.grown], Reading(spec, show)):
@@ -160,14 +174,16 @@ def _opened(asked: Asked, truth: TruthAbout | None, told: Told) -> Opened:
     made = origin(asked, truth, seen(some))
     if not some and truth is None and asked.after is None:
         raise UserError(
-            f"{shown(source)} has no records, and nothing says whether that is right: --truth DIR or --after DIR does")
+            f"{shown(source)} has no records, and nothing says whether that is right: --truth DIR or --after DIR does"
+        )
     told.stage("reading the statements")
     known, sent = states(asked, truth), statements(every, made.protocol)
     found = known.timeline(sent)
     spec = _spec(asked, made, found, _counted(every, truth, made))
     first, later = defined(found, FOREVER if known.at is None else known.at)
     return Opened(
-        tuple(every), made, known, tuple(sent), found, replace(spec, tables=first, later=later), _size(every, some))
+        tuple(every), made, known, tuple(sent), found, replace(spec, tables=first, later=later), _size(every, some)
+    )
 
 
 def _follow(asked: Asked, truth: TruthAbout | None, every: Sequence[Partition], told: Told) -> None:
@@ -208,13 +224,21 @@ def _counted(every: Sequence[Partition], truth: TruthAbout | None, made: Origin)
 def _spec(asked: Asked, made: Origin, tables: Timeline, number: dict[str, int]) -> StreamSpec:
     """What may be asked of the stream, as far as anybody knows how it was made."""
     every = [definition.table for history in tables.tables for definition in history.definitions]
-    spec = replace(stream_spec_of(
-        made.changefeed, every, number, finished=False, restarts=asked.restarts, release=made.release), complete=False)
+    spec = replace(
+        stream_spec_of(made.changefeed, every, number, finished=False, restarts=asked.restarts, release=made.release),
+        complete=False,
+    )
     if made.known:
         return spec
     return replace(
-        spec, destination=UNKNOWN, by_layout=UNKNOWN, max_message_bytes=UNBOUNDED, max_batch_size=UNBOUNDED,
-        orders=lambda table: "hash", stages=None)
+        spec,
+        destination=UNKNOWN,
+        by_layout=UNKNOWN,
+        max_message_bytes=UNBOUNDED,
+        max_batch_size=UNBOUNDED,
+        orders=lambda table: "hash",
+        stages=None,
+    )
 
 
 def _check_rows(asked: Asked, truth: TruthAbout | None, outcome: Outcome) -> None:
@@ -223,9 +247,7 @@ def _check_rows(asked: Asked, truth: TruthAbout | None, outcome: Outcome) -> Non
         fits.check_rows(asked.truth, truth, {table.table: table.expected for table in outcome.tables})
 
 
-def _check_truth(
-    directory: Path, truth: TruthAbout, opened: Opened, summed: Iterable[PartitionSummary]
-) -> None:
+def _check_truth(directory: Path, truth: TruthAbout, opened: Opened, summed: Iterable[PartitionSummary]) -> None:
     """Raises UserError for that of another run."""
     with_rows = [each for each in summed if each.first_row != NEVER]
     if with_rows:
@@ -238,14 +260,13 @@ def _unfit(statement: str) -> NotChecked:
     return NotChecked(f"tables of {statement}", "it does not fit those before it: --before DIR tells which there were")
 
 
-def _notes(
-    opened: Opened, summed: Sequence[PartitionSummary], spec: StreamSpec, until: int
-) -> Iterable[str]:
+def _notes(opened: Opened, summed: Sequence[PartitionSummary], spec: StreamSpec, until: int) -> Iterable[str]:
     yield from opened.origin.notes
     if len(stopped := broken_off(summed, spec)):
         yield (
             f"{len(stopped):,} watermarks, the first {tso.describe(int(stopped[0]))}, did not reach all partitions, "
-            "and later ones did: TiCDC ended while it sent them")
+            "and later ones did: TiCDC ended while it sent them"
+        )
     told = [note for each in summed for note in each.notes]
     yield from told[:FEW]
     if len(told) > FEW:
@@ -257,4 +278,5 @@ def _notes(
     if above:
         yield (
             f"rows of {len(above)} of {len(summed)} partitions lie above {tso.describe(until)}, up to where all are "
-            "complete: the stream was still being written, or ends there")
+            "complete: the stream was still being written, or ends there"
+        )

@@ -36,7 +36,8 @@ def written_down(asked: Asked, truth: TruthAbout | None, told: Told) -> tuple[Ou
     both = against(right, found)
     size = right.size + found.size
     batches = engine_of(master_of(asked.master, size), size)(
-        both.sources, both.expected, asked.show, lambda value: None)
+        both.sources, both.expected, asked.show, lambda value: None
+    )
     return outcome(batches, both.timeline, both.expected, Unreplayed(), (), asked.show), both.notes
 
 
@@ -68,4 +69,5 @@ def _check_watermark(directory: Path | None, truth: TruthAbout | None, found: Sn
         raise UserError(
             f"{found.path} says that it is of {tso.describe(found.start_ts)}, and {directory} is the truth of "
             f"{tso.describe(truth.watermark)}: give the truth of the same watermark (--truth with --at "
-            f"{found.start_ts} writes it)")
+            f"{found.start_ts} writes it)"
+        )

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import CHANGES, Ints, JOINED, ORDER, SIDE, ints
+from simulator.columns.change_frame import CHANGES, JOINED, ORDER, SIDE, Ints, ints
 from simulator.errors import DeliveryError, UserError
 from simulator.run import stages
 from simulator.run.emit import send
@@ -97,7 +97,8 @@ def read(scans: Sequence[TableScan], placing: Placing, progress: Driver | None) 
     """All rows of one side (SIDE) with their `occurrence`; raises SnapshotError for a key that comes twice."""
     tables = placing.comparison.tables
     batches = [
-        batch for number, pieces in enumerate(snapshots.tasks(scans))
+        batch
+        for number, pieces in enumerate(snapshots.tasks(scans))
         for batch in counted(placing.sides(pieces), number, progress)
     ]
     found = pa.concat_batches([pa.RecordBatch.from_pylist([], SIDE), *batches])
@@ -144,10 +145,18 @@ def compared(before: pa.RecordBatch, after: pa.RecordBatch, every: bool = False)
     differ = np.flatnonzero(every | ~np.asarray(pc.fill_null(pc.equal(was, now), False)))
     rows = both.take(pa.array(row[differ]))
     at = pa.array(differ)
-    return pa.RecordBatch.from_arrays([
-        rows.column("row_hash"), rows.column("place"), rows.column("handle"), rows.column("occurrence"), was.take(at),
-        now.take(at), _taken(both.column("unaltered"), left[differ]),
-    ], schema=JOINED)
+    return pa.RecordBatch.from_arrays(
+        [
+            rows.column("row_hash"),
+            rows.column("place"),
+            rows.column("handle"),
+            rows.column("occurrence"),
+            was.take(at),
+            now.take(at),
+            _taken(both.column("unaltered"), left[differ]),
+        ],
+        schema=JOINED,
+    )
 
 
 def _taken(column: pa.Array, places: Ints) -> pa.Array:

@@ -80,9 +80,8 @@ SETTINGS = {
     "spark.sql.adaptive.skewJoin.enabled": "false",
     "spark.sql.adaptive.localShuffleReader.enabled": "false",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.adaptive.optimizer.excludedRules":
-        "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation,"
-        "org.apache.spark.sql.execution.adaptive.DynamicJoinSelection",
+    "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation,"
+    "org.apache.spark.sql.execution.adaptive.DynamicJoinSelection",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.requireAllClusterKeysForCoPartition": "false",
 }

@@ -31,9 +31,7 @@ def write(found: Standing, directory: Path, format: str) -> Counter[int]:
     return rows
 
 
-def _compared(
-    found: Standing, between: Between, directory: Path, format: str, begun: frozenset[int]
-) -> Counter[int]:
+def _compared(found: Standing, between: Between, directory: Path, format: str, begun: frozenset[int]) -> Counter[int]:
     """Writes what two snapshots come to; some tables are `begun`."""
     require_small(between.input_bytes)
     placing = Placing(between.comparison, between.rules)

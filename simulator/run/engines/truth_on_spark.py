@@ -17,9 +17,9 @@ from pyspark.sql import functions as F
 from simulator.columns.change_frame import JOINED
 from simulator.run.engines.failures import carrying, translated
 from simulator.run.engines.on_spark import (
-    Batches,
     INPUT_BYTES_A_TASK,
     SETTINGS,
+    Batches,
     by_number,
     map_in_arrow,
     occurrence,
@@ -76,7 +76,10 @@ def _scanned(
 
 
 def _written(
-    batches: Iterable[pa.RecordBatch], tables: tuple[Table, ...], directory: Path, format: str,
+    batches: Iterable[pa.RecordBatch],
+    tables: tuple[Table, ...],
+    directory: Path,
+    format: str,
     part: Callable[[int], int | None],
 ) -> pa.RecordBatch:
     """Writes rows in a task and says how many."""
@@ -100,14 +103,17 @@ def _compared(
 
     def written(batches: Batches) -> Batches:
         yield _written(
-            (batch for batch in batches if batch.num_rows), tables, directory, format,
-            lambda part: first_part + part - int(firsts[of[part]]))
+            (batch for batch in batches if batch.num_rows),
+            tables,
+            directory,
+            format,
+            lambda part: first_part + part - int(firsts[of[part]]),
+        )
 
     tasks = max(int(spark.sparkContext.defaultParallelism), between.input_bytes // INPUT_BYTES_A_TASK)
     spark.conf.set("spark.sql.shuffle.partitions", str(tasks))
     rows = map_in_arrow(_joined(spark, between), standing, ROWS)
-    part = by_number(firsts[:-1].tolist(), "table") + F.pmod(
-        F.xxhash64("image"), by_number(counts.tolist(), "table"))
+    part = by_number(firsts[:-1].tolist(), "table") + F.pmod(F.xxhash64("image"), by_number(counts.tolist(), "table"))
     placed = rows.select(part.cast("int").alias("table"), "image").repartition(tasks, "table")
     by_part = _counted(map_in_arrow(placed.sortWithinPartitions("table", "image"), written, WRITTEN_ROWS))
     by_table = Counter[int]()
@@ -134,7 +140,8 @@ def _joined(spark: SparkSession, between: Between) -> DataFrame:
     placing = Placing(between.comparison, between.rules)
     old, new = (
         side(spark, scans, placing, number, None, lambda reported: None)
-        for number, scans in enumerate((between.before, between.after)))
+        for number, scans in enumerate((between.before, between.after))
+    )
     on = ["row_hash", "handle", "place"]
     if between.comparison.keyed.all():
         one = F.lit(1).cast("long").alias("occurrence")

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns import row_image
-from simulator.columns.change_frame import Ints, SIDE, by_table, ints
+from simulator.columns.change_frame import SIDE, Ints, by_table, ints
 from simulator.errors import SnapshotError
 from simulator.run.emit import Reached
 from simulator.run.faults.fault import Fault
@@ -105,10 +105,17 @@ class Placing:
         row_hash = self.comparison.clock.row_hashes(table, handle)
         place = move * len(self.comparison.tables) + table
         slices = self._slices(state, move, table, row_hash) if self.slices else np.zeros(len(row_hash), np.int64)
-        return pa.RecordBatch.from_arrays([
-            pa.array(row_hash), pa.array(place.astype(np.int32)), handle, state.column("image"),
-            state.column("unaltered"), pa.array(slices.astype(np.int32)),
-        ], schema=SIDE)
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.array(row_hash),
+                pa.array(place.astype(np.int32)),
+                handle,
+                state.column("image"),
+                state.column("unaltered"),
+                pa.array(slices.astype(np.int32)),
+            ],
+            schema=SIDE,
+        )
 
     def _slices(self, state: pa.RecordBatch, move: Ints, table: Ints, row_hash: Ints) -> Ints:
         """Rows of one group lie in slices of rising time."""

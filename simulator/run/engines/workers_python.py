@@ -14,8 +14,17 @@ DRIVERS_PYTHON = "TICDC_SIM_PYTHON"
 """The variable that tells a worker the driver's version of Python: Spark wants the same (functions travel as code)."""
 
 NEEDED = {
-    "duckdb": "duckdb", "faker": "faker", "fsspec": "fsspec", "kafka": "kafka-python", "lz4": "lz4", "numpy": "numpy",
-    "pandas": "pandas", "pyarrow": "pyarrow", "pyuca": "pyuca", "re2": "google-re2", "sqlglot": "sqlglot",
+    "duckdb": "duckdb",
+    "faker": "faker",
+    "fsspec": "fsspec",
+    "kafka": "kafka-python",
+    "lz4": "lz4",
+    "numpy": "numpy",
+    "pandas": "pandas",
+    "pyarrow": "pyarrow",
+    "pyuca": "pyuca",
+    "re2": "google-re2",
+    "sqlglot": "sqlglot",
 }
 """Module → the package that has it, of what tasks import sooner or later."""
 

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.releases import Release
-from simulator.run.job import Job
 from simulator.run.faults.fault import Fault
 from simulator.run.faults.history import History, Renumbering
 from simulator.run.flush import Flush
+from simulator.run.job import Job
 from simulator.run.outgoing import Outgoing
 
 

@@ -17,7 +17,7 @@ from simulator.columns.hashing import xxhash64
 from simulator.run.faults.active import ActiveFault, Context, Piece, moved
 from simulator.run.faults.history import Renumbering
 from simulator.run.faults.keys import TABLE_KEY
-from simulator.run.faults.kind import FaultKind, WAY
+from simulator.run.faults.kind import WAY, FaultKind
 from simulator.run.faults.next_rows import Mask, fitting_rows, next_row, without
 from simulator.run.faults.refusals import without_watermarks
 from simulator.run.settings import DURATION, Key, to_duration_ms
@@ -128,14 +128,16 @@ def _older_and_newer(events: pa.RecordBatch, fitting: Mask) -> _Pair | None:
     of_place = xxhash64(*(ints(rows, name) for name in ("table", "destination")))
     found, made = (
         np.where(np.asarray(rows.column(name).is_valid()), xxhash64(of_place, rows.column(name)), 0)
-        for name in ("before", "after"))
+        for name in ("before", "after")
+    )
     there = np.flatnonzero(np.asarray(rows.column("after").is_valid()))
     there = there[np.argsort(made[there], kind="stable")]
     if not len(there):
         return None
     first = there[np.minimum(np.searchsorted(made[there], found), len(there) - 1)]
     newer = np.flatnonzero(
-        (made[first] == found) & (first < np.arange(len(places))) & np.asarray(rows.column("before").is_valid()))
+        (made[first] == found) & (first < np.arange(len(places))) & np.asarray(rows.column("before").is_valid())
+    )
     return _Pair(int(places[first[newer[0]]]), int(places[newer[0]])) if len(newer) else None
 
 
@@ -146,15 +148,26 @@ OF_TABLE = {"table": TABLE_KEY}
 ROW_BELOW_WATERMARK = FaultKind(
     says="The next row comes behind the watermark that says that it has come.",
     source="tiflow v8.5.3: cmd/kafka-consumer/writer.go, which panics on such a row",
-    active=RowBelowWatermark, legal=False, keys=OF_TABLE, refuse=without_watermarks, layer=WAY,
+    active=RowBelowWatermark,
+    legal=False,
+    keys=OF_TABLE,
+    refuse=without_watermarks,
+    layer=WAY,
 )
 WATERMARK_FALLS = FaultKind(
     says="Behind the next watermark comes a lower one, in its first partition.",
     source="tiflow#12096, tiflow PR#4129; tiflow v8.5.3: cmd/kafka-consumer/event_group.go",
-    active=WatermarkFalls, legal=False, keys={"by": BY_KEY}, refuse=without_watermarks, layer=WAY,
+    active=WatermarkFalls,
+    legal=False,
+    keys={"by": BY_KEY},
+    refuse=without_watermarks,
+    layer=WAY,
 )
 OLD_ROW_AFTER_NEW = FaultKind(
     says="Of a row that changes twice before the next watermark, the older change comes behind the newer one.",
     source="tiflow#11823 (sarama#2619), tiflow#11947, tiflow#11829",
-    active=OldRowAfterNew, legal=False, keys=OF_TABLE, layer=WAY,
+    active=OldRowAfterNew,
+    legal=False,
+    keys=OF_TABLE,
+    layer=WAY,
 )

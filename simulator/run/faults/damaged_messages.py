@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from simulator.run.faults.active import ActiveFault, Context
 from simulator.run.faults.keys import TABLE_KEY
-from simulator.run.faults.kind import FaultKind, WAY
+from simulator.run.faults.kind import WAY, FaultKind
 from simulator.run.faults.next_rows import Mask, fitting_rows
 from simulator.run.faults.refusals import spoken
 from simulator.run.outgoing import Outgoing
@@ -62,7 +62,8 @@ def _with_entry(made: Outgoing, place: int, entry: Entry) -> Outgoing:
     records = made.records
     key, value = (
         pa.concat_arrays([column.slice(0, place), pa.array([said], column.type), column.slice(place + 1)])
-        for column, said in zip((records.key, records.value), entry))
+        for column, said in zip((records.key, records.value), entry)
+    )
     events = records.events
     if events is not None:
         events = pa.concat_arrays([events.slice(0, place), pa.array([NOTHING], events.type), events.slice(place + 1)])
@@ -96,15 +97,25 @@ OF_TABLE = {"table": TABLE_KEY}
 CORRUPT_JSON = FaultKind(
     says="The next message of rows is no JSON.",
     source="tiflow#11707, tiflow#11652",
-    active=partial(Damaged, damage=_corrupt), legal=False, keys=OF_TABLE, layer=WAY,
+    active=partial(Damaged, damage=_corrupt),
+    legal=False,
+    keys=OF_TABLE,
+    layer=WAY,
 )
 TRUNCATED_BATCH = FaultKind(
     says="The next message of rows ends in the middle of its value, which is shorter than its lengths say.",
     source="tiflow v8.5.3: pkg/sink/codec/open/open_protocol_decoder.go",
-    active=partial(Damaged, damage=_truncated), legal=False, keys=OF_TABLE, refuse=_without_batches, layer=WAY,
+    active=partial(Damaged, damage=_truncated),
+    legal=False,
+    keys=OF_TABLE,
+    refuse=_without_batches,
+    layer=WAY,
 )
 UNKNOWN_TYPE = FaultKind(
     says="The next message of rows has a type that there is not.",
     source="flink: CanalJsonDeserializationSchema, `Unknown type value`",
-    active=partial(Damaged, damage=_unknown), legal=False, keys=OF_TABLE, layer=WAY,
+    active=partial(Damaged, damage=_unknown),
+    legal=False,
+    keys=OF_TABLE,
+    layer=WAY,
 )

@@ -12,13 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator import tso
-from simulator.columns.change_frame import DDL, EVENTS, Ints, ROW, WATERMARK, ints
+from simulator.columns.change_frame import DDL, EVENTS, ROW, WATERMARK, Ints, ints
 from simulator.releases import Release
 from simulator.run.faults.fault import Fault
 from simulator.run.job import Job
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Destinations
-
 
 Renumbering = Callable[[pa.RecordBatch], pa.RecordBatch]
 """Events (EVENTS) with the numbers that their destinations have now."""

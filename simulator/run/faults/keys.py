@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from simulator.errors import UserError, masked
-from simulator.run.settings import DURATION, Key, TEXT, to_duration_ms, to_text
+from simulator.run.settings import DURATION, TEXT, Key, to_duration_ms, to_text
 
 
 def to_number(value: object) -> int:
@@ -47,9 +47,12 @@ FROM_0: Mapping[str, Any] = {"type": "integer", "minimum": 0}
 FROM_1: Mapping[str, Any] = {"type": "integer", "minimum": 1}
 
 BACK_KEY = Key(
-    "back_ms", to_duration_ms, DURATION,
+    "back_ms",
+    to_duration_ms,
+    DURATION,
     "For how long before it the checkpoint stood still, so that more is sent again; never from before the last "
-    "statement.")
+    "statement.",
+)
 """Of every kind that has it: for that long before the fault no watermark is sent."""
 
 FOR_KEY = Key("for_ms", to_duration_ms, DURATION, "How long it lasts in simulated time; to the end where unsaid.")

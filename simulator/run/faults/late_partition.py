@@ -17,7 +17,7 @@ from simulator.errors import did_you_mean
 from simulator.run.faults.active import ActiveFault, Context, Piece, moved
 from simulator.run.faults.history import Renumbering
 from simulator.run.faults.keys import FOR_KEY, FROM_0, TOPIC_KEY, to_number
-from simulator.run.faults.kind import FaultKind, WAY
+from simulator.run.faults.kind import WAY, FaultKind
 from simulator.run.job import Job
 from simulator.run.settings import DURATION, Key, to_duration_ms
 from simulator.ticdc.dispatch import Destinations

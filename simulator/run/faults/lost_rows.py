@@ -13,7 +13,7 @@ import pyarrow as pa
 from simulator.columns.change_frame import ints
 from simulator.run.faults.active import ActiveFault, Piece, moved
 from simulator.run.faults.keys import TABLE_KEY
-from simulator.run.faults.kind import FaultKind, WAY
+from simulator.run.faults.kind import WAY, FaultKind
 from simulator.run.faults.next_rows import next_row, without
 from simulator.run.faults.refusals import on_one_partition
 from simulator.ticdc.dispatch import Destinations
@@ -61,12 +61,14 @@ def _elsewhere(events: pa.RecordBatch, place: int, to: Destinations) -> pa.Recor
 OF_TABLE = {"table": TABLE_KEY}
 
 LOSE_ROW = FaultKind(
-    says="The next row is left out.",
-    source="tiflow#6488",
-    active=LoseRow, legal=False, keys=OF_TABLE, layer=WAY,
+    says="The next row is left out.", source="tiflow#6488", active=LoseRow, legal=False, keys=OF_TABLE, layer=WAY
 )
 WRONG_PARTITION = FaultKind(
     says="The next row goes to the partition behind the one that its dispatcher says.",
     source="tiflow v8.5.3: cmd/kafka-consumer/writer.go checkPartition, which panics on such a row",
-    active=WrongPartition, legal=False, keys=OF_TABLE, refuse=on_one_partition, layer=WAY,
+    active=WrongPartition,
+    legal=False,
+    keys=OF_TABLE,
+    refuse=on_one_partition,
+    layer=WAY,
 )

@@ -82,17 +82,22 @@ def _without_form(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     return (
         f"{spoken(rules)} has no form here for a row that is too large: "
         "[sink.kafka-config.large-message-handle] large-message-handle-option is to be handle-key-only or claim-check, "
-        "in a release that has them")
+        "in a release that has them"
+    )
 
 
 BATCH = FaultKind(
     says="Messages have so many rows at most, as where the clock of TiCDC's worker ends a batch.",
     source="tiflow v8.5.3: cdc/sink/dmlsink/mq/worker.go batchEncodeRun",
-    active=Batch, keys={"events": EVENTS_KEY, "table": TABLE_KEY, "for": FOR_KEY}, needs=("events",),
+    active=Batch,
+    keys={"events": EVENTS_KEY, "table": TABLE_KEY, "for": FOR_KEY},
+    needs=("events",),
     refuse=_without_batches,
 )
 LARGE_MESSAGE = FaultKind(
     says="The next rows are sent as if they were too large: cut down to the handle key, or put into a file.",
     source="tiflow#9442, tiflow#9490, tiflow PR#9376",
-    active=LargeMessage, keys={"rows": ROWS_KEY, "table": TABLE_KEY}, refuse=_without_form,
+    active=LargeMessage,
+    keys={"rows": ROWS_KEY, "table": TABLE_KEY},
+    refuse=_without_form,
 )

@@ -17,12 +17,12 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns.change_frame import ROW, WATERMARK, ints
 from simulator.run.emit import Part
-from simulator.run.job import Job
 from simulator.run.faults import FAULTS
 from simulator.run.faults.active import ActiveFault, Context, Piece
 from simulator.run.faults.fault import Fault
 from simulator.run.faults.history import History, renumbered, stands_still
 from simulator.run.flush import Flush
+from simulator.run.job import Job
 from simulator.run.outgoing import Outgoing, outgoing
 from simulator.ticdc.dispatch import Destinations
 
@@ -240,7 +240,8 @@ class Faults:
             raise fault.refused(
                 f"back: {fault.back_ms} ms before it the checkpoint would have to stand still, and a watermark at "
                 f"{tso.describe(self._history.checkpoint)} has been sent; let the fault checkpoint-lag begin earlier, "
-                "or leave out back")
+                "or leave out back"
+            )
         self._history.hold(since, until)
 
     # -- messages -------------------------------------------------------------------------------------------------

@@ -16,14 +16,12 @@ from simulator.run.faults.active import ActiveFault
 from simulator.run.faults.keys import FROM_0, PARTITIONS_KEY, TABLE_KEY, TOPIC_KEY, to_number
 from simulator.run.faults.kind import FaultKind
 from simulator.run.faults.refusals import spoken
-from simulator.run.settings import Key, TEXT, to_text
+from simulator.run.settings import TEXT, Key, to_text
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
 
-
 COLUMN_KEY = Key("column", to_text, TEXT, "The text column that is filled.")
-EXTRA_KEY = Key(
-    "extra", to_number, FROM_0, "How many bytes above max-message-bytes; 0 where unsaid.")
+EXTRA_KEY = Key("extra", to_number, FROM_0, "How many bytes above max-message-bytes; 0 where unsaid.")
 WHERE_KEY = Key("where", to_text, TEXT, "A condition of SQL that the row meets; any row where unsaid.")
 
 
@@ -39,11 +37,15 @@ def _not_measured(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
 ADD_PARTITIONS = FaultKind(
     says="A topic gets more partitions: from then on rows are hashed over all of them, and watermarks go to all.",
     source="tiflow#9952, tiflow PR#9955; tiflow v8.5.3: cdc/sink/dmlsink/mq/manager/kafka_manager.go",
-    active=ActiveFault, keys={"topic": TOPIC_KEY, "partitions": PARTITIONS_KEY}, needs=("partitions",),
+    active=ActiveFault,
+    keys={"topic": TOPIC_KEY, "partitions": PARTITIONS_KEY},
+    needs=("partitions",),
 )
 MESSAGE_SIZE = FaultKind(
     says="A row is updated so that its message has exactly max-message-bytes, or more.",
     source="ticdc#2991, tiflow#12016; tiflow v8.5.3: pkg/sink/codec/common/message.go",
-    active=ActiveFault, keys={"table": TABLE_KEY, "column": COLUMN_KEY, "extra": EXTRA_KEY, "where": WHERE_KEY},
-    needs=("table", "column"), refuse=_not_measured,
+    active=ActiveFault,
+    keys={"table": TABLE_KEY, "column": COLUMN_KEY, "extra": EXTRA_KEY, "where": WHERE_KEY},
+    needs=("table", "column"),
+    refuse=_not_measured,
 )

@@ -17,8 +17,11 @@ def spoken(rules: ChangefeedRules) -> str:
 def without_watermarks(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     """Why there is no fault of watermarks; empty where they are sent."""
     options, release = rules.changefeed.codec, rules.release
-    return "" if CODECS[options.protocol].has_watermarks(options, release) else (
-        f"{spoken(rules)} sends no watermarks here: enable-tidb-extension=true is needed")
+    return (
+        ""
+        if CODECS[options.protocol].has_watermarks(options, release)
+        else (f"{spoken(rules)} sends no watermarks here: enable-tidb-extension=true is needed")
+    )
 
 
 def on_one_partition(values: Mapping[str, Any], rules: ChangefeedRules) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns.change_frame import Ints, ROW, ints
+from simulator.columns.change_frame import ROW, Ints, ints
 from simulator.run.faults.active import ActiveFault, Piece, moved
 from simulator.run.faults.keys import FOR_KEY
 from simulator.run.faults.kind import FaultKind
@@ -34,8 +34,10 @@ class TableOrder(ActiveFault):
         keys = GroupKeys.of(job.routes, names, job.release, job.marks.barriers)
         to, table = ints(rows, "destination"), ints(rows, "table")
         code = np.select(
-            [keys.by[table] == "table", keys.by[table] == "hash"], [keys.table[table], ints(rows, "dispatch_hash")],
-            ints(rows, "commit_ts"))
+            [keys.by[table] == "table", keys.by[table] == "hash"],
+            [keys.table[table], ints(rows, "dispatch_hash")],
+            ints(rows, "commit_ts"),
+        )
         window = _count_within(to) // keys.flush_rows
         cells = np.stack([to, window, code])
         _, first, group = np.unique(cells, axis=1, return_index=True, return_inverse=True)
@@ -61,7 +63,8 @@ def _refuse_order(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
         return ""
     return (
         f"{spoken(rules)} sends the rows of a partition in the order of commit-ts; releases from 7.4 on, and the new "
-        "architecture, group them by partition key")
+        "architecture, group them by partition key"
+    )
 
 
 TABLE_ORDER = FaultKind(

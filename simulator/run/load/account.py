@@ -152,6 +152,13 @@ class Recently:
         seconds = max(at - since, 0.5)
         last = self._windows[-1] if self._windows else None
         return Now(
-            account.rows + events, account.bytes + size, rows / seconds, bytes_ / seconds,
-            last.asked if last else 0.0, last.behind if last else 0.0, self._in_flight,
-            Latencies.total(window.latencies for window in self._windows).quantile(0.99), account.watermark)
+            account.rows + events,
+            account.bytes + size,
+            rows / seconds,
+            bytes_ / seconds,
+            last.asked if last else 0.0,
+            last.behind if last else 0.0,
+            self._in_flight,
+            Latencies.total(window.latencies for window in self._windows).quantile(0.99),
+            account.watermark,
+        )

@@ -38,8 +38,11 @@ class Totals:
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
-            self.rows + other.rows, self.messages + other.messages, self.bytes + other.bytes,
-            self.windows + other.windows)
+            self.rows + other.rows,
+            self.messages + other.messages,
+            self.bytes + other.bytes,
+            self.windows + other.windows,
+        )
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,11 @@ class Checkpoint:
 
 
 def identity(
-    load: LoadPlan, segments: Sequence[Segment], release: Release, changefeed: Changefeed, start_ms: int,
+    load: LoadPlan,
+    segments: Sequence[Segment],
+    release: Release,
+    changefeed: Changefeed,
+    start_ms: int,
     partitions: Mapping[str, int],
 ) -> dict[str, str]:
     """All that decides what a run sends, by the words in which a difference is told."""
@@ -103,5 +110,9 @@ def _read(found: Mapping[str, Any]) -> Checkpoint:
     if not 0 <= int(found["acknowledged_ms"]) < LAST_MS or int(found["statements"]) < 0:
         raise ValueError("nobody wrote that")
     return Checkpoint(
-        {str(name): str(value) for name, value in found["run"].items()}, int(found["start_ms"]),
-        int(found["acknowledged_ms"]), int(found["statements"]), Totals(**found["totals"]))
+        {str(name): str(value) for name, value in found["run"].items()},
+        int(found["start_ms"]),
+        int(found["acknowledged_ms"]),
+        int(found["statements"]),
+        Totals(**found["totals"]),
+    )

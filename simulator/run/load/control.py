@@ -89,8 +89,14 @@ class Control:
     """Asked for one window after the other, and told of each one that was sent; windows may be asked for ahead."""
 
     def __init__(
-        self, held: Sequence[Held], rows_before: Callable[[int], int], resolved_ms: int, duration: float | None = None,
-        fixed: bool = False, search: Search | None = None, bytes_per_row: float = 0.0,
+        self,
+        held: Sequence[Held],
+        rows_before: Callable[[int], int],
+        resolved_ms: int,
+        duration: float | None = None,
+        fixed: bool = False,
+        search: Search | None = None,
+        bytes_per_row: float = 0.0,
     ) -> None:
         """`rows_before` a simulated millisecond; `duration` in seconds; `fixed` has every window be one resolved
         interval without pace; `bytes_per_row` is what was taken for that where bytes a second are asked."""
@@ -240,7 +246,8 @@ def held(rates: Rates) -> tuple[Held, ...]:
     """Where the rates are held."""
     return tuple(
         Held(segment.from_ms, paced, segment.again_ms)
-        for segment, paced in zip(rates.segments, rates.paced, strict=True))
+        for segment, paced in zip(rates.segments, rates.paced, strict=True)
+    )
 
 
 def at(held: Sequence[Held], ms: int) -> tuple[Held, int | None]:

@@ -38,9 +38,16 @@ class Feed:
     """Holds where the run stands, and the sink of its marks."""
 
     def __init__(
-        self, stretches: Iterator[Stretch], control: Control, sink: Sink, checkpoint: Checkpoint,
-        store: Store | None = None, observers: Sequence[Observer] = (), asked: Asked | None = None,
-        clock: Callable[[], float] = time.time, reporter: Reporter | None = None,
+        self,
+        stretches: Iterator[Stretch],
+        control: Control,
+        sink: Sink,
+        checkpoint: Checkpoint,
+        store: Store | None = None,
+        observers: Sequence[Observer] = (),
+        asked: Asked | None = None,
+        clock: Callable[[], float] = time.time,
+        reporter: Reporter | None = None,
     ) -> None:
         """`stretches` from that in which the checkpoint lies; the reporter is the sink's. Sends the statements and the
         watermark there: raises DeliveryError."""
@@ -78,8 +85,11 @@ class Feed:
         partitions = _partitions(window, reports, delivered)
         rows, messages, size = (sum(column) for column in zip((0, 0, 0), *partitions.values()))
         self.checkpoint = replace(
-            self.checkpoint, acknowledged_ms=window.end_ms, statements=0,
-            totals=self.checkpoint.totals + Totals(rows, messages, size, 1))
+            self.checkpoint,
+            acknowledged_ms=window.end_ms,
+            statements=0,
+            totals=self.checkpoint.totals + Totals(rows, messages, size, 1),
+        )
         if window.end_ms == self._stretch.end_ms:
             self._stretch = next(self._stretches)
         self._save()
@@ -135,17 +145,30 @@ class Feed:
             yield goes_on(self.checkpoint.watermark)
 
     def _observed(
-        self, window: Window, reports: Sequence[TaskReport], partitions: Mapping[tuple[str, int], tuple[int, int, int]],
+        self,
+        window: Window,
+        reports: Sequence[TaskReport],
+        partitions: Mapping[tuple[str, int], tuple[int, int, int]],
         retried: int,
     ) -> WindowSent:
         assert self._due is not None, "it was handed out"
         ended = self._clock()
         began = min((report.sending[0] for report in reports if report.sending), default=self._handed_out)
         sent = WindowSent(
-            window.first_ms, window.end_ms, self.checkpoint.watermark, self._due.asked, self._handed_out, began, ended,
-            self._due.behind(ended), _rows(window, reports), partitions,
-            Latencies.total(report.latencies for report in reports), retried,
-            sum(report.resent for report in reports))
+            window.first_ms,
+            window.end_ms,
+            self.checkpoint.watermark,
+            self._due.asked,
+            self._handed_out,
+            began,
+            ended,
+            self._due.behind(ended),
+            _rows(window, reports),
+            partitions,
+            Latencies.total(report.latencies for report in reports),
+            retried,
+            sum(report.resent for report in reports),
+        )
         self._control.sent(sent)
         for observer in self._observers:
             observer(sent)
@@ -163,8 +186,11 @@ def _runs(events: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 def _rows(window: Window, reports: Iterable[TaskReport]) -> dict[tuple[int, int], int]:
     """Rows by place in the model, and op."""
     places = {
-        index: number for number, table in enumerate(window.stretch.tables) if table is not None
-        for index in table.place.indexes}
+        index: number
+        for number, table in enumerate(window.stretch.tables)
+        if table is not None
+        for index in table.place.indexes
+    }
     found: Counter[tuple[int, int]] = Counter()
     for table, op, _, rows in (change for report in reports for change in report.changes):
         found[places[table], op] += rows
@@ -186,4 +212,5 @@ def _partitions(
         sizes[account.topic, account.partition] += account.bytes
     return {
         (to.topics[topic], partition): (count, messages[topic, partition], sizes[topic, partition])
-        for (topic, partition), count in sorted(rows.items())}
+        for (topic, partition), count in sorted(rows.items())
+    }

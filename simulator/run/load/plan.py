@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from simulator.sources.generate.wanted import TableWanted
 
 ADD_COLUMN, DROP_COLUMN, ADD_INDEX, DROP_INDEX, TRUNCATE = (
-    "add-column", "drop-column", "add-index", "drop-index", "truncate")
+    "add-column",
+    "drop-column",
+    "add-index",
+    "drop-index",
+    "truncate",
+)
 
 STATEMENT_KINDS = (ADD_COLUMN, DROP_COLUMN, ADD_INDEX, DROP_INDEX, TRUNCATE)
 """Of `[[ddl]]`."""

@@ -29,7 +29,7 @@ from simulator.errors import DdlError, ScenarioError, UserError, did_you_mean
 from simulator.files import read_text, toml
 from simulator.releases import Release
 from simulator.run.load.definitions import Definition, created, in_order, read_definition, referred, twice
-from simulator.run.load.plan import LoadPlan, STATEMENT_KINDS, StatementWanted, TRUNCATE
+from simulator.run.load.plan import STATEMENT_KINDS, TRUNCATE, LoadPlan, StatementWanted
 from simulator.run.load.plan_keys import DDL, TABLE, TOP
 from simulator.run.settings import Settings, merged
 from simulator.run.steps.kind import line_of, read_keys
@@ -109,9 +109,19 @@ def _read(
     modelled = tuple(_modelled(each, ordered, tables, mistakes) for each in ordered)
     model = Model(**{**_of(Model, values), "seed": settings.seed or 0, "tables": modelled})
     wanted = tuple(TableWanted(**_of(TableWanted, tables.values[each.number])) for each in ordered)
-    plan = LoadPlan(**{
-        "name": name, **_of(LoadPlan, values), "model": model, "definitions": tuple(each.text for each in ordered),
-        "tables": wanted, "catalog": catalog, "statements": tuple(statements), "settings": settings, "text": text})
+    plan = LoadPlan(
+        **{
+            "name": name,
+            **_of(LoadPlan, values),
+            "model": model,
+            "definitions": tuple(each.text for each in ordered),
+            "tables": wanted,
+            "catalog": catalog,
+            "statements": tuple(statements),
+            "settings": settings,
+            "text": text,
+        }
+    )
     _check(plan, ordered, tables, mistakes)
     return plan
 
@@ -217,6 +227,7 @@ def _statements(
     lines = known if len(known) == len(given) else [None] * len(given)
     found = []
     for number, (table, its_lines) in enumerate(zip(given, lines, strict=True), 1):
+
         def where(key: str = "", its_lines: TableLines | None = its_lines, number: int = number) -> str:
             return f"{line_of(its_lines, key)}ddl {number}: "
 
@@ -234,7 +245,8 @@ def _statements(
             if child is not None and TRUNCATE in values["kinds"]:
                 mistakes.append(
                     f"{where('table')}kinds: {ordered[place].name} cannot be truncated, as rows of {child.name} refer "
-                    "to its rows")
+                    "to its rows"
+                )
             values["table"] = place
         if "every_ms" in values and ordered is not None:
             found.append(StatementWanted(**values))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from simulator.errors import UserError, did_you_mean, masked
 from simulator.run.load import rates
 from simulator.run.load.plan import STATEMENT_KINDS
-from simulator.run.settings import Key, SETTINGS, to_duration_ms, to_text
+from simulator.run.settings import SETTINGS, Key, to_duration_ms, to_text
 from simulator.sources.generate.model import Mix
 from simulator.sources.generate.reading import to_skew
 
@@ -67,7 +67,8 @@ def to_present(value: object) -> bool:
     if value not in INITIAL:
         raise UserError(
             "expected 'inserted' (the stream begins with the rows) or 'present' (they were there before), got "
-            f"{value!r}")
+            f"{value!r}"
+        )
     return value == "present"
 
 
@@ -100,7 +101,8 @@ def to_size(value: object) -> int:
     size = round(float(found[1]) * _UNITS[found[2]]) if found else value
     if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MOST_SIZE:
         raise UserError(
-            f"expected a size up to {MOST_SIZE >> 20}MiB, such as '2KiB', or a number of bytes; got {value!r}")
+            f"expected a size up to {MOST_SIZE >> 20}MiB, such as '2KiB', or a number of bytes; got {value!r}"
+        )
     return size
 
 

@@ -30,7 +30,8 @@ MOST_SEGMENTS = 10_000
 
 EXPECTED = (
     "expected rows a second (60000), bytes a second (190MiB), max, steps ('0s:1000, 60s:20000, 5m:max'), a ramp "
-    "('0s:1000..20000, 5m:20000') or bursts ('1000, every 30s: 100000 for 2s')")
+    "('0s:1000..20000, 5m:20000') or bursts ('1000, every 30s: 100000 for 2s')"
+)
 
 _AMOUNT = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?) ?(?:(KiB|MiB|GiB)(?:/s)?|rows/s)?")
 _BURST = re.compile(r"every\s+(\S+?)\s*:\s*(.+?)\s+for\s+(\S+)")
@@ -134,7 +135,8 @@ def _entry(part: str, whole: str, first: bool) -> Entry:
         raise UserError(f"bad rate {whole!r}: {part!r} is no burst; expected 'every 30s: 100000 for 2s'")
     if not colon and not first:
         raise UserError(
-            f"bad rate {whole!r}: {part!r} does not say from when on, such as 60s:{part}, or every 60s: {part} for 5s")
+            f"bad rate {whole!r}: {part!r} does not say from when on, such as 60s:{part}, or every 60s: {part} for 5s"
+        )
     begin, dots, end = (text.strip() for text in rate.partition(".."))
     from_ms = _moment(at.strip()) if colon else 0
     amount = _amount(begin, whole)
@@ -201,7 +203,8 @@ def _with_bursts(found: Sequence[tuple[Segment, bool]], burst: Burst, rows: floa
     if again_ms // burst.every_ms + len(found) > MOST_SEGMENTS:
         raise UserError(
             f"the rate has more than {MOST_SEGMENTS:,} bursts before its last step: let them be fewer, or the steps "
-            "end earlier")
+            "end earlier"
+        )
     begins = range(burst.every_ms, again_ms, burst.every_ms)
     parts = [*_cut(found, begins, burst, rows, again_ms)]
     parts.append((Segment(again_ms, rows, rows, burst.every_ms), burst.amount.paced))

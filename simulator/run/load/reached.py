@@ -76,8 +76,7 @@ class Reached:
             return
         last = self.spells[-1] if self.spells else None
         if last is not None and (second <= last.last + 2 or len(self.spells) == MOST_SPELLS):
-            self.spells[-1] = replace(
-                last, last=second + 1.0, seconds=last.seconds + 1, least=min(last.least, share))
+            self.spells[-1] = replace(last, last=second + 1.0, seconds=last.seconds + 1, least=min(last.least, share))
         else:
             self.spells.append(Spell(float(second), second + 1.0, 1, share))
 

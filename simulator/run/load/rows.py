@@ -16,18 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import binary, buffers, fixed, stored_buffers
-from simulator.columns.change_frame import (
-    CHANGES,
-    DELETE,
-    INSERT,
-    Ints,
-    ORDER,
-    UPDATE,
-    WRITTEN,
-    by_table,
-    ints,
-    picked,
-)
+from simulator.columns.change_frame import CHANGES, DELETE, INSERT, ORDER, UPDATE, WRITTEN, Ints, by_table, ints, picked
 from simulator.errors import UserError
 from simulator.run import stages
 from simulator.run.load.stretch import LoadedTable, Stretch, Window
@@ -124,9 +113,16 @@ class Chosen:
         """The changes at these places."""
         where = pa.array(places)
         return replace(
-            self, transaction=self.transaction[places], commit_ts=self.commit_ts[places], key=self.key[places],
-            before=self.before[places], after=self.after[places], physical=self.physical[places],
-            handles=self.handles.take(where), row_ids=self.row_ids.take(where))
+            self,
+            transaction=self.transaction[places],
+            commit_ts=self.commit_ts[places],
+            key=self.key[places],
+            before=self.before[places],
+            after=self.after[places],
+            physical=self.physical[places],
+            handles=self.handles.take(where),
+            row_ids=self.row_ids.take(where),
+        )
 
 
 def _chosen(stretch: Stretch, first: int, end: int, mine: Mask) -> list[Chosen]:
@@ -141,9 +137,18 @@ def _chosen(stretch: Stretch, first: int, end: int, mine: Mask) -> list[Chosen]:
         table = stretch.tables[number]
         if table is not None:
             of_table = Chosen(
-                number, table, stretch.stream, changes.transaction[at], commit_ts[at], changes.key[at],
-                changes.before[at], changes.after[at], np.full(len(at), table.place.indexes[0]),
-                pa.nulls(len(at), pa.binary()), pa.nulls(len(at), pa.int64()))
+                number,
+                table,
+                stretch.stream,
+                changes.transaction[at],
+                commit_ts[at],
+                changes.key[at],
+                changes.before[at],
+                changes.after[at],
+                np.full(len(at), table.place.indexes[0]),
+                pa.nulls(len(at), pa.binary()),
+                pa.nulls(len(at), pa.int64()),
+            )
             found.append(_named(_kept(_placed(of_table), stretch, mine)))
     return found
 
@@ -173,7 +178,8 @@ def _partitions(changes: Chosen, rows: TableRows) -> Ints:
     if places.null_count:
         raise UserError(
             f"table {table.schema}.{table.name}: no partition takes row {int(rows.keys[np.argmax(places.is_null())])} "
-            f"(counted from 0 as they are inserted); the partitions must take every value that the plan gives")
+            f"(counted from 0 as they are inserted); the partitions must take every value that the plan gives"
+        )
     return np.asarray(places, np.int64)
 
 
@@ -221,8 +227,9 @@ def _order(parts: Sequence[Chosen], stretch: Stretch, first: int) -> Ints:
     if not parts:
         return np.zeros(0, np.int64)
     ranks, tables = np.array(stretch.rules.split.ranks), len(stretch.rules.tables)
-    code = np.concatenate([
-        ((part.transaction - first) * RANKS + ranks[part.op]) * tables + part.physical for part in parts])
+    code = np.concatenate(
+        [((part.transaction - first) * RANKS + ranks[part.op]) * tables + part.physical for part in parts]
+    )
     handle = np.concatenate([_handle_numbers(part.handles) for part in parts])
     place = np.empty(len(code), np.int64)
     place[np.argsort(handle)] = np.arange(len(code))
@@ -259,10 +266,17 @@ def _of_part(changes: Chosen) -> tuple[pa.RecordBatch, Ints]:
     """Changes (WRITTEN) of one table, and which of them all they are."""
     before, after = (_images(changes, versions) for versions in (changes.before, changes.after))
     differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(before, after), False)))
-    batch = pa.RecordBatch.from_arrays([
-        pa.array(changes.commit_ts), pa.array(changes.physical.astype(np.int32)), changes.handles, before, after,
-        changes.row_ids,
-    ], schema=WRITTEN)
+    batch = pa.RecordBatch.from_arrays(
+        [
+            pa.array(changes.commit_ts),
+            pa.array(changes.physical.astype(np.int32)),
+            changes.handles,
+            before,
+            after,
+            changes.row_ids,
+        ],
+        schema=WRITTEN,
+    )
     return batch if len(differ) == len(changes.key) else batch.take(pa.array(differ)), differ
 
 

@@ -38,8 +38,12 @@ def window_messages(window: Window, owned: Iterable[int]) -> Iterator[Outgoing]:
 
 
 def send_window(
-    window: Window, owned: Iterable[int], sink: Sink, asked: Asked | None = None,
-    made: Iterable[Outgoing] | None = None, reporter: Reporter | None = None,
+    window: Window,
+    owned: Iterable[int],
+    sink: Sink,
+    asked: Asked | None = None,
+    made: Iterable[Outgoing] | None = None,
+    reporter: Reporter | None = None,
 ) -> TaskReport:
     """Sends the window's rows of the owned destinations, and waits for their acknowledgements.
 
@@ -84,8 +88,11 @@ def _delivered(before: Sequence[Delivered], sink: Sink, job: Job) -> list[Delive
     found = []
     for account in after:
         was = known.get((account.topic, account.partition))
-        since = account if was is None else replace(
-            account, records=account.records - was.records, bytes=account.bytes - was.bytes)
+        since = (
+            account
+            if was is None
+            else replace(account, records=account.records - was.records, bytes=account.bytes - was.bytes)
+        )
         if since.records or since.error:
             found.append(since)
     return found

@@ -102,8 +102,17 @@ class Series:
         first, last = self._began + place * self.width, self._began + (place + 1) * self.width
         covered = min(last, max(self._ended, first)) - min(max(first, self._started or first), last)
         return Point(
-            first, max(covered, self.width / 4), sums["rows"], sums["bytes"], sums["messages"],
-            sums["resent"], asked, behind, lag, Latencies(counts, longest or 0.0))
+            first,
+            max(covered, self.width / 4),
+            sums["rows"],
+            sums["bytes"],
+            sums["messages"],
+            sums["resent"],
+            asked,
+            behind,
+            lag,
+            Latencies(counts, longest or 0.0),
+        )
 
     def _largest(self, name: str, at: float, value: float) -> None:
         place = self._place(at)
@@ -162,7 +171,8 @@ def columns(points: Sequence[Point]) -> dict[str, list[float | None]]:
         "latency_p50_ms": [None if each is None else round(1000 * each[0], 3) for each in quantiles],
         "latency_p99_ms": [None if each is None else round(1000 * each[1], 3) for each in quantiles],
         "latency_max_ms": [
-            round(1000 * point.latencies.longest, 3) if point.latencies.counts else None for point in points],
+            round(1000 * point.latencies.longest, 3) if point.latencies.counts else None for point in points
+        ],
         "lag": [point.lag for point in points],
         "behind_seconds": [None if point.behind is None else round(point.behind, 3) for point in points],
         "resent": [round(point.resent) for point in points],

@@ -13,7 +13,7 @@ from heapq import merge
 from itertools import chain, count
 
 from simulator.errors import UserError
-from simulator.run.load.plan import ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, StatementWanted, TRUNCATE
+from simulator.run.load.plan import ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, TRUNCATE, StatementWanted
 from simulator.sources.generate.wanted import Reference, TableWanted
 from simulator.tidb.ddl.catalog import Key, catalog, key
 from simulator.tidb.ddl.foreign_keys import referring
@@ -106,13 +106,25 @@ def needed(tables: Sequence[Table], values: Sequence[TableWanted]) -> tuple[str,
     known, found = catalog(tables), []
     for table in tables:
         place = key(table.schema, table.name)
-        foreign = next((
-            str(tidb("ddl:1701", child.schema, child.name, each.name))
-            for child, each in referring(known, *place) if key(child.schema, child.name) != place), "")
-        found.append(foreign or next((
-            f"rows of {child.schema}.{child.name} refer to those of {table.schema}.{table.name}"
-            for child, wanted in zip(tables, values, strict=True)
-            if child is not table and place in _references(wanted)), ""))
+        foreign = next(
+            (
+                str(tidb("ddl:1701", child.schema, child.name, each.name))
+                for child, each in referring(known, *place)
+                if key(child.schema, child.name) != place
+            ),
+            "",
+        )
+        found.append(
+            foreign
+            or next(
+                (
+                    f"rows of {child.schema}.{child.name} refer to those of {table.schema}.{table.name}"
+                    for child, wanted in zip(tables, values, strict=True)
+                    if child is not table and place in _references(wanted)
+                ),
+                "",
+            )
+        )
     return tuple(found)
 
 

@@ -19,7 +19,7 @@ from simulator.releases import Release
 from simulator.run import plan as plans
 from simulator.run.job import Job
 from simulator.run.load import statements
-from simulator.run.load.plan import LoadPlan, TRUNCATE
+from simulator.run.load.plan import TRUNCATE, LoadPlan
 from simulator.run.load.statements import Chooser, Turn
 from simulator.run.load.stretch import LoadedTable, Stretch
 from simulator.run.marks import Marks, Statement
@@ -183,7 +183,8 @@ def stretches(opening: Opening, output: Output, from_ms: int = 0) -> Iterator[St
     seed, standing = load.model.seed, opening.standing
     tables = standing.tables(load)
     chooser = Chooser(
-        load.statements, seed, [table.last_ids for table in tables], statements.needed(tables, load.tables))
+        load.statements, seed, [table.last_ids for table in tables], statements.needed(tables, load.tables)
+    )
     filled = int(stream.milliseconds(np.array([stream.fill_transactions], np.int64))[0])
     if not load.statements:
         yield _stretch(opening, standing, output, 0, 0, None)
@@ -210,7 +211,8 @@ def _after(opening: Opening, standing: Standing, chooser: Chooser, turn: Turn) -
     behind = replace(standing, cursor=cursor, since=tuple(since), jobs=addition.jobs)
     values = tuple(
         known if before is table else known.altered(table)
-        for known, before, table in zip(standing.values, tables, behind.tables(load), strict=True))
+        for known, before, table in zip(standing.values, tables, behind.tables(load), strict=True)
+    )
     return replace(behind, values=values, planning=_only_present(cursor, planning), cursor=_renumbered(cursor))
 
 
@@ -230,16 +232,28 @@ def _stretch(
     topics = [topic for job in standing.jobs for topic in job.topics]
     placed = tuple(
         Statement(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), release))
-        for index, (event, topic) in enumerate(zip(events, topics, strict=True)))
+        for index, (event, topic) in enumerate(zip(events, topics, strict=True))
+    )
     marks = Marks((), Timeline(opening.start_ms, opening.start_ms, 1000), False, False, to)
     job = Job(
-        tables, routes, tuple(events), marks, options, release, output.sink, output.settings, 0.0, opening.start_ms,
-        None)
+        tables,
+        routes,
+        tuple(events),
+        marks,
+        options,
+        release,
+        output.sink,
+        output.settings,
+        0.0,
+        opening.start_ms,
+        None,
+    )
     rules = Rules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, to)
     found = {name: versions.places[place] for name, place in standing.cursor.versions.items()}
     loaded = tuple(
         LoadedTable(found[table.schema, table.name], values, since) if (table.schema, table.name) in found else None
-        for table, values, since in zip(standing.tables(opening.load), standing.values, standing.since, strict=True))
+        for table, values, since in zip(standing.tables(opening.load), standing.values, standing.since, strict=True)
+    )
     return Stretch(number, first_ms, end_ms, opening.stream, loaded, rules, job, placed)
 
 

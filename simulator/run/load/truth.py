@@ -29,7 +29,11 @@ PLAN = "plan.toml"
 
 
 def write(
-    opening: Opening, output: Output, changefeed: Changefeed, ms: int, directory: Path,
+    opening: Opening,
+    output: Output,
+    changefeed: Changefeed,
+    ms: int,
+    directory: Path,
     format: str = directories.FORMATS[0],
 ) -> Mapping[str, int]:
     """Writes the rows at the watermark of a simulated millisecond of the stream, the statements in it included; gives
@@ -39,16 +43,22 @@ def write(
     """
     plan, stretch = opening.load, next(stretches(opening, output, ms))
     tables = [
-        (number, loaded, _as_sent(loaded, stretch)) for number, loaded in enumerate(stretch.tables)
-        if loaded is not None]
+        (number, loaded, _as_sent(loaded, stretch))
+        for number, loaded in enumerate(stretch.tables)
+        if loaded is not None
+    ]
     with directories.growing(directory, format) as staging:
         directories.write_definitions(staging, (table for *_, table in tables))
         rows = {
             f"{table.schema}.{table.name}": _write_rows(stretch, number, loaded, table, ms, staging, format)
-            for number, loaded, table in tables}
+            for number, loaded, table in tables
+        }
         (staging / PLAN).write_text(plan.text, "utf-8")
-        directories.write_about(staging, replace(_about(opening, output, changefeed, ms), rows=rows), (
-            f"Plan: {plan.name}, as in {PLAN}", f"Simulated milliseconds since the start: {ms}"))
+        directories.write_about(
+            staging,
+            replace(_about(opening, output, changefeed, ms), rows=rows),
+            (f"Plan: {plan.name}, as in {PLAN}", f"Simulated milliseconds since the start: {ms}"),
+        )
     return rows
 
 
@@ -56,9 +66,18 @@ def _about(opening: Opening, output: Output, changefeed: Changefeed, ms: int) ->
     plan, to, release = opening.load, output.destinations, opening.standing.planning.rules.release
     watermark = tso.compose(opening.start_ms + ms)
     return TruthAbout(
-        "load", plan.name, *called(release), masked(changefeed.sink_uri), without_secrets(changefeed.config),
-        dict(zip(to.topics, to.counts, strict=True)), tso.compose(opening.start_ms), watermark, watermark,
-        _empty(next(stretches(opening, output)), plan), plan.model.seed)
+        "load",
+        plan.name,
+        *called(release),
+        masked(changefeed.sink_uri),
+        without_secrets(changefeed.config),
+        dict(zip(to.topics, to.counts, strict=True)),
+        tso.compose(opening.start_ms),
+        watermark,
+        watermark,
+        _empty(next(stretches(opening, output)), plan),
+        plan.model.seed,
+    )
 
 
 def _empty(first: Stretch, plan: LoadPlan) -> tuple[str, ...]:
@@ -66,8 +85,10 @@ def _empty(first: Stretch, plan: LoadPlan) -> tuple[str, ...]:
     tables = [(number, loaded) for number, loaded in enumerate(first.tables) if loaded is not None]
     names = {number: _as_sent(loaded, first) for number, loaded in tables}
     return tuple(
-        f"{table.schema}.{table.name}" for number, table in names.items()
-        if plan.model.present and not any(len(rows.keys) for rows in first.stream.alive(number, 0, 0, 1)))
+        f"{table.schema}.{table.name}"
+        for number, table in names.items()
+        if plan.model.present and not any(len(rows.keys) for rows in first.stream.alive(number, 0, 0, 1))
+    )
 
 
 def _as_sent(loaded: LoadedTable, stretch: Stretch) -> Table:

@@ -117,8 +117,12 @@ def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
 
 
 def assembled(
-    cursors: Sequence[Cursor], additions: Sequence[Addition], planning: Planning, timeline: Timeline,
-    known_topics: Sequence[str] = (), older: int = 0,
+    cursors: Sequence[Cursor],
+    additions: Sequence[Addition],
+    planning: Planning,
+    timeline: Timeline,
+    known_topics: Sequence[str] = (),
+    older: int = 0,
 ) -> Plan:
     """The plan of what some steps added, the cursors being those around and between them.
 
@@ -199,8 +203,7 @@ def _steps(script: Script, planning: Planning) -> tuple[list[Cursor], list[Addit
 def _check(versions: Versions, rules: ChangefeedRules, first: Cursor) -> None:
     """What TiCDC checks when a changefeed starts, of all tables that the run begins with or creates."""
     if not versions.every and isinstance(first.state, Snapshot):
-        raise UserError(
-            f"no table to replicate: the changefeed's filter leaves out every table of {first.state.path}")
+        raise UserError(f"no table to replicate: the changefeed's filter leaves out every table of {first.state.path}")
     replicated = [version for version in versions.every if rules.replicates(version.table)]
     compared = (version.table for version in replicated if not version.scripted)
     eligible(compared, rules.changefeed.force_replicate)
@@ -210,8 +213,7 @@ def _check(versions: Versions, rules: ChangefeedRules, first: Cursor) -> None:
 
 
 def eligible(tables: Iterable[Table], force_replicate: bool) -> None:
-    """Without a valid index TiCDC wants force-replicate (tiflow v8.5.3: cdc/model/schema_storage.go); raises UserError.
-    """
+    """Without a valid index TiCDC wants force-replicate (tiflow v8.5.3: cdc/model/schema_storage.go); raises UserError."""
     names = [f"{table.schema}.{table.name}" for table in tables if not handle_key(table)]
     if names and not force_replicate:
         raise UserError(
@@ -232,7 +234,11 @@ def _topics(
 
 
 def _active(
-    topics: Sequence[str], known: Iterable[str], first: Cursor, last: Cursor, jobs: Iterable[EmittedJob],
+    topics: Sequence[str],
+    known: Iterable[str],
+    first: Cursor,
+    last: Cursor,
+    jobs: Iterable[EmittedJob],
     rules: ChangefeedRules,
 ) -> tuple[tuple[int, int], ...]:
     """As long as `topics`: the statement that gives a topic its first table, and the one that takes its last; one known
@@ -241,9 +247,7 @@ def _active(
     The default topic always has watermarks (tiflow v8.5.3: cdc/sink/ddlsink/mq/mq_ddl_sink.go, WriteCheckpointTs).
     """
     default = rules.changefeed.topic
-    before, after = (
-        [dispatch.topic_of(rules.router, *name) for name in cursor.versions] for cursor in (first, last)
-    )
+    before, after = ([dispatch.topic_of(rules.router, *name) for name in cursor.versions] for cursor in (first, last))
     since = {**dict.fromkeys(known, tso.FOREVER), **dict.fromkeys((default, *before), 0)}
     until = {**dict.fromkeys(known, 0), **dict.fromkeys((default, *after), tso.FOREVER)}
     for job in jobs:

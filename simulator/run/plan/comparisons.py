@@ -122,9 +122,11 @@ def _emptied(statement: Statement) -> frozenset[str]:
 def move(draft: Draft, places: Sequence[PlacedTable]) -> Move:
     """The move of a draft, `places` being those of each version; raises UserError for a change of type not known."""
     changed = tuple(
-        ChangedTable(origin.name, name, _transition(
-            origin, places[before], places[after], (draft.sent[before], draft.sent[after])
-        ))
+        ChangedTable(
+            origin.name,
+            name,
+            _transition(origin, places[before], places[after], (draft.sent[before], draft.sent[after])),
+        )
         for origin, name, before, after in draft.changed
     )
     before, after = ({name: places[number] for name, number in side.items()} for side in draft.same)
@@ -138,7 +140,11 @@ def _transition(origin: TableOrigin, before: PlacedTable, after: PlacedTable, se
     came = column_sources(before.table, after.table)
     stays = _staying(before.table, after.table, came)
     return Transition(
-        before, after, came, frozenset(before.indexes[number] for number in lost), sent,
+        before,
+        after,
+        came,
+        frozenset(before.indexes[number] for number in lost),
+        sent,
         _same_key(before.table, after.table, stays),
     )
 
@@ -165,7 +171,8 @@ def _staying(before: Table, after: Table, came: Sequence[ColumnSource]) -> dict[
     """Columns whose text stays as it is: names now by names then."""
     then, now = visible_columns(before), visible_columns(after)
     return {
-        then[source.index].name: column.name for column, source in zip(now, came, strict=True)
+        then[source.index].name: column.name
+        for column, source in zip(now, came, strict=True)
         if isinstance(source, FromColumn) and source.before == source.after
     }
 
@@ -173,7 +180,5 @@ def _staying(before: Table, after: Table, came: Sequence[ColumnSource]) -> dict[
 def _same_key(before: Table, after: Table, stays: Mapping[str, str]) -> bool:
     """Whether a row's handle key and row id are made of the same values, in the same way."""
     key = tuple(stays.get(name, "") for name in handle_key(before))
-    kinds = [
-        (common_handle(table), row_id_column(table) is None, handle_lengths(table)) for table in (before, after)
-    ]
+    kinds = [(common_handle(table), row_id_column(table) is None, handle_lengths(table)) for table in (before, after)]
     return bool(key) and key == handle_key(after) and kinds[0] == kinds[1]

@@ -109,7 +109,8 @@ def joined(additions: Sequence[Addition]) -> Addition:
         jobs=tuple(job for addition in additions for job in addition.jobs),
         rows=tuple(VersionRows(version, pa.concat_batches(parts)) for version, parts in rows.items()),
         faults=tuple(fault for addition in additions for fault in addition.faults),
-        grown=tuple(growth for addition in additions for growth in addition.grown))
+        grown=tuple(growth for addition in additions for growth in addition.grown),
+    )
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,11 @@ def as_snapshot(upstream: Upstream, unread: Snapshot | None) -> Snapshot:
     ordered = sorted(tables, key=lambda entry: (entry.table.schema, entry.table.name))
     names = frozenset(database.name for database in upstream.catalog.databases.values())
     path = "the rows of scripted SQL"
-    return replace(unread, path=path, tables=tuple(ordered), databases=names) if unread else Snapshot(
-        path, tuple(ordered), names, None)
+    return (
+        replace(unread, path=path, tables=tuple(ordered), databases=names)
+        if unread
+        else Snapshot(path, tuple(ordered), names, None)
+    )
 
 
 def _cells(rows: StoredRows | None) -> pa.Table | None:
@@ -105,7 +108,8 @@ def _related(places: Iterable[Key], catalog: Catalog) -> Collection[Key]:
 
 def _children(place: Key, tables: Mapping[Key, Table]) -> Iterator[Key]:
     return (
-        child for child, table in tables.items()
+        child
+        for child, table in tables.items()
         if any(key(foreign.schema, foreign.table) == place for foreign in table.foreign_keys)
     )
 

@@ -72,9 +72,7 @@ def tables_of(catalog: Catalog) -> dict[Name, Table]:
     return {(table.schema, table.name): table for table in catalog.tables.values()}
 
 
-def apply(
-    statements: Iterable[PendingStatement], known: Catalog, now: str, release: Release
-) -> list[AppliedStatement]:
+def apply(statements: Iterable[PendingStatement], known: Catalog, now: str, release: Release) -> list[AppliedStatement]:
     """The statements applied one after the other; raises DdlError as TiDB words it, with where it stands.
 
     `now` is what CURRENT_TIMESTAMP(6) gives.
@@ -110,8 +108,15 @@ def emit_jobs(
 
 def _emitted(applied: AppliedStatement, job: Job, commit_ts: int, rules: ChangefeedRules) -> EmittedJob:
     decision = decided(
-        job, applied.before, applied.after, rules.replication, rules.event_filters, rules.changefeed.force_replicate,
-        rules.release, commit_ts - tso.BEFORE_COMMIT, rules.router.routes,
+        job,
+        applied.before,
+        applied.after,
+        rules.replication,
+        rules.event_filters,
+        rules.changefeed.force_replicate,
+        rules.release,
+        commit_ts - tso.BEFORE_COMMIT,
+        rules.router.routes,
     )
     if decision.error is not None:
         origin = applied.pending.origin or applied.pending.text

@@ -12,7 +12,6 @@ from simulator.sources.snapshots import FIRST_ID, PhysicalTable, PlacedTable, fo
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Name, Table
 
-
 EVERYTHING = "*"
 
 

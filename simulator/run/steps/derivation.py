@@ -15,8 +15,8 @@ from simulator.releases import Release
 from simulator.run.plan.statements import (
     AFTER_ROWS,
     AMONG_ROWS,
-    AppliedStatement,
     BEFORE_ROWS,
+    AppliedStatement,
     PendingStatement,
     apply,
     tables_of,
@@ -195,4 +195,4 @@ def _lost(table: Table, other: Table) -> dict[str, str]:
 
 def _is(parts: list[str], name: Name) -> bool:
     """Whether `table` or `schema.table` is that name."""
-    return list(name[-len(parts):]) == parts
+    return list(name[-len(parts) :]) == parts

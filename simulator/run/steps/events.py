@@ -14,27 +14,24 @@ import pyarrow as pa
 from simulator import tso
 from simulator.run.plan.comparisons import pairs
 from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
-from simulator.run.plan.statements import AppliedStatement, EmittedJob, IN_SCRIPT, PendingStatement, emit_jobs
+from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement, emit_jobs
 from simulator.run.plan.versions import EVERYTHING, Exchanged, Versions
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
-from simulator.tidb.syntax.statements import (
-    AlterTable,
-    FlashbackDatabase,
-    FlashbackTable,
-    RecoverTable,
-    TruncateTable,
-)
+from simulator.tidb.syntax.statements import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable, TruncateTable
 from simulator.tidb.upstream.outcome import Committed, Defined, TableChanges
 
 BRING_BACK = (RecoverTable, FlashbackTable, FlashbackDatabase)
 
 
 def added(
-    events: tuple[Committed | Defined, ...], cursor: Cursor, planning: Planning, origin: str,
+    events: tuple[Committed | Defined, ...],
+    cursor: Cursor,
+    planning: Planning,
+    origin: str,
     job_logical: int = tso.ROW_LOGICAL + 1,
 ) -> tuple[Cursor, Addition]:
     """What events at `cursor.now_ms` add, and the cursor with the tables behind them, in the last millisecond that they
@@ -62,19 +59,19 @@ def _rows(event: Committed, cursor: Cursor) -> Iterator[VersionRows]:
 
 
 def _batch(changes: TableChanges, commit_ts: int) -> pa.RecordBatch:
-    return pa.record_batch({
-        "commit_ts": pa.array(np.full(len(changes.handle), commit_ts)),
-        "partition": changes.partition.cast(pa.int32()),
-        "handle": changes.handle,
-        "row_id": changes.row_id,
-        "before": changes.before,
-        "after": changes.after,
-    })
+    return pa.record_batch(
+        {
+            "commit_ts": pa.array(np.full(len(changes.handle), commit_ts)),
+            "partition": changes.partition.cast(pa.int32()),
+            "handle": changes.handle,
+            "row_id": changes.row_id,
+            "before": changes.before,
+            "after": changes.after,
+        }
+    )
 
 
-def _jobs(
-    event: Defined, cursor: Cursor, planning: Planning, origin: str, logical: int
-) -> Iterator[EmittedJob]:
+def _jobs(event: Defined, cursor: Cursor, planning: Planning, origin: str, logical: int) -> Iterator[EmittedJob]:
     pending = PendingStatement(event.text, event.database, IN_SCRIPT, origin)
     applied = AppliedStatement(pending, event.statement, event.jobs, event.before, event.after)
     first_ts = tso.compose(cursor.now_ms, logical)
@@ -104,7 +101,11 @@ def _versions(event: Defined, cursor: Cursor, planning: Planning) -> Mapping[Nam
 
 
 def _version(
-    table: Table, version: int | None, emptied: frozenset[str], exchanged: Exchanged | None, event: Defined,
+    table: Table,
+    version: int | None,
+    emptied: frozenset[str],
+    exchanged: Exchanged | None,
+    event: Defined,
     planning: Planning,
 ) -> int | None:
     """What comes of the version that a table had; None for a table whose rows are not replicated."""
@@ -118,8 +119,7 @@ def _version(
 
 
 def _gone(table: Table, dropped: Iterable[Table], versions: Versions) -> int | None:
-    """The last version of a table that was dropped or truncated, and that is there again, perhaps under another name.
-    """
+    """The last version of a table that was dropped or truncated, and that is there again, perhaps under another name."""
     were = [gone for gone in dropped if gone == replace(table, schema=gone.schema, name=gone.name)]
     every = versions.every
     return next((number for number in reversed(range(len(every))) if every[number].table in were), None)

@@ -171,9 +171,16 @@ KIND = StepKind(
                     "counts": {
                         "type": "object",
                         "description": "By schema.table: insert, update, delete, or their sum; and ddl, messages.",
-                        "additionalProperties": {"oneOf": [COUNT, {
-                            "type": "object", "additionalProperties": False, "properties": dict.fromkeys(KINDS, COUNT),
-                        }]},
+                        "additionalProperties": {
+                            "oneOf": [
+                                COUNT,
+                                {
+                                    "type": "object",
+                                    "additionalProperties": False,
+                                    "properties": dict.fromkeys(KINDS, COUNT),
+                                },
+                            ]
+                        },
                     },
                     "rows": {
                         "type": "object",
@@ -183,8 +190,14 @@ KIND = StepKind(
                     "sql": {**TEXT, "description": "A statement that must fail, and has no effect."},
                     "error": {
                         "description": "The number of its error, and some words of its text.",
-                        "oneOf": [COUNT, {"type": "object", "additionalProperties": False,
-                                          "properties": {"number": COUNT, "text": TEXT}}],
+                        "oneOf": [
+                            COUNT,
+                            {
+                                "type": "object",
+                                "additionalProperties": False,
+                                "properties": {"number": COUNT, "text": TEXT},
+                            },
+                        ],
                     },
                     "decision": {
                         "oneOf": [TEXT, TEXTS],
@@ -192,6 +205,6 @@ KIND = StepKind(
                     },
                 },
             },
-        ],
+        ]
     },
 )

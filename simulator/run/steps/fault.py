@@ -17,8 +17,8 @@ from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.run.faults import FAULTS
-from simulator.run.faults.keys import TABLE_KEY
 from simulator.run.faults.fault import Fault
+from simulator.run.faults.keys import TABLE_KEY
 from simulator.run.plan.cursor import Addition, Cursor, Planning
 from simulator.run.settings import Key, to_text
 from simulator.run.steps.kind import Choice, KeyGroup, StepKind, StepPlace
@@ -47,7 +47,8 @@ class FaultStep:
         if table and table not in map(str.lower, names):
             raise fault.refused(
                 f"table {table}: no such table is replicated here.{did_you_mean(table, names)} There are: "
-                f"{', '.join(sorted(names)[:10]) or 'none'}")
+                f"{', '.join(sorted(names)[:10]) or 'none'}"
+            )
         if self.name in PLANNED:
             try:
                 return PLANNED[self.name](self.values, cursor, planning)

@@ -106,7 +106,8 @@ class GenerateStep:
             begun += count
             kinds, milliseconds = numbers.permutation(np.repeat(np.arange(3), part)), at[np.arange(part.rows) // each]
             making = _Making(
-                table, fresh, changing, numbers, [milliseconds[kinds == kind] for kind in range(3)], clocked, self.skew)
+                table, fresh, changing, numbers, [milliseconds[kinds == kind] for kind in range(3)], clocked, self.skew
+            )
             upstream, timed = making.round(upstream)
             if count == 1:
                 upstream, committed = commit(upstream)
@@ -229,14 +230,12 @@ def _handles(upstream: Upstream, table: Table) -> pa.Array:
     return keys.handles
 
 
-def _timed(
-    table: Table, before: Upstream, after: Upstream, handles: pa.Array | None, at: Places
-) -> Iterator[Timed]:
+def _timed(table: Table, before: Upstream, after: Upstream, handles: pa.Array | None, at: Places) -> Iterator[Timed]:
     """What was written between the two; `handles` are those of the rows that `at` has the times of, None for rows in
     the order of the writes."""
     assert after.transaction is not None
     begun = 0
-    for writes in after.transaction.writes[len(before.transaction.writes) if before.transaction else 0:]:
+    for writes in after.transaction.writes[len(before.transaction.writes) if before.transaction else 0 :]:
         if writes.place != key(table.schema, table.name):
             continue
         if handles is None:
@@ -247,14 +246,16 @@ def _timed(
 
 
 def _batch(writes: RowWrites, at: Places) -> pa.RecordBatch:
-    return pa.record_batch({
-        "commit_ts": pa.array(tso.compose(at.astype(np.int64), tso.ROW_LOGICAL)),
-        "partition": writes.partition.cast(pa.int32()),
-        "handle": writes.key,
-        "row_id": writes.row_id,
-        "before": writes.before,
-        "after": writes.after,
-    })
+    return pa.record_batch(
+        {
+            "commit_ts": pa.array(tso.compose(at.astype(np.int64), tso.ROW_LOGICAL)),
+            "partition": writes.partition.cast(pa.int32()),
+            "handle": writes.key,
+            "row_id": writes.row_id,
+            "before": writes.before,
+            "after": writes.after,
+        }
+    )
 
 
 def _check_columns(table: Table, columns: Mapping[str, ColumnWanted]) -> None:
@@ -302,9 +303,15 @@ def _step(table: str, values: Mapping[str, Any], place: StepPlace) -> GenerateSt
     if not wanted.rows:
         raise UserError(f"nothing is to be done: at least one of {', '.join(Round._fields)} is expected")
     return GenerateStep(
-        table, wanted, values.get("rows_per_transaction", ROWS_PER_TRANSACTION), values.get("over_ms"),
-        values.get("seed"), values.get("columns", {}), values.get("skew", Uniform()),
-        f"{place.file}: {place.where('generate')}")
+        table,
+        wanted,
+        values.get("rows_per_transaction", ROWS_PER_TRANSACTION),
+        values.get("over_ms"),
+        values.get("seed"),
+        values.get("columns", {}),
+        values.get("skew", Uniform()),
+        f"{place.file}: {place.where('generate')}",
+    )
 
 
 COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 0, "maximum": MOST}
@@ -312,44 +319,90 @@ SCALAR: Mapping[str, Any] = {"type": ["string", "number", "boolean"]}
 BOUND: Mapping[str, Any] = {"type": ["number", "string"]}
 SHARE: Mapping[str, Any] = {"type": "number", "exclusiveMinimum": 0}
 COLUMN: Mapping[str, Any] = {
-    "min": BOUND, "max": BOUND, "faker": {"type": "string"}, "value": SCALAR,
+    "min": BOUND,
+    "max": BOUND,
+    "faker": {"type": "string"},
+    "value": SCALAR,
     "null": {"type": "number", "minimum": 0, "maximum": 1},
     "choice": {"type": "array", "items": SCALAR, "minItems": 1},
     "weights": {"type": "array", "items": {"type": "number", "minimum": 0}},
-    "sequence": {"type": "integer"}, "step": {"type": "integer"},
+    "sequence": {"type": "integer"},
+    "step": {"type": "integer"},
     "distribution": {"enum": [*DISTRIBUTIONS]},
     **dict.fromkeys(("mean", "deviation", "exponent"), {"type": "number"}),
-    "text": {"oneOf": [COUNT, {"type": "object", "properties": {"min": COUNT, "max": COUNT}, "required": ["min", "max"],
-                               "additionalProperties": False}]},
-    "reference": {"type": "string"}, "time": {"enum": ["born", "changed"]},
+    "text": {
+        "oneOf": [
+            COUNT,
+            {
+                "type": "object",
+                "properties": {"min": COUNT, "max": COUNT},
+                "required": ["min", "max"],
+                "additionalProperties": False,
+            },
+        ]
+    },
+    "reference": {"type": "string"},
+    "time": {"enum": ["born", "changed"]},
 }
 KIND = StepKind(
-    _to_table, _step,
-    (KeyGroup(
-        {
-            "inserts": Key("inserts", _to_count, COUNT, "How many rows come."),
-            "updates": Key("updates", _to_count, COUNT, "How many rows that are there change."),
-            "deletes": Key("deletes", _to_count, COUNT, "How many rows go."),
-            "over": Key("over_ms", to_duration_ms, DURATION, "Simulated time over which its transactions are spread."),
-            "seed": Key("seed", to_seed, {"type": "integer"}, "Chooses the values and the rows; the run's if unsaid."),
-            "rows-per-transaction": Key(
-                "rows_per_transaction", _to_size, {**COUNT, "minimum": 1}, "How many rows a transaction is about."),
-            "columns": Key(
-                "columns", to_columns,
-                {"type": "object", "additionalProperties": {"oneOf": [
-                    SCALAR, {"type": "array", "items": SCALAR, "minItems": 1},
-                    {"type": "object", "properties": COLUMN, "additionalProperties": False}]}},
-                "By column: a provider of Faker, a list to choose from, {min, max}, a number, or another generator."),
-            "skew": Key(
-                "skew", to_skew,
-                {"oneOf": [
-                    {"const": "uniform"},
-                    {"type": "object", "properties": {"zipf": SHARE}, "required": ["zipf"],
-                     "additionalProperties": False},
-                    {"type": "object", "properties": {"hot": SHARE, "updates": SHARE}, "required": ["hot", "updates"],
-                     "additionalProperties": False}]},
-                "Which rows updates choose: uniform, {zipf = 1.1} or {hot = 0.01, updates = 0.9}."),
-        },
-        "only a step generate makes so many rows"),),
+    _to_table,
+    _step,
+    (
+        KeyGroup(
+            {
+                "inserts": Key("inserts", _to_count, COUNT, "How many rows come."),
+                "updates": Key("updates", _to_count, COUNT, "How many rows that are there change."),
+                "deletes": Key("deletes", _to_count, COUNT, "How many rows go."),
+                "over": Key(
+                    "over_ms", to_duration_ms, DURATION, "Simulated time over which its transactions are spread."
+                ),
+                "seed": Key(
+                    "seed", to_seed, {"type": "integer"}, "Chooses the values and the rows; the run's if unsaid."
+                ),
+                "rows-per-transaction": Key(
+                    "rows_per_transaction", _to_size, {**COUNT, "minimum": 1}, "How many rows a transaction is about."
+                ),
+                "columns": Key(
+                    "columns",
+                    to_columns,
+                    {
+                        "type": "object",
+                        "additionalProperties": {
+                            "oneOf": [
+                                SCALAR,
+                                {"type": "array", "items": SCALAR, "minItems": 1},
+                                {"type": "object", "properties": COLUMN, "additionalProperties": False},
+                            ]
+                        },
+                    },
+                    "By column: a provider of Faker, a list to choose from, {min, max}, a number, or another generator.",
+                ),
+                "skew": Key(
+                    "skew",
+                    to_skew,
+                    {
+                        "oneOf": [
+                            {"const": "uniform"},
+                            {
+                                "type": "object",
+                                "properties": {"zipf": SHARE},
+                                "required": ["zipf"],
+                                "additionalProperties": False,
+                            },
+                            {
+                                "type": "object",
+                                "properties": {"hot": SHARE, "updates": SHARE},
+                                "required": ["hot", "updates"],
+                                "additionalProperties": False,
+                            },
+                        ]
+                    },
+                    "Which rows updates choose: uniform, {zipf = 1.1} or {hot = 0.01, updates = 0.9}.",
+                ),
+            },
+            "only a step generate makes so many rows",
+        ),
+    ),
     changes=True,
-    says="So many inserts, updates and deletes on a table, from a seed.")
+    says="So many inserts, updates and deletes on a table, from a seed.",
+)

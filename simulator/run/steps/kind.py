@@ -12,7 +12,7 @@ from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.run.plan.cursor import Step
-from simulator.run.settings import Key, TEXT, to_text
+from simulator.run.settings import TEXT, Key, to_text
 from simulator.run.toml_lines import KeyLine, TableLines
 
 NAME = "name"

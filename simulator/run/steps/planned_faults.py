@@ -61,7 +61,8 @@ def sized(values: Values, cursor: Cursor, planning: Planning) -> tuple[Cursor, A
     said = " and ".join(f"{sizes[length]} with {length} characters" for length in sorted(tried))
     raise UserError(
         f"no text in {column} of {table} makes a row's message {wanted} bytes long: it has {said}; "
-        "another column may do, or another max-message-bytes")
+        "another column may do, or another max-message-bytes"
+    )
 
 
 def _nearer(sizes: Mapping[int, int], wanted: int) -> int:
@@ -94,15 +95,21 @@ def _unfit(column: str, error: Exception) -> UserError:
 def _size(rows: tuple[VersionRows, ...], planning: Planning, column: str) -> int:
     """Bytes of the message of the only row, as TiCDC counts them."""
     if not rows or not rows[0].changes.num_rows:
-        raise UserError(
-            f"there is no row to be changed by {column}, or none that the changefeed sends at once")
+        raise UserError(f"there is no row to be changed by {column}, or none that the changefeed sends at once")
     changes = rows[0].changes
     version = planning.versions.places[rows[0].version]
     stored = planning.versions.tables[version.indexes[changes["partition"][0].as_py()]]
     to = dispatch.route(planning.rules.router, stored.table)
     row = Rows(
-        dispatch.sent_table(to, stored.table), stored.partition_id, changes["commit_ts"], changes["row_id"],
-        changes["before"], changes["after"], to.selected, stored.table_id)
+        dispatch.sent_table(to, stored.table),
+        stored.partition_id,
+        changes["commit_ts"],
+        changes["row_id"],
+        changes["before"],
+        changes["after"],
+        to.selected,
+        stored.table_id,
+    )
     release = planning.rules.release
     options = planning.rules.changefeed.codec
     codec, large = CODECS[options.protocol], replace(options, max_message_bytes=ROOM)

@@ -21,10 +21,10 @@ from simulator.run.plan.statements import AFTER_ROWS, AMONG_ROWS, PendingStateme
 from simulator.run.settings import (
     DEFAULT_OVER_MS,
     DURATION,
-    Key,
     PLACES,
     TEXT,
     TEXTS,
+    Key,
     to_duration_ms,
     to_place,
     to_text,
@@ -80,9 +80,11 @@ KIND = StepKind(
             {
                 "ddl": Key("ddl", to_text, TEXT, "A file of the statements that lead to its definitions of tables."),
                 "ddl-at": Key(
-                    "ddl_at", to_place, {"enum": list(PLACES)}, "Where in the step's time these statements run."),
+                    "ddl_at", to_place, {"enum": list(PLACES)}, "Where in the step's time these statements run."
+                ),
                 "rename": Key(
-                    "rename", to_texts, TEXTS, "What has another name, as OLD=NEW, where statements are derived."),
+                    "rename", to_texts, TEXTS, "What has another name, as OLD=NEW, where statements are derived."
+                ),
             },
             "only a snapshot that follows another can have other definitions",
         ),
@@ -100,7 +102,8 @@ def _start(snapshot: Snapshot, cursor: Cursor, planning: Planning) -> Cursor:
         cursor = starting(snapshot.start_ts)
     known = catalog((entry.table for entry in snapshot.tables), snapshot.databases)
     versions = {
-        name: planning.versions.first(table) for name, table in sorted(tables_of(known).items(), key=itemgetter(0))
+        name: planning.versions.first(table)
+        for name, table in sorted(tables_of(known).items(), key=itemgetter(0))
         if planning.rules.replicates(table)
     }
     return replace(cursor, catalog=known, versions=versions, state=snapshot)
@@ -163,7 +166,10 @@ def _first_ts(pending: PendingStatement, span: Span, point: SchemaChangePoint) -
 
 
 def _changed(
-    origins: Mapping[Name, TableOrigin], had: Mapping[Name, Table], reached: Mapping[Name, Table], cursor: Cursor,
+    origins: Mapping[Name, TableOrigin],
+    had: Mapping[Name, Table],
+    reached: Mapping[Name, Table],
+    cursor: Cursor,
     planning: Planning,
 ) -> Iterator[tuple[TableOrigin, Name, int, int]]:
     """`Draft.changed`, in the order in which statements touch the tables."""
@@ -178,7 +184,8 @@ def _same(untouched: Mapping[Name, Table], cursor: Cursor, planning: Planning) -
     """The versions of the tables that are replicated, as they were or new."""
     return {
         name: cursor.versions[name] if name in cursor.versions else planning.versions.first(table)
-        for name, table in untouched.items() if planning.rules.replicates(table)
+        for name, table in untouched.items()
+        if planning.rules.replicates(table)
     }
 
 

@@ -81,9 +81,7 @@ class SqlStep:
         jobs, rows = (tuple(each for part in parts for each in getattr(part, name)) for name in ("jobs", "rows"))
         return cursor, Addition(jobs, (), rows, notes)
 
-    def _played(
-        self, statement: ScriptedStatement, cursor: Cursor, planning: Planning
-    ) -> tuple[Cursor, Addition]:
+    def _played(self, statement: ScriptedStatement, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
         where = f"{self.place}:{self.line + statement.line - 1}" if self.place else f"line {statement.line}"
         try:
             cursor, addition, outcome = executed(statement.text, cursor, planning, where)
@@ -119,7 +117,7 @@ class SqlStep:
 
 
 def executed(
-    text: str, cursor: Cursor, planning: Planning, origin: str = "", job_logical: int = tso.ROW_LOGICAL + 1,
+    text: str, cursor: Cursor, planning: Planning, origin: str = "", job_logical: int = tso.ROW_LOGICAL + 1
 ) -> tuple[Cursor, Addition, Outcome | Refusal]:
     """One statement, at `cursor.now_ms`; the time behind it is the next millisecond where it ended a transaction.
     `job_logical` is the logical part of the commit-ts of DDL.
@@ -140,9 +138,11 @@ def executed(
     behind, addition = added(outcome.events, cursor, planning, origin, job_logical)
     after = outcome.upstream
     ended = outcome.events or not (
-        isinstance(outcome, Refusal) or isinstance(statement, SessionStatement) or after.transaction is not None)
+        isinstance(outcome, Refusal) or isinstance(statement, SessionStatement) or after.transaction is not None
+    )
     behind = replace(
-        behind, state=after, catalog=after.catalog, session=after.session, unread=still_unread(unread, after.catalog))
+        behind, state=after, catalog=after.catalog, session=after.session, unread=still_unread(unread, after.catalog)
+    )
     return behind.passed(1) if ended else behind, addition, outcome
 
 
@@ -242,7 +242,14 @@ SPREAD = KeyGroup(
 )
 
 TEXT_KIND = StepKind(
-    to_text, _of_text, (SPREAD,), True, True, True,
-    "SQL, as a MySQL client would send it. The comment line `-- fails 1062` says that the next statement must fail.")
+    to_text,
+    _of_text,
+    (SPREAD,),
+    True,
+    True,
+    True,
+    "SQL, as a MySQL client would send it. The comment line `-- fails 1062` says that the next statement must fail.",
+)
 FILE_KIND = StepKind(
-    to_text, _of_path, (SPREAD,), True, True, True, "A file of SQL, as in `sql`; its path is relative to this file.")
+    to_text, _of_path, (SPREAD,), True, True, True, "A file of SQL, as in `sql`; its path is relative to this file."
+)

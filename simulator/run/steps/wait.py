@@ -19,5 +19,8 @@ class WaitStep:
 
 
 KIND = StepKind(
-    to_duration_ms, lambda milliseconds, _, place: WaitStep(milliseconds),
-    says="Simulated time passes, and only watermarks with it.", type=DURATION)
+    to_duration_ms,
+    lambda milliseconds, _, place: WaitStep(milliseconds),
+    says="Simulated time passes, and only watermarks with it.",
+    type=DURATION,
+)

@@ -101,12 +101,14 @@ def _about(directory: Path, found: Any) -> TruthAbout:
     if not isinstance(found, dict) or found.get("version") != VERSION or not set(names) <= found.keys():
         raise UserError(
             f"{directory / FILE} is not what this release of ticdc-sim writes (version {VERSION}): "
-            "let the run write its truth again")
+            "let the run write its truth again"
+        )
     for each in fields(TruthAbout):
         if not FITS[str(each.type)](found[each.name]):
             raise UserError(
                 f"{directory / FILE}: {each.name} is {json.dumps(found[each.name])[:LONG]}, which a run does not "
-                "write: let it write its truth again")
+                "write: let it write its truth again"
+            )
     try:
         releases.find(found["release"], found["architecture"])
     except UserError as error:

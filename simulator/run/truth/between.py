@@ -70,8 +70,9 @@ def between(
 ) -> tuple[tuple[Table, ...], tuple[TableScan, ...], Between]:
     """The tables at a watermark that lies inside of a move, or behind it; the rows that are as they are in the snapshot
     before, and what tells the others. Raises UserError for a watermark between the statements of a schema change."""
-    jobs = [job for job in plan.jobs if tso.compose(move.span.start_ms) <= job.commit_ts < tso.compose(
-        move.span.next_ms)]
+    jobs = [
+        job for job in plan.jobs if tso.compose(move.span.start_ms) <= job.commit_ts < tso.compose(move.span.next_ms)
+    ]
     behind = _behind(jobs, watermark)
     found = dict(sorted(_placed(move, _catalog(plan, move, jobs, watermark), behind)))
     numbers, entries = np.full(len(plan.tables), LEFT_OUT), by_name(move.before)
@@ -82,13 +83,22 @@ def between(
         entry = entries.get((each.table.table.schema, each.table.table.name))
         if each.read and entry is not None:
             place = PlacedTable(
-                each.table.table, tuple(own if index in each.read else LEFT_OUT for index in each.table.indexes))
+                each.table.table, tuple(own if index in each.read else LEFT_OUT for index in each.table.indexes)
+            )
             scans.append(TableScan(entry, place, move.before.csv))
     unknown = frozenset(index for each in found.values() if each.unknown for index in each.table.indexes)
     joined = Between(
-        tuple(before_scans(move, number)), tuple(after_scans(move, number)), comparison_of(plan, seed),
-        tuple(numbers.tolist()), watermark, behind, unknown, rules_of(plan), filtered,
-        move.before.size + move.after.size)
+        tuple(before_scans(move, number)),
+        tuple(after_scans(move, number)),
+        comparison_of(plan, seed),
+        tuple(numbers.tolist()),
+        watermark,
+        behind,
+        unknown,
+        rules_of(plan),
+        filtered,
+        move.before.size + move.after.size,
+    )
     return tuple(each.table.table for each in found.values()), tuple(scans), joined
 
 
@@ -112,7 +122,8 @@ def _behind(jobs: list[EmittedJob], watermark: int) -> bool:
     if watermark < among[-1]:
         raise UserError(
             f"no truth at {tso.describe(watermark)}: the statements of the schema change run from {among[0]} to "
-            f"{among[-1]}, and it is then half done")
+            f"{among[-1]}, and it is then half done"
+        )
     return True
 
 

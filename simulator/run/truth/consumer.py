@@ -80,7 +80,8 @@ def statements(plan: Plan, after: int, until: int) -> Iterator[list[EmittedJob]]
         if after < jobs[0].commit_ts <= until < jobs[-1].commit_ts:
             raise UserError(
                 f"no truth at {tso.describe(until)}: the statement {jobs[0].applied.pending.text!r} is then half done; "
-                f"it ends at {jobs[-1].commit_ts}")
+                f"it ends at {jobs[-1].commit_ts}"
+            )
         if after < jobs[0].commit_ts <= until:
             yield jobs
 
@@ -112,18 +113,19 @@ def _defined(consumer: Consumer, jobs: list[EmittedJob], rules: ChangefeedRules)
     assert isinstance(upstream, Upstream)
     upstream, unread = with_rows(cursor, upstream, applied.statement)
     upstream = replace(upstream, session=replace(upstream.session, database=applied.pending.database))
-    outcome = execute(
-        applied.statement, applied.pending.text, upstream, tso.physical(jobs[0].commit_ts))
+    outcome = execute(applied.statement, applied.pending.text, upstream, tso.physical(jobs[0].commit_ts))
     if isinstance(outcome, Refusal):
         if kept_back:
             return consumer
         raise UserError(
             f"no truth behind {applied.pending.text!r}: a consumer that never got what event filters keep back "
-            f"refuses it: {outcome.error}")
+            f"refuses it: {outcome.error}"
+        )
     after = outcome.upstream
     return Consumer(
         replace(cursor, state=after, catalog=after.catalog, unread=still_unread(unread, after.catalog)),
-        _known(consumer.known, jobs, after))
+        _known(consumer.known, jobs, after),
+    )
 
 
 def _kept_back(job: EmittedJob, rules: ChangefeedRules) -> bool:
@@ -132,9 +134,19 @@ def _kept_back(job: EmittedJob, rules: ChangefeedRules) -> bool:
         return False
     free = replace(rules.replication, ignored_start_ts=frozenset())
     applied, changefeed = job.applied, rules.changefeed
-    return bool(decided(
-        job.job, applied.before, applied.after, free, None, changefeed.force_replicate, rules.release, 0,
-        rules.router.routes).events)
+    return bool(
+        decided(
+            job.job,
+            applied.before,
+            applied.after,
+            free,
+            None,
+            changefeed.force_replicate,
+            rules.release,
+            0,
+            rules.router.routes,
+        ).events
+    )
 
 
 def _known(known: frozenset[Key], jobs: list[EmittedJob], upstream: Upstream) -> frozenset[Key]:
@@ -174,11 +186,15 @@ def _table_written(consumer: Consumer, place: Key, sent: Table, changes: pa.Reco
     if table is None or _names(table) != _names(sent):
         raise UserError(
             f"no truth of {sent.schema}.{sent.name}: its rows are sent, and event filters keep back a statement "
-            "without which a consumer cannot take them")
+            "without which a consumer cannot take them"
+        )
     upstream, unread = with_rows(cursor, upstream, TableName(table.schema, table.name))
     stored = upstream.rows.get(place)
-    now = row_image.pack([stored.cells[name].combine_chunks() for name in _names(table)]) if stored else pa.array(
-        [], pa.binary())
+    now = (
+        row_image.pack([stored.cells[name].combine_chunks() for name in _names(table)])
+        if stored
+        else pa.array([], pa.binary())
+    )
     images = (_upserted if handle_key(table) else _counted)(table, now, changes)
     rows = {**upstream.rows, place: _stored(table, images)}
     return replace(consumer, cursor=replace(cursor, state=replace(upstream, rows=rows), unread=unread))

@@ -34,7 +34,8 @@ def check(directory: Path, format: str = FORMATS[0]) -> None:
     if directory.exists() and any(directory.iterdir()) and not _is_ours(directory):
         raise UserError(
             f"--truth {directory} holds something else: give a new or empty directory, or one with a truth, "
-            "which is replaced")
+            "which is replaced"
+        )
 
 
 def _is_ours(directory: Path) -> bool:
@@ -72,5 +73,8 @@ def write_definitions(directory: Path, tables: Iterable[Table]) -> None:
 def write_about(directory: Path, about: TruthAbout, lines: Sequence[str] = ()) -> None:
     """What the snapshot says of itself: `metadata`, as Dumpling writes it, and `truth.json`."""
     truth_about.write(directory, about)
-    written.write_metadata(directory, about.watermark, (
-        f"{OURS} {about.command}", *lines, f"Seed: {about.seed}", f"Watermark: {tso.describe(about.watermark)}"))
+    written.write_metadata(
+        directory,
+        about.watermark,
+        (f"{OURS} {about.command}", *lines, f"Seed: {about.seed}", f"Watermark: {tso.describe(about.watermark)}"),
+    )

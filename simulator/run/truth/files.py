@@ -25,7 +25,10 @@ ROWS = pa.schema([("table", pa.int32()), ("image", pa.binary())])
 
 
 def write_rows(
-    batches: Iterable[pa.RecordBatch], tables: Sequence[Table], directory: Path, format: str,
+    batches: Iterable[pa.RecordBatch],
+    tables: Sequence[Table],
+    directory: Path,
+    format: str,
     part: Callable[[int], int | None],
 ) -> Counter[int]:
     """Writes the rows (`table` and `image`, those of a table one after the other) and says how many each table has.

@@ -29,7 +29,6 @@ from simulator.tidb.model.table import Table
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.upstream.transactions import rollback
 
-
 SMALL = 1 << 20
 """Bytes of files that may come to no row."""
 
@@ -56,8 +55,7 @@ class Standing:
 
 
 def standing(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> Standing:
-    """What stands at a watermark of a run, by the names that messages have; raises UserError where it cannot be told.
-    """
+    """What stands at a watermark of a run, by the names that messages have; raises UserError where it cannot be told."""
     found = _standing(plan, rules, seed, watermark)
     return replace(found, tables=tuple(as_sent(table, rules) for table in found.tables))
 
@@ -73,7 +71,8 @@ def _standing(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> 
     if filtered and plan.moves and (len(plan.moves) > 1 or plan.rows is not None):
         raise UserError(
             "no truth of a run in which event filters keep rows back before or behind a snapshot that others lead to: "
-            "let the run have two snapshots alone, or SQL alone")
+            "let the run have two snapshots alone, or SQL alone"
+        )
     if moves and (filtered or watermark < tso.compose(moves[-1].span.next_ms)):
         return Standing(*between(plan, moves[-1], len(moves) - 1, watermark, seed, filtered))
     if watermark >= last_change(plan) and not filtered and not any(_crosses(job, rules) for job in plan.jobs):
@@ -104,7 +103,8 @@ def empty(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
     begun = _of_cursor(first, known)
     names = (as_sent(table, rules) for table in begun.tables)
     return tuple(
-        f"{table.schema}.{table.name}" for table, scan in zip(names, begun.scans, strict=True) if not _has_rows(scan))
+        f"{table.schema}.{table.name}" for table, scan in zip(names, begun.scans, strict=True) if not _has_rows(scan)
+    )
 
 
 def _has_rows(scan: TableScan) -> bool:
@@ -142,7 +142,8 @@ def _of_cursor(cursor: Cursor, places: frozenset[Key]) -> Standing:
     definitions = [cursor.catalog.tables.get(place, entries[place].table) for place in ordered]
     scans = [
         as_it_is(entries[place], table, number, found)
-        for number, (place, table) in enumerate(zip(ordered, definitions, strict=True))]
+        for number, (place, table) in enumerate(zip(ordered, definitions, strict=True))
+    ]
     return Standing(tuple(definitions), tuple(scans))
 
 

@@ -24,7 +24,11 @@ TruthEngine = Callable[[Standing, Path, str], Counter[int]]
 
 
 def write(
-    found: Standing, about: TruthAbout, engine: TruthEngine, directory: Path, format: str = directories.FORMATS[0],
+    found: Standing,
+    about: TruthAbout,
+    engine: TruthEngine,
+    directory: Path,
+    format: str = directories.FORMATS[0],
     lines: Sequence[str] = (),
 ) -> Mapping[str, int]:
     """Writes the rows, and `lines` into what they say of themselves; gives how many each table has.
@@ -41,12 +45,27 @@ def write(
 
 
 def about_run(
-    command: str, played: str, plan: Plan, changefeed: Changefeed, rules: ChangefeedRules, topics: Mapping[str, int],
-    seed: int, watermark: int,
+    command: str,
+    played: str,
+    plan: Plan,
+    changefeed: Changefeed,
+    rules: ChangefeedRules,
+    topics: Mapping[str, int],
+    seed: int,
+    watermark: int,
 ) -> TruthAbout:
     """What the truth of a plan says of it; `topics` has how many partitions each is written to."""
     release = rules.release
     return TruthAbout(
-        command, played, *called(release), masked(changefeed.sink_uri), without_secrets(changefeed.config),
-        dict(topics), tso.compose(plan.cursors[0].now_ms), watermark, tso.compose(plan.timeline.end_ms),
-        empty(plan, rules), seed)
+        command,
+        played,
+        *called(release),
+        masked(changefeed.sink_uri),
+        without_secrets(changefeed.config),
+        dict(topics),
+        tso.compose(plan.cursors[0].now_ms),
+        watermark,
+        tso.compose(plan.timeline.end_ms),
+        empty(plan, rules),
+        seed,
+    )

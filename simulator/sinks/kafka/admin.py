@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
-
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
 from simulator.sinks.kafka.handshake import reachable
@@ -19,7 +18,6 @@ from simulator.sinks.kafka.library import (
     AuthorizationError,
     ConfigResource,
     ConfigResourceType,
-    for_code,
     InvalidPartitionsError,
     InvalidReplicationFactorError,
     InvalidTopicError,
@@ -27,8 +25,9 @@ from simulator.sinks.kafka.library import (
     KafkaError,
     SaslAuthenticationFailedError,
     TopicAlreadyExistsError,
+    for_code,
 )
-from simulator.sinks.kafka.settings import KafkaSettings, RECORD_BATCH_OVERHEAD
+from simulator.sinks.kafka.settings import RECORD_BATCH_OVERHEAD, KafkaSettings
 from simulator.ticdc.changefeed import partition_count
 
 
@@ -62,8 +61,10 @@ def prepare_topics(settings: KafkaSettings, topics: Mapping[str, int | None]) ->
         limits = {topic: _limit(admin, topic if topic in found else None) for topic in topics}
         if settings.checks_insync_replicas == "all":
             _check_replicas(admin, settings, default if default in found else None)
-        wanted = {topic: partition_count(number, found[topic], topic, settings.one_error_code) if topic in found
-                  else number for topic, number in topics.items()}
+        wanted = {
+            topic: partition_count(number, found[topic], topic, settings.one_error_code) if topic in found else number
+            for topic, number in topics.items()
+        }
         used = {topic: count or wanted[default] or settings.new_topic_partitions for topic, count in wanted.items()}
         _create(admin, settings, {topic: used[topic] for topic in topics if topic not in found})
     ceiling = min(limits.values()) - RECORD_BATCH_OVERHEAD

@@ -20,8 +20,8 @@ import pyarrow as pa
 from simulator.errors import UserError
 from simulator.sinks.kafka.connect import ClientCredentials
 from simulator.sinks.kafka.flight import Interrupted
-from simulator.sinks.kafka.library import for_code, Future, IllegalStateError, KafkaError, UnknownError
-from simulator.sinks.kafka.producers import Handover, KILLED_WITHIN, LINGER_MS, batch_outcome
+from simulator.sinks.kafka.library import Future, IllegalStateError, KafkaError, UnknownError, for_code
+from simulator.sinks.kafka.producers import KILLED_WITHIN, LINGER_MS, Handover, batch_outcome
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls
 
@@ -33,7 +33,8 @@ LOG = logging.getLogger("kafka.librdkafka")
 LOG.disabled = True
 
 STOPPED = {
-    confluent_kafka.KafkaError._PURGE_QUEUE, confluent_kafka.KafkaError._PURGE_INFLIGHT,
+    confluent_kafka.KafkaError._PURGE_QUEUE,
+    confluent_kafka.KafkaError._PURGE_INFLIGHT,
     confluent_kafka.KafkaError._FATAL,
 }
 """What records fail with for the sake of others."""
@@ -231,10 +232,7 @@ def _security(sasl: Sasl, tls: Tls, timeout: float) -> dict[str, Any]:
 def _tls(tls: Tls) -> dict[str, Any]:
     if not tls.enabled:
         return {}
-    files = {
-        "ssl.ca.location": tls.ca, "ssl.certificate.location": tls.cert,
-        "ssl.key.location": tls.key or tls.cert,
-    }
+    files = {"ssl.ca.location": tls.ca, "ssl.certificate.location": tls.cert, "ssl.key.location": tls.key or tls.cert}
     found: dict[str, Any] = {name: file for name, file in files.items() if file}
     if tls.insecure_skip_verify:
         found |= {"enable.ssl.certificate.verification": False, "ssl.endpoint.identification.algorithm": "none"}
@@ -258,5 +256,5 @@ def _sasl(sasl: Sasl, timeout: float) -> dict[str, Any]:
 
 
 BY_CONFLUENT = Handover(
-    ConfluentProducer, ConfluentProducer.send, batch_outcome, ConfluentProducer.finish, ConfluentProducer.kill,
+    ConfluentProducer, ConfluentProducer.send, batch_outcome, ConfluentProducer.finish, ConfluentProducer.kill
 )

@@ -17,7 +17,6 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote_plus, urlencode
 
-
 from simulator.errors import DeliveryError, SimulatorError, UserError, shown
 from simulator.sinks.kafka.library import AbstractTokenProvider, KafkaError
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -53,8 +52,10 @@ def require_packages(driver: str = "kafka-python", compression: str = "none", me
     times slower, or the one that compresses; and where the driver lacks the SASL mechanism."""
     if driver == "confluent":
         if find_spec("confluent_kafka") is None:
-            raise UserError("--driver confluent needs the Python package confluent-kafka: pip install confluent-kafka; "
-                            "kafka-python, the default, needs nothing more")
+            raise UserError(
+                "--driver confluent needs the Python package confluent-kafka: pip install confluent-kafka; "
+                "kafka-python, the default, needs nothing more"
+            )
         if mechanism.upper() == "GSSAPI":
             raise UserError(f"sasl-mechanism {mechanism} cannot be used with --driver confluent: kafka-python can")
         return
@@ -62,7 +63,8 @@ def require_packages(driver: str = "kafka-python", compression: str = "none", me
         if extra in EXTRAS and find_spec(EXTRAS[extra]) is None:
             needed = "" if extra == "crc32c" else f"compression {compression} cannot be used: "
             raise UserError(
-                f"{needed}the Python package {EXTRAS[extra]} is missing: pip install 'kafka-python[{extra}]'")
+                f"{needed}the Python package {EXTRAS[extra]} is missing: pip install 'kafka-python[{extra}]'"
+            )
 
 
 def reason(error: BaseException) -> str:

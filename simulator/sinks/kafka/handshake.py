@@ -12,19 +12,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.sinks.kafka.connect import Option, client_options, reason
 from simulator.sinks.kafka.library import (
     ApiVersionsRequest,
     BrokerVersionData,
-    get_sasl_mechanism,
     IllegalSaslStateError,
     KafkaError,
     KafkaProtocol,
     MetadataRequest,
     SaslAuthenticateRequest,
     SaslHandshakeRequest,
+    get_sasl_mechanism,
 )
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-
 from simulator.errors import SimulatorError
 from simulator.sinks.kafka.connect import client_options
 from simulator.sinks.kafka.handshake import reachable

@@ -31,7 +31,6 @@ from simulator.sinks.kafka.library import (
 from simulator.sinks.kafka.record_batch import body
 from simulator.sinks.kafka.settings import KafkaSettings
 
-
 LINGER_MS = 20
 
 KILLED_WITHIN = 10.0

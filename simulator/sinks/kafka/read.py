@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
-
 from simulator.errors import DeliveryError
 from simulator.sinks.kafka.admin import partitions
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
@@ -64,15 +63,19 @@ def read_partition(settings: KafkaSettings, topic: str, partition: int, first: i
             for found in consumer.poll(timeout_ms=200).values():
                 records = found if found[-1].offset < end else [record for record in found if record.offset < end]
                 yield (
-                    [record.offset for record in records], [record.timestamp for record in records],
-                    [record.key for record in records], [record.value for record in records])
+                    [record.offset for record in records],
+                    [record.timestamp for record in records],
+                    [record.key for record in records],
+                    [record.value for record in records],
+                )
             position = consumer.position(place)
             if position > reached:
                 reached, since = position, time.monotonic()
             elif time.monotonic() - since > SILENCE:
                 raise DeliveryError(
                     f"Kafka at {settings.address} gave no more of {topic}/{partition} for {SILENCE:.0f} seconds: "
-                    f"read up to offset {reached}, it ends at {end}")
+                    f"read up to offset {reached}, it ends at {end}"
+                )
 
 
 Fetched: TypeAlias = "tuple[Sequence[int], Sequence[int], Sequence[bytes | None], Sequence[bytes | None]]"

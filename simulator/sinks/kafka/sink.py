@@ -13,11 +13,10 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-
 from simulator.errors import SimulatorError
 from simulator.sinks.kafka.admin import described, grow_topic
 from simulator.sinks.kafka.connect import reason, require_packages
-from simulator.sinks.kafka.flight import Flight, HOPELESS, Interrupted, Outcome, Piece, failed, pieces, remedy
+from simulator.sinks.kafka.flight import HOPELESS, Flight, Interrupted, Outcome, Piece, failed, pieces, remedy
 from simulator.sinks.kafka.handshake import reachable
 from simulator.sinks.kafka.library import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
 from simulator.sinks.kafka.producers import AS_BATCH, BY_RECORD, Handover, batches_available

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 
-
 from simulator.errors import DeliveryError
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
 from simulator.sinks.kafka.handshake import reachable
@@ -37,8 +36,10 @@ def tail(
                 yield {
                     (place.topic, place.partition): [
                         ReadRecord(place.partition, record.offset, record.timestamp, record.key, record.value)
-                        for record in records]
-                    for place, records in consumer.poll(timeout_ms=poll_ms).items()}
+                        for record in records
+                    ]
+                    for place, records in consumer.poll(timeout_ms=poll_ms).items()
+                }
         finally:
             consumer.close()
     except KafkaError as error:

@@ -33,7 +33,8 @@ def rounds(wanted: Round, there: int, most: int) -> list[Round]:
     if wanted.deletes > there + wanted.inserts:
         raise UserError(
             f"deletes: {wanted.deletes:,} are more than the rows there are: {there:,} before, and {wanted.inserts:,} "
-            "inserted")
+            "inserted"
+        )
     if wanted.updates and not there + wanted.inserts:
         raise UserError(f"updates: the table has no row for {wanted.updates:,} of them, and inserts says none")
     return list(_rounds(wanted, there, max(1, -(-wanted.rows // most))))
@@ -43,8 +44,7 @@ def _rounds(wanted: Round, there: int, count: int) -> Iterator[Round]:
     done, number = Round(0, 0, 0), 0
     while done != wanted:
         number = min(number + 1, count)
-        inserts, updates, deletes = (
-            each * number // count - so_far for each, so_far in zip(wanted, done, strict=True))
+        inserts, updates, deletes = (each * number // count - so_far for each, so_far in zip(wanted, done, strict=True))
         updates = min(updates, there)
         made = Round(inserts, updates, min(deletes, there - updates))
         there += made.inserts - made.deletes

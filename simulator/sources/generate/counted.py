@@ -17,9 +17,9 @@ from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.sources.generate.model import TableRows
 from simulator.sources.generate.recipes import Dice, Pooled
+from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.upstream.auto_ids import random_counter_bits
-from simulator.tidb.model.table import Column
 from simulator.tidb.values.conversion import tidb_text
 from simulator.tidb.values.numbers import bounds
 
@@ -52,7 +52,8 @@ class Counted:
             if not self.least <= number <= self.most:
                 raise UserError(
                     f"{self.where}: {self.type.name} has no number {number:,} to count to; accepted: "
-                    f"{self.least:,} to {self.most:,}")
+                    f"{self.least:,} to {self.most:,}"
+                )
 
 
 def counted(type: ColumnType, where: str, first: int | None = None, step: int = 1, prefix: int = -1) -> Counted:

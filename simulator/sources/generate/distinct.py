@@ -40,8 +40,10 @@ def distinct(table: Table, wanted: Wants) -> Distinct:
         if any(_tells(table, name, wanted, counted) for name in columns):
             continue
         free = [
-            column for column in columns.values()
-            if column.name not in referring and family(column.type) in COUNTED and _may_count(wanted.get(column.name))]
+            column
+            for column in columns.values()
+            if column.name not in referring and family(column.type) in COUNTED and _may_count(wanted.get(column.name))
+        ]
         if free:
             best = min(free, key=lambda each: (each.name in wanted, COUNTED.index(family(each.type))))
             counted[best.name] = length.get(best.name, -1)
@@ -50,7 +52,8 @@ def distinct(table: Table, wanted: Wants) -> Distinct:
         else:
             raise UserError(
                 f"unique key {key.name}: nothing tells rows apart in {', '.join(columns)}; accepted: a column of it "
-                "without a generator, with a sequence, or with a template that has such a column in it")
+                "without a generator, with a sequence, or with a template that has such a column in it"
+            )
     return Distinct(counted, tuple(paired))
 
 
@@ -63,14 +66,20 @@ def _tells(table: Table, name: str, wanted: Wants, counted: Collection[str]) -> 
         known = columns_by_name(table)
         return any(
             other.lower() in known and _tells(table, known[other.lower()].name, wanted, counted)
-            for _, other in values.parts if other)
+            for _, other in values.parts
+            if other
+        )
     return isinstance(values, Sequence)
 
 
 def _may_count(wanted: ColumnWanted | None) -> bool:
     values = wanted.values if wanted else None
-    return values is None or isinstance(values, Provider | Text) or isinstance(values, Range) and (
-        isinstance(values.least, int))
+    return (
+        values is None
+        or isinstance(values, Provider | Text)
+        or isinstance(values, Range)
+        and (isinstance(values.least, int))
+    )
 
 
 def _wanting_references(wanted: Wants) -> set[str]:

@@ -73,7 +73,8 @@ class Parents:
         if not pairing.again and most >= pairing.combinations:
             raise UserError(
                 f"{self.where}: no two rows may refer to the same rows, of which there are {pairing.combinations:,} "
-                f"combinations, and row {most + 1:,} came; accepted: more rows to refer to, or as many deletes")
+                f"combinations, and row {most + 1:,} came; accepted: more rows to refer to, or as many deletes"
+            )
         digits = keys // pairing.before % self.rows
         return digits if pairing.before == 1 else (digits + keys) % self.rows
 

@@ -33,9 +33,7 @@ def restored(numbers: Ints, sizes: int | Ints, keys: Ints) -> Ints:
     return _walked(_back, numbers, sizes, keys)
 
 
-def _walked(
-    step: Callable[[Words, Words, Words, Words], Words], numbers: Ints, sizes: int | Ints, keys: Ints
-) -> Ints:
+def _walked(step: Callable[[Words, Words, Words, Words], Words], numbers: Ints, sizes: int | Ints, keys: Ints) -> Ints:
     if not len(numbers):
         return numbers
     size = np.atleast_1d(np.asarray(sizes, np.int64)).view(np.uint64)

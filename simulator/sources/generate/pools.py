@@ -122,8 +122,10 @@ def _given(values: PooledValues, type: ColumnType, seed: int) -> Given:
 def _choices(values: Sequence[Any]) -> pa.Array:
     if all(isinstance(each, int) for each in values) and max(map(abs, values)) < 1 << 63:
         return pa.array(values, pa.int64())
-    return pa.array([each.replace(tzinfo=None).isoformat(" ") if isinstance(each, datetime) else str(each)
-                     for each in values], pa.string())
+    return pa.array(
+        [each.replace(tzinfo=None).isoformat(" ") if isinstance(each, datetime) else str(each) for each in values],
+        pa.string(),
+    )
 
 
 def _slots(weights: Sequence[float]) -> npt.NDArray[np.int64]:
@@ -142,8 +144,9 @@ def steps(least: object, greatest: object) -> tuple[int, int, int]:
         case (int(), int()):
             return least, greatest - least + 1, 0
         case (datetime(), datetime()):
-            first, last = (int(np.datetime64(each.replace(tzinfo=None), "s").astype(np.int64))
-                           for each in (least, greatest))
+            first, last = (
+                int(np.datetime64(each.replace(tzinfo=None), "s").astype(np.int64)) for each in (least, greatest)
+            )
             return first, last - first + 1, 0
         case (date(), date()):
             return least.toordinal() - date(1970, 1, 1).toordinal(), (greatest - least).days + 1, 0
@@ -190,7 +193,8 @@ def _distributed(wanted: Distribution, type: ColumnType) -> pa.Array:
         raise UserError(f"{wanted.name}: hardly any value lies between min, {wanted.least}, and max, {wanted.greatest}")
     found = np.array([_quantile(wanted, part) for part in _parts(*inside).tolist()])
     found = found.clip(
-        -math.inf if wanted.least is None else wanted.least, math.inf if wanted.greatest is None else wanted.greatest)
+        -math.inf if wanted.least is None else wanted.least, math.inf if wanted.greatest is None else wanted.greatest
+    )
     if family(type) in ("integer", "bit", "year"):
         return pa.array(np.rint(found).astype(np.int64))
     return pa.array(np.round(found, 4))
@@ -242,7 +246,7 @@ def _texts(least: int, greatest: int, seed: int) -> list[str]:
     prose *= greatest // len(prose) + 2
     sizes = chosen.integers(least, greatest, count, endpoint=True)
     starts = chosen.integers(len(prose) - greatest, size=count)
-    return [_ended(prose[start:start + size]) for start, size in zip(starts.tolist(), sizes.tolist())]
+    return [_ended(prose[start : start + size]) for start, size in zip(starts.tolist(), sizes.tolist())]
 
 
 def _ended(text: str) -> str:
@@ -271,9 +275,10 @@ def _json(size: int, seed: int, numbers: Sequence[int]) -> list[str]:
     texts = _texts(max(1, size - 60), max(1, size - 60), seed) if size else [""]
     return [
         f'{{"name": "{pairs[place % len(pairs)][0]}", "number": {number}, "tags": '
-        f'["{pairs[place % len(pairs)][1]}", {number % 10}]' + (
-            f', "text": "{texts[place % len(texts)]}"}}' if size else "}")
-        for place, number in enumerate(numbers[:max(len(texts), 1) if size else None])]
+        f'["{pairs[place % len(pairs)][1]}", {number % 10}]'
+        + (f', "text": "{texts[place % len(texts)]}"}}' if size else "}")
+        for place, number in enumerate(numbers[: max(len(texts), 1) if size else None])
+    ]
 
 
 def _cut(text: pa.Array, type: ColumnType) -> pa.Array:

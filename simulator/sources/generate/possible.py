@@ -25,11 +25,13 @@ def check(model: Model) -> None:
     least, most = model.rows_per_transaction
     if not 1 <= least <= most <= TRANSACTION:
         raise UserError(
-            f"rows-per-transaction: least {least:,} and most {most:,}: expected 1 to {TRANSACTION:,}, the least first")
+            f"rows-per-transaction: least {least:,} and most {most:,}: expected 1 to {TRANSACTION:,}, the least first"
+        )
     if not 1 <= model.tables_per_transaction <= most:
         raise UserError(
             f"tables-per-transaction {model.tables_per_transaction:,}: expected 1 to {most:,}, which is how many rows "
-            "a transaction has")
+            "a transaction has"
+        )
     _check_weights(model)
     for table in model.tables:
         _check_table(table, most)
@@ -46,7 +48,8 @@ def _check_weights(model: Model) -> None:
         if table.weight and weights // table.weight > MOST // 4:
             raise UserError(
                 f"{_name(table)}: weight {table.weight:,} beside {weights - table.weight:,} of the others: expected at "
-                f"least one change in {MOST // 4:,}, or weight 0")
+                f"least one change in {MOST // 4:,}, or weight 0"
+            )
 
 
 def _check_table(table: TableModel, most: int) -> None:
@@ -59,10 +62,12 @@ def _check_table(table: TableModel, most: int) -> None:
 def _check_mix(table: TableModel, mix: Mix, most: int) -> None:
     changes = mix.inserts + mix.updates + mix.deletes
     if min(mix.inserts, mix.updates, mix.deletes) < 0 or not (
-            0 < changes <= CHANGES * math.gcd(mix.inserts, mix.updates, mix.deletes)):
+        0 < changes <= CHANGES * math.gcd(mix.inserts, mix.updates, mix.deletes)
+    ):
         raise UserError(
             f"{_name(table)}: mix of {mix.inserts:,} inserts, {mix.updates:,} updates and {mix.deletes:,} deletes: "
-            f"expected none below 0, and 1 to {CHANGES:,} in all")
+            f"expected none below 0, and 1 to {CHANGES:,} in all"
+        )
     if not table.weight:
         return
     if mix.deletes > mix.inserts:
@@ -70,13 +75,15 @@ def _check_mix(table: TableModel, mix: Mix, most: int) -> None:
         kept = ", whose first rows are kept as others refer to them," if table.kept else ""
         raise UserError(
             f"{_name(table)}: {mix.deletes:,} deletes for {mix.inserts:,} inserts exhaust the table{kept} after "
-            f"{after:,} changes: expected at most as many deletes as inserts")
+            f"{after:,} changes: expected at most as many deletes as inserts"
+        )
     if mix.updates and not table.rows:
         raise UserError(f"{_name(table)}: rows 0, but a mix of {mix.updates:,} updates: expected 1 row or more")
     if mix.deletes and spare(table, most) < most:
         raise UserError(
             f"{_name(table)}: rows {table.rows:,} are too few for deletes in transactions of up to {most:,} rows: "
-            f"expected rows {most:,} or more, so that a transaction does not delete what it inserts")
+            f"expected rows {most:,} or more, so that a transaction does not delete what it inserts"
+        )
 
 
 def _check_skew(table: TableModel, skew: Skew) -> None:
@@ -86,7 +93,8 @@ def _check_skew(table: TableModel, skew: Skew) -> None:
         case HotSet(rows, updates) if not (0 < rows < 1 and 0 < updates <= 1):
             raise UserError(
                 f"{_name(table)}: skew of {updates:g} of the updates for {rows:g} of the rows: expected shares above "
-                "0, up to 1, and not all rows")
+                "0, up to 1, and not all rows"
+            )
 
 
 def _name(table: TableModel) -> str:

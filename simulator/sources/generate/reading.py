@@ -13,14 +13,26 @@ from typing import Any
 from simulator.errors import UserError, did_you_mean
 from simulator.sources.generate.model import HotSet, Skew, Uniform, Zipf
 from simulator.sources.generate.wanted import (
-    Choice, ColumnWanted, Distribution, Provider, Range, Reference, Scalar, Sequence, Template, Text, Time, Version,
+    Choice,
+    ColumnWanted,
+    Distribution,
+    Provider,
+    Range,
+    Reference,
+    Scalar,
+    Sequence,
+    Template,
+    Text,
+    Time,
+    Version,
     Wanted,
 )
 
 ACCEPTED = (
     "a provider of Faker such as 'email', a list to choose from such as ['new', 'paid'], {min = 1, max = 9}, "
     "a number, or a table with faker, choice, sequence, distribution, text, reference, template, time, version or "
-    "value")
+    "value"
+)
 
 SCALAR = (str, int, float, date, time)
 LONGEST = 1 << 24
@@ -67,7 +79,8 @@ def _table(value: Mapping[str, Any]) -> ColumnWanted:
     if not given and "null" in value:
         return ColumnWanted(None, float(null))
     kinds = [kind for kind in KINDS if kind in given and kind != "min"] or (
-        ["min"] if given.keys() & {"min", "max"} else [])
+        ["min"] if given.keys() & {"min", "max"} else []
+    )
     if len(kinds) > 1:
         raise UserError(f"{kinds[0]} and {kinds[1]}: a column has one generator")
     if not kinds:
@@ -79,7 +92,8 @@ def _table(value: Mapping[str, Any]) -> ColumnWanted:
         if name not in (kinds[0], *names):
             accepted = ", ".join((*names, "null"))
             raise UserError(
-                f"{kinds[0]} takes no {name!r}.{did_you_mean(name, (*names, 'null'))} Beside it: {accepted}")
+                f"{kinds[0]} takes no {name!r}.{did_you_mean(name, (*names, 'null'))} Beside it: {accepted}"
+            )
     return ColumnWanted(read(given), float(null))
 
 
@@ -110,8 +124,12 @@ def _scalar(value: Any) -> Scalar:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value and (
-        abs(value) != float("inf"))
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and value == value
+        and (abs(value) != float("inf"))
+    )
 
 
 def _whole(name: str, value: object, least: int | None = None, most: int | None = None) -> int:
@@ -171,8 +189,13 @@ def _distribution(given: Mapping[str, Any]) -> Distribution:
         if numbers["exponent"] < 0:
             raise UserError(f"exponent: expected a number from 0 on, got {numbers['exponent']}")
     return Distribution(
-        name, float(numbers.get("mean", 0)), float(numbers.get("deviation", 1)), float(numbers.get("exponent", 1)),
-        least, greatest)
+        name,
+        float(numbers.get("mean", 0)),
+        float(numbers.get("deviation", 1)),
+        float(numbers.get("exponent", 1)),
+        least,
+        greatest,
+    )
 
 
 DISTRIBUTIONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -210,10 +233,10 @@ def _template(given: Mapping[str, Any]) -> Template:
     parts, literal, at = [], "", 0
     while at < len(text):
         character = text[at]
-        if character in "{}" and text[at:at + 2] == character * 2:
+        if character in "{}" and text[at : at + 2] == character * 2:
             literal, at = literal + character, at + 2
         elif character == "{" and (end := text.find("}", at)) > at + 1:
-            parts.append((literal, text[at + 1:end]))
+            parts.append((literal, text[at + 1 : end]))
             literal, at = "", end + 1
         elif character in "{}":
             raise UserError(f"template: a brace stands alone in {text!r}; a column is {{name}}, a brace {{{{ or }}}}")

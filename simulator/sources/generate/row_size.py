@@ -31,7 +31,8 @@ def shares(missing: int, room: Mapping[str, int]) -> dict[str, int]:
     if sum(room.values()) < missing:
         raise UserError(
             f"row-size: {missing:,} bytes are missing beside the columns that have a generator or are no texts, and "
-            f"the others hold {sum(room.values()):,}: {', '.join(room) or 'there are none'}")
+            f"the others hold {sum(room.values()):,}: {', '.join(room) or 'there are none'}"
+        )
     found, left = {}, missing
     for count, (name, most) in enumerate(sorted(room.items(), key=lambda item: item[1])):
         found[name] = min(most, -(-left // (len(room) - count)))

@@ -164,6 +164,6 @@ def _counted(shares: Sequence[float]) -> list[int]:
     exact = [share / math.fsum(shares) * DEALT for share in shares]
     counts = [int(each) for each in exact]
     furthest = sorted(range(len(shares)), key=lambda place: counts[place] - exact[place])
-    for place in furthest[:DEALT - sum(counts)]:
+    for place in furthest[: DEALT - sum(counts)]:
         counts[place] += 1
     return counts

@@ -55,8 +55,11 @@ class Stream:
     def window(self, first: int, end: int, since: Sequence[int]) -> KeyChanges:
         """Net changes of the transactions from `first` to `end`, without it. Each table was empty before the
         transaction that `since` says of it, which is not behind `first`."""
-        tables = [each for each in range(len(self.model.tables)) if self.model.tables[each].weight or (
-            first < self.transactions.fills[each + 1])]
+        tables = [
+            each
+            for each in range(len(self.model.tables))
+            if self.model.tables[each].weight or (first < self.transactions.fills[each + 1])
+        ]
         found = [self._of_table(table, first, end, since[table]) for table in tables]
         columns = [np.concatenate(each) for each in zip((np.zeros(0, np.int64),) * 5, *found)]
         if len(found) > 1:

@@ -23,8 +23,17 @@ from simulator.sources.generate.recipes import Clock, Dice, Joined, Nullable, Po
 from simulator.sources.generate.row_size import filling, holds, shares
 from simulator.sources.generate.tried import tried_rows
 from simulator.sources.generate.wanted import (
-    ColumnWanted, Range, Reference, Sequence as Counts, TableWanted, Template, Text, Time, Version, Wanted,
+    ColumnWanted,
+    Range,
+    Reference,
+    TableWanted,
+    Template,
+    Text,
+    Time,
+    Version,
+    Wanted,
 )
+from simulator.sources.generate.wanted import Sequence as Counts
 from simulator.tidb.model.table import Column, ForeignKey, Table, visible_columns
 from simulator.tidb.model.types import family, is_text
 from simulator.tidb.upstream.unique import columns_by_name
@@ -55,7 +64,8 @@ def _place(tables: Sequence[Table], schema: str, name: str, of: Table) -> int:
     known = [f"{table.schema}.{table.name}" for table in tables]
     raise UserError(
         f"table {of.schema}.{of.name} refers to {schema}.{name}, which is not there."
-        f"{did_you_mean(f'{schema}.{name}', known)} Tables: {', '.join(known)}")
+        f"{did_you_mean(f'{schema}.{name}', known)} Tables: {', '.join(known)}"
+    )
 
 
 @dataclass(frozen=True)
@@ -135,14 +145,19 @@ class TableRecipes:
                 known = columns_by_name(self.tables[parent])
                 if other.lower() not in known:
                     raise UserError(
-                        f"reference: {schema}.{name} has no column {other!r}.{did_you_mean(other, list(known))}")
+                        f"reference: {schema}.{name} has no column {other!r}.{did_you_mean(other, list(known))}"
+                    )
                 return self._referring(
-                    place, column, parent, known[other.lower()], f"{column.name} → {schema}.{name}.{other}")
+                    place, column, parent, known[other.lower()], f"{column.name} → {schema}.{name}.{other}"
+                )
             case Template(parts):
                 names = [self._in_template(place, each) for _, each in parts if each]
                 return Joined(
-                    tuple(text for text, _ in parts), tuple(self.recipe(place, each) for each in names), column.type,
-                    where)
+                    tuple(text for text, _ in parts),
+                    tuple(self.recipe(place, each) for each in names),
+                    column.type,
+                    where,
+                )
             case Time(changed):
                 return self._clock(column, changed)
             case Version():
@@ -252,8 +267,14 @@ class TableRecipes:
         if not itself and not model.rows and not grows(model):
             raise UserError(f"refers to {model.schema}.{model.name}, which has no rows; accepted: rows = 1 or more")
         parents = Parents(
-            parent, model.rows, grows(model), itself, self._seed(place, name), self._where(place, column),
-            self._pairing(place, column))
+            parent,
+            model.rows,
+            grows(model),
+            itself,
+            self._seed(place, name),
+            self._where(place, column),
+            self._pairing(place, column),
+        )
         recipe = self.recipe(parent, other.name)
         return Referring(recipe, parents, other.type, column.type, column.not_null)
 
@@ -272,7 +293,8 @@ class TableRecipes:
             if mine.rows > combinations:
                 raise UserError(
                     f"no two rows may refer to the same rows, of which there are {combinations:,} combinations; got "
-                    f"rows = {mine.rows:,}")
+                    f"rows = {mine.rows:,}"
+                )
             return Pairing(before, combinations, again)
         return None
 
@@ -304,16 +326,15 @@ class TableRecipes:
         if isinstance(asked, tuple):
             for name in asked:
                 if name.lower() not in columns_by_name(table):
-                    raise UserError(
-                        f"update-columns: the table has no column {name!r}.{did_you_mean(name, free)}")
+                    raise UserError(f"update-columns: the table has no column {name!r}.{did_you_mean(name, free)}")
                 if name not in free:
                     raise UserError(
                         f"update-columns: no update touches {name!r}: it is of a key, refers to another table, is "
-                        f"generated, or its generator rules it; accepted: {', '.join(free) or 'none'}")
+                        f"generated, or its generator rules it; accepted: {', '.join(free) or 'none'}"
+                    )
             return {name: Touched(0, 1) for name in asked}
         model = self.model.tables[place]
-        timed = any(
-            isinstance(each.values, Version) or each.values == Time(True) for each in wanted.columns.values())
+        timed = any(isinstance(each.values, Version) or each.values == Time(True) for each in wanted.columns.values())
         if model.mix.updates and not free and not timed:
             raise UserError("mix: updates are asked for, and the table has no column outside of its keys to change")
         if asked is not None and asked < 1:
@@ -325,7 +346,8 @@ class TableRecipes:
         """Whether updates may touch a column."""
         values = self.wanted[place].columns.get(column.name, ColumnWanted()).values
         ruled = isinstance(values, Counts | Reference | Template | Time | Version) or (
-            values is None and bool(column.auto_increment or column.auto_random or column.on_update))
+            values is None and bool(column.auto_increment or column.auto_random or column.on_update)
+        )
         clocked = values is None and column.default_expression and (column.default or "").upper().startswith("CURRENT")
         return not (column.generated or column.name in fixed or ruled or clocked)
 
@@ -343,5 +365,6 @@ class TableRecipes:
                     parent = _place(self.tables, each.values.schema, each.values.table, table)
                     known = columns_by_name(self.tables[parent])
                     found[parent].update(
-                        column.name for name, column in known.items() if name == each.values.column.lower())
+                        column.name for name, column in known.items() if name == each.values.column.lower()
+                    )
         return found

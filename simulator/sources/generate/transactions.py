@@ -93,8 +93,11 @@ class Transactions:
         """How many transactions have their first row among so many first rows."""
         mixed = rows - self.filling
         rounds = np.maximum(mixed, 0) // self.sums[-1]
-        found: Ints = self.fill + rounds * self.length + np.searchsorted(
-            self.sums[:-1], mixed - rounds * self.sums[-1], side="left")
+        found: Ints = (
+            self.fill
+            + rounds * self.length
+            + np.searchsorted(self.sums[:-1], mixed - rounds * self.sums[-1], side="left")
+        )
         filling = np.flatnonzero(mixed <= 0)
         if len(filling) and not self.present:
             there = rows[filling]
@@ -186,7 +189,8 @@ def _parts(model: Model, sizes: Ints) -> tuple[Parts, ...]:
     bounds = np.searchsorted(found, np.arange(tables + 1) * len(sizes))
     return tuple(
         Parts(found[first:end] - table * len(sizes), _sums(sums[first:end]))
-        for table, (first, end) in enumerate(zip(bounds, bounds[1:])))
+        for table, (first, end) in enumerate(zip(bounds, bounds[1:]))
+    )
 
 
 def _sums(numbers: Ints) -> Ints:

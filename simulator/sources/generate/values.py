@@ -22,9 +22,8 @@ from simulator.sources.generate.draws import seed_of
 from simulator.sources.generate.model import Model, TableRows
 from simulator.sources.generate.recipes import Dice, Recipe
 from simulator.sources.generate.tried import Tried
-from simulator.sources.generate.wanted import (
-    Choice, ColumnWanted, Range, Reference, Sequence as Counts, Template, Time, Version, Wanted,
-)
+from simulator.sources.generate.wanted import Choice, ColumnWanted, Range, Reference, Template, Time, Version, Wanted
+from simulator.sources.generate.wanted import Sequence as Counts
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import Column, ForeignKey, Table
 from simulator.tidb.model.types import family, is_binary
@@ -48,13 +47,20 @@ def draws(
     found: dict[str, Draw] = {}
     for column in table.columns:
         said = wanted.get(column.name, ColumnWanted())
-        if column.generated or column.auto_increment or column.auto_random or isinstance(said.values, Time) or (
-                is_time(column) and column.name not in wanted):
+        if (
+            column.generated
+            or column.auto_increment
+            or column.auto_random
+            or isinstance(said.values, Time)
+            or (is_time(column) and column.name not in wanted)
+        ):
             continue
         found[column.name] = _draw(table, column, said, column.name in counted, upstream, seed, salt)
     for foreign in table.foreign_keys:
-        named = {columns_by_name(table)[name.lower()].name: other for name, other in zip(
-            foreign.columns, foreign.references, strict=True)}
+        named = {
+            columns_by_name(table)[name.lower()].name: other
+            for name, other in zip(foreign.columns, foreign.references, strict=True)
+        }
         open_ = {name: other for name, other in named.items() if name in found and name not in wanted}
         found |= _of_parents(table, foreign, open_, upstream, _numbers(seed, table, foreign.name, salt))
     return found
@@ -83,11 +89,16 @@ def _counted(table: Table, wanted: Mapping[str, ColumnWanted]) -> Collection[str
     foreign = {name.lower() for each in table.foreign_keys for name in each.columns}
     for unique in unique_keys(table):
         columns = [known[part.name.lower()] for part in unique.columns if part.name.lower() in known]
-        if any(column.auto_increment or column.auto_random or column.name in found or _sequence(wanted, column)
-               for column in columns):
+        if any(
+            column.auto_increment or column.auto_random or column.name in found or _sequence(wanted, column)
+            for column in columns
+        ):
             continue
-        free = [column for column in columns if not column.generated and column.name.lower() not in foreign and (
-            family(column.type) in COUNTED)]
+        free = [
+            column
+            for column in columns
+            if not column.generated and column.name.lower() not in foreign and (family(column.type) in COUNTED)
+        ]
         free.sort(key=lambda column: (column.name in wanted, COUNTED.index(family(column.type))))
         found |= {column.name for column in free[:1]}
     return found
@@ -111,7 +122,8 @@ def _draw(
     if isinstance(values, Template | Version):
         raise UserError(
             f"columns: {column.name!r}: a template and a version are for the tables of a load; accepted here: faker, "
-            "choice, min and max, sequence, distribution, text, reference, time or value")
+            "choice, min and max, sequence, distribution, text, reference, time or value"
+        )
     dice = Dice(seed_of(seed, table.schema, table.name, column.name, salt), None)
     if isinstance(values, Counts):
         return _drawing(column, counted_up(column.type, f"column {column.name!r}", values.first, values.step))

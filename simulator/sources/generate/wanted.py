@@ -93,8 +93,7 @@ class Version:
     """How often the row was updated."""
 
 
-Wanted: TypeAlias = Union[
-    Provider, Choice, Range, Sequence, Distribution, Text, Reference, Template, Time, Version]
+Wanted: TypeAlias = Union[Provider, Choice, Range, Sequence, Distribution, Text, Reference, Template, Time, Version]
 
 
 @dataclass(frozen=True)

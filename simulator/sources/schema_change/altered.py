@@ -49,9 +49,7 @@ def altered_rows(change: Transition, texts: Sequence[pa.Array], table: pa.Array)
     return pa.RecordBatch.from_arrays([place, handle, image, unaltered], STATE.names[1:])
 
 
-def _refuse_misfits(
-    change: Transition, old: Sequence[pa.Array], now: ConvertedRows, place: pa.Array
-) -> None:
+def _refuse_misfits(change: Transition, old: Sequence[pa.Array], now: ConvertedRows, place: pa.Array) -> None:
     """Raises the error of the first row over which TiDB could not run the statements."""
     held = true(pc.is_valid(place))
     for _, _, mask in fits(change.after.table, change.sources, old, now):
@@ -64,7 +62,9 @@ def _misfit(table: Table, old: Sequence[pa.Array], held: npt.NDArray[np.bool_]) 
     row = int(np.argmin(held))
     cells = ", ".join(
         f"{column.name}={text[row].as_py() if text[row].is_valid else 'NULL'}"
-        for column, text in list(zip(visible_columns(table), old, strict=True))[:SHOWN])
+        for column, text in list(zip(visible_columns(table), old, strict=True))[:SHOWN]
+    )
     return SnapshotError(
         f"table {table.schema}.{table.name}: TiDB refuses the schema change, for a row does not fit it "
-        f"({cells} …); accepted: rows that the new definition can hold")
+        f"({cells} …); accepted: rows that the new definition can hold"
+    )

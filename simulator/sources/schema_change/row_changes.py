@@ -47,8 +47,15 @@ InOldDefinition = Callable[[Transition, pa.RecordBatch], Held]
 
 
 def row_changes(
-    change: Transition, point: SchemaChangePoint, span: Span, slots: Ints, table: int, handle: pa.Array,
-    before: pa.Array, after: pa.Array, unaltered: pa.Array,
+    change: Transition,
+    point: SchemaChangePoint,
+    span: Span,
+    slots: Ints,
+    table: int,
+    handle: pa.Array,
+    before: pa.Array,
+    after: pa.Array,
+    unaltered: pa.Array,
 ) -> pa.RecordBatch:
     """The changes (columns CHANGES, in any order) of joined rows whose images differ.
 
@@ -61,19 +68,28 @@ def row_changes(
     handle key the image and the number of the row among equal ones. `handle` is expected so, too: of rows of a table
     that has no handle key after the statements it ends by that number, which the handle before them then ends by.
     """
-    parts = [part for _, part in placed_row_changes(
-        change, point, span, slots, table, handle, before, after, unaltered)]
+    parts = [
+        part for _, part in placed_row_changes(change, point, span, slots, table, handle, before, after, unaltered)
+    ]
     return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], CHANGES)
 
 
 def placed_row_changes(
-    change: Transition, point: SchemaChangePoint, span: Span, slots: Ints, table: int, handle: pa.Array,
-    before: pa.Array, after: pa.Array, unaltered: pa.Array,
+    change: Transition,
+    point: SchemaChangePoint,
+    span: Span,
+    slots: Ints,
+    table: int,
+    handle: pa.Array,
+    before: pa.Array,
+    after: pa.Array,
+    unaltered: pa.Array,
 ) -> Iterator[tuple[Ints, pa.RecordBatch]]:
     """The same in parts, each with the places of its rows among those that are given."""
     numbers = pa.repeat(pa.scalar(table, pa.int32()), len(slots))
-    rows = pa.record_batch({
-        "slot": slots, "table": numbers, "handle": handle, "before": before, "after": after, "unaltered": unaltered})
+    rows = pa.record_batch(
+        {"slot": slots, "table": numbers, "handle": handle, "before": before, "after": after, "unaltered": unaltered}
+    )
     early = np.zeros(len(slots), bool)
     for places, in_old_definition in _candidates(change, point, rows):
         held, columns = in_old_definition(change, rows.take(pa.array(places)))
@@ -93,7 +109,9 @@ def _candidates(
     early = np.full(len(slots), bool(point.slot)) & (point.squeezed | (slots < point.slot))
     gone, new = true(pc.is_null(rows["after"])), true(pc.is_null(rows["before"]))
     for kind, fit, in_old_definition in (
-        (gone, _deletes_fit, _deletes), (~gone & ~new, _updates_fit, _updates), (new, _inserts_fit, _inserts),
+        (gone, _deletes_fit, _deletes),
+        (~gone & ~new, _updates_fit, _updates),
+        (new, _inserts_fit, _inserts),
     ):
         places = np.flatnonzero(early & kind)
         if len(places) and fit(change):
@@ -151,9 +169,7 @@ def _unaltered(change: Transition, handle: pa.Array, unaltered: pa.Array) -> Old
     return OldRows(number, _handle(change, handle, image), image)
 
 
-def _as_old_rows(
-    change: Transition, handle: pa.Array, after: pa.Array, old: OldRows | None
-) -> tuple[Mask, OldRows]:
+def _as_old_rows(change: Transition, handle: pa.Array, after: pa.Array, old: OldRows | None) -> tuple[Mask, OldRows]:
     """Which of the rows in the definition after the one before can hold, and these as it holds them: those of which the
     statements make again what they are.
 
@@ -244,9 +260,7 @@ def _allowed(change: Transition, taken: Iterable[pa.Array]) -> Iterator[Mask]:
             yield true(pc.is_valid(text))
 
 
-def _reached(
-    change: Transition, taken: Sequence[pa.Array], new: Sequence[pa.Array]
-) -> Iterator[Mask]:
+def _reached(change: Transition, taken: Sequence[pa.Array], new: Sequence[pa.Array]) -> Iterator[Mask]:
     """Whether the statements make of the row before them what it is in the end; one column each."""
     for source, text in zip(change.sources, new, strict=True):
         match source:

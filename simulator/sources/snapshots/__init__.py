@@ -19,7 +19,23 @@ from simulator.sources.snapshots.pieces import Piece, TableScan, tasks
 from simulator.sources.snapshots.states import state_batches
 
 __all__ = [
-    "CsvDialect", "DataFile", "FIRST_ID", "KeyRanges", "PhysicalTable", "Piece", "PlacedTable", "Report",
-    "Snapshot", "SnapshotTable", "TableScan", "following_id", "located", "new_table", "open", "physical_tables",
-    "state_batches", "tasks", "unproven",
+    "CsvDialect",
+    "DataFile",
+    "FIRST_ID",
+    "KeyRanges",
+    "PhysicalTable",
+    "Piece",
+    "PlacedTable",
+    "Report",
+    "Snapshot",
+    "SnapshotTable",
+    "TableScan",
+    "following_id",
+    "located",
+    "new_table",
+    "open",
+    "physical_tables",
+    "state_batches",
+    "tasks",
+    "unproven",
 ]

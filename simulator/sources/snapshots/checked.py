@@ -37,7 +37,9 @@ def texts(piece: Piece, raw: Raw) -> dict[str, pa.Array]:
     way = piece.scan.csv.binary if piece.format == "csv" else "raw"
     made = {
         column.name: tidb_text(column.type, _decoded(column.type, value, way))
-        for column, value in zip(visible, raw.columns, strict=True) if raw.given or not column.generated}
+        for column, value in zip(visible, raw.columns, strict=True)
+        if raw.given or not column.generated
+    }
     if len(made) < len(visible):
         made, computed, _ = generated(table, made)
         values = zip(visible, raw.columns)
@@ -83,8 +85,7 @@ def _rejection(piece: Piece, raw: Raw, row: int, place: int) -> SnapshotError:
         cause = f"value {_quoted(column, value)} of type {type}: accepted is {accepted(column.type)}"
     else:
         cause = "NULL in a NOT NULL column"
-    return SnapshotError(printable(
-        f"{_where(piece)}, column {column.name!r}, row{_key(table, raw, row)}: {cause}"))
+    return SnapshotError(printable(f"{_where(piece)}, column {column.name!r}, row{_key(table, raw, row)}: {cause}"))
 
 
 def _where(piece: Piece) -> str:
@@ -103,7 +104,7 @@ def _key(table: Table, raw: Raw, row: int) -> str:
 def _quoted(column: Column, value: pa.Scalar) -> str:
     """The beginning of a raw value between quotes."""
     data = _bytes(value) if value.is_valid else b"NULL"
-    return f"'{data[column.type.name == 'bit' and value.is_valid:][:SHOWN].decode('utf-8', 'backslashreplace')}'"
+    return f"'{data[column.type.name == 'bit' and value.is_valid :][:SHOWN].decode('utf-8', 'backslashreplace')}'"
 
 
 def _bytes(value: pa.Scalar) -> bytes:
@@ -131,8 +132,11 @@ def unbase64(texts: pa.Array) -> pa.Array:
     digits, offsets = _digits(texts, _BASE64)
     pads = _count(digits == _PAD, offsets)
     ends = np.maximum(offsets[1:] - 1, 0)
-    last = np.stack([digits[np.maximum(ends - back, 0)] == _PAD for back in (0, 1)]) if len(digits) else np.zeros(
-        (2, len(pads)), np.bool_)
+    last = (
+        np.stack([digits[np.maximum(ends - back, 0)] == _PAD for back in (0, 1)])
+        if len(digits)
+        else np.zeros((2, len(pads)), np.bool_)
+    )
     closed = (pads == 0) | ((pads == 1) & last[0]) | ((pads == 2) & last[0] & last[1])
     good = (np.diff(offsets) % 4 == 0) & closed & ~_any(digits == _NONE, offsets)
     digits, offsets = _only(digits, offsets, good)
@@ -165,7 +169,7 @@ def _digits(texts: pa.Array, table: Bytes) -> tuple[Bytes, Places]:
     filled = texts.cast(pa.binary()).fill_null(b"")
     _, offset_buffer, data = filled.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, len(texts) + 1, 4 * filled.offset).astype(np.int64)
-    characters = np.frombuffer(data or b"", np.uint8)[offsets[0]: offsets[-1]]
+    characters = np.frombuffer(data or b"", np.uint8)[offsets[0] : offsets[-1]]
     return table[characters], offsets - offsets[0]
 
 
@@ -180,9 +184,7 @@ def _any(mask: Mask, offsets: Places) -> Mask:
     return _count(mask, offsets) > 0
 
 
-def _only(
-    digits: Bytes, offsets: Places, good: Mask
-) -> tuple[Bytes, Places]:
+def _only(digits: Bytes, offsets: Places, good: Mask) -> tuple[Bytes, Places]:
     """The texts with those that are none made empty."""
     if good.all():
         return digits, offsets
@@ -190,9 +192,7 @@ def _only(
     return digits[np.repeat(good, lengths)], np.concatenate([[0], np.cumsum(np.where(good, lengths, 0))])
 
 
-def _binary(
-    texts: pa.Array, data: Bytes, offsets: Places, good: Mask
-) -> pa.Array:
+def _binary(texts: pa.Array, data: Bytes, offsets: Places, good: Mask) -> pa.Array:
     valid = texts.is_valid().to_numpy(zero_copy_only=False) & good
     buffers = [pa.array(valid).buffers()[1], pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data.tobytes())]
     return pa.Array.from_buffers(pa.binary(), len(texts), buffers)

@@ -101,7 +101,7 @@ def _records(array: Bytes, starts: Places, ends: Places, width: int) -> tuple[Pl
 
 
 def _even(line: Mask, width: int) -> bool:
-    return bool(len(line) % width == 0 and line[width - 1:: width].all() and line.sum() * width == len(line))
+    return bool(len(line) % width == 0 and line[width - 1 :: width].all() and line.sum() * width == len(line))
 
 
 def _wrong_width(starts: Places, line: Mask, width: int) -> Malformed:

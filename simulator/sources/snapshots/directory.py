@@ -23,8 +23,7 @@ from simulator.tidb.model.table import Table
 
 FORMATS = ("sql", "csv", "parquet")
 _SCHEMA, _CREATE = "-schema.sql", "-schema-create.sql"
-_OTHER = re.compile(
-    r"(-schema-(create|view|sequence|triggers|post)|-placement-policy-create)\.sql$", re.IGNORECASE)
+_OTHER = re.compile(r"(-schema-(create|view|sequence|triggers|post)|-placement-policy-create)\.sql$", re.IGNORECASE)
 _HEX = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
@@ -97,9 +96,11 @@ def open(path: Path | str, csv: CsvDialect = CsvDialect(), tables: Iterable[Tabl
         raise SnapshotError(f"no schema file in {place}: every table needs its <db>.<table>-schema.sql (CREATE TABLE)")
     data = _data_files(entries, schemas.keys() | known.keys())
     found = [
-        SnapshotTable(_declared(names, schemas[names].path) if names in schemas else known[names],
-                      _by_format(data.get(names, [])))
-        for names in sorted(schemas.keys() | known.keys())]
+        SnapshotTable(
+            _declared(names, schemas[names].path) if names in schemas else known[names], _by_format(data.get(names, []))
+        )
+        for names in sorted(schemas.keys() | known.keys())
+    ]
     databases = {_unescaped(_stem(entry)[: -len(_CREATE)]) for entry in entries if _stem(entry).endswith(_CREATE)}
     databases |= {schema for schema, _ in schemas}
     return Snapshot(place, tuple(found), frozenset(databases), _start_ts(metadata), csv)
@@ -144,7 +145,8 @@ def _data_files(
         if names not in schemas:
             raise SnapshotError(f"{entry.path}: data file without schema file {stem}{_SCHEMA}")
         files.setdefault(names, []).extend(
-            (format, DataFile(part.path, indexed, part.size, part.stamp)) for part in _inside(entry))
+            (format, DataFile(part.path, indexed, part.size, part.stamp)) for part in _inside(entry)
+        )
     return files
 
 

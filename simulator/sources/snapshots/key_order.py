@@ -79,13 +79,22 @@ class KeyRanges:
         """What was seen, table by table."""
         return [
             Report(
-                move, table, seen.rows, tuple(seen.runs) if seen.ordered else None,
-                None if len(seen.runs) == 1 or seen.keys is None else b"".join(keys.tobytes() for keys in seen.keys))
-            for (move, table), seen in sorted(self._seen.items())]
+                move,
+                table,
+                seen.rows,
+                tuple(seen.runs) if seen.ordered else None,
+                None if len(seen.runs) == 1 or seen.keys is None else b"".join(keys.tobytes() for keys in seen.keys),
+            )
+            for (move, table), seen in sorted(self._seen.items())
+        ]
 
 
 def _note(
-    seen: _Seen, handles: pa.Array, rises: npt.NDArray[np.bool_], start: int, end: int,
+    seen: _Seen,
+    handles: pa.Array,
+    rises: npt.NDArray[np.bool_],
+    start: int,
+    end: int,
     keys: npt.NDArray[np.int64] | None,
 ) -> None:
     """Adds rows of one table."""
@@ -94,7 +103,7 @@ def _note(
         seen.keys = [*seen.keys, keys] if keys is not None and seen.rows <= KEYS else None
     if not seen.ordered:
         return
-    falls = np.flatnonzero(~rises[start: end - 1]) + start + 1
+    falls = np.flatnonzero(~rises[start : end - 1]) + start + 1
     if len(falls) + len(seen.runs) > RUNS:
         seen.ordered, seen.runs = False, []
         return

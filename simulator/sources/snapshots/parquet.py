@@ -58,8 +58,10 @@ def batches(part: Part, table: Table) -> Iterator[Raw]:
         bits = [column.type.name == "bit" for column in visible_columns(table)]
         for group in range(part.start, part.end if part.end >= 0 else file.num_row_groups):
             for batch in _checked(file, group):
-                columns = (pa.nulls(len(batch)) if place is None else _plain(batch.column(place), names[place], part)
-                           for place in places)
+                columns = (
+                    pa.nulls(len(batch)) if place is None else _plain(batch.column(place), names[place], part)
+                    for place in places
+                )
                 yield Raw(tuple(tagged(column) if bit else column for column, bit in zip(columns, bits)), given)
 
 
@@ -67,9 +69,10 @@ def batches(part: Part, table: Table) -> Iterator[Raw]:
 def _opened(part: Part) -> Iterator[pq.ParquetFile]:
     """The file; what goes wrong with it until the end is told in one line."""
     try:
-        with files.open_file(part.place) as opened, pq.ParquetFile(
-            opened, buffer_size=_BUFFER, pre_buffer=False, coerce_int96_timestamp_unit="us"
-        ) as file:
+        with (
+            files.open_file(part.place) as opened,
+            pq.ParquetFile(opened, buffer_size=_BUFFER, pre_buffer=False, coerce_int96_timestamp_unit="us") as file,
+        ):
             yield file
     except FileNotFoundError as error:
         raise streams.unreadable(part, error) from error
@@ -86,8 +89,11 @@ def _places(names: list[str], table: Table, path: str) -> list[int | None]:
     missing = [column.name for column in visible if column.name.lower() not in found and not column.generated]
     unknown = [name for name in names if name.lower() not in known]
     if missing or unknown or len(found) < len(names):
-        problem = f"column {missing[0]!r} is missing" if missing else (
-            f"column {unknown[0]!r} is not in the schema" if unknown else "a column is listed twice")
+        problem = (
+            f"column {missing[0]!r} is missing"
+            if missing
+            else (f"column {unknown[0]!r} is not in the schema" if unknown else "a column is listed twice")
+        )
         raise SnapshotError(f"{path}: table `{table.name}`: {problem}")
     return [found.get(column.name.lower()) for column in visible]
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from simulator.columns.cells import Bytes, Mask, Places
 
-
 BACKSLASH = ord("\\")
 
 
@@ -116,7 +115,8 @@ class Fields:
         offsets[1::2] = self.ends
         offsets[-1] = len(self.data)
         return pa.Array.from_buffers(
-            pa.binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(self.data)])
+            pa.binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(self.data)]
+        )
 
     def column(self, column: int, width: int, null: Mask) -> pa.Array:
         """Column `column` of `width` as binary, NULL where the mask of its rows says so."""

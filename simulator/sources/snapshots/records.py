@@ -97,7 +97,7 @@ def csv_batches(part: Part, layout: Layout, dialect: CsvDialect, escape: bool) -
             block = csv_text.read_block(carry, width, dialect, escape, filled)
         if block.columns:
             yield _batch(block.columns, block.bare, places, layout)
-        carry, offset = carry[block.consumed:], offset + block.consumed
+        carry, offset = carry[block.consumed :], offset + block.consumed
     if carry.strip():
         raise _at(part, offset, "the file ends inside quotes")
 
@@ -144,7 +144,7 @@ def sql_batches(part: Part, layout: Layout) -> Iterator[Raw]:
             if block.columns:
                 yield _batch(block.columns, block.bare, places, layout)
             progress = block.consumed > 0 and len(carry) > block.consumed and not block.open
-            carry, offset, header = carry[block.consumed:], offset + block.consumed, block.open
+            carry, offset, header = carry[block.consumed :], offset + block.consumed, block.open
     with _located(part, offset):
         place = 0 if header else sql_text.unfinished(carry)
         if place >= 0:
@@ -159,8 +159,10 @@ def _sql_places(block: sql_text.Block, layout: Layout, part: Part) -> list[int |
     first = int(block.starts[0])
     schema, table = header.schema.translate(shown), header.table.translate(shown)
     if table.lower() != layout.table.lower() or schema and schema.lower() != (layout.schema or schema).lower():
-        named, of = (f"`{database}`.`{name}`" if schema else f"`{name}`" for database, name in (
-            (schema, table), (layout.schema, layout.table)))
+        named, of = (
+            f"`{database}`.`{name}`" if schema else f"`{name}`"
+            for database, name in ((schema, table), (layout.schema, layout.table))
+        )
         raise Malformed(f"rows of table {named} in a file of table {of}", first)
     stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
     names = stored if header.columns is None else tuple(name.translate(shown) for name in header.columns)
@@ -195,18 +197,18 @@ _HIDDEN_TEXT = {ord(letter): chr(code) for letter, code in _HIDDEN.items()}
 def _places(names: tuple[str, ...], layout: Layout, path: str) -> list[int | None]:
     """Where in the file's rows each visible column is; None for a generated one that is left out."""
     unknown = [name for name in names if name not in layout.columns and name not in layout.hidden]
-    missing = [
-        name for index, name in enumerate(layout.columns) if name not in names and index not in layout.generated]
+    missing = [name for index, name in enumerate(layout.columns) if name not in names and index not in layout.generated]
     if unknown or missing or len(set(names)) < len(names):
-        problem = f"column {unknown[0]!r} is not in the schema" if unknown else (
-            f"column {missing[0]!r} is missing" if missing else "a column is listed twice")
+        problem = (
+            f"column {unknown[0]!r} is not in the schema"
+            if unknown
+            else (f"column {missing[0]!r} is missing" if missing else "a column is listed twice")
+        )
         raise SnapshotError(f"{path}: table `{layout.table}`: {problem}; its columns: {', '.join(layout.columns)}")
     return [names.index(name) if name in names else None for name in layout.columns]
 
 
-def _batch(
-    columns: tuple[pa.Array, ...], bare: tuple[Mask, ...], places: list[int | None], layout: Layout
-) -> Raw:
+def _batch(columns: tuple[pa.Array, ...], bare: tuple[Mask, ...], places: list[int | None], layout: Layout) -> Raw:
     rows = len(columns[0])
     arrays = [pa.nulls(rows, pa.binary()) if place is None else columns[place] for place in places]
     for index in layout.bits:

@@ -45,7 +45,7 @@ def _has(array: Bytes, data: bytes, sign: bytes) -> bool:
     """Whether the sign of one or two bytes is there."""
     if sign[:1] not in data or len(sign) == 1:
         return sign[:1] in data
-    pairs = (array[start: start + (len(array) - start) // 2 * 2].view(np.uint16) for start in (0, 1))
+    pairs = (array[start : start + (len(array) - start) // 2 * 2].view(np.uint16) for start in (0, 1))
     return any(bool((pair == np.frombuffer(sign, np.uint16)).any()) for pair in pairs)
 
 

@@ -18,10 +18,16 @@ from simulator.sources.snapshots.quoting import Fields, Malformed
 
 _NAME = rb"`(?:[^`]|``)+`|[^\s`(),;.']+"
 _INSERT = re.compile(
-    rb"\s*(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?(?:INTO\s+)?(?:(?P<schema>" + _NAME + rb")\s*\.\s*)?(?P<table>" + _NAME
-    + rb")\s*(?:\((?P<columns>(?:" + _NAME + rb"|[\s,])*)\)\s*)?VALUES?\s*(?=\()", re.IGNORECASE | re.DOTALL)
-_IGNORED = re.compile(
-    rb"\s*(?:(?:SET|USE|LOCK|UNLOCK|START|BEGIN|COMMIT)\b[^;]*)?;", re.IGNORECASE | re.DOTALL)
+    rb"\s*(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?(?:INTO\s+)?(?:(?P<schema>"
+    + _NAME
+    + rb")\s*\.\s*)?(?P<table>"
+    + _NAME
+    + rb")\s*(?:\((?P<columns>(?:"
+    + _NAME
+    + rb"|[\s,])*)\)\s*)?VALUES?\s*(?=\()",
+    re.IGNORECASE | re.DOTALL,
+)
+_IGNORED = re.compile(rb"\s*(?:(?:SET|USE|LOCK|UNLOCK|START|BEGIN|COMMIT)\b[^;]*)?;", re.IGNORECASE | re.DOTALL)
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _NO_LITERAL = "a value is no literal: numbers, NULL, '…' and x'…' are read, no expressions"
 _NOWHERE = np.zeros(0, dtype=np.int64)
@@ -90,8 +96,14 @@ def read_block(data: bytes, width: int, header: Header | None) -> Block:
     values = _values(array, quotes, found.escapes, rows, width)
     going_on = current if array[consumed - 1] == _COMMA else None
     return Block(
-        values.columns(width), _each(values.bare, width), current, consumed, going_on, values.starts,
-        _each(values.hexed, width))
+        values.columns(width),
+        _each(values.bare, width),
+        current,
+        consumed,
+        going_on,
+        values.starts,
+        _each(values.hexed, width),
+    )
 
 
 def unfinished(data: bytes) -> int:
@@ -124,9 +136,12 @@ def _statements(data: bytes, array: Bytes, stops: Places, header: Header | None)
         inserted = _INSERT.match(data, start)
         if inserted is None:
             if complete and _IGNORED.match(data, start) is None:
-                raise Malformed("only INSERT statements with VALUES are read from a data file, found "
-                                + quoting.shown(data[start:ends[index]]), start + _blanks(data, start))
-            sql_comments.check_modes(data[start:ends[index]], start)
+                raise Malformed(
+                    "only INSERT statements with VALUES are read from a data file, found "
+                    + quoting.shown(data[start : ends[index]]),
+                    start + _blanks(data, start),
+                )
+            sql_comments.check_modes(data[start : ends[index]], start)
             rows[index] = ends[index] + complete
             if not complete:
                 break
@@ -139,7 +154,7 @@ def _statements(data: bytes, array: Bytes, stops: Places, header: Header | None)
         rest = np.flatnonzero(rows[index:] < 0)
         index = index + int(rest[0]) if len(rest) else len(starts)
     end = first if first is not None else int(starts[index]) if index < len(starts) else len(data)
-    return _Statements(starts[:index + 1], np.where(rows[:index + 1] < 0, len(data), rows[:index + 1]), current, end)
+    return _Statements(starts[: index + 1], np.where(rows[: index + 1] < 0, len(data), rows[: index + 1]), current, end)
 
 
 def _same_text(array: Bytes, starts: Places, rows: Places, index: int, length: int) -> None:
@@ -148,7 +163,7 @@ def _same_text(array: Bytes, starts: Places, rows: Places, index: int, length: i
     after = np.arange(index + 1, len(starts))
     after = after[(rows[after] < 0) & (starts[after] + length <= len(array))]
     if len(after):
-        text = array[starts[index]: starts[index] + length]
+        text = array[starts[index] : starts[index] + length]
         same = after[(array[starts[after][:, None] + np.arange(length)] == text).all(axis=1)]
         rows[same] = starts[same] + length
 
@@ -193,7 +208,7 @@ def _check_between(array: Bytes, rows: Places, width: int, going_on: bool) -> No
     """Raises Malformed where anything but blanks stands before a row of a statement that goes on, or behind a row."""
     follows = rows[:-1, -1][array[rows[:-1, -1]] == _COMMA]
     opens = rows[1:, 0][array[rows[:-1, -1]] == _COMMA]
-    first, its_open = (np.zeros(int(going_on), np.int64), rows[:int(going_on), 0])
+    first, its_open = (np.zeros(int(going_on), np.int64), rows[: int(going_on), 0])
     starts = np.concatenate([rows[:, width] + 1, follows + 1, first])
     lengths = np.concatenate([rows[:, -1], opens, its_open]) - starts
     every = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
@@ -203,7 +218,7 @@ def _check_between(array: Bytes, rows: Places, width: int, going_on: bool) -> No
 
 
 def _beside(array: Bytes, position: int) -> Malformed:
-    found = quoting.shown(array[position:position + 200].tobytes())
+    found = quoting.shown(array[position : position + 200].tobytes())
     return Malformed(f"only rows, ',' and ';' may follow VALUES, found {found}", position)
 
 
@@ -212,12 +227,12 @@ def _wrong_row(array: Bytes, outside: Places, first: int, width: int) -> Malform
     closing = np.flatnonzero(kinds[first:] == _CLOSE)
     if kinds[first] != _OPEN or not len(closing):
         return Malformed("a row does not begin with '(' or does not end with ')'", position)
-    inner = kinds[first + 1: first + int(closing[0])]
+    inner = kinds[first + 1 : first + int(closing[0])]
     if (inner != _COMMA).any():
-        return Malformed(f"{_NO_LITERAL}, in {quoting.shown(array[position:position + 200].tobytes())}", position)
+        return Malformed(f"{_NO_LITERAL}, in {quoting.shown(array[position : position + 200].tobytes())}", position)
     if len(inner) + 1 == width:
         behind = int(outside[first + width]) + 1
-        blanks = int(np.argmin(_SPACE[np.append(array[behind:behind + 200], 0)]))
+        blanks = int(np.argmin(_SPACE[np.append(array[behind : behind + 200], 0)]))
         return _beside(array, behind + blanks)
     return Malformed(f"wrong number of fields: {len(inner) + 1} instead of {width}", position)
 
@@ -267,7 +282,7 @@ class _Values:
 
 
 def _values(array: Bytes, quotes: Places, escapes: Places, rows: Places, width: int) -> _Values:
-    starts, ends = _trimmed(array, (rows[:, :width] + 1).ravel(), rows[:, 1:width + 1].ravel())
+    starts, ends = _trimmed(array, (rows[:, :width] + 1).ravel(), rows[:, 1 : width + 1].ravel())
     quoted = array[ends - 1] == _QUOTE
     opening = starts.copy()
     introduced = np.flatnonzero(quoted & (array[starts] != _QUOTE))
@@ -300,7 +315,7 @@ def _trimmed(array: Bytes, starts: Places, ends: Places) -> tuple[Places, Places
 def _check_introducers(array: Bytes, starts: Places, opening: Places, introduced: Mask) -> None:
     """Accepts `_binary 'x'` and N'x' (an introducer changes no byte of a Dumpling or mysqldump file)."""
     for index in np.flatnonzero(introduced):
-        text = array[starts[index]: opening[index]].tobytes()
+        text = array[starts[index] : opening[index]].tobytes()
         if re.fullmatch(rb"(?:_binary|_utf8(?:mb[34])?|n)\s*", text, re.IGNORECASE) is None:
             raise Malformed(f"unknown literal {text.decode('utf-8', 'replace')}'…'", int(starts[index]))
 
@@ -327,7 +342,7 @@ def _unhexed(digits: pa.Array, starts: Places) -> pa.Array:
     """Binary array of hexadecimal digits, which begin there → of the bytes they stand for."""
     offsets = np.frombuffer(digits.buffers()[1], dtype=np.int32)[: len(digits) + 1]
     data = digits.buffers()[2]
-    half = _HEX[np.frombuffer(data, dtype=np.uint8)[offsets[0]: offsets[-1]]] if data else np.zeros(0, dtype=np.uint8)
+    half = _HEX[np.frombuffer(data, dtype=np.uint8)[offsets[0] : offsets[-1]]] if data else np.zeros(0, dtype=np.uint8)
     offsets = offsets - offsets[0]
     odd, other = np.flatnonzero(np.diff(offsets) % 2), np.flatnonzero(half == 255)
     if len(odd) or len(other):

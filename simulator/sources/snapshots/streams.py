@@ -84,14 +84,17 @@ def _check_same(part: Part) -> None:
     else:
         return
     raise SnapshotError(
-        f"{part.path}: the file changes while it is read: {how}; accepted are files that stay as they are")
+        f"{part.path}: the file changes while it is read: {how}; accepted are files that stay as they are"
+    )
 
 
 def unreadable(part: Part, error: Exception) -> SnapshotError:
     """The error of a file that cannot be opened or read."""
     if isinstance(error, FileNotFoundError):
-        return SnapshotError(f"{part.path}: no such file on the machine of this task ({socket.gethostname()}): every "
-                             "machine that reads must see the file under the same path")
+        return SnapshotError(
+            f"{part.path}: no such file on the machine of this task ({socket.gethostname()}): every "
+            "machine that reads must see the file under the same path"
+        )
     return SnapshotError(f"{part.path}: cannot be read: {(str(error) or type(error).__name__).splitlines()[0]}")
 
 

@@ -134,10 +134,9 @@ def _values(text: pa.Array, type: pa.DataType) -> pa.Array:
 
 TableFile = CsvFile | ParquetFile
 
-FORMATS: Mapping[str, Callable[[Path, Table, bool], TableFile]] = MappingProxyType({
-    "csv": CsvFile,
-    "parquet": ParquetFile,
-})
+FORMATS: Mapping[str, Callable[[Path, Table, bool], TableFile]] = MappingProxyType(
+    {"csv": CsvFile, "parquet": ParquetFile}
+)
 
 
 def table_file(directory: Path, table: Table, format: str, part: int | None = None) -> TableFile:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from simulator.errors import ChangefeedError, UserError
 from simulator.files import read_text
-from simulator.releases import Release, V8_5
+from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed import encoder, kafka, rejections, rules, security
 from simulator.ticdc.changefeed.keys import key
 from simulator.ticdc.changefeed.model import (
@@ -29,8 +29,18 @@ from simulator.ticdc.changefeed.toml_file import parse_file
 from simulator.ticdc.codecs import CODECS
 
 __all__ = [
-    "Changefeed", "ColumnSelector", "DispatchRule", "EventFilter", "Kafka", "Sasl", "Tls", "key", "load",
-    "load_file", "partition_count", "reach",
+    "Changefeed",
+    "ColumnSelector",
+    "DispatchRule",
+    "EventFilter",
+    "Kafka",
+    "Sasl",
+    "Tls",
+    "key",
+    "load",
+    "load_file",
+    "partition_count",
+    "reach",
 ]
 
 SCHEMES = ("kafka", "kafka+ssl")

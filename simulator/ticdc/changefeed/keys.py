@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from simulator.releases import Release, V8_5, availability
+from simulator.releases import V8_5, Release, availability
 
 Value = bool | int | str | list[object] | dict[str, object] | None
 

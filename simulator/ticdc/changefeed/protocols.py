@@ -54,9 +54,7 @@ PROTOCOLS = {
     **{name: codec.protocol for name, codec in CODECS.items()},
     **{protocol.name: protocol for protocol in OTHERS},
 }
-SPELLINGS = {
-    spelling: protocol for protocol in PROTOCOLS.values() for spelling in (protocol.name, *protocol.aliases)
-}
+SPELLINGS = {spelling: protocol for protocol in PROTOCOLS.values() for spelling in (protocol.name, *protocol.aliases)}
 """What some release takes, in any case; which, `Release.protocols` says."""
 
 FALLBACK = next(protocol for protocol in PROTOCOLS.values() if protocol.is_fallback)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from simulator import files
-from simulator.errors import ChangefeedError, HIDDEN, did_you_mean, is_secret, masked
+from simulator.errors import HIDDEN, ChangefeedError, did_you_mean, is_secret, masked
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
 from simulator.ticdc.changefeed.keys import BITS, KEYS, Value, option

@@ -53,7 +53,8 @@ def _zeros(lengths: npt.NDArray[np.int32]) -> pa.Array:
     """Binary array of that many zero bytes a cell."""
     ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     return pa.Array.from_buffers(
-        pa.binary(), len(lengths), [None, pa.py_buffer(ends), pa.py_buffer(bytes(int(ends[-1])))])
+        pa.binary(), len(lengths), [None, pa.py_buffer(ends), pa.py_buffer(bytes(int(ends[-1])))]
+    )
 
 
 def _quoted_byte(byte: int, html: bool) -> bytes:
@@ -71,7 +72,8 @@ def _quoted_byte(byte: int, html: bool) -> bytes:
 _QUOTED = {html: [_quoted_byte(byte, html) for byte in range(256)] for html in (False, True)}
 _QUOTED_SIZE = {html: bytes(map(len, texts)) for html, texts in _QUOTED.items()}
 _QUOTED_BYTES = {
-    html: np.array([list(text.ljust(6, b"\0")) for text in texts], np.uint8) for html, texts in _QUOTED.items()}
+    html: np.array([list(text.ljust(6, b"\0")) for text in texts], np.uint8) for html, texts in _QUOTED.items()
+}
 
 
 def quote(cells: pa.Array, unicode: int = 15, html: bool = True) -> pa.Array:
@@ -202,17 +204,20 @@ _STEPS = """
 20 103a 6 de 2 1682 e 1d31 c1f 21e 5e2 134b 5 1060 add50 f0
 """
 
-_NEWER = {13: """
+_NEWER = {
+    13: """
 8be a 28d 1 1ae 1 7c 1 d3d 2 10d6 1 2b8 3 368 5 13f 1 1ab6 a 5230 d 7ca 4 2a 2 35 1 33b 4 5630 1 ce3 2a 1 3 2 2 fe 1c
 17b 1 86 2 28a 1 5 2 49e 7 2 1 2 8 1 2 1 1e 1 2 2 c 9 a 656 1 5033 1 b 2 1b01 1e3 2a 9 6404 3 5d 3 3d 1 528 2 23 2
 1b3 2 5a 1 65 1 4 2 2a 2 6 3 1d 1 a8 1 e 4 f 13 7 7 9 3 d 7 29 93 1 37 25 a aadd 7 5922 134b
-""", 15: """
+""",
+    15: """
 61d 1 252 1f 9 8 15 1 12 b 369 1 20 1 7f 1 15 1 1da 1 83e 1 7 1 9 1 ef 1 2b1 e 7d 1 30 2 27b 1 2c5 1 b6e 1 2f 1 1f3 b
 719f 3 7c0 2 e 2 1 1 1 5 18 3 53cd 1 17d 10 7f 1 2e 2 770 b 1 f 1 7 1 2 1 b 1 f 1 7 1 2 1c3 6 1 2a 1 9 742 3 70 1a e6
 6 4c 1 17c 3 477 1 86 7 369 10 40 a 3f6 11 1 29 3 1c 1036 63 43c 1 10 16 361a 4f 1 a 4526 4 1 7 1 2 120 4 f 1 22 1
 1daa 2e 2 17 9 74 225 2 d5 14 c2c 1f 6 6 105 3e 21 1 200 1f 221 2a 2e6 7 1 4 1 2 1 f edd 4 94 3 4 5 59 1 16 1 188 1
 52 1 a8 3 3 2 a 2 20 7 7 7 1 1 3 3 8 2 7 5 4 9 7 9 abe5 2 1055 5 5c16 1060
-"""}
+""",
+}
 """Of those, what a version of Unicode had and the one that Go took before it had not: 13 after 12, 15 after 13."""
 
 

@@ -49,7 +49,7 @@ class Content:
 
 
 def stored(
-        messages: Messages, rows: Rows, options: CodecOptions, release: Release, named_anew: bool,
+    messages: Messages, rows: Rows, options: CodecOptions, release: Release, named_anew: bool
 ) -> tuple[StoredFile, ...]:
     """A file for each message, which holds the row at its place alone; `named_anew`: where a name is a UUID in 7.3.0,
     messages say another one."""
@@ -110,7 +110,9 @@ def _rows(rows: Rows, release: Release) -> Iterator[bytes]:
     image = split(pc.coalesce(rows.after, rows.before), len(visible))
     cells = [
         _value(image.cells(place), column.type).to_pylist()
-        for place, column in enumerate(visible) if column.name in handle]
+        for place, column in enumerate(visible)
+        if column.name in handle
+    ]
     names = [name.encode("utf-8", "surrogatepass") for name in (table.schema, table.name)]
     for row, ts in enumerate(rows.commit_ts.to_pylist()):
         times = (b"%d" % ts, b"%d" % (ts - tso.BEFORE_COMMIT))

@@ -40,8 +40,10 @@ def _escapes(short_controls: bool) -> dict[int, bytes]:
 _ESCAPES = {short: _escapes(short) for short in (False, True)}
 _TRANSLATED = {
     short: {byte: escaped.decode() for byte, escaped in table.items()}
-    | {0x2028: "\\u2028", 0x2029: "\\u2029"} | dict.fromkeys(range(0xD800, 0xE000), "\\ufffd")
-    for short, table in _ESCAPES.items()}
+    | {0x2028: "\\u2028", 0x2029: "\\u2029"}
+    | dict.fromkeys(range(0xD800, 0xE000), "\\ufffd")
+    for short, table in _ESCAPES.items()
+}
 _GROWTH = {short: bytes(len(table.get(byte, b"1")) - 1 for byte in range(256)) for short, table in _ESCAPES.items()}
 
 
@@ -110,7 +112,10 @@ def join(*pieces: bytes | pa.Array, null: bytes = b"null") -> pa.Array:
             merged.append(piece)
     return pc.binary_join_element_wise(
         *(pa.scalar(piece, pa.binary()) if isinstance(piece, bytes) else piece for piece in merged),
-        pa.scalar(b"", pa.binary()), null_handling="replace", null_replacement=null)
+        pa.scalar(b"", pa.binary()),
+        null_handling="replace",
+        null_replacement=null,
+    )
 
 
 def scattered(cells: pa.Array, where: npt.NDArray[np.bool_]) -> pa.Array:
@@ -118,7 +123,8 @@ def scattered(cells: pa.Array, where: npt.NDArray[np.bool_]) -> pa.Array:
     data, offsets = stored_buffers(cells)
     index = np.concatenate(([0], np.cumsum(where)))
     return pa.Array.from_buffers(
-        pa.binary(), len(where), [None, pa.py_buffer(np.ascontiguousarray(offsets[index])), pa.py_buffer(data)])
+        pa.binary(), len(where), [None, pa.py_buffer(np.ascontiguousarray(offsets[index])), pa.py_buffer(data)]
+    )
 
 
 def decimal(numbers: pa.Array) -> pa.Array:

@@ -75,7 +75,7 @@ def _filtered(encoded: Encoded, mask: pa.Array) -> Encoded:
 
 
 def _stored(
-        large: Encoded, rows: Rows, options: CodecOptions, release: Release, limit: SizeLimit,
+    large: Encoded, rows: Rows, options: CodecOptions, release: Release, limit: SizeLimit
 ) -> tuple[StoredFile, ...]:
     """Claim-check's files, one for each of the rows; none of them otherwise."""
     if options.large_message_handle_option != "claim-check":
@@ -101,7 +101,9 @@ def _too_large(rows: Rows, row: int, size: int, options: CodecOptions, code: str
     """TiCDC's error, with the figures that 8.5.5 added in all releases (there), and the row."""
     return EncodeError(
         f"{_TEXTS[code]}. table:{rows.table.name}, length:{size}, maxMessageBytes:{options.max_message_bytes} "
-        f"(row {key_text(rows, row)} of {rows.table.schema}.{rows.table.name})", code)
+        f"(row {key_text(rows, row)} of {rows.table.schema}.{rows.table.name})",
+        code,
+    )
 
 
 def key_text(rows: Rows, row: int) -> str:

@@ -132,8 +132,16 @@ class Changes:
 def rows_at(rows: Rows, places: pa.Array) -> Rows:
     """Some of the rows, in the order of `places`."""
     return Rows(
-        rows.table, rows.partition_id, rows.commit_ts.take(places), rows.row_id.take(places), rows.before.take(places),
-        rows.after.take(places), rows.selected, rows.table_id, None if rows.large is None else rows.large.take(places))
+        rows.table,
+        rows.partition_id,
+        rows.commit_ts.take(places),
+        rows.row_id.take(places),
+        rows.before.take(places),
+        rows.after.take(places),
+        rows.selected,
+        rows.table_id,
+        None if rows.large is None else rows.large.take(places),
+    )
 
 
 def by_operation(rows: Rows, columns: int, encode: Callable[[Changes], pa.Array]) -> pa.Array:
@@ -146,12 +154,14 @@ def by_operation(rows: Rows, columns: int, encode: Callable[[Changes], pa.Array]
     present = {name: np.flatnonzero(mask) for name, mask in masks.items() if mask.any()}
     if len(present) < 2:  # none of them: an empty batch
         return encode(Changes(next(iter(present), "INSERT"), rows, columns))
-    return join(*(
-        scattered(encode(Changes(name, rows_at(rows, pa.array(places)), columns, pa.array(places))), masks[name])
-        for name, places in present.items()))
+    return join(
+        *(
+            scattered(encode(Changes(name, rows_at(rows, pa.array(places)), columns, pa.array(places))), masks[name])
+            for name, places in present.items()
+        )
+    )
 
 
-def frame_single(
-        encoded: Encoded, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Messages:
+def frame_single(encoded: Encoded, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Messages:
     """One message a row, for protocols that do not batch."""
     return Messages(encoded.keys, encoded.values, pa.array(np.arange(len(encoded.values) + 1, dtype=np.int32)))

@@ -61,8 +61,14 @@ class JobContext:
 
 
 def decided(
-    job: Job, catalog_before: Catalog | None, catalog_after: Catalog | None, replication: Replication,
-    event_filters: EventFilters | None, force_replicate: bool, release: Release, start_ts: int = 0,
+    job: Job,
+    catalog_before: Catalog | None,
+    catalog_after: Catalog | None,
+    replication: Replication,
+    event_filters: EventFilters | None,
+    force_replicate: bool,
+    release: Release,
+    start_ts: int = 0,
     routes: TableRoutes = TableRoutes(),
 ) -> Decision:
     """What TiCDC does with a job; tables that no catalog knows are taken for eligible.
@@ -70,7 +76,8 @@ def decided(
     `start_ts` is that of the job, for ignore-txn-start-ts; 0 is in no list.
     """
     context = JobContext(
-        catalog_before, catalog_after, replication, event_filters, force_replicate, release, start_ts, routes)
+        catalog_before, catalog_after, replication, event_filters, force_replicate, release, start_ts, routes
+    )
     try:
         found = passing(job, context)
         _require_apart(job, found, context)
@@ -126,9 +133,14 @@ def _require_apart(job: Job, found: Decision, context: JobContext) -> None:
         return
     were = set(context.before.tables)
     tables = sorted(context.after.tables.items(), key=lambda item: item[0] not in were)
-    text = conflict(context.routes, (
-        (table.schema, table.name) for _, table in tables
-        if context.replication.table(table.schema, table.name) and eligible(table, context.force_replicate)))
+    text = conflict(
+        context.routes,
+        (
+            (table.schema, table.name)
+            for _, table in tables
+            if context.replication.table(table.schema, table.name) and eligible(table, context.force_replicate)
+        ),
+    )
     if text:
         raise DdlError(text, "CDC:ErrTableRouteConflict")
 
@@ -272,7 +284,11 @@ FILTERING: Mapping[int, Callable[[Job, JobContext], Filtered]] = {
 }
 
 NAMING = (
-    actions.CREATE_TABLE, actions.CREATE_TABLES, actions.RENAME_TABLE, actions.RENAME_TABLES, actions.RECOVER_TABLE,
+    actions.CREATE_TABLE,
+    actions.CREATE_TABLES,
+    actions.RENAME_TABLE,
+    actions.RENAME_TABLES,
+    actions.RECOVER_TABLE,
 )
 """Actions that give tables their names (ticdc v8.5.7: the AddName of TableNameChange)."""
 

@@ -126,7 +126,7 @@ def _renamed(job: Job, release: Release) -> Iterator[Event]:
     if release.rename_event_in_lower_case:
         event = replace(event, schema=job.schema.lower())
     if release.rebuilds_rename:
-        query, = rename_texts(job.pairs, job.written, release)
+        (query,) = rename_texts(job.pairs, job.written, release)
         event = replace(event, query=query, as_is=not release.restores_rebuilt)
     yield event
 

@@ -73,8 +73,8 @@ def _by_new_name(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, r
     """Before 6.3 a RENAME is an event like others, of the new name, which the filter sees as the event has it."""
     lower = release.renames_in_lower_case and len(rename.pairs) > 1
     return tuple(
-        (old, new) for old, new in rename.pairs
-        if not discards(new.schema.lower() if lower else new.schema, new.name))
+        (old, new) for old, new in rename.pairs if not discards(new.schema.lower() if lower else new.schema, new.name)
+    )
 
 
 def _by_new_schema(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
@@ -83,7 +83,7 @@ def _by_new_schema(rename: Rename, discards: Discards, snapshot: SchemaSnapshot,
         if any(new.schema.lower() not in snapshot.schemas for _, new in rename.pairs):
             raise _schema_not_found()
         return _applied(_let_through(rename, discards, snapshot, release), rename, snapshot, release)
-    (old, new), = rename.pairs
+    ((old, new),) = rename.pairs
     if new.schema.lower() not in snapshot.schemas:
         if discards(new.schema, old.name):
             return ()
@@ -95,7 +95,7 @@ def _by_old_name(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, r
     """From 6.5.4. TiDB's job of one pair has the new database in lower case, and that is what the filter sees."""
     if len(rename.pairs) > 1:
         return _applied(_let_through(rename, discards, snapshot, release), rename, snapshot, release)
-    (old, new), = rename.pairs
+    ((old, new),) = rename.pairs
     lower = replace(rename, pairs=((old, TableName(new.schema.lower(), new.name)),))
     return rename.pairs if _let_through(lower, discards, snapshot, release) else ()
 

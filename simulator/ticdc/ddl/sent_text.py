@@ -15,10 +15,7 @@ from simulator.releases import Release
 from simulator.tidb.parser.read import read_statements
 from simulator.tidb.restore.restore import restored
 
-SHARDS = (
-    r"(?ai)(?P<mark>SHARD_ROW_ID_BITS\s*=\s*\d+\s*)",
-    r"(?ai)(?P<mark>PRE_SPLIT_REGIONS\s*=\s*\d+\s*)",
-)
+SHARDS = (r"(?ai)(?P<mark>SHARD_ROW_ID_BITS\s*=\s*\d+\s*)", r"(?ai)(?P<mark>PRE_SPLIT_REGIONS\s*=\s*\d+\s*)")
 FEATURES = (
     ("auto_rand", r"(?ai)(?P<mark>AUTO_RANDOM\b\s*(\s*\(\s*\d+\s*\)\s*)?)"),
     ("auto_id_cache", r"(?ai)(?P<mark>AUTO_ID_CACHE\s*=?\s*\d+\s*)"),
@@ -41,10 +38,12 @@ def sent_text(query: str, release: Release, charset: str = "") -> str:
         return _marked(query, release.ddl_mark)
     statements = read_statements(query, charset if release.ddl_text_charset else "")
     if len(statements) != 1 and not (statements and release.ddl_text_joined):
-        raise DdlError(f"invalid ddlQuery statement size: {len(statements)} statements; one is accepted",
-                       "CDC:ErrUnexpected")
+        raise DdlError(
+            f"invalid ddlQuery statement size: {len(statements)} statements; one is accepted", "CDC:ErrUnexpected"
+        )
     return ";".join(
-        restored(statement, release.ddl_text_placement, release.ddl_text_ttl_off) for statement in statements)
+        restored(statement, release.ddl_text_placement, release.ddl_text_ttl_off) for statement in statements
+    )
 
 
 def _marked(query: str, opening: str) -> str:

@@ -5,7 +5,7 @@ One law: everything is decided per table on the driver (`route`); what is left p
 
 from __future__ import annotations
 
-from simulator.ticdc.dispatch.dispatchers import DISPATCHERS, Dispatcher, ROW_ID, SINGLE_COLUMN, TS
+from simulator.ticdc.dispatch.dispatchers import DISPATCHERS, ROW_ID, SINGLE_COLUMN, TS, Dispatcher
 from simulator.ticdc.dispatch.partitions import Destinations, Growth, hashes, known_when_read, partitions
 from simulator.ticdc.dispatch.routing import (
     Route,
@@ -24,8 +24,29 @@ from simulator.ticdc.dispatch.routing import (
 from simulator.ticdc.dispatch.topics import is_static, substitute, validate
 
 __all__ = [
-    "DISPATCHERS", "Destinations", "Dispatcher", "Growth", "ROW_ID", "Route", "Router", "SINGLE_COLUMN",
-    "TS", "active_topics", "compile_rules", "hashes", "is_static", "known_when_read", "matching_rule", "partitions",
-    "route", "router", "sent_table", "substitute", "topic_of", "topic_of_ddl", "validate", "verify_routes",
+    "DISPATCHERS",
+    "Destinations",
+    "Dispatcher",
+    "Growth",
+    "ROW_ID",
+    "Route",
+    "Router",
+    "SINGLE_COLUMN",
+    "TS",
+    "active_topics",
+    "compile_rules",
+    "hashes",
+    "is_static",
+    "known_when_read",
+    "matching_rule",
+    "partitions",
+    "route",
+    "router",
+    "sent_table",
+    "substitute",
+    "topic_of",
+    "topic_of_ddl",
+    "validate",
+    "verify_routes",
     "verify_tables",
 ]

@@ -85,7 +85,9 @@ def _unlisted(table: Table) -> bool:
 
 
 DEFAULTS: Mapping[str, Callable[[Table, bool], Dispatcher]] = {
-    SINGLE_COLUMN: _single_column, "old-value": _old_value, TABLE: _table,
+    SINGLE_COLUMN: _single_column,
+    "old-value": _old_value,
+    TABLE: _table,
 }
 """By `release.default_dispatcher`."""
 

@@ -21,7 +21,7 @@ from simulator.columns.hashing import Crcs, crc32
 from simulator.errors import UserError
 from simulator.ticdc import key_bytes
 from simulator.ticdc.dispatch.dispatchers import KEY, ROW_ID, SINGLE_COLUMN, TS
-from simulator.ticdc.dispatch.hashing import Hashing, NULL, json_texts, value_bytes
+from simulator.ticdc.dispatch.hashing import NULL, Hashing, json_texts, value_bytes
 from simulator.ticdc.dispatch.routing import Route
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Table
@@ -35,7 +35,7 @@ def hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: int | None 
     """
     columns = {column.name: column for column in table.columns}
     if route.dispatcher == SINGLE_COLUMN:
-        (_, only), = route.hashed
+        ((_, only),) = route.hashed
         return crc32(json_texts(columns[only], value_bytes(columns[only], texts[only], route.hashing)))
     named = zlib.crc32(table.schema.encode() + table.name.encode())
     found = np.full(len(next(iter(texts.values()))) if rows is None else rows, named, np.uint32)
@@ -109,8 +109,7 @@ class Destinations:
 
     @staticmethod
     def growing(
-        topics: tuple[str, ...], begins: tuple[int, ...], active: tuple[tuple[int, int], ...],
-        grown: tuple[Growth, ...],
+        topics: tuple[str, ...], begins: tuple[int, ...], active: tuple[tuple[int, int], ...], grown: tuple[Growth, ...]
     ) -> Destinations:
         """Topics that have so many partitions before any grows; raises UserError for one that does not become more."""
         counts = dict(zip(topics, begins, strict=True))
@@ -120,7 +119,8 @@ class Destinations:
             if growth.partitions <= counts[growth.topic]:
                 raise UserError(
                     f"add-partitions: topic {growth.topic} has {counts[growth.topic]} partitions, which do not become "
-                    f"{growth.partitions}: a larger number is accepted")
+                    f"{growth.partitions}: a larger number is accepted"
+                )
             counts[growth.topic] = growth.partitions
         return Destinations(topics, tuple(counts.values()), active, grown, begins if grown else ())
 

@@ -10,17 +10,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.errors import ChangefeedError
-from simulator.releases import Release, V8_5
+from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
 from simulator.ticdc.changefeed.protocols import FALLBACK
 from simulator.ticdc.dispatch import topics
 from simulator.ticdc.dispatch.dispatchers import (
     COLUMNS,
     DISPATCHERS,
-    Hashed,
     INDEX_VALUE,
     KEY,
     TABLE,
+    Hashed,
     dispatcher_of,
     failed,
     index_of,
@@ -78,12 +78,19 @@ def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
     """The rules of a changefeed; raises ChangefeedError for a matcher, topic or column that TiCDC rejects."""
     codec, sensitive = changefeed.codec, changefeed.case_sensitive
     compiled = compile_rules(
-        changefeed.dispatchers, changefeed.topic, codec.protocol, sensitive, changefeed.scheme, release,
+        changefeed.dispatchers,
+        changefeed.topic,
+        codec.protocol,
+        sensitive,
+        changefeed.scheme,
+        release,
         codec.enable_old_value,
     )
     return replace(
-        compiled, selectors=compile_selectors(changefeed.column_selectors, sensitive),
-        routes=table_routes(changefeed.dispatchers, sensitive))
+        compiled,
+        selectors=compile_selectors(changefeed.column_selectors, sensitive),
+        routes=table_routes(changefeed.dispatchers, sensitive),
+    )
 
 
 def compile_rules(
@@ -143,8 +150,15 @@ def route(router: Router, table: Table) -> Route:
     hashed = _seen(found.hashed(table, rule, release), left, release)
     target = router.routes.target(table.schema, table.name)
     return Route(
-        found.name, topic, hashed, found.groups_by, index, hashing=hashing, selected=left,
-        sent_as=None if target == (table.schema, table.name) else target)
+        found.name,
+        topic,
+        hashed,
+        found.groups_by,
+        index,
+        hashing=hashing,
+        selected=left,
+        sent_as=None if target == (table.schema, table.name) else target,
+    )
 
 
 def sent_table(to: Route, table: Table) -> Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from simulator.errors import ChangefeedError
-from simulator.releases import Release, V8_5
+from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.protocols import FALLBACK, PROTOCOLS
 
 LONGEST = 249
@@ -51,9 +51,7 @@ def used(expression: str, release: Release) -> str:
     return "" if release.topic_rules in ("none", "idle") else expression
 
 
-def validate(
-    expression: str, protocol: str = FALLBACK.name, scheme: str = "kafka", release: Release = V8_5,
-) -> None:
+def validate(expression: str, protocol: str = FALLBACK.name, scheme: str = "kafka", release: Release = V8_5) -> None:
     """Raise ChangefeedError for an expression that TiCDC rejects; an empty one means the default topic."""
     if not expression or release.topic_rules == "none" or is_static(expression) and release.topic_rules == "any":
         return

@@ -97,9 +97,7 @@ COMPATIBLE = frozenset(
         *(ALTER_TABLE, "add table partition"),
     }
 )
-GROUPS = frozenset(
-    {"all", ALL_DDL, ALL_DML, "none", "none ddl", "none dml", "", "incompatible ddl changes"}
-)
+GROUPS = frozenset({"all", ALL_DDL, ALL_DML, "none", "none ddl", "none dml", "", "incompatible ddl changes"})
 NEVER_MADE = frozenset(
     {
         *("value range decrease", "precision decrease", "rename column", "drop unique key", "modify default value"),

@@ -38,12 +38,15 @@ WORDS = {
 }
 """What Go says where RE2 says it otherwise (RE2: re2/regexp.cc)."""
 
-TOKEN = re.compile(r"""(?xs)  # literals, classes and flags; what is refused or counted; all else
+TOKEN = re.compile(
+    r"""(?xs)  # literals, classes and flags; what is refused or counted; all else
     \\Q.*?(?:\\E|\Z) | \[\^?\]?(?:\[:.*?:\]|\\.?|[^]\\])*+(?:\]|\Z) | \(\?[imsU-]*\)
     | (?P<escape>\\C)
     | (?P<name>\(\?P?<(?!\w+>)(?=.)[^>]*>?)
     | (?P<count>\{(?:0|[1-9][0-9]*)(?:,(?:0|[1-9][0-9]*)?)?\})
-    | (?P<capture>\((?!\?)|\(\?P?<) | (?P<group>\() | (?P<closed>\)) | [^\\[({)]+ | \\?.""", re.ASCII)
+    | (?P<capture>\((?!\?)|\(\?P?<) | (?P<group>\() | (?P<closed>\)) | [^\\[({)]+ | \\?.""",
+    re.ASCII,
+)
 REFUSED = {"escape": "invalid escape sequence", "name": "invalid named capture", "count": "invalid repeat count"}
 """Tokens that Go refuses, and RE2 may take or refuse otherwise."""
 

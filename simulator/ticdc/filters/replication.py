@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from simulator.releases import Release, V8_5
+from simulator.releases import V8_5, Release
 from simulator.ticdc.filters.rules import Rule, TableFilter, table_filter
 from simulator.tidb.ddl.actions import SCHEMA_ACTIONS
 
@@ -31,9 +31,7 @@ class Replication:
         """Whether statements on the database itself are sent."""
         return not is_system(schema, self.release) and self.tables.match_schema(schema)
 
-    def ddl(
-        self, type_code: int, schema: str, table: str, release: Release | None = None, start_ts: int = 0
-    ) -> bool:
+    def ddl(self, type_code: int, schema: str, table: str, release: Release | None = None, start_ts: int = 0) -> bool:
         """Whether a DDL of that type is kept, not discarded (`ShouldDiscardDDL`): TiCDC's schema follows it.
 
         A start-ts that is ignored discards it in some releases only (Release.start_ts_discards_ddl).

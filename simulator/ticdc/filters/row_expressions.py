@@ -71,8 +71,10 @@ def _ignored(
         return nothing
     for expression, _ in asked:
         check(expression, table)
-    sides = {side: _texts({"before": before, "after": after}[side].filter(of_kind), table)
-             for side in {side for _, side in asked}}
+    sides = {
+        side: _texts({"before": before, "after": after}[side].filter(of_kind), table)
+        for side in {side for _, side in asked}
+    }
     held = functools.reduce(pc.or_, [ignores(expression, table, sides[side]) for expression, side in asked])
     return pc.replace_with_mask(nothing, of_kind, held)
 
@@ -96,9 +98,7 @@ def _texts(rows: pa.Array, table: Table) -> Texts:
     return row_image.named(rows, [column.name for column in visible_columns(table)])
 
 
-def ignoring_values(
-    filters: EventFilters, table: Table, before: bytes | None, after: bytes | None
-) -> EventRule | None:
+def ignoring_values(filters: EventFilters, table: Table, before: bytes | None, after: bytes | None) -> EventRule | None:
     """The rule that ignores one change, of those row images, for its values; raises as `let_through` does."""
     change = pa.record_batch({"before": pa.array([before], pa.binary()), "after": pa.array([after], pa.binary())})
     for rule in filters.rules:
@@ -191,7 +191,9 @@ def _check_column(node: ColumnName, table: Table, expression: str) -> None:
     if column is None:
         raise ChangefeedError(
             f"invalid filter expression(s). Cannot find column '{'.'.join(node.parts).lower()}' from table "
-            f"'{table.schema}.{table.name}' in: {expression}", "CDC:ErrExpressionColumnNotFound")
+            f"'{table.schema}.{table.name}' in: {expression}",
+            "CDC:ErrExpressionColumnNotFound",
+        )
     if column.generated == "virtual":
         try:
             trees.definition(column.generated_expression, table)

@@ -53,10 +53,13 @@ class TableRoutes:
 
 def table_routes(rules: Sequence[DispatchRule], case_sensitive: bool) -> TableRoutes:
     """Raises ChangefeedError (CDC:ErrFilterRuleInvalid) for a matcher."""
-    return TableRoutes(tuple(
-        TableRoute(table_filter(rule.matcher, case_sensitive), rule.target_schema, rule.target_table)
-        for rule in rules if rule.target_schema or rule.target_table
-    ))
+    return TableRoutes(
+        tuple(
+            TableRoute(table_filter(rule.matcher, case_sensitive), rule.target_schema, rule.target_table)
+            for rule in rules
+            if rule.target_schema or rule.target_table
+        )
+    )
 
 
 def conflict(routes: TableRoutes, names: Iterable[tuple[str, str]]) -> str:

@@ -113,7 +113,8 @@ def _allkeys(version: str) -> dict[int, list[int]]:
     text = (files("pyuca") / f"allkeys-{version}.txt").read_text("utf-8")
     return {
         int(code, 16): [weight for weight in (int(digits, 16) for digits in PRIMARY.findall(elements)) if weight]
-        for code, elements in ENTRY.findall(text)}
+        for code, elements in ENTRY.findall(text)
+    }
 
 
 def _implicit(codes: Numbers, base: int) -> Numbers:
@@ -142,9 +143,18 @@ def unicode_9() -> Weights:
         lead, rest = divmod(place, VOWELS * TRAILS)
         jamo = [0x1100 + lead, 0x1161 + rest // TRAILS, *([0x11A7 + rest % TRAILS] if rest % TRAILS else ())]
         known[code] = [known[part][0] for part in jamo]
-    implicit = _based((
-        (0x3400, 0x4DB5, 0xFB80), (0x20000, 0x2A6D6, 0xFB80), (0x2A700, 0x2B734, 0xFB80), (0x2B740, 0x2B81D, 0xFB80),
-        (0x2B820, 0x2CEA0, 0xFB80), (0x4E00, 0x9FD5, 0xFB40), (0xFA0E, 0xFA29, 0xFB40)), TOP)
+    implicit = _based(
+        (
+            (0x3400, 0x4DB5, 0xFB80),
+            (0x20000, 0x2A6D6, 0xFB80),
+            (0x2A700, 0x2B734, 0xFB80),
+            (0x2B740, 0x2B81D, 0xFB80),
+            (0x2B820, 0x2CEA0, 0xFB80),
+            (0x4E00, 0x9FD5, 0xFB40),
+            (0xFA0E, 0xFA29, 0xFB40),
+        ),
+        TOP,
+    )
     tangut = np.arange(0x17000, 0x18B00)
     implicit[tangut] = np.stack((np.full(len(tangut), 0xFB00), tangut - 0x17000 | 0x8000), axis=-1)
     return _filled(implicit, known)
@@ -166,12 +176,22 @@ def _filled(implicit: Numbers, known: dict[int, list[int]]) -> Weights:
 
 
 APART = {
-    **dict.fromkeys("Đđ", ("d", 1)), **dict.fromkeys("Ðð", ("d", 2)), **dict.fromkeys("Ħħ", ("h", 1)),
-    **dict.fromkeys("Łł", ("l", 1)), **dict.fromkeys("ØøǾǿ", ("o", 1)), "ℏ": ("h", 1),
+    **dict.fromkeys("Đđ", ("d", 1)),
+    **dict.fromkeys("Ðð", ("d", 2)),
+    **dict.fromkeys("Ħħ", ("h", 1)),
+    **dict.fromkeys("Łł", ("l", 1)),
+    **dict.fromkeys("ØøǾǿ", ("o", 1)),
+    "ℏ": ("h", 1),
     **dict.fromkeys("ÆæǢǣǼǽ", ("a", 1)),
-    "์": ("ๅ", 1), "ํ": ("ๅ", 2), "໌": ("ໄ", 1), "ໍ": ("ໄ", 2),
-    "Ŀ": ("l·", 0), "ŀ": ("l·", 0), **{letter: (digit, 0) for letter, digit in zip("৴৵৶৷", "1234", strict=True)},
-    **{chr(code): (chr(code + 0x30), 0) for code in range(0x10A0, 0x10C6)}, "\u180e": ("", 0),
+    "์": ("ๅ", 1),
+    "ํ": ("ๅ", 2),
+    "໌": ("ໄ", 1),
+    "ໍ": ("ໄ", 2),
+    "Ŀ": ("l·", 0),
+    "ŀ": ("l·", 0),
+    **{letter: (digit, 0) for letter, digit in zip("৴৵৶৷", "1234", strict=True)},
+    **{chr(code): (chr(code + 0x30), 0) for code in range(0x10A0, 0x10C6)},
+    "\u180e": ("", 0),
 }
 """What Unicode 4.0 weighs otherwise than 5.2, whose table there is: as these characters, or so much after them."""
 
@@ -183,8 +203,10 @@ def unicode_4() -> Weights:
     old = unicodedata.ucd_3_2_0
     table = _allkeys("5.2.0")
     known = {
-        code: [weight << 2 for weight in weights] for code, weights in table.items()
-        if code < BASIC and old.category(chr(code)) != "Cn" and code not in (0xFA0E, 0xFA0F, 0xFDFA)}
+        code: [weight << 2 for weight in weights]
+        for code, weights in table.items()
+        if code < BASIC and old.category(chr(code)) != "Cn" and code not in (0xFA0E, 0xFA0F, 0xFDFA)
+    }
     for letter, (like, after) in APART.items():
         known[ord(letter)] = [(weight << 2) + after for base in like for weight in table[ord(base)]]
     implicit = _based(((0x3400, 0x4DB5, 0xFB80), (0x4E00, 0x9FA5, 0xFB40), (0xFA0E, 0xFA0F, 0xFB40)), BASIC + 1) << 2
@@ -200,8 +222,10 @@ def unicode_4() -> Weights:
 def _coded(charset: str, fold: Callable[[str], str] = str) -> Weights:
     """Characters of the basic plane by their bytes in a charset, a pair a weight; those that it lacks are `?`."""
     codes = [fold(chr(code)).encode(charset, "replace") for code in range(BASIC)]
-    found = [[code[0] << 8] if len(code) == 1 else [int.from_bytes(code[at : at + 2]) for at in range(0, len(code), 2)]
-             for code in codes]
+    found = [
+        [code[0] << 8] if len(code) == 1 else [int.from_bytes(code[at : at + 2]) for at in range(0, len(code), 2)]
+        for code in codes
+    ]
     # A zero ends a key; none but NUL weighs so little.
     return _weights([*([max(weight, 1) for weight in weights] for weights in found), [ord("?") << 8]])
 
@@ -230,9 +254,10 @@ def gb18030_chinese() -> Weights:
 def _with_planes(basic: Weights) -> Weights:
     """With the characters beyond the basic plane: four bytes that count on."""
     number = np.arange(TOP - BASIC)
-    pairs = np.stack((
-        0x90 + number // 12600 << 8 | 0x30 + number // 1260 % 10, 0x81 + number // 10 % 126 << 8 | 0x30 + number % 10),
-        axis=-1)
+    pairs = np.stack(
+        (0x90 + number // 12600 << 8 | 0x30 + number // 1260 % 10, 0x81 + number // 10 % 126 << 8 | 0x30 + number % 10),
+        axis=-1,
+    )
     begun = int(basic.places[BASIC])
     places = np.concatenate((basic.places[:BASIC], begun + 2 * np.arange(len(number) + 1)))
     return Weights(places, np.concatenate((basic.weights[:begun], pairs.ravel().astype(np.uint16))))
@@ -246,6 +271,9 @@ WEIGHTS: dict[str, Callable[[], Weights]] = {
     **dict.fromkeys(("utf8_general_ci", "utf8mb4_general_ci"), general),
     **dict.fromkeys(("utf8_unicode_ci", "utf8mb4_unicode_ci"), unicode_4),
     "utf8mb4_0900_ai_ci": unicode_9,
-    "gbk_bin": gbk, "gbk_chinese_ci": gbk_chinese, "gb18030_bin": gb18030, "gb18030_chinese_ci": gb18030_chinese,
+    "gbk_bin": gbk,
+    "gbk_chinese_ci": gbk_chinese,
+    "gb18030_bin": gb18030,
+    "gb18030_chinese_ci": gb18030_chinese,
 }
 """By collation; the others compare bytes."""

@@ -14,6 +14,7 @@ from simulator.tidb.datums.problems import TRUNCATED, Problem, truncated_wrong
 from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type
 from simulator.tidb.values.conversion import tidb_text
 from simulator.tidb.values.numbers import bounds
+
 Cast = tuple[bytes | None, Problem | None]
 """TiDB text, None for NULL, and what is wrong; with a problem the text is what a mode that forgives it keeps."""
 

@@ -32,7 +32,9 @@ SURE: dict[str, frozenset[str]] = {
     "double": frozenset(("float",)),
     "string": frozenset(("integer", "decimal", "float", "json", "date", "datetime", "time", *STRINGS)),
     "bytes": frozenset(STRINGS),
-    "date": frozenset(("date",)), "datetime": frozenset(("datetime",)), "time": frozenset(("time",)),
+    "date": frozenset(("date",)),
+    "datetime": frozenset(("datetime",)),
+    "time": frozenset(("time",)),
     "json": frozenset(("json",)),
 }
 """Kinds of datums -> families of types that a kernel makes of their text what TiDB does, or null."""

@@ -29,7 +29,7 @@ def cast_decimal(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str | N
     scale = max(type.decimal, 0)
     made = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, WIDE)
     if made and made.adjusted() >= type.length - scale:
-        most = Decimal(10 ** type.length - 1).scaleb(-scale, WIDE)
+        most = Decimal(10**type.length - 1).scaleb(-scale, WIDE)
         made, problem = most.copy_sign(made), problem or overflow("DECIMAL", f"({type.length}, {scale})")
     if made < 0 and type.unsigned:
         made, problem = made * 0, problem or overflow("DECIMAL", f"({type.length}, {scale})")
@@ -74,15 +74,15 @@ def text_decimal(text: str) -> tuple[Decimal, Problem | None]:
     assert found is not None
     sign, whole, fraction = found[1], found[2], found[3] or ""
     if not whole and not fraction:
-        return Decimal(0), truncated_wrong("DECIMAL", text[len(sign):])
+        return Decimal(0), truncated_wrong("DECIMAL", text[len(sign) :])
     problem = None
     if _words(len(whole)) + _words(len(fraction)) > WORDS:
         if _words(len(whole)) > WORDS:
-            whole, fraction, problem = whole[-WORDS * DIGITS:], "", TOO_LARGE
+            whole, fraction, problem = whole[-WORDS * DIGITS :], "", TOO_LARGE
         else:
-            fraction, problem = fraction[:(WORDS - _words(len(whole))) * DIGITS], TRUNCATED
+            fraction, problem = fraction[: (WORDS - _words(len(whole))) * DIGITS], TRUNCATED
     number = Decimal(f"{sign}{whole or 0}.{fraction}0")
-    rest = text[found.end():]
+    rest = text[found.end() :]
     if rest[:1] in ("e", "E") and rest:
         return _shifted(number, rest[1:], problem)
     return number, TRUNCATED if rest.strip(SPACE) else problem

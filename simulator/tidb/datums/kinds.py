@@ -18,9 +18,23 @@ from simulator.tidb.model.types import INTEGER_BITS, ColumnType, is_binary
 DATUMS = pa.struct([pa.field("kind", pa.string()), pa.field("body", pa.binary())])
 
 NAMES = {
-    "int": "bigint", "uint": "unsigned bigint", "decimal": "decimal", "double": "double", "float": "float",
-    "string": "char", "gbk": "char", "bytes": "char", "literal": "bit/hex literal", "bit": "bit", "enum": "enum",
-    "set": "set", "json": "json", "date": "datetime", "datetime": "datetime", "timestamp": "datetime", "time": "time",
+    "int": "bigint",
+    "uint": "unsigned bigint",
+    "decimal": "decimal",
+    "double": "double",
+    "float": "float",
+    "string": "char",
+    "gbk": "char",
+    "bytes": "char",
+    "literal": "bit/hex literal",
+    "bit": "bit",
+    "enum": "enum",
+    "set": "set",
+    "json": "json",
+    "date": "datetime",
+    "datetime": "datetime",
+    "timestamp": "datetime",
+    "time": "time",
 }
 """Kind -> what errors call it (pkg/types/etc.go, KindStr). `bytes` is a binary string, `gbk` a text of that charset, a
 `literal` is hexadecimal or of bits. The body is TiDB's text, of `bytes`, `literal` and `bit` the bytes, of `enum` and
@@ -36,7 +50,8 @@ def datums(kind: str, body: pa.Array) -> pa.StructArray:
     """Datums of one kind; null where the body is."""
     body = body.cast(pa.binary())
     return pa.StructArray.from_arrays(
-        [pa.repeat(pa.scalar(kind, pa.string()), len(body)), body], fields=list(DATUMS), mask=body.is_null())
+        [pa.repeat(pa.scalar(kind, pa.string()), len(body)), body], fields=list(DATUMS), mask=body.is_null()
+    )
 
 
 def each(cells: Iterable[Datum | None]) -> pa.StructArray:
@@ -94,8 +109,16 @@ def cell_kind(type: ColumnType) -> str:
     """The kind of what a column of that type holds."""
     if type.name in INTEGER_BITS:
         return "uint" if type.unsigned else "int"
-    kinds = {"year": "int", "char": "string", "varchar": "string", "tinytext": "string", "text": "string",
-             "mediumtext": "string", "longtext": "string", "vector": "string"}
+    kinds = {
+        "year": "int",
+        "char": "string",
+        "varchar": "string",
+        "tinytext": "string",
+        "text": "string",
+        "mediumtext": "string",
+        "longtext": "string",
+        "vector": "string",
+    }
     kind = kinds.get(type.name, type.name)
     if kind == "string":
         return "bytes" if is_binary(type) else "gbk" if type.charset == "gbk" else "string"

@@ -27,7 +27,7 @@ def float_prefix(text: str) -> tuple[str, Problem | None]:
     """The number that a text begins with (getValidFloatPrefix)."""
     found = _PREFIX.match(text)
     prefix = found[0] if found else "0"
-    rest = text[len(prefix):] if found else text or " "
+    rest = text[len(prefix) :] if found else text or " "
     if not rest or found and rest[0] == "\0":
         return prefix, None
     return prefix, truncated_wrong("DOUBLE", text)

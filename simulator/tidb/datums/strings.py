@@ -67,10 +67,10 @@ def _decoded(body: bytes, charset: str) -> bytes:
         try:
             return body.decode("gbk").encode()
         except UnicodeDecodeError as error:
-            raise Invalid(body[error.start:error.start + 2], body[:error.start].decode("gbk").encode()) from None
+            raise Invalid(body[error.start : error.start + 2], body[: error.start].decode("gbk").encode()) from None
     for at, size, known in _characters(body, charset):
         if not known:
-            raise Invalid(body[at:at + size], body[:at])
+            raise Invalid(body[at : at + size], body[:at])
     return body
 
 
@@ -80,9 +80,9 @@ def _check(body: bytes, charset: str) -> None:
         return
     first, parts = None, list[bytes]()
     for at, size, known in _characters(body, charset):
-        parts.append(body[at:at + size] if known else b"?")
+        parts.append(body[at : at + size] if known else b"?")
         if not known and first is None:
-            first = body[at:at + size]
+            first = body[at : at + size]
     if first is not None:
         raise Invalid(first, b"".join(parts))
 
@@ -94,7 +94,7 @@ def _characters(body: bytes, charset: str) -> list[tuple[int, int, bool]]:
         lead = body[at]
         size = 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
         size = min(size, len(body) - at)
-        piece = body[at:at + size]
+        piece = body[at : at + size]
         try:
             character = piece.decode()
             known = len(character) == 1
@@ -135,7 +135,7 @@ def _of_length(type: ColumnType, value: bytes) -> tuple[bytes, Problem | None]:
     problem = None
     if size > limit:
         spaces = type.name in ("char", "varchar") and type.charset != "binary"
-        if not spaces or value[len(kept):].strip(SPACES):
+        if not spaces or value[len(kept) :].strip(SPACES):
             problem = too_long(limit, size)
     if type.name == "char" and type.charset == "binary":
         kept = kept.ljust(limit, b"\0")

@@ -11,13 +11,7 @@ from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, json_integer, signed, text_integer
 from simulator.tidb.datums.problems import OUT_OF_RANGE, Problem, other, truncated_wrong, unlike, wrong
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.durations import (
-    LONGEST,
-    duration_text,
-    read_duration,
-    round_duration,
-    text_duration,
-)
+from simulator.tidb.values.durations import LONGEST, duration_text, read_duration, round_duration, text_duration
 from simulator.tidb.values.moments import (
     ZERO,
     Broken,

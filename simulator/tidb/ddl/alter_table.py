@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.checks import alter_check, without_lost
 from simulator.tidb.ddl.catalog import Catalog, with_table
+from simulator.tidb.ddl.checks import alter_check, without_lost
 from simulator.tidb.ddl.columns import add_columns, alter_default, drop_column, rename_column
 from simulator.tidb.ddl.foreign_keys import followed, own_references
 from simulator.tidb.ddl.grammar import check_alter_grammar
@@ -34,13 +34,13 @@ from simulator.tidb.ddl.partitions import (
 )
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.steps import (
-    Alteration,
     CHECKS,
+    Alteration,
     KnownTable,
     Step,
     Steps,
-    check_new_columns,
     check_joinable,
+    check_new_columns,
     check_together,
     several_before,
 )
@@ -116,9 +116,7 @@ def drop_index(statement: DropIndex, text: str, session: Session) -> Executed:
     return altered(statement.table, (spec,), statement, text, session)
 
 
-def altered(
-    table: TableName, specs: Sequence[Spec], statement: Statement, text: str, session: Session,
-) -> Executed:
+def altered(table: TableName, specs: Sequence[Spec], statement: Statement, text: str, session: Session) -> Executed:
     """The jobs and the catalog of the specs; raises DdlError, and then nothing is done."""
     check_alter_grammar(specs)
     check_algorithm(specs)
@@ -146,12 +144,13 @@ def altered(
 
 
 def check_algorithm(specs: Sequence[Spec]) -> None:
-    """Raises DdlError for ALGORITHM = INSTANT of a new key; one slower than asked is a warning (ResolveAlterAlgorithm).
-    """
+    """Raises DdlError for ALGORITHM = INSTANT of a new key; one slower than asked is a warning (ResolveAlterAlgorithm)."""
     named = [spec.value for spec in specs if isinstance(spec, Clause) and spec.words == "ALGORITHM"]
     if named and named[-1] == "INSTANT" and any(isinstance(spec, AddKey) for spec in specs):
-        raise worded("ddl:1846", "ALGORITHM=INSTANT is not supported. Reason: Cannot alter table by INSTANT. Try"
-                                 " ALGORITHM=INPLACE.")
+        raise worded(
+            "ddl:1846",
+            "ALGORITHM=INSTANT is not supported. Reason: Cannot alter table by INSTANT. Try ALGORITHM=INPLACE.",
+        )
 
 
 def _found(specs: Sequence[Spec], alteration: Alteration) -> Steps:
@@ -244,44 +243,51 @@ def clause(spec: Clause, alteration: Alteration) -> Steps:
     yield HARMLESS[spec.words]
 
 
-HARMLESS = MappingProxyType({
-    "ENABLE KEYS": "accepted, no job", "DISABLE KEYS": "accepted, no job",
-    "WITH VALIDATION": "ALTER TABLE WITH VALIDATION is currently unsupported: no job",
-    "WITHOUT VALIDATION": "ALTER TABLE WITHOUT VALIDATION is currently unsupported: no job",
-    "ANALYZE": "statistics, no job", "COMPACT": "TiFlash alone, no job",
-    "ADD STATS_EXTENDED": "statistics, no job", "DROP STATS_EXTENDED": "statistics, no job",
-})
+HARMLESS = MappingProxyType(
+    {
+        "ENABLE KEYS": "accepted, no job",
+        "DISABLE KEYS": "accepted, no job",
+        "WITH VALIDATION": "ALTER TABLE WITH VALIDATION is currently unsupported: no job",
+        "WITHOUT VALIDATION": "ALTER TABLE WITHOUT VALIDATION is currently unsupported: no job",
+        "ANALYZE": "statistics, no job",
+        "COMPACT": "TiFlash alone, no job",
+        "ADD STATS_EXTENDED": "statistics, no job",
+        "DROP STATS_EXTENDED": "statistics, no job",
+    }
+)
 """Clauses that TiDB reads and makes no job of."""
 
 
-SPECS: MappingProxyType[type, Callable[[Any, Alteration], Steps]] = MappingProxyType({
-    AddColumns: add_columns,
-    DropColumn: drop_column,
-    ModifyColumn: modify_column,
-    ChangeColumn: change_column,
-    RenameColumn: rename_column,
-    AlterDefault: alter_default,
-    AddKey: add_key,
-    DropKey: drop_key,
-    RenameIndex: rename_index,
-    IndexVisibility: alter_visibility,
-    AlterCheck: alter_check,
-    SetOptions: set_options,
-    ConvertCharset: convert_charset,
-    RenameTo: rename_to,
-    AddPartitions: add_partitions,
-    LastPartition: last_partition,
-    PartitionAction: partition_action,
-    CoalescePartition: coalesce,
-    ReorganizePartition: reorganize,
-    ExchangePartition: exchange,
-    PartitionBy: partition_by,
-    RemovePartitioning: remove_partitioning,
-    PartitionOptions: partition_options,
-    Attributes: attributes,
-    Cache: cache,
-    RemoveTtl: remove_ttl,
-    TiflashReplica: tiflash_replica,
-    OrderBy: order_by,
-    Clause: clause,
-})
+SPECS: MappingProxyType[type, Callable[[Any, Alteration], Steps]] = MappingProxyType(
+    {
+        AddColumns: add_columns,
+        DropColumn: drop_column,
+        ModifyColumn: modify_column,
+        ChangeColumn: change_column,
+        RenameColumn: rename_column,
+        AlterDefault: alter_default,
+        AddKey: add_key,
+        DropKey: drop_key,
+        RenameIndex: rename_index,
+        IndexVisibility: alter_visibility,
+        AlterCheck: alter_check,
+        SetOptions: set_options,
+        ConvertCharset: convert_charset,
+        RenameTo: rename_to,
+        AddPartitions: add_partitions,
+        LastPartition: last_partition,
+        PartitionAction: partition_action,
+        CoalescePartition: coalesce,
+        ReorganizePartition: reorganize,
+        ExchangePartition: exchange,
+        PartitionBy: partition_by,
+        RemovePartitioning: remove_partitioning,
+        PartitionOptions: partition_options,
+        Attributes: attributes,
+        Cache: cache,
+        RemoveTtl: remove_ttl,
+        TiflashReplica: tiflash_replica,
+        OrderBy: order_by,
+        Clause: clause,
+    }
+)

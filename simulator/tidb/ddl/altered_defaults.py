@@ -16,8 +16,9 @@ from simulator.tidb.syntax.definitions import DefaultSyntax
 from simulator.tidb.syntax.expressions import Call, Fragment
 
 OTHER_CLOCKS = ("NOW", "LOCALTIME", "LOCALTIMESTAMP", "CURDATE")
-LITERALS = MappingProxyType({
-    "null": "null", "int": "number", "uint": "number", "decimal": "number", "real": "number", "string": "string"})
+LITERALS = MappingProxyType(
+    {"null": "null", "int": "number", "uint": "number", "decimal": "number", "real": "number", "string": "string"}
+)
 """Kinds of values, and of the literals that say them."""
 
 

@@ -6,7 +6,6 @@ from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.syntax.definitions import ColumnSyntax, KeySyntax
 from simulator.tidb.syntax.tables import TableSyntax
 
-
 SHARD_BITS, RANGE_BITS = 5, 64
 MOST_SHARD_BITS = 15
 LEAST_RANGE_BITS = 32
@@ -21,8 +20,10 @@ def check_auto_random(syntax: TableSyntax, handle: KeySyntax | None) -> None:
         if option is None:
             continue
         if column.type.name != "bigint":
-            raise tidb("ddl:8216", "auto_random option must be defined on `bigint` column, but not on"
-                                   f" `{type_name(column)}` column")
+            raise tidb(
+                "ddl:8216",
+                f"auto_random option must be defined on `bigint` column, but not on `{type_name(column)}` column",
+            )
         if handle is None:
             raise tidb("ddl:8216", "auto_random is only supported on the tables with clustered primary key")
         if handle.parts[0].column.lower() != column.name.lower():
@@ -40,14 +41,18 @@ def check_bits(column: ColumnSyntax, numbers: tuple[int, ...]) -> None:
     if shard == 0:
         raise tidb("ddl:8216", "the value of auto_random should be positive")
     if shard > MOST_SHARD_BITS:
-        raise tidb("ddl:8216", f"max allowed auto_random shard bits is {MOST_SHARD_BITS}, but got {shard} on column"
-                               f" `{column.name}`")
+        raise tidb(
+            "ddl:8216",
+            f"max allowed auto_random shard bits is {MOST_SHARD_BITS}, but got {shard} on column `{column.name}`",
+        )
     if not LEAST_RANGE_BITS <= bits <= RANGE_BITS:
-        raise tidb("ddl:8216", f"auto_random range bits must be between {LEAST_RANGE_BITS} and {RANGE_BITS}, but got"
-                               f" {bits}")
+        raise tidb(
+            "ddl:8216", f"auto_random range bits must be between {LEAST_RANGE_BITS} and {RANGE_BITS}, but got {bits}"
+        )
     if bits - shard - (not column.type.unsigned) < LEAST_BITS:
-        raise tidb("ddl:8216", "auto_random ID space is too small, please decrease the shard bits or increase the range"
-                               " bits")
+        raise tidb(
+            "ddl:8216", "auto_random ID space is too small, please decrease the shard bits or increase the range bits"
+        )
 
 
 def type_name(column: ColumnSyntax) -> str:

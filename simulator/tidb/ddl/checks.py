@@ -38,17 +38,20 @@ from simulator.tidb.syntax.tables import TableSyntax
 
 CHECK_IS_OFF = (
     "CHECK is a job with tidb_enable_check_constraint alone, and then error 8200 among other clauses; while that is "
-    "off, as by default, TiDB forgets it")
+    "off, as by default, TiDB forgets it"
+)
 
 FORBIDDEN = frozenset(
     "NOW CURRENT_TIMESTAMP CURDATE CURRENT_DATE CURTIME CURRENT_TIME LOCALTIME LOCALTIMESTAMP UNIX_TIMESTAMP UTC_DATE"
     " UTC_TIMESTAMP UTC_TIME CONNECTION_ID CURRENT_USER SESSION_USER VERSION FOUND_ROWS LAST_INSERT_ID SYSTEM_USER USER"
     " RAND ROW_COUNT GET_LOCK IS_FREE_LOCK IS_USED_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS LOAD_FILE UUID UUID_SHORT SLEEP"
-    " DEFAULT".split())
+    " DEFAULT".split()
+)
 SUBQUERIES = ("a subquery", "the rows of a subquery", "EXISTS", "NOT EXISTS")
 TRUTHS = frozenset(("=", "!=", "<=>", "<", "<=", ">", ">=", "AND", "OR", "XOR"))
-TRUE_OR_FALSE = frozenset((
-    "ISNULL", "IS_IPV4", "IS_IPV4_COMPAT", "IS_IPV4_MAPPED", "IS_IPV6", "JSON_VALID", "REGEXP_LIKE"))
+TRUE_OR_FALSE = frozenset(
+    ("ISNULL", "IS_IPV4", "IS_IPV4_COMPAT", "IS_IPV4_MAPPED", "IS_IPV6", "JSON_VALID", "REGEXP_LIKE")
+)
 NOT_PLANNED = "node '*ast.{}' is not allowed when building an expression without planner"
 
 
@@ -144,7 +147,8 @@ def check_free(name: str, table: Table, catalog: Catalog) -> None:
     """Raises DdlError where a table of the same database has a CHECK of that name (checkConstraintNamesNotExists)."""
     for other in catalog.tables.values():
         if other.schema.lower() == table.schema.lower() and any(
-                check.name.lower() == name.lower() for check in other.checks):
+            check.name.lower() == name.lower() for check in other.checks
+        ):
             raise tidb("ddl:3822", name.lower())
 
 
@@ -187,8 +191,12 @@ def drop_check(name: str, alteration: Alteration) -> Steps:
         yield from unknown_check(actions.DROP_CHECK_CONSTRAINT, alteration.session)
         return
     check_there(name, known.table)
-    yield Step(actions.DROP_CHECK_CONSTRAINT, lambda before: with_checks(before, tuple(
-        check for check in before.checks if check.name.lower() != name.lower())))
+    yield Step(
+        actions.DROP_CHECK_CONSTRAINT,
+        lambda before: with_checks(
+            before, tuple(check for check in before.checks if check.name.lower() != name.lower())
+        ),
+    )
 
 
 def alter_check(spec: AlterCheck, alteration: Alteration) -> Steps:
@@ -197,9 +205,16 @@ def alter_check(spec: AlterCheck, alteration: Alteration) -> Steps:
         yield from unknown_check(actions.ALTER_CHECK_CONSTRAINT, alteration.session)
         return
     check_there(spec.name, known.table)
-    yield Step(actions.ALTER_CHECK_CONSTRAINT, lambda before: with_checks(before, tuple(
-        replace(check, enforced=spec.enforced) if check.name.lower() == spec.name.lower() else check
-        for check in before.checks)))
+    yield Step(
+        actions.ALTER_CHECK_CONSTRAINT,
+        lambda before: with_checks(
+            before,
+            tuple(
+                replace(check, enforced=spec.enforced) if check.name.lower() == spec.name.lower() else check
+                for check in before.checks
+            ),
+        ),
+    )
 
 
 def check_there(name: str, table: Table) -> None:

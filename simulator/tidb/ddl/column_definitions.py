@@ -23,10 +23,9 @@ from simulator.tidb.ddl.steps import KnownTable
 from simulator.tidb.ddl.tidb_errors import refused, tidb, worded
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, collation
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import ColumnType, INTEGER_BITS, TYPES, family, is_binary
+from simulator.tidb.model.types import INTEGER_BITS, TYPES, ColumnType, family, is_binary
 from simulator.tidb.syntax.definitions import ColumnSyntax, DefaultSyntax
 from simulator.tidb.values import spellings
-
 
 MOST_ROOM = ("latin1", "latin1_bin")
 """Of a column whose table is not known: it may have any character set, and this one lets the longest columns be."""
@@ -42,9 +41,7 @@ def built_column(syntax: ColumnSyntax, known: KnownTable, charset: tuple[str, st
         return build_column(syntax, charset, known.text)
 
 
-def check_definition(
-    syntax: ColumnSyntax, charset: tuple[str, str], session: Session, primary: bool = False,
-) -> None:
+def check_definition(syntax: ColumnSyntax, charset: tuple[str, str], session: Session, primary: bool = False) -> None:
     """Raises DdlError for a column that no table can have; `primary` is whether a key beside the columns makes it part
     of the primary key (TiDB: buildColumnAndConstraint, columnDefToCol)."""
     check_column(syntax)
@@ -156,8 +153,9 @@ def default_of(syntax: DefaultSyntax, column: Column, session: Session) -> tuple
     """The default's text and whether it is an expression; raises DdlError."""
     kind = family(column.type)
     if syntax.parenthesised and not session.release.default_parentheses:
-        raise worded("parser:1064", "You have an error in your SQL syntax: DEFAULT takes no such parentheses in this"
-                                    " release")
+        raise worded(
+            "parser:1064", "You have an error in your SQL syntax: DEFAULT takes no such parentheses in this release"
+        )
     if syntax.kind == "expression":
         newer = session.release.default_functions
         check_default_function(column.name, column.type, syntax, newer)
@@ -235,7 +233,7 @@ def moment(column: Column, now: str) -> str:
     if "NEXTVAL" in call or call.startswith("NEXT VALUE"):
         raise tidb("ddl:8230", column.name)
     if kind == "datetime" and call in NOW:
-        return now[:19] + (now[19:20 + column.type.decimal] if column.type.decimal else "")
+        return now[:19] + (now[19 : 20 + column.type.decimal] if column.type.decimal else "")
     if kind == "date" and call in ("CURRENT_DATE", "CURDATE", *NOW):
         return now[:10]
     raise tidb("ddl:1674")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.model.types import ColumnType, TYPES, family, is_binary
+from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary
 
 
 @dataclass(frozen=True)
@@ -72,5 +72,5 @@ def text_changes(old: ColumnType, new: ColumnType) -> bool:
         padded = new.name == "char" and is_binary(new)
         return padded or is_binary(old) != is_binary(new) or new.length < old.length
     if old_family == new_family and old_family in ("enum", "set"):
-        return new.elements[:len(old.elements)] != old.elements
+        return new.elements[: len(old.elements)] != old.elements
     return (old_family, old.name, old.length, old.decimal) != (new_family, new.name, new.length, new.decimal)

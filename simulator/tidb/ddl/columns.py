@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.altered_defaults import evaluated
 from simulator.tidb.ddl.catalog import LONGEST_NAME
 from simulator.tidb.ddl.checks import check_not_checked
-from simulator.tidb.ddl.altered_defaults import evaluated
 from simulator.tidb.ddl.column_definitions import MOST_ROOM, built_column, check_definition, default_of, origin_default
 from simulator.tidb.ddl.expression_columns import dependent, generated_from, partition_columns
 from simulator.tidb.ddl.foreign_keys import check_not_needed
@@ -22,7 +22,6 @@ from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.syntax.alter import AddColumns, AddKey, AlterDefault, DropColumn, Place, RenameColumn
 from simulator.tidb.syntax.definitions import ColumnSyntax, TableName
-
 
 MOST_COLUMNS = 1017
 REFUSED_OPTIONS = {"auto_increment": "AUTO_INCREMENT", "primary": "PRIMARY KEY", "unique": "UNIQUE KEY"}
@@ -143,8 +142,9 @@ def check_droppable(column: Column, known: KnownTable) -> None:
     if len(table.columns) == 1:
         raise worded("ddl:1090", f"can't drop only column {column.name} in table {table.name}")
     for index in (*table.indexes, *table.columnar_indexes):
-        check_droppable_key(name, lower(part.name for part in index.columns), index in table.columnar_indexes,
-                            index.primary)
+        check_droppable_key(
+            name, lower(part.name for part in index.columns), index in table.columnar_indexes, index.primary
+        )
     if name in partition_columns(table.partitioning):
         raise tidb("ddl:3855", name)
     check_not_checked(name, table, alone=False)
@@ -166,7 +166,9 @@ def without_column(table: Table, name: str) -> Table:
     indexes = tuple(index for index in table.indexes if lower(part.name for part in index.columns) != (name,))
     ids = replace(table.last_ids, column=last_column_id(table))
     return replace(
-        table, columns=tuple(column for column in table.columns if column.name.lower() != name), indexes=indexes,
+        table,
+        columns=tuple(column for column in table.columns if column.name.lower() != name),
+        indexes=indexes,
         last_ids=ids,
     )
 
@@ -201,6 +203,7 @@ def check_rename(old: str, new: str, table: Table) -> None:
 
 def renamed(table: Table, old: str, new: str) -> Table:
     """The table with the column under its new name wherever it is named."""
+
     def name(given: str) -> str:
         return new if given.lower() == old.lower() else given
 
@@ -239,10 +242,15 @@ def alter_default(spec: AlterDefault, alteration: Alteration) -> Steps:
     name = column.name
 
     def apply(before: Table) -> Table:
-        return replace(before, columns=tuple(
-            replace(column, default=value, default_expression=is_expression, default_dropped=spec.default is None)
-            if column.name == name else column for column in before.columns
-        ))
+        return replace(
+            before,
+            columns=tuple(
+                replace(column, default=value, default_expression=is_expression, default_dropped=spec.default is None)
+                if column.name == name
+                else column
+                for column in before.columns
+            ),
+        )
 
     yield Step(actions.SET_DEFAULT_VALUE, apply, touched)
 

@@ -18,10 +18,21 @@ from simulator.tidb.expressions.values import as_text
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.expressions import Call, Fragment, Literal, Node, Unary, names_in
 
-
 NOWHERE = Table("", "", ())
-CLOCKS = ("NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE", "UTC_TIMESTAMP", "CURDATE",
-          "CURRENT_DATE", "UTC_DATE", "CURTIME", "CURRENT_TIME", "UTC_TIME")
+CLOCKS = (
+    "NOW",
+    "CURRENT_TIMESTAMP",
+    "LOCALTIME",
+    "LOCALTIMESTAMP",
+    "SYSDATE",
+    "UTC_TIMESTAMP",
+    "CURDATE",
+    "CURRENT_DATE",
+    "UTC_DATE",
+    "CURTIME",
+    "CURRENT_TIME",
+    "UTC_TIME",
+)
 
 
 UNPLANNED = {"a subquery": "SubqueryExpr", "a variable": "VariableExpr"}
@@ -46,8 +57,10 @@ def constant(expression: str) -> Constant:
     tree = bare(parsed(expression))
     for node in within(tree):
         if isinstance(node, Fragment) and node.what in UNPLANNED:
-            raise worded("ddl:1105", f"node '*ast.{UNPLANNED[node.what]}' is not allowed when building an expression"
-                                     " without planner")
+            raise worded(
+                "ddl:1105",
+                f"node '*ast.{UNPLANNED[node.what]}' is not allowed when building an expression without planner",
+            )
     for name in names_in(tree):
         raise tidb("ddl:1054", name.parts[-1], "expression")
     return literal(tree) or computed(expression, tree)
@@ -73,8 +86,19 @@ def literal(tree: Node) -> Constant | None:
     return Constant(kind or "moment", tree.text)
 
 
-KINDS = {"bool": "int", "int": "int", "uint": "uint", "string": "string", "decimal": "decimal", "wide": "decimal",
-         "real": "real", "date": "moment", "datetime": "moment", "time": "moment", "null": "null"}
+KINDS = {
+    "bool": "int",
+    "int": "int",
+    "uint": "uint",
+    "string": "string",
+    "decimal": "decimal",
+    "wide": "decimal",
+    "real": "real",
+    "date": "moment",
+    "datetime": "moment",
+    "time": "moment",
+    "null": "null",
+}
 
 
 def computed(expression: str, tree: Node) -> Constant:

@@ -38,7 +38,8 @@ def converted_rows(
     names = [column.name for column in visible_columns(after)]
     made = {
         name: converted(source, texts, rows, today)
-        for name, source in zip(names, sources, strict=True) if not isinstance(source, FromExpression)
+        for name, source in zip(names, sources, strict=True)
+        if not isinstance(source, FromExpression)
     }
     computed, given, _ = generated(after, made)
     return ConvertedRows({name: computed[name] for name in names}, given)

@@ -18,7 +18,6 @@ from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import ColumnSyntax
 from simulator.tidb.syntax.tables import TableSyntax
 
-
 KNOWN = 1 << 16
 """Tables that are not read again: two snapshots of a database say most of them in the same words."""
 
@@ -47,7 +46,8 @@ def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
     try:
         return tuple(
             build_table(read(text, tokens, read_written_out), schema, text, text_of(text, tokens))
-            for tokens in statements(tokenize(text)) if not begins(text, tokens, begins_other_statement)
+            for tokens in statements(tokenize(text))
+            if not begins(text, tokens, begins_other_statement)
         )
     except RecursionError:
         raise SchemaError("the statement is nested too deeply") from None
@@ -70,8 +70,11 @@ def read_written_out(parser: Cursor) -> TableSyntax:
     if table.source_at:
         refuse(parser, table.source_at, "CREATE TABLE … SELECT is not what TiDB takes; write the columns out")
     if table.partitioning and table.partitioning.interval:
-        refuse(parser, table.partitioning.interval.at,
-               "INTERVAL partitioning is not expanded here; write its partitions out, as SHOW CREATE TABLE does")
+        refuse(
+            parser,
+            table.partitioning.interval.at,
+            "INTERVAL partitioning is not expanded here; write its partitions out, as SHOW CREATE TABLE does",
+        )
     return table
 
 

@@ -26,7 +26,6 @@ from simulator.tidb.syntax.statements import (
 )
 from simulator.tidb.syntax.tables import TableOption
 
-
 OPTIONS = (
     (actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE, ("CHARSET", "COLLATE")),
     (actions.MODIFY_SCHEMA_DEFAULT_PLACEMENT, ("PLACEMENT POLICY",)),
@@ -129,7 +128,8 @@ def recovered(catalog: Catalog, dropped: str, new_name: str) -> Catalog:
         raise tidb("schema:1007", name)
     tables = {
         (name.lower(), place[1]): replace(table, schema=name)
-        for place, table in catalog.dropped.items() if place[0] == dropped.lower()
+        for place, table in catalog.dropped.items()
+        if place[0] == dropped.lower()
     }
     return with_database(replace(catalog, tables={**catalog.tables, **tables}), replace(old, name=name))
 

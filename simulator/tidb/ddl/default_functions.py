@@ -13,7 +13,6 @@ from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.syntax.definitions import DefaultSyntax
 from simulator.tidb.syntax.expressions import Call, Fragment, Literal, Node
 
-
 NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 TODAY = ("CURRENT_DATE", "CURDATE")
 DATE_FORMATS = ("%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H.%i.%s", "%Y-%m-%d %H:%i:%s")
@@ -91,13 +90,15 @@ def anything(arguments: tuple[Node, ...]) -> bool:
     return True
 
 
-ALLOWED: MappingProxyType[str, Callable[[tuple[Node, ...]], bool]] = MappingProxyType({
-    "RAND": anything,
-    "UUID": anything,
-    "UUID_TO_BIN": anything,
-    "DATE_FORMAT": is_date_format,
-    "REPLACE": is_replaced_uuid,
-    "UPPER": is_user_name,
-    "STR_TO_DATE": are_literals,
-})
+ALLOWED: MappingProxyType[str, Callable[[tuple[Node, ...]], bool]] = MappingProxyType(
+    {
+        "RAND": anything,
+        "UUID": anything,
+        "UUID_TO_BIN": anything,
+        "DATE_FORMAT": is_date_format,
+        "REPLACE": is_replaced_uuid,
+        "UPPER": is_user_name,
+        "STR_TO_DATE": are_literals,
+    }
+)
 """Functions that every release takes, and what their arguments must be."""

@@ -21,9 +21,8 @@ from simulator.tidb.model.table import (
     Table,
     TimeToLive,
 )
-from simulator.tidb.model.types import ColumnType, TYPES, family, is_binary, mysql_type
+from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary, mysql_type
 from simulator.tidb.restore.names import literal, quoted
-
 
 K = TypeVar("K", Index, ForeignKey)
 
@@ -52,6 +51,7 @@ def alterations(before: Table, after: Table, renamed: Mapping[str, str]) -> tupl
 
 def _renamed(table: Table, names: Mapping[str, str]) -> Table:
     """The table with those columns under their new names."""
+
     def new(name: str) -> str:
         return names.get(name, name)
 
@@ -158,8 +158,8 @@ def _by_name(kind: str, before: Sequence[Partition], after: Sequence[Partition])
     """DROP and ADD PARTITION; None where they do not lead there."""
     gone = [partition for partition in before if partition not in after]
     kept = [partition for partition in before if partition in after]
-    new = list(after[len(kept):])
-    if not kept or list(after[:len(kept)]) != kept:
+    new = list(after[len(kept) :])
+    if not kept or list(after[: len(kept)]) != kept:
         return None
     specs = [f"DROP PARTITION {', '.join(quoted(partition.name) for partition in gone)}"] if gone else []
     return specs + ([f"ADD PARTITION {partitions_text(kind, new)}"] if new else [])

@@ -19,7 +19,7 @@ Drop = Callable[[Catalog, TableName], Catalog | None]
 
 
 def drop_each(
-    names: Iterable[TableName], drop: Drop, job: Job, unknown: str, if_exists: bool, session: Session,
+    names: Iterable[TableName], drop: Drop, job: Job, unknown: str, if_exists: bool, session: Session
 ) -> Executed:
     """`job` is that of each object but for its name, `unknown` the code of the error that lists what is not there."""
     jobs, missing, catalog, error = [], [], session.catalog, None

@@ -13,14 +13,10 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.releases import Release
-from simulator.tidb.ddl import (
-    actions,
-    alter_table as alter,
-    databases,
-    table_creation as create,
-    tables,
-    views_and_sequences as others,
-)
+from simulator.tidb.ddl import actions, databases, tables
+from simulator.tidb.ddl import alter_table as alter
+from simulator.tidb.ddl import table_creation as create
+from simulator.tidb.ddl import views_and_sequences as others
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.syntax.objects import (
@@ -74,9 +70,7 @@ def attempted(statement: Statement, text: str, session: Session) -> Executed:
     return _finished(STATEMENTS[type(statement)](statement, text, session), session)
 
 
-def execute_on(
-    catalog: Catalog, statement: Statement, text: str, session: Session
-) -> tuple[tuple[Job, ...], Catalog]:
+def execute_on(catalog: Catalog, statement: Statement, text: str, session: Session) -> tuple[tuple[Job, ...], Catalog]:
     """`execute` where everything that exists is known: the jobs, and what exists behind them; raises as it does."""
     executed = execute(statement, text, replace(session, catalog=catalog))
     return executed.jobs, catalog if executed.catalog is None else executed.catalog
@@ -102,29 +96,31 @@ def _recoded(job: Job, release: Release) -> Job:
     return replace(job, code=actions.ADD_FULLTEXT_INDEX) if "ADD FULLTEXT INDEX" in text else job
 
 
-STATEMENTS: Mapping[type, Callable[[Any, str, Session], Executed]] = MappingProxyType({
-    CreateDatabase: databases.create_database,
-    AlterDatabase: databases.alter_database,
-    DropDatabase: databases.drop_database,
-    FlashbackDatabase: databases.flashback_database,
-    FlashbackCluster: databases.flashback_cluster,
-    PlacementPolicy: databases.placement_policy,
-    ResourceGroup: databases.resource_group,
-    CreateTable: create.create_table,
-    DropTable: tables.drop_table,
-    TruncateTable: tables.truncate_table,
-    RenameTable: tables.rename_table,
-    RecoverTable: tables.recover_table,
-    FlashbackTable: tables.flashback_table,
-    RepairTable: tables.repair_table,
-    LockTables: tables.lock_tables,
-    UnlockTables: tables.unlock_tables,
-    CreateIndex: alter.create_index,
-    DropIndex: alter.drop_index,
-    AlterTable: alter.alter_table,
-    CreateView: others.create_view,
-    DropView: others.drop_view,
-    CreateSequence: others.create_sequence,
-    AlterSequence: others.alter_sequence,
-    DropSequence: others.drop_sequence,
-})
+STATEMENTS: Mapping[type, Callable[[Any, str, Session], Executed]] = MappingProxyType(
+    {
+        CreateDatabase: databases.create_database,
+        AlterDatabase: databases.alter_database,
+        DropDatabase: databases.drop_database,
+        FlashbackDatabase: databases.flashback_database,
+        FlashbackCluster: databases.flashback_cluster,
+        PlacementPolicy: databases.placement_policy,
+        ResourceGroup: databases.resource_group,
+        CreateTable: create.create_table,
+        DropTable: tables.drop_table,
+        TruncateTable: tables.truncate_table,
+        RenameTable: tables.rename_table,
+        RecoverTable: tables.recover_table,
+        FlashbackTable: tables.flashback_table,
+        RepairTable: tables.repair_table,
+        LockTables: tables.lock_tables,
+        UnlockTables: tables.unlock_tables,
+        CreateIndex: alter.create_index,
+        DropIndex: alter.drop_index,
+        AlterTable: alter.alter_table,
+        CreateView: others.create_view,
+        DropView: others.drop_view,
+        CreateSequence: others.create_sequence,
+        AlterSequence: others.alter_sequence,
+        DropSequence: others.drop_sequence,
+    }
+)

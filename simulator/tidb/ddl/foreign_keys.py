@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import Catalog, Key, LONGEST_NAME, key as place_of, with_tables
+from simulator.tidb.ddl.catalog import LONGEST_NAME, Catalog, Key, with_tables
+from simulator.tidb.ddl.catalog import key as place_of
 from simulator.tidb.ddl.create.keys import build_foreign_key
 from simulator.tidb.ddl.expression_columns import generated_from
 from simulator.tidb.ddl.index_parts import spelled
@@ -20,7 +21,6 @@ from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column
 from simulator.tidb.syntax.alter import DropKey
 from simulator.tidb.syntax.definitions import KeySyntax
-
 
 COMES_WITH_INDEX = "a foreign key on columns that begin no index comes with an index, both as one job 61"
 
@@ -40,7 +40,7 @@ def add_foreign_key(key: KeySyntax, alteration: Alteration) -> Steps:
     if len(key.name) > LONGEST_NAME:
         raise tidb("ddl:1059", key.name)
     foreign = build_foreign_key(
-        key, tuple(spelled(part, table) for part in key.parts), table.last_ids.foreign_key + 1, table.schema,
+        key, tuple(spelled(part, table) for part in key.parts), table.last_ids.foreign_key + 1, table.schema
     )
     check_foreign_key(foreign, table, known.catalog, alteration.session)
     if covered(table, foreign.columns):
@@ -49,8 +49,7 @@ def add_foreign_key(key: KeySyntax, alteration: Alteration) -> Steps:
     if any(index.name.lower() == foreign.name.lower() for index in table.indexes):
         raise tidb("ddl:1061", foreign.name)
     if not of_its_own:
-        yield Step(
-            actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(with_plain_index(before, foreign), foreign))
+        yield Step(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(with_plain_index(before, foreign), foreign))
         return
     touched = Touched(added_keys=(foreign.name.lower(),), related=lower(foreign.columns))
     yield Step(actions.ADD_INDEX, lambda before: with_plain_index(before, foreign), touched)
@@ -140,7 +139,10 @@ def check_pair(foreign: ForeignKey, column: Column | None, other: Column | None,
         raise tidb("schema:3733", foreign.name, refers)
     child, parent = column.type, other.type
     if (child.name, child.unsigned, child.charset, child.collation) != (
-        parent.name, parent.unsigned, parent.charset, parent.collation,
+        parent.name,
+        parent.unsigned,
+        parent.charset,
+        parent.collation,
     ):
         raise tidb("ddl:3780", column.name, other.name, foreign.name)
 
@@ -157,16 +159,14 @@ def covered(table: Table, columns: Collection[str], without: int = 0) -> bool:
 
 def begins(index: Index, columns: Collection[str]) -> bool:
     """Whether the first columns of the index are these, whole and in this order (FindIndexByColumns)."""
-    parts = index.columns[:len(columns)]
+    parts = index.columns[: len(columns)]
     same = [part.name.lower() for part in parts] == [name.lower() for name in columns]
     return same and all(part.length < 0 for part in parts)
 
 
 def with_foreign_key(table: Table, foreign: ForeignKey) -> Table:
     ids = replace(table.last_ids, foreign_key=table.last_ids.foreign_key + 1)
-    return replace(
-        table, foreign_keys=(*table.foreign_keys, replace(foreign, id=ids.foreign_key)), last_ids=ids,
-    )
+    return replace(table, foreign_keys=(*table.foreign_keys, replace(foreign, id=ids.foreign_key)), last_ids=ids)
 
 
 def with_plain_index(table: Table, foreign: ForeignKey) -> Table:
@@ -240,9 +240,13 @@ def refers_to(child: Table, table: Table, changed: Table, renames: Mapping[str, 
     was = lower((table.schema, table.name))
     foreign_keys = tuple(
         replace(
-            key, schema=changed.schema, table=changed.name,
+            key,
+            schema=changed.schema,
+            table=changed.name,
             references=tuple(renames.get(name.lower(), name) for name in key.references),
-        ) if lower((key.schema, key.table)) == was else key
+        )
+        if lower((key.schema, key.table)) == was
+        else key
         for key in child.foreign_keys
     )
     return replace(child, foreign_keys=foreign_keys)

@@ -14,13 +14,24 @@ from simulator.tidb.syntax.alter import AddColumns, AddKey, ChangeColumn, Modify
 from simulator.tidb.syntax.definitions import ColumnSyntax, KeyPart, KeySyntax, TypeSyntax
 from simulator.tidb.syntax.tables import TableOption, TableSyntax
 
-
 MOST_PARTS = 16
 WIDEST = 4294967295
-ENGINES = frozenset((
-    "archive", "blackhole", "csv", "example", "federated", "innodb", "memory", "merge", "mgr_myisam", "myisam", "ndb",
-    "heap",
-))
+ENGINES = frozenset(
+    (
+        "archive",
+        "blackhole",
+        "csv",
+        "example",
+        "federated",
+        "innodb",
+        "memory",
+        "merge",
+        "mgr_myisam",
+        "myisam",
+        "ndb",
+        "heap",
+    )
+)
 NOT_ON_TEMPORARY = {"SHARD_ROW_ID_BITS": "shard_row_id_bits", "PLACEMENT POLICY": "PLACEMENT"}
 COUNTING = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double")
 """Types of an AUTO_INCREMENT."""

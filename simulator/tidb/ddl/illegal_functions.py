@@ -14,23 +14,26 @@ from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.expressions import Call, Cast, Fragment, Node, Parenthesised, Row
 from simulator.tidb.syntax.rows import InsertedValue
 
-
 ILLEGAL = frozenset(
     "CONNECTION_ID LOAD_FILE LAST_INSERT_ID RAND UUID UUID_SHORT CURDATE CURRENT_DATE CURTIME CURRENT_TIME"
     " CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP NOW UNIX_TIMESTAMP UTC_DATE UTC_TIME UTC_TIMESTAMP BENCHMARK"
     " CURRENT_USER DATABASE FOUND_ROWS GET_LOCK IS_FREE_LOCK IS_USED_LOCK MASTER_POS_WAIT NAME_CONST RELEASE_LOCK"
     " ROW_COUNT SCHEMA SESSION_USER SLEEP SYSDATE SYSTEM_USER USER ENCRYPT VERSION JSON_MERGE"
-    " RELEASE_ALL_LOCKS".split())
+    " RELEASE_ALL_LOCKS".split()
+)
 
 SAFE_IN_KEYS = frozenset(
     "LOWER UPPER MD5 REVERSE VITESS_HASH TIDB_SHARD JSON_TYPE JSON_EXTRACT JSON_UNQUOTE JSON_ARRAY JSON_OBJECT"
     " JSON_SET JSON_INSERT JSON_REPLACE JSON_REMOVE JSON_CONTAINS JSON_CONTAINS_PATH JSON_VALID JSON_ARRAY_APPEND"
     " JSON_ARRAY_INSERT JSON_MERGE_PATCH JSON_MERGE_PRESERVE JSON_PRETTY JSON_QUOTE JSON_SEARCH JSON_STORAGE_SIZE"
-    " JSON_DEPTH JSON_KEYS JSON_LENGTH".split())
+    " JSON_DEPTH JSON_KEYS JSON_LENGTH".split()
+)
 """Other functions need allow-expression-index (TiDB: GAFunction4ExpressionIndex)."""
 
-ARRAYS = "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in general" \
+ARRAYS = (
+    "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in general"
     " expressions"
+)
 FORBIDDEN = ("a subquery", "the rows of a subquery", "EXISTS", "NOT EXISTS", "a variable")
 
 
@@ -56,7 +59,8 @@ def check_key_functions(key: str, expression: str) -> None:
         raise_problem(problem, "ddl:3758", "ddl:3800", key.lower())
     if any(map(is_unsafe, within(tree))):
         raise unsupported(
-            "creating expression index containing unsafe functions without allow-expression-index in config")
+            "creating expression index containing unsafe functions without allow-expression-index in config"
+        )
 
 
 def is_unsafe(node: Node) -> bool:

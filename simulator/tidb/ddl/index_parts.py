@@ -21,11 +21,20 @@ from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
 from simulator.tidb.syntax.expressions import Call, Cast, ColumnName, Node, Parenthesised
 
-
 LONGEST_KEY = 3072
 BYTES = {
-    "tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8, "float": 4, "double": 8, "year": 1, "date": 3,
-    "time": 3, "datetime": 8, "timestamp": 4,
+    "tinyint": 1,
+    "smallint": 2,
+    "mediumint": 3,
+    "int": 4,
+    "bigint": 8,
+    "float": 4,
+    "double": 8,
+    "year": 1,
+    "date": 3,
+    "time": 3,
+    "datetime": 8,
+    "timestamp": 4,
 }
 """What a value takes in a key (TiDB: pkg/parser/mysql/const.go, DefaultLengthOfMysqlTypes)."""
 
@@ -110,8 +119,11 @@ def check_result(tree: Node | None, table: Table) -> None:
         raise tidb("expression:1582", tree.name.lower())
     if tree.name in JSON_RESULTS:
         raise tidb("ddl:3753")
-    column = column_named(table, tree.arguments[0].parts[-1]) if tree.arguments and isinstance(
-        tree.arguments[0], ColumnName) else None
+    column = (
+        column_named(table, tree.arguments[0].parts[-1])
+        if tree.arguments and isinstance(tree.arguments[0], ColumnName)
+        else None
+    )
     if tree.name in BLOB_FUNCTIONS:
         raise tidb("ddl:3757")
     if column and family(column.type) in ("text", "string") and tree.name in SAME_LENGTH:
@@ -120,10 +132,23 @@ def check_result(tree: Node | None, table: Table) -> None:
             raise tidb("ddl:1071", bytes, LONGEST_KEY)
 
 
-JSON_RESULTS = frozenset((
-    "JSON_EXTRACT", "JSON_ARRAY", "JSON_OBJECT", "JSON_SET", "JSON_INSERT", "JSON_REPLACE", "JSON_REMOVE",
-    "JSON_ARRAY_APPEND", "JSON_ARRAY_INSERT", "JSON_MERGE_PATCH", "JSON_MERGE_PRESERVE", "JSON_SEARCH", "JSON_KEYS",
-))
+JSON_RESULTS = frozenset(
+    (
+        "JSON_EXTRACT",
+        "JSON_ARRAY",
+        "JSON_OBJECT",
+        "JSON_SET",
+        "JSON_INSERT",
+        "JSON_REPLACE",
+        "JSON_REMOVE",
+        "JSON_ARRAY_APPEND",
+        "JSON_ARRAY_INSERT",
+        "JSON_MERGE_PATCH",
+        "JSON_MERGE_PRESERVE",
+        "JSON_SEARCH",
+        "JSON_KEYS",
+    )
+)
 
 
 def check_part(column: Column, length: int, strict: bool = True) -> int:

@@ -124,8 +124,10 @@ def check_primary_key(key: KeySyntax, table: Table, session: Session) -> None:
     if key.options.visible is False:
         raise tidb("ddl:3522")
     if key.clustered:
-        raise worded("ddl:8200", "Adding clustered primary key is not supported. Please consider adding NONCLUSTERED"
-                                 " primary key instead")
+        raise worded(
+            "ddl:8200",
+            "Adding clustered primary key is not supported. Please consider adding NONCLUSTERED primary key instead",
+        )
     if table.primary_key:
         raise tidb("schema:1068")
     if any(part.expression for part in key.parts):
@@ -252,6 +254,7 @@ def alter_visibility(spec: IndexVisibility, alteration: Alteration) -> Steps:
 
 def changed_index(table: Table, id: int, name: str, visible: bool | None) -> Table:
     """The table with the index under a new name, or shown or hidden."""
+
     def changed(index: Index) -> Index:
         if index.id != id:
             return index
@@ -263,5 +266,5 @@ def changed_index(table: Table, id: int, name: str, visible: bool | None) -> Tab
         return replace(index, name=new, columns=parts, visible=index.visible if visible is None else visible)
 
     return replace(
-        table, indexes=tuple(map(changed, table.indexes)), columnar_indexes=tuple(map(changed, table.columnar_indexes)),
+        table, indexes=tuple(map(changed, table.indexes)), columnar_indexes=tuple(map(changed, table.columnar_indexes))
     )

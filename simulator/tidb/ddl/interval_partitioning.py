@@ -22,7 +22,6 @@ from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.alter import LastPartition
 from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax, TableSyntax
 
-
 MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 DAYS = {"DAY": 1, "WEEK": 7}
 LOWEST = "-9223372036854775808"
@@ -84,8 +83,9 @@ def rewritten(syntax: TableSyntax, text: str, table: Table) -> str:
         return text
     definitions = ",\n ".join(
         f"PARTITION {quoted(partition.name)} VALUES LESS THAN ({partition.values[0][0]})"
-        for partition in table.partitioning.partitions)
-    return f"{text[:interval.at]}({definitions}){text[interval.at + interval.length:]}"
+        for partition in table.partitioning.partitions
+    )
+    return f"{text[: interval.at]}({definitions}){text[interval.at + interval.length :]}"
 
 
 def stepper(every: str, unit: str) -> Callable[[Bound], Bound]:
@@ -165,7 +165,7 @@ def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
     places = [place for place, partition in enumerate(old.partitions) if partition.values == ((bound,),)]
     if old.kind != "range" or not places or places[0] == 0:
         raise unsupported("FIRST PARTITION, given value does not generate a list of partition names to be dropped")
-    return old.partitions[places[0]:]
+    return old.partitions[places[0] :]
 
 
 def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:
@@ -175,8 +175,7 @@ def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:
     return (*old.partitions, *more(old.partitions, last))
 
 
-INTERVALS: MappingProxyType[str, tuple[int, Callable[[str, Partitioning], tuple[Partition, ...]]]] = MappingProxyType({
-    "FIRST": (actions.DROP_TABLE_PARTITION, from_bound),
-    "LAST": (actions.ADD_TABLE_PARTITION, up_to_bound),
-})
+INTERVALS: MappingProxyType[str, tuple[int, Callable[[str, Partitioning], tuple[Partition, ...]]]] = MappingProxyType(
+    {"FIRST": (actions.DROP_TABLE_PARTITION, from_bound), "LAST": (actions.ADD_TABLE_PARTITION, up_to_bound)}
+)
 """The job of each verb, and what partitions it leaves."""

@@ -24,7 +24,6 @@ from simulator.tidb.model.types import family
 from simulator.tidb.syntax.alter import ChangeColumn, ModifyColumn, Place
 from simulator.tidb.syntax.definitions import ColumnSyntax, KeyPart, KeySyntax, TableName
 
-
 REFUSED_OPTIONS = {
     "primary": "can't change column constraint (PRIMARY KEY)",
     "unique": "can't change column constraint (UNIQUE KEY)",
@@ -54,7 +53,7 @@ def check_qualifier(qualifier: str, table: TableName) -> None:
 
 
 def changed_column(
-    name: str, syntax: ColumnSyntax, place: Place | None, if_exists: bool, alteration: Alteration,
+    name: str, syntax: ColumnSyntax, place: Place | None, if_exists: bool, alteration: Alteration
 ) -> Steps:
     """The column under another definition, in another place, by another name; raises DdlError."""
     known, touched = alteration.known, touched_by(name, syntax.name, place)
@@ -204,14 +203,21 @@ def check_partitioning(old: Column, new: Column, table: Table) -> None:
     if old.name.lower() != new.name.lower():
         raise tidb("ddl:3855", old.name.lower())
     if not table.partitioning.columns and new.type.length < old.type.length:
-        raise worded("ddl:8200", "Unsupported modify column, decreasing length of int may result in truncation and"
-                                 " change of partition")
+        raise worded(
+            "ddl:8200",
+            "Unsupported modify column, decreasing length of int may result in truncation and change of partition",
+        )
     before, after = old.type, new.type
     if (family(before), before.unsigned, before.charset, before.collation, old.not_null) != (
-        family(after), after.unsigned, after.charset, after.collation, new.not_null,
+        family(after),
+        after.unsigned,
+        after.charset,
+        after.collation,
+        new.not_null,
     ):
-        raise unsupported("modify column: can't change the partitioning column, since it would require reorganize all"
-                          " partitions")
+        raise unsupported(
+            "modify column: can't change the partitioning column, since it would require reorganize all partitions"
+        )
 
 
 def check_auto_increment(old: Column, new: Column, session: Session) -> None:
@@ -231,8 +237,9 @@ def check_keys(old: Column, new: Column, table: Table) -> None:
     for index in sorted(table.indexes, key=lambda index: not index.primary):
         if has_part(index, old):
             parts = tuple(
-                KeyPart("" if part.expression else part.name, kept_prefix(part.name, part.length, old, new),
-                        part.expression)
+                KeyPart(
+                    "" if part.expression else part.name, kept_prefix(part.name, part.length, old, new), part.expression
+                )
                 for part in index.columns
             )
             check_parts(KeySyntax("key", "", parts), changed)

@@ -64,11 +64,19 @@ def check_keys(syntax: TableSyntax, charset: tuple[str, str], schema: str, sessi
     check_constraint_names(keys)
     names = key_names(keys)
     with refused("ddl:1105"):
-        table = Table(schema, syntax.name, tuple(build_column(column, charset, "") for column in syntax.columns),
-                      temporary=syntax.temporary)
+        table = Table(
+            schema,
+            syntax.name,
+            tuple(build_column(column, charset, "") for column in syntax.columns),
+            temporary=syntax.temporary,
+        )
     primary = {part.column.lower() for key in keys if key.kind == "primary" for part in key.parts}
-    table = replace(table, columns=tuple(
-        replace(column, not_null=True) if column.name.lower() in primary else column for column in table.columns))
+    table = replace(
+        table,
+        columns=tuple(
+            replace(column, not_null=True) if column.name.lower() in primary else column for column in table.columns
+        ),
+    )
     foreign: list[str] = []
     for key in keys:
         if key.kind == "foreign":
@@ -130,11 +138,13 @@ def check_primary_key(key: KeySyntax, table: Table) -> bool:
 def check_foreign_indexes(keys: Sequence[KeySyntax], taken: set[str], table: Table) -> None:
     """The index that a foreign key gets has a name of its own, and columns for it (TiDB: addIndexForForeignKey)."""
     beginnings = [
-        tuple(part.column.lower() if part.length < 0 else "" for part in key.parts) for key in keys
-        if key.kind in INDEXED]
+        tuple(part.column.lower() if part.length < 0 else "" for part in key.parts)
+        for key in keys
+        if key.kind in INDEXED
+    ]
     for number, key in enumerate((key for key in keys if key.kind == "foreign"), 1):
         columns = tuple(part.column.lower() for part in key.parts)
-        if any(columns == beginning[:len(columns)] for beginning in beginnings):
+        if any(columns == beginning[: len(columns)] for beginning in beginnings):
             continue
         name = key.name or f"fk_{number}"
         if name.lower() in taken:

@@ -10,11 +10,21 @@ from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.expressions import Binary, Call, ColumnName, Literal, Node, Parenthesised, Unary, Word
 
-
-OF_DATES = frozenset((
-    "TO_DAYS", "TO_SECONDS", "DAYOFMONTH", "MONTH", "DAYOFYEAR", "QUARTER", "YEARWEEK", "YEAR", "WEEKDAY", "DAYOFWEEK",
-    "DAY",
-))
+OF_DATES = frozenset(
+    (
+        "TO_DAYS",
+        "TO_SECONDS",
+        "DAYOFMONTH",
+        "MONTH",
+        "DAYOFYEAR",
+        "QUARTER",
+        "YEARWEEK",
+        "YEAR",
+        "WEEKDAY",
+        "DAYOFWEEK",
+        "DAY",
+    )
+)
 OF_TIMES = frozenset(("HOUR", "MINUTE", "SECOND", "TIME_TO_SEC", "MICROSECOND"))
 OF_NUMBERS = frozenset(("ABS", "CEILING", "FLOOR", "MOD"))
 ALLOWED = OF_DATES | OF_TIMES | OF_NUMBERS | {"UNIX_TIMESTAMP", "FROM_DAYS", "EXTRACT", "DATEDIFF"}
@@ -134,8 +144,11 @@ def kind_of(node: Node, table: Table) -> str:
         kinds = number_kind(node.left, table), number_kind(node.right, table)
         if node.operator == "DIV":
             return UNSIGNED if UNSIGNED in kinds else INT
-        return kinds[0] if node.operator == "%" and REAL not in kinds and DECIMAL not in kinds else max(
-            kinds, key=ORDER.index)
+        return (
+            kinds[0]
+            if node.operator == "%" and REAL not in kinds and DECIMAL not in kinds
+            else max(kinds, key=ORDER.index)
+        )
     if isinstance(node, Call):
         return call_kind(node, table)
     return LITERALS.get(node.kind, REAL) if isinstance(node, Literal) else INT

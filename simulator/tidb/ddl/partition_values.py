@@ -13,7 +13,7 @@ import pyarrow as pa
 from simulator.errors import SchemaError
 from simulator.tidb.collations import compare
 from simulator.tidb.ddl.column_definitions import fits
-from simulator.tidb.ddl.constants import Constant, NOWHERE, constant
+from simulator.tidb.ddl.constants import NOWHERE, Constant, constant
 from simulator.tidb.ddl.create.defaults import value_text
 from simulator.tidb.ddl.illegal_functions import tree_of, within
 from simulator.tidb.ddl.partition_functions import check_allowed, is_unsigned
@@ -23,11 +23,12 @@ from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.definitions import DefaultSyntax
 
-
 MAXVALUE, DEFAULT = "MAXVALUE", ("DEFAULT",)
 KINDS = {
-    "integer": ("int", "uint", "null", "unknown"), "date": ("string", "null", "unknown"),
-    "datetime": ("string", "null", "unknown"), "time": ("string", "null", "unknown"),
+    "integer": ("int", "uint", "null", "unknown"),
+    "date": ("string", "null", "unknown"),
+    "datetime": ("string", "null", "unknown"),
+    "time": ("string", "null", "unknown"),
 }
 """Of constants that a column of RANGE COLUMNS and LIST COLUMNS takes."""
 
@@ -103,7 +104,7 @@ def check_bounds(partitioning: Partitioning, table: Table) -> Partitioning:
     last = partitions[-1:] if partitions and partitions[-1].values[0][0] == MAXVALUE else ()
     unsigned = is_unsigned(partitioning.expression, table)
     written, before = [], None
-    for partition in partitions[:len(partitions) - len(last)]:
+    for partition in partitions[: len(partitions) - len(last)]:
         text = partition.values[0][0]
         if text == MAXVALUE:
             raise tidb("ddl:1481")
@@ -165,8 +166,11 @@ def check_lists(partitioning: Partitioning, table: Table) -> None:
         for values in partition.values:
             if any(text.upper() == MAXVALUE for text in values):
                 raise tidb("ddl:1656")
-            member = values if values == DEFAULT else tuple(
-                member_key(text, place, partitioning, table, unsigned) for place, text in enumerate(values))
+            member = (
+                values
+                if values == DEFAULT
+                else tuple(member_key(text, place, partitioning, table, unsigned) for place, text in enumerate(values))
+            )
             if member in seen:
                 raise tidb("ddl:1495")
             seen.add(member)

@@ -26,7 +26,6 @@ from simulator.tidb.syntax.alter import ExchangePartition, PartitionBy, RemovePa
 from simulator.tidb.syntax.definitions import KeyOptions
 from simulator.tidb.syntax.tables import PartitionSyntax
 
-
 FOR_COLUMNS = ("integer", "date", "datetime", "time", "string")
 """Types of columns in RANGE COLUMNS and LIST COLUMNS; KEY takes almost any."""
 
@@ -42,8 +41,7 @@ def partition_by(spec: PartitionBy, alteration: Alteration) -> Steps:
     if table.foreign_keys or any(referring(known.catalog, table.schema, table.name)):
         raise tidb("schema:1506")
     yield Step(
-        actions.ALTER_TABLE_PARTITIONING,
-        lambda before: replace(rescoped(before, scopes), partitioning=partitioning),
+        actions.ALTER_TABLE_PARTITIONING, lambda before: replace(rescoped(before, scopes), partitioning=partitioning)
     )
 
 
@@ -67,14 +65,17 @@ def new_partitioning(syntax: PartitionSyntax, table: Table, session: Session) ->
     if syntax.kind in ("hash", "key"):
         partitions = partitions or tuple(Partition(f"p{number}") for number in range(syntax.count or 1))
     partitioning = Partitioning(
-        syntax.kind, syntax.expression, tuple(names[name.lower()] for name in columns), partitions)
+        syntax.kind, syntax.expression, tuple(names[name.lower()] for name in columns), partitions
+    )
     for partition in partitions:
         check_types(partition, partitioning, table)
         if len(partition.name) > LONGEST_NAME and syntax.kind in ("range", "list"):
             raise tidb("ddl:1059", partition.name)
     if not partitioning.columns and not partitioning.expression:
-        raise worded("ddl:1105", "Table partition metadata not correct, neither partition expression or list of"
-                                 " partition columns")
+        raise worded(
+            "ddl:1105",
+            "Table partition metadata not correct, neither partition expression or list of partition columns",
+        )
     partitioning = check_partitions(partitioning, table)
     if partitioning.expression:
         check_function_type(partitioning.expression, table)
@@ -91,6 +92,7 @@ def key_columns(table: Table) -> tuple[str, ...]:
 
 def rescoped(table: Table, scopes: Mapping[str, KeyOptions]) -> Table:
     """The table with the keys GLOBAL or not as UPDATE INDEXES says."""
+
     def changed(index: Index) -> Index:
         options = scopes.get(index.name.lower())
         return replace(index, unpartitioned=options.scope == "GLOBAL") if options else index
@@ -189,7 +191,10 @@ def check_same_column(column: Column, theirs: Column, same_key: bool) -> None:
     fixed = family(column.type) not in ("string", "text", "bit", "decimal")
     lengths = fixed or column.type.length == theirs.type.length
     same = (
-        column.name.lower() == theirs.name.lower() and shown[0] == shown[1] and lengths and same_key
+        column.name.lower() == theirs.name.lower()
+        and shown[0] == shown[1]
+        and lengths
+        and same_key
         and (column.not_null, column.auto_increment) == (theirs.not_null, theirs.auto_increment)
         and plain(column.generated_expression) == plain(theirs.generated_expression)
     )

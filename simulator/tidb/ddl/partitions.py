@@ -36,7 +36,6 @@ from simulator.tidb.syntax.alter import (
 )
 from simulator.tidb.syntax.tables import PartitionDefinition
 
-
 UNKNOWN_SPEC = "Unsupported/unknown ALTER TABLE specification"
 """TiDB says `Unsupported` twice."""
 
@@ -80,8 +79,9 @@ def add_partitions(spec: AddPartitions, alteration: Alteration) -> Steps:
     else:
         new = new_partitions(spec.definitions, old, table, session)
         if old.kind == "list" and any(("DEFAULT",) in partition.values for partition in old.partitions):
-            raise unsupported("ADD List partition, already contains DEFAULT partition. Please use REORGANIZE PARTITION"
-                              " instead")
+            raise unsupported(
+                "ADD List partition, already contains DEFAULT partition. Please use REORGANIZE PARTITION instead"
+            )
     names = lower(partition.name for partition in old.partitions)
     repeated = next((partition.name for partition in new if partition.name.lower() in names), "")
     if spec.if_not_exists and repeated:
@@ -92,7 +92,7 @@ def add_partitions(spec: AddPartitions, alteration: Alteration) -> Steps:
 
 
 def new_partitions(
-    definitions: Iterable[PartitionDefinition], old: Partitioning, table: Table, session: Session,
+    definitions: Iterable[PartitionDefinition], old: Partitioning, table: Table, session: Session
 ) -> tuple[Partition, ...]:
     """Partitions for a table of RANGE or LIST; raises DdlError."""
     found = []
@@ -163,7 +163,7 @@ def coalesce(spec: CoalescePartition, alteration: Alteration) -> Steps:
         raise tidb("ddl:1515")
     if spec.count >= len(old.partitions):
         raise tidb("ddl:1508")
-    yield Step(actions.REORGANIZE_PARTITION, with_partitions(old.partitions[:-spec.count]))
+    yield Step(actions.REORGANIZE_PARTITION, with_partitions(old.partitions[: -spec.count]))
 
 
 def reorganize(spec: ReorganizePartition, alteration: Alteration) -> Steps:

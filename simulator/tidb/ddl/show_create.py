@@ -41,7 +41,8 @@ def _keys(table: Table) -> Iterator[str]:
     yield from map(foreign_key_text, table.foreign_keys)
     yield from (
         f"CONSTRAINT {quoted(check.name)} CHECK ({check.expression}){'' if check.enforced else ' NOT ENFORCED'}"
-        for check in table.checks)
+        for check in table.checks
+    )
 
 
 def _key(index: Index, clustered: bool) -> str:

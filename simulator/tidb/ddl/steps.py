@@ -99,17 +99,27 @@ def lower(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name.lower() for name in names)
 
 
-TOGETHER = frozenset({
-    actions.ADD_COLUMN, actions.DROP_COLUMN, actions.MODIFY_COLUMN, actions.SET_DEFAULT_VALUE, actions.ADD_INDEX,
-    actions.DROP_INDEX, actions.RENAME_INDEX, actions.ALTER_INDEX_VISIBILITY, actions.ADD_PRIMARY_KEY,
-    actions.DROP_PRIMARY_KEY, actions.ADD_FOREIGN_KEY, actions.REBASE_AUTO_ID, actions.MODIFY_TABLE_COMMENT,
-    actions.MODIFY_TABLE_CHARSET_AND_COLLATE,
-})
+TOGETHER = frozenset(
+    {
+        actions.ADD_COLUMN,
+        actions.DROP_COLUMN,
+        actions.MODIFY_COLUMN,
+        actions.SET_DEFAULT_VALUE,
+        actions.ADD_INDEX,
+        actions.DROP_INDEX,
+        actions.RENAME_INDEX,
+        actions.ALTER_INDEX_VISIBILITY,
+        actions.ADD_PRIMARY_KEY,
+        actions.DROP_PRIMARY_KEY,
+        actions.ADD_FOREIGN_KEY,
+        actions.REBASE_AUTO_ID,
+        actions.MODIFY_TABLE_COMMENT,
+        actions.MODIFY_TABLE_CHARSET_AND_COLLATE,
+    }
+)
 """What may be a part of a multi-schema change (fillMultiSchemaInfo)."""
 
-CHECKS = frozenset({
-    actions.ADD_CHECK_CONSTRAINT, actions.DROP_CHECK_CONSTRAINT, actions.ALTER_CHECK_CONSTRAINT,
-})
+CHECKS = frozenset({actions.ADD_CHECK_CONSTRAINT, actions.DROP_CHECK_CONSTRAINT, actions.ALTER_CHECK_CONSTRAINT})
 """What is no job while tidb_enable_check_constraint is off, as it is by default."""
 
 BEFORE = {AddColumns: actions.ADD_COLUMNS, DropColumn: actions.DROP_COLUMNS, DropKey: actions.DROP_INDEXES}
@@ -142,8 +152,11 @@ def check_key(key: KeySyntax, new: set[str]) -> None:
     for part in key.parts:
         if part.column.lower() in new:
             foreign = key.kind == "foreign"
-            raise tidb("ddl:1072", part.column) if foreign else worded(
-                "ddl:1072", f"column does not exist: {part.column}")
+            raise (
+                tidb("ddl:1072", part.column)
+                if foreign
+                else worded("ddl:1072", f"column does not exist: {part.column}")
+            )
         if part.expression and (names := sorted(columns_of(part.expression) & new)):
             raise tidb("ddl:1054", names[0], "expression")
 

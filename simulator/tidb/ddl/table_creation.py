@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import Catalog, Database, check_policy, key as place_of, with_table
+from simulator.tidb.ddl.catalog import Catalog, Database, check_policy, with_table
+from simulator.tidb.ddl.catalog import key as place_of
 from simulator.tidb.ddl.checks import check_free, check_new_checks, copied_checks
 from simulator.tidb.ddl.create.table import DEFAULT_CHARSET, build_table
 from simulator.tidb.ddl.foreign_keys import check_parent, check_reference, referring
@@ -38,7 +39,6 @@ from simulator.tidb.parser.texts import read
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import TableSyntax
-
 
 TEMPORARY = "a local temporary table lives in its session alone: no job"
 
@@ -126,8 +126,13 @@ def new_table(catalog: Catalog, syntax: TableSyntax, database: Database, text: s
     check_policy(catalog, [*syntax.options, *(option for definition in definitions for option in definition.options)])
     with refused("ddl:1105"):
         table = build_table(
-            replace(syntax, schema="", partitioning=None), database.name, text, text,
-            (database.charset, database.collation), session.clustered_index)
+            replace(syntax, schema="", partitioning=None),
+            database.name,
+            text,
+            text,
+            (database.charset, database.collation),
+            session.clustered_index,
+        )
     if session.check_constraints:
         check_new_checks(syntax, table)
     partitioning = new_partitioning(syntax.partitioning, table, session) if syntax.partitioning else None
@@ -159,7 +164,13 @@ def copied_table(catalog: Catalog, syntax: TableSyntax, schema: str, session: Se
     model = existing_table(catalog, *session.written(syntax.like))
     check_copied(syntax, model)
     return replace(
-        model, schema=schema, name=syntax.name, foreign_keys=(), cached=False, temporary=syntax.temporary, statement="",
+        model,
+        schema=schema,
+        name=syntax.name,
+        foreign_keys=(),
+        cached=False,
+        temporary=syntax.temporary,
+        statement="",
         checks=copied_checks(model, syntax.name),
         columns=tuple(replace(column, origin_default=None) for column in model.columns),
         last_ids=replace(model.last_ids, foreign_key=0),

@@ -25,9 +25,22 @@ from simulator.tidb.syntax.alter import Cache, ConvertCharset, RemoveTtl, SetOpt
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
 from simulator.tidb.syntax.tables import TableOption
 
-
-ENGINES = frozenset(("archive", "blackhole", "csv", "example", "federated", "innodb", "memory", "merge", "mgr_myisam",
-                     "myisam", "ndb", "heap"))
+ENGINES = frozenset(
+    (
+        "archive",
+        "blackhole",
+        "csv",
+        "example",
+        "federated",
+        "innodb",
+        "memory",
+        "merge",
+        "mgr_myisam",
+        "myisam",
+        "ndb",
+        "heap",
+    )
+)
 """Those that TiDB takes for MySQL's (pkg/planner/core/preprocess.go, mysqlValidTableEngineNames)."""
 
 Values = Mapping[str, TableOption]
@@ -132,8 +145,9 @@ def check_kept_option(option: TableOption, table: Table) -> None:
     if option.name == "AUTO_RANDOM_BASE" and not any(column.auto_random for column in table.columns):
         raise tidb("ddl:8216", "alter auto_random_base of a non auto_random table")
     if option.name == "AUTO_ID_CACHE" and (option.value == "1") != (dict(table.options).get(option.name) == "1"):
-        raise worded("ddl:1105", "Can't Alter AUTO_ID_CACHE between 1 and non-1, the underlying implementation is"
-                                 " different")
+        raise worded(
+            "ddl:1105", "Can't Alter AUTO_ID_CACHE between 1 and non-1, the underlying implementation is different"
+        )
 
 
 def with_option(table: Table, name: str, value: str) -> Table:
@@ -173,29 +187,33 @@ def cache(spec: Cache, alteration: Alteration) -> Steps:
     yield Step(action, lambda before: replace(before, cached=on))
 
 
-KEPT_OPTION_ACTIONS = MappingProxyType({
-    "AUTO_INCREMENT": actions.REBASE_AUTO_ID,
-    "AUTO_ID_CACHE": actions.MODIFY_TABLE_AUTO_ID_CACHE,
-    "AUTO_RANDOM_BASE": actions.REBASE_AUTO_RANDOM_BASE,
-    "SHARD_ROW_ID_BITS": actions.SHARD_ROW_ID,
-})
+KEPT_OPTION_ACTIONS = MappingProxyType(
+    {
+        "AUTO_INCREMENT": actions.REBASE_AUTO_ID,
+        "AUTO_ID_CACHE": actions.MODIFY_TABLE_AUTO_ID_CACHE,
+        "AUTO_RANDOM_BASE": actions.REBASE_AUTO_RANDOM_BASE,
+        "SHARD_ROW_ID_BITS": actions.SHARD_ROW_ID,
+    }
+)
 
-OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], Steps]] = MappingProxyType({
-    "COMMENT": comment,
-    "CHARSET": charset,
-    "COLLATE": charset,
-    "TTL": time_to_live,
-    "TTL_ENABLE": time_to_live,
-    "TTL_JOB_INTERVAL": time_to_live,
-    "AUTO_INCREMENT": kept_option,
-    "AUTO_ID_CACHE": kept_option,
-    "AUTO_RANDOM_BASE": kept_option,
-    "SHARD_ROW_ID_BITS": kept_option,
-    "PLACEMENT POLICY": last,
-    "ENGINE": engine,
-    "ROW_FORMAT": nothing,
-    "ENGINE_ATTRIBUTE": engine_attribute,
-})
+OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], Steps]] = MappingProxyType(
+    {
+        "COMMENT": comment,
+        "CHARSET": charset,
+        "COLLATE": charset,
+        "TTL": time_to_live,
+        "TTL_ENABLE": time_to_live,
+        "TTL_JOB_INTERVAL": time_to_live,
+        "AUTO_INCREMENT": kept_option,
+        "AUTO_ID_CACHE": kept_option,
+        "AUTO_RANDOM_BASE": kept_option,
+        "SHARD_ROW_ID_BITS": kept_option,
+        "PLACEMENT POLICY": last,
+        "ENGINE": engine,
+        "ROW_FORMAT": nothing,
+        "ENGINE_ATTRIBUTE": engine_attribute,
+    }
+)
 
 
 def convert_charset(spec: ConvertCharset, alteration: Alteration) -> Steps:
@@ -242,8 +260,11 @@ def check_columns(table: Table, wanted: tuple[str, str]) -> None:
             continue
         indexed = any(column.name in (part.name for part in index.columns) for index in table.indexes)
         if indexed and not alike(type.collation, wanted[1]):
-            raise worded("ddl:8200", f"Unsupported converting collation of column '{column.name.lower()}' from"
-                                     f" '{type.collation}' to '{wanted[1]}' when index is defined on it.")
+            raise worded(
+                "ddl:8200",
+                f"Unsupported converting collation of column '{column.name.lower()}' from"
+                f" '{type.collation}' to '{wanted[1]}' when index is defined on it.",
+            )
         check_charset(type.charset, type.collation, *wanted)
     changed = with_charset(table, wanted, True)
     for index in table.indexes:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import Catalog, LONGEST_NAME, key as place_of, with_dropped, with_table, without_table
+from simulator.tidb.ddl.catalog import LONGEST_NAME, Catalog, with_dropped, with_table, without_table
+from simulator.tidb.ddl.catalog import key as place_of
 from simulator.tidb.ddl.create.table import build_table
 from simulator.tidb.ddl.drops import drop_each
 from simulator.tidb.ddl.foreign_keys import check_unreferred, followed
@@ -173,6 +174,7 @@ def recovered(catalog: Catalog, old: TableName, new: str) -> Catalog:
 
 def repair_table(statement: RepairTable, text: str, session: Session) -> Executed:
     """The table as the statement defines it."""
+
     def change(catalog: Catalog) -> Catalog:
         table = existing_table(catalog, *session.written(statement.table))
         with refused("ddl:1105"):

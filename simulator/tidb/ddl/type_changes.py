@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from simulator.tidb.ddl.tidb_errors import unsupported, worded
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import ColumnType, TYPES, arguments, family, is_binary
-
+from simulator.tidb.model.types import TYPES, ColumnType, arguments, family, is_binary
 
 TO_BIT = ("date", "datetime", "time", "year", "string", "text", "json")
 TO_MEMBERS = ("date", "datetime", "time", "year", "decimal", "float", "json", "bit")
@@ -20,8 +19,11 @@ CHARSETS = {("utf8", "utf8mb4"), ("utf8", "utf8"), ("utf8mb4", "utf8mb4"), ("lat
 
 ALIKE = tuple(
     tuple(f"{charset}_{rest}" for charset in charsets)
-    for rest, charsets in (("general_ci", ("utf8mb4", "utf8")), ("unicode_ci", ("utf8mb4", "utf8")),
-                           ("bin", ("utf8mb4", "utf8", "latin1")))
+    for rest, charsets in (
+        ("general_ci", ("utf8mb4", "utf8")),
+        ("unicode_ci", ("utf8mb4", "utf8")),
+        ("bin", ("utf8mb4", "utf8", "latin1")),
+    )
 )
 """Collations that order alike."""
 
@@ -39,8 +41,11 @@ def check_change(before: Column, after: Column, primary: bool, indexed: bool) ->
     if reorganized and "gbk" not in (old.charset, new.charset):
         return
     if indexed and not alike(old.collation, new.collation):
-        raise worded("ddl:8200", f"Unsupported modifying collation of column '{before.name.lower()}' from"
-                                 f" '{old.collation}' to '{new.collation}' when index is defined on it.")
+        raise worded(
+            "ddl:8200",
+            f"Unsupported modifying collation of column '{before.name.lower()}' from"
+            f" '{old.collation}' to '{new.collation}' when index is defined on it.",
+        )
     check_charset(old.charset, old.collation, new.charset, new.collation)
 
 
@@ -80,9 +85,7 @@ def supported(old: ColumnType, new: ColumnType) -> bool:
 def can_reorganize(old: ColumnType, new: ColumnType) -> bool:
     """Whether TiDB would write rows anew to bring them into another charset (CheckModifyTypeCompatible)."""
     kind = family(old)
-    if old.name != new.name and not (
-        kind in TEXTUAL and family(new) in TEXTUAL or kind == family(new) == "integer"
-    ):
+    if old.name != new.name and not (kind in TEXTUAL and family(new) in TEXTUAL or kind == family(new) == "integer"):
         return True
     if kind in ("enum", "set", "decimal", "integer"):
         return needs_reorganization(old, new)
@@ -113,7 +116,7 @@ def same_kind_rewritten(old: ColumnType, new: ColumnType) -> bool:
     if kind == "decimal":
         return (old.length, old.decimal, old.unsigned) != (new.length, new.decimal, new.unsigned)
     if kind in ("enum", "set"):
-        return new.elements[:len(old.elements)] != old.elements
+        return new.elements[: len(old.elements)] != old.elements
     if kind == "integer":
         return old.unsigned != new.unsigned
     if old.name == "char" and is_binary(old):
@@ -134,5 +137,11 @@ def width(type: ColumnType) -> int:
     if type.length >= 0:
         return type.length
     fraction = type.decimal + 1 if type.decimal > 0 else 0
-    return {"float": 12, "double": 22, "date": 10, "time": 10 + fraction, "datetime": 19 + fraction,
-            "timestamp": 19 + fraction}.get(type.name, -1)
+    return {
+        "float": 12,
+        "double": 22,
+        "date": 10,
+        "time": 10 + fraction,
+        "datetime": 19 + fraction,
+        "timestamp": 19 + fraction,
+    }.get(type.name, -1)

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import Catalog, Key, Sequence, View, key as place_of
+from simulator.tidb.ddl.catalog import Catalog, Key, Sequence, View
+from simulator.tidb.ddl.catalog import key as place_of
 from simulator.tidb.ddl.drops import drop_each
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.tidb_errors import tidb
@@ -94,6 +95,7 @@ def alter_sequence(statement: AlterSequence, text: str, session: Session) -> Exe
 
 def drop_sequence(statement: DropSequence, text: str, session: Session) -> Executed:
     """As DROP VIEW, but that IF EXISTS passes over other objects too."""
+
     def without(catalog: Catalog, name: TableName) -> Catalog | None:
         if place_of(*name) in catalog.sequences:
             return replace(catalog, sequences=_without(catalog.sequences, name))

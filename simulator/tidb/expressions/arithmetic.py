@@ -29,7 +29,7 @@ from simulator.tidb.expressions.values import (
 )
 from simulator.tidb.expressions.wide_decimals import MOST_BEHIND
 
-TWO_64 = f"{2 ** 64}::HUGEINT"
+TWO_64 = f"{2**64}::HUGEINT"
 WORD = 9
 """Digits of a word of TiDB's decimals (pkg/types/mydecimal.go)."""
 
@@ -131,7 +131,8 @@ def _whole_quotient(left: Value, right: Value, shown: str) -> Value:
 def _of_wide(operator: str, left: Value, right: Value, shown: str) -> Value:
     """Of decimals that may have more digits than DuckDB's."""
     scale = {"*": min(left.scale + right.scale, MOST_BEHIND), "/": _digits_behind(left, right)}.get(
-        operator, max(left.scale, right.scale))
+        operator, max(left.scale, right.scale)
+    )
     numbers = [wide_decimals.as_wide(value.sql) for value in (left, right)]
     found = wide_decimals.asked(f"/:{scale}" if operator == "/" else operator, *numbers)
     if operator in ("/", "%"):
@@ -227,12 +228,13 @@ def _scaled(found: Sql, scale: int) -> Value:
     return Value(sql(f"try(try_cast({{}} AS DECIMAL({DIGITS}, 0)) * {smallest})", found), "decimal", scale=scale)
 
 
-_REAL = {
-    "+": "{} + {}", "-": "{} - {}", "*": "{} * {}", "/": "{} / nullif({}, 0)", "%": "{} % nullif({}, 0)",
-}
+_REAL = {"+": "{} + {}", "-": "{} - {}", "*": "{} * {}", "/": "{} / nullif({}, 0)", "%": "{} % nullif({}, 0)"}
 _WHOLE = {
-    "+": "{}::HUGEINT + {}::HUGEINT", "-": "{}::HUGEINT - {}::HUGEINT", "*": "try({}::HUGEINT * {}::HUGEINT)",
-    "%": "{}::HUGEINT % nullif({}::HUGEINT, 0)", "DIV": "{}::HUGEINT // nullif({}::HUGEINT, 0)",
+    "+": "{}::HUGEINT + {}::HUGEINT",
+    "-": "{}::HUGEINT - {}::HUGEINT",
+    "*": "try({}::HUGEINT * {}::HUGEINT)",
+    "%": "{}::HUGEINT % nullif({}::HUGEINT, 0)",
+    "DIV": "{}::HUGEINT // nullif({}::HUGEINT, 0)",
 }
 
 
@@ -246,7 +248,7 @@ def negative(value: Value) -> Value:
     if number.kind == "real":
         shown = sql("'-' || {}", value.text) if constant and value.text and constant.startswith("-") else None
         return Value(sql("-{}", number.sql), "real", constant=constant, text=shown)
-    if number.kind in ("int", "uint") and (constant is None or -2 ** 63 <= int(constant) < 2 ** 63):
+    if number.kind in ("int", "uint") and (constant is None or -(2**63) <= int(constant) < 2**63):
         opposite = sql("try_cast(-({}::HUGEINT) AS BIGINT)", number.sql)
         gone = sql("{} IS NULL AND {} IS NOT NULL", opposite, number.sql)
         found = opposite if constant is not None else lost(opposite, gone, "BIGINT", f"-{named(value)}")
@@ -254,8 +256,15 @@ def negative(value: Value) -> Value:
     if number.kind == "wide":
         found = text(constant) if constant is not None else wide_decimals.asked("negative", number.sql)
         return replace(wide(found, number.scale, constant), shown_scale=number.shown_scale)
-    return Value(sql("-{}", decimal(number.sql, number.scale).sql), "decimal", constant=constant, text=shown,
-                 scale=number.scale, digits=number.digits, shown_scale=number.shown_scale)
+    return Value(
+        sql("-{}", decimal(number.sql, number.scale).sql),
+        "decimal",
+        constant=constant,
+        text=shown,
+        scale=number.scale,
+        digits=number.digits,
+        shown_scale=number.shown_scale,
+    )
 
 
 def _opposite(number: str, kind: str) -> str:
@@ -280,8 +289,13 @@ def _shifted(template: str, value: Value, places: Value) -> Value:
     count = as_integer(places)
     power = sql("pow(2, least(greatest({}, 0), 63))::HUGEINT", count)
     moved = sql(template, bits(value), power)
-    found = sql("CASE WHEN {} BETWEEN 0 AND 63 THEN {} WHEN {} IS NOT NULL AND {} IS NOT NULL THEN 0 END",
-                count, moved, count, moved)
+    found = sql(
+        "CASE WHEN {} BETWEEN 0 AND 63 THEN {} WHEN {} IS NOT NULL AND {} IS NOT NULL THEN 0 END",
+        count,
+        moved,
+        count,
+        moved,
+    )
     return Value(sql("try_cast({} AS UBIGINT)", found), "uint")
 
 

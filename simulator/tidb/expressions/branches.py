@@ -12,10 +12,10 @@ from simulator.tidb.expressions.comparisons import compared, is_constant
 from simulator.tidb.expressions.sql import FALSE, NULL, Sql, sql, switched
 from simulator.tidb.expressions.values import (
     DIGITS,
-    Function,
     MANY,
     MOMENTS,
     NUMBERS,
+    Function,
     Value,
     as_integer,
     as_real,
@@ -40,8 +40,9 @@ def united(values: Sequence[Value]) -> Value:
     if len(kinds) == 1 and kinds != {"decimal"}:
         same = string(NULL, *known) if known[0].kind == "string" else known[0]
         scale = max(value.scale for value in known) if same.kind in ("datetime", "time") else 0
-        return Value(NULL, same.kind, same.collation, same.strength, bytes=any(value.bytes for value in known),
-                     scale=scale)
+        return Value(
+            NULL, same.kind, same.collation, same.strength, bytes=any(value.bytes for value in known), scale=scale
+        )
     if kinds <= {"bool", "int"}:
         return Value(NULL, "int")
     if kinds <= {"bool", "int", "uint", "decimal"}:
@@ -88,9 +89,17 @@ def chosen(branches: list[tuple[Sql, Value]], otherwise: Value) -> Value:
     """The value of the first branch whose condition is true."""
     result = united([*(value for _, value in branches), otherwise])
     found = switched([(condition, as_kind(value, result)) for condition, value in branches], as_kind(otherwise, result))
-    return Value(found, result.kind, result.collation, result.strength, bytes=result.bytes, scale=result.scale,
-                 digits=result.digits, shown_scale=result.shown_scale,
-                 text=found if result.kind == "wide" else None)
+    return Value(
+        found,
+        result.kind,
+        result.collation,
+        result.strength,
+        bytes=result.bytes,
+        scale=result.scale,
+        digits=result.digits,
+        shown_scale=result.shown_scale,
+        text=found if result.kind == "wide" else None,
+    )
 
 
 def _coalesce(*values: Value) -> Value:
@@ -109,6 +118,7 @@ def _nullif(value: Value, other: Value) -> Value:
 def _extreme(operator: str) -> Callable[..., Value]:
     """GREATEST, LEAST: NULL if any is. Of equals it is the first, but the last where rows are read (tidb
     pkg/expression/builtin_compare_vec.go). Text makes text of all (builtin_compare.go, resolveType4Extremum)."""
+
     def extreme(*values: Value) -> Value:
         wanted = united(values)
         if wanted.kind in ("string", *NUMBERS) and not any(value.kind in MOMENTS for value in values):

@@ -23,8 +23,10 @@ def asked(name: str, *arguments: Sql) -> Sql:
     pieces = ("called([", *[", "] * len(arguments), "]::VARCHAR[])")
     found = Sql(pieces, (text(name), *arguments))
     problem = sql("struct_extract({}, 'problem')", found)
-    problems = {kind: when(sql(f"left({{}}, 1) = '{letter}'", problem), sql("substring({}, 2)", problem))
-                for letter, kind in LETTERS.items()}
+    problems = {
+        kind: when(sql(f"left({{}}, 1) = '{letter}'", problem), sql("substring({}, 2)", problem))
+        for letter, kind in LETTERS.items()
+    }
     return with_problems(sql("struct_extract({}, 'value')", found), problems)
 
 

@@ -73,11 +73,16 @@ def _decimal(value: Value, digits: int, scale: int) -> Value:
     found = decimal(number.sql, scale).sql
     most = f"'{'9' * (digits - scale)}.{'9' * scale}'::DECIMAL({DIGITS}, {scale})"
     far = sql(f"CASE WHEN {{}} < 0 THEN -({most}) ELSE {most} END", number.sql)
-    outside = sql(f"{{}} IS NULL AND {{}} IS NOT NULL OR {{}} > {most} OR {{}} < -({most})",
-                  found, number.sql, found, found)
+    outside = sql(
+        f"{{}} IS NULL AND {{}} IS NOT NULL OR {{}} > {most} OR {{}} < -({most})", found, number.sql, found, found
+    )
     near = when(outside, far, found)
-    if number.kind in ("int", "uint") and digits - scale >= 20 or number.digits and (
-            number.digits - number.scale < digits - scale):
+    if (
+        number.kind in ("int", "uint")
+        and digits - scale >= 20
+        or number.digits
+        and (number.digits - number.scale < digits - scale)
+    ):
         return Value(found, "decimal", scale=scale, digits=digits)
     return Value(_too_large(near, outside, digits, scale), "decimal", scale=scale, digits=digits)
 
@@ -115,8 +120,13 @@ def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
         cut = sql(f"left({{}}, {most})", found)
         if name == "BINARY":
             cut = sql(f"rpad({{}}, {most}, chr(0))", cut)
-        found = flawed(cut, sql(f"{{}} > {most}", length), TRUNCATED,
-                       f"1406 Data Too Long, field len {most}, data len {{}}", sql("{}::VARCHAR", length))
+        found = flawed(
+            cut,
+            sql(f"{{}} > {most}", length),
+            TRUNCATED,
+            f"1406 Data Too Long, field len {most}, data len {{}}",
+            sql("{}::VARCHAR", length),
+        )
     if name == "BINARY":
         return Value(found, "string", "binary", 2, bytes=True)
     return Value(found, "string", CHARSETS[charset.lower()][0] if charset else CONNECTION, 2)

@@ -68,8 +68,12 @@ def _inferred(each: Sequence[Derived]) -> Derived | None:
         joined = _joined(found, other)
         if joined is None:
             return None
-        unknown = unknown or joined.strength == NONE and found.charset != other.charset and "binary" not in (
-            found.collation, other.collation)
+        unknown = (
+            unknown
+            or joined.strength == NONE
+            and found.charset != other.charset
+            and "binary" not in (found.collation, other.collation)
+        )
         found = joined._replace(ascii=found.ascii and other.ascii)
     return None if unknown and found.strength != EXPLICIT else found
 
@@ -142,8 +146,9 @@ def of_union(values: Sequence[Value]) -> Derived:
 
 def by(collation: str, values: Sequence[Value]) -> list[Value]:
     """Values with a collation as if each named it."""
-    return [value if value.kind == "null" else replace(value, collation=collation, strength=EXPLICIT)
-            for value in values]
+    return [
+        value if value.kind == "null" else replace(value, collation=collation, strength=EXPLICIT) for value in values
+    ]
 
 
 # -- functions ------------------------------------------------------------------------------------------------------
@@ -156,25 +161,65 @@ def _of_texts(values: Sequence[Value]) -> Sequence[Value]:
 
 
 TEXTS: dict[str, Taken] = {
-    **dict.fromkeys(("CONCAT", "CONCAT_WS", "LOWER", "LCASE", "REVERSE", "UPPER", "UCASE", "QUOTE", "COALESCE",
-                     "GREATEST", "LEAST", "IFNULL"), lambda values: values),
-    **dict.fromkeys(("LEFT", "RIGHT", "REPEAT", "TRIM", "LTRIM", "RTRIM", "SUBSTR", "SUBSTRING_INDEX", "REPLACE",
-                     "SUBSTRING", "MID", "TRANSLATE"), lambda values: values[:1]),
-    "INSERT_FUNC": lambda values: [*values[:1], *values[3:4]], "LPAD": lambda values: [*values[:1], *values[2:3]],
-    "RPAD": lambda values: [*values[:1], *values[2:3]], "REGEXP_REPLACE": lambda values: values[:3],
+    **dict.fromkeys(
+        (
+            "CONCAT",
+            "CONCAT_WS",
+            "LOWER",
+            "LCASE",
+            "REVERSE",
+            "UPPER",
+            "UCASE",
+            "QUOTE",
+            "COALESCE",
+            "GREATEST",
+            "LEAST",
+            "IFNULL",
+        ),
+        lambda values: values,
+    ),
+    **dict.fromkeys(
+        (
+            "LEFT",
+            "RIGHT",
+            "REPEAT",
+            "TRIM",
+            "LTRIM",
+            "RTRIM",
+            "SUBSTR",
+            "SUBSTRING_INDEX",
+            "REPLACE",
+            "SUBSTRING",
+            "MID",
+            "TRANSLATE",
+        ),
+        lambda values: values[:1],
+    ),
+    "INSERT_FUNC": lambda values: [*values[:1], *values[3:4]],
+    "LPAD": lambda values: [*values[:1], *values[2:3]],
+    "RPAD": lambda values: [*values[:1], *values[2:3]],
+    "REGEXP_REPLACE": lambda values: values[:3],
     **dict.fromkeys(("ELT", "EXPORT_SET", "MAKE_SET", "IF"), lambda values: values[1:]),
     "REGEXP_SUBSTR": lambda values: values[:2],
 }
 """Which arguments of functions that give text count."""
 
 NO_TEXTS: dict[str, Taken] = {
-    "FIND_IN_SET": lambda values: values, "FIELD": _of_texts,
+    "FIND_IN_SET": lambda values: values,
+    "FIELD": _of_texts,
     **dict.fromkeys(("LOCATE", "INSTR", "POSITION", "REGEXP_LIKE", "REGEXP_INSTR"), lambda values: values[:2]),
 }
 """Which arguments of the others count."""
 
-SYSTEM_FUNCTIONS = ("DATABASE", "USER", "CURRENT_USER", "VERSION", "CURRENT_ROLE", "TIDB_VERSION",
-                    "CURRENT_RESOURCE_GROUP")
+SYSTEM_FUNCTIONS = (
+    "DATABASE",
+    "USER",
+    "CURRENT_USER",
+    "VERSION",
+    "CURRENT_ROLE",
+    "TIDB_VERSION",
+    "CURRENT_RESOURCE_GROUP",
+)
 """What they give counts more than a literal."""
 
 

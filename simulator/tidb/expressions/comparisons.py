@@ -21,7 +21,7 @@ from simulator.tidb.expressions.conversions import NO_REAL, decimal_text, leadin
 from simulator.tidb.expressions.json import json_key
 from simulator.tidb.expressions.moments import duration, moment, printed_duration
 from simulator.tidb.expressions.problems import SHOWN, TRUNCATED, always
-from simulator.tidb.expressions.sql import FALSE, NULL, Sql, TRUE, in_order, joined, sql, text, when
+from simulator.tidb.expressions.sql import FALSE, NULL, TRUE, Sql, in_order, joined, sql, text, when
 from simulator.tidb.expressions.values import (
     CONNECTION,
     DIGITS,
@@ -41,7 +41,12 @@ from simulator.tidb.expressions.wide_decimals import MOST_BEHIND
 from simulator.tidb.values import spellings
 
 OPERATORS: dict[str, str] = {
-    "=": "{} = {}", "!=": "{} != {}", "<": "{} < {}", "<=": "{} <= {}", ">": "{} > {}", ">=": "{} >= {}",
+    "=": "{} = {}",
+    "!=": "{} != {}",
+    "<": "{} < {}",
+    "<=": "{} <= {}",
+    ">": "{} > {}",
+    ">=": "{} >= {}",
     "<=>": "{} IS NOT DISTINCT FROM {}",
 }
 
@@ -65,8 +70,13 @@ def comparable(left: Value, right: Value, operator: str = "=") -> tuple[Sql, Sql
 
 def _is_beyond(value: Value, other: Value) -> bool:
     """Whether a literal is larger than any number of a signed column, which then equals it in no row, NULL or not."""
-    return value.constant is not None and value.kind == "uint" and other.kind == "int" and other.is_column and (
-        not other.year and int(value.constant) >= 2 ** 63)
+    return (
+        value.constant is not None
+        and value.kind == "uint"
+        and other.kind == "int"
+        and other.is_column
+        and (not other.year and int(value.constant) >= 2**63)
+    )
 
 
 def between(value: Value, low: Value, high: Value) -> Sql:
@@ -83,8 +93,16 @@ def between(value: Value, low: Value, high: Value) -> Sql:
 
 def _kind_of_three(*values: Value) -> str:
     """tidb pkg/expression/builtin_compare.go, ResolveType4Between."""
-    kinds = ["int" if value.kind in COUNTS else "decimal" if value.kind in DECIMALS else
-             "string" if value.kind in STRINGS else "real" for value in values]
+    kinds = [
+        "int"
+        if value.kind in COUNTS
+        else "decimal"
+        if value.kind in DECIMALS
+        else "string"
+        if value.kind in STRINGS
+        else "real"
+        for value in values
+    ]
     if set(kinds) == {"string"}:
         if any(value.kind == "json" for value in values):
             return "json"
@@ -120,11 +138,19 @@ def compared_kind(left: Value, right: Value) -> str:
             return "decimal"
         if value.kind == "time" and value.is_column and is_constant(other):
             return "time"
-        if value.kind == "datetime" and other.kind in NUMBERS and other.constant is not None and (
-                moment_literal(spellings.number(other.constant)) is not NULL):
+        if (
+            value.kind == "datetime"
+            and other.kind in NUMBERS
+            and other.constant is not None
+            and (moment_literal(spellings.number(other.constant)) is not NULL)
+        ):
             return "datetime"
-        if found == "real" and other.kind == "string" and other.constant is not None and (
-                value.kind in COUNTS and value.constant is None):
+        if (
+            found == "real"
+            and other.kind == "string"
+            and other.constant is not None
+            and (value.kind in COUNTS and value.constant is None)
+        ):
             return "decimal" if len(f"{Decimal(leading_number(other.constant)):f}") <= DIGITS else "real"
     return found
 
@@ -149,7 +175,8 @@ def _is_member(value: Value) -> bool:
 def is_constant(value: Value) -> bool:
     """Whether the value is the same in every row."""
     return value.constant is not None or not any(
-        node.pieces[0].startswith('"') for node in in_order([value.sql]) if not node.parts)
+        node.pieces[0].startswith('"') for node in in_order([value.sql]) if not node.parts
+    )
 
 
 def compared_as(kind: str, left: Value, right: Value, operator: str = "=") -> tuple[Sql, Sql]:
@@ -190,8 +217,11 @@ def _exactly(value: Value) -> Value:
         return wide(decimal_text(value.sql), MOST_BEHIND)
     found = exact(shown)
     text_of = value.constant.strip()
-    return found if text_of in ("", leading_number(text_of)) else replace(
-        found, sql=always(found.sql, TRUNCATED, NO_REAL.format(text_of[:SHOWN])), constant=None)
+    return (
+        found
+        if text_of in ("", leading_number(text_of))
+        else replace(found, sql=always(found.sql, TRUNCATED, NO_REAL.format(text_of[:SHOWN])), constant=None)
+    )
 
 
 def as_moment(value: Value) -> Sql:
@@ -204,8 +234,11 @@ def as_moment(value: Value) -> Sql:
         return moment(as_text(value))
     shown = value.constant if value.kind == "string" else spellings.number(value.constant)
     found = sql("{}::VARCHAR", moment_literal(shown))
-    return found if found.parts[0] is not NULL else always(
-        found, TRUNCATED, f"1292 Incorrect datetime value: '{value.constant[:SHOWN]}'")
+    return (
+        found
+        if found.parts[0] is not NULL
+        else always(found, TRUNCATED, f"1292 Incorrect datetime value: '{value.constant[:SHOWN]}'")
+    )
 
 
 def as_duration(value: Value) -> Sql:
@@ -217,12 +250,19 @@ def as_duration(value: Value) -> Sql:
     if value.constant is None:
         return duration(as_text(value))
     found = sql("{}::BIGINT", duration_literal(value.constant))
-    return found if found.parts[0] is not NULL else always(
-        found, TRUNCATED, f"1292 Truncated incorrect time value: '{value.constant[:SHOWN]}'")
+    return (
+        found
+        if found.parts[0] is not NULL
+        else always(found, TRUNCATED, f"1292 Truncated incorrect time value: '{value.constant[:SHOWN]}'")
+    )
 
 
 _CONVERTED: dict[str, Callable[[Value], Sql]] = {
-    "json": json_key, "datetime": as_moment, "time": as_duration, "real": as_real}
+    "json": json_key,
+    "datetime": as_moment,
+    "time": as_duration,
+    "real": as_real,
+}
 
 
 def _year(value: Value, other: Value, operator: str) -> Value:
@@ -239,8 +279,12 @@ def _year(value: Value, other: Value, operator: str) -> Value:
     if not 0 < number < 100 and not zero:
         return value
     year = int(number) + (2000 if number < 70 else 1900)
-    return replace(_constant(str(year)), sql=sql("{} + 0 * {}", _constant(str(year)).sql, numeric(value).sql)
-                   if value.kind == "string" else _constant(str(year)).sql)
+    return replace(
+        _constant(str(year)),
+        sql=sql("{} + 0 * {}", _constant(str(year)).sql, numeric(value).sql)
+        if value.kind == "string"
+        else _constant(str(year)).sql,
+    )
 
 
 def _constant(shown: str) -> Value:
@@ -267,7 +311,8 @@ def as_bytes_alike(left: Value, right: Value, collation: str) -> tuple[Sql, Sql]
     if collation != "binary":
         charset = text(collation.partition("_")[0])
         first, second = (
-            asked("bytes_as_text", value.sql, charset) if value.bytes else as_text(value) for value in (left, right))
+            asked("bytes_as_text", value.sql, charset) if value.bytes else as_text(value) for value in (left, right)
+        )
         return first, second
     first, second = as_bytes(left), as_bytes(right)
     return first, second
@@ -325,8 +370,11 @@ def is_exact(collation: str) -> bool:
 def latin1(found: Sql) -> Sql:
     """The bytes of a text, one character per byte."""
     pairs = sql("regexp_extract_all(hex(encode({})), '..')", found)
-    return when(_is_ascii(found), found,
-                sql("array_to_string(list_transform({}, lambda h: chr(('0x' || h)::INTEGER)), '')", pairs))
+    return when(
+        _is_ascii(found),
+        found,
+        sql("array_to_string(list_transform({}, lambda h: chr(('0x' || h)::INTEGER)), '')", pairs),
+    )
 
 
 def own_charset(value: Value) -> str:
@@ -357,8 +405,10 @@ def blob(value: Value) -> Sql:
 def shown(bytes: Sql) -> Sql:
     """A BLOB, one character per byte."""
     pairs = sql("regexp_extract_all(hex({}), '..')", bytes)
-    return when(sql("{} IS NOT NULL", bytes),
-                sql("array_to_string(list_transform({}, lambda h: chr(('0x' || h)::INTEGER)), '')", pairs))
+    return when(
+        sql("{} IS NOT NULL", bytes),
+        sql("array_to_string(list_transform({}, lambda h: chr(('0x' || h)::INTEGER)), '')", pairs),
+    )
 
 
 def _is_ascii(found: Sql) -> Sql:

@@ -15,7 +15,7 @@ NUMBER = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 LARGEST = "1.7976931348623157e308"
 """Of a double."""
 
-BOUNDS = {"int": (-2 ** 63, 2 ** 63 - 1), "uint": (0, 2 ** 64 - 1)}
+BOUNDS = {"int": (-(2**63), 2**63 - 1), "uint": (0, 2**64 - 1)}
 NAMES = {"int": "BIGINT", "uint": "BIGINT UNSIGNED"}
 TYPES = {"int": "BIGINT", "uint": "UBIGINT"}
 
@@ -43,8 +43,13 @@ def real_of_text(found: Sql, allowed: str = "''") -> Sql:
     number = sql("try_cast(regexp_extract({}, {}, 1) AS DOUBLE)", found, text(NUMBER))
     bounded = sql(f"greatest(least(coalesce({{}}, 0), {LARGEST}), -{LARGEST})", number)
     shown = trimmed(found)
-    odd = sql(f"NOT regexp_full_match({{}}, {{}}) AND {{}} IS DISTINCT FROM {allowed} OR isinf({{}})",
-              shown, text(NUMBER), shown, number)
+    odd = sql(
+        f"NOT regexp_full_match({{}}, {{}}) AND {{}} IS DISTINCT FROM {allowed} OR isinf({{}})",
+        shown,
+        text(NUMBER),
+        shown,
+        number,
+    )
     return flawed(when(sql("{} IS NOT NULL", found), bounded), odd, TRUNCATED, NO_REAL, shown)
 
 
@@ -60,9 +65,13 @@ def real_of_constant(shown: str) -> Sql:
 
 def real_of_json(found: Sql) -> Sql:
     """Of true 1, of other literals, arrays and objects 0."""
-    return switched([(_is_string(found), real_of_text(_string(found), "NULL")),
-                     (_is_literal(found), _of_literal(found, "DOUBLE", "FLOAT"))],
-                    sql("try_cast({} AS DOUBLE)", found))
+    return switched(
+        [
+            (_is_string(found), real_of_text(_string(found), "NULL")),
+            (_is_literal(found), _of_literal(found, "DOUBLE", "FLOAT")),
+        ],
+        sql("try_cast({} AS DOUBLE)", found),
+    )
 
 
 def _is_string(document: Sql) -> Sql:
@@ -80,8 +89,13 @@ def _is_literal(document: Sql) -> Sql:
 
 def _of_literal(document: Sql, type: str, called: str) -> Sql:
     odd = sql("left({}, 1) IN ('n', '[', chr(123))", document)
-    return flawed(sql(f"({{}} = 'true')::{type}", document), odd, TRUNCATED,
-                  f"1292 Truncated incorrect {called} value: '{{}}'", document)
+    return flawed(
+        sql(f"({{}} = 'true')::{type}", document),
+        odd,
+        TRUNCATED,
+        f"1292 Truncated incorrect {called} value: '{{}}'",
+        document,
+    )
 
 
 # -- whole numbers of 64 bits, `int` or `uint` -------------------------------------------------------------------------
@@ -97,9 +111,13 @@ def within(found: Sql, kind: str) -> Sql:
 def bits_as(found: Sql, kind: str) -> Sql:
     """A HUGEINT between the lowest `int` and the highest `uint`: its 64 bits as the other kind shows them."""
     if kind == "int":
-        return sql(f"CASE WHEN {{}} >= {2 ** 63}::HUGEINT THEN {{}} - {2 ** 64}::HUGEINT ELSE {{}} END::BIGINT",
-                   found, found, found)
-    return sql(f"CASE WHEN {{}} < 0 THEN {{}} + {2 ** 64}::HUGEINT ELSE {{}} END::UBIGINT", found, found, found)
+        return sql(
+            f"CASE WHEN {{}} >= {2**63}::HUGEINT THEN {{}} - {2**64}::HUGEINT ELSE {{}} END::BIGINT",
+            found,
+            found,
+            found,
+        )
+    return sql(f"CASE WHEN {{}} < 0 THEN {{}} + {2**64}::HUGEINT ELSE {{}} END::UBIGINT", found, found, found)
 
 
 def whole_of_real(number: Sql, kind: str) -> Sql:
@@ -108,9 +126,9 @@ def whole_of_real(number: Sql, kind: str) -> Sql:
     low, high = BOUNDS[kind]
     inside = sql("try_cast({} AS HUGEINT)", near)
     if kind == "uint":
-        negative = sql(f"greatest({{}}, {-2 ** 63}::HUGEINT) + {2 ** 64}::HUGEINT", inside)
+        negative = sql(f"greatest({{}}, {-(2**63)}::HUGEINT) + {2**64}::HUGEINT", inside)
         inside = sql("CASE WHEN {} < 0 THEN {} ELSE {} END", inside, negative, inside)
-    least = low if kind == "int" else 2 ** 63
+    least = low if kind == "int" else 2**63
     ends = sql(f"CASE WHEN {{}} < 0 THEN {least}::HUGEINT ELSE {high}::HUGEINT END", near)
     found = when(sql("{} IS NOT NULL", number), within(sql("coalesce({}, {})", inside, ends), kind))
     outside = sql(f"{{}} < {low}::DOUBLE OR {{}} > {high}::DOUBLE", near, near)
@@ -131,19 +149,37 @@ def whole_of_text(found: Sql, kind: str) -> Sql:
     digits = sql("regexp_extract({}, '^[+-]?[0-9]*')", shown)
     number = sql("try_cast({} AS HUGEINT)", digits)
     far = sql("CASE WHEN left({}, 1) = '-' THEN -1e30 ELSE 1e30 END::HUGEINT", digits)
-    reached = sql("CASE WHEN {} IS NULL AND regexp_matches({}, '[0-9]') THEN {} ELSE coalesce({}, 0) END",
-                  number, digits, far, number)
-    bounded = sql(f"least(greatest({{}}, {-2 ** 63}::HUGEINT), {2 ** 64 - 1}::HUGEINT)", reached)
+    reached = sql(
+        "CASE WHEN {} IS NULL AND regexp_matches({}, '[0-9]') THEN {} ELSE coalesce({}, 0) END",
+        number,
+        digits,
+        far,
+        number,
+    )
+    bounded = sql(f"least(greatest({{}}, {-(2**63)}::HUGEINT), {2**64 - 1}::HUGEINT)", reached)
     whole = when(sql("{} IS NOT NULL", shown), bits_as(bounded, kind))
     odd = sql("NOT regexp_full_match({}, '[+-]?[0-9]+')", shown)
     whole = flawed(whole, odd, TRUNCATED, NO_INTEGER, shown)
-    whole = flawed(whole, sql("{} != {}", reached, bounded), TRUNCATED,
-                   "1690 BIGINT UNSIGNED value is out of range in '{}'", digits)
+    whole = flawed(
+        whole,
+        sql("{} != {}", reached, bounded),
+        TRUNCATED,
+        "1690 BIGINT UNSIGNED value is out of range in '{}'",
+        digits,
+    )
     if kind == "int":
-        return flawed(whole, sql(f"{{}} > {2 ** 63 - 1}::HUGEINT", bounded), WARNED,
-                      "1105 Cast to signed converted positive out-of-range integer to its negative complement")
-    return flawed(whole, sql("{} < 0", bounded), WARNED,
-                  "1105 Cast to unsigned converted negative integer to its positive complement")
+        return flawed(
+            whole,
+            sql(f"{{}} > {2**63 - 1}::HUGEINT", bounded),
+            WARNED,
+            "1105 Cast to signed converted positive out-of-range integer to its negative complement",
+        )
+    return flawed(
+        whole,
+        sql("{} < 0", bounded),
+        WARNED,
+        "1105 Cast to unsigned converted negative integer to its positive complement",
+    )
 
 
 def whole_of_constant(shown: str, kind: str) -> Sql:
@@ -156,10 +192,14 @@ def whole_of_constant(shown: str, kind: str) -> Sql:
 
 def whole_of_json(found: Sql, kind: str) -> Sql:
     number = sql(f"try_cast({{}} AS {TYPES[kind]})", when(sql("regexp_full_match({}, '-?[0-9]+')", found), found))
-    return switched([(_is_string(found), whole_of_real(real_of_text(_string(found), "NULL"), kind)),
-                     (_is_literal(found), _of_literal(found, TYPES[kind], "INTEGER")),
-                     (sql("{} IS NOT NULL", number), number)],
-                    whole_of_real(sql("try_cast({} AS DOUBLE)", found), kind))
+    return switched(
+        [
+            (_is_string(found), whole_of_real(real_of_text(_string(found), "NULL"), kind)),
+            (_is_literal(found), _of_literal(found, TYPES[kind], "INTEGER")),
+            (sql("{} IS NOT NULL", number), number),
+        ],
+        whole_of_real(sql("try_cast({} AS DOUBLE)", found), kind),
+    )
 
 
 # -- decimals ----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -46,14 +46,26 @@ def _database() -> duckdb.DuckDBPyConnection:
     import duckdb
     from duckdb.func import FunctionNullHandling, PythonUDFType
 
-    connection = duckdb.connect(":memory:", config={
-        "threads": "1", "enable_external_access": "false", "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false"})
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "threads": "1",
+            "enable_external_access": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        },
+    )
     connection.execute("SET max_expression_depth TO 10000; SET TimeZone TO 'UTC'")
     for name, kernel in KERNELS.items():
         connection.create_function(name, kernel.over, [kernel.takes], kernel.gives, type=PythonUDFType.ARROW)
-    connection.create_function("called", lambda calls: called.computed(calls), ["VARCHAR[]"], CALLED,
-                               type=PythonUDFType.ARROW, null_handling=FunctionNullHandling.SPECIAL)
+    connection.create_function(
+        "called",
+        lambda calls: called.computed(calls),
+        ["VARCHAR[]"],
+        CALLED,
+        type=PythonUDFType.ARROW,
+        null_handling=FunctionNullHandling.SPECIAL,
+    )
     atexit.register(connection.close)
     return connection
 
@@ -67,8 +79,11 @@ def evaluated(
     Raises Uncomputable.
     """
     text = _query(tuple(wanted.items()))
-    texts = {name: as_texts(cell) if lossy else strings(name, cell, text)
-             for name, cell in cells.items() if quoted(name) in text}
+    texts = {
+        name: as_texts(cell) if lossy else strings(name, cell, text)
+        for name, cell in cells.items()
+        if quoted(name) in text
+    }
     found = fetched(text, {ROWS: pa.table({"row ": pa.nulls(rows, pa.int8()), **texts})})
     return {name: found.column(name).combine_chunks() for name in wanted}
 

@@ -17,15 +17,27 @@ from simulator.tidb.expressions.texts_called import TEXTS_CALLED, bit_as_bytes
 from simulator.tidb.expressions.time_functions import TIME_FUNCTIONS
 from simulator.tidb.expressions.values import Function, Value
 
-NUMBERS_OF_BITS = ("HEX", "BIN", "OCT", "CONV", "CHAR_FUNC", "FORMAT", "FORMAT_BYTES", "INTERVAL", "ANY_VALUE",
-                   "WEIGHT_STRING")
+NUMBERS_OF_BITS = (
+    "HEX",
+    "BIN",
+    "OCT",
+    "CONV",
+    "CHAR_FUNC",
+    "FORMAT",
+    "FORMAT_BYTES",
+    "INTERVAL",
+    "ANY_VALUE",
+    "WEIGHT_STRING",
+)
 """Functions of text for which a BIT is a number."""
 
 
 def _of_text(known: dict[str, Function]) -> dict[str, Function]:
     """Functions for which a BIT is its bytes."""
-    return {name: function if name in NUMBERS_OF_BITS else replace(function, compute=_taking_bits(function.compute))
-            for name, function in known.items()}
+    return {
+        name: function if name in NUMBERS_OF_BITS else replace(function, compute=_taking_bits(function.compute))
+        for name, function in known.items()
+    }
 
 
 def _taking_bits(compute: Callable[..., Value]) -> Callable[..., Value]:
@@ -33,12 +45,18 @@ def _taking_bits(compute: Callable[..., Value]) -> Callable[..., Value]:
 
 
 FUNCTIONS: dict[str, Function] = {
-    **BRANCHES, **NUMBER_FUNCTIONS, **_of_text(TEXT_FUNCTIONS), **_of_text(TEXTS_CALLED),
-    **JSON_FUNCTIONS, **TIME_FUNCTIONS}
+    **BRANCHES,
+    **NUMBER_FUNCTIONS,
+    **_of_text(TEXT_FUNCTIONS),
+    **_of_text(TEXTS_CALLED),
+    **JSON_FUNCTIONS,
+    **TIME_FUNCTIONS,
+}
 """By TiDB's names."""
 
 
-ELSEWHERE = frozenset("""
+ELSEWHERE = frozenset(
+    """
 AES_DECRYPT AES_ENCRYPT COMPRESS CONNECTION_ID CURDATE CURRENT_DATE CURRENT_RESOURCE_GROUP CURRENT_ROLE CURRENT_TIME
 CURRENT_TIMESTAMP CURRENT_USER CURTIME DATABASE DECODE ENCODE FOUND_ROWS GET_LOCK GROUPING IS_FREE_LOCK IS_USED_LOCK
 JSON_SCHEMA_VALID LAST_INSERT_ID LOAD_FILE LOCALTIME LOCALTIMESTAMP NOW RAND RANDOM_BYTES RELEASE_ALL_LOCKS
@@ -47,5 +65,6 @@ TIDB_DECODE_BINARY_PLAN TIDB_DECODE_KEY TIDB_DECODE_PLAN TIDB_DECODE_SQL_DIGESTS
 TIDB_IS_DDL_OWNER TIDB_PARSE_TSO TIDB_PARSE_TSO_LOGICAL TIDB_ROW_CHECKSUM TIDB_SHARD TIDB_VERSION USER UTC_DATE
 UTC_TIME UTC_TIMESTAMP UUID UUID_SHORT VALIDATE_PASSWORD_STRENGTH VEC_AS_TEXT VEC_COSINE_DISTANCE VEC_DIMS
 VEC_FROM_TEXT VEC_L1_DISTANCE VEC_L2_DISTANCE VEC_L2_NORM VEC_NEGATIVE_INNER_PRODUCT VERSION VITESS_HASH
-""".split())
+""".split()
+)
 """What neither a row alone nor DuckDB can compute (TiDB v8.5: pkg/parser/ast/functions.go)."""

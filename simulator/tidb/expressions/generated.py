@@ -25,7 +25,6 @@ from simulator.tidb.expressions.trees import column_of, definition
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import names_in
 
-
 STRICT = Mode(frozenset(("STRICT_TRANS_TABLES",)))
 
 
@@ -96,4 +95,5 @@ def _computed(column: Column, scope: Scope, texts: Mapping[str, pa.Array], rows:
     except (SchemaError, Uncomputable) as error:
         raise SnapshotError(
             f"table `{table.schema}`.`{table.name}`: the files leave out generated column {column.name!r} and "
-            f"{expression!r} cannot be computed here: {str(error).splitlines()[0]}") from None
+            f"{expression!r} cannot be computed here: {str(error).splitlines()[0]}"
+        ) from None

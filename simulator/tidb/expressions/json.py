@@ -12,7 +12,7 @@ from simulator.errors import SqlError
 from simulator.tidb.expressions.called import asked
 from simulator.tidb.expressions.moments import clock_text
 from simulator.tidb.expressions.sql import NULL, Sql, sql, text
-from simulator.tidb.expressions.values import Function, MANY, NUMBERS, Value, as_real, as_text, boolean, string
+from simulator.tidb.expressions.values import MANY, NUMBERS, Function, Value, as_real, as_text, boolean, string
 
 
 def document(value: Value) -> Sql:
@@ -59,13 +59,18 @@ def _typed(name: str, value: Value, place: int) -> Value:
     """An argument that must be JSON or text. Raises SqlError 3146."""
     if value.kind in ("string", "json", "null"):
         return value
-    raise SqlError(3146, "22032", f"Invalid data type for JSON data in argument {place} to function {name.lower()}; "
-                   "a JSON string or JSON type is required.")
+    raise SqlError(
+        3146,
+        "22032",
+        f"Invalid data type for JSON data in argument {place} to function {name.lower()}; "
+        "a JSON string or JSON type is required.",
+    )
 
 
 def _of(name: str, documents: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
     """A function, with what each of its arguments is: `d` a document, `D` one that must be JSON or text, `i` a part of
     one, `t` text; the last two go on as long as there are arguments."""
+
     def called(*values: Value) -> Value:
         letters = documents
         while len(letters) < len(values):

@@ -64,8 +64,9 @@ def rounded_duration(duration: Sql, digits: int) -> Sql:
     unit = 10 ** (6 - max(digits, 0))
     if unit == 1:
         return duration
-    return sql(f"CASE WHEN {{}} < 0 THEN -1 ELSE 1 END * ((abs({{}}) + {unit // 2}) // {unit} * {unit})",
-               duration, duration)
+    return sql(
+        f"CASE WHEN {{}} < 0 THEN -1 ELSE 1 END * ((abs({{}}) + {unit // 2}) // {unit} * {unit})", duration, duration
+    )
 
 
 def printed_duration(shown: Sql) -> Sql:
@@ -100,8 +101,10 @@ def duration_text(duration: Sql) -> Sql:
     size = sql("abs({})", duration)
     seconds = sql("({} // 1000000)", size)
     hours, minutes, rest = (sql(part, seconds) for part in ("({} // 3600)", "({} // 60) % 60", "{} % 60"))
-    shown = [sql("lpad(({})::VARCHAR, greatest(length(({})::VARCHAR), 2)::INTEGER, '0')", part, part)
-             for part in (hours, minutes, rest)]
+    shown = [
+        sql("lpad(({})::VARCHAR, greatest(length(({})::VARCHAR), 2)::INTEGER, '0')", part, part)
+        for part in (hours, minutes, rest)
+    ]
     micros = sql("({} % 1000000)", size)
     fraction = sql("CASE WHEN {} > 0 THEN '.' || lpad({}::VARCHAR, 6, '0') ELSE '' END", micros, micros)
     sign = sql("CASE WHEN {} < 0 THEN '-' ELSE '' END", duration)

@@ -11,8 +11,8 @@ from simulator.tidb.expressions.problems import WARNED, flawed
 from simulator.tidb.expressions.sql import Sql, sql, when
 from simulator.tidb.expressions.values import (
     DIGITS,
-    Function,
     NUMBERS,
+    Function,
     Value,
     as_count,
     as_real,
@@ -44,8 +44,11 @@ def _cut(function: str, value: Value, places: Value | None) -> Value:
     digits = int(float(places.constant or 0)) if places else 0
     if number.kind == "wide":
         kept = min(max(digits, -MOST), MOST_BEHIND)
-        return number if kept >= number.scale else wide(
-            wide_decimals.asked(f"{function}:{kept}", number.sql), max(kept, 0))
+        return (
+            number
+            if kept >= number.scale
+            else wide(wide_decimals.asked(f"{function}:{kept}", number.sql), max(kept, 0))
+        )
     if number.kind == "real":
         return _cut_by(function, number, sql(str(max(min(digits, 300), -300))))
     if digits >= number.scale:
@@ -80,6 +83,7 @@ def _cut_by(function: str, number: Value, digits: Sql) -> Value:
 
 def _whole(function: str) -> Callable[[Value], Value]:
     """CEILING, FLOOR: whole numbers of exact ones, doubles of doubles."""
+
     def rounded(value: Value) -> Value:
         number = numeric(value)
         if number.kind in ("int", "uint"):
@@ -103,8 +107,13 @@ def _absolute(value: Value) -> Value:
         return Value(lost(found, gone, "BIGINT", f"abs({named(value)})"), "int")
     if number.kind == "wide":
         return wide(wide_decimals.asked("abs", number.sql), number.scale)
-    return Value(sql("abs({})", number.sql), number.kind, scale=number.scale, shown_scale=number.shown_scale,
-                 digits=number.digits)
+    return Value(
+        sql("abs({})", number.sql),
+        number.kind,
+        scale=number.scale,
+        shown_scale=number.shown_scale,
+        digits=number.digits,
+    )
 
 
 def as_in_go(name: str, *numbers: Sql) -> Sql:
@@ -114,6 +123,7 @@ def as_in_go(name: str, *numbers: Sql) -> Sql:
 
 def _double(template: str, valid: str = "", problem: str = "") -> Callable[..., Value]:
     """A function of doubles; null, with a problem perhaps, where the condition on its first argument does not hold."""
+
     def function(*values: Value) -> Value:
         numbers = [as_real(value) for value in values]
         called = template.partition("(")[0]

@@ -65,8 +65,10 @@ def problems_of(root: Sql) -> Problems:
     known: dict[Sql, Problems] = {}
     for node in in_order([root]):
         if any(known[part] for part in node.parts) or node.problems:
-            found = {kind: _COMPUTED[node.computes](node, [known[part].get(kind) for part in node.parts], kind)
-                     for kind in KINDS}
+            found = {
+                kind: _COMPUTED[node.computes](node, [known[part].get(kind) for part in node.parts], kind)
+                for kind in KINDS
+            }
             known[node] = {kind: problem for kind, problem in found.items() if problem is not None}
         else:
             known[node] = {}

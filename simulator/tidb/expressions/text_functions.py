@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from simulator.tidb.expressions.arithmetic import bits
 from simulator.tidb.expressions.branches import as_known
+from simulator.tidb.expressions.coercion import derived
 from simulator.tidb.expressions.comparisons import (
     as_bytes,
     as_bytes_alike,
@@ -20,13 +21,12 @@ from simulator.tidb.expressions.comparisons import (
     shown,
     texts,
 )
-from simulator.tidb.expressions.coercion import derived
 from simulator.tidb.expressions.sql import NULL, Sql, joined, sql, switched, text, when
 from simulator.tidb.expressions.texts_called import alike, folded
 from simulator.tidb.expressions.values import (
-    Function,
     MANY,
     NUMBERS,
+    Function,
     Value,
     as_count,
     as_real,
@@ -39,7 +39,7 @@ from simulator.tidb.expressions.values import (
 
 lower = folded("lower")
 
-LONGEST = 64 * 2 ** 20
+LONGEST = 64 * 2**20
 """Characters of a text that a function makes, at most: TiDB's max_allowed_packet; what is longer is NULL."""
 
 
@@ -61,6 +61,7 @@ def _strings(values: Sequence[Value]) -> tuple[Value, ...]:
 
 def _text(template: str) -> Callable[..., Value]:
     """A function of texts that gives text of the first one's collation."""
+
     def called(first: Value, *others: Value) -> Value:
         return string(sql(template, as_text(first), *map(as_text, others)), first)
 
@@ -69,7 +70,7 @@ def _text(template: str) -> Callable[..., Value]:
 
 def _substring(value: Value, start: Value, length: Value | None = None) -> Value:
     found, first = as_text(value), as_count(start)
-    count = as_count(length) if length else sql(f"{2 ** 31 - 1}")
+    count = as_count(length) if length else sql(f"{2**31 - 1}")
     size = sql("length({})", found)
     begin = sql("CASE WHEN {} < 0 THEN {} + {} + 1 ELSE {} END", first, size, first, first)
     cut = sql("substring({}, {}, {})", found, begin, sql("greatest({}, 0)", count))
@@ -80,7 +81,8 @@ def _substring(value: Value, start: Value, length: Value | None = None) -> Value
 
 def _side(function: str) -> Callable[[Value, Value], Value]:
     return lambda value, length: string(
-        sql(f"{function}({{}}, greatest({{}}, 0))", as_text(value), as_count(length)), value)
+        sql(f"{function}({{}}, greatest({{}}, 0))", as_text(value), as_count(length)), value
+    )
 
 
 def _substring_index(value: Value, separator: Value, count: Value) -> Value:
@@ -110,6 +112,7 @@ def _repeated(value: Value, count: Value) -> Value:
 
 def _padded(function: str) -> Callable[[Value, Value, Value], Value]:
     """LPAD, RPAD: NULL for a negative length, or with nothing to pad with."""
+
     def padded(value: Value, length: Value, fill: Value) -> Value:
         found, size, more = as_text(value), as_count(length), as_text(fill)
         cut = sql("left({}, {})", found, size)
@@ -141,8 +144,13 @@ def _place(part: Value, value: Value, start: Value | None = None) -> Value:
     rest = sql("substring({}, {})", second, begin)
     found = sql("instr({}, {})", rest, first)
     within = sql("{} >= 1 AND {} <= length({}) + 1", begin, begin, second)
-    return integer(when(within, sql("CASE WHEN {} > 0 THEN {} + {} - 1 ELSE 0 END", found, found, begin),
-                        sql("{} * 0 + length({}) * 0 + length({}) * 0", begin, first, second)))
+    return integer(
+        when(
+            within,
+            sql("CASE WHEN {} > 0 THEN {} + {} - 1 ELSE 0 END", found, found, begin),
+            sql("{} * 0 + length({}) * 0 + length({}) * 0", begin, first, second),
+        )
+    )
 
 
 def _field(value: Value, *others: Value) -> Value:
@@ -150,8 +158,9 @@ def _field(value: Value, *others: Value) -> Value:
     kinds = {each.kind for each in (value, *others)}
     if not kinds <= {"string", "null"} and not kinds <= {"bool", "int", "uint"}:
         value, others = real(as_real(value)), tuple(real(as_real(other)) for other in others)
-    return integer(switched(
-        [(compared("=", value, other), sql(str(place))) for place, other in enumerate(others, 1)], sql("0")))
+    return integer(
+        switched([(compared("=", value, other), sql(str(place))) for place, other in enumerate(others, 1)], sql("0"))
+    )
 
 
 def _in_set(value: Value, members: Value) -> Value:
@@ -168,14 +177,25 @@ def _strcmp(left: Value, right: Value) -> Value:
     if "null" in (left.kind, right.kind):
         return null()
     first, second = texts(left, right, "strcmp")
-    return integer(switched([
-        (sql("{} < {}", first, second), sql("-1")), (sql("{} > {}", first, second), sql("1")),
-        (sql("{} = {}", first, second), sql("0"))]))
+    return integer(
+        switched(
+            [
+                (sql("{} < {}", first, second), sql("-1")),
+                (sql("{} > {}", first, second), sql("1")),
+                (sql("{} = {}", first, second), sql("0")),
+            ]
+        )
+    )
 
 
 def _ascii(value: Value) -> Value:
-    return integer(sql("('0x' || coalesce(nullif(left(hex({}), 2), ''), '0'))::INTEGER + 0 * length({})",
-                       blob(value), as_text(value)))
+    return integer(
+        sql(
+            "('0x' || coalesce(nullif(left(hex({}), 2), ''), '0'))::INTEGER + 0 * length({})",
+            blob(value),
+            as_text(value),
+        )
+    )
 
 
 def _hex(value: Value) -> Value:

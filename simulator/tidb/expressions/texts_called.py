@@ -14,9 +14,9 @@ from simulator.tidb.expressions.coercion import derived, of_value
 from simulator.tidb.expressions.comparisons import as_bytes, blob, is_exact, own_charset
 from simulator.tidb.expressions.sql import NULL, Sql, sql, text
 from simulator.tidb.expressions.values import (
-    Function,
     MANY,
     NUMBERS,
+    Function,
     Value,
     as_integer,
     as_real,
@@ -25,15 +25,15 @@ from simulator.tidb.expressions.values import (
     numeric,
     string,
 )
-from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.functions.regexps import BINARY
+from simulator.tidb.model.charsets import CHARSETS
 
 
 def bits_text(value: Value) -> Sql:
     """The 64 bits of a whole number, signed, as text."""
     number = numeric(value)
     if number.kind == "uint":
-        return sql(f"(({{}}::HUGEINT + {2 ** 63}) % {2 ** 64} - {2 ** 63})::VARCHAR", number.sql)
+        return sql(f"(({{}}::HUGEINT + {2**63}) % {2**64} - {2**63})::VARCHAR", number.sql)
     return sql("{}::VARCHAR", as_integer(value))
 
 
@@ -93,12 +93,21 @@ def _of(name: str, letters: str, gives: Callable[[Sql], Value]) -> Callable[...,
 
 def folded(name: str) -> Callable[[Value], Value]:
     """UPPER, LOWER: binary strings stay as they are."""
+
     def called(value: Value) -> Value:
         if value.bytes:
             return value
         found = as_text(value)
-        return string(sql(f"CASE WHEN strlen({{}}) = length({{}}) THEN {name}({{}}) ELSE {{}} END", found, found, found,
-                          asked(name, found)), value)
+        return string(
+            sql(
+                f"CASE WHEN strlen({{}}) = length({{}}) THEN {name}({{}}) ELSE {{}} END",
+                found,
+                found,
+                found,
+                asked(name, found),
+            ),
+            value,
+        )
 
     return called
 
@@ -126,8 +135,9 @@ def _export_set(bits: Value, on: Value, off: Value, glue: Value | None = None, c
     given = alike((on, off, *((glue,) if glue else ())))
     between = as_text(given[2]) if glue else text(",")
     size = text("64") if count is None else bits_text(count)
-    return string(asked("export_set", bits_text(bits), as_text(given[0]), as_text(given[1]), between, size),
-                  *_strings(given))
+    return string(
+        asked("export_set", bits_text(bits), as_text(given[0]), as_text(given[1]), between, size), *_strings(given)
+    )
 
 
 def _ord(value: Value) -> Value:
@@ -214,11 +224,15 @@ def _weights(value: Value, kind: Value | None = None, size: Value | None = None)
 
 def _regexp(name: str, defaults: Sequence[str], gives: Callable[[Sql], Value], texts: int = 2) -> Callable[..., Value]:
     """A function of a text and a pattern; `texts`: how many arguments are texts before the numbers and the flags."""
+
     def called(*values: Value) -> Value:
         subject, pattern = values[:2]
         shown = [value.kind for value in values[:texts]]
-        binary = subject.bytes or pattern.bytes or not any(
-            kind in ("string", "json", "date", "datetime", "time") for kind in shown)
+        binary = (
+            subject.bytes
+            or pattern.bytes
+            or not any(kind in ("string", "json", "date", "datetime", "time") for kind in shown)
+        )
         if binary and name != "regexp_like":
             raise SqlError(1139, "42000", f"Got error '{BINARY}' from regexp")
         given = [as_text(value) for value in values[:texts]]
@@ -271,8 +285,9 @@ TEXTS_CALLED: dict[str, Function] = {
     "BIN_TO_UUID": Function(1, 2, _of("bin_to_uuid", "bn", _text)),
     "ANY_VALUE": Function(1, 1, lambda value: value),
     "NAME_CONST": Function(2, 2, lambda name, value: value),
-    "BENCHMARK": Function(2, 2, lambda count, value: Value(
-        sql("CASE WHEN {} >= 0 THEN 0::BIGINT END", as_integer(count)), "int")),
+    "BENCHMARK": Function(
+        2, 2, lambda count, value: Value(sql("CASE WHEN {} >= 0 THEN 0::BIGINT END", as_integer(count)), "int")
+    ),
     "COLLATION": Function(1, 1, lambda value: string(text(_collation(value)))),
     "CHARSET": Function(1, 1, _charset),
     "COERCIBILITY": Function(1, 1, _coercibility),

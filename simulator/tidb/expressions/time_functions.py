@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.tidb.expressions.called import asked
-from simulator.tidb.expressions.situation import Situation
 from simulator.tidb.expressions.problems import without_problems
+from simulator.tidb.expressions.situation import Situation
 from simulator.tidb.expressions.sql import NULL, Sql, sql, text, when
 from simulator.tidb.expressions.values import (
-    Function,
     NUMBERS,
+    Function,
     Value,
     as_integer,
     as_real,
@@ -32,7 +32,7 @@ from simulator.tidb.functions.time_readings import offset_of
 PARTS = {"YEAR": (1, 4), "MONTH": (6, 2), "DAY": (9, 2)}
 """First character and length in the text of a moment."""
 
-CLOCK = {"HOUR": 3600 * 10 ** 6, "MINUTE": 60 * 10 ** 6, "SECOND": 10 ** 6, "MICROSECOND": 1}
+CLOCK = {"HOUR": 3600 * 10**6, "MINUTE": 60 * 10**6, "SECOND": 10**6, "MICROSECOND": 1}
 UNITS = (*CLOCK, "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND)
 
 
@@ -97,7 +97,7 @@ def _text_of(value: Value) -> Sql:
     """The 64 bits of a whole number as text."""
     number = numeric(value)
     if number.kind == "uint":
-        return sql(f"(({{}}::HUGEINT + {2 ** 63}) % {2 ** 64} - {2 ** 63})::VARCHAR", number.sql)
+        return sql(f"(({{}}::HUGEINT + {2**63}) % {2**64} - {2**63})::VARCHAR", number.sql)
     return sql("{}::VARCHAR", as_integer(value))
 
 
@@ -110,7 +110,7 @@ def _part(name: str) -> Callable[[Situation, Value], Value]:
 
 
 def _clock_part(name: str) -> Callable[[Value], Value]:
-    over = {"MINUTE": 60, "SECOND": 60, "MICROSECOND": 10 ** 6}.get(name, 10 ** 9)
+    over = {"MINUTE": 60, "SECOND": 60, "MICROSECOND": 10**6}.get(name, 10**9)
     return lambda value: integer(sql(f"(abs({{}}::BIGINT) // {CLOCK[name]}) % {over}", without_problems(timed(value))))
 
 
@@ -148,13 +148,16 @@ def _of_time(value: Value) -> Value:
         return value
     if value.kind == "null":
         return null()
-    return _time(asked("time_of_text", sql("substring({}, 12)", value.sql) if value.kind == "datetime" else
-                       as_text(value)), digits_of(value))
+    return _time(
+        asked("time_of_text", sql("substring({}, 12)", value.sql) if value.kind == "datetime" else as_text(value)),
+        digits_of(value),
+    )
 
 
 def _last_day(situation: Situation, value: Value) -> Value:
-    return _day(asked("last_day", text(_kind(value)), dated(situation, value),
-                      text("z" if "z" in situation.zeros else "")))
+    return _day(
+        asked("last_day", text(_kind(value)), dated(situation, value), text("z" if "z" in situation.zeros else ""))
+    )
 
 
 def _days_between(situation: Situation, end: Value, start: Value) -> Value:
@@ -174,6 +177,7 @@ def _week(name: str) -> Callable[..., Value]:
 
 def _added(sign: int) -> Callable[[Situation, Value, Value, Value], Value]:
     """DATE_ADD, DATE_SUB: what they give follows from the first value (addSubDateFunctionClass)."""
+
     def added(situation: Situation, base: Value, amount: Value, unit: Value) -> Value:
         name = unit.constant or ""
         if "null" in (base.kind, amount.kind):
@@ -183,12 +187,29 @@ def _added(sign: int) -> Callable[[Situation, Value, Value, Value], Value]:
         if base.kind == "time" and (is_clock(name) and not name.startswith("DAY_") or name == "DAY_MICROSECOND"):
             found = asked("duration_add", text(str(sign)), text(name), timed(base), text(kind), shown)
             return _time(found, digits)
-        of = "datetime" if base.kind in ("datetime", "time") else "date" if base.kind == "date" else (
-            "number" if base.kind in NUMBERS else "string")
-        start = dated(situation, base) if of in ("date", "datetime") else (
-            _number_text(base) if of == "number" else as_text(base))
-        found = asked("date_add", text(str(sign)), text(name), text(situation.zone), text(str(digits)), text(of),
-                      start, text(kind), shown)
+        of = (
+            "datetime"
+            if base.kind in ("datetime", "time")
+            else "date"
+            if base.kind == "date"
+            else ("number" if base.kind in NUMBERS else "string")
+        )
+        start = (
+            dated(situation, base)
+            if of in ("date", "datetime")
+            else (_number_text(base) if of == "number" else as_text(base))
+        )
+        found = asked(
+            "date_add",
+            text(str(sign)),
+            text(name),
+            text(situation.zone),
+            text(str(digits)),
+            text(of),
+            start,
+            text(kind),
+            shown,
+        )
         if of in ("string", "number"):
             return string(found)
         return _day(found) if of == "date" and not is_clock(name) else _moment(found, digits)
@@ -210,14 +231,24 @@ def _digits_added(base: Value, amount: Value, unit: str) -> int:
         return 6
     more = 0
     if unit == "SECOND":
-        more = 6 if amount.kind in ("string", "real", "json") else min(amount.scale, 6) if (
-            amount.kind in ("decimal", "wide")) else 0
+        more = (
+            6
+            if amount.kind in ("string", "real", "json")
+            else min(amount.scale, 6)
+            if (amount.kind in ("decimal", "wide"))
+            else 0
+        )
     return max(digits_of(base) if base.kind in ("date", "datetime", "time") else 0, more)
 
 
 def _timestamp_add(situation: Situation, unit: Value, amount: Value, base: Value) -> Value:
-    found = asked("timestamp_add", text(unit.constant or ""), sql("{}::VARCHAR", as_real(amount)),
-                  dated(situation, base), text("d") if base.kind == "date" else NULL)
+    found = asked(
+        "timestamp_add",
+        text(unit.constant or ""),
+        sql("{}::VARCHAR", as_real(amount)),
+        dated(situation, base),
+        text("d") if base.kind == "date" else NULL,
+    )
     return string(found)
 
 
@@ -227,6 +258,7 @@ def _timestamp_difference(situation: Situation, unit: Value, start: Value, end: 
 
 def _clock_added(sign: int) -> Callable[[Value, Value], Value]:
     """ADDTIME, SUBTIME"""
+
     def added(base: Value, amount: Value) -> Value:
         if amount.kind == "datetime" or base.kind == "null":
             return null() if base.kind != "string" else string(sql("NULL::VARCHAR"))
@@ -259,8 +291,11 @@ def _time_difference(first: Value, second: Value) -> Value:
 
 def _timestamp(situation: Situation, value: Value, clock: Value | None = None) -> Value:
     """TIMESTAMP, of one value or of a moment and a time."""
-    shown = value if value.kind in ("date", "datetime") or value.kind in NUMBERS and not value.year else (
-        string(as_text(value)))
+    shown = (
+        value
+        if value.kind in ("date", "datetime") or value.kind in NUMBERS and not value.year
+        else (string(as_text(value)))
+    )
     found, digits = dated(situation._replace(zeros="zp"), shown), digits_of(value)
     if clock is None:
         return _moment(found, digits)
@@ -320,23 +355,36 @@ def moved(moment: Sql, zone: str, sign: int) -> Sql:
 
 
 def _make_time(hour: Value, minute: Value, second: Value) -> Value:
-    digits = 0 if second.kind in ("bool", "int", "uint", "null") else min(second.scale, 6) if (
-        second.kind in ("decimal", "wide")) else 6
-    return _time(asked("maketime", _text_of(hour), _text_of(minute), sql("{}::VARCHAR", as_real(second)),
-                       text(str(digits))), digits)
+    digits = (
+        0
+        if second.kind in ("bool", "int", "uint", "null")
+        else min(second.scale, 6)
+        if (second.kind in ("decimal", "wide"))
+        else 6
+    )
+    return _time(
+        asked("maketime", _text_of(hour), _text_of(minute), sql("{}::VARCHAR", as_real(second)), text(str(digits))),
+        digits,
+    )
 
 
 def _sec_to_time(value: Value) -> Value:
-    digits = 0 if value.kind in ("bool", "int", "uint", "null") else min(value.scale, 6) if (
-        value.kind in ("decimal", "wide")) else 6
+    digits = (
+        0
+        if value.kind in ("bool", "int", "uint", "null")
+        else min(value.scale, 6)
+        if (value.kind in ("decimal", "wide"))
+        else 6
+    )
     return _time(asked("sec_to_time", sql("{}::VARCHAR", as_real(value)), text(str(digits))), digits)
 
 
 def _str_to_date(situation: Situation, value: Value, form: Value) -> Value:
     kind = kind_of(form.constant) if form.constant is not None else "datetime"
     digits = 6 if form.constant is None or "%f" in form.constant else 0
-    found = asked("str_to_date", as_text(value), as_text(form), text(kind),
-                  text("z") if "z" in situation.zeros else NULL)
+    found = asked(
+        "str_to_date", as_text(value), as_text(form), text(kind), text("z") if "z" in situation.zeros else NULL
+    )
     if kind == "time":
         return _time(found, digits)
     return _day(found) if kind == "date" else _moment(found, digits)
@@ -357,17 +405,24 @@ TIME_FUNCTIONS: dict[str, Function] = {
     "DATE": Function(1, 1, _date, situated=True),
     "TIMESTAMP": Function(1, 2, _timestamp, situated=True),
     "TIME": Function(1, 1, _of_time),
-    "QUARTER": Function(1, 1, lambda situation, value: integer(
-        sql("(substring({}, 6, 2)::BIGINT + 2) // 3", dated(situation, value))), situated=True),
-    **{name.upper(): Function(1, 1, _of_day(name, _whole), situated=True) for name in (
-        "dayofweek", "dayofyear", "weekday", "weekofyear", "to_days", "to_seconds")},
+    "QUARTER": Function(
+        1,
+        1,
+        lambda situation, value: integer(sql("(substring({}, 6, 2)::BIGINT + 2) // 3", dated(situation, value))),
+        situated=True,
+    ),
+    **{
+        name.upper(): Function(1, 1, _of_day(name, _whole), situated=True)
+        for name in ("dayofweek", "dayofyear", "weekday", "weekofyear", "to_days", "to_seconds")
+    },
     **{name.upper(): Function(1, 1, _of_day(name, string), situated=True) for name in ("dayname", "monthname")},
     "LAST_DAY": Function(1, 1, _last_day, situated=True),
     "DATEDIFF": Function(2, 2, _days_between, situated=True),
     "WEEK": Function(1, 2, _week("week"), situated=True),
     "YEARWEEK": Function(1, 2, _week("yearweek"), situated=True),
-    "TIME_TO_SEC": Function(1, 1, lambda value: integer(
-        sql("trunc({}::BIGINT / 1000000)", without_problems(timed(value))))),
+    "TIME_TO_SEC": Function(
+        1, 1, lambda value: integer(sql("trunc({}::BIGINT / 1000000)", without_problems(timed(value))))
+    ),
     "SEC_TO_TIME": Function(1, 1, _sec_to_time),
     "MAKEDATE": Function(2, 2, _of_numbers("makedate", _day)),
     "MAKETIME": Function(3, 3, _make_time),
@@ -378,8 +433,9 @@ TIME_FUNCTIONS: dict[str, Function] = {
     "FROM_UNIXTIME": Function(1, 2, _from_unixtime, situated=True),
     "DATE_FORMAT": Function(2, 2, _formatted, situated=True),
     "TIME_FORMAT": Function(2, 2, lambda value, form: string(asked("time_format", timed(value), as_text(form)))),
-    "GET_FORMAT": Function(2, 2, lambda kind, region: string(
-        asked("get_format", text(kind.constant or ""), as_text(region))), (0,)),
+    "GET_FORMAT": Function(
+        2, 2, lambda kind, region: string(asked("get_format", text(kind.constant or ""), as_text(region))), (0,)
+    ),
     "STR_TO_DATE": Function(2, 2, _str_to_date, situated=True),
     "CONVERT_TZ": Function(3, 3, _in_zone, situated=True),
     **{name: Function(3, 3, _added(1), (2,), situated=True) for name in ("DATE_ADD", "ADDDATE")},

@@ -143,7 +143,7 @@ def _unary(node: Unary, scope: Names) -> Value:
     if node.operator == "-":
         return negative(value)
     if node.operator == "~":
-        return null() if value.kind == "null" else calculated("^", value, of_number(str(2 ** 64 - 1)))
+        return null() if value.kind == "null" else calculated("^", value, of_number(str(2**64 - 1)))
     return cast(value, "BINARY") if node.operator == "BINARY" else value
 
 
@@ -239,8 +239,11 @@ def _in(node: In, scope: Names) -> Value:
         return boolean(sql("NOT {}", found) if node.negated else found)
     values, others = members(node.operand, scope), [members(candidate, scope) for candidate in node.candidates]
     together = [*values, *(value for other in others for value in other)]
-    if len(values) == 1 and len(together) == len(others) + 1 and all(
-            value.kind in ("string", "null") for value in together):
+    if (
+        len(values) == 1
+        and len(together) == len(others) + 1
+        and all(value.kind in ("string", "null") for value in together)
+    ):
         first, *rest = by(derived("in", together).collation, together)
         values, others = [first], [[value] for value in rest]
     found = joined("OR", [pairs_compared("=", values, other) for other in others])

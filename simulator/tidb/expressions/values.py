@@ -35,16 +35,28 @@ from simulator.tidb.expressions.moments import (
     rounded_moment,
 )
 from simulator.tidb.expressions.problems import ALWAYS, flawed
-from simulator.tidb.expressions.sql import FALSE, NULL, Sql, TRUE, sql, text, when
+from simulator.tidb.expressions.sql import FALSE, NULL, TRUE, Sql, sql, text, when
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import ColumnType, INTEGER_BITS
+from simulator.tidb.model.types import INTEGER_BITS, ColumnType
 from simulator.tidb.syntax.expressions import Literal
 from simulator.tidb.values import spellings
 
 NUMBERS = ("bool", "int", "uint", "decimal", "wide", "real")
 MOMENTS = ("date", "datetime")
-BLOB_TYPES = {"varbinary": 15, "varchar": 15, "binary": 254, "char": 254, "tinyblob": 249, "mediumblob": 250,
-              "longblob": 251, "blob": 252, "tinytext": 249, "mediumtext": 250, "longtext": 251, "text": 252}
+BLOB_TYPES = {
+    "varbinary": 15,
+    "varchar": 15,
+    "binary": 254,
+    "char": 254,
+    "tinyblob": 249,
+    "mediumblob": 250,
+    "longblob": 251,
+    "blob": 252,
+    "tinytext": 249,
+    "mediumtext": 250,
+    "longtext": 251,
+    "text": 252,
+}
 """TiDB's numbers of types (pkg/parser/mysql/type.go)."""
 
 DIGITS = 38
@@ -194,12 +206,18 @@ def numeric(value: Value) -> Value:
         return Value(value.number, "uint")
     if value.kind in MOMENTS:
         number = moment_number(value.sql, value.kind)
-        return replace(decimal(number, value.scale), digits=14 + value.scale) if value.scale else (
-            integer(sql("split_part({}, '.', 1)", number)))
+        return (
+            replace(decimal(number, value.scale), digits=14 + value.scale)
+            if value.scale
+            else (integer(sql("split_part({}, '.', 1)", number)))
+        )
     if value.kind == "time":
         number = sql("{}::DECIMAL(38, 6) * 0.000001::DECIMAL(7, 6)", clock(value.sql))
-        return replace(decimal(number, value.scale), digits=7 + value.scale) if value.scale else (
-            integer(sql("trunc({})", number)))
+        return (
+            replace(decimal(number, value.scale), digits=7 + value.scale)
+            if value.scale
+            else (integer(sql("trunc({})", number)))
+        )
     if value.kind == "json":
         return Value(real_of_json(as_text(value)), "real")
     if value.constant is not None:
@@ -239,8 +257,11 @@ def whole(value: Value, kind: str = "int") -> Value:
     if number.kind == "real":
         return Value(whole_of_real(number.sql, kind), kind)
     shown = sql("{}::VARCHAR", number.sql)
-    rounded = wide_decimals.asked("round:0", number.sql) if number.kind == "wide" else (
-        sql(f"try_cast({{}} AS DECIMAL({DIGITS}, 0))", number.sql))
+    rounded = (
+        wide_decimals.asked("round:0", number.sql)
+        if number.kind == "wide"
+        else (sql(f"try_cast({{}} AS DECIMAL({DIGITS}, 0))", number.sql))
+    )
     near = sql("try_cast({} AS HUGEINT)", rounded)
     far = sql("CASE WHEN {} LIKE '-%' THEN -1e30 WHEN {} IS NOT NULL THEN 1e30 END::HUGEINT", shown, shown)
     return Value(whole_of_decimal(sql("coalesce({}, {})", near, far), kind, shown), kind)
@@ -249,7 +270,7 @@ def whole(value: Value, kind: str = "int") -> Value:
 def as_count(value: Value) -> Sql:
     """A whole number as a function of text takes a place or a length: of 32 bits."""
     found = as_integer(value)
-    within = sql(f"greatest(least({{}}, {2 ** 31 - 1}), {-2 ** 31})", found)
+    within = sql(f"greatest(least({{}}, {2**31 - 1}), {-(2**31)})", found)
     return when(sql("{} IS NOT NULL", found), within)
 
 
@@ -342,8 +363,13 @@ def _of_column(column: Column, cell: Sql) -> Value:
             return wide(cell, scale)
         return Value(_cast(cell, f"DECIMAL({DIGITS}, {scale})"), "decimal", text=cell, scale=scale, digits=type.length)
     if type.name in ("date", "datetime", "timestamp"):
-        return Value(printed_moment(cell), "date" if type.name == "date" else "datetime", text=cell,
-                     scale=max(type.decimal, 0), cell=type)
+        return Value(
+            printed_moment(cell),
+            "date" if type.name == "date" else "datetime",
+            text=cell,
+            scale=max(type.decimal, 0),
+            cell=type,
+        )
     if type.name == "time":
         return Value(printed_duration(cell), "time", text=cell, scale=max(type.decimal, 0))
     return Value(cell, "json", text=cell) if type.name == "json" else _of_text(column, cell)
@@ -359,18 +385,32 @@ def _of_text(column: Column, cell: Sql) -> Value:
     if type.name == "enum":
         number = sql("coalesce(list_position({}, {}), 0 * length({}))::UBIGINT", texts(type.elements), cell, cell)
     elif type.name == "set":
-        bits = sql("list_transform({}, lambda e: 1::UBIGINT << (list_position({}, e) - 1))",
-                   sql("list_filter(string_split({}, ','), lambda e: e != '')", cell), texts(type.elements))
+        bits = sql(
+            "list_transform({}, lambda e: 1::UBIGINT << (list_position({}, e) - 1))",
+            sql("list_filter(string_split({}, ','), lambda e: e != '')", cell),
+            texts(type.elements),
+        )
         number = sql("CASE WHEN {} IS NOT NULL THEN coalesce(list_sum({}), 0)::UBIGINT END", cell, bits)
-    return Value(cell, "string", type.collation, 2, type.charset == "ascii", number=number,
-                 bytes=type.charset == "binary", blob_type=BLOB_TYPES.get(type.name, 253),
-                 cell=type if type.elements else None)
+    return Value(
+        cell,
+        "string",
+        type.collation,
+        2,
+        type.charset == "ascii",
+        number=number,
+        bytes=type.charset == "binary",
+        blob_type=BLOB_TYPES.get(type.name, 253),
+        cell=type if type.elements else None,
+    )
 
 
 def texts(members: tuple[str, ...]) -> Sql:
     """A list of texts."""
-    return Sql(("[", *[", "] * (len(members) - 1), "]::VARCHAR[]"), tuple(map(text, members))) if members else (
-        Sql(("[]::VARCHAR[]",)))
+    return (
+        Sql(("[", *[", "] * (len(members) - 1), "]::VARCHAR[]"), tuple(map(text, members)))
+        if members
+        else (Sql(("[]::VARCHAR[]",)))
+    )
 
 
 def of_literal(literal: Literal) -> Value:
@@ -412,8 +452,8 @@ def of_number(shown: str) -> Value:
         whole, _, fraction = f"{Decimal(repr(float(shown))):f}".partition(".")
         printed = f"{whole}.{fraction}" if fraction.strip("0") else whole
         return Value(sql(f"'{shown}'::DOUBLE"), "real", constant=shown, text=text(printed))
-    if "." not in shown and -2 ** 63 <= int(shown) < 2 ** 64:
-        small = int(shown) < 2 ** 63
+    if "." not in shown and -(2**63) <= int(shown) < 2**64:
+        small = int(shown) < 2**63
         found = sql(f"'{shown}'::{'BIGINT' if small else 'UBIGINT'}")
         return Value(found, "int" if small else "uint", constant=shown, text=text(shown))
     return replace(exact(shown), text=text(shown))
@@ -425,5 +465,5 @@ def _of_bits(kind: str, shown: str) -> Value:
     size = (len(bits) + 7) // 8 if kind == "bit" else (len(shown) + 1) // 2
     number = int(bits or "0", 2)
     content = number.to_bytes(size, "big").decode("latin-1")
-    seen = sql(f"'{min(number, 2 ** 64 - 1)}'::UBIGINT")
+    seen = sql(f"'{min(number, 2**64 - 1)}'::UBIGINT")
     return Value(text(content), "string", "binary", number=seen, bytes=True)

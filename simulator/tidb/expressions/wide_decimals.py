@@ -82,7 +82,7 @@ def _cast(numbers: list[Decimal], sizes: int) -> Decimal:
     """To so many digits, 100 times, and so many behind the point; what is too large is the largest."""
     digits, scale = divmod(sizes, 100)
     found = _at(numbers[0], scale)
-    most = Decimal(10 ** digits - 1).scaleb(-scale)
+    most = Decimal(10**digits - 1).scaleb(-scale)
     return max(min(found, most), -most)
 
 

@@ -15,7 +15,14 @@ from simulator.tidb.functions.time_functions import TIME_FUNCTIONS
 from simulator.tidb.functions.time_readings import TIME_READINGS
 
 FUNCTIONS: dict[str, Callable[..., str | None]] = {
-    **JSON_FUNCTIONS, **TIME_READINGS, **TIME_FUNCTIONS, **TIME_FORMS, **INTERVALS, **TEXT_FUNCTIONS,
-    **REGEXPS, **ADDRESSES, **ELEMENTARY,
+    **JSON_FUNCTIONS,
+    **TIME_READINGS,
+    **TIME_FUNCTIONS,
+    **TIME_FORMS,
+    **INTERVALS,
+    **TEXT_FUNCTIONS,
+    **REGEXPS,
+    **ADDRESSES,
+    **ELEMENTARY,
 }
 """By their names in SQL. Arguments and values are text, None for NULL; what is wrong with them raises Problem."""

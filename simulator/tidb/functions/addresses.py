@@ -24,8 +24,12 @@ def inet_aton(text: Text) -> Text:
     if text is None:
         return None
     parts = text.split(".")
-    if not text or text.endswith(".") or len(parts) > 4 or not all(
-            not part or part.isascii() and part.isdigit() and int(part) <= 255 for part in parts):
+    if (
+        not text
+        or text.endswith(".")
+        or len(parts) > 4
+        or not all(not part or part.isascii() and part.isdigit() and int(part) <= 255 for part in parts)
+    ):
         raise _wrong(text, "inet_aton")
     numbers = [int(part or 0) for part in parts]
     if len(numbers) > 1:
@@ -34,7 +38,7 @@ def inet_aton(text: Text) -> Text:
 
 
 def inet_ntoa(number: Text) -> Text:
-    return None if number is None or not 0 <= int(number) < 2 ** 32 else str(IPv4Address(int(number)))
+    return None if number is None or not 0 <= int(number) < 2**32 else str(IPv4Address(int(number)))
 
 
 def _v4(text: str) -> bytes | None:
@@ -75,12 +79,12 @@ def inet6_ntoa(text: Text) -> Text:
 
 def _shortest(data: bytes) -> str:
     """As Go prints it: the first longest run of two zero fields and more is left out."""
-    fields = [int.from_bytes(data[place:place + 2], "big") for place in range(0, 16, 2)]
+    fields = [int.from_bytes(data[place : place + 2], "big") for place in range(0, 16, 2)]
     runs = [(end - start, -start) for start in range(8) for end in range(start + 2, 9) if not any(fields[start:end])]
     if not runs:
         return ":".join(f"{field:x}" for field in fields)
     length, start = max(runs)
-    head, tail = fields[:-start], fields[-start + length:]
+    head, tail = fields[:-start], fields[-start + length :]
     return f"{':'.join(f'{field:x}' for field in head)}::{':'.join(f'{field:x}' for field in tail)}"
 
 

@@ -15,8 +15,20 @@ SECOND = 1_000_000
 DAY = 86400 * SECOND
 MOST_HOURS = 838
 LONGEST = spellings.LONGEST
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-          "December")
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -42,7 +54,7 @@ def date_text(found: Moment) -> str:
 def clock_text(micros: int, digits: int = 6) -> str:
     """A clock or duration with so many digits of a second."""
     whole, part = divmod(abs(micros), SECOND)
-    fraction = f".{part:06}"[:digits + 1] if digits else ""
+    fraction = f".{part:06}"[: digits + 1] if digits else ""
     return f"{'-' * (micros < 0)}{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}{fraction}"
 
 

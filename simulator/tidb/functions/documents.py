@@ -33,8 +33,22 @@ class Typed:
 
 Document = Union[None, bool, int, float, str, Typed, list["Document"], dict[str, "Document"]]
 
-PRECEDENCE = {"BLOB": -1, "BIT": -2, "OPAQUE": -3, "DATETIME": -4, "TIME": -5, "DATE": -6, "BOOLEAN": -7, "ARRAY": -8,
-              "OBJECT": -9, "STRING": -10, "INTEGER": -11, "UNSIGNED INTEGER": -11, "DOUBLE": -11, "NULL": -12}
+PRECEDENCE = {
+    "BLOB": -1,
+    "BIT": -2,
+    "OPAQUE": -3,
+    "DATETIME": -4,
+    "TIME": -5,
+    "DATE": -6,
+    "BOOLEAN": -7,
+    "ARRAY": -8,
+    "OBJECT": -9,
+    "STRING": -10,
+    "INTEGER": -11,
+    "UNSIGNED INTEGER": -11,
+    "DOUBLE": -11,
+    "NULL": -12,
+}
 NEAR = 1e-8
 """How far a double and a whole number may be apart to be equal (pkg/types/json_binary_functions.go, floatEpsilon)."""
 
@@ -49,7 +63,7 @@ def _refuse(name: str) -> Document:
 def _whole(digits: str) -> int | float:
     """64 bits, else a double."""
     number = int(digits)
-    return number if -2 ** 63 <= number < 2 ** 64 else _real(digits)
+    return number if -(2**63) <= number < 2**64 else _real(digits)
 
 
 def _real(digits: str) -> float:
@@ -156,10 +170,17 @@ def type_name(document: Document) -> str:
     """As JSON_TYPE calls it."""
     if isinstance(document, Typed):
         return document.type.partition(" ")[0] if document.type[:3] in ("BLO", "BIT") else document.type
-    if isinstance(document, int) and not isinstance(document, bool) and document >= 2 ** 63:
+    if isinstance(document, int) and not isinstance(document, bool) and document >= 2**63:
         return "UNSIGNED INTEGER"
-    names = {type(None): "NULL", bool: "BOOLEAN", int: "INTEGER", float: "DOUBLE", str: "STRING", list: "ARRAY",
-             dict: "OBJECT"}
+    names = {
+        type(None): "NULL",
+        bool: "BOOLEAN",
+        int: "INTEGER",
+        float: "DOUBLE",
+        str: "STRING",
+        list: "ARRAY",
+        dict: "OBJECT",
+    }
     return names[type(document)]
 
 
@@ -235,7 +256,7 @@ def sort_key(document: Document) -> str:
     if isinstance(document, str) or isinstance(document, Typed) and document.type != "UNSIGNED INTEGER":
         return rank + _hex(document if isinstance(document, str) else document.text)
     bits = struct.unpack(">Q", struct.pack(">d", float(_number(document)) + 0.0))[0]
-    return f"{rank}{bits ^ (2 ** 64 - 1 if bits >> 63 else 2 ** 63):016x}"
+    return f"{rank}{bits ^ (2**64 - 1 if bits >> 63 else 2**63):016x}"
 
 
 def _hex(text: str) -> str:

@@ -12,19 +12,48 @@ import numpy as np
 
 Text = str | None
 
-_SIN = (1.58962301576546568060e-10, -2.50507477628578072866e-8, 2.75573136213857245213e-6, -1.98412698295895385996e-4,
-        8.33333333332211858878e-3, -1.66666666666666307295e-1)
-_COS = (-1.13585365213876817300e-11, 2.08757008419747316778e-9, -2.75573141792967388112e-7, 2.48015872888517045348e-5,
-        -1.38888888888730564116e-3, 4.16666666666665929218e-2)
+_SIN = (
+    1.58962301576546568060e-10,
+    -2.50507477628578072866e-8,
+    2.75573136213857245213e-6,
+    -1.98412698295895385996e-4,
+    8.33333333332211858878e-3,
+    -1.66666666666666307295e-1,
+)
+_COS = (
+    -1.13585365213876817300e-11,
+    2.08757008419747316778e-9,
+    -2.75573141792967388112e-7,
+    2.48015872888517045348e-5,
+    -1.38888888888730564116e-3,
+    4.16666666666665929218e-2,
+)
 _TAN_P = (-1.30936939181383734205e4, 1.15351664838587416140e6, -1.79565251976484877988e7)
 _TAN_Q = (1.36812963470692954678e4, -1.32089234440210967447e6, 2.50083801823357915839e7, -5.38695755929454629881e7)
 _PI4 = (7.85398125648498535156e-1, 3.77489470793079817668e-8, 2.69515142907905952645e-15)
-_ATAN_P = (-8.750608600031904122785e-01, -1.615753718733365076637e+01, -7.500855792314704667340e+01,
-           -1.228866684490136173410e+02, -6.485021904942025371773e+01)
-_ATAN_Q = (2.485846490142306297962e+01, 1.650270098316988542046e+02, 4.328810604912902668951e+02,
-           4.853903996359136964868e+02, 1.945506571482613964425e+02)
-_LOG = (6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
-        1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01)
+_ATAN_P = (
+    -8.750608600031904122785e-01,
+    -1.615753718733365076637e01,
+    -7.500855792314704667340e01,
+    -1.228866684490136173410e02,
+    -6.485021904942025371773e01,
+)
+_ATAN_Q = (
+    2.485846490142306297962e01,
+    1.650270098316988542046e02,
+    4.328810604912902668951e02,
+    4.853903996359136964868e02,
+    1.945506571482613964425e02,
+)
+_LOG = (
+    6.666666666666735130e-01,
+    3.999999999940941908e-01,
+    2.857142874366239149e-01,
+    2.222219843214978396e-01,
+    1.818357216161805012e-01,
+    1.531383769920937332e-01,
+    1.479819860511658591e-01,
+)
 _LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
 _LARGEST = 1 << 29
 """Angles from here on are reduced with all digits of pi (math/trig_reduce.go)."""
@@ -50,8 +79,8 @@ def _octant(x: float) -> tuple[int, float]:
 def _reduced(x: float) -> tuple[int, float]:
     """By the digits of 4/pi; what is left is cut to 53 bits."""
     whole, exponent = math.frexp(x)
-    product = int(whole * 2 ** 53) * _four_over_pi() >> _BITS - (exponent - 53) - 128
-    octant, rest = (product >> 128) & 7, product & 2 ** 128 - 1
+    product = int(whole * 2**53) * _four_over_pi() >> _BITS - (exponent - 53) - 128
+    octant, rest = (product >> 128) & 7, product & 2**128 - 1
     shift = max(rest.bit_length() - 53, 0)
     z = math.ldexp(float(rest >> shift), shift - 128)
     return ((octant + 1) & 7, (z - 1) * (math.pi / 4)) if octant & 1 else (octant, z * (math.pi / 4))
@@ -188,8 +217,16 @@ def decimal_logarithm(x: float) -> float:
     return binary_logarithm(x) * 0.30102999566398119521373889472449302676
 
 
-_EXP = (2.4801587301587301587e-5, 1.9841269841269841270e-4, 1.3888888888888888889e-3, 8.3333333333333333333e-3,
-        4.1666666666666666667e-2, 1.6666666666666666667e-1, 0.5, 1.0)
+_EXP = (
+    2.4801587301587301587e-5,
+    1.9841269841269841270e-4,
+    1.3888888888888888889e-3,
+    8.3333333333333333333e-3,
+    4.1666666666666666667e-2,
+    1.6666666666666666667e-1,
+    0.5,
+    1.0,
+)
 _LN2_PARTS = (0.69314718055966295651160180568695068359375, 0.28235290563031577122588448175013436025525412068e-12)
 
 
@@ -199,7 +236,7 @@ def _fused(a: float, b: float, c: float) -> float:
 
 
 def exponential(x: float) -> float:
-    if x > 7.09782712893384e+02:
+    if x > 7.09782712893384e02:
         return math.inf
     if x < -745.2:
         return 0.0
@@ -229,7 +266,7 @@ def power(x: float, y: float) -> float:
         return (math.copysign(0.0, x) if odd else 0.0) if y > 0 else math.copysign(math.inf, x if odd else 1)
     if fraction and x < 0:
         return math.nan
-    if abs(y) >= 2.0 ** 63:
+    if abs(y) >= 2.0**63:
         return 1.0 if x == -1 else 0.0 if (abs(x) < 1) == (y > 0) else math.inf
     found, exponent = 1.0, 0
     if fraction:
@@ -283,11 +320,20 @@ def shown(number: Text) -> Text:
 
 ELEMENTARY: dict[str, Callable[..., Text]] = {
     "shown_real": shown,
-    "sin": _double(sine), "cos": _double(cosine), "tan": _double(tangent), "atan": _double(arctangent),
-    "atan2": _double(arctangent_of), "asin": _double(arcsine), "acos": _double(lambda x: math.pi / 2 - arcsine(x)),
-    "ln": _double(logarithm), "log2": _double(binary_logarithm), "log10": _double(decimal_logarithm),
-    "cot": _double(_cotangent), "exp": _double(exponential),
-    "pow": _double(_real_power), "degrees": _double(lambda x: x * 180 / math.pi),
+    "sin": _double(sine),
+    "cos": _double(cosine),
+    "tan": _double(tangent),
+    "atan": _double(arctangent),
+    "atan2": _double(arctangent_of),
+    "asin": _double(arcsine),
+    "acos": _double(lambda x: math.pi / 2 - arcsine(x)),
+    "ln": _double(logarithm),
+    "log2": _double(binary_logarithm),
+    "log10": _double(decimal_logarithm),
+    "cot": _double(_cotangent),
+    "exp": _double(exponential),
+    "pow": _double(_real_power),
+    "degrees": _double(lambda x: x * 180 / math.pi),
     "radians": _double(lambda x: x * math.pi / 180),
 }
 """By their names in SQL."""

@@ -32,21 +32,42 @@ Text = str | None
 SINGLE = {"MICROSECOND": 1, "SECOND": SECOND, "MINUTE": 60 * SECOND, "HOUR": 3600 * SECOND, "DAY": DAY, "WEEK": 7 * DAY}
 MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 COMPOUND = {
-    "SECOND_MICROSECOND": (6, 2), "MINUTE_MICROSECOND": (6, 3), "MINUTE_SECOND": (5, 2), "HOUR_MICROSECOND": (6, 4),
-    "HOUR_SECOND": (5, 3), "HOUR_MINUTE": (4, 2), "DAY_MICROSECOND": (6, 5), "DAY_SECOND": (5, 4), "DAY_MINUTE": (4, 3),
-    "DAY_HOUR": (3, 2), "YEAR_MONTH": (1, 2),
+    "SECOND_MICROSECOND": (6, 2),
+    "MINUTE_MICROSECOND": (6, 3),
+    "MINUTE_SECOND": (5, 2),
+    "HOUR_MICROSECOND": (6, 4),
+    "HOUR_SECOND": (5, 3),
+    "HOUR_MINUTE": (4, 2),
+    "DAY_MICROSECOND": (6, 5),
+    "DAY_SECOND": (5, 4),
+    "DAY_MINUTE": (4, 3),
+    "DAY_HOUR": (3, 2),
+    "YEAR_MONTH": (1, 2),
 }
 """The last field, counted from the year, and how many there are at most."""
 
-BEFORE = {"DAY_MINUTE": "0 ", "DAY_SECOND": "0 00:", "DAY_MICROSECOND": "0 00:00:", "HOUR_MICROSECOND": "00:00:",
-          "HOUR_SECOND": "00:", "MINUTE_MICROSECOND": "00:"}
+BEFORE = {
+    "DAY_MINUTE": "0 ",
+    "DAY_SECOND": "0 00:",
+    "DAY_MICROSECOND": "0 00:00:",
+    "HOUR_MICROSECOND": "00:00:",
+    "HOUR_SECOND": "00:",
+    "MINUTE_MICROSECOND": "00:",
+}
 """What a decimal has before it in a unit of several fields."""
 
-POINTS = {"HOUR_MINUTE": ":", "MINUTE_SECOND": ":", "YEAR_MONTH": "-", "DAY_HOUR": " ", "DAY_MINUTE": ":",
-          "DAY_SECOND": ":", "HOUR_SECOND": ":"}
+POINTS = {
+    "HOUR_MINUTE": ":",
+    "MINUTE_SECOND": ":",
+    "YEAR_MONTH": "-",
+    "DAY_HOUR": " ",
+    "DAY_MINUTE": ":",
+    "DAY_SECOND": ":",
+    "HOUR_SECOND": ":",
+}
 """What its point means."""
 
-INT64 = 2 ** 63
+INT64 = 2**63
 
 
 class Interval(NamedTuple):
@@ -73,8 +94,9 @@ def interval_text(kind: str, shown: str, unit: str, problems: list[Problem]) -> 
             problems.append(Problem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
         return whole[0] if whole else "0"
     if kind == "decimal" and unit in COMPOUND:
-        size = BEFORE.get(unit, "") + (shown.lstrip("-").replace(".", POINTS[unit]) if unit in POINTS
-                                       else shown.lstrip("-"))
+        size = BEFORE.get(unit, "") + (
+            shown.lstrip("-").replace(".", POINTS[unit]) if unit in POINTS else shown.lstrip("-")
+        )
         return f"-{size}" if shown.startswith("-") else size
     if kind == "decimal" and unit != "SECOND":
         whole_number = int(Decimal(shown).to_integral_value(ROUND_HALF_UP))
@@ -208,8 +230,8 @@ def timestamp_add(unit: Text, amount: Text, base: Text, is_day: Text) -> Text:
     start, number = moment(base), float(amount)
     if has_zero(start) or not start.year:
         raise incorrect(moment_text(start, 0))
-    rounded = int(number + (0.5 if number >= 0 else -0.5)) if abs(number) < 2.0 ** 62 else INT64
-    if abs(rounded) > 10 ** 15:
+    rounded = int(number + (0.5 if number >= 0 else -0.5)) if abs(number) < 2.0**62 else INT64
+    if abs(rounded) > 10**15:
         raise overflow()
     if unit in MONTHS:
         found = months_later(start, rounded * MONTHS[unit], cut=False)

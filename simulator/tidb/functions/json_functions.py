@@ -112,7 +112,8 @@ def _indented(document: Document, indent: str = "") -> str:
         return f"[\n{inner}{items}\n{indent}]"
     if isinstance(document, dict) and document:
         pairs = f",\n{inner}".join(
-            f"{printed(key)}: {_indented(document[key], inner)}" for key in sorted_keys(document))
+            f"{printed(key)}: {_indented(document[key], inner)}" for key in sorted_keys(document)
+        )
         return f"{{\n{inner}{pairs}\n{indent}}}"
     return printed(document)
 
@@ -121,8 +122,17 @@ def quote(text: Text) -> Text:
     """In quotes as Go's strconv.Quote writes them."""
     if text is None:
         return None
-    known = {'"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t",
-             "\v": "\\v"}
+    known = {
+        '"': '\\"',
+        "\\": "\\\\",
+        "\a": "\\a",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+        "\v": "\\v",
+    }
     return '"' + "".join(known.get(each) or _printable(each) for each in text) + '"'
 
 
@@ -159,7 +169,8 @@ def contains(document: Text, target: Text, *path: Text) -> Text:
 def _contains(document: Document, target: Document) -> bool:
     if isinstance(document, dict):
         return isinstance(target, dict) and all(
-            key in document and _contains(document[key], value) for key, value in target.items())
+            key in document and _contains(document[key], value) for key, value in target.items()
+        )
     if isinstance(document, list):
         if isinstance(target, list):
             return all(_contains(document, each) for each in target)
@@ -241,6 +252,7 @@ def _all_in(document: Document, steps: Steps) -> Iterator[tuple[Steps, Document]
 
 def _modified(insert: bool, replace: bool) -> Callable[..., Text]:
     """JSON_SET, JSON_INSERT, JSON_REPLACE."""
+
     def modified(document: Text, *pairs: Text) -> Text:
         if document is None or None in pairs[::2]:
             return None
@@ -268,7 +280,7 @@ def _with(document: Document, steps: Steps, value: Document) -> Document:
     if isinstance(document, dict):
         return {**document, str(step): _with(document[str(step)], tuple(rest), value)}
     assert isinstance(document, list) and isinstance(step, int)
-    return [*document[:step], _with(document[step], tuple(rest), value), *document[step + 1:]]
+    return [*document[:step], _with(document[step], tuple(rest), value), *document[step + 1 :]]
 
 
 def _inserted(document: Document, path: Path, value: Document) -> Document:
@@ -295,8 +307,11 @@ def remove(document: Text, *paths: Text) -> Text:
         if there and len(there[0][0]) > len(parents[0][0]):
             steps, parent = parents[0]
             last = there[0][0][-1]
-            left: Document = {key: value for key, value in parent.items() if key != last} if isinstance(
-                parent, dict) else [value for place, value in json_paths.children(parent) if place != last]
+            left: Document = (
+                {key: value for key, value in parent.items() if key != last}
+                if isinstance(parent, dict)
+                else [value for place, value in json_paths.children(parent) if place != last]
+            )
             found = _with(found, steps, left)
     return kept(found)
 
@@ -318,8 +333,9 @@ def _parsed(path: str) -> Path:
     try:
         return json_paths.parsed(path)
     except Problem:
-        raise Problem(3143, f"Invalid JSON path expression. The error is around character position "
-                            f"%!d(string={path}).") from None
+        raise Problem(
+            3143, f"Invalid JSON path expression. The error is around character position %!d(string={path})."
+        ) from None
 
 
 def array_insert(document: Text, *pairs: Text) -> Text:
@@ -368,12 +384,18 @@ def _merged(documents: Sequence[Document]) -> Document:
 def merge_patch(*documents: Text) -> Text:
     """RFC 7396; a NULL that is not replaced by what follows it makes NULL."""
     found = [None if each is None else read(each) for each in documents]
-    last = next((place for place in range(len(found) - 1, -1, -1)
-                 if documents[place] is None or not isinstance(found[place], dict)), 0)
+    last = next(
+        (
+            place
+            for place in range(len(found) - 1, -1, -1)
+            if documents[place] is None or not isinstance(found[place], dict)
+        ),
+        0,
+    )
     if documents[last] is None:
         return None
     target = found[last]
-    for patch in found[last + 1:]:
+    for patch in found[last + 1 :]:
         target = _patched(target, patch)
     return kept(checked(target))
 
@@ -430,8 +452,9 @@ JSON_FUNCTIONS: dict[str, Callable[..., Text]] = {
     "json_keys": keys,
     "json_depth": _measured(depth),
     "json_type": _measured(type_name),
-    "json_storage_size": _measured(lambda document: (1 if isinstance(document, bool) or document is None
-                                                     else size(document)) + 1),
+    "json_storage_size": _measured(
+        lambda document: (1 if isinstance(document, bool) or document is None else size(document)) + 1
+    ),
     "json_storage_free": _measured(lambda document: 0),
     "json_pretty": _measured(_indented),
     "json_quote": quote,

@@ -40,11 +40,11 @@ class _Reader:
         self.text, self.at = text, 0
 
     def failed(self) -> Problem:
-        position = max(len(self.text[:self.at].encode()), 1)
+        position = max(len(self.text[: self.at].encode()), 1)
         return Problem(3143, f"Invalid JSON path expression. The error is around character position {position}.")
 
     def peek(self) -> str:
-        return self.text[self.at:self.at + 1]
+        return self.text[self.at : self.at + 1]
 
     def take(self, expected: str) -> None:
         if not self.text.startswith(expected, self.at):
@@ -108,11 +108,11 @@ def _member(reader: _Reader) -> Leg:
         if not reader.accept('"'):
             reader.at = min(reader.at, len(reader.text))
             raise reader.failed()
-        name, in_quotes = reader.text[start + 1:reader.at - 1], True
+        name, in_quotes = reader.text[start + 1 : reader.at - 1], True
     else:
         while reader.peek() and reader.peek() not in f"{BLANKS}.[*":
             reader.at += 1
-        name, in_quotes = reader.text[start:reader.at], False
+        name, in_quotes = reader.text[start : reader.at], False
     try:
         found = str(json.loads(f'"{name}"'))
     except ValueError:
@@ -123,9 +123,14 @@ def _member(reader: _Reader) -> Leg:
 
 
 def is_identifier(name: str) -> bool:
-    return bool(name) and not ("0" <= name[0] <= "9") and all(
-        character in "_$" or character.isascii() and character.isalnum() or ord(character) >= 0x80
-        for character in name)
+    return (
+        bool(name)
+        and not ("0" <= name[0] <= "9")
+        and all(
+            character in "_$" or character.isascii() and character.isalnum() or ord(character) >= 0x80
+            for character in name
+        )
+    )
 
 
 def _places(reader: _Reader) -> Leg:
@@ -159,8 +164,8 @@ def _digits(reader: _Reader) -> int:
     start = reader.at
     while "0" <= reader.peek() <= "9":
         reader.at += 1
-    digits = reader.text[start:reader.at]
-    if not digits or not reader.peek() or int(digits) > 2 ** 32 - 1:
+    digits = reader.text[start : reader.at]
+    if not digits or not reader.peek() or int(digits) > 2**32 - 1:
         reader.at = start
         raise reader.failed()
     return int(digits)
@@ -168,8 +173,13 @@ def _digits(reader: _Reader) -> int:
 
 def is_several(path: Path) -> bool:
     """Whether it may lead to more than one value."""
-    return any(isinstance(leg, Anywhere) or leg == Member("*") or isinstance(leg, Places) and (
-        leg.start is None or leg.end is not None) for leg in path)
+    return any(
+        isinstance(leg, Anywhere)
+        or leg == Member("*")
+        or isinstance(leg, Places)
+        and (leg.start is None or leg.end is not None)
+        for leg in path
+    )
 
 
 Steps = tuple[str | int, ...]

@@ -48,7 +48,7 @@ def _cut(text: str, place: int) -> str:
     """What is behind a place, counted from 1. Raises Problem 1139."""
     if not 1 <= place <= len(text) and (text or place != 1):
         raise wrong("Index out of bounds in regular expression search")
-    return text[place - 1:]
+    return text[place - 1 :]
 
 
 def like(folds: Text, text: Text, pattern: Text, ways: Text) -> Text:
@@ -92,16 +92,17 @@ def replace(folds: Text, text: Text, pattern: Text, new: Text, place: Text, occu
     if not pattern:
         raise wrong("Empty pattern is invalid")
     rest = _cut(text, int(place))
-    wanted, pieces, last = max(int(occurrence), 0), [text[:int(place) - 1]], 0
+    wanted, pieces, last = max(int(occurrence), 0), [text[: int(place) - 1]], 0
     for number, found in enumerate(_pattern(pattern, ways, folds).finditer(rest), 1):
         if not wanted or number == wanted:
-            pieces += [rest[last:found.start()], _replaced(new, found)]
+            pieces += [rest[last : found.start()], _replaced(new, found)]
             last = found.end()
     return "".join([*pieces, rest[last:]])
 
 
 def _replaced(new: str, found: Any) -> str:
     """The replacement: `\\1` is a group, any other character behind a backslash itself."""
+
     def piece(escape: re.Match[str]) -> str:
         if not escape[1]:
             return ""

@@ -23,12 +23,13 @@ Text = str | None
 
 _EXACTLY = Context(prec=400)
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-LONGEST = 64 * 2 ** 20
+LONGEST = 64 * 2**20
 """Bytes of a text, at most (max_allowed_packet)."""
 
 
 def _simple(fold: Callable[[str], str]) -> Callable[[Text], Text]:
     """Upper or lower case of each character that has one of one character, as Go does."""
+
     def folded(text: Text) -> Text:
         if text is None:
             return None
@@ -52,10 +53,10 @@ def trim(text: Text, part: Text, side: Text) -> Text:
         return text
     if side != "TRAILING":
         while text.startswith(part):
-            text = text[len(part):]
+            text = text[len(part) :]
     if side != "LEADING":
         while text.endswith(part):
-            text = text[:-len(part)]
+            text = text[: -len(part)]
     return text
 
 
@@ -67,14 +68,15 @@ def insert(text: Text, place: Text, length: Text, new: Text) -> Text:
         return text
     if not 0 <= count <= len(text) - start + 1:
         count = len(text) - start + 1
-    return text[:start - 1] + new + text[start + count - 1:]
+    return text[: start - 1] + new + text[start + count - 1 :]
 
 
 def make_set(bits: Text, *members: Text) -> Text:
     if bits is None:
         return None
-    return ",".join(member for place, member in enumerate(members[:64])
-                    if member is not None and int(bits) >> place & 1)
+    return ",".join(
+        member for place, member in enumerate(members[:64]) if member is not None and int(bits) >> place & 1
+    )
 
 
 def export_set(bits: Text, on: Text, off: Text, separator: Text, count: Text) -> Text:
@@ -97,8 +99,9 @@ def _prefix(text: str, base: int) -> str:
     """The digits of a base that a text begins with, and their sign."""
     found = re.match(r"[+-]?[0-9A-Za-z]*", text.strip())
     shown = found[0].upper() if found else ""
-    size = next((place for place, each in enumerate(shown) if each not in "+-" and DIGITS.index(each) >= base),
-                len(shown))
+    size = next(
+        (place for place, each in enumerate(shown) if each not in "+-" and DIGITS.index(each) >= base), len(shown)
+    )
     shown = shown[:size]
     return "" if shown in ("+", "-") else shown.removeprefix("+")
 
@@ -114,15 +117,15 @@ def conv(text: Text, source: Text, target: Text) -> Text:
         return "0"
     negative, digits = shown.startswith("-"), shown.removeprefix("-")
     number = int(digits, abs(first))
-    if number >= 2 ** 64:
+    if number >= 2**64:
         raise Problem(1690, f"BIGINT UNSIGNED value is out of range in '{digits}'")
     if first < 0:
-        number = min(number, 2 ** 63 if negative else 2 ** 63 - 1)
+        number = min(number, 2**63 if negative else 2**63 - 1)
     if negative:
-        number = -number % 2 ** 64
-    below = number >= 2 ** 63
+        number = -number % 2**64
+    below = number >= 2**63
     if second < 0 and below:
-        number = 2 ** 64 - number
+        number = 2**64 - number
     return ("-" if second < 0 and below else "") + _based(number, abs(second))
 
 
@@ -136,7 +139,7 @@ def _based(number: int, base: int) -> str:
 
 
 def octal(number: Text) -> Text:
-    return None if number is None else _based(int(number) % 2 ** 64, 8)
+    return None if number is None else _based(int(number) % 2**64, 8)
 
 
 def octal_text(text: Text) -> Text:
@@ -146,9 +149,9 @@ def octal_text(text: Text) -> Text:
     shown = _prefix(text, 10)
     negative, digits = shown.startswith("-"), shown.removeprefix("-") or "0"
     number = int(digits)
-    if number >= 2 ** 64:
-        return _based(2 ** 64 - 1, 8)
-    return _based(-number % 2 ** 64 if negative else number, 8)
+    if number >= 2**64:
+        return _based(2**64 - 1, 8)
+    return _based(-number % 2**64 if negative else number, 8)
 
 
 def formatted(number: Text, places: Text) -> Text:
@@ -164,9 +167,9 @@ def char(*codes: Text) -> Text:
     found = b""
     for code in codes:
         if code is not None:
-            number = int(code) % 2 ** 64
-            size = 4 if number >= 2 ** 32 else max((number.bit_length() + 7) // 8, 1)
-            found += (number % 2 ** 32).to_bytes(size, "big")
+            number = int(code) % 2**64
+            size = 4 if number >= 2**32 else max((number.bit_length() + 7) // 8, 1)
+            found += (number % 2**32).to_bytes(size, "big")
     return found.decode("latin-1")
 
 
@@ -184,7 +187,7 @@ def as_charset(text: Text, charset: Text) -> Text:
     except UnicodeDecodeError as error:
         if charset == "latin1":
             raise Problem(1235, "bytes that are no UTF-8 are no text of latin1 here; its columns take them") from None
-        shown = "".join(f"\\x{byte:02X}" for byte in data[error.start:error.start + 6])
+        shown = "".join(f"\\x{byte:02X}" for byte in data[error.start : error.start + 6])
         raise Problem(1300, f"Invalid {charset} character string: '{shown}'", "W") from None
 
 
@@ -245,7 +248,7 @@ def to_base64(text: Text) -> Text:
     if text is None:
         return None
     found = base64.b64encode(text.encode("latin-1")).decode()
-    return "\n".join(found[place:place + 76] for place in range(0, len(found), 76))
+    return "\n".join(found[place : place + 76] for place in range(0, len(found), 76))
 
 
 def from_base64(text: Text) -> Text:
@@ -271,8 +274,7 @@ def weights(text: Text, collation: Text) -> Text:
 
 
 def format_bytes(number: Text) -> Text:
-    return _in_units(number, ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"),
-                     [1024.0 ** power for power in range(7)])
+    return _in_units(number, ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"), [1024.0**power for power in range(7)])
 
 
 def format_nano_time(number: Text) -> Text:
@@ -294,8 +296,9 @@ def password(text: Text) -> Text:
     if not text:
         return ""
     twice = hashlib.sha1(hashlib.sha1(text.encode()).digest()).hexdigest()
-    raise Problem(1681, "Function PASSWORD() is deprecated and will be removed in a future release.", "W",
-                  f"*{twice.upper()}")
+    raise Problem(
+        1681, "Function PASSWORD() is deprecated and will be removed in a future release.", "W", f"*{twice.upper()}"
+    )
 
 
 def sm3(text: Text) -> Text:

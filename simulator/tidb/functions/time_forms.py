@@ -1,5 +1,4 @@
-"""Dates and times as text of a given form, and back: DATE_FORMAT, TIME_FORMAT, STR_TO_DATE (TiDB: pkg/types/time.go).
-"""
+"""Dates and times as text of a given form, and back: DATE_FORMAT, TIME_FORMAT, STR_TO_DATE (TiDB: pkg/types/time.go)."""
 
 from __future__ import annotations
 
@@ -43,7 +42,8 @@ def of_duration(found: Text, form: Text) -> Text:
 
 def _letters(form: str, shown: Callable[[str], str]) -> str:
     return re.sub(r"(?s)%(.)", lambda found: shown(found[1]), form).removesuffix(
-        "%" if re.search(r"(?s)(?:^|[^%])(?:%%)*%$", form) else "\0")
+        "%" if re.search(r"(?s)(?:^|[^%])(?:%%)*%$", form) else "\0"
+    )
 
 
 def _clock(letter: str, micros: int) -> str | None:
@@ -51,8 +51,16 @@ def _clock(letter: str, micros: int) -> str | None:
     short = hours % 12 or 12
     half = "AM" if hours // 12 % 2 == 0 else "PM"
     shown = {
-        "H": f"{hours:02}", "k": str(hours), "h": f"{short:02}", "I": f"{short:02}", "l": str(short),
-        "i": f"{minutes:02}", "p": half, "S": f"{seconds:02}", "s": f"{seconds:02}", "f": f"{micros % SECOND:06}",
+        "H": f"{hours:02}",
+        "k": str(hours),
+        "h": f"{short:02}",
+        "I": f"{short:02}",
+        "l": str(short),
+        "i": f"{minutes:02}",
+        "p": half,
+        "S": f"{seconds:02}",
+        "s": f"{seconds:02}",
+        "f": f"{micros % SECOND:06}",
         "T": f"{hours:02}:{minutes:02}:{seconds:02}",
         "r": f"{short:02}:{minutes:02}:{seconds:02} {'AM' if hours % 24 < 12 else 'PM'}",
     }
@@ -89,18 +97,29 @@ def _week(found: Moment, mode: int) -> str:
 
 def _week_year(found: Moment, mode: int) -> str:
     year = week(found, mode, True)[0]
-    return f"{year:04}" if year >= 0 else str(2 ** 32 - 1)
+    return f"{year:04}" if year >= 0 else str(2**32 - 1)
 
 
 _OF_DAY: dict[str, Callable[[Moment], str]] = {
-    "Y": lambda found: f"{found.year:04}", "y": lambda found: f"{found.year:04}"[2:],
-    "m": lambda found: f"{found.month:02}", "c": lambda found: str(found.month),
-    "d": lambda found: f"{found.day:02}", "e": lambda found: str(found.day), "D": lambda found: _ordinal(found.day),
-    "b": lambda found: _month(found)[:3], "M": _month, "j": lambda found: f"{_day_of_year(found):03}",
-    "a": lambda found: WEEKDAYS[weekday(found)][:3], "W": lambda found: WEEKDAYS[weekday(found)],
-    "w": lambda found: str(weekday(found)), "U": lambda found: _week(found, 0), "u": lambda found: _week(found, 1),
-    "V": lambda found: _week(found, 2), "v": lambda found: f"{week(found, 3, True)[1]:02}",
-    "X": lambda found: _week_year(found, 2), "x": lambda found: _week_year(found, 3),
+    "Y": lambda found: f"{found.year:04}",
+    "y": lambda found: f"{found.year:04}"[2:],
+    "m": lambda found: f"{found.month:02}",
+    "c": lambda found: str(found.month),
+    "d": lambda found: f"{found.day:02}",
+    "e": lambda found: str(found.day),
+    "D": lambda found: _ordinal(found.day),
+    "b": lambda found: _month(found)[:3],
+    "M": _month,
+    "j": lambda found: f"{_day_of_year(found):03}",
+    "a": lambda found: WEEKDAYS[weekday(found)][:3],
+    "W": lambda found: WEEKDAYS[weekday(found)],
+    "w": lambda found: str(weekday(found)),
+    "U": lambda found: _week(found, 0),
+    "u": lambda found: _week(found, 1),
+    "V": lambda found: _week(found, 2),
+    "v": lambda found: f"{week(found, 3, True)[1]:02}",
+    "X": lambda found: _week_year(found, 2),
+    "x": lambda found: _week_year(found, 3),
 }
 
 
@@ -124,12 +143,12 @@ class _Reading:
         self.fields = dict.fromkeys(("year", "month", "day", "hour", "minute", "second", "micros"), 0)
         self.seen: dict[str, int] = {}
 
-    def number(self, digits: int, least: int = 0, most: int = 10 ** 9) -> int:
+    def number(self, digits: int, least: int = 0, most: int = 10**9) -> int:
         """Raises ValueError."""
         found = re.match(rf"\d{{1,{digits}}}", self.rest, re.ASCII)
         if not found or not least <= int(found[0]) <= most:
             raise ValueError
-        self.rest = self.rest[len(found[0]):]
+        self.rest = self.rest[len(found[0]) :]
         return int(found[0])
 
     def separator(self) -> bool:
@@ -159,8 +178,11 @@ def str_to_date(text: Text, form: Text, kind: Text, zeros: Text) -> Text:
     else:
         if not zeros and (has_zero(found) or not found.year):
             shown = text if kind == "date" else moment_text(found, 0)
-            raise Problem(1411, f"Incorrect datetime value: '{shown}' for function str_to_date", "T") if (
-                kind == "date") else incorrect(shown)
+            raise (
+                Problem(1411, f"Incorrect datetime value: '{shown}' for function str_to_date", "T")
+                if (kind == "date")
+                else incorrect(shown)
+            )
         value = moment_text(found)
     if extra:
         raise Problem(1292, f"Truncated incorrect datetime value: '{text}'", "W", value)
@@ -183,7 +205,7 @@ def _read(reading: _Reading, form: str) -> bool:
         if read is not None:
             read(reading)
         elif reading.rest.startswith(token):
-            reading.rest = reading.rest[len(token):]
+            reading.rest = reading.rest[len(token) :]
         else:
             raise ValueError
 
@@ -211,15 +233,15 @@ def _micros(reading: _Reading) -> None:
     found = re.match(r"\d{0,6}", reading.rest, re.ASCII)
     digits = found[0] if found else ""
     reading.fields["micros"] = int(digits.ljust(6, "0"))
-    reading.rest = reading.rest[len(digits):]
+    reading.rest = reading.rest[len(digits) :]
 
 
 def _named_month(length: int) -> Callable[[_Reading], None]:
     def read(reading: _Reading) -> None:
         for place, name in enumerate(MONTHS, 1):
             wanted = name[:length]
-            if reading.rest[:len(wanted)].lower() == wanted.lower():
-                reading.fields["month"], reading.rest = place, reading.rest[len(wanted):]
+            if reading.rest[: len(wanted)].lower() == wanted.lower():
+                reading.fields["month"], reading.rest = place, reading.rest[len(wanted) :]
                 return
         raise ValueError
 
@@ -235,6 +257,7 @@ def _half(reading: _Reading) -> None:
 
 def _whole_clock(of_12: bool) -> Callable[[_Reading], None]:
     """`hh:mm:ss`, with AM or PM behind it, as far as the text goes."""
+
     def read(reading: _Reading) -> None:
         hour = reading.number(2, 1, 12) % 12 if of_12 else reading.number(2, 0, 23)
         reading.fields["hour"] = hour
@@ -261,14 +284,27 @@ def _skip(pattern: str) -> Callable[[_Reading], None]:
 
 
 _READ: dict[str, Callable[[_Reading], None]] = {
-    "%b": _named_month(3), "%M": _named_month(9), "%c": _field("month", 2, 0, 12), "%m": _field("month", 2, 0, 12),
-    "%d": _field("day", 2, 0, 31), "%e": _field("day", 2, 0, 31), "%f": _micros,
+    "%b": _named_month(3),
+    "%M": _named_month(9),
+    "%c": _field("month", 2, 0, 12),
+    "%m": _field("month", 2, 0, 12),
+    "%d": _field("day", 2, 0, 31),
+    "%e": _field("day", 2, 0, 31),
+    "%f": _micros,
     **{f"%{letter}": _field("hour", 2, 1, 12, "%h") for letter in "hIl"},
     **{f"%{letter}": _field("hour", 2, 0, 23, "%H") for letter in "Hk"},
-    "%i": _field("minute", 2, 0, 59), "%s": _field("second", 2, 0, 59), "%S": _field("second", 2, 0, 59),
-    "%j": lambda reading: reading.seen.update({"%j": reading.number(3, 1, 999)}), "%p": _half,
-    "%r": _whole_clock(True), "%T": _whole_clock(False), "%Y": _year(4), "%y": _year(2), "%#": _skip("[0-9]"),
-    "%.": _skip(r"[!-/:-@\[-`{-~]"), "%@": _skip("[A-Za-z]"),
+    "%i": _field("minute", 2, 0, 59),
+    "%s": _field("second", 2, 0, 59),
+    "%S": _field("second", 2, 0, 59),
+    "%j": lambda reading: reading.seen.update({"%j": reading.number(3, 1, 999)}),
+    "%p": _half,
+    "%r": _whole_clock(True),
+    "%T": _whole_clock(False),
+    "%Y": _year(4),
+    "%y": _year(2),
+    "%#": _skip("[0-9]"),
+    "%.": _skip(r"[!-/:-@\[-`{-~]"),
+    "%@": _skip("[A-Za-z]"),
 }
 
 

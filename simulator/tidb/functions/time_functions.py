@@ -40,6 +40,7 @@ def _refused(found: Moment, kind: str) -> Problem:
 
 def _of_day(compute: Callable[[Moment], object], zero_month: bool = True) -> Callable[[Text, Text], Text]:
     """A function of a date that has no part that is 0; `zero_month`: nor a month."""
+
     def called(kind: Text, text: Text) -> Text:
         if text is None or kind is None:
             return None
@@ -104,7 +105,7 @@ def yearweek(kind: Text, text: Text, mode: Text) -> Text:
     if has_zero(found):
         raise _refused(found, kind or "")
     year, number = week(found, int(mode or 0), True)
-    return str(year * 100 + number if year * 100 + number >= 0 else 2 ** 32 - 1)
+    return str(year * 100 + number if year * 100 + number >= 0 else 2**32 - 1)
 
 
 def from_days(number: Text) -> Text:
@@ -119,7 +120,7 @@ def makedate(year: Text, day: Text) -> Text:
     if count <= 0 or not 0 <= number <= 9999:
         return None
     number += 2000 if number < 70 else 1900 if number < 100 else 0
-    found = of_day_number(min(day_number(number, 1, 1) + count - 1, 10 ** 9))
+    found = of_day_number(min(day_number(number, 1, 1) + count - 1, 10**9))
     return None if found is None or not found.year else moment_text(found)
 
 
@@ -132,7 +133,7 @@ def maketime(hour: Text, minute: Text, second: Text, digits: Text) -> Text:
     if abs(hours) > MOST_HOURS or abs(hours) == MOST_HOURS and minutes == 59 and seconds > 59:
         return str(LONGEST if hours > 0 else -LONGEST)
     unit = 10 ** (6 - int(digits or 0))
-    part = (int(round(seconds * 10 ** 7)) + 5 * unit) // (10 * unit) * unit
+    part = (int(round(seconds * 10**7)) + 5 * unit) // (10 * unit) * unit
     return str((-1 if hours < 0 else 1) * ((abs(hours) * 3600 + minutes * 60) * SECOND + part))
 
 
@@ -145,7 +146,7 @@ def sec_to_time(number: Text, digits: Text) -> Text:
         shown = f"{seconds:.20f}".rstrip("0").rstrip(".")
         raise Problem(1292, f"Truncated incorrect time value: '{shown}'", "T", str(sign * LONGEST))
     unit = 10 ** (6 - int(digits or 0))
-    micros = (int(round(seconds * 10 ** 7)) + 5 * unit) // (10 * unit) * unit
+    micros = (int(round(seconds * 10**7)) + 5 * unit) // (10 * unit) * unit
     return str(sign * micros)
 
 
@@ -278,8 +279,15 @@ def timestamp_diff(unit: Text, start: Text, end: Text) -> Text:
         months = (high.year - low.year) * 12 + high.month - low.month
         months -= (high.day, high.micros) < (low.day, low.micros)
         return str(sign * (months // {"MONTH": 1, "QUARTER": 3}.get(unit, 12)))
-    return str(sign * (size // {"MICROSECOND": 1, "SECOND": SECOND, "MINUTE": 60 * SECOND, "HOUR": 3600 * SECOND,
-                                "DAY": DAY}.get(unit or "", 7 * DAY)))
+    return str(
+        sign
+        * (
+            size
+            // {"MICROSECOND": 1, "SECOND": SECOND, "MINUTE": 60 * SECOND, "HOUR": 3600 * SECOND, "DAY": DAY}.get(
+                unit or "", 7 * DAY
+            )
+        )
+    )
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
@@ -292,10 +300,15 @@ def part_of_moment(unit: Text, text: Text) -> Text:
     year, month, day, micros = found = moment(text)
     hour, minute, second = micros // SECOND // 3600, micros // SECOND // 60 % 60, micros // SECOND % 60
     parts = {
-        "DAY": day, "MONTH": month, "YEAR": year, "QUARTER": (month + 2) // 3, "YEAR_MONTH": year * 100 + month,
-        "DAY_HOUR": day * 100 + hour, "DAY_MINUTE": day * 10000 + hour * 100 + minute,
-        "DAY_SECOND": day * 10 ** 6 + hour * 10000 + minute * 100 + second,
-        "DAY_MICROSECOND": (day * 10 ** 6 + hour * 10000 + minute * 100 + second) * SECOND + micros % SECOND,
+        "DAY": day,
+        "MONTH": month,
+        "YEAR": year,
+        "QUARTER": (month + 2) // 3,
+        "YEAR_MONTH": year * 100 + month,
+        "DAY_HOUR": day * 100 + hour,
+        "DAY_MINUTE": day * 10000 + hour * 100 + minute,
+        "DAY_SECOND": day * 10**6 + hour * 10000 + minute * 100 + second,
+        "DAY_MICROSECOND": (day * 10**6 + hour * 10000 + minute * 100 + second) * SECOND + micros % SECOND,
     }
     if unit == "WEEK":
         return "0" if has_zero(found) else str(week(found, 0)[1])
@@ -314,7 +327,7 @@ def part_of_duration(unit: Text, micros: Text) -> Text:
         first, last = "HOUR", first
     names = list(fields)
     found = 0
-    for name in names[names.index(first):names.index(last or first) + 1]:
+    for name in names[names.index(first) : names.index(last or first) + 1]:
         found = found * (1 if name == first else SECOND if name == "MICROSECOND" else 100) + fields[name]
     return str(-found if int(micros) < 0 else found)
 
@@ -332,12 +345,12 @@ def _period_months(period: int, function: str) -> int:
 def period_add(period: Text, months: Text) -> Text:
     if period is None or months is None:
         return None
-    total = (_period_months(int(period), "period_add") + int(months)) % 2 ** 64
+    total = (_period_months(int(period), "period_add") + int(months)) % 2**64
     if not total:
         return "0"
     year, month = divmod(total, 12)
     found = (year + (2000 if year < 70 else 1900 if year < 100 else 0)) * 100 + month + 1
-    return str((found + 2 ** 63) % 2 ** 64 - 2 ** 63)
+    return str((found + 2**63) % 2**64 - 2**63)
 
 
 def period_diff(first: Text, second: Text) -> Text:
@@ -348,8 +361,13 @@ def period_diff(first: Text, second: Text) -> Text:
 
 FORMS = {
     "DATE": {"USA": "%m.%d.%Y", "JIS": "%Y-%m-%d", "ISO": "%Y-%m-%d", "EUR": "%d.%m.%Y", "INTERNAL": "%Y%m%d"},
-    "DATETIME": {"USA": "%Y-%m-%d %H.%i.%s", "JIS": "%Y-%m-%d %H:%i:%s", "ISO": "%Y-%m-%d %H:%i:%s",
-                 "EUR": "%Y-%m-%d %H.%i.%s", "INTERNAL": "%Y%m%d%H%i%s"},
+    "DATETIME": {
+        "USA": "%Y-%m-%d %H.%i.%s",
+        "JIS": "%Y-%m-%d %H:%i:%s",
+        "ISO": "%Y-%m-%d %H:%i:%s",
+        "EUR": "%Y-%m-%d %H.%i.%s",
+        "INTERNAL": "%Y%m%d%H%i%s",
+    },
     "TIME": {"USA": "%h:%i:%s %p", "JIS": "%H:%i:%s", "ISO": "%H:%i:%s", "EUR": "%H.%i.%s", "INTERNAL": "%H%i%s"},
 }
 

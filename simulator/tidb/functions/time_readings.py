@@ -36,8 +36,12 @@ def from_utc(found: Moment, zone: str) -> Moment | None:
     if known is None or not 1 <= found.year <= 9998:
         return found if known is not None else None
     there = _python(found, timezone.utc).astimezone(known)
-    return Moment(there.year, there.month, there.day, found.micros % 1_000_000 + 1_000_000 * (
-        there.hour * 3600 + there.minute * 60 + there.second))
+    return Moment(
+        there.year,
+        there.month,
+        there.day,
+        found.micros % 1_000_000 + 1_000_000 * (there.hour * 3600 + there.minute * 60 + there.second),
+    )
 
 
 def to_utc(found: Moment, zone: str) -> Moment | None:
@@ -93,8 +97,11 @@ def moment_of_number(number: Text) -> Text:
     if number is None:
         return None
     whole = number.partition(".")[0]
-    found = spellings.moment(spellings.number(number), 6) if not number.startswith("-") and (
-        int(whole or 0) >= EARLIEST_NUMBER or not float(number)) else None
+    found = (
+        spellings.moment(spellings.number(number), 6)
+        if not number.startswith("-") and (int(whole or 0) >= EARLIEST_NUMBER or not float(number))
+        else None
+    )
     if found is None:
         raise incorrect(number)
     return found

@@ -20,11 +20,25 @@ CHARSETS = {
 
 ALIASES = {"utf8mb3": "utf8"}
 
-COLLATIONS = frozenset((
-    "ascii_bin", "binary", "gb18030_bin", "gb18030_chinese_ci", "gbk_bin", "gbk_chinese_ci", "latin1_bin", "utf8_bin",
-    "utf8_general_ci", "utf8_unicode_ci", "utf8mb4_0900_ai_ci", "utf8mb4_0900_bin", "utf8mb4_bin",
-    "utf8mb4_general_ci", "utf8mb4_unicode_ci",
-))
+COLLATIONS = frozenset(
+    (
+        "ascii_bin",
+        "binary",
+        "gb18030_bin",
+        "gb18030_chinese_ci",
+        "gbk_bin",
+        "gbk_chinese_ci",
+        "latin1_bin",
+        "utf8_bin",
+        "utf8_general_ci",
+        "utf8_unicode_ci",
+        "utf8mb4_0900_ai_ci",
+        "utf8mb4_0900_bin",
+        "utf8mb4_bin",
+        "utf8mb4_general_ci",
+        "utf8mb4_unicode_ci",
+    )
+)
 """Those that TiDB compares by; MySQL's others it knows by name alone (tidb pkg/util/collate/collate.go)."""
 
 
@@ -60,5 +74,6 @@ def resolve(charset_name: str, collation_name: str, default: tuple[str, str], wh
     found = charset_of(collation_name, where)
     if charset_name and charset(charset_name, where) != found:
         raise SchemaError(
-            f"{where}: collation {collation_name!r} is not one of character set {charset_name!r}", number=1253)
+            f"{where}: collation {collation_name!r} is not one of character set {charset_name!r}", number=1253
+        )
     return found, collation(collation_name)

@@ -186,10 +186,18 @@ def old_and_new(cursor: Cursor, what: str) -> tuple[str, str]:
 # -- everything else but partitions -------------------------------------------------------------------------------
 
 
-SECOND_WORDS = MappingProxyType({
-    "FORCE": (), "ENABLE": ("KEYS",), "DISABLE": ("KEYS",), "WITH": ("VALIDATION",), "WITHOUT": ("VALIDATION",),
-    "READ": ("ONLY", "WRITE"), "SECONDARY_LOAD": (), "SECONDARY_UNLOAD": (),
-})
+SECOND_WORDS = MappingProxyType(
+    {
+        "FORCE": (),
+        "ENABLE": ("KEYS",),
+        "DISABLE": ("KEYS",),
+        "WITH": ("VALIDATION",),
+        "WITHOUT": ("VALIDATION",),
+        "READ": ("ONLY", "WRITE"),
+        "SECONDARY_LOAD": (),
+        "SECONDARY_UNLOAD": (),
+    }
+)
 STATISTICS = ("CARDINALITY", "DEPENDENCY", "CORRELATION")
 
 
@@ -315,34 +323,38 @@ def forced(cursor: Cursor) -> bool:
     return cursor.word() == "FORCE" and cursor.word_after() in ("AUTO_INCREMENT", "AUTO_RANDOM_BASE")
 
 
-SPECS: Mapping[str, Reader] = MappingProxyType({
-    "ADD": add,
-    "DROP": drop,
-    "MODIFY": modify,
-    "CHANGE": change,
-    "ALTER": alter,
-    "RENAME": rename,
-    "COALESCE": partition_specs.coalesce,
-    "EXCHANGE": partition_specs.exchange,
-    **dict.fromkeys(("FIRST", "LAST"), partition_specs.interval_end),
-    **dict.fromkeys(("TRUNCATE", "CHECK", "OPTIMIZE", "REPAIR", "REBUILD"), partition_specs.action),
-    **dict.fromkeys(("IMPORT", "DISCARD"), partition_specs.tablespace),
-    "SET": tiflash_replica,
-    "CONVERT": convert,
-    "ORDER BY": order_by,
-    "ATTRIBUTES": attributes,
-    "STATS_OPTIONS": stats_options,
-    **dict.fromkeys(LOCK_AND_ALGORITHM, setting),
-    **dict.fromkeys(("CACHE", "NOCACHE"), cache),
-    **dict.fromkeys(SECOND_WORDS, words),
-})
+SPECS: Mapping[str, Reader] = MappingProxyType(
+    {
+        "ADD": add,
+        "DROP": drop,
+        "MODIFY": modify,
+        "CHANGE": change,
+        "ALTER": alter,
+        "RENAME": rename,
+        "COALESCE": partition_specs.coalesce,
+        "EXCHANGE": partition_specs.exchange,
+        **dict.fromkeys(("FIRST", "LAST"), partition_specs.interval_end),
+        **dict.fromkeys(("TRUNCATE", "CHECK", "OPTIMIZE", "REPAIR", "REBUILD"), partition_specs.action),
+        **dict.fromkeys(("IMPORT", "DISCARD"), partition_specs.tablespace),
+        "SET": tiflash_replica,
+        "CONVERT": convert,
+        "ORDER BY": order_by,
+        "ATTRIBUTES": attributes,
+        "STATS_OPTIONS": stats_options,
+        **dict.fromkeys(LOCK_AND_ALGORITHM, setting),
+        **dict.fromkeys(("CACHE", "NOCACHE"), cache),
+        **dict.fromkeys(SECOND_WORDS, words),
+    }
+)
 """By first word."""
 
-LAST_SPECS: Mapping[str, Reader] = MappingProxyType({
-    "PARTITION BY": partition_specs.partition_by,
-    "PARTITION": partition_specs.partition_options,
-    "REMOVE": partition_specs.remove,
-    "REORGANIZE": partition_specs.reorganize,
-    **dict.fromkeys(("SPLIT", "MERGE"), partition_specs.interval_change),
-})
+LAST_SPECS: Mapping[str, Reader] = MappingProxyType(
+    {
+        "PARTITION BY": partition_specs.partition_by,
+        "PARTITION": partition_specs.partition_options,
+        "REMOVE": partition_specs.remove,
+        "REORGANIZE": partition_specs.reorganize,
+        **dict.fromkeys(("SPLIT", "MERGE"), partition_specs.interval_change),
+    }
+)
 """By first word."""

@@ -20,10 +20,9 @@ from simulator.tidb.restore.expressions import restored
 from simulator.tidb.syntax.definitions import DefaultSyntax, Expression
 from simulator.tidb.syntax.expressions import Literal
 
-LOCK_AND_ALGORITHM = MappingProxyType({
-    "ALGORITHM": ("DEFAULT", "COPY", "INPLACE", "INSTANT"),
-    "LOCK": ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE"),
-})
+LOCK_AND_ALGORITHM = MappingProxyType(
+    {"ALGORITHM": ("DEFAULT", "COPY", "INPLACE", "INSTANT"), "LOCK": ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE")}
+)
 NUMBERS = ("integer", "decimal", "float")
 
 

@@ -176,26 +176,28 @@ def serial_default(cursor: Cursor) -> Options:
     return SERIAL
 
 
-COLUMN_OPTIONS: MappingProxyType[str, Callable[[Cursor], Options]] = MappingProxyType({
-    "NOT": not_null,
-    "NULL": null,
-    "DEFAULT": default,
-    "ON": on_update,
-    "AUTO_INCREMENT": auto_increment,
-    "AUTO_RANDOM": auto_random,
-    "PRIMARY": primary,
-    "KEY": key,
-    "UNIQUE": unique,
-    "COMMENT": comment,
-    "COLLATE": collate,
-    "GENERATED": generated_always,
-    "AS": generated,
-    "CONSTRAINT": constraint,
-    "CHECK": check,
-    "REFERENCES": references,
-    "COLUMN_FORMAT": column_format,
-    "STORAGE": storage,
-    "SECONDARY_ENGINE_ATTRIBUTE": secondary_engine_attribute,
-    "ENGINE_ATTRIBUTE": engine_attribute,
-    "SERIAL": serial_default,
-})
+COLUMN_OPTIONS: MappingProxyType[str, Callable[[Cursor], Options]] = MappingProxyType(
+    {
+        "NOT": not_null,
+        "NULL": null,
+        "DEFAULT": default,
+        "ON": on_update,
+        "AUTO_INCREMENT": auto_increment,
+        "AUTO_RANDOM": auto_random,
+        "PRIMARY": primary,
+        "KEY": key,
+        "UNIQUE": unique,
+        "COMMENT": comment,
+        "COLLATE": collate,
+        "GENERATED": generated_always,
+        "AS": generated,
+        "CONSTRAINT": constraint,
+        "CHECK": check,
+        "REFERENCES": references,
+        "COLUMN_FORMAT": column_format,
+        "STORAGE": storage,
+        "SECONDARY_ENGINE_ATTRIBUTE": secondary_engine_attribute,
+        "ENGINE_ATTRIBUTE": engine_attribute,
+        "SERIAL": serial_default,
+    }
+)

@@ -26,10 +26,16 @@ PHRASES = frozenset(("GROUP BY", "ORDER BY", "PARTITION BY", "MEMBER OF"))
 END = Token(TokenType.SENTINEL, "")
 """What stands behind the last token."""
 
-QUOTED = frozenset((
-    TokenType.IDENTIFIER, TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.HEX_STRING, TokenType.BIT_STRING,
-    TokenType.SENTINEL,
-))
+QUOTED = frozenset(
+    (
+        TokenType.IDENTIFIER,
+        TokenType.STRING,
+        TokenType.NATIONAL_STRING,
+        TokenType.HEX_STRING,
+        TokenType.BIT_STRING,
+        TokenType.SENTINEL,
+    )
+)
 """The tokens that are no words."""
 
 KINDS = {
@@ -64,8 +70,13 @@ class Cursor:
     """Before the first of a statement's tokens when it is made."""
 
     def __init__(
-        self, sql: str, tokens: Sequence[Token], rules: Rules, charset: str = "utf8mb4",
-        sql_mode: frozenset[str] = frozenset(), parameters: Sequence[Node] | None = None,
+        self,
+        sql: str,
+        tokens: Sequence[Token],
+        rules: Rules,
+        charset: str = "utf8mb4",
+        sql_mode: frozenset[str] = frozenset(),
+        parameters: Sequence[Node] | None = None,
     ) -> None:
         self.sql = sql
         self.rules = rules
@@ -106,7 +117,7 @@ class Cursor:
     def written(self) -> str:
         """The next token as it is written, quotes and prefix included."""
         token = self._tokens[self._index]
-        return self.sql[token.start:token.end + 1]
+        return self.sql[token.start : token.end + 1]
 
     def kind(self) -> str:
         """What the next token is: name (quoted), string, number, hex, bit, introducer or word; empty at the end."""
@@ -130,7 +141,7 @@ class Cursor:
 
     def touches_next(self) -> bool:
         """Whether nothing stands between the next token and the one after it."""
-        here, after = self._tokens[self._index:self._index + 2]
+        here, after = self._tokens[self._index : self._index + 2]
         return self._index + 1 < self._size and after.start == here.end + 1
 
     def string_follows(self) -> bool:
@@ -188,7 +199,7 @@ class Cursor:
 
     def parameter(self) -> Node:
         """What the `?` that comes next stands for, passed over."""
-        before = sum(token.token_type is TokenType.PLACEHOLDER for token in self._tokens[:self._index])
+        before = sum(token.token_type is TokenType.PLACEHOLDER for token in self._tokens[: self._index])
         if self.parameters is None:
             raise SchemaError("a '?' stands outside of PREPARE", number=1149, said="syntax error, unexpected '?'")
         self._advance()
@@ -285,7 +296,7 @@ class Cursor:
 
     def text_since(self, token: Token) -> str:
         """The SQL text from that token up to here."""
-        return self.sql[token.start:self._tokens[self._index - 1].end + 1]
+        return self.sql[token.start : self._tokens[self._index - 1].end + 1]
 
     # -- what is wrong -----------------------------------------------------------------------------------------------
 

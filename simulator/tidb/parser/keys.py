@@ -25,18 +25,20 @@ from simulator.tidb.syntax.statements import CreateIndex, DropIndex
 REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")
 INDEX_TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
 
-TABLE_ELEMENTS = MappingProxyType({
-    "CONSTRAINT": "constraint",
-    "PRIMARY": "primary",
-    "UNIQUE": "unique",
-    "KEY": "key",
-    "INDEX": "key",
-    "FOREIGN": "foreign",
-    "CHECK": "check",
-    "FULLTEXT": "fulltext",
-    "VECTOR": "vector",
-    "COLUMNAR": "columnar",
-})
+TABLE_ELEMENTS = MappingProxyType(
+    {
+        "CONSTRAINT": "constraint",
+        "PRIMARY": "primary",
+        "UNIQUE": "unique",
+        "KEY": "key",
+        "INDEX": "key",
+        "FOREIGN": "foreign",
+        "CHECK": "check",
+        "FULLTEXT": "fulltext",
+        "VECTOR": "vector",
+        "COLUMNAR": "columnar",
+    }
+)
 NAMED_TYPE = ("primary", "unique", "key", "vector", "columnar")
 """Kinds that may say USING before their columns."""
 
@@ -157,23 +159,25 @@ def where(cursor: Cursor, options: KeyOptions) -> KeyOptions:
     return replace(options, condition=read_expression(cursor))
 
 
-KEY_OPTIONS: MappingProxyType[str, Callable[[Cursor, KeyOptions], KeyOptions]] = MappingProxyType({
-    "KEY_BLOCK_SIZE": key_block_size,
-    "USING": using,
-    "TYPE": using,
-    "COMMENT": comment,
-    "WITH": with_parser,
-    "VISIBLE": lambda cursor, options: replace(options, visible=True),
-    "INVISIBLE": lambda cursor, options: replace(options, visible=False),
-    "CLUSTERED": lambda cursor, options: replace(options, clustered=True),
-    "NONCLUSTERED": lambda cursor, options: replace(options, clustered=False),
-    "GLOBAL": lambda cursor, options: replace(options, scope="GLOBAL"),
-    "LOCAL": lambda cursor, options: replace(options, scope=options.scope or "LOCAL"),
-    "PRE_SPLIT_REGIONS": pre_split,
-    "SECONDARY_ENGINE_ATTRIBUTE": secondary_engine_attribute,
-    "ADD_COLUMNAR_REPLICA_ON_DEMAND": lambda cursor, options: replace(options, on_demand=True),
-    "WHERE": where,
-})
+KEY_OPTIONS: MappingProxyType[str, Callable[[Cursor, KeyOptions], KeyOptions]] = MappingProxyType(
+    {
+        "KEY_BLOCK_SIZE": key_block_size,
+        "USING": using,
+        "TYPE": using,
+        "COMMENT": comment,
+        "WITH": with_parser,
+        "VISIBLE": lambda cursor, options: replace(options, visible=True),
+        "INVISIBLE": lambda cursor, options: replace(options, visible=False),
+        "CLUSTERED": lambda cursor, options: replace(options, clustered=True),
+        "NONCLUSTERED": lambda cursor, options: replace(options, clustered=False),
+        "GLOBAL": lambda cursor, options: replace(options, scope="GLOBAL"),
+        "LOCAL": lambda cursor, options: replace(options, scope=options.scope or "LOCAL"),
+        "PRE_SPLIT_REGIONS": pre_split,
+        "SECONDARY_ENGINE_ATTRIBUTE": secondary_engine_attribute,
+        "ADD_COLUMNAR_REPLICA_ON_DEMAND": lambda cursor, options: replace(options, on_demand=True),
+        "WHERE": where,
+    }
+)
 
 
 # -- beside the columns -------------------------------------------------------------------------------------------
@@ -218,8 +222,15 @@ def key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> KeyS
     parts = cursor.comma_separated(read_part)
     if kind == "foreign":
         cursor.expect("REFERENCES")
-        return KeySyntax(kind, given or "", parts, at=at, if_not_exists=exists,
-                         references=read_references(cursor), empty_name=given == "")
+        return KeySyntax(
+            kind,
+            given or "",
+            parts,
+            at=at,
+            if_not_exists=exists,
+            references=read_references(cursor),
+            empty_name=given == "",
+        )
     options = read_key_options(cursor)
     if using:
         options = replace(options, using=using)

@@ -27,7 +27,6 @@ from simulator.tidb.syntax.objects import (
 )
 from simulator.tidb.syntax.tables import TableOption
 
-
 # -- views --------------------------------------------------------------------------------------------------------
 
 
@@ -100,16 +99,27 @@ def drop_view(cursor: Cursor) -> DropView:
 # -- sequences ----------------------------------------------------------------------------------------------------
 
 
-NUMBERED = MappingProxyType({
-    "INCREMENT": ("INCREMENT BY", "BY"), "START": ("START WITH", "WITH"), "MINVALUE": ("MINVALUE", ""),
-    "MAXVALUE": ("MAXVALUE", ""), "CACHE": ("CACHE", ""), "RESTART": ("RESTART WITH", "WITH"),
-})
+NUMBERED = MappingProxyType(
+    {
+        "INCREMENT": ("INCREMENT BY", "BY"),
+        "START": ("START WITH", "WITH"),
+        "MINVALUE": ("MINVALUE", ""),
+        "MAXVALUE": ("MAXVALUE", ""),
+        "CACHE": ("CACHE", ""),
+        "RESTART": ("RESTART WITH", "WITH"),
+    }
+)
 """First word → the words written back, and the word that may stand before the number in place of `=`."""
 
-PLAIN = MappingProxyType({
-    "NOMINVALUE": "NO MINVALUE", "NOMAXVALUE": "NO MAXVALUE", "NOCACHE": "NOCACHE", "NOCYCLE": "NOCYCLE",
-    "CYCLE": "CYCLE",
-})
+PLAIN = MappingProxyType(
+    {
+        "NOMINVALUE": "NO MINVALUE",
+        "NOMAXVALUE": "NO MAXVALUE",
+        "NOCACHE": "NOCACHE",
+        "NOCYCLE": "NOCYCLE",
+        "CYCLE": "CYCLE",
+    }
+)
 SEQUENCE_WORDS = (*NUMBERED, *PLAIN, "NO")
 
 
@@ -167,7 +177,7 @@ def signed_number(cursor: Cursor) -> int:
     if not negative:
         cursor.accept("+")
     value = cursor.integer() * (-1 if negative else 1)
-    if not -2**63 <= value < 2**63:
+    if not -(2**63) <= value < 2**63:
         cursor.fail(f"{value} is out of the range of 64 bits", token)
     return value
 
@@ -185,12 +195,28 @@ def table_options(cursor: Cursor) -> tuple[TableOption, ...]:
 
 POLICY_COUNTS = ("FOLLOWERS", "VOTERS", "LEARNERS")
 POLICY_TEXTS = (
-    "PRIMARY_REGION", "REGIONS", "SCHEDULE", "CONSTRAINTS", "LEADER_CONSTRAINTS", "FOLLOWER_CONSTRAINTS",
-    "VOTER_CONSTRAINTS", "LEARNER_CONSTRAINTS", "SURVIVAL_PREFERENCES",
+    "PRIMARY_REGION",
+    "REGIONS",
+    "SCHEDULE",
+    "CONSTRAINTS",
+    "LEADER_CONSTRAINTS",
+    "FOLLOWER_CONSTRAINTS",
+    "VOTER_CONSTRAINTS",
+    "LEARNER_CONSTRAINTS",
+    "SURVIVAL_PREFERENCES",
 )
 PRIORITIES = ("LOW", "MEDIUM", "HIGH")
-BURSTS = MappingProxyType({"1": "TRUE", "TRUE": "TRUE", "0": "FALSE", "FALSE": "FALSE", "MODERATED": "MODERATED",
-                           "UNLIMITED": "UNLIMITED", "OFF": "OFF"})
+BURSTS = MappingProxyType(
+    {
+        "1": "TRUE",
+        "TRUE": "TRUE",
+        "0": "FALSE",
+        "FALSE": "FALSE",
+        "MODERATED": "MODERATED",
+        "UNLIMITED": "UNLIMITED",
+        "OFF": "OFF",
+    }
+)
 LIMITS = ("EXEC_ELAPSED", "PROCESSED_KEYS", "RU", "ACTION", "WATCH")
 ACTIONS = ("DRYRUN", "COOLDOWN", "KILL", "SWITCH_GROUP")
 TASKS = ("TASK_TYPES", "UTILIZATION_LIMIT")
@@ -327,10 +353,12 @@ def background_task(cursor: Cursor) -> str:
     return f"{word} = {string(cursor.string()) if word == 'TASK_TYPES' else cursor.integer()}"
 
 
-GROUP_OPTIONS = MappingProxyType({
-    "RU_PER_SEC": request_units,
-    "PRIORITY": priority,
-    "BURSTABLE": burstable,
-    "QUERY_LIMIT": query_limit,
-    "BACKGROUND": background,
-})
+GROUP_OPTIONS = MappingProxyType(
+    {
+        "RU_PER_SEC": request_units,
+        "PRIORITY": priority,
+        "BURSTABLE": burstable,
+        "QUERY_LIMIT": query_limit,
+        "BACKGROUND": background,
+    }
+)

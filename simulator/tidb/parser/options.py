@@ -27,8 +27,20 @@ from simulator.tidb.restore.names import quoted, table
 from simulator.tidb.syntax.tables import TableOption
 
 ROW_FORMATS = (
-    "DEFAULT", "DYNAMIC", "FIXED", "COMPRESSED", "REDUNDANT", "COMPACT", "TOKUDB_DEFAULT", "TOKUDB_FAST",
-    "TOKUDB_SMALL", "TOKUDB_ZLIB", "TOKUDB_ZSTD", "TOKUDB_QUICKLZ", "TOKUDB_LZMA", "TOKUDB_SNAPPY",
+    "DEFAULT",
+    "DYNAMIC",
+    "FIXED",
+    "COMPRESSED",
+    "REDUNDANT",
+    "COMPACT",
+    "TOKUDB_DEFAULT",
+    "TOKUDB_FAST",
+    "TOKUDB_SMALL",
+    "TOKUDB_ZLIB",
+    "TOKUDB_ZSTD",
+    "TOKUDB_QUICKLZ",
+    "TOKUDB_LZMA",
+    "TOKUDB_SNAPPY",
     "TOKUDB_UNCOMPRESSED",
 )
 
@@ -130,8 +142,11 @@ def encryption(cursor: Cursor, name: str) -> TableOption:
     token, value = cursor.next_token(), read_plain_string(cursor)
     if value not in ("Y", "y", "N", "n"):
         where = position(cursor.sql, token.start if token else 0)
-        raise SchemaError(f"{where}: ENCRYPTION {value!r} is not possible; accepted: 'Y', 'N'", number=1525,
-                          said=f"Incorrect argument (should be Y or N) value: '{value}'")
+        raise SchemaError(
+            f"{where}: ENCRYPTION {value!r} is not possible; accepted: 'Y', 'N'",
+            number=1525,
+            said=f"Incorrect argument (should be Y or N) value: '{value}'",
+        )
     return TableOption(name, value, quoted=True)
 
 
@@ -206,42 +221,66 @@ def read_option(cursor: Cursor) -> TableOption:
 
 def unknown_option(cursor: Cursor) -> NoReturn:
     """Raises SchemaError: something else comes next than an option."""
-    cursor.unexpected("a table option (ENGINE, CHARSET, COLLATE, COMMENT, AUTO_INCREMENT, TTL, …) or PARTITION BY",
-                      [words.split()[0] for words in OPTIONS])
+    cursor.unexpected(
+        "a table option (ENGINE, CHARSET, COLLATE, COMMENT, AUTO_INCREMENT, TTL, …) or PARTITION BY",
+        [words.split()[0] for words in OPTIONS],
+    )
 
 
-PARTITION_OPTIONS: MappingProxyType[str, Value] = MappingProxyType({
-    **dict.fromkeys(("COMMENT", "DATA DIRECTORY", "INDEX DIRECTORY", "SECONDARY_ENGINE_ATTRIBUTE"), text),
-    **dict.fromkeys(("INSERT_METHOD", "ENGINE_ATTRIBUTE"), word),
-    **dict.fromkeys(("MAX_ROWS", "MIN_ROWS", "NODEGROUP"), number),
-    **dict.fromkeys(("ENGINE", "STORAGE ENGINE"), engine),
-    "TABLESPACE": identifier,
-    "PLACEMENT POLICY": placement,
-})
+PARTITION_OPTIONS: MappingProxyType[str, Value] = MappingProxyType(
+    {
+        **dict.fromkeys(("COMMENT", "DATA DIRECTORY", "INDEX DIRECTORY", "SECONDARY_ENGINE_ATTRIBUTE"), text),
+        **dict.fromkeys(("INSERT_METHOD", "ENGINE_ATTRIBUTE"), word),
+        **dict.fromkeys(("MAX_ROWS", "MIN_ROWS", "NODEGROUP"), number),
+        **dict.fromkeys(("ENGINE", "STORAGE ENGINE"), engine),
+        "TABLESPACE": identifier,
+        "PLACEMENT POLICY": placement,
+    }
+)
 
-OPTIONS: MappingProxyType[str, Value] = MappingProxyType({
-    **PARTITION_OPTIONS,
-    **dict.fromkeys((
-        "AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "AVG_ROW_LENGTH", "CHECKSUM", "TABLE_CHECKSUM",
-        "KEY_BLOCK_SIZE", "DELAY_KEY_WRITE", "STATS_BUCKETS", "STATS_TOPN", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS",
-        "PAGE_CHECKSUM", "PAGE_COMPRESSED", "PAGE_COMPRESSION_LEVEL", "TRANSACTIONAL", "SEQUENCE",
-    ), number),
-    **dict.fromkeys(("STATS_PERSISTENT", "PACK_KEYS", "STATS_SAMPLE_PAGES"), number_or_default),
-    **dict.fromkeys(("CONNECTION", "PASSWORD", "COMPRESSION", "STATS_COL_CHOICE", "STATS_COL_LIST"), text),
-    **dict.fromkeys(("AUTOEXTEND_SIZE", "IETF_QUOTES", "AFFINITY"), word),
-    **dict.fromkeys(("FORCE AUTO_INCREMENT", "FORCE AUTO_RANDOM_BASE"), forced),
-    **dict.fromkeys((
-        "CHARSET", "CHARACTER SET", "CHAR SET", "DEFAULT CHARSET", "DEFAULT CHARACTER", "DEFAULT CHAR",
-    ), charset_option),
-    **dict.fromkeys(("COLLATE", "DEFAULT COLLATE"), collate),
-    **dict.fromkeys(("STORAGE DISK", "STORAGE MEMORY"), media),
-    "STATS_AUTO_RECALC": zero_or_one,
-    "STATS_SAMPLE_RATE": decimal,
-    "ROW_FORMAT": row_format,
-    "SECONDARY_ENGINE": secondary_engine,
-    "UNION": union,
-    "ENCRYPTION": encryption,
-    "TTL": time_to_live,
-    "TTL_ENABLE": on_or_off,
-    "TTL_JOB_INTERVAL": duration,
-})
+OPTIONS: MappingProxyType[str, Value] = MappingProxyType(
+    {
+        **PARTITION_OPTIONS,
+        **dict.fromkeys(
+            (
+                "AUTO_INCREMENT",
+                "AUTO_ID_CACHE",
+                "AUTO_RANDOM_BASE",
+                "AVG_ROW_LENGTH",
+                "CHECKSUM",
+                "TABLE_CHECKSUM",
+                "KEY_BLOCK_SIZE",
+                "DELAY_KEY_WRITE",
+                "STATS_BUCKETS",
+                "STATS_TOPN",
+                "SHARD_ROW_ID_BITS",
+                "PRE_SPLIT_REGIONS",
+                "PAGE_CHECKSUM",
+                "PAGE_COMPRESSED",
+                "PAGE_COMPRESSION_LEVEL",
+                "TRANSACTIONAL",
+                "SEQUENCE",
+            ),
+            number,
+        ),
+        **dict.fromkeys(("STATS_PERSISTENT", "PACK_KEYS", "STATS_SAMPLE_PAGES"), number_or_default),
+        **dict.fromkeys(("CONNECTION", "PASSWORD", "COMPRESSION", "STATS_COL_CHOICE", "STATS_COL_LIST"), text),
+        **dict.fromkeys(("AUTOEXTEND_SIZE", "IETF_QUOTES", "AFFINITY"), word),
+        **dict.fromkeys(("FORCE AUTO_INCREMENT", "FORCE AUTO_RANDOM_BASE"), forced),
+        **dict.fromkeys(
+            ("CHARSET", "CHARACTER SET", "CHAR SET", "DEFAULT CHARSET", "DEFAULT CHARACTER", "DEFAULT CHAR"),
+            charset_option,
+        ),
+        **dict.fromkeys(("COLLATE", "DEFAULT COLLATE"), collate),
+        **dict.fromkeys(("STORAGE DISK", "STORAGE MEMORY"), media),
+        "STATS_AUTO_RECALC": zero_or_one,
+        "STATS_SAMPLE_RATE": decimal,
+        "ROW_FORMAT": row_format,
+        "SECONDARY_ENGINE": secondary_engine,
+        "UNION": union,
+        "ENCRYPTION": encryption,
+        "TTL": time_to_live,
+        "TTL_ENABLE": on_or_off,
+        "TTL_JOB_INTERVAL": duration,
+    }
+)

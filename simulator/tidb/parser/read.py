@@ -17,7 +17,7 @@ from sqlglot.tokens import Token
 
 from simulator.errors import DdlError, SchemaError, did_you_mean
 from simulator.tidb.parser.alter import alter_table
-from simulator.tidb.parser.cursor import Cursor, QUOTED, position
+from simulator.tidb.parser.cursor import QUOTED, Cursor, position
 from simulator.tidb.parser.keys import create_index, drop_index
 from simulator.tidb.parser.objects import (
     alter_sequence,
@@ -72,8 +72,10 @@ BEHIND: Mapping[str, Reader] = {
     "LOCK TABLE|TABLES": lock_tables,
     "UNLOCK TABLE|TABLES": unlock_tables,
     "CREATE INDEX": partial(create_index, kind="key"),
-    **{f"CREATE {kind} INDEX": partial(create_index, kind=kind.lower())
-       for kind in ("UNIQUE", "SPATIAL", "FULLTEXT", "VECTOR", "COLUMNAR")},
+    **{
+        f"CREATE {kind} INDEX": partial(create_index, kind=kind.lower())
+        for kind in ("UNIQUE", "SPATIAL", "FULLTEXT", "VECTOR", "COLUMNAR")
+    },
     "DROP INDEX": drop_index,
     "DROP HYPO INDEX": partial(drop_index, hypothetical=True),
     "DROP VIEW": drop_view,
@@ -97,23 +99,35 @@ WHOLE: Mapping[str, Reader] = {
 }
 """Readers that begin with the phrase itself."""
 
-READERS: Mapping[Phrase, tuple[bool, Reader]] = MappingProxyType({
-    phrase: (behind, reader)
-    for behind, table in ((True, BEHIND), (False, WHOLE))
-    for text, reader in table.items() for phrase in phrases(text)
-})
+READERS: Mapping[Phrase, tuple[bool, Reader]] = MappingProxyType(
+    {
+        phrase: (behind, reader)
+        for behind, table in ((True, BEHIND), (False, WHOLE))
+        for text, reader in table.items()
+        for phrase in phrases(text)
+    }
+)
 """By phrase: whether the reader begins behind it, and the reader."""
 
-NOT_DDL = frozenset(phrase for text in (
-    "SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH|TABLE|VALUES|(|SET|SHOW|USE|GRANT|REVOKE|ANALYZE|EXPLAIN|DESC|DESCRIBE",
-    "BEGIN|START|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|PREPARE|EXECUTE|DEALLOCATE|CALL|DO|KILL|FLUSH|HELP|SHUTDOWN|RESTART",
-    "LOAD|IMPORT|BACKUP|RESTORE|PURGE|PAUSE|RESUME|STOP|CANCEL|BATCH|SPLIT|DISTRIBUTE|OPTIMIZE|TRACE|BINLOG|CHANGE",
-    "ADMIN|PLAN|QUERY|CALIBRATE|RECOMMEND|TRAFFIC|REFRESH",
-    "CREATE USER|ROLE|STATISTICS|PROCEDURE|BINDING|IMPORT", "CREATE GLOBAL|SESSION BINDING",
-    "ALTER USER|INSTANCE|RANGE|IMPORT",
-    "DROP USER|ROLE|STATS|STATISTICS|PROCEDURE|PREPARE|BINDING|IMPORT", "DROP GLOBAL|SESSION BINDING",
-    "SET BINDING", "RENAME USER", "LOCK STATS", "UNLOCK STATS",
-) for phrase in phrases(text))
+NOT_DDL = frozenset(
+    phrase
+    for text in (
+        "SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH|TABLE|VALUES|(|SET|SHOW|USE|GRANT|REVOKE|ANALYZE|EXPLAIN|DESC|DESCRIBE",
+        "BEGIN|START|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|PREPARE|EXECUTE|DEALLOCATE|CALL|DO|KILL|FLUSH|HELP|SHUTDOWN|RESTART",
+        "LOAD|IMPORT|BACKUP|RESTORE|PURGE|PAUSE|RESUME|STOP|CANCEL|BATCH|SPLIT|DISTRIBUTE|OPTIMIZE|TRACE|BINLOG|CHANGE",
+        "ADMIN|PLAN|QUERY|CALIBRATE|RECOMMEND|TRAFFIC|REFRESH",
+        "CREATE USER|ROLE|STATISTICS|PROCEDURE|BINDING|IMPORT",
+        "CREATE GLOBAL|SESSION BINDING",
+        "ALTER USER|INSTANCE|RANGE|IMPORT",
+        "DROP USER|ROLE|STATS|STATISTICS|PROCEDURE|PREPARE|BINDING|IMPORT",
+        "DROP GLOBAL|SESSION BINDING",
+        "SET BINDING",
+        "RENAME USER",
+        "LOCK STATS",
+        "UNLOCK STATS",
+    )
+    for phrase in phrases(text)
+)
 """How the statements begin that change no schema."""
 
 
@@ -182,8 +196,11 @@ def first_words(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def fail_at_first_words(
-    text: str, tokens: Sequence[Token], words: Phrase,
-    after: Mapping[Phrase, tuple[str, ...]], preferred: Mapping[Phrase, tuple[str, ...]],
+    text: str,
+    tokens: Sequence[Token],
+    words: Phrase,
+    after: Mapping[Phrase, tuple[str, ...]],
+    preferred: Mapping[Phrase, tuple[str, ...]],
 ) -> NoReturn:
     """Raises SchemaError at the first word that begins nothing, with what could stand there, by what `after` knows.
 
@@ -194,6 +211,6 @@ def fail_at_first_words(
     at, what, hint = len(text), "the end of the statement", ""
     if known < len(words):
         token = tokens[known]
-        at, what = token.start, repr(text[token.start:token.end + 1][:40])
+        at, what = token.start, repr(text[token.start : token.end + 1][:40])
         hint = did_you_mean(words[known], after[words[:known]])
     raise SchemaError(f"{position(text, at)}: {what} is not expected here.{hint} Accepted: {', '.join(accepted)}")

@@ -15,7 +15,8 @@ from simulator.tidb.parser.queries.lookahead import begins_query
 from simulator.tidb.parser.queries.query import read_query
 from simulator.tidb.parser.queries.select import Common, read_limit, read_value
 from simulator.tidb.parser.queries.sources import (
-    beside, in_partitions,
+    beside,
+    in_partitions,
     read_name_alias,
     read_partitions,
     read_source_list,
@@ -151,9 +152,7 @@ def read_delete(cursor: Cursor, common: Common | None = None) -> Delete:
     return Delete(source, (), where, order, limit, ignore, partitions, _with(common, source))
 
 
-def _delete_of_several(
-    cursor: Cursor, targets: tuple[TableName, ...], ignore: bool, common: Common | None,
-) -> Delete:
+def _delete_of_several(cursor: Cursor, targets: tuple[TableName, ...], ignore: bool, common: Common | None) -> Delete:
     source = _sources(cursor, "DELETE")
     where = cursor.rules.node(cursor) if cursor.accept("WHERE") else None
     return Delete(source, targets, where, ignore=ignore, common=_with(common, source))

@@ -21,14 +21,17 @@ PLAIN = r"""'[^']*+'|"[^"]*+"|`[^`]*+`"""
 
 def _marks(quoted: str) -> re.Pattern[str]:
     """What a statement's end is told by; two quoted texts side by side are one with a doubled quote."""
-    return re.compile(rf"""
+    return re.compile(
+        rf"""
     (?P<quoted> {quoted})
   | (?P<versioned> /\*[Tt]?!(?:{quoted}|[^'"`*]|\*(?!/))*+\*/)
   | (?P<hint> /\*\+.*?\*/)
   | (?P<comment> --(?=\s|\Z)[^\n]*+ | \#[^\n]*+ | /\*(?![Tt]?!).*?\*/)
   | (?P<end> ;)
   | (?P<open> ['"`] | /\*)
-""", re.VERBOSE | re.DOTALL)
+""",
+        re.VERBOSE | re.DOTALL,
+    )
 
 
 MARKS = MappingProxyType({True: _marks(ESCAPED), False: _marks(PLAIN)})
@@ -93,14 +96,15 @@ def _begin(text: str, here: int, start: int, kind: str | None) -> int:
     if first == start and kind in ("end", "comment"):
         return -1
     if DELIMITER.match(text, first):
-        raise _wrong(text, first, "DELIMITER is not simulated, as no stored routines are. Accepted: statements that"
-                                  " end with ';'")
+        raise _wrong(
+            text, first, "DELIMITER is not simulated, as no stored routines are. Accepted: statements that end with ';'"
+        )
     return first
 
 
 def _fails(text: str, start: int, comment: str) -> int | None:
     """The error that a comment on a line of its own names; raises SqlError for `-- fails` without one."""
-    if text[text.rfind("\n", 0, start) + 1:start].strip():
+    if text[text.rfind("\n", 0, start) + 1 : start].strip():
         return None
     found = FAILS.fullmatch(comment)
     if found is None and FAILS_WITHOUT_NUMBER.fullmatch(comment):

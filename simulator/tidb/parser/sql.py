@@ -14,7 +14,8 @@ from types import MappingProxyType
 from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import SchemaError, SqlError
-from simulator.tidb.parser import alter, read as ddl, session
+from simulator.tidb.parser import alter, session
+from simulator.tidb.parser import read as ddl
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.read import Phrase, fail_at_first_words, first_words, words_after
 from simulator.tidb.parser.rows import read_delete, read_insert, read_replace, read_update
@@ -48,11 +49,13 @@ ROWS: dict[str, Reader] = {
 }
 """Readers that begin behind the words."""
 
-READERS: Mapping[Phrase, tuple[bool, Reader]] = MappingProxyType({
-    **ddl.READERS,
-    **{tuple(text.split()): (True, reader) for text, reader in (*ROWS.items(), *session.BEHIND.items())},
-    **{tuple(text.split()): (False, reader) for text, reader in session.WHOLE.items()},
-})
+READERS: Mapping[Phrase, tuple[bool, Reader]] = MappingProxyType(
+    {
+        **ddl.READERS,
+        **{tuple(text.split()): (True, reader) for text, reader in (*ROWS.items(), *session.BEHIND.items())},
+        **{tuple(text.split()): (False, reader) for text, reader in session.WHOLE.items()},
+    }
+)
 """By phrase: whether the reader begins behind it, and the reader."""
 
 WORDS_AFTER = words_after(READERS)
@@ -61,7 +64,7 @@ AT_END = "the end of the statement is not expected here"
 
 
 def read_sql(
-    text: str, sql_mode: frozenset[str] = frozenset(), charset: str = "", parameters: Sequence[Node] | None = None,
+    text: str, sql_mode: frozenset[str] = frozenset(), charset: str = "", parameters: Sequence[Node] | None = None
 ) -> SqlStatement | None:
     """The one statement in the text; None where the text has none. `charset` is the client's, utf8mb4 if empty.
 
@@ -110,12 +113,36 @@ def read_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[Sq
 
 NOT_PREPARED = SqlError(1295, "HY000", "This command is not supported in the prepared statement protocol yet")
 
-NUMBERED = MappingProxyType({
-    1115: "42000", 1149: "42000", 1253: "42000",
-    **dict.fromkeys((1221, 1273, 1479, 1480, 1484, 1485, 1492, 1500, 1504, 1525, 1653, 1657, 1658, 1800, 1801, 1818,
-                     4113, 4128),
-                    "HY000"),
-})
+NUMBERED = MappingProxyType(
+    {
+        1115: "42000",
+        1149: "42000",
+        1253: "42000",
+        **dict.fromkeys(
+            (
+                1221,
+                1273,
+                1479,
+                1480,
+                1484,
+                1485,
+                1492,
+                1500,
+                1504,
+                1525,
+                1653,
+                1657,
+                1658,
+                1800,
+                1801,
+                1818,
+                4113,
+                4128,
+            ),
+            "HY000",
+        ),
+    }
+)
 """SQLSTATE of what TiDB's parser refuses by a number of its own (tidb v8.5 pkg/parser/mysql/state.go)."""
 
 
@@ -137,7 +164,7 @@ def syntax_error(why: str) -> SqlError:
 
 
 def _statement(
-    text: str, tokens: list[Token], sql_mode: frozenset[str], charset: str, parameters: Sequence[Node] | None,
+    text: str, tokens: list[Token], sql_mode: frozenset[str], charset: str, parameters: Sequence[Node] | None
 ) -> SqlStatement:
     words = first_words(tokens)
     for length in range(len(words), 0, -1):
@@ -151,7 +178,7 @@ def _named(text: str, token: Token) -> Token:
     """The token as ANSI_QUOTES has it: what stands between double quotes is a name."""
     if token.token_type is not TokenType.STRING or text[token.start] != '"':
         return token
-    name = text[token.start + 1:token.end].replace('""', '"')
+    name = text[token.start + 1 : token.end].replace('""', '"')
     return Token(TokenType.IDENTIFIER, name, token.line, token.col, token.start, token.end)
 
 

@@ -17,10 +17,22 @@ from simulator.tidb.syntax.definitions import ColumnSyntax, KeySyntax, TableName
 from simulator.tidb.syntax.tables import Query, TableOption, TableSyntax
 
 OTHER_STATEMENTS = frozenset(("SET", "USE", "DROP", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT"))
-OTHER_OBJECTS = frozenset((
-    "DATABASE", "SCHEMA", "VIEW", "OR", "SEQUENCE", "PLACEMENT", "ALGORITHM", "DEFINER", "SQL", "USER", "ROLE",
-    "RESOURCE",
-))
+OTHER_OBJECTS = frozenset(
+    (
+        "DATABASE",
+        "SCHEMA",
+        "VIEW",
+        "OR",
+        "SEQUENCE",
+        "PLACEMENT",
+        "ALGORITHM",
+        "DEFINER",
+        "SQL",
+        "USER",
+        "ROLE",
+        "RESOURCE",
+    )
+)
 BEFORE_QUERY = ("IGNORE", "REPLACE", "AS")
 QUERIES = ("SELECT", "WITH", "TABLE", "VALUES", "(")
 

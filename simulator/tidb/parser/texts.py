@@ -45,7 +45,7 @@ def text_of(sql: str, tokens: list[Token]) -> str:
     """The text of a statement, without its semicolon; a versioned comment that begins or ends it is whole."""
     opening = _OPENING.search(sql, max(0, tokens[0].start - 99), tokens[0].start)
     closing = _CLOSING.match(sql, tokens[-1].end + 1)
-    return sql[opening.start() if opening else tokens[0].start:closing.end() if closing else tokens[-1].end + 1]
+    return sql[opening.start() if opening else tokens[0].start : closing.end() if closing else tokens[-1].end + 1]
 
 
 def begins(sql: str, tokens: list[Token], statement: Callable[[Cursor], bool]) -> bool:
@@ -54,8 +54,12 @@ def begins(sql: str, tokens: list[Token], statement: Callable[[Cursor], bool]) -
 
 
 def read(
-    sql: str, tokens: list[Token], statement: Callable[[Cursor], T], charset: str = "utf8mb4",
-    sql_mode: frozenset[str] = frozenset(), parameters: Sequence[Node] | None = None,
+    sql: str,
+    tokens: list[Token],
+    statement: Callable[[Cursor], T],
+    charset: str = "utf8mb4",
+    sql_mode: frozenset[str] = frozenset(),
+    parameters: Sequence[Node] | None = None,
 ) -> T:
     """What the reader makes of one statement, which it must read to its end; raises SchemaError.
 

@@ -14,10 +14,21 @@ from sqlglot.tokens import Token, TokenType
 from simulator.errors import SchemaError
 from simulator.tidb.parser.cursor import PHRASES, QUOTED, position
 
-FEATURES = frozenset((
-    "auto_rand", "auto_id_cache", "auto_rand_base", "clustered_index", "force_inc", "global_index", "placement",
-    "pre_split", "resource_group", "ttl", "affinity",
-))
+FEATURES = frozenset(
+    (
+        "auto_rand",
+        "auto_id_cache",
+        "auto_rand_base",
+        "clustered_index",
+        "force_inc",
+        "global_index",
+        "placement",
+        "pre_split",
+        "resource_group",
+        "ttl",
+        "affinity",
+    )
+)
 """What TiDB opens as `/*T![feature] … */`; any other feature leaves a comment (TiDB: pkg/parser/tidb/features.go)."""
 
 SYMBOLS = frozenset(("/*+", "||", ">=", "<=", "<>", "!=", ":=", "<=>", "->", "->>", "&&", "@@"))
@@ -84,9 +95,11 @@ def numbers_apart(sql: str, tokens: list[Token]) -> list[Token]:
         found.append(Token(TokenType.NUMBER, number[1], token.line, token.col, token.start, sign - 1))
         kind = TokenType.PLUS if sql[sign] == "+" else TokenType.DASH
         found.append(Token(kind, sql[sign], token.line, token.col, sign, sign))
-        rest = Tokenizer(MYSQL).tokenize(sql[sign + 1:end + 1])
-        waiting += [Token(each.token_type, each.text, token.line, token.col, each.start + sign + 1, each.end + sign + 1)
-                    for each in reversed(rest)]
+        rest = Tokenizer(MYSQL).tokenize(sql[sign + 1 : end + 1])
+        waiting += [
+            Token(each.token_type, each.text, token.line, token.col, each.start + sign + 1, each.end + sign + 1)
+            for each in reversed(rest)
+        ]
     return found
 
 
@@ -135,14 +148,14 @@ def phrases_joined(tokens: list[Token]) -> list[Token]:
         phrase = f"{first.text} {last.text}".upper()
         if index and phrase in PHRASES and QUOTED.isdisjoint((first.token_type, last.token_type)):
             kind = Tokenizer.KEYWORDS[phrase]
-            tokens[index - 1:index + 1] = [Token(kind, phrase, first.line, first.col, first.start, last.end)]
+            tokens[index - 1 : index + 1] = [Token(kind, phrase, first.line, first.col, first.start, last.end)]
     return tokens
 
 
 def after_opening(sql: str, tokens: list[Token], index: int) -> tuple[bool, int]:
     """Where what a versioned comment holds begins, the comment's opening being just before `index`."""
     opening = tokens[index - 1]
-    known = sql[opening.start:opening.end + 1] == opening.text
+    known = sql[opening.start : opening.end + 1] == opening.text
     if opening.text == "/*!" and index < len(tokens):
         version = tokens[index]
         return True, index + (version.start == opening.end + 1 and version.text.isdecimal() and len(version.text) > 4)
@@ -150,7 +163,7 @@ def after_opening(sql: str, tokens: list[Token], index: int) -> tuple[bool, int]
         closing = next((i for i in range(index, len(tokens)) if tokens[i].token_type is TokenType.R_BRACKET), None)
         if closing is None:
             raise SchemaError(f"{position(sql, opening.start)}: this '/*T![' has no ']'")
-        if not sql[opening.end + 1:tokens[closing].start].replace(",", "").replace("_", "").isalnum():
+        if not sql[opening.end + 1 : tokens[closing].start].replace(",", "").replace("_", "").isalnum():
             raise SchemaError(f"{position(sql, opening.start)}: this '/*T![' has no list of features")
         features = (token.text for token in tokens[index:closing] if token.token_type is not TokenType.COMMA)
         known = known and FEATURES.issuperset(features)

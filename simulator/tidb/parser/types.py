@@ -14,46 +14,110 @@ from simulator.tidb.parser.clauses import read_count, read_plain_string
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.syntax.definitions import TypeSyntax
 
-NAMES = MappingProxyType({
-    "TINYINT": "tinyint", "INT1": "tinyint", "SMALLINT": "smallint", "INT2": "smallint",
-    "MEDIUMINT": "mediumint", "INT3": "mediumint", "MIDDLEINT": "mediumint",
-    "INT": "int", "INTEGER": "int", "INT4": "int", "BIGINT": "bigint", "INT8": "bigint",
-    "BOOL": "tinyint", "BOOLEAN": "tinyint", "SERIAL": "bigint",
-    "FLOAT": "float", "FLOAT4": "float", "DOUBLE": "double", "FLOAT8": "double", "REAL": "double",
-    "DECIMAL": "decimal", "DEC": "decimal", "NUMERIC": "decimal", "FIXED": "decimal",
-    "BIT": "bit", "YEAR": "year", "SQL_TSI_YEAR": "year",
-    "DATE": "date", "TIME": "time", "DATETIME": "datetime", "TIMESTAMP": "timestamp",
-    "CHAR": "char", "CHARACTER": "char", "NCHAR": "char", "BINARY": "char",
-    "VARCHAR": "varchar", "VARCHARACTER": "varchar", "NVARCHAR": "varchar", "VARBINARY": "varchar",
-    "TINYTEXT": "tinytext", "TEXT": "text", "MEDIUMTEXT": "mediumtext", "LONGTEXT": "longtext",
-    "TINYBLOB": "tinytext", "BLOB": "text", "MEDIUMBLOB": "mediumtext", "LONGBLOB": "longtext", "LONG": "mediumtext",
-    "ENUM": "enum", "SET": "set", "JSON": "json", "VECTOR": "vector",
-})
+NAMES = MappingProxyType(
+    {
+        "TINYINT": "tinyint",
+        "INT1": "tinyint",
+        "SMALLINT": "smallint",
+        "INT2": "smallint",
+        "MEDIUMINT": "mediumint",
+        "INT3": "mediumint",
+        "MIDDLEINT": "mediumint",
+        "INT": "int",
+        "INTEGER": "int",
+        "INT4": "int",
+        "BIGINT": "bigint",
+        "INT8": "bigint",
+        "BOOL": "tinyint",
+        "BOOLEAN": "tinyint",
+        "SERIAL": "bigint",
+        "FLOAT": "float",
+        "FLOAT4": "float",
+        "DOUBLE": "double",
+        "FLOAT8": "double",
+        "REAL": "double",
+        "DECIMAL": "decimal",
+        "DEC": "decimal",
+        "NUMERIC": "decimal",
+        "FIXED": "decimal",
+        "BIT": "bit",
+        "YEAR": "year",
+        "SQL_TSI_YEAR": "year",
+        "DATE": "date",
+        "TIME": "time",
+        "DATETIME": "datetime",
+        "TIMESTAMP": "timestamp",
+        "CHAR": "char",
+        "CHARACTER": "char",
+        "NCHAR": "char",
+        "BINARY": "char",
+        "VARCHAR": "varchar",
+        "VARCHARACTER": "varchar",
+        "NVARCHAR": "varchar",
+        "VARBINARY": "varchar",
+        "TINYTEXT": "tinytext",
+        "TEXT": "text",
+        "MEDIUMTEXT": "mediumtext",
+        "LONGTEXT": "longtext",
+        "TINYBLOB": "tinytext",
+        "BLOB": "text",
+        "MEDIUMBLOB": "mediumtext",
+        "LONGBLOB": "longtext",
+        "LONG": "mediumtext",
+        "ENUM": "enum",
+        "SET": "set",
+        "JSON": "json",
+        "VECTOR": "vector",
+    }
+)
 
-DOUBLE_LENGTH = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version" \
+DOUBLE_LENGTH = (
+    "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version"
     " for the right syntax to use"
+)
 YEAR_LENGTH = "Supports only YEAR or YEAR(4) column"
 BINARY = frozenset(("BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"))
-VARYING = MappingProxyType({
-    "CHAR": ("VARYING",),
-    "CHARACTER": ("VARYING",),
-    "NCHAR": ("VARYING", "VARCHAR", "VARCHARACTER"),
-})
+VARYING = MappingProxyType(
+    {"CHAR": ("VARYING",), "CHARACTER": ("VARYING",), "NCHAR": ("VARYING", "VARCHAR", "VARCHARACTER")}
+)
 SHORTHANDS = MappingProxyType({"ASCII": "latin1", "BYTE": "binary", "UNICODE": "ucs2"})
 NUMBERS = frozenset(("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "decimal"))
 TEXTS = frozenset(("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"))
-SIZED = frozenset((
-    "tinyint", "smallint", "mediumint", "int", "bigint", "bit", "char", "varchar", "text", "year", "time", "datetime",
-    "timestamp", "vector",
-))
+SIZED = frozenset(
+    (
+        "tinyint",
+        "smallint",
+        "mediumint",
+        "int",
+        "bigint",
+        "bit",
+        "char",
+        "varchar",
+        "text",
+        "year",
+        "time",
+        "datetime",
+        "timestamp",
+        "vector",
+    )
+)
 """Types that may have one number in parentheses."""
 
 SCALED = frozenset(("float", "double", "decimal"))
 """Types that may have one or two."""
 
-UNSUPPORTED = frozenset((
-    "GEOMETRY", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION",
-))
+UNSUPPORTED = frozenset(
+    (
+        "GEOMETRY",
+        "POINT",
+        "LINESTRING",
+        "POLYGON",
+        "MULTIPOINT",
+        "MULTILINESTRING",
+        "MULTIPOLYGON",
+        "GEOMETRYCOLLECTION",
+    )
+)
 
 
 def read_type(cursor: Cursor, column: str, prose: bool = False) -> TypeSyntax:
@@ -69,8 +133,9 @@ def read_type(cursor: Cursor, column: str, prose: bool = False) -> TypeSyntax:
     if type.name == "year" and type.length not in (-1, 4):
         raise SchemaError(f"{where}: {YEAR_LENGTH}", number=1818, said=YEAR_LENGTH)
     if type.name == "double" and type.length >= 0 > type.decimal and not prose:
-        raise SchemaError(f"{where}: {type.spelled} is not a type; accepted: DOUBLE, DOUBLE(m,d)", number=1149,
-                          said=DOUBLE_LENGTH)
+        raise SchemaError(
+            f"{where}: {type.spelled} is not a type; accepted: DOUBLE, DOUBLE(m,d)", number=1149, said=DOUBLE_LENGTH
+        )
     wrong = "" if prose else missing(type)
     if wrong:
         cursor.fail(f"column {column!r}: {wrong}", start)

@@ -51,7 +51,6 @@ from simulator.tidb.syntax.definitions import DefaultSyntax, KeyPart
 from simulator.tidb.syntax.statements import AlterTable
 from simulator.tidb.syntax.tables import PartitionDefinition, TableOption
 
-
 # -- columns and keys ---------------------------------------------------------------------------------------------
 
 
@@ -286,33 +285,35 @@ def stands_behind_blank(spec: Spec) -> bool:
     )
 
 
-SPECS: Mapping[type, Callable[[Any], str]] = MappingProxyType({
-    AddColumns: add_columns,
-    AddKey: add_key,
-    DropColumn: drop_column,
-    DropKey: drop_key,
-    ModifyColumn: modify_column,
-    ChangeColumn: change_column,
-    RenameColumn: rename_column,
-    AlterDefault: alter_default,
-    RenameIndex: rename_index,
-    IndexVisibility: index_visibility,
-    AlterCheck: alter_check,
-    RenameTo: rename_to,
-    AddPartitions: add_partitions,
-    LastPartition: last_partition,
-    PartitionAction: partition_action,
-    CoalescePartition: coalesce_partition,
-    ReorganizePartition: reorganize_partition,
-    ExchangePartition: exchange_partition,
-    PartitionBy: partition_by,
-    PartitionOptions: partition_options,
-    RemovePartitioning: lambda spec: "REMOVE PARTITIONING",
-    SetOptions: set_options,
-    ConvertCharset: convert_charset,
-    Cache: lambda spec: "CACHE" if spec.on else "NOCACHE",
-    RemoveTtl: remove_ttl,
-    TiflashReplica: tiflash_replica,
-    OrderBy: order_by,
-    Clause: clause,
-})
+SPECS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
+    {
+        AddColumns: add_columns,
+        AddKey: add_key,
+        DropColumn: drop_column,
+        DropKey: drop_key,
+        ModifyColumn: modify_column,
+        ChangeColumn: change_column,
+        RenameColumn: rename_column,
+        AlterDefault: alter_default,
+        RenameIndex: rename_index,
+        IndexVisibility: index_visibility,
+        AlterCheck: alter_check,
+        RenameTo: rename_to,
+        AddPartitions: add_partitions,
+        LastPartition: last_partition,
+        PartitionAction: partition_action,
+        CoalescePartition: coalesce_partition,
+        ReorganizePartition: reorganize_partition,
+        ExchangePartition: exchange_partition,
+        PartitionBy: partition_by,
+        PartitionOptions: partition_options,
+        RemovePartitioning: lambda spec: "REMOVE PARTITIONING",
+        SetOptions: set_options,
+        ConvertCharset: convert_charset,
+        Cache: lambda spec: "CACHE" if spec.on else "NOCACHE",
+        RemoveTtl: remove_ttl,
+        TiflashReplica: tiflash_replica,
+        OrderBy: order_by,
+        Clause: clause,
+    }
+)

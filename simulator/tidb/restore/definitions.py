@@ -123,35 +123,39 @@ def auto_random(option: ColumnOption) -> str:
     return feature(f"AUTO_RANDOM{bits}", "auto_rand")
 
 
-OPTIONS: MappingProxyType[str, Callable[[ColumnOption], str]] = MappingProxyType({
-    "not null": lambda _: "NOT NULL",
-    "null": lambda _: "NULL",
-    "default": default,
-    "on update": on_update,
-    "auto_increment": lambda _: "AUTO_INCREMENT",
-    "auto_random": auto_random,
-    "primary": primary,
-    "unique": lambda option: f"UNIQUE KEY{scope(option)}",
-    "comment": lambda option: f"COMMENT {literal(option.text)}",
-    "collate": lambda option: f"COLLATE {option.text}",
-    "generated": generated,
-    "check": lambda option: restored_check(option.check) if option.check else "",
-    "references": lambda option: restored_references(option.references) if option.references else "",
-    "column_format": lambda option: f"COLUMN_FORMAT {option.text}",
-    "storage": lambda option: f"STORAGE {option.text}",
-    "engine_attribute": lambda option: f"ENGINE_ATTRIBUTE = {string(option.text)}",
-    "secondary_engine_attribute": lambda option: f"SECONDARY_ENGINE_ATTRIBUTE = {string(option.text)}",
-})
+OPTIONS: MappingProxyType[str, Callable[[ColumnOption], str]] = MappingProxyType(
+    {
+        "not null": lambda _: "NOT NULL",
+        "null": lambda _: "NULL",
+        "default": default,
+        "on update": on_update,
+        "auto_increment": lambda _: "AUTO_INCREMENT",
+        "auto_random": auto_random,
+        "primary": primary,
+        "unique": lambda option: f"UNIQUE KEY{scope(option)}",
+        "comment": lambda option: f"COMMENT {literal(option.text)}",
+        "collate": lambda option: f"COLLATE {option.text}",
+        "generated": generated,
+        "check": lambda option: restored_check(option.check) if option.check else "",
+        "references": lambda option: restored_references(option.references) if option.references else "",
+        "column_format": lambda option: f"COLUMN_FORMAT {option.text}",
+        "storage": lambda option: f"STORAGE {option.text}",
+        "engine_attribute": lambda option: f"ENGINE_ATTRIBUTE = {string(option.text)}",
+        "secondary_engine_attribute": lambda option: f"SECONDARY_ENGINE_ATTRIBUTE = {string(option.text)}",
+    }
+)
 
 
-WORDS = MappingProxyType({
-    "primary": "PRIMARY KEY",
-    "unique": "UNIQUE",
-    "key": "INDEX",
-    "fulltext": "FULLTEXT",
-    "vector": "VECTOR INDEX",
-    "columnar": "COLUMNAR INDEX",
-})
+WORDS = MappingProxyType(
+    {
+        "primary": "PRIMARY KEY",
+        "unique": "UNIQUE",
+        "key": "INDEX",
+        "fulltext": "FULLTEXT",
+        "vector": "VECTOR INDEX",
+        "columnar": "COLUMNAR INDEX",
+    }
+)
 
 
 def restored_key(key: KeySyntax) -> str:

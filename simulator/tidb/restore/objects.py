@@ -25,9 +25,17 @@ def create_view(statement: CreateView) -> str:
     columns = f"({','.join(map(quoted, statement.columns))})" if statement.columns else ""
     check = "" if statement.check_option == "CASCADED" else f"WITH {statement.check_option} CHECK OPTION"
     return words(
-        "CREATE", "OR REPLACE" if statement.or_replace else "", f"ALGORITHM = {statement.algorithm}",
-        f"DEFINER = {statement.definer}", f"SQL SECURITY {statement.security}", "VIEW", table(statement.view), columns,
-        "AS", statement.query.restored, check,
+        "CREATE",
+        "OR REPLACE" if statement.or_replace else "",
+        f"ALGORITHM = {statement.algorithm}",
+        f"DEFINER = {statement.definer}",
+        f"SQL SECURITY {statement.security}",
+        "VIEW",
+        table(statement.view),
+        columns,
+        "AS",
+        statement.query.restored,
+        check,
     )
 
 

@@ -36,6 +36,7 @@ TIME_TO_LIVE = ("TTL", "TTL_ENABLE")
 
 def with_dropped_options(statement: Statement, placement: bool, time_to_live: bool) -> Statement:
     """The statement, its options of placement and of time to live under names that no writer drops."""
+
     def keep(option: TableOption) -> TableOption:
         if placement and option.name == "PLACEMENT POLICY":
             return written(feature(placement_policy(option), "placement"))
@@ -93,8 +94,11 @@ def in_partitioning(partitioning: PartitionSyntax, keep: Keep) -> PartitionSynta
 
 def in_definitions(definitions: tuple[PartitionDefinition, ...], keep: Keep) -> tuple[PartitionDefinition, ...]:
     return tuple(
-        replace(partition, options=tuple(map(keep, partition.options)),
-                subpartitions=in_definitions(partition.subpartitions, keep))
+        replace(
+            partition,
+            options=tuple(map(keep, partition.options)),
+            subpartitions=in_definitions(partition.subpartitions, keep),
+        )
         for partition in definitions
     )
 

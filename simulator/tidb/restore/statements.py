@@ -127,8 +127,16 @@ def create_index(statement: CreateIndex) -> str:
     exists = "IF NOT EXISTS" if key.if_not_exists else ""
     parts = ", ".join(map(restored_part, key.parts))
     return words(
-        "CREATE", kind, "INDEX", exists, quoted(key.name), "ON", table(statement.table), f"({parts})",
-        restored_key_options(key.options), lock_and_algorithm(statement.algorithm, statement.lock),
+        "CREATE",
+        kind,
+        "INDEX",
+        exists,
+        quoted(key.name),
+        "ON",
+        table(statement.table),
+        f"({parts})",
+        restored_key_options(key.options),
+        lock_and_algorithm(statement.algorithm, statement.lock),
     )
 
 

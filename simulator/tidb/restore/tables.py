@@ -68,45 +68,61 @@ def forced(write: Callable[[TableOption], str]) -> Callable[[TableOption], str]:
     return lambda option: (feature("FORCE", "force_inc") + " " if option.force else "") + write(option)
 
 
-WRITERS: MappingProxyType[str, Callable[[TableOption], str]] = MappingProxyType({
-    **dict.fromkeys((
-        "COMMENT", "COMPRESSION", "CONNECTION", "PASSWORD", "DATA DIRECTORY", "INDEX DIRECTORY", "ENCRYPTION",
-        "STATS_COL_CHOICE", "STATS_COL_LIST", "ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE",
-    ), text),
-    "ENGINE": lambda option: f"ENGINE = {option.value or repr('')}",
-    "CHARSET": lambda option: f"DEFAULT CHARACTER SET = {option.value.upper()}",
-    "COLLATE": lambda option: f"DEFAULT COLLATE = {option.value.upper()}",
-    "AUTO_INCREMENT": forced(plain),
-    "AUTO_RANDOM_BASE": forced(in_feature("auto_rand_base")),
-    "AUTO_ID_CACHE": in_feature("auto_id_cache"),
-    "SHARD_ROW_ID_BITS": in_feature(""),
-    "PRE_SPLIT_REGIONS": in_feature(""),
-    "STATS_PERSISTENT": ignored("StatsPersistent"),
-    "PACK_KEYS": ignored("PackKeys"),
-    "INSERT_METHOD": word,
-    "STORAGE": lambda option: f"STORAGE {option.value}",
-    "SECONDARY_ENGINE": lambda option: plain(option) if option.default else text(option),
-    "TABLESPACE": lambda option: f"TABLESPACE = {quoted(option.value)}",
-    "TTL": in_feature("ttl"),
-    "TTL_ENABLE": in_feature("ttl", text),
-    "TTL_JOB_INTERVAL": in_feature("ttl", text),
-    "AFFINITY": in_feature("affinity", text),
-    "PLACEMENT POLICY": lambda _: "",
-})
+WRITERS: MappingProxyType[str, Callable[[TableOption], str]] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            (
+                "COMMENT",
+                "COMPRESSION",
+                "CONNECTION",
+                "PASSWORD",
+                "DATA DIRECTORY",
+                "INDEX DIRECTORY",
+                "ENCRYPTION",
+                "STATS_COL_CHOICE",
+                "STATS_COL_LIST",
+                "ENGINE_ATTRIBUTE",
+                "SECONDARY_ENGINE_ATTRIBUTE",
+            ),
+            text,
+        ),
+        "ENGINE": lambda option: f"ENGINE = {option.value or repr('')}",
+        "CHARSET": lambda option: f"DEFAULT CHARACTER SET = {option.value.upper()}",
+        "COLLATE": lambda option: f"DEFAULT COLLATE = {option.value.upper()}",
+        "AUTO_INCREMENT": forced(plain),
+        "AUTO_RANDOM_BASE": forced(in_feature("auto_rand_base")),
+        "AUTO_ID_CACHE": in_feature("auto_id_cache"),
+        "SHARD_ROW_ID_BITS": in_feature(""),
+        "PRE_SPLIT_REGIONS": in_feature(""),
+        "STATS_PERSISTENT": ignored("StatsPersistent"),
+        "PACK_KEYS": ignored("PackKeys"),
+        "INSERT_METHOD": word,
+        "STORAGE": lambda option: f"STORAGE {option.value}",
+        "SECONDARY_ENGINE": lambda option: plain(option) if option.default else text(option),
+        "TABLESPACE": lambda option: f"TABLESPACE = {quoted(option.value)}",
+        "TTL": in_feature("ttl"),
+        "TTL_ENABLE": in_feature("ttl", text),
+        "TTL_JOB_INTERVAL": in_feature("ttl", text),
+        "AFFINITY": in_feature("affinity", text),
+        "PLACEMENT POLICY": lambda _: "",
+    }
+)
 
 
 def restored_partitioning(partitioning: PartitionSyntax) -> str:
     """PARTITION BY with all that follows it."""
     definitions = partitioning.definitions
-    return "".join((
-        "PARTITION BY ",
-        restored_method(partitioning.method),
-        restored_interval(partitioning.interval) if partitioning.interval else "",
-        "" if definitions else partition_count(partitioning.method),
-        restored_subpartitioning(partitioning) if partitioning.subpartition else "",
-        f" ({','.join(map(restored_definition, definitions))})" if definitions else "",
-        restored_updates(partitioning),
-    ))
+    return "".join(
+        (
+            "PARTITION BY ",
+            restored_method(partitioning.method),
+            restored_interval(partitioning.interval) if partitioning.interval else "",
+            "" if definitions else partition_count(partitioning.method),
+            restored_subpartitioning(partitioning) if partitioning.subpartition else "",
+            f" ({','.join(map(restored_definition, definitions))})" if definitions else "",
+            restored_updates(partitioning),
+        )
+    )
 
 
 def restored_method(method: MethodSyntax) -> str:
@@ -167,15 +183,19 @@ def restored_table(syntax: TableSyntax) -> str:
     """The whole statement."""
     name = table(TableName(syntax.schema, syntax.name))
     elements = ",".join((*map(restored_column, syntax.columns), *map(restored_key, syntax.keys)))
-    return "".join((
-        words("CREATE", TEMPORARY[syntax.temporary], "TABLE", "IF NOT EXISTS" if syntax.if_not_exists else "", name),
-        f" LIKE {table(syntax.like)}" if syntax.like else "",
-        f" ({elements})" if elements else "",
-        restored_options(sent_options(syntax.options)),
-        f" {restored_partitioning(syntax.partitioning)}" if syntax.partitioning else "",
-        restored_query(syntax),
-        restored_commit(syntax),
-    ))
+    return "".join(
+        (
+            words(
+                "CREATE", TEMPORARY[syntax.temporary], "TABLE", "IF NOT EXISTS" if syntax.if_not_exists else "", name
+            ),
+            f" LIKE {table(syntax.like)}" if syntax.like else "",
+            f" ({elements})" if elements else "",
+            restored_options(sent_options(syntax.options)),
+            f" {restored_partitioning(syntax.partitioning)}" if syntax.partitioning else "",
+            restored_query(syntax),
+            restored_commit(syntax),
+        )
+    )
 
 
 def restored_query(syntax: TableSyntax) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from simulator.tidb.syntax.definitions import ColumnSyntax, DefaultSyntax, Expression, KeyPart, KeySyntax, TableName
 from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax, TableOption
 
-
 # -- columns and keys ---------------------------------------------------------------------------------------------
 
 
@@ -248,8 +247,33 @@ class Clause:
 
 
 Spec = (
-    AddColumns | DropColumn | ModifyColumn | ChangeColumn | RenameColumn | AlterDefault | AddKey | DropKey | RenameIndex
-    | IndexVisibility | AlterCheck | SetOptions | ConvertCharset | RenameTo | AddPartitions | LastPartition
-    | PartitionAction | CoalescePartition | ReorganizePartition | ExchangePartition | PartitionBy | RemovePartitioning
-    | PartitionOptions | Attributes | Cache | RemoveTtl | TiflashReplica | OrderBy | Clause
+    AddColumns
+    | DropColumn
+    | ModifyColumn
+    | ChangeColumn
+    | RenameColumn
+    | AlterDefault
+    | AddKey
+    | DropKey
+    | RenameIndex
+    | IndexVisibility
+    | AlterCheck
+    | SetOptions
+    | ConvertCharset
+    | RenameTo
+    | AddPartitions
+    | LastPartition
+    | PartitionAction
+    | CoalescePartition
+    | ReorganizePartition
+    | ExchangePartition
+    | PartitionBy
+    | RemovePartitioning
+    | PartitionOptions
+    | Attributes
+    | Cache
+    | RemoveTtl
+    | TiflashReplica
+    | OrderBy
+    | Clause
 )

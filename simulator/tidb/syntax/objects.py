@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import Query, TableOption
 
-
 # -- views and sequences -----------------------------------------------------------------------------------------
 
 

@@ -103,8 +103,18 @@ class Nothing:
 
 
 SessionStatement = (
-    Use | Begin | Commit | Rollback | Savepoint | ReleaseSavepoint | SetVariables | Select | Prepare | Execute
-    | Deallocate | Nothing
+    Use
+    | Begin
+    | Commit
+    | Rollback
+    | Savepoint
+    | ReleaseSavepoint
+    | SetVariables
+    | Select
+    | Prepare
+    | Execute
+    | Deallocate
+    | Nothing
 )
 
 SqlStatement = Statement | RowStatement | SessionStatement

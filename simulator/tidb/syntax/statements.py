@@ -21,7 +21,6 @@ from simulator.tidb.syntax.objects import (
 )
 from simulator.tidb.syntax.tables import TableOption, TableSyntax
 
-
 # -- databases ---------------------------------------------------------------------------------------------------
 
 
@@ -160,8 +159,28 @@ class AlterTable:
 
 
 Statement = (
-    CreateDatabase | AlterDatabase | DropDatabase | FlashbackDatabase | CreateTable | DropTable | TruncateTable
-    | RenameTable | RecoverTable | FlashbackTable | FlashbackCluster | RepairTable | LockTables | UnlockTables
-    | CreateIndex | DropIndex | CreateView | DropView | CreateSequence | AlterSequence | DropSequence | PlacementPolicy
-    | ResourceGroup | AlterTable
+    CreateDatabase
+    | AlterDatabase
+    | DropDatabase
+    | FlashbackDatabase
+    | CreateTable
+    | DropTable
+    | TruncateTable
+    | RenameTable
+    | RecoverTable
+    | FlashbackTable
+    | FlashbackCluster
+    | RepairTable
+    | LockTables
+    | UnlockTables
+    | CreateIndex
+    | DropIndex
+    | CreateView
+    | DropView
+    | CreateSequence
+    | AlterSequence
+    | DropSequence
+    | PlacementPolicy
+    | ResourceGroup
+    | AlterTable
 )

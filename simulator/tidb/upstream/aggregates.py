@@ -51,8 +51,13 @@ def aggregated(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
         known = ", ".join(sorted(AGGREGATES))
         raise outside(f"the aggregate function {tree.name} is not computed; {known} are")
     wanted = COUNTS.get(tree.name, 1)
-    if tree.order and tree.name != "GROUP_CONCAT" or tree.name != "COUNT" and len(values) != wanted and (
-            tree.name != "GROUP_CONCAT" or not values):
+    if (
+        tree.order
+        and tree.name != "GROUP_CONCAT"
+        or tree.name != "COUNT"
+        and len(values) != wanted
+        and (tree.name != "GROUP_CONCAT" or not values)
+    ):
         raise SqlError(1064, "42000", f"{tree.name} does not take these arguments")
     return compute(tree, values, group)
 
@@ -95,6 +100,7 @@ def _average(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
 
 def _extreme(descending: bool) -> Callable[[Aggregate, Sequence[Value], Group], Value]:
     """MIN, MAX: members of ENUM and SET by their text."""
+
     def extreme(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
         (value,) = values
         if value.kind == "null":
@@ -120,12 +126,14 @@ def _concat(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
         found = group.over(f"string_agg(DISTINCT {shown}, {separator} ORDER BY {shown})")
     else:
         found = group.over(f"string_agg({shown}, {separator} ORDER BY {', '.join(group.sorting(tree))})")
-    return Value(sql(f"left({{}}, {LONGEST_CONCAT})", found), "string", "binary" if binary else "utf8mb4_bin", 2,
-                 bytes=binary)
+    return Value(
+        sql(f"left({{}}, {LONGEST_CONCAT})", found), "string", "binary" if binary else "utf8mb4_bin", 2, bytes=binary
+    )
 
 
 def _bits(function: str, nothing: int) -> Callable[[Aggregate, Sequence[Value], Group], Value]:
     """BIT_AND, BIT_OR, BIT_XOR: of 64 bits, with a value for no row."""
+
     def combined(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
         found = group.over(f"{function}({group.column(bits(values[0]))})")
         return Value(sql(f"coalesce({{}}, '{nothing}'::UBIGINT)", found), "uint")
@@ -151,8 +159,16 @@ def _json_object(tree: Aggregate, values: Sequence[Value], group: Group) -> Valu
 
 
 AGGREGATES: dict[str, Callable[[Aggregate, Sequence[Value], Group], Value]] = {
-    "COUNT": _count, "SUM": _sum, "AVG": _average, "MIN": _extreme(False), "MAX": _extreme(True),
-    "GROUP_CONCAT": _concat, "BIT_AND": _bits("bit_and", 2 ** 64 - 1), "BIT_OR": _bits("bit_or", 0),
-    "BIT_XOR": _bits("bit_xor", 0), "JSON_ARRAYAGG": _json_array, "JSON_OBJECTAGG": _json_object,
+    "COUNT": _count,
+    "SUM": _sum,
+    "AVG": _average,
+    "MIN": _extreme(False),
+    "MAX": _extreme(True),
+    "GROUP_CONCAT": _concat,
+    "BIT_AND": _bits("bit_and", 2**64 - 1),
+    "BIT_OR": _bits("bit_or", 0),
+    "BIT_XOR": _bits("bit_xor", 0),
+    "JSON_ARRAYAGG": _json_array,
+    "JSON_OBJECTAGG": _json_object,
 }
 """By TiDB's names."""

@@ -33,7 +33,7 @@ class Allocator:
 
     @property
     def most(self) -> int:
-        return 2 ** 64 - 1 if self.unsigned else 2 ** 63 - 1
+        return 2**64 - 1 if self.unsigned else 2**63 - 1
 
     def given(self, count: int, increment: int = 1, offset: int = 1) -> tuple[int, Allocator]:
         """The first of so many numbers, the others following at `increment`; raises SqlError 1467 for none left."""
@@ -69,8 +69,11 @@ class Allocator:
         """Renewed, to give a number next that is at least this one; with `force` this one."""
         held = self.base if self.step == 1 else self.stored
         last = number - 1 if force else max(held, number - 1)
-        return replace(self, base=last, end=last, stored=last) if self.step == 1 else replace(
-            self, base=0, end=0, stored=last)
+        return (
+            replace(self, base=last, end=last, stored=last)
+            if self.step == 1
+            else replace(self, base=0, end=0, stored=last)
+        )
 
 
 def _first(base: int, increment: int, offset: int) -> int:

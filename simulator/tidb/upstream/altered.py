@@ -45,8 +45,9 @@ def altered(stored: StoredRows, after: Table, session: SqlSession, now: str, now
     rows = len(stored.row_ids)
     sources = conversion(before, after)
     if not rows:
-        return Altered(_with_cells(stored, after, {
-            column.name: pa.array([], pa.binary()) for column in visible_columns(after)}))
+        return Altered(
+            _with_cells(stored, after, {column.name: pa.array([], pa.binary()) for column in visible_columns(after)})
+        )
     known = columns_of(stored.cells)
     texts = [known[column.name].view(pa.string()) for column in visible_columns(before)]
     _refuse_odd_bytes(sources, texts)
@@ -114,7 +115,11 @@ def _without_nulls(column: Column, text: pa.Array, made: pa.Array, now: str) -> 
 
 
 def _forgiven(
-    before: Table, after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], made: ConvertedRows,
+    before: Table,
+    after: Table,
+    sources: Sequence[ColumnSource],
+    texts: Sequence[pa.Array],
+    made: ConvertedRows,
     mode: Mode,
 ) -> Iterator[str]:
     """Casts values that do not fit as an INSERT does, where sql_mode forgives them; gives TiDB's warning for each error

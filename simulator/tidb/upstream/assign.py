@@ -71,8 +71,16 @@ has them (a BIT's tagged), or Arrow numbers, which count as SQL's numbers."""
 
 
 def assigned(
-    table: Table, given: Values, rows: int, upstream: Upstream, now_ms: int, first_row: int = 1, ignore: bool = False,
-    existing: Mapping[str, pa.Array] | None = None, named: Collection[str] = (), asked: Asked = Asked(),
+    table: Table,
+    given: Values,
+    rows: int,
+    upstream: Upstream,
+    now_ms: int,
+    first_row: int = 1,
+    ignore: bool = False,
+    existing: Mapping[str, pa.Array] | None = None,
+    named: Collection[str] = (),
+    asked: Asked = Asked(),
     way: str = "",
 ) -> Assigned:
     """New rows, or with `existing` (TiDB texts of all visible columns) those rows changed.
@@ -89,8 +97,9 @@ def assigned(
         if column.generated:
             continue
         if column.name not in given:
-            texts[column.name] = existing[column.name] if existing is not None else (
-                _missing(statement, column, defaults, faults))
+            texts[column.name] = (
+                existing[column.name] if existing is not None else (_missing(statement, column, defaults, faults))
+            )
         elif column is not automatic:
             texts[column.name] = _kept(faults, without_nulls(statement, column, texts[column.name]))
     error = first_error(faults)
@@ -105,8 +114,14 @@ def assigned(
     if automatic is None:
         return Assigned(texts, counters, warnings=warnings(faults))
     found = auto_ids.with_ids(
-        table, automatic, texts[automatic.name], upstream, counters, now_ms,
-        asked._replace(lenient=statement.mode.lenient, ignore=ignore))
+        table,
+        automatic,
+        texts[automatic.name],
+        upstream,
+        counters,
+        now_ms,
+        asked._replace(lenient=statement.mode.lenient, ignore=ignore),
+    )
     texts[automatic.name] = found.texts
     return Assigned(texts, found.counters, found.first, warnings(faults), found.error)
 
@@ -119,9 +134,13 @@ def _kept(faults: list[Fault], found: Fitted) -> pa.Array:
 def _defaults(statement: Statement, given: Values) -> Texts:
     """The defaults that the rows need."""
     needed = [
-        column for column in visible_columns(statement.table)
-        if not column.generated and not column.auto_increment and not column.auto_random and (
-            not statement.updating if column.name not in given else _may_default(given[column.name]))]
+        column
+        for column in visible_columns(statement.table)
+        if not column.generated
+        and not column.auto_increment
+        and not column.auto_random
+        and (not statement.updating if column.name not in given else _may_default(given[column.name]))
+    ]
     return default_texts(needed, statement.rows, statement.upstream, statement.now_ms) if needed else {}
 
 
@@ -190,8 +209,10 @@ def _touched(
 ) -> Texts:
     """ON UPDATE CURRENT_TIMESTAMP, where a row really changes and the statement does not assign the column."""
     columns = [
-        column for column in statement.table.columns
-        if column.on_update and column.name not in given and column.name not in named]
+        column
+        for column in statement.table.columns
+        if column.on_update and column.name not in given and column.name not in named
+    ]
     alike = [same(existing[name], texts[name]) for name in given if name in texts] if columns else []
     if not alike:
         return texts

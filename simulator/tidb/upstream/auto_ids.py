@@ -92,9 +92,14 @@ def behind(table: Table, row_id: int, auto: int) -> Counters:
 
 def highest(one: Counters, other: Counters) -> Counters:
     """What neither of two tables has given."""
-    return Counters(*(
-        replace(mine, **{name: max(getattr(mine, name), getattr(theirs, name)) for name in ("base", "end", "stored")})
-        for mine, theirs in zip(one, other)))
+    return Counters(
+        *(
+            replace(
+                mine, **{name: max(getattr(mine, name), getattr(theirs, name)) for name in ("base", "end", "stored")}
+            )
+            for mine, theirs in zip(one, other)
+        )
+    )
 
 
 def auto_random(table: Table) -> bool:
@@ -137,7 +142,12 @@ class Asked(NamedTuple):
 
 
 def with_ids(
-    table: Table, column: Column, texts: pa.Array, upstream: Upstream, before: Counters, now_ms: int,
+    table: Table,
+    column: Column,
+    texts: pa.Array,
+    upstream: Upstream,
+    before: Counters,
+    now_ms: int,
     asked: Asked = Asked(),
 ) -> Given:
     """The column with an id for each NULL, and for each 0 without NO_AUTO_VALUE_ON_ZERO (tidb
@@ -168,9 +178,7 @@ def with_ids(
 class _Ids:
     """The numbers of the rows of a statement, one run of rows after another."""
 
-    def __init__(
-        self, column: Column, session: SqlSession, allocator: Allocator, asked: Asked, numbers: Ids
-    ) -> None:
+    def __init__(self, column: Column, session: SqlSession, allocator: Allocator, asked: Asked, numbers: Ids) -> None:
         self.allocator, self.numbers, self._column, self._asked = allocator, numbers.copy(), column, asked
         self.first: int | None = None
         self._increment, self._offset = increment_and_offset(session)
@@ -181,8 +189,11 @@ class _Ids:
         numbers = self.numbers[start:stop]
         if self._column.auto_random:
             if not self._explicit:
-                raise refused(8216, "Explicit insertion on auto_random column is disabled. Try to set "
-                                    "@@allow_auto_random_explicit_insert = true.")
+                raise refused(
+                    8216,
+                    "Explicit insertion on auto_random column is disabled. Try to set "
+                    "@@allow_auto_random_explicit_insert = true.",
+                )
             numbers = np.where(numbers < 0, 0, numbers & numbers.dtype.type(_counter_mask(self._column)))
         top = np.maximum.accumulate(numbers)
         at = 0
@@ -206,7 +217,7 @@ class _Ids:
                 first = 0
             self.first = self.first or first or None
             made = [first + place * self._increment * bool(first) for place in range(size)]
-            self.numbers[start:start + size] = self._held(made)
+            self.numbers[start : start + size] = self._held(made)
             start += size
 
     def _held(self, made: Sequence[int]) -> Sequence[int]:
@@ -234,13 +245,17 @@ def increment_and_offset(session: SqlSession) -> tuple[int, int]:
     """auto_increment_increment and auto_increment_offset, from 1 to 65535."""
     increment, offset = (
         min(max(int(session.settings.get(name, "1")), 1), 65535)
-        for name in ("auto_increment_increment", "auto_increment_offset"))
+        for name in ("auto_increment_increment", "auto_increment_offset")
+    )
     return increment, offset
 
 
 def moved(
-    table: Table, changed: Container[str], texts: Mapping[str, pa.Array], existing: Mapping[str, pa.Array],
-    before: Counters
+    table: Table,
+    changed: Container[str],
+    texts: Mapping[str, pa.Array],
+    existing: Mapping[str, pa.Array],
+    before: Counters,
 ) -> Counters:
     """The counters after an UPDATE: an AUTO_INCREMENT or AUTO_RANDOM column that it really changes moves its own (tidb
     pkg/executor/write.go, updateRecord)."""

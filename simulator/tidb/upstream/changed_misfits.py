@@ -76,7 +76,7 @@ def _float(column: Column, type: ColumnType, text: str) -> SqlError:
             return _truncated("FLOAT" if read is None else "DOUBLE", text)
     number = float(_shown(column, type, text))
     if type.decimal >= 0:
-        most = 10.0 ** (type.length - type.decimal) - 10.0 ** -type.decimal
+        most = 10.0 ** (type.length - type.decimal) - 10.0**-type.decimal
         if not type.unsigned or number >= 0:
             return _beyond("DOUBLE", "")
         number = max(round(number, type.decimal), -most)
@@ -131,15 +131,24 @@ def _cut(column: Column, type: ColumnType, text: str) -> SqlError:
     return worded(1265, f"Data truncated for column '{column.name}', value is '{_datum(column, text)}'")
 
 
-MISFITS: Mapping[str, Misfit] = MappingProxyType({
-    "integer": _integer, "bit": _bit, "decimal": _decimal, "float": _float, "year": _year, "date": _moment,
-    "datetime": _moment, "time": _time, "json": _json,
-})
+MISFITS: Mapping[str, Misfit] = MappingProxyType(
+    {
+        "integer": _integer,
+        "bit": _bit,
+        "decimal": _decimal,
+        "float": _float,
+        "year": _year,
+        "date": _moment,
+        "datetime": _moment,
+        "time": _time,
+        "json": _json,
+    }
+)
 """By the family of the new type."""
 
 
 def _is_bigint(number: str) -> bool:
-    return -2**63 <= Decimal(number) < 2**63
+    return -(2**63) <= Decimal(number) < 2**63
 
 
 def _is_text(column: Column) -> bool:

@@ -53,7 +53,7 @@ def session_mode(session: SqlSession, now_ms: int, ignore: bool = False, inserti
 def moment_text(moment: datetime, digits: int) -> str:
     """Cut, not rounded, to so many digits of a second (tidb pkg/expression/helper.go, getTimeCurrentTimeStamp)."""
     text = f"{moment:%Y-%m-%d %H:%M:%S.%f}"
-    return text[:20 + digits] if digits > 0 else text[:19]
+    return text[: 20 + digits] if digits > 0 else text[:19]
 
 
 def now_text(type_name: str, digits: int, session: SqlSession, now_ms: int) -> str:
@@ -88,8 +88,9 @@ def local(session: SqlSession, text: pa.Array) -> pa.Array:
 def _moments(local: pa.Array, name: str) -> pa.Array:
     """Moments of a zone's clock. Of two that it shows alike it is the one that Go finds with the offset at the same
     time in UTC: the later one in the east, the earlier one in the west (time.Date)."""
-    early, late = (pc.assume_timezone(local, name, ambiguous=which, nonexistent="earliest")
-                   for which in ("earliest", "latest"))
+    early, late = (
+        pc.assume_timezone(local, name, ambiguous=which, nonexistent="earliest") for which in ("earliest", "latest")
+    )
     if early.equals(late):
         return early
     shown = pc.local_timestamp(pc.assume_timezone(local, "UTC").cast(early.type))

@@ -9,9 +9,15 @@ from simulator.tidb.model.types import ColumnType
 from simulator.tidb.upstream.scopes import Field
 
 TYPES = {
-    "bool": ColumnType("tinyint", 1), "int": ColumnType("bigint", 20), "uint": ColumnType("bigint", 20, unsigned=True),
-    "decimal": ColumnType("decimal", 65, 30), "wide": ColumnType("decimal", 65, 30), "real": ColumnType("double"),
-    "date": ColumnType("date"), "datetime": ColumnType("datetime", decimal=6), "time": ColumnType("time", decimal=6),
+    "bool": ColumnType("tinyint", 1),
+    "int": ColumnType("bigint", 20),
+    "uint": ColumnType("bigint", 20, unsigned=True),
+    "decimal": ColumnType("decimal", 65, 30),
+    "wide": ColumnType("decimal", 65, 30),
+    "real": ColumnType("double"),
+    "date": ColumnType("date"),
+    "datetime": ColumnType("datetime", decimal=6),
+    "time": ColumnType("time", decimal=6),
     "json": ColumnType("json"),
 }
 """What a column of a query is stored as, by the kind of its values; other kinds are texts."""

@@ -52,8 +52,7 @@ class Computation:
     def scan(self, place: Key, table: Table, number: int) -> None:
         rows = self.upstream.rows.get(place)
         if rows is None:
-            texts: Mapping[str, pa.Array] = {
-                column.name: pa.nulls(0, pa.string()) for column in visible_columns(table)}
+            texts: Mapping[str, pa.Array] = {column.name: pa.nulls(0, pa.string()) for column in visible_columns(table)}
             self.hand_over(table, number, texts, 0)
             self._tables[f"rows {number}"][f"{number}.{ROW_ID}"] = pa.nulls(0, pa.int64())
             return
@@ -61,9 +60,7 @@ class Computation:
         self.hand_over(table, number, cells, rows.cells.num_rows)
         self._tables[f"rows {number}"][f"{number}.{ROW_ID}"] = rows.row_ids
 
-    def hand_over(
-        self, table: Table, number: int, texts: Mapping[str, pa.Array | pa.ChunkedArray], rows: int
-    ) -> None:
+    def hand_over(self, table: Table, number: int, texts: Mapping[str, pa.Array | pa.ChunkedArray], rows: int) -> None:
         """Has these rows as `rows NUMBER`; texts of columns that are not given are not there."""
         cells: dict[str, pa.Array | pa.ChunkedArray] = {f"{number}.place": pa.array(np.arange(rows))}
         for place, column in enumerate(table.columns):
@@ -122,10 +119,17 @@ class Computation:
     def fetched(self, text: str) -> pa.Table:
         """The rows of a query. Raises SqlError."""
         try:
-            tables = {name: pa.table({column: cell if pa.types.is_int64(cell.type) else strings(column, cell, text)
-                                      for column, cell in cells.items()
-                                      if column.endswith(".place") or quoted(column) in text})
-                      for name, cells in self._tables.items() if quoted(name) in text}
+            tables = {
+                name: pa.table(
+                    {
+                        column: cell if pa.types.is_int64(cell.type) else strings(column, cell, text)
+                        for column, cell in cells.items()
+                        if column.endswith(".place") or quoted(column) in text
+                    }
+                )
+                for name, cells in self._tables.items()
+                if quoted(name) in text
+            }
             return fetched(text, tables)
         except Uncomputable as error:
             raise _told(str(error)) from None

@@ -33,9 +33,7 @@ def has_default(column: Column) -> bool:
     return column.default is not None or not column.not_null or column.type.name in ("enum", "year")
 
 
-def default_texts(
-    columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int,
-) -> dict[str, pa.Array]:
+def default_texts(columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int) -> dict[str, pa.Array]:
     """The defaults of columns as TiDB text (binary) for so many rows, those of a TIMESTAMP in UTC.
 
     Of a column without one it is NULL, or where the column is NOT NULL the zero of its type. Raises SqlError for an
@@ -60,8 +58,10 @@ def literal(column: Column) -> pa.Scalar:
     """A literal default, or what stands for none, as TiDB text."""
     if column.default is not None:
         text = column.default
-        return pa.scalar(tidb_text(column.type, pa.array([text]))[0].as_py() if family(column.type) == "float" else (
-            text), pa.string()).cast(pa.binary())
+        return pa.scalar(
+            tidb_text(column.type, pa.array([text]))[0].as_py() if family(column.type) == "float" else (text),
+            pa.string(),
+        ).cast(pa.binary())
     return pa.scalar(_zero(column) if column.not_null else None, pa.string()).cast(pa.binary())
 
 

@@ -34,8 +34,17 @@ def delete(statement: Delete, upstream: Upstream, now_ms: int) -> Outcome:
         raise refused(1105, "DELETE FROM … PARTITION with LIMIT is not simulated; it is accepted without LIMIT")
     problems = Problems(upstream.session, writing=True, ignore=statement.ignore)
     found = matching(
-        statement.source, statement.where, statement.order, statement.limit, upstream, now_ms, {}, {},
-        statement.common, problems)
+        statement.source,
+        statement.where,
+        statement.order,
+        statement.limit,
+        upstream,
+        now_ms,
+        {},
+        {},
+        statement.common,
+        problems,
+    )
     written = []
     for table in dict.fromkeys(named.table for named in chosen):
         stored = rows_of(upstream, table)

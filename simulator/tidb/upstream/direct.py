@@ -38,9 +38,7 @@ def insert_rows(table: Table, given: Mapping[str, Value], rows: int, upstream: U
     return finished(upstream, (written,), now_ms, made.last_insert_id)
 
 
-def update_rows(
-    table: Table, places: Places, given: Mapping[str, Value], upstream: Upstream, now_ms: int
-) -> Outcome:
+def update_rows(table: Table, places: Places, given: Mapping[str, Value], upstream: Upstream, now_ms: int) -> Outcome:
     """Other values in the rows at some places, each once; one that is as it was is not written. Raises SqlError."""
     stored = rows_of(upstream, table)
     old = taken(stored, places)

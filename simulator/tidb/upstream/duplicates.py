@@ -19,16 +19,7 @@ from simulator.tidb.upstream.state import StoredRows
 from simulator.tidb.upstream.stored import KeyedRows, taken, taken_rows
 from simulator.tidb.upstream.targets import MOST_WARNINGS, Mask, first, where
 from simulator.tidb.upstream.unique import duplicate, earlier, found_in, unique_keys
-from simulator.tidb.upstream.written import (
-    NONE,
-    Written,
-    broken,
-    differ,
-    hits,
-    key_bytes,
-    sliced,
-    violation,
-)
+from simulator.tidb.upstream.written import NONE, Written, broken, differ, hits, key_bytes, sliced, violation
 
 STRETCH = 4096
 """Rows that are looked at together at first; as many more as went at once the time before."""
@@ -81,8 +72,10 @@ def ignored(written: Written, fresh: KeyedRows) -> Written:
     duplicates = np.any(met, axis=0)
     errors = [
         duplicate(table, unique_keys(table)[int(np.argmax(met[:, row]))], fresh.texts, int(row))
-        if duplicates[row] else violation(fresh, int(row))
-        for row in np.flatnonzero(~stays)[:MOST_WARNINGS]]
+        if duplicates[row]
+        else violation(fresh, int(row))
+        for row in np.flatnonzero(~stays)[:MOST_WARNINGS]
+    ]
     comes = stays | wrong & ~duplicates
     kept = fresh if comes.all() else taken_rows(fresh, where(comes))
     return replace(written.with_new(NONE, kept, int(stays.sum())), warned=written.warned.also(*errors))

@@ -142,25 +142,25 @@ def _nothing(statement: Nothing, text: str, upstream: Upstream, now_ms: int) -> 
     return Outcome(upstream)
 
 
-WRITTEN: Mapping[type, Callable[[Any, Upstream, int], Outcome | Refusal]] = MappingProxyType({
-    Insert: insert,
-    Update: update,
-    Delete: delete,
-})
+WRITTEN: Mapping[type, Callable[[Any, Upstream, int], Outcome | Refusal]] = MappingProxyType(
+    {Insert: insert, Update: update, Delete: delete}
+)
 
-EXECUTED: Mapping[type, Callable[[Any, str, Upstream, int], Outcome | Refusal]] = MappingProxyType({
-    **{kind: _define for kind in STATEMENTS},
-    **{kind: _write for kind in WRITTEN},
-    Use: _use,
-    SetVariables: _set,
-    Begin: _begin,
-    Commit: _commit,
-    Rollback: _rollback,
-    Savepoint: _savepoint,
-    ReleaseSavepoint: _release,
-    Select: _select,
-    Prepare: _prepare,
-    Execute: _execute,
-    Deallocate: _deallocate,
-    Nothing: _nothing,
-})
+EXECUTED: Mapping[type, Callable[[Any, str, Upstream, int], Outcome | Refusal]] = MappingProxyType(
+    {
+        **{kind: _define for kind in STATEMENTS},
+        **{kind: _write for kind in WRITTEN},
+        Use: _use,
+        SetVariables: _set,
+        Begin: _begin,
+        Commit: _commit,
+        Rollback: _rollback,
+        Savepoint: _savepoint,
+        ReleaseSavepoint: _release,
+        Select: _select,
+        Prepare: _prepare,
+        Execute: _execute,
+        Deallocate: _deallocate,
+        Nothing: _nothing,
+    }
+)

@@ -103,6 +103,6 @@ def without_nulls(statement: Statement, column: Column, text: pa.Array) -> Fitte
     nulls, error = text.is_null(), refused(1048, column.name)
     refuses = statement.upstream.release.lone_null_refused and not statement.updating and statement.rows == 1
     forgiven = statement.mode.lenient and (statement.mode.ignore or not refuses)
-    places = np.flatnonzero(np.asarray(nulls))[:MOST if forgiven else 1]
+    places = np.flatnonzero(np.asarray(nulls))[: MOST if forgiven else 1]
     faults = [Fault(int(place), error, forgiven) for place in places]
     return Fitted(pc.if_else(nulls, zero_value(column), text) if forgiven else text, faults)

@@ -51,9 +51,7 @@ def looks_at(upstream: Upstream) -> bool:
     return upstream.session.foreign_key_checks and upstream.release.foreign_key_checks
 
 
-def _triggered(
-    upstream: Upstream, changes: Sequence[Change], now_ms: int, depth: int
-) -> tuple[Upstream, list[Change]]:
+def _triggered(upstream: Upstream, changes: Sequence[Change], now_ms: int, depth: int) -> tuple[Upstream, list[Change]]:
     """What changes lead to: first what they must not, then one cascade after another, each with what it leads to (tidb
     pkg/executor/adapter.go, handleForeignKeyTrigger)."""
     for change in changes:
@@ -78,9 +76,7 @@ def _triggered(
     return upstream, done
 
 
-def ignored_orphans(
-    upstream: Upstream, table: Table, fresh: KeyedRows
-) -> tuple[KeyedRows, list[SqlError]]:
+def ignored_orphans(upstream: Upstream, table: Table, fresh: KeyedRows) -> tuple[KeyedRows, list[SqlError]]:
     """New rows of INSERT IGNORE without those that have no parent, whose errors are warnings (tidb
     pkg/executor/foreign_key.go, checkRows)."""
     errors: list[SqlError] = []
@@ -98,7 +94,7 @@ def _new_children(change: Change, foreign: ForeignKey) -> KeyedRows:
     """Rows that came, and those whose foreign key is another one."""
     asks = np.ones(len(change.fresh), np.bool_)
     if change.updates:
-        asks[:change.updates] = _differ(change, foreign.columns)
+        asks[: change.updates] = _differ(change, foreign.columns)
     return change.fresh if asks.all() else taken_rows(change.fresh, where(asks))
 
 
@@ -137,7 +133,7 @@ def orphans(upstream: Upstream, table: Table, foreign: ForeignKey, rows: KeyedRo
 def _is_indexed(table: Table, columns: Sequence[str]) -> bool:
     """Whether an index begins with some columns: a table of that name may have come in place of the parents'."""
     wanted = [name.lower() for name in columns]
-    begun = [[part.name.lower() for part in index.columns][:len(wanted)] for index in table.indexes]
+    begun = [[part.name.lower() for part in index.columns][: len(wanted)] for index in table.indexes]
     return sorted(wanted) in [sorted(names) for names in (*begun, [name.lower() for name in table.primary_key])]
 
 
@@ -170,10 +166,11 @@ def _events(change: Change, foreign: ForeignKey) -> Iterator[Event]:
     old = _values(change.table, foreign.references, change.gone.texts)
     moved = valid(old)
     if change.updates:
-        moved[:change.updates] &= _differ(change, foreign.references)
+        moved[: change.updates] &= _differ(change, foreign.references)
     paired = np.arange(len(old)) < change.updates
     for parents, rule, updates in (
-        (moved & ~paired, foreign.on_delete, False), (moved & paired, foreign.on_update, True),
+        (moved & ~paired, foreign.on_delete, False),
+        (moved & paired, foreign.on_update, True),
     ):
         if parents.any():
             yield Event(change, parents, rule.upper(), updates)
@@ -206,7 +203,8 @@ def _followed(
         known = columns_by_name(event.change.table)
         values = {
             name: event.change.fresh.texts[known[other.lower()].name].take(pa.array(parents))
-            for name, other in zip(names, foreign.references, strict=True)}
+            for name, other in zip(names, foreign.references, strict=True)
+        }
     texts = assigned(child, values, len(places), upstream, now_ms, existing=rows.texts).texts
     new = checked(with_keys(child, texts, rows.row_ids), child, upstream, now_ms)
     try:
@@ -218,12 +216,16 @@ def _followed(
 
 def shown(table: Table, foreign: ForeignKey) -> str:
     """A foreign key as errors 1451 and 1452 say it (tidb pkg/meta/model, FKInfo.String)."""
-    columns, references = (
-        ", ".join(f"`{name}`" for name in names) for names in (foreign.columns, foreign.references))
-    parent = f"`{foreign.table}`" if foreign.schema.lower() == table.schema.lower() else (
-        f"`{foreign.schema}`.`{foreign.table}`")
-    text = (f"`{table.schema}`.`{table.name}`, CONSTRAINT `{foreign.name}` FOREIGN KEY ({columns}) REFERENCES "
-            f"{parent} ({references})")
+    columns, references = (", ".join(f"`{name}`" for name in names) for names in (foreign.columns, foreign.references))
+    parent = (
+        f"`{foreign.table}`"
+        if foreign.schema.lower() == table.schema.lower()
+        else (f"`{foreign.schema}`.`{foreign.table}`")
+    )
+    text = (
+        f"`{table.schema}`.`{table.name}`, CONSTRAINT `{foreign.name}` FOREIGN KEY ({columns}) REFERENCES "
+        f"{parent} ({references})"
+    )
     for event, rule in (("DELETE", foreign.on_delete), ("UPDATE", foreign.on_update)):
         text += f" ON {event} {rule.upper()}" if rule else ""
     return text

@@ -39,15 +39,26 @@ def exported(value: Value, column: str) -> tuple[dict[str, Sql], Value]:
     parts |= {f"{column} {kind}": problem for kind, problem in problems.items()}
     read = with_problems(name(column), {kind: name(f"{column} {kind}") for kind in problems})
     return parts, replace(
-        value, sql=read, constant=None, text=None if value.text is None else name(f"{column} text"),
-        number=None if value.number is None else name(f"{column} number"))
+        value,
+        sql=read,
+        constant=None,
+        text=None if value.text is None else name(f"{column} text"),
+        number=None if value.number is None else name(f"{column} number"),
+    )
 
 
 class Grouping:
     """The columns that a query with groups computes for each row, and for each group, as its clauses ask for them."""
 
-    def __init__(self, answers: Answers, scope: QueryScope, relation: Relation, keys: Sequence[tuple[Node, Value]],
-                 fixed: Collection[Field], whole: bool) -> None:
+    def __init__(
+        self,
+        answers: Answers,
+        scope: QueryScope,
+        relation: Relation,
+        keys: Sequence[tuple[Node, Value]],
+        fixed: Collection[Field],
+        whole: bool,
+    ) -> None:
         self._answers, self._scope, self._relation = answers, scope, relation
         self._number = answers.number()
         self._row = quoted(f"{self._number}.row")
@@ -87,8 +98,11 @@ class Grouping:
             terms = order if order == self._row else f"{order}, {self._row}"
             return None if part is None else self.over(f"first({''.join(inside(part).pieces)} ORDER BY {terms}){among}")
 
-        return replace(read, sql=found(read.sql) or read.sql, text=found(read.text), number=found(read.number)) if (
-            parts) else read
+        return (
+            replace(read, sql=found(read.sql) or read.sql, text=found(read.text), number=found(read.number))
+            if (parts)
+            else read
+        )
 
     def sorting(self, tree: Aggregate) -> list[str]:
         terms = []
@@ -125,8 +139,11 @@ class Grouping:
         base = next(base for base in self._relation.bases if base.place == f"{source}.place")
         unique = [base.table.primary_key] if base.table.primary_key else []
         required = {column.name for column in base.table.columns if column.not_null}
-        unique += [tuple(part.name for part in index.columns) for index in base.table.indexes
-                   if index.unique and all(part.name in required and part.length < 0 for part in index.columns)]
+        unique += [
+            tuple(part.name for part in index.columns)
+            for index in base.table.indexes
+            if index.unique and all(part.name in required and part.length < 0 for part in index.columns)
+        ]
         return any(named >= {part.lower() for part in columns} for columns in unique)
 
     def _mixed(self, field: Field) -> SqlError:
@@ -134,12 +151,20 @@ class Grouping:
         schema = field.schema or self._answers.upstream.session.database
         shown = f"{schema}.{field.table}.{field.name}" if field.table else field.name
         if self._whole:
-            return SqlError(1140, "42000", f"In aggregated query without GROUP BY, expression #{number} of {clause} "
-                            f"contains nonaggregated column '{shown}'; this is incompatible with "
-                            f"sql_mode=only_full_group_by")
-        return SqlError(1055, "42000", f"Expression #{number} of {clause} is not in GROUP BY clause and contains "
-                        f"nonaggregated column '{shown}' which is not functionally dependent on columns in GROUP BY "
-                        f"clause; this is incompatible with sql_mode=only_full_group_by")
+            return SqlError(
+                1140,
+                "42000",
+                f"In aggregated query without GROUP BY, expression #{number} of {clause} "
+                f"contains nonaggregated column '{shown}'; this is incompatible with "
+                f"sql_mode=only_full_group_by",
+            )
+        return SqlError(
+            1055,
+            "42000",
+            f"Expression #{number} of {clause} is not in GROUP BY clause and contains "
+            f"nonaggregated column '{shown}' which is not functionally dependent on columns in GROUP BY "
+            f"clause; this is incompatible with sql_mode=only_full_group_by",
+        )
 
     def known(self, node: Node) -> Node | None:
         """What stands for an expression of GROUP BY, whose value a group has."""
@@ -166,8 +191,9 @@ def by_values(relation: Relation, answers: Answers) -> tuple[Grouping, tuple[Fie
     """The different rows of a relation as groups, and their columns."""
     keys = [(Computed(value), value) for value in (field.read() for field in relation.fields)]
     grouping = Grouping(answers, QueryScope(answers), relation, keys, (), False)
-    fields = (Field(field.name, partial(_same, value))
-              for field, value in zip(relation.fields, grouping.shown(), strict=True))
+    fields = (
+        Field(field.name, partial(_same, value)) for field, value in zip(relation.fields, grouping.shown(), strict=True)
+    )
     return grouping, tuple(fields)
 
 

@@ -72,8 +72,7 @@ def insert(statement: Insert, upstream: Upstream, now_ms: int) -> Outcome | Refu
         written = _written(statement, written, made, rows, query, upstream, now_ms, problems)
         return finished(upstream, (written,), now_ms, made.last_insert_id, problems.warnings)
     except Failed as failure:
-        return _refused(
-            failure.error, upstream, replace(written, counters=failure.counters, added=failure.added), made)
+        return _refused(failure.error, upstream, replace(written, counters=failure.counters, added=failure.added), made)
     except SqlError as error:
         return _refused(error, upstream, written, made)
 
@@ -87,8 +86,14 @@ def _refused(error: SqlError, upstream: Upstream, written: Written, made: Assign
 
 
 def _written(
-    statement: Insert, written: Written, made: Assigned, rows: int, query: Selection | None, upstream: Upstream,
-    now_ms: int, problems: Problems,
+    statement: Insert,
+    written: Written,
+    made: Assigned,
+    rows: int,
+    query: Selection | None,
+    upstream: Upstream,
+    now_ms: int,
+    problems: Problems,
 ) -> Written:
     """The rows of the statement among those that are there. Raises Failed and SqlError."""
     table = written.stored.table
@@ -143,7 +148,10 @@ def _given(
 
 
 def _keyed(
-    table: Table, texts: Mapping[str, pa.Array], rows: int, allowed: Sequence[int] | None,
+    table: Table,
+    texts: Mapping[str, pa.Array],
+    rows: int,
+    allowed: Sequence[int] | None,
     beside: Mapping[str, pa.Array],
 ) -> tuple[KeyedRows, Mask, list[SqlError]]:
     """New rows with their keys and with cells `beside` them; which rows they are, and the errors of those that no
@@ -191,12 +199,23 @@ def _updating(
             known = () if query is None else query.known
             fresh = RowSource(table, new.texts, known=known, inserted=True)
             beside = query.beside if query is not None else None
-            sources = [RowSource(table, texts), fresh] if beside is None or query is None else [
-                RowSource(table, texts), RowSource(beside, new.texts, known=query.called), fresh]
+            sources = (
+                [RowSource(table, texts), fresh]
+                if beside is None or query is None
+                else [RowSource(table, texts), RowSource(beside, new.texts, known=query.called), fresh]
+            )
             values = given_values(group, upstream, now_ms, sources, len(old), problems)
             texts = assigned(
-                table, values, len(old), upstream, now_ms, ignore=statement.ignore, existing=texts, named=named,
-                way=DUPLICATE).texts
+                table,
+                values,
+                len(old),
+                upstream,
+                now_ms,
+                ignore=statement.ignore,
+                existing=texts,
+                named=named,
+                way=DUPLICATE,
+            ).texts
         return checked(rekeyed(table, old, texts), table, upstream, now_ms)
 
     return updating
@@ -223,13 +242,18 @@ def _groups(assignments: Sequence[Assigning]) -> list[list[Assigning]]:
 
 
 def given_values(
-    assignments: Sequence[Assigning], upstream: Upstream, now_ms: int, sources: Sequence[RowSource], rows: int,
+    assignments: Sequence[Assigning],
+    upstream: Upstream,
+    now_ms: int,
+    sources: Sequence[RowSource],
+    rows: int,
     problems: Problems,
 ) -> Values:
     """Raw values of assignments over the rows of sources."""
     plain = [each for each in assignments if not is_default(each.value)]
     values = values_of(
-        [each.value for each in plain], [each.column for each in plain], upstream, now_ms, sources, rows, problems)
+        [each.value for each in plain], [each.column for each in plain], upstream, now_ms, sources, rows, problems
+    )
     found: Values = {each.column.name: value for each, value in zip(plain, values, strict=True)}
     return {each.column.name: found.get(each.column.name, Default()) for each in assignments}
 

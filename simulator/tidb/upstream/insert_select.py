@@ -47,7 +47,12 @@ class Selection(NamedTuple):
 
 
 def selected(
-    query: QueryTree, columns: Sequence[Column], updates: Sequence[Node], table: Table, upstream: Upstream, now_ms: int,
+    query: QueryTree,
+    columns: Sequence[Column],
+    updates: Sequence[Node],
+    table: Table,
+    upstream: Upstream,
+    now_ms: int,
     problems: Problems,
 ) -> Selection:
     """The rows of a query for columns of a table. Raises SqlError 1136 for another number of columns."""
@@ -68,16 +73,19 @@ def selected(
     rows = len(next(iter(found.values.values())))
     known = tuple(
         Known(field.schema, field.table, field.name, column.name)
-        for field, column in zip(fields, columns, strict=False))
+        for field, column in zip(fields, columns, strict=False)
+    )
     if not beside:
         return Selection(values, rows, known)
-    others = _fields(query, upstream, now_ms)[len(columns):]
-    made = Table("", "", tuple(
-        Column(name, type_of(field)) for name, field in zip(names[len(columns):], others, strict=True)))
+    others = _fields(query, upstream, now_ms)[len(columns) :]
+    made = Table(
+        "", "", tuple(Column(name, type_of(field)) for name, field in zip(names[len(columns) :], others, strict=True))
+    )
     texts = {column.name: found.values[column.name] for column in made.columns}
     called = tuple(
         Known(field.schema, field.table, field.name, column.name)
-        for field, column in zip(others, made.columns, strict=True))
+        for field, column in zip(others, made.columns, strict=True)
+    )
     return Selection(values, rows, known, made, texts, called)
 
 
@@ -91,19 +99,24 @@ def _fields(query: QueryTree, upstream: Upstream, now_ms: int) -> list[Field]:
     if not isinstance(query, SelectTree) or query.source is None:
         return fields
     sources = source_of(
-        query.source, computation, around, lambda tree, outer: relation_of_query(computation, tree, outer)).fields
+        query.source, computation, around, lambda tree, outer: relation_of_query(computation, tree, outer)
+    ).fields
     scope = QueryScope(computation, sources, common=around.common)
     origins: list[Field | None] = []
     for item in query.items:
         if isinstance(item, Star):
-            origins += [each for each in sources if each.shown and (
-                item.table is None or each.table.lower() == item.table.name.lower())]
+            origins += [
+                each
+                for each in sources
+                if each.shown and (item.table is None or each.table.lower() == item.table.name.lower())
+            ]
         else:
             node = bare(item.expression)
             origins.append(scope.find(node) if isinstance(node, ColumnName) else None)
     return [
         field if origin is None else replace(field, schema=origin.schema, table=origin.table, column=origin.column)
-        for field, origin in zip(fields, origins, strict=True)]
+        for field, origin in zip(fields, origins, strict=True)
+    ]
 
 
 def _beside(query: QueryTree, updates: Iterable[Node], table: Table) -> Iterator[ColumnName]:
@@ -119,7 +132,10 @@ def _beside(query: QueryTree, updates: Iterable[Node], table: Table) -> Iterator
     for node in dict.fromkeys(name for update in updates for name in names_in(update)):
         *qualifier, name = (part.lower() for part in node.parts)
         own = name in columns_by_name(table) and qualifier in (
-            [], [table.name.lower()], [table.schema.lower(), table.name.lower()])
+            [],
+            [table.name.lower()],
+            [table.schema.lower(), table.name.lower()],
+        )
         if not own and not any(_alike(node.parts, parts) for parts in columns):
             yield node
 

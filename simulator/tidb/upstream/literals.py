@@ -62,7 +62,7 @@ def _number(shown: str, kind: str) -> Datum:
         if math.isinf(number):
             raise Unknown
         return Datum("double", repr(number).encode())
-    if kind == "integer" and -2**63 <= int(shown) < 2**64:
+    if kind == "integer" and -(2**63) <= int(shown) < 2**64:
         return Datum("int" if int(shown) < 2**63 else "uint", str(int(shown)).encode())
     whole, _, fraction = shown.lstrip("+-").partition(".")
     if len(whole) + len(fraction) > DIGITS or len(fraction) > SCALE:

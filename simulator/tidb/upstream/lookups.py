@@ -20,7 +20,7 @@ from simulator.tidb.collations import compare
 from simulator.tidb.expressions.evaluate import as_texts
 from simulator.tidb.expressions.trees import bare
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import ColumnType, INTEGER_BITS, is_binary, is_text
+from simulator.tidb.model.types import INTEGER_BITS, ColumnType, is_binary, is_text
 from simulator.tidb.syntax.expressions import Between, Binary, ColumnName, In, Is, Literal, Node, Unary
 from simulator.tidb.upstream.literals import Unknown
 from simulator.tidb.upstream.plain_values import Named
@@ -53,8 +53,10 @@ def conditions(where: Node | None, named: Named) -> list[Condition]:
         elif isinstance(node, Binary) and node.operator in MIRRORED:
             found.append(_compared(node.operator, bare(node.left), bare(node.right), named))
         elif isinstance(node, Between) and not node.negated:
-            found += [_compared(">=", bare(node.operand), bare(node.low), named),
-                      _compared("<=", bare(node.operand), bare(node.high), named)]
+            found += [
+                _compared(">=", bare(node.operand), bare(node.low), named),
+                _compared("<=", bare(node.operand), bare(node.high), named),
+            ]
         elif isinstance(node, In) and not node.negated:
             column = _column(bare(node.operand), named)
             found.append(Condition(column, "=", tuple(_text(bare(each), column.type) for each in node.candidates)))
@@ -126,8 +128,7 @@ def _mask(condition: Condition, held: pa.ChunkedArray) -> pa.Array:
     texts = pa.array(np.array([text.encode() for text in condition.texts], object), pa.binary())
     if is_text(type):
         held, texts = _alike(type.collation, held.combine_chunks()), _alike(type.collation, texts)
-    return pc.equal(held, texts[0]) if len(texts) == 1 else pc.and_(
-        pc.is_in(held, value_set=texts), pc.is_valid(held))
+    return pc.equal(held, texts[0]) if len(texts) == 1 else pc.and_(pc.is_in(held, value_set=texts), pc.is_valid(held))
 
 
 def _alike(collation: str, texts: pa.Array) -> pa.Array:

@@ -30,6 +30,6 @@ def misfit_error(column: Column, misfit: Misfit, row: int, way: str) -> SqlError
             return refused(problem.number, column.name, row)
         if problem.name == "wrong value":
             number = 1292 if family(column.type) in ("date", "datetime", "time") else 1366
-            value = shown(misfit.datum)[:MOST_CHARACTERS[number]]
+            value = shown(misfit.datum)[: MOST_CHARACTERS[number]]
             return refused(number, column.type.name, value, column.name, row)
     return worded(problem.number, problem.text)

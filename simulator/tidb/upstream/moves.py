@@ -54,7 +54,8 @@ def _collisions(stored: StoredRows, places: Places, new: KeyedRows) -> Mask:
     old, rows = taken(stored, places), np.arange(len(places))
     changes = [
         np.asarray(pc.not_equal(old.handles, new.handles), bool) if key.clustered else changed_key(old, new, key)
-        for key in unique_keys(table)]
+        for key in unique_keys(table)
+    ]
     found = np.zeros((len(changes), len(places)), np.bool_)
     if not any(change.any() for change in changes):
         return found

@@ -72,8 +72,8 @@ def updated_on_duplicate(
         count = run - len(places) + 2 * int(differs.sum())
         others = taken_rows(rows, where(meets < 0))
         return written.with_changed(
-            places[differs], replace(taken_rows(new, where(differs)), broken=None), replace(others, broken=None),
-            count), run
+            places[differs], replace(taken_rows(new, where(differs)), broken=None), replace(others, broken=None), count
+        ), run
 
     return by_stretches(written, fresh, step)
 

@@ -70,8 +70,10 @@ def _over_rows(node: Node, column: Column | None, named: Named, cells: Cells, ro
 
     def cell(name: Node, row: int) -> Cell:
         if name not in held:
-            held[name] = [value if value is None or isinstance(value, bytes) else value.encode()
-                          for value in cells(name).to_pylist()]
+            held[name] = [
+                value if value is None or isinstance(value, bytes) else value.encode()
+                for value in cells(name).to_pylist()
+            ]
         return held[name][row]
 
     return each(plain(node, named, partial(cell, row=row)) for row in range(rows))
@@ -119,7 +121,8 @@ def _text(node: Node, named: Named, read: Read) -> str | None:
     """A part of CONCAT."""
     node = bare(node)
     if isinstance(node, Literal) and (
-            node.kind == "string" and node.charset in ("", "utf8mb4") or node.kind == "integer"):
+        node.kind == "string" and node.charset in ("", "utf8mb4") or node.kind == "integer"
+    ):
         return node.text
     if not isinstance(node, (ColumnName, InsertedValue)):
         raise Unknown
@@ -180,7 +183,7 @@ def _calculated(operator: str, left: Number, right: Number) -> Number:
 
 def _within(number: Number) -> Number:
     """A number that surely fits. Raises Unknown."""
-    if number.whole and (not -2 ** 63 <= number.value < 2 ** 63 or number.unsigned and number.value < 0):
+    if number.whole and (not -(2**63) <= number.value < 2**63 or number.unsigned and number.value < 0):
         raise Unknown
     if len(number.value.as_tuple().digits) + number.scale > MOST_DIGITS:
         raise Unknown

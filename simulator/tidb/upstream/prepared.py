@@ -61,9 +61,9 @@ def _changed(statement: Update | Delete, upstream: Upstream, now_ms: int) -> Non
         _query(Select(tree), upstream, now_ms)
 
 
-CHECKED: Mapping[type, Callable[[Any, Upstream, int], None]] = MappingProxyType({
-    Select: _query, Insert: _insert, Update: _changed, Delete: _changed,
-})
+CHECKED: Mapping[type, Callable[[Any, Upstream, int], None]] = MappingProxyType(
+    {Select: _query, Insert: _insert, Update: _changed, Delete: _changed}
+)
 
 
 def resolved(statement: SqlStatement, text: str, upstream: Upstream) -> tuple[SqlStatement, str]:

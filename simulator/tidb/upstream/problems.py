@@ -30,8 +30,11 @@ class Problems:
 
     def meet(self, found: Sequence[tuple[str, pa.ChunkedArray]]) -> None:
         """Takes the problems of expressions, each with its kind, over the same rows. Raises SqlError."""
-        errors = [(pc.index(problems.is_valid(), True).as_py(), place)
-                  for place, (kind, problems) in enumerate(found) if kind in self._errors]
+        errors = [
+            (pc.index(problems.is_valid(), True).as_py(), place)
+            for place, (kind, problems) in enumerate(found)
+            if kind in self._errors
+        ]
         row, place = min(((row, place) for row, place in errors if row >= 0), default=(-1, 0))
         if row >= 0:
             number, _, text = found[place][1][row].as_py().partition(" ")

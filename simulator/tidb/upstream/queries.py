@@ -15,14 +15,15 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.datums.kinds import Datum, cells_of, datums, each
+from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.ddl.column_definitions import zero
 from simulator.tidb.expressions.called import asked
 from simulator.tidb.expressions.casts import stored
 from simulator.tidb.expressions.comparisons import blob
 from simulator.tidb.expressions.datums import DatumSql, datum
-from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql, text as text_of, when
+from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql, when
+from simulator.tidb.expressions.sql import text as text_of
 from simulator.tidb.expressions.translate import Computed, valued
 from simulator.tidb.expressions.trees import bare, walk
 from simulator.tidb.expressions.values import Value, as_shown, as_text, null, of_column, printed_real
@@ -127,8 +128,15 @@ def shown_bytes(value: Value) -> Sql:
 
 
 def matching(
-    source: Source, where: Node | None, order: Sequence[OrderItem], limit: Limit | None, upstream: Upstream,
-    now_ms: int, wanted: Mapping[str, Node], targets: Mapping[str, Column], common: WithTree | None = None,
+    source: Source,
+    where: Node | None,
+    order: Sequence[OrderItem],
+    limit: Limit | None,
+    upstream: Upstream,
+    now_ms: int,
+    wanted: Mapping[str, Node],
+    targets: Mapping[str, Column],
+    common: WithTree | None = None,
     problems: Problems | None = None,
 ) -> Matched:
     """The rows that a statement is about, and raw values of `wanted` for the columns in `targets` (TiDB text for names
@@ -163,13 +171,19 @@ def matching(
     found = computation.rows(shown, relation.sql, f" ORDER BY {', '.join(terms)}" if terms else "")
     tables = tuple(
         MatchedTable(base.alias, base.key, base.table, _one(found, f"place {number}"))
-        for number, base in enumerate(relation.bases))
+        for number, base in enumerate(relation.bases)
+    )
     return Matched(tables, {key: _array(_one(found, f"value {key}"), value) for key, value in values.items()})
 
 
 def _looked_up(
-    source: TableSource, where: Node | None, order: Sequence[OrderItem], limit: Limit | None, upstream: Upstream,
-    wanted: Mapping[str, Node], targets: Mapping[str, Column]
+    source: TableSource,
+    where: Node | None,
+    order: Sequence[OrderItem],
+    limit: Limit | None,
+    upstream: Upstream,
+    wanted: Mapping[str, Node],
+    targets: Mapping[str, Column],
 ) -> Matched | None:
     """The same of one table without a query; None where that takes one."""
     schema, called = source.name.schema or upstream.session.database, source.name.name
@@ -186,8 +200,12 @@ def _looked_up(
         if limit is not None:
             found = found.slice(limit.offset, limit.count)
         values = plain_values.several(
-            list(wanted.values()), [targets.get(called) for called in wanted], named,
-            lambda node: stored.cells.column(named(node).name).take(found), len(found))
+            list(wanted.values()),
+            [targets.get(called) for called in wanted],
+            named,
+            lambda node: stored.cells.column(named(node).name).take(found),
+            len(found),
+        )
     except Unknown:
         return None
     return Matched((MatchedTable(alias, place, table, found),), dict(zip(wanted, values, strict=True)))
@@ -210,8 +228,11 @@ def relation_of_query(computation: Computation, query: QueryTree | CommonTable, 
 
 def _row(relation: Relation) -> Sql | None:
     """Text that tells a row of base tables from others."""
-    return joined("||", [sql("coalesce({}::VARCHAR, '') || ' '", name(base.place)) for base in relation.bases]) if (
-        relation.bases) else None
+    return (
+        joined("||", [sql("coalesce({}::VARCHAR, '') || ' '", name(base.place)) for base in relation.bases])
+        if (relation.bases)
+        else None
+    )
 
 
 def _given(value: Value, column: Column | None) -> DatumSql:
@@ -230,8 +251,13 @@ def _one(found: pa.Table, column: str) -> pa.Array:
 
 
 def values_of(
-    nodes: Sequence[Node], columns: Sequence[Column | None], upstream: Upstream, now_ms: int,
-    sources: Sequence[RowSource] = (), rows: int = 1, problems: Problems | None = None,
+    nodes: Sequence[Node],
+    columns: Sequence[Column | None],
+    upstream: Upstream,
+    now_ms: int,
+    sources: Sequence[RowSource] = (),
+    rows: int = 1,
+    problems: Problems | None = None,
 ) -> list[pa.Array]:
     """Raw values of expressions, each for the column that takes it (TiDB text for None), over the sources' rows side by
     side; `rows` counts where there is no source. Without `problems` they are met as in a SELECT. Raises SqlError."""
@@ -240,7 +266,8 @@ def values_of(
     of_rows = partial(_given_column, sources)
     try:
         return plain_values.several(
-            nodes, columns, lambda node: of_rows(node)[1], lambda node: _cells(*of_rows(node)), rows)
+            nodes, columns, lambda node: of_rows(node)[1], lambda node: _cells(*of_rows(node)), rows
+        )
     except Unknown:
         pass
     computation = Computation(upstream, now_ms, problems)
@@ -255,14 +282,17 @@ def values_of(
         text += f" JOIN {quoted(f'rows {number}')} ON {place} = {quoted(f'{number}.place')}"
     known = [
         table_fields(rows_of.table, rows_of.table.schema, rows_of.table.name, number, upstream.session)
-        for rows_of, number in zip(sources, numbers, strict=False)]
+        for rows_of, number in zip(sources, numbers, strict=False)
+    ]
     inserted = [fields for rows_of, fields in zip(sources, known, strict=True) if rows_of.inserted]
     named = [
-        _called(rows_of, fields) for rows_of, fields in zip(sources, known, strict=True)
-        if not rows_of.inserted or rows_of.known]
+        _called(rows_of, fields)
+        for rows_of, fields in zip(sources, known, strict=True)
+        if not rows_of.inserted or rows_of.known
+    ]
     scope = QueryScope(
-        computation, tuple(chain(*(named or inserted))), inserted=tuple(chain(*inserted)),
-        row=sql(f"{place}::VARCHAR"))
+        computation, tuple(chain(*(named or inserted))), inserted=tuple(chain(*inserted)), row=sql(f"{place}::VARCHAR")
+    )
     values = [_given(valued(node, scope), column) for node, column in zip(nodes, columns, strict=True)]
     if not values:
         return []
@@ -294,14 +324,19 @@ def _called(rows: RowSource, fields: Sequence[Field]) -> tuple[Field, ...]:
         return tuple(fields)
     by_column = {field.name: field for field in fields}
     return tuple(
-        replace(by_column[each.column], name=each.called, schema=each.schema, table=each.table) for each in rows.known)
+        replace(by_column[each.column], name=each.called, schema=each.schema, table=each.table) for each in rows.known
+    )
 
 
 NO_TABLE = Table("", "", ())
 
 
 def columns_of(
-    rows: Sequence[tuple[Node, ...]], columns: Sequence[Column], upstream: Upstream, now_ms: int, table: Table,
+    rows: Sequence[tuple[Node, ...]],
+    columns: Sequence[Column],
+    upstream: Upstream,
+    now_ms: int,
+    table: Table,
     problems: Problems | None = None,
 ) -> tuple[Given, ...]:
     """The values of the rows of VALUES for these columns of the table, one `Given` for each column. Raises SqlError.
@@ -323,19 +358,21 @@ def columns_of(
                 waiting.setdefault((number, node, apart), []).append(place)
     asked = list(waiting)
     for start in range(0, len(asked), BATCH):
-        batch = asked[start:start + BATCH]
+        batch = asked[start : start + BATCH]
         computation = Computation(upstream, now_ms, problems)
-        nodes = [node if apart < 0 else _within_row(node, rows[apart], number, columns, table, computation)
-                 for number, node, apart in batch]
-        values = values_of(
-            nodes, [columns[number] for number, _, _ in batch], upstream, now_ms, problems=problems)
+        nodes = [
+            node if apart < 0 else _within_row(node, rows[apart], number, columns, table, computation)
+            for number, node, apart in batch
+        ]
+        values = values_of(nodes, [columns[number] for number, _, _ in batch], upstream, now_ms, problems=problems)
         for (number, node, apart), value in zip(batch, values, strict=True):
             given = cells_of(value.slice(0, 1))[0]
             for place in waiting[number, node, apart]:
                 found[number][place] = given
     return tuple(
         Given(each(cells), pa.array([place in known for place in range(len(rows))]) if known else None)
-        for cells, known in zip(found, defaults, strict=True))
+        for cells, known in zip(found, defaults, strict=True)
+    )
 
 
 BATCH = 256
@@ -364,10 +401,12 @@ def _within_row(
     def scope(number: int) -> QueryScope:
         def fields(read: Callable[[Column], Value]) -> tuple[Field, ...]:
             return tuple(
-                Field(column.name, partial(read, column), table.schema, table.name, column) for column in table.columns)
+                Field(column.name, partial(read, column), table.schema, table.name, column) for column in table.columns
+            )
 
         return QueryScope(
-            computation, fields(lambda column: read(column, number)), inserted=fields(lambda column: null()))
+            computation, fields(lambda column: read(column, number)), inserted=fields(lambda column: null())
+        )
 
     return Computed(valued(node, scope(number)))
 

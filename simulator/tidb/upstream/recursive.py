@@ -74,13 +74,19 @@ def levels_of(table: CommonTable) -> Levels:
     if _references(tree, table.name):
         if not isinstance(table.query, SetOperation):
             raise worded(3573, f"Recursive Common Table Expression '{table.name}' should contain a UNION")
-        raise worded(3574, f"Recursive Common Table Expression '{table.name}' should have one or more non-recursive"
-                           " query blocks followed by one or more recursive ones")
+        raise worded(
+            3574,
+            f"Recursive Common Table Expression '{table.name}' should have one or more non-recursive"
+            " query blocks followed by one or more recursive ones",
+        )
     assert isinstance(table.query, SetOperation), "something of it names the table, and something does not"
     for operator in operators:
         if operator not in ("UNION", "UNION ALL"):
-            raise refused(1235, f"{operator} between seed part and recursive part, hint: The operator between seed part"
-                                " and recursive part must bu UNION[DISTINCT] or UNION ALL")
+            raise refused(
+                1235,
+                f"{operator} between seed part and recursive part, hint: The operator between seed part"
+                " and recursive part must bu UNION[DISTINCT] or UNION ALL",
+            )
     if table.query.order:
         raise refused(1235, "ORDER BY over UNION in recursive Common Table Expression")
     checked = tuple(_step(step, table.name) for step in steps)
@@ -95,11 +101,17 @@ def _step(tree: QueryTree, named: str) -> SelectTree:
     if _references(tree, named) != 1 or tree.source is None or not _in_from(tree.source, named):
         raise worded(3577, f"{block}be referenced only once, and not in any subquery")
     if tree.group_by or any(isinstance(part, Aggregate | Windowed) for part in _parts(tree)):
-        raise worded(3575, f"Recursive Common Table Expression '{named}' can contain neither aggregation nor window"
-                           " functions in recursive query block")
+        raise worded(
+            3575,
+            f"Recursive Common Table Expression '{named}' can contain neither aggregation nor window"
+            " functions in recursive query block",
+        )
     if _is_optional(tree.source, named):
-        raise worded(3576, f"{block}neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with"
-                           " join order hints")
+        raise worded(
+            3576,
+            f"{block}neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with"
+            " join order hints",
+        )
     if tree.distinct or tree.order or tree.limit:
         raise refused(1235, "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression")
     return tree
@@ -136,8 +148,11 @@ def _is_optional(source: Source, named: str) -> bool:
     if not isinstance(source, Join):
         return False
     aside = {"LEFT": source.right, "RIGHT": source.left}.get(source.kind)
-    return aside is not None and _in_from(aside, named) or (
-        _is_optional(source.left, named) or _is_optional(source.right, named))
+    return (
+        aside is not None
+        and _in_from(aside, named)
+        or (_is_optional(source.left, named) or _is_optional(source.right, named))
+    )
 
 
 def recursion(table: CommonTable, answers: Answers, outer: QueryScope, relations: Relations) -> Relation:
@@ -148,12 +163,20 @@ def recursion(table: CommonTable, answers: Answers, outer: QueryScope, relations
     seed = relations(levels.seed, apart, around)
     names = table.columns or tuple(field.name for field in seed.fields)
     if len(names) != len(seed.fields):
-        raise worded(1353, "In definition of view, derived table or common table expression, SELECT list and column"
-                           " names list have different column counts")
+        raise worded(
+            1353,
+            "In definition of view, derived table or common table expression, SELECT list and column"
+            " names list have different column counts",
+        )
     lengths = _lengths(levels.seed, apart, around, len(names), relations)
-    made = Table("", "", tuple(
-        Column(str(place), _type(field, length))
-        for place, (field, length) in enumerate(zip(seed.fields, lengths, strict=True))))
+    made = Table(
+        "",
+        "",
+        tuple(
+            Column(str(place), _type(field, length))
+            for place, (field, length) in enumerate(zip(seed.fields, lengths, strict=True))
+        ),
+    )
     found = _texts(seed, _shown_columns(seed, made, apart), apart)
     kept = _fresh(found.slice(0, 0), found, made) if levels.distinct else found
     if levels.steps:
@@ -164,8 +187,14 @@ def recursion(table: CommonTable, answers: Answers, outer: QueryScope, relations
 
 
 def _all_levels(
-    table: CommonTable, levels: Levels, made: Table, names: Sequence[str], kept: pa.Table, answers: Answers,
-    around: QueryScope, relations: Relations
+    table: CommonTable,
+    levels: Levels,
+    made: Table,
+    names: Sequence[str],
+    kept: pa.Table,
+    answers: Answers,
+    around: QueryScope,
+    relations: Relations,
 ) -> pa.Table:
     most = int(answer(answers.upstream.session, "cte_max_recursion_depth") or 0)
     enough = None if levels.limit is None else levels.limit.offset + levels.limit.count
@@ -223,8 +252,10 @@ def _fields(made: Table, names: Sequence[str], number: int, answers: Answers) ->
 def _shown_columns(relation: Relation, made: Table, answers: Answers) -> dict[str, Sql]:
     """TiDB text of the columns of a relation, in the types of a table."""
     scope = QueryScope(answers)
-    return {column.name: _shown(field.read(), column.type, scope)
-            for field, column in zip(relation.fields, made.columns, strict=True)}
+    return {
+        column.name: _shown(field.read(), column.type, scope)
+        for field, column in zip(relation.fields, made.columns, strict=True)
+    }
 
 
 def _texts(relation: Relation, columns: Mapping[str, Sql], answers: Answers) -> pa.Table:
@@ -271,13 +302,15 @@ def _lengths(
     """How many characters the texts of the seed may have, where that is a literal's, a cast's or a column's length."""
     if isinstance(tree, SetOperation):
         left, right = (_lengths(side, answers, around, columns, relations) for side in (tree.left, tree.right))
-        return [None if one is None or other is None else max(one, other)
-                for one, other in zip(left, right, strict=True)]
+        return [
+            None if one is None or other is None else max(one, other) for one, other in zip(left, right, strict=True)
+        ]
     if not isinstance(tree, SelectTree) or not all(isinstance(item, SelectItem) for item in tree.items):
         return [None] * columns
     known: tuple[Field, ...] = ()
-    if tree.source is not None and any(isinstance(bare(item.expression), ColumnName) for item in tree.items
-                                       if isinstance(item, SelectItem)):
+    if tree.source is not None and any(
+        isinstance(bare(item.expression), ColumnName) for item in tree.items if isinstance(item, SelectItem)
+    ):
         known = source_of(tree.source, answers, around, lambda query, outer: relations(query, answers, outer)).fields
     scope = QueryScope(answers, known)
     return [_length(bare(item.expression), scope) for item in tree.items if isinstance(item, SelectItem)]

@@ -56,11 +56,17 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
     session = upstream.session
     zone = clock.zone(session.time_zone)
     known = Session(
-        session.database, upstream.catalog, upstream.release,
-        clock.moment_text(clock.now(session, now_ms).astimezone(zone), 6), session.sql_mode,
-        session.foreign_key_checks, session.check_constraints,
+        session.database,
+        upstream.catalog,
+        upstream.release,
+        clock.moment_text(clock.now(session, now_ms).astimezone(zone), 6),
+        session.sql_mode,
+        session.foreign_key_checks,
+        session.check_constraints,
         settings.answer(session, "tidb_allow_remove_auto_inc") == "1",
-        settings.answer(session, "tidb_enable_clustered_index") or "ON", zone)
+        settings.answer(session, "tidb_enable_clustered_index") or "ON",
+        zone,
+    )
     executed = attempted(statement, text, known)
     after = upstream.catalog if executed.catalog is None else executed.catalog
     if not executed.jobs:
@@ -68,13 +74,19 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
             raise executed.error
         return Outcome(replace(upstream, catalog=after), warnings=executed.notes)
     after = _with_utc_defaults(upstream, after, statement, known)
-    after = with_tables(after, [
-        checks.kept(statement, table, upstream) for place, table in after.tables.items()
-        if table is not upstream.catalog.tables.get(place)])
+    after = with_tables(
+        after,
+        [
+            checks.kept(statement, table, upstream)
+            for place, table in after.tables.items()
+            if table is not upstream.catalog.tables.get(place)
+        ],
+    )
     kept = _kept(statement, executed.jobs, upstream, after, known, now_ms)
     database = session.database if after.database(session.database) else ""
     behind = replace(
-        upstream, catalog=after, rows=kept.rows, dropped=kept.dropped, session=replace(session, database=database))
+        upstream, catalog=after, rows=kept.rows, dropped=kept.dropped, session=replace(session, database=database)
+    )
     if session.foreign_key_checks and upstream.release.foreign_key_checks:
         for place, table in after.tables.items():
             check_new(behind, upstream.catalog.tables.get(place), table)
@@ -87,7 +99,7 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
 
 
 def _kept(
-    statement: Statement, jobs: Sequence[Job], upstream: Upstream, after: Catalog, known: Session, now_ms: int,
+    statement: Statement, jobs: Sequence[Job], upstream: Upstream, after: Catalog, known: Session, now_ms: int
 ) -> _Kept:
     """The rows behind a statement that made jobs."""
     kept = _Kept(upstream.rows, upstream.dropped)
@@ -116,7 +128,9 @@ def _kept(
         kept = _counted(kept, statement, key(*known.named(statement.table)), upstream)
     changed = {
         place: altered(stored, after.tables[place], upstream.session, known.now, now_ms)
-        for place, stored in kept.rows.items() if stored.table is not after.tables[place]}
+        for place, stored in kept.rows.items()
+        if stored.table is not after.tables[place]
+    }
     rows = {place: made.rows for place, made in changed.items()}
     warnings = tuple(warning for made in changed.values() for warning in made.warnings)
     return _Kept({**kept.rows, **rows}, kept.dropped, warnings) if changed else kept
@@ -156,7 +170,9 @@ def _brought_back(kept: _Kept, places: Mapping[Key, Key], after: Catalog) -> _Ke
     """Tables that were dropped have their rows again."""
     found = {
         new: keyed(replace(kept.dropped[old], table=after.tables[new], keys=None))
-        for old, new in places.items() if old in kept.dropped and new in after.tables}
+        for old, new in places.items()
+        if old in kept.dropped and new in after.tables
+    }
     return _replaced(kept, {**{new: None for new in places.values()}, **found})
 
 
@@ -203,18 +219,22 @@ def _exchanged(rows: Rows, table: Table, spec: ExchangePartition, plain: Table) 
             raise worded(1105, str(error)) from None
         if not pc.all(fits).as_py():
             if not spec.validation:
-                raise worded(1105, "EXCHANGE PARTITION … WITHOUT VALIDATION is simulated for rows that are of the"
-                                   " partition, and one is not")
+                raise worded(
+                    1105,
+                    "EXCHANGE PARTITION … WITHOUT VALIDATION is simulated for rows that are of the"
+                    " partition, and one is not",
+                )
             raise refused(1737)
     inside = _inside(whole, (spec.partition,))
     went, stays = _filtered(whole, inside), _filtered(whole, pc.invert(inside))
     counted = auto_ids.highest(whole.counters, single.counters)
     both = replace(
-        stays, cells=pa.concat_tables([stays.cells, came.cells]),
-        row_ids=pa.concat_arrays([stays.row_ids, came.row_ids]))
+        stays,
+        cells=pa.concat_tables([stays.cells, came.cells]),
+        row_ids=pa.concat_arrays([stays.row_ids, came.row_ids]),
+    )
     made = {key(table.schema, table.name): both, key(plain.schema, plain.name): _as(went, plain)}
-    return {**rows, **{place: keyed(replace(stored, counters=counted))
-                       for place, stored in made.items()}}
+    return {**rows, **{place: keyed(replace(stored, counters=counted)) for place, stored in made.items()}}
 
 
 def _as(stored: StoredRows, table: Table) -> StoredRows:
@@ -235,7 +255,8 @@ def _with_utc_defaults(upstream: Upstream, after: Catalog, statement: Statement,
         return after
     had = {column.id for column in before.columns}
     columns = tuple(
-        column if column.id in had else _with_utc_default(column, upstream.session) for column in table.columns)
+        column if column.id in had else _with_utc_default(column, upstream.session) for column in table.columns
+    )
     return with_table(after, replace(table, columns=columns))
 
 

@@ -111,9 +111,7 @@ class Answers(Protocol):
     def watch_again(self, watched: Sequence[str]) -> None:
         """Has the same problems met once more."""
 
-    def hand_over(
-        self, table: Table, number: int, texts: Mapping[str, pa.Array | pa.ChunkedArray], rows: int
-    ) -> None:
+    def hand_over(self, table: Table, number: int, texts: Mapping[str, pa.Array | pa.ChunkedArray], rows: int) -> None:
         """Has these rows as `rows NUMBER`; texts of columns that are not given are not there."""
 
     def scan(self, place: Key, table: Table, number: int) -> None:
@@ -230,8 +228,11 @@ class QueryScope:
             return variable(tree, self.answers.upstream, self.answers.now_ms)
         if isinstance(tree, Windowed):
             if self.windowed is None or self.clause not in ("field list", "order clause"):
-                raise SqlError(3593, "HY000", f"You cannot use the window function '{tree.function.name.lower()}' in "
-                               "this context.'")
+                raise SqlError(
+                    3593,
+                    "HY000",
+                    f"You cannot use the window function '{tree.function.name.lower()}' in this context.'",
+                )
             return self.windowed(tree, self)
         if isinstance(tree, Aggregate):
             if self.aggregate is None:

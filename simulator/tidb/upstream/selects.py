@@ -7,8 +7,8 @@ HAVING the sources before it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields as members_of
 from dataclasses import dataclass, replace
+from dataclasses import fields as members_of
 from functools import partial
 
 from simulator.errors import SqlError
@@ -36,8 +36,8 @@ from simulator.tidb.syntax.queries import (
 )
 from simulator.tidb.upstream.grouping import Grouping, by_values, constants, distinct, exported
 from simulator.tidb.upstream.recursive import names_itself, recursion
-from simulator.tidb.upstream.scopes import Answers, Field, QueryScope
 from simulator.tidb.upstream.refusals import outside
+from simulator.tidb.upstream.scopes import Answers, Field, QueryScope
 from simulator.tidb.upstream.sorting import ordered, ordinal, sort_key, sorted_by
 from simulator.tidb.upstream.sources import Relation, kept_rows, restricted, source_of
 from simulator.tidb.upstream.windows import windowed
@@ -77,15 +77,20 @@ def with_tables(common: WithTree, scope: QueryScope) -> QueryScope:
 
 def _selected(tree: SelectTree, answers: Answers, outer: QueryScope) -> Relation:
     if tree.beside:
-        raise outside(f"{', '.join(tree.beside)} is not computed; SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY "
-                      f"… LIMIT is")
+        raise outside(
+            f"{', '.join(tree.beside)} is not computed; SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT is"
+        )
     base = Relation(f'(SELECT 1 AS "{answers.number()}.one")', (), ())
     if tree.source is not None:
         base = source_of(tree.source, answers, outer, lambda query, around: relation_of(query, answers, around))
-    rows = joined("||", [sql("coalesce({}::VARCHAR, '') || ' '", name(part.place)) for part in base.bases]) if (
-        base.bases) else None
-    scope = QueryScope(answers, base.fields, outer=outer, common=outer.common, row=rows,
-                       windowed=_windows(tree, base.order))
+    rows = (
+        joined("||", [sql("coalesce({}::VARCHAR, '') || ' '", name(part.place)) for part in base.bases])
+        if (base.bases)
+        else None
+    )
+    scope = QueryScope(
+        answers, base.fields, outer=outer, common=outer.common, row=rows, windowed=_windows(tree, base.order)
+    )
     base = restricted(base, tree.where, scope.within("where clause"))
     items = [item for part in tree.items for item in _items(part, base)]
     nodes = [item.node for item in items if item.node is not None]
@@ -106,8 +111,15 @@ def _windows(tree: SelectTree, rows: Sequence[str]) -> Callable[[Windowed, Query
 
 
 def aggregates(node: Node) -> bool:
-    return any(isinstance(part, Fragment) and (isinstance(part.tree, Aggregate) or isinstance(part.tree, Windowed) and (
-        any(map(aggregates, part.tree.function.arguments)))) for part in walk(node))
+    return any(
+        isinstance(part, Fragment)
+        and (
+            isinstance(part.tree, Aggregate)
+            or isinstance(part.tree, Windowed)
+            and (any(map(aggregates, part.tree.function.arguments)))
+        )
+        for part in walk(node)
+    )
 
 
 def _items(part: SelectItem | Star, base: Relation) -> list[Item]:
@@ -120,8 +132,11 @@ def _items(part: SelectItem | Star, base: Relation) -> list[Item]:
             raise SqlError(1096, "HY000", "No tables used")
     else:
         schema, table = part.table.schema.lower(), part.table.name.lower()
-        found = [field for field in base.fields
-                 if not field.extra and field.table.lower() == table and (not schema or field.schema.lower() == schema)]
+        found = [
+            field
+            for field in base.fields
+            if not field.extra and field.table.lower() == table and (not schema or field.schema.lower() == schema)
+        ]
         if not found:
             raise SqlError(1051, "42S02", f"Unknown table '{part.table.name}'")
     return [Item(field.name, None, field) for field in found]
@@ -193,8 +208,9 @@ def _check_having(having: Node, items: Sequence[Item], scope: QueryScope) -> Non
     """Raises SqlError 1054 and 1052 for names, also for those of an expression that GROUP BY has."""
     for node in names_in(having):
         named = [item for item in items if len(node.parts) == 1 and item.name.lower() == node.parts[0].lower()]
-        meant = {item.field or (scope.find(item.node) if isinstance(item.node, ColumnName) else item.node)
-                 for item in named}
+        meant = {
+            item.field or (scope.find(item.node) if isinstance(item.node, ColumnName) else item.node) for item in named
+        }
         if len(meant) > 1:
             raise SqlError(1052, "23000", f"Column '{node.parts[0]}' in field list is ambiguous")
         around: QueryScope | None = scope
@@ -209,9 +225,7 @@ def _column(item: OrderItem) -> ColumnName | None:
     return node if isinstance(node, ColumnName) else None
 
 
-def _grouped(
-    tree: SelectTree, items: Sequence[Item], base: Relation, scope: QueryScope, answers: Answers
-) -> Relation:
+def _grouped(tree: SelectTree, items: Sequence[Item], base: Relation, scope: QueryScope, answers: Answers) -> Relation:
     keys: list[tuple[Node, Value]] = []
     for item in tree.group_by:
         node = _group_node(item, items, scope)
@@ -263,8 +277,11 @@ def _item_node(item: Item) -> Node:
 
 
 def _order_values(
-    order: Sequence[OrderItem], items: Sequence[Item], values: Sequence[Value], scope: QueryScope,
-    known: Callable[[Node], Node | None]
+    order: Sequence[OrderItem],
+    items: Sequence[Item],
+    values: Sequence[Value],
+    scope: QueryScope,
+    known: Callable[[Node], Node | None],
 ) -> list[Value]:
     found = []
     for item in order:
@@ -278,15 +295,24 @@ def _order_values(
 
 
 def _shown(
-    tree: SelectTree, items: Sequence[Item], values: Sequence[Value], base: Relation, scope: QueryScope,
-    answers: Answers, known: Callable[[Node], Node | None]
+    tree: SelectTree,
+    items: Sequence[Item],
+    values: Sequence[Value],
+    base: Relation,
+    scope: QueryScope,
+    answers: Answers,
+    known: Callable[[Node], Node | None],
 ) -> Relation:
     return _ended(tree, items, values, _order_values(tree.order, items, values, scope, known), base, answers)
 
 
 def _ended(
-    tree: SelectTree, items: Sequence[Item], values: Sequence[Value], order: Sequence[Value], base: Relation,
-    answers: Answers
+    tree: SelectTree,
+    items: Sequence[Item],
+    values: Sequence[Value],
+    order: Sequence[Value],
+    base: Relation,
+    answers: Answers,
 ) -> Relation:
     """The select list over a relation, with DISTINCT, ORDER BY and LIMIT."""
     number = answers.number()
@@ -297,8 +323,11 @@ def _ended(
         once = distinct(Relation(f"({text})", fields, base.order), answers)
         shown = [field.read() for field in once.fields]
         if any(not any(value is each for each in values) for value in order):
-            raise SqlError(3065, "HY000", "Expression #1 of ORDER BY clause is not in SELECT list; this is "
-                           "incompatible with DISTINCT")
+            raise SqlError(
+                3065,
+                "HY000",
+                "Expression #1 of ORDER BY clause is not in SELECT list; this is incompatible with DISTINCT",
+            )
         places = [next(place for place, each in enumerate(values) if each is value) for value in order]
         return _sorted(once, [shown[place] for place in places], tree.order, tree.limit, answers)
     for place, (value, item) in enumerate(zip(order, tree.order, strict=True)):
@@ -360,8 +389,12 @@ def _combined(tree: SetOperation, answers: Answers, outer: QueryScope) -> Relati
 def _sides(tree: SetOperation) -> list[QueryTree]:
     """Chains lean to the left."""
     left = tree.left
-    same = isinstance(left, SetOperation) and left.operator == tree.operator and tree.operator.startswith("UNION") and (
-        not left.order and left.limit is None)
+    same = (
+        isinstance(left, SetOperation)
+        and left.operator == tree.operator
+        and tree.operator.startswith("UNION")
+        and (not left.order and left.limit is None)
+    )
     return [*(_sides(left) if same and isinstance(left, SetOperation) else [left]), tree.right]
 
 
@@ -379,8 +412,10 @@ def _stacked(sides: Sequence[Relation], answers: Answers) -> Relation:
     kinds = [_united(values) for values in columns]
     texts, flawed = [], set[tuple[int, str]]()
     for place, side in enumerate(sides):
-        shown = {f"{number}.{column}": as_kind(values[place], kind)
-                 for column, (values, kind) in enumerate(zip(columns, kinds, strict=True))}
+        shown = {
+            f"{number}.{column}": as_kind(values[place], kind)
+            for column, (values, kind) in enumerate(zip(columns, kinds, strict=True))
+        }
         order = f" ORDER BY {', '.join(side.order)}" if side.order else ""
         shown |= {f"{number}.side": sql(str(place)), f"{number}.row": sql(f"row_number() OVER ({order.strip()})")}
         for column in range(len(kinds)):
@@ -389,10 +424,27 @@ def _stacked(sides: Sequence[Relation], answers: Answers) -> Relation:
             shown |= {f"{number}.{column} {problem}": problems.get(problem, sql("NULL::VARCHAR")) for problem in KINDS}
         texts.append(query(shown, side.sql, f"{answers.number()}:"))
     fields = tuple(
-        Field(field.name, partial(_same, kind if kind.kind == "null" else replace(
-            kind, sql=with_problems(name(f"{number}.{column}"), {
-                problem: name(f"{number}.{column} {problem}") for problem in KINDS if (column, problem) in flawed}))))
-        for column, (field, kind) in enumerate(zip(sides[0].fields, kinds, strict=True)))
+        Field(
+            field.name,
+            partial(
+                _same,
+                kind
+                if kind.kind == "null"
+                else replace(
+                    kind,
+                    sql=with_problems(
+                        name(f"{number}.{column}"),
+                        {
+                            problem: name(f"{number}.{column} {problem}")
+                            for problem in KINDS
+                            if (column, problem) in flawed
+                        },
+                    ),
+                ),
+            ),
+        )
+        for column, (field, kind) in enumerate(zip(sides[0].fields, kinds, strict=True))
+    )
     rows = quoted(f"{number}.side"), quoted(f"{number}.row")
     return Relation(f"({' UNION ALL '.join(texts)})", fields, rows)
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from simulator.tidb.expressions.translate import valued
 from simulator.tidb.syntax.expressions import Literal, Node
 from simulator.tidb.syntax.queries import SelectItem, SelectTree
-from simulator.tidb.syntax.session import SetVariables, Setting, Use
+from simulator.tidb.syntax.session import Setting, SetVariables, Use
 from simulator.tidb.upstream.computation import Computation
 from simulator.tidb.upstream.queries import select, values_of
 from simulator.tidb.upstream.refusals import refused
@@ -56,8 +56,8 @@ def _with_variable(session: SqlSession, name: str, node: Node, upstream: Upstrea
     else:
         value = _text(node, upstream, now_ms)
     return replace(
-        session, variables={**session.variables, name: value},
-        variable_kinds={**session.variable_kinds, name: kind})
+        session, variables={**session.variables, name: value}, variable_kinds={**session.variable_kinds, name: kind}
+    )
 
 
 def _text(node: Node, upstream: Upstream, now_ms: int) -> bytes | None:
@@ -75,8 +75,16 @@ def _kind(node: Node, upstream: Upstream, now_ms: int) -> str:
     return "hex" if value.bytes else LITERAL_KINDS.get(value.kind, "string")
 
 
-LITERAL_KINDS = MappingProxyType({
-    "bool": "integer", "int": "integer", "uint": "integer", "decimal": "decimal", "real": "float", "date": "date",
-    "datetime": "timestamp", "time": "time",
-})
+LITERAL_KINDS = MappingProxyType(
+    {
+        "bool": "integer",
+        "int": "integer",
+        "uint": "integer",
+        "decimal": "decimal",
+        "real": "float",
+        "date": "date",
+        "datetime": "timestamp",
+        "time": "time",
+    }
+)
 """By the kind of a value; `string` for others."""

@@ -42,9 +42,8 @@ def statement_time(session: SqlSession, now_ms: int) -> tuple[int, datetime]:
 
 def _moment(found: datetime, digits: int) -> Value:
     shown = found.strftime("%Y-%m-%d %H:%M:%S.%f").rjust(26, "0")
-    kept = f"{shown[:20]}{shown[20:20 + digits]:0<6}"
-    return Value(text(kept), "datetime", text=text(shown[:20 + digits] if digits else shown[:19]),
-                 scale=digits)
+    kept = f"{shown[:20]}{shown[20 : 20 + digits]:0<6}"
+    return Value(text(kept), "datetime", text=text(shown[: 20 + digits] if digits else shown[:19]), scale=digits)
 
 
 def _date(found: datetime, digits: int) -> Value:
@@ -54,17 +53,20 @@ def _date(found: datetime, digits: int) -> Value:
 
 def _time(found: datetime, digits: int) -> Value:
     shown = found.strftime("%H:%M:%S.%f")
-    fraction = int(shown[9:9 + digits].ljust(6, "0"))
+    fraction = int(shown[9 : 9 + digits].ljust(6, "0"))
     micros = (found.hour * 3600 + found.minute * 60 + found.second) * 1_000_000 + fraction
-    return Value(sql(f"{micros}::BIGINT"), "time", text=text(shown[:9 + digits] if digits else shown[:8]),
-                 scale=digits)
+    return Value(
+        sql(f"{micros}::BIGINT"), "time", text=text(shown[: 9 + digits] if digits else shown[:8]), scale=digits
+    )
 
 
 CLOCKS: dict[str, tuple[Callable[[datetime, int], Value], bool]] = {
     **dict.fromkeys(("NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE"), (_moment, False)),
     **dict.fromkeys(("CURDATE", "CURRENT_DATE"), (_date, False)),
     **dict.fromkeys(("CURTIME", "CURRENT_TIME"), (_time, False)),
-    "UTC_TIMESTAMP": (_moment, True), "UTC_DATE": (_date, True), "UTC_TIME": (_time, True),
+    "UTC_TIMESTAMP": (_moment, True),
+    "UTC_DATE": (_date, True),
+    "UTC_TIME": (_time, True),
 }
 """What each shows, and whether in UTC instead of the session's time zone."""
 
@@ -102,7 +104,7 @@ def session_function(
         return of_number("0")
     if name == "RAND" and not arguments:
         digest = _digest(upstream, now_ms, row())
-        return real(sql(f"('0x' || left({{}}, 13))::BIGINT / {16 ** 13}::DOUBLE", digest))
+        return real(sql(f"('0x' || left({{}}, 13))::BIGINT / {16**13}::DOUBLE", digest))
     if name == "UUID":
         digest = _digest(upstream, now_ms, row())
         return string(sql(r"regexp_replace({}, '^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*', '\1-\2-1\3-8\4-\5')", digest))
@@ -132,8 +134,7 @@ def variable(asked: Variable, upstream: Upstream, now_ms: int) -> Value:
 
 
 VARIABLES: dict[str, Callable[[SqlSession, int, Upstream], Value]] = {
-    "timestamp": lambda session, now, upstream: decimal(
-        sql(f"'{statement_time(session, now)[0] / 1_000_000:.6f}'"), 6),
+    "timestamp": lambda session, now, upstream: decimal(sql(f"'{statement_time(session, now)[0] / 1_000_000:.6f}'"), 6),
     "version": lambda session, now, upstream: string(text(f"8.0.11-TiDB-{upstream.release.name}")),
 }
 """System variables that the clock or the release says."""

@@ -19,41 +19,97 @@ from simulator.tidb.upstream.variable_types import BOOLEANS
 from simulator.tidb.upstream.variable_values import checked_value, value_of_new_server
 
 MODES = (
-    "REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "NOT_USED", "ONLY_FULL_GROUP_BY",
-    "NO_UNSIGNED_SUBTRACTION", "NO_DIR_IN_CREATE", "POSTGRESQL", "ORACLE", "MSSQL", "DB2", "MAXDB", "NO_KEY_OPTIONS",
-    "NO_TABLE_OPTIONS", "NO_FIELD_OPTIONS", "MYSQL323", "MYSQL40", "ANSI", "NO_AUTO_VALUE_ON_ZERO",
-    "NO_BACKSLASH_ESCAPES", "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE",
-    "INVALID_DATES", "ERROR_FOR_DIVISION_BY_ZERO", "TRADITIONAL", "NO_AUTO_CREATE_USER", "HIGH_NOT_PRECEDENCE",
-    "NO_ENGINE_SUBSTITUTION", "PAD_CHAR_TO_FULL_LENGTH", "ALLOW_INVALID_DATES",
+    "REAL_AS_FLOAT",
+    "PIPES_AS_CONCAT",
+    "ANSI_QUOTES",
+    "IGNORE_SPACE",
+    "NOT_USED",
+    "ONLY_FULL_GROUP_BY",
+    "NO_UNSIGNED_SUBTRACTION",
+    "NO_DIR_IN_CREATE",
+    "POSTGRESQL",
+    "ORACLE",
+    "MSSQL",
+    "DB2",
+    "MAXDB",
+    "NO_KEY_OPTIONS",
+    "NO_TABLE_OPTIONS",
+    "NO_FIELD_OPTIONS",
+    "MYSQL323",
+    "MYSQL40",
+    "ANSI",
+    "NO_AUTO_VALUE_ON_ZERO",
+    "NO_BACKSLASH_ESCAPES",
+    "STRICT_TRANS_TABLES",
+    "STRICT_ALL_TABLES",
+    "NO_ZERO_IN_DATE",
+    "NO_ZERO_DATE",
+    "INVALID_DATES",
+    "ERROR_FOR_DIVISION_BY_ZERO",
+    "TRADITIONAL",
+    "NO_AUTO_CREATE_USER",
+    "HIGH_NOT_PRECEDENCE",
+    "NO_ENGINE_SUBSTITUTION",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "ALLOW_INVALID_DATES",
 )
 """Of sql_mode."""
 
 _OLD = ("PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "NO_KEY_OPTIONS", "NO_TABLE_OPTIONS", "NO_FIELD_OPTIONS")
 
-COMBINED = MappingProxyType({
-    "ANSI": ("REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"),
-    "DB2": _OLD, "MSSQL": _OLD, "POSTGRESQL": _OLD, "MAXDB": (*_OLD, "NO_AUTO_CREATE_USER"),
-    "ORACLE": (*_OLD, "NO_AUTO_CREATE_USER"), "MYSQL323": ("MYSQL323", "HIGH_NOT_PRECEDENCE"),
-    "MYSQL40": ("MYSQL40", "HIGH_NOT_PRECEDENCE"),
-    "TRADITIONAL": ("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE",
-                    "ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION"),
-})
+COMBINED = MappingProxyType(
+    {
+        "ANSI": ("REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"),
+        "DB2": _OLD,
+        "MSSQL": _OLD,
+        "POSTGRESQL": _OLD,
+        "MAXDB": (*_OLD, "NO_AUTO_CREATE_USER"),
+        "ORACLE": (*_OLD, "NO_AUTO_CREATE_USER"),
+        "MYSQL323": ("MYSQL323", "HIGH_NOT_PRECEDENCE"),
+        "MYSQL40": ("MYSQL40", "HIGH_NOT_PRECEDENCE"),
+        "TRADITIONAL": (
+            "STRICT_TRANS_TABLES",
+            "STRICT_ALL_TABLES",
+            "NO_ZERO_IN_DATE",
+            "NO_ZERO_DATE",
+            "ERROR_FOR_DIVISION_BY_ZERO",
+            "NO_AUTO_CREATE_USER",
+            "NO_ENGINE_SUBSTITUTION",
+        ),
+    }
+)
 """Modes that stand for several, which are shown before them."""
 
-ONLY_WITH = MappingProxyType({
-    "div_precision_increment": "4",
-    "sql_select_limit": "18446744073709551615", "tidb_opt_write_row_id": "OFF", "tidb_snapshot": "",
-    "tidb_read_staleness": "",
-})
+ONLY_WITH = MappingProxyType(
+    {
+        "div_precision_increment": "4",
+        "sql_select_limit": "18446744073709551615",
+        "tidb_opt_write_row_id": "OFF",
+        "tidb_snapshot": "",
+        "tidb_read_staleness": "",
+    }
+)
 """What rows feel and what is not simulated: refused with other values."""
 
-KNOWN = MappingProxyType({
-    "character_set_client": "utf8mb4", "character_set_results": "utf8mb4", "character_set_connection": "utf8mb4",
-    "collation_connection": "utf8mb4_bin", "collation_database": "utf8mb4_bin", "character_set_database": "utf8mb4",
-    "character_set_server": "utf8mb4", "collation_server": "utf8mb4_bin", "lower_case_table_names": "2",
-    "system_time_zone": "UTC", "warning_count": "0", "tidb_snapshot": "", "tidb_read_staleness": "",
-    "default_collation_for_utf8mb4": "utf8mb4_bin", "insert_id": "0",
-})
+KNOWN = MappingProxyType(
+    {
+        "character_set_client": "utf8mb4",
+        "character_set_results": "utf8mb4",
+        "character_set_connection": "utf8mb4",
+        "collation_connection": "utf8mb4_bin",
+        "collation_database": "utf8mb4_bin",
+        "character_set_database": "utf8mb4",
+        "character_set_server": "utf8mb4",
+        "collation_server": "utf8mb4_bin",
+        "lower_case_table_names": "2",
+        "system_time_zone": "UTC",
+        "warning_count": "0",
+        "tidb_snapshot": "",
+        "tidb_read_staleness": "",
+        "default_collation_for_utf8mb4": "utf8mb4_bin",
+        "insert_id": "0",
+    }
+)
 """What a new session answers, as far as scripts ask."""
 
 EARLIEST_ZONE, LATEST_ZONE = -(12 * 60 + 59), 14 * 60
@@ -159,7 +215,7 @@ def _timestamp(session: SqlSession, name: str, value: str) -> SqlSession:
         seconds = float(value)
     except ValueError:
         raise refused(1232, name) from None
-    if not seconds <= 2 ** 31 - 1:
+    if not seconds <= 2**31 - 1:
         raise refused(1231, name, value)
     return replace(session, timestamp=seconds if seconds > 0 else None)
 
@@ -187,9 +243,16 @@ def _names(session: SqlSession, name: str, value: str) -> SqlSession:
         raise refused(1115, value)
     kept = ALIASES.get(charset, charset)
     of_connection = kept if name == "names" else "utf8mb4"
-    return replace(session, settings={
-        **session.settings, "character_set_client": kept, "character_set_results": kept,
-        "character_set_connection": of_connection, "collation_connection": CHARSETS[of_connection][0]})
+    return replace(
+        session,
+        settings={
+            **session.settings,
+            "character_set_client": kept,
+            "character_set_results": kept,
+            "character_set_connection": of_connection,
+            "collation_connection": CHARSETS[of_connection][0],
+        },
+    )
 
 
 def _connection_charset(session: SqlSession, name: str, value: str) -> SqlSession:
@@ -206,29 +269,48 @@ def _connection_collation(session: SqlSession, name: str, value: str) -> SqlSess
     return replace(session, settings={**session.settings, name: kept, "character_set_connection": charset})
 
 
-FELT: Mapping[str, Setter] = MappingProxyType({
-    "sql_mode": _sql_mode, "time_zone": _time_zone, "timestamp": _timestamp, "autocommit": _autocommit,
-    "foreign_key_checks": _foreign_key_checks, "tidb_enable_check_constraint": _check_constraints,
-    "last_insert_id": _last_insert_id, "identity": _last_insert_id,
-    "character_set_connection": _connection_charset, "collation_connection": _connection_collation,
-})
+FELT: Mapping[str, Setter] = MappingProxyType(
+    {
+        "sql_mode": _sql_mode,
+        "time_zone": _time_zone,
+        "timestamp": _timestamp,
+        "autocommit": _autocommit,
+        "foreign_key_checks": _foreign_key_checks,
+        "tidb_enable_check_constraint": _check_constraints,
+        "last_insert_id": _last_insert_id,
+        "identity": _last_insert_id,
+        "character_set_connection": _connection_charset,
+        "collation_connection": _connection_collation,
+    }
+)
 """Variables that rows feel."""
 
-FELT_DEFAULTS = MappingProxyType({
-    "sql_mode": ",".join(STRICT), "time_zone": "SYSTEM", "timestamp": "0", "autocommit": "ON",
-    "foreign_key_checks": "ON", "tidb_enable_check_constraint": "OFF", "last_insert_id": "0", "identity": "0",
-    "character_set_connection": "utf8mb4", "collation_connection": "utf8mb4_bin",
-})
+FELT_DEFAULTS = MappingProxyType(
+    {
+        "sql_mode": ",".join(STRICT),
+        "time_zone": "SYSTEM",
+        "timestamp": "0",
+        "autocommit": "ON",
+        "foreign_key_checks": "ON",
+        "tidb_enable_check_constraint": "OFF",
+        "last_insert_id": "0",
+        "identity": "0",
+        "character_set_connection": "utf8mb4",
+        "collation_connection": "utf8mb4_bin",
+    }
+)
 
-ANSWERS: Mapping[str, Callable[[SqlSession], str]] = MappingProxyType({
-    "sql_mode": lambda session: session.settings.get("sql_mode", FELT_DEFAULTS["sql_mode"]),
-    "time_zone": lambda session: session.settings.get("time_zone", "SYSTEM"),
-    "autocommit": lambda session: str(int(session.autocommit)),
-    "foreign_key_checks": lambda session: str(int(session.foreign_key_checks)),
-    "tidb_enable_check_constraint": lambda session: str(int(session.check_constraints)),
-    "last_insert_id": lambda session: str(session.last_insert_id),
-    "identity": lambda session: str(session.last_insert_id),
-})
+ANSWERS: Mapping[str, Callable[[SqlSession], str]] = MappingProxyType(
+    {
+        "sql_mode": lambda session: session.settings.get("sql_mode", FELT_DEFAULTS["sql_mode"]),
+        "time_zone": lambda session: session.settings.get("time_zone", "SYSTEM"),
+        "autocommit": lambda session: str(int(session.autocommit)),
+        "foreign_key_checks": lambda session: str(int(session.foreign_key_checks)),
+        "tidb_enable_check_constraint": lambda session: str(int(session.check_constraints)),
+        "last_insert_id": lambda session: str(session.last_insert_id),
+        "identity": lambda session: str(session.last_insert_id),
+    }
+)
 
 NAMES: Mapping[str, Setter] = MappingProxyType({"names": _names, "charset": _names})
 """SET NAMES and SET CHARACTER SET, which are no variables."""

@@ -14,9 +14,9 @@ from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.expressions.casts import stored
 from simulator.tidb.expressions.comparisons import OPERATORS, compared
+from simulator.tidb.expressions.moments import from_timestamp, timestamp
 from simulator.tidb.expressions.sql import Sql, inline, name, query, quoted, sql, when
 from simulator.tidb.expressions.time_functions import moved
-from simulator.tidb.expressions.moments import from_timestamp, timestamp
 from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import bare, parsed
 from simulator.tidb.expressions.values import Value, is_true, of_column, truth
@@ -25,8 +25,8 @@ from simulator.tidb.model.types import ColumnType
 from simulator.tidb.partitions import ordinal_of
 from simulator.tidb.syntax.expressions import Binary, ColumnName, Fragment, In, Literal, Node, names_in
 from simulator.tidb.syntax.queries import CommonTable, DerivedTable, Join, QueryTree, Source, TableSource
-from simulator.tidb.upstream.scopes import Answers, Field, QueryScope, conjunction
 from simulator.tidb.upstream.refusals import outside
+from simulator.tidb.upstream.scopes import Answers, Field, QueryScope, conjunction
 from simulator.tidb.upstream.session_values import is_utc
 from simulator.tidb.upstream.state import ROW_ID, SqlSession
 from simulator.tidb.upstream.targets import partition_set
@@ -70,14 +70,24 @@ def table_fields(
     """The columns of a base table whose cells are the columns `number.place`; `present` is null for no row."""
     cells = _cells(table, number)
     return tuple(
-        Field(column.name, functools.cache(functools.partial(_read, column, table, cells, session, present)), schema,
-              alias, column, source=number)
-        for column in table.columns)
+        Field(
+            column.name,
+            functools.cache(functools.partial(_read, column, table, cells, session, present)),
+            schema,
+            alias,
+            column,
+            source=number,
+        )
+        for column in table.columns
+    )
 
 
 def _cells(table: Table, number: int) -> dict[str, Sql]:
-    return {column.name: name(f"{number}.{place}") for place, column in enumerate(table.columns)
-            if column.generated != "virtual"}
+    return {
+        column.name: name(f"{number}.{place}")
+        for place, column in enumerate(table.columns)
+        if column.generated != "virtual"
+    }
 
 
 def _read(column: Column, table: Table, cells: dict[str, Sql], session: SqlSession, present: str) -> Value:
@@ -134,11 +144,14 @@ def _source(source: Source, answers: Answers, outer: QueryScope, queries: Querie
 
 def _renamed(relation: Relation, alias: str, columns: Sequence[str]) -> Relation:
     if columns and len(columns) != len(relation.fields):
-        raise SqlError(1353, "HY000", "In definition of view, derived table or common table expression, SELECT list and"
-                                      " column names list have different column counts")
+        raise SqlError(
+            1353,
+            "HY000",
+            "In definition of view, derived table or common table expression, SELECT list and"
+            " column names list have different column counts",
+        )
     names = columns or [field.name for field in relation.fields]
-    fields = tuple(
-        Field(called, field.read, table=alias) for called, field in zip(names, relation.fields, strict=True))
+    fields = tuple(Field(called, field.read, table=alias) for called, field in zip(names, relation.fields, strict=True))
     return Relation(relation.sql, fields, relation.order)
 
 
@@ -151,8 +164,10 @@ def _table(source: TableSource, answers: Answers) -> Relation:
     table = upstream.catalog.tables.get(place)
     if table is None:
         if upstream.catalog.has(schema, named):
-            raise outside(f"`{schema}`.`{named}` is a view or a sequence, whose rows are not computed; tables, derived "
-                          f"tables and WITH are")
+            raise outside(
+                f"`{schema}`.`{named}` is a view or a sequence, whose rows are not computed; tables, derived "
+                f"tables and WITH are"
+            )
         raise SqlError(1146, "42S02", f"Table '{schema}.{named}' doesn't exist")
     number = answers.number()
     answers.scan(place, table, number)
@@ -163,8 +178,11 @@ def _table(source: TableSource, answers: Answers) -> Relation:
         row_id = Value(name(f"{number}.{ROW_ID}"), "int", is_column=True)
         fields += (Field(ROW_ID, lambda: row_id, shown_schema, alias, ROW_ID_COLUMN, source=number, extra=True),)
     found = Relation(quoted(f"rows {number}"), fields, (quoted(rows),), (Base(alias, place, table, rows),))
-    return found if not source.partitions else replace(found, sql=kept_rows(
-        found.sql, _in_partitions(table, source.partitions, number), answers))
+    return (
+        found
+        if not source.partitions
+        else replace(found, sql=kept_rows(found.sql, _in_partitions(table, source.partitions, number), answers))
+    )
 
 
 def _in_partitions(table: Table, names: Sequence[str], number: int) -> Sql:
@@ -219,9 +237,7 @@ def _only(relation: Relation, called: str) -> Field:
     return found[0]
 
 
-def _merged(
-    pairs: Sequence[tuple[Field, Field]], left: Relation, right: Relation, by_right: bool
-) -> tuple[Field, ...]:
+def _merged(pairs: Sequence[tuple[Field, Field]], left: Relation, right: Relation, by_right: bool) -> tuple[Field, ...]:
     """The fields of a join with USING: what it takes for one comes first, and once."""
     one = [pair[by_right] for pair in pairs]
     other = {pair[not by_right] for pair in pairs}
@@ -269,8 +285,9 @@ def _is_by_key(part: Node, relation: Relation, scope: QueryScope) -> bool:
     else:
         return False
     columns = [side for side in sides if isinstance(side, ColumnName)]
-    if len(columns) != 1 or any(any(names_in(side)) or isinstance(side, Fragment) for side in sides
-                                if side is not columns[0]):
+    if len(columns) != 1 or any(
+        any(names_in(side)) or isinstance(side, Fragment) for side in sides if side is not columns[0]
+    ):
         return False
     field = scope.find(columns[0])
     base = next((base for base in relation.bases if field and base.place == f"{field.source}.place"), None)

@@ -96,7 +96,10 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def with_keys(
-    table: Table, texts: Mapping[str, pa.Array], row_ids: pa.Array | None, ordinals: pa.Array | None = None,
+    table: Table,
+    texts: Mapping[str, pa.Array],
+    row_ids: pa.Array | None,
+    ordinals: pa.Array | None = None,
     named: frozenset[str] = frozenset(),
 ) -> KeyedRows:
     """Rows with their keys. `texts`: of visible columns (virtual ones may be there and help); `row_ids` are needed
@@ -111,7 +114,9 @@ def with_keys(
         row_ids = unique.row_ids_of(table, unique.without_ordinal(table, handles))
     keys = {
         each.name.lower(): unique.bytes_of(table, each, texts)
-        for each in unique.unique_keys(table) if not each.clustered}
+        for each in unique.unique_keys(table)
+        if not each.clustered
+    }
     visible = {column.name: texts[column.name] for column in visible_columns(table)}
     return KeyedRows(visible, row_ids, handles, keys)
 
@@ -159,9 +164,12 @@ def taken(stored: StoredRows, places: Places) -> KeyedRows:
 
 def taken_rows(rows: KeyedRows, places: pa.Array) -> KeyedRows:
     return KeyedRows(
-        {name: cells.take(places) for name, cells in rows.texts.items()}, rows.row_ids.take(places),
-        rows.handles.take(places), {name: keys.take(places) for name, keys in rows.unique.items()},
-        None if rows.broken is None else rows.broken.take(places))
+        {name: cells.take(places) for name, cells in rows.texts.items()},
+        rows.row_ids.take(places),
+        rows.handles.take(places),
+        {name: keys.take(places) for name, keys in rows.unique.items()},
+        None if rows.broken is None else rows.broken.take(places),
+    )
 
 
 def changed(stored: StoredRows, gone: Places, fresh: KeyedRows) -> StoredRows:
@@ -178,8 +186,12 @@ def changed(stored: StoredRows, gone: Places, fresh: KeyedRows) -> StoredRows:
     put = pa.table({name: fresh.texts[name] for name in stored.cells.column_names})
     edit = _Edit(len(keys.handles), gone, places)
     cells = edit.table(stored.cells, put)
-    made = RowKeys(stored.table, cells, edit.array(keys.handles, fresh.handles), {
-        name: edit.array(there, fresh.unique[name]) for name, there in keys.unique.items()})
+    made = RowKeys(
+        stored.table,
+        cells,
+        edit.array(keys.handles, fresh.handles),
+        {name: edit.array(there, fresh.unique[name]) for name, there in keys.unique.items()},
+    )
     return replace(stored, cells=cells, row_ids=edit.array(stored.row_ids, fresh.row_ids), keys=made)
 
 
@@ -210,8 +222,11 @@ class _Edit:
                 at = stop + 1
 
     def few(self) -> bool:
-        return len(self.gone) + len(self.places) <= FEW or not len(self.gone) and (
-            not len(self.places) or self.places[0] == self.rows)
+        return (
+            len(self.gone) + len(self.places) <= FEW
+            or not len(self.gone)
+            and (not len(self.places) or self.places[0] == self.rows)
+        )
 
     def order(self) -> pa.Array:
         """Places of the new column in the old rows followed by the new ones."""
@@ -264,5 +279,6 @@ def writes_of(table: Table, gone: KeyedRows, fresh: KeyedRows) -> RowWrites:
         handles, row_ids, before = gone.handles, gone.row_ids, old
         after = pa.nulls(len(gone), pa.binary())
     place = key(table.schema, table.name)
-    return RowWrites(place, table, unique.ordinals_of(table, handles), unique.without_ordinal(table, handles), row_ids,
-                     before, after)
+    return RowWrites(
+        place, table, unique.ordinals_of(table, handles), unique.without_ordinal(table, handles), row_ids, before, after
+    )

@@ -10,12 +10,13 @@ from dataclasses import replace
 from simulator.errors import SqlError
 from simulator.tidb.expressions.comparisons import comparable, compared
 from simulator.tidb.expressions.problems import inside, with_problems
-from simulator.tidb.expressions.sql import Sql, query as rendered, sql
+from simulator.tidb.expressions.sql import Sql, sql
+from simulator.tidb.expressions.sql import query as rendered
 from simulator.tidb.expressions.values import Value
 from simulator.tidb.syntax.queries import Quantified, QueryTree
+from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.scopes import Answers, QueryScope, conjunction
 from simulator.tidb.upstream.selects import relation_of
-from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.sources import Relation
 
 
@@ -41,12 +42,15 @@ def one_value(query: QueryTree, answers: Answers, scope: QueryScope) -> Value:
     def part(found: Sql | None) -> Sql | None:
         if found is None:
             return None
-        problems = {kind: _text("(SELECT {} FROM {})", "".join(problem.pieces), relation.sql)
-                    for kind, problem in found.problems}
+        problems = {
+            kind: _text("(SELECT {} FROM {})", "".join(problem.pieces), relation.sql)
+            for kind, problem in found.problems
+        }
         return with_problems(_text("(SELECT {} FROM {})", "".join(inside(found).pieces), relation.sql), problems)
 
-    return replace(value, constant=None, sql=part(value.sql) or value.sql, text=part(value.text),
-                   number=part(value.number))
+    return replace(
+        value, constant=None, sql=part(value.sql) or value.sql, text=part(value.text), number=part(value.number)
+    )
 
 
 def one_of(values: list[Value], query: QueryTree, answers: Answers, scope: QueryScope) -> Sql:
@@ -60,8 +64,9 @@ def one_of(values: list[Value], query: QueryTree, answers: Answers, scope: Query
     conditions = conjunction([compared("=", value, other) for value, other in zip(values, others, strict=True)])
     answers.watch([value.sql for value in others], relation.sql)
     text = rendered({"found": conditions}, relation.sql, f"{answers.number()}:")
-    found = ('SELECT CASE WHEN bool_or("found") THEN true WHEN bool_or("found" IS NULL) THEN NULL ELSE false END '
-             "FROM ({})")
+    found = (
+        'SELECT CASE WHEN bool_or("found") THEN true WHEN bool_or("found" IS NULL) THEN NULL ELSE false END FROM ({})'
+    )
     return _text(f"({found})", text)
 
 

@@ -6,7 +6,8 @@ pkg/sessionctx/variable/sysvar.go, noop.go.
 
 from __future__ import annotations
 
-READ_ONLY = frozenset("""
+READ_ONLY = frozenset(
+    """
 back_log basedir bind_address binlog_gtid_simple_recovery character_set_system character_sets_dir core_file datadir
 date_format datetime_format disconnect_on_expired_password error_count explicit_defaults_for_timestamp ft_max_word_len
 ft_min_word_len ft_query_expansion_limit ft_stopword_file have_compress have_crypt have_dynamic_loading have_geometry
@@ -44,9 +45,11 @@ tidb_last_plan_replayer_token tidb_last_query_info tidb_last_txn_info tidb_stmt_
 tidb_stmt_summary_file_max_backups tidb_stmt_summary_file_max_days tidb_stmt_summary_file_max_size
 tidb_stmt_summary_filename time_format tls_version tmpdir version version_comment version_compile_machine
 version_compile_os warning_count
-""".split())
+""".split()
+)
 
-GLOBAL_ONLY = frozenset("""
+GLOBAL_ONLY = frozenset(
+    """
 authentication_ldap_sasl_auth_method_name authentication_ldap_sasl_bind_base_dn authentication_ldap_sasl_bind_root_dn
 authentication_ldap_sasl_bind_root_pwd authentication_ldap_sasl_ca_path authentication_ldap_sasl_init_pool_size
 authentication_ldap_sasl_max_pool_size authentication_ldap_sasl_server_host authentication_ldap_sasl_server_port
@@ -136,9 +139,11 @@ tidb_ttl_job_schedule_window_end_time tidb_ttl_job_schedule_window_start_time ti
 tidb_ttl_scan_batch_size tidb_ttl_scan_worker_count tidb_txn_commit_batch_size validate_password.check_user_name
 validate_password.dictionary validate_password.enable validate_password.length validate_password.mixed_case_count
 validate_password.number_count validate_password.policy validate_password.special_char_count
-""".split())
+""".split()
+)
 
-SESSION_ONLY = frozenset("""
+SESSION_ONLY = frozenset(
+    """
 debug_sync gtid_next identity innodb_create_intrinsic innodb_optimize_point_storage insert_id last_insert_id
 ndb_table_no_logging pseudo_slave_mode pseudo_thread_id rand_seed1 rand_seed2 rbr_exec_mode tidb_allow_remove_auto_inc
 tidb_batch_commit tidb_batch_delete tidb_batch_insert tidb_cdc_write_source tidb_checksum_table_concurrency
@@ -149,9 +154,11 @@ tidb_opt_write_row_id tidb_optimizer_selectivity_level tidb_read_consistency tid
 tidb_request_source_type tidb_session_alias tidb_slow_query_file tidb_slow_txn_log_threshold tidb_snapshot
 tidb_wait_split_region_finish tidb_wait_split_region_timeout timestamp transaction_allow_batching
 tx_isolation_one_shot tx_read_ts txn_scope
-""".split())
+""".split()
+)
 
-BOTH = frozenset("""
+BOTH = frozenset(
+    """
 allow_auto_random_explicit_insert auto_increment_increment auto_increment_offset autocommit big_tables
 binlog_direct_non_transactional_updates binlog_error_action binlog_format binlog_row_image
 binlog_rows_query_log_events binlogging_impossible_mode block_encryption_mode bulk_insert_buffer_size
@@ -233,4 +240,5 @@ tiflash_mem_quota_query_per_node tiflash_query_spill_ratio tiflash_replica_read 
 tmp_table_size transaction_alloc_block_size transaction_isolation transaction_prealloc_size transaction_read_only
 transaction_write_set_extraction tx_isolation tx_read_only unique_checks updatable_views_with_limit wait_timeout
 windowing_use_high_precision
-""".split())
+""".split()
+)

@@ -83,7 +83,7 @@ def rollback_to(upstream: Upstream, name: str) -> Upstream:
     """As it was at a savepoint, which stays, while later ones go. Raises SqlError 1305 for one that is not there."""
     transaction, place = _found(upstream, name)
     _, rows, writes = transaction.savepoints[place]
-    kept = replace(transaction, writes=transaction.writes[:writes], savepoints=transaction.savepoints[:place + 1])
+    kept = replace(transaction, writes=transaction.writes[:writes], savepoints=transaction.savepoints[: place + 1])
     return replace(upstream, rows=_counting_on(rows, upstream.rows), transaction=kept)
 
 
@@ -132,7 +132,8 @@ def net(writes: Sequence[RowWrites]) -> tuple[TableChanges, ...]:
 def _net_of_table(parts: Sequence[RowWrites]) -> Iterator[TableChanges]:
     partition, handle, row_id, before, after = (
         pa.concat_arrays([getattr(part, name) for part in parts]) if len(parts) > 1 else getattr(parts[0], name)
-        for name in ("partition", "key", "row_id", "before", "after"))
+        for name in ("partition", "key", "row_id", "before", "after")
+    )
     table = parts[-1].table
     keys = handle
     if table.partitioning is not None:
@@ -147,6 +148,7 @@ def _net_of_table(parts: Sequence[RowWrites]) -> Iterator[TableChanges]:
     was, stays = before.take(first), after.take(last)
     some = pc.invert(pc.and_(was.is_null(), stays.is_null()))
     if pc.any(some, min_count=0).as_py():
-        yield TableChanges(table, *(
-            array.filter(some)
-            for array in (partition.take(last), handle.take(last), row_id.take(last), was, stays)))
+        yield TableChanges(
+            table,
+            *(array.filter(some) for array in (partition.take(last), handle.take(last), row_id.take(last), was, stays)),
+        )

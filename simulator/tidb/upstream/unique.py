@@ -89,8 +89,11 @@ def key_columns(table: Table) -> frozenset[str]:
     """The visible columns that keys and the partition of a row are made of; all of them where an expression is."""
     parts = [part for key in unique_keys(table) for part in key.columns]
     visible = frozenset(column.name for column in visible_columns(table))
-    named = frozenset() if any(part.expression for part in parts) else frozenset(
-        columns_by_name(table)[part.name.lower()].name for part in parts)
+    named = (
+        frozenset()
+        if any(part.expression for part in parts)
+        else frozenset(columns_by_name(table)[part.name.lower()].name for part in parts)
+    )
     expression = any(part.expression for part in parts) or table.partitioning is not None
     return visible if expression or not named <= visible else named
 

@@ -57,8 +57,17 @@ def update(statement: Update, upstream: Upstream, now_ms: int) -> Outcome:
     upstream = with_rows(upstream, tables)
     problems = Problems(upstream.session, writing=True, ignore=statement.ignore)
     found = matching(
-        statement.source, statement.where, statement.order, statement.limit, upstream, now_ms, plain,
-        {name: targets[name] for name in plain}, statement.common, problems)
+        statement.source,
+        statement.where,
+        statement.order,
+        statement.limit,
+        upstream,
+        now_ms,
+        plain,
+        {name: targets[name] for name in plain},
+        statement.common,
+        problems,
+    )
     written = []
     changes = dict.fromkeys(named.alias for named, _, _ in assignments)
     _check_once([named for named in tables if named.alias in changes])
@@ -76,8 +85,12 @@ def update(statement: Update, upstream: Upstream, now_ms: int) -> Outcome:
 
 
 def _updated(
-    named: Named, values: Mapping[str, pa.Array | Default], places: pa.Array, upstream: Upstream, now_ms: int,
-    ignore: bool
+    named: Named,
+    values: Mapping[str, pa.Array | Default],
+    places: pa.Array,
+    upstream: Upstream,
+    now_ms: int,
+    ignore: bool,
 ) -> Written:
     """What becomes of the rows of one table. A row that the source has several times gets the first values that
     change it."""
@@ -110,8 +123,11 @@ def _check_once(tables: Sequence[Named]) -> None:
     places = [key(named.table.schema, named.table.name) for named in tables]
     twice = next((named for named, place in zip(tables, places, strict=True) if places.count(place) > 1), None)
     if twice is not None:
-        raise refused(1105, f"UPDATE of `{twice.table.name}` under several aliases is not simulated; "
-                            "columns of one alias of a table are accepted")
+        raise refused(
+            1105,
+            f"UPDATE of `{twice.table.name}` under several aliases is not simulated; "
+            "columns of one alias of a table are accepted",
+        )
 
 
 # -- the tables and columns of a source --------------------------------------------------------------------------------
@@ -150,14 +166,14 @@ def with_rows(upstream: Upstream, tables: Sequence[Named]) -> Upstream:
     return put(upstream, *(rows_of(upstream, table) for table in stored.values()))
 
 
-def _assigned(
-    node: ColumnName, tables: Sequence[Named], derived: Mapping[str, Sequence[str]]
-) -> tuple[Named, Column]:
+def _assigned(node: ColumnName, tables: Sequence[Named], derived: Mapping[str, Sequence[str]]) -> tuple[Named, Column]:
     """The table and the column that an assignment means. Raises SqlError 1054, 1052, and 1288 for one of a query."""
     *qualifier, name = node.parts
     found = [
-        (named, columns_by_name(named.table)[name.lower()]) for named in tables
-        if name.lower() in columns_by_name(named.table) and means(qualifier, named)]
+        (named, columns_by_name(named.table)[name.lower()])
+        for named in tables
+        if name.lower() in columns_by_name(named.table) and means(qualifier, named)
+    ]
     for alias, columns in derived.items() if not found else ():
         if qualifier == [alias] or not qualifier and name.lower() in columns:
             raise refused(1288, alias, "UPDATE")

@@ -66,10 +66,7 @@ tidb_redact_log tidb_restricted_read_only tidb_scatter_region tidb_simplified_me
 tidb_skip_isolation_level_check tidb_skip_utf8_check tidb_stmt_summary_internal_query tidb_super_read_only
 tidb_sysdate_is_now tiflash_fastscan transaction_read_only tx_read_only validate_password.enable
 """
-BOOLEANS = MappingProxyType({
-    **dict.fromkeys(_ON.split(), "ON"),
-    **dict.fromkeys(_OFF.split(), "OFF"),
-})
+BOOLEANS = MappingProxyType({**dict.fromkeys(_ON.split(), "ON"), **dict.fromkeys(_OFF.split(), "OFF")})
 """By name in lower case, the value of a new server."""
 
 _NUMBERS = """
@@ -138,10 +135,12 @@ tikv_client_read_timeout 0 2147483647 0, tmp_table_size 1024 1844674407370955161
 validate_password.length 0 2147483647 8, validate_password.mixed_case_count 0 2147483647 1,
 validate_password.number_count 0 2147483647 1, validate_password.special_char_count 0 2147483647 1
 """
-NUMBERS = MappingProxyType({
-    name: (int(least), int(most), value)
-    for name, least, most, value in (line.split() for line in _NUMBERS.split(","))
-})
+NUMBERS = MappingProxyType(
+    {
+        name: (int(least), int(most), value)
+        for name, least, most, value in (line.split() for line in _NUMBERS.split(","))
+    }
+)
 """Whole numbers: the least, the greatest, and the value of a new server."""
 
 _WORDS = """
@@ -170,8 +169,10 @@ transaction_isolation REPEATABLE-READ READ-UNCOMMITTED|READ-COMMITTED|REPEATABLE
 tx_isolation REPEATABLE-READ READ-UNCOMMITTED|READ-COMMITTED|REPEATABLE-READ|SERIALIZABLE
 validate_password.policy MEDIUM LOW|MEDIUM|STRONG
 """
-WORDS = MappingProxyType({
-    name: (value.strip("-"), tuple(word.strip("-") for word in words.split("|")))
-    for name, value, words in map(str.split, _WORDS.strip().splitlines())
-})
+WORDS = MappingProxyType(
+    {
+        name: (value.strip("-"), tuple(word.strip("-") for word in words.split("|")))
+        for name, value, words in map(str.split, _WORDS.strip().splitlines())
+    }
+)
 """The value of a new server, and all that it may be; a number from 0 stands for one of them."""

@@ -64,8 +64,10 @@ def _word(name: str, value: str) -> str:
 def _isolation(name: str, value: str) -> str:
     level = _word(name, value)
     if level in ("SERIALIZABLE", "READ-UNCOMMITTED"):
-        raise worded(8048, f"The isolation level '{level}' is not supported. Set tidb_skip_isolation_level_check=1 to"
-                           " skip this error")
+        raise worded(
+            8048,
+            f"The isolation level '{level}' is not supported. Set tidb_skip_isolation_level_check=1 to skip this error",
+        )
     return level
 
 
@@ -93,24 +95,42 @@ def _collation(name: str, value: str) -> str:
 
 def _default_collation(name: str, value: str) -> str:
     if value.lower() not in ("utf8mb4_bin", "utf8mb4_general_ci", "utf8mb4_0900_ai_ci"):
-        raise worded(3721, f"Invalid default collation {value}: utf8mb4_0900_ai_ci or utf8mb4_general_ci or"
-                           " utf8mb4_bin expected")
+        raise worded(
+            3721, f"Invalid default collation {value}: utf8mb4_0900_ai_ci or utf8mb4_general_ci or utf8mb4_bin expected"
+        )
     return value.lower()
 
 
 def _noop(name: str, value: str) -> str:
     if _boolean(name, value) == "ON":
-        raise worded(1235, f"function {name} has only noop implementation in tidb now, use tidb_enable_noop_functions"
-                           " to enable these functions")
+        raise worded(
+            1235,
+            f"function {name} has only noop implementation in tidb now, use tidb_enable_noop_functions"
+            " to enable these functions",
+        )
     return "OFF"
 
 
-SPECIAL: Mapping[str, Callable[[str, str], str]] = MappingProxyType({
-    "tx_isolation": _isolation, "transaction_isolation": _isolation, "last_insert_id": _insert_id,
-    "insert_id": _insert_id, "max_allowed_packet": _session_is_read_only, "sql_auto_is_null": _noop,
-    **dict.fromkeys(("character_set_client", "character_set_results", "character_set_connection",
-                     "character_set_database", "character_set_server"), _charset),
-    **dict.fromkeys(("collation_connection", "collation_database", "collation_server"), _collation),
-    "default_collation_for_utf8mb4": _default_collation,
-})
+SPECIAL: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
+    {
+        "tx_isolation": _isolation,
+        "transaction_isolation": _isolation,
+        "last_insert_id": _insert_id,
+        "insert_id": _insert_id,
+        "max_allowed_packet": _session_is_read_only,
+        "sql_auto_is_null": _noop,
+        **dict.fromkeys(
+            (
+                "character_set_client",
+                "character_set_results",
+                "character_set_connection",
+                "character_set_database",
+                "character_set_server",
+            ),
+            _charset,
+        ),
+        **dict.fromkeys(("collation_connection", "collation_database", "collation_server"), _collation),
+        "default_collation_for_utf8mb4": _default_collation,
+    }
+)
 """Variables with a rule of their own."""

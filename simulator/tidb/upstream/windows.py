@@ -28,8 +28,9 @@ ALL = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 class _Rows:
     """The rows of a window, as aggregate functions ask for them."""
 
-    def __init__(self, partition: Sequence[Sql], order: Sequence[tuple[Sql, bool]], rows: Sequence[str],
-                 frame: str) -> None:
+    def __init__(
+        self, partition: Sequence[Sql], order: Sequence[tuple[Sql, bool]], rows: Sequence[str], frame: str
+    ) -> None:
         self._partition, self._order, self._rows, self._frame = partition, order, rows, frame
         self._columns: list[Sql] = []
 
@@ -61,18 +62,18 @@ class _Rows:
         self, value: Value, function: Callable[[str], str], by_rows: bool = True, frame: str | None = None
     ) -> Value:
         """A function of each part of a value."""
+
         def found(part: Sql | None) -> Sql | None:
             return None if part is None else self.over(function(self.column(part)), by_rows, frame)
 
         if value.kind == "null":
             return value
-        return replace(value, sql=found(value.sql) or value.sql, text=found(value.text), number=found(value.number),
-                       constant=None)
+        return replace(
+            value, sql=found(value.sql) or value.sql, text=found(value.text), number=found(value.number), constant=None
+        )
 
 
-def windowed(
-    tree: Windowed, scope: QueryScope, known: Sequence[tuple[str, Window]], rows: Sequence[str]
-) -> Value:
+def windowed(tree: Windowed, scope: QueryScope, known: Sequence[tuple[str, Window]], rows: Sequence[str]) -> Value:
     """The value of a window function for each row. Raises SqlError."""
     if tree.aside:
         raise SqlError(1235, "42000", f"This version of TiDB doesn't yet support '{tree.aside}'")
@@ -110,7 +111,8 @@ Compute = Callable[[_Rows, Sequence[Value], Aggregate, Window], Value]
 def _number(name: str, kind: str, by_rows: bool) -> Compute:
     type = "BIGINT" if kind == "int" else "DOUBLE"
     return lambda rows, values, function, window: Value(
-        sql(f"({{}})::{type}", rows.over(f"{name}()", by_rows, "")), kind)
+        sql(f"({{}})::{type}", rows.over(f"{name}()", by_rows, "")), kind
+    )
 
 
 def _tiles(rows: _Rows, values: Sequence[Value], function: Aggregate, window: Window) -> Value:
@@ -124,6 +126,7 @@ def _tiles(rows: _Rows, values: Sequence[Value], function: Aggregate, window: Wi
 
 def _shifted(name: str) -> Compute:
     """LEAD, LAG"""
+
     def shifted(rows: _Rows, values: Sequence[Value], function: Aggregate, window: Window) -> Value:
         places = values[1].constant if len(values) > 1 else "1"
         if places is None or not places.isdigit():
@@ -139,6 +142,7 @@ def _shifted(name: str) -> Compute:
 
 def _of_frame(name: str) -> Compute:
     """FIRST_VALUE, LAST_VALUE, NTH_VALUE"""
+
     def of_frame(rows: _Rows, values: Sequence[Value], function: Aggregate, window: Window) -> Value:
         place = ""
         if len(values) > 1:
@@ -152,9 +156,16 @@ def _of_frame(name: str) -> Compute:
 
 
 FUNCTIONS: dict[str, Compute] = {
-    "ROW_NUMBER": _number("row_number", "int", True), "RANK": _number("rank", "int", False),
-    "DENSE_RANK": _number("dense_rank", "int", False), "PERCENT_RANK": _number("percent_rank", "real", False),
-    "CUME_DIST": _number("cume_dist", "real", False), "NTILE": _tiles, "LEAD": _shifted("lead"), "LAG": _shifted("lag"),
-    "FIRST_VALUE": _of_frame("first_value"), "LAST_VALUE": _of_frame("last_value"), "NTH_VALUE": _of_frame("nth_value"),
+    "ROW_NUMBER": _number("row_number", "int", True),
+    "RANK": _number("rank", "int", False),
+    "DENSE_RANK": _number("dense_rank", "int", False),
+    "PERCENT_RANK": _number("percent_rank", "real", False),
+    "CUME_DIST": _number("cume_dist", "real", False),
+    "NTILE": _tiles,
+    "LEAD": _shifted("lead"),
+    "LAG": _shifted("lag"),
+    "FIRST_VALUE": _of_frame("first_value"),
+    "LAST_VALUE": _of_frame("last_value"),
+    "NTH_VALUE": _of_frame("nth_value"),
 }
 """Those that take a window alone, by TiDB's names."""

@@ -18,8 +18,11 @@ from simulator.tidb.upstream.written import Written
 
 
 def finished(
-    upstream: Upstream, tables: Sequence[Written], now_ms: int, last_insert_id: int | None = None,
-    warnings: Sequence[str] = ()
+    upstream: Upstream,
+    tables: Sequence[Written],
+    now_ms: int,
+    last_insert_id: int | None = None,
+    warnings: Sequence[str] = (),
 ) -> Outcome:
     """The outcome of a statement that wrote to these tables, in its transaction; `warnings`: those of its expressions.
 

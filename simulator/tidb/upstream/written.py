@@ -146,9 +146,12 @@ def sliced(rows: KeyedRows, start: int, size: int) -> KeyedRows:
     if not start and size >= len(rows):
         return rows
     return KeyedRows(
-        {name: cells.slice(start, size) for name, cells in rows.texts.items()}, rows.row_ids.slice(start, size),
-        rows.handles.slice(start, size), {name: keys.slice(start, size) for name, keys in rows.unique.items()},
-        None if rows.broken is None else rows.broken.slice(start, size))
+        {name: cells.slice(start, size) for name, cells in rows.texts.items()},
+        rows.row_ids.slice(start, size),
+        rows.handles.slice(start, size),
+        {name: keys.slice(start, size) for name, keys in rows.unique.items()},
+        None if rows.broken is None else rows.broken.slice(start, size),
+    )
 
 
 def joined(one: KeyedRows, other: KeyedRows) -> KeyedRows:
@@ -157,8 +160,10 @@ def joined(one: KeyedRows, other: KeyedRows) -> KeyedRows:
         return one if len(one) else other
     return KeyedRows(
         {name: pa.concat_arrays([cells, other.texts[name]]) for name, cells in one.texts.items()},
-        pa.concat_arrays([one.row_ids, other.row_ids]), pa.concat_arrays([one.handles, other.handles]),
-        {name: pa.concat_arrays([keys, other.unique[name]]) for name, keys in one.unique.items()})
+        pa.concat_arrays([one.row_ids, other.row_ids]),
+        pa.concat_arrays([one.handles, other.handles]),
+        {name: pa.concat_arrays([keys, other.unique[name]]) for name, keys in one.unique.items()},
+    )
 
 
 def broken(rows: KeyedRows) -> Mask:

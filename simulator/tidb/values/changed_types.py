@@ -154,8 +154,12 @@ def _timed(source: ColumnType, target: ColumnType, text: pa.Array, today: str) -
 def _rounded_time(target: ColumnType, text: pa.Array) -> pa.Array:
     """A moment or a TIME with fewer digits of a second; a half is rounded up, below zero too (Duration.RoundFrac)."""
     usual, digits = pc.invert(pc.starts_with(text, "-")), max(target.decimal, 0)
-    return otherwise(text, usual, lambda odd: each_distinct(
-        odd, lambda cell: durations.round_duration(cell, digits)), tidb_text(target, text))
+    return otherwise(
+        text,
+        usual,
+        lambda odd: each_distinct(odd, lambda cell: durations.round_duration(cell, digits)),
+        tidb_text(target, text),
+    )
 
 
 def _unquoted(document: str) -> str:
@@ -175,16 +179,21 @@ def moment_of(text: str) -> str | None:
     for least, most, add, factor in _NUMBERED:
         if least <= number <= most:
             digits = f"{(number + add) * factor:014}"
-            found = spellings.moment(f"{digits[:4]}-{digits[4:6]}-{digits[6:8]} "
-                                     f"{digits[8:10]}:{digits[10:12]}:{digits[12:]}", 0)
+            found = spellings.moment(
+                f"{digits[:4]}-{digits[4:6]}-{digits[6:8]} {digits[8:10]}:{digits[10:12]}:{digits[12:]}", 0
+            )
             return found if found and "00" not in (found[5:7], found[8:10]) else None
     return None
 
 
 _NUMBERED = (
-    (10000101000000, 99991231235959, 0, 1), (101, 691231, 20000000, 10**6), (700101, 991231, 19000000, 10**6),
-    (991232, 99991231, 0, 10**6), (101000000, 691231235959, 20 * 10**12, 1),
-    (700101000000, 991231235959, 19 * 10**12, 1), (991231235960, 10000101000000 - 1, 0, 1),
+    (10000101000000, 99991231235959, 0, 1),
+    (101, 691231, 20000000, 10**6),
+    (700101, 991231, 19000000, 10**6),
+    (991232, 99991231, 0, 10**6),
+    (101000000, 691231235959, 20 * 10**12, 1),
+    (700101000000, 991231235959, 19 * 10**12, 1),
+    (991231235960, 10000101000000 - 1, 0, 1),
 )
 """Ranges of numbers that are moments, and what makes YYYYMMDDhhmmss of one: so much more, times so much."""
 
@@ -222,8 +231,9 @@ def _document(source: ColumnType, text: pa.Array) -> pa.Array:
 
 def _quoted(bytes: bytes) -> str:
     """Bytes as a JSON string, each that is no UTF-8 as Go spells it."""
-    text = "".join(PRIVATE if "\udc80" <= letter <= "\udcff" else letter
-                   for letter in bytes.decode("utf-8", "surrogateescape"))
+    text = "".join(
+        PRIVATE if "\udc80" <= letter <= "\udcff" else letter for letter in bytes.decode("utf-8", "surrogateescape")
+    )
     return (documents.normal_json(json.dumps(text)) or "").replace(PRIVATE, "\\ufffd")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.tidb.model.types import ColumnType, INTEGER_BITS, family, is_binary, is_text
+from simulator.tidb.model.types import INTEGER_BITS, ColumnType, family, is_binary, is_text
 from simulator.tidb.values import decimals, documents, numbers, strings, times
 from simulator.tidb.values.kernels import utf8
 
@@ -111,11 +111,16 @@ def tagged(raw: pa.Array) -> pa.Array:
 
 
 _SHAPES = {
-    "float": "a finite number in range", "double": "a finite number in range",
-    "date": "YYYY-MM-DD of the calendar", "datetime": "YYYY-MM-DD HH:MM:SS of the calendar",
-    "timestamp": "YYYY-MM-DD HH:MM:SS from 1970 to 2038-01-19 03:14:07 UTC", "time": "-838:59:59 to 838:59:59",
-    "year": "1901 to 2155, or 0", "bit": "a number or bytes of no more bits than the column has",
-    "json": "a JSON document", "vector": "[number,…] of the column's dimensions",
+    "float": "a finite number in range",
+    "double": "a finite number in range",
+    "date": "YYYY-MM-DD of the calendar",
+    "datetime": "YYYY-MM-DD HH:MM:SS of the calendar",
+    "timestamp": "YYYY-MM-DD HH:MM:SS from 1970 to 2038-01-19 03:14:07 UTC",
+    "time": "-838:59:59 to 838:59:59",
+    "year": "1901 to 2155, or 0",
+    "bit": "a number or bytes of no more bits than the column has",
+    "json": "a JSON document",
+    "vector": "[number,…] of the column's dimensions",
 }
 
 

@@ -18,7 +18,7 @@ from simulator.tidb.values.kernels import each_distinct, matches, only, otherwis
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
-_CONTROL = re.compile("[\\x00-\\x1f\"\\\\\u2028\u2029]")
+_CONTROL = re.compile('[\\x00-\\x1f"\\\\\u2028\u2029]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPECIAL = r"[\\\x{2028}\x{2029}]|[0-9][eE]|\.(0+([^0-9]|$)|0000|9999)|(^|[^0-9.])[0-9]{12}[0-9]*(\.|[0-9]{4})"

@@ -46,7 +46,7 @@ def read_duration(text: str) -> int:
 def duration_text(micros: int, digits: int) -> str:
     whole, part = divmod(abs(micros), 1_000_000)
     shown = f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
-    shown += f".{part:06}"[:digits + 1] if digits else ""
+    shown += f".{part:06}"[: digits + 1] if digits else ""
     return f"-{shown}" if micros < 0 else shown
 
 
@@ -91,7 +91,7 @@ def _matched(text: str, digits: int) -> Read:
         return NOTHING
     behind = _FRACTION.match(rest, found)
     assert behind is not None
-    left = rest[behind.end():]
+    left = rest[behind.end() :]
     if left and size >= 12:
         return NOTHING
     hours, minutes, seconds = parts

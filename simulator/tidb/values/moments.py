@@ -15,8 +15,17 @@ DAYS = (31, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 SPACES = "\t\n\v\f\r "
 
-_WIDTHS = {14: (4, 2, 2, 2, 2, 2), 12: (2,) * 6, 11: (2,) * 6, 10: (2,) * 5, 9: (2,) * 5, 8: (4, 2, 2), 7: (2,) * 4,
-           6: (2, 2, 2), 5: (2, 2, 2)}
+_WIDTHS = {
+    14: (4, 2, 2, 2, 2, 2),
+    12: (2,) * 6,
+    11: (2,) * 6,
+    10: (2,) * 5,
+    9: (2,) * 5,
+    8: (4, 2, 2),
+    7: (2,) * 4,
+    6: (2, 2, 2),
+    5: (2, 2, 2),
+}
 """Digits without anything between them -> the widths of their parts; the last one may be a digit short."""
 
 _ZONE = re.compile(r"(?:Z|([+-])(\d\d)(:?)(\d\d)|([+-])(\d\d))\Z", re.ASCII)
@@ -53,8 +62,14 @@ class Moment(NamedTuple):
         moved = there + span
         year = self.year + moved.year - there.year
         return self._replace(
-            year=year, month=moved.month, day=moved.day, hour=moved.hour, minute=moved.minute, second=moved.second,
-            micros=moved.microsecond)
+            year=year,
+            month=moved.month,
+            day=moved.day,
+            hour=moved.hour,
+            minute=moved.minute,
+            second=moved.second,
+            micros=moved.microsecond,
+        )
 
     def rounded(self, digits: int) -> Moment | None:
         """With so many digits, a half rounded up (RoundFrac); None where that is a day that is not in the calendar."""
@@ -72,7 +87,7 @@ class Moment(NamedTuple):
 
     def text(self) -> str:
         shown = f"{self.year:04}-{self.month:02}-{self.day:02} {self.hour:02}:{self.minute:02}:{self.second:02}"
-        return shown + (f".{self.micros:06}"[:self.digits + 1] if self.digits else "")
+        return shown + (f".{self.micros:06}"[: self.digits + 1] if self.digits else "")
 
 
 ZERO = Moment(0, 0, 0)
@@ -101,7 +116,7 @@ def moment_number(moment: Moment, is_date: bool = False) -> str:
     if is_date:
         return date
     shown = f"{date}{moment.hour:02}{moment.minute:02}{moment.second:02}"
-    return shown + (f".{moment.micros:06}"[:moment.digits + 1] if moment.digits else "")
+    return shown + (f".{moment.micros:06}"[: moment.digits + 1] if moment.digits else "")
 
 
 def in_range(moment: Moment, zero_in_date: bool = True, any_day: bool = False) -> bool:
@@ -113,8 +128,12 @@ def in_range(moment: Moment, zero_in_date: bool = True, any_day: bool = False) -
         return False
     leap = year % 4 == 0 and year % 100 != 0 or year % 400 == 0
     days = 31 if any_day else DAYS[month] - (month == 2 and not leap) if month <= 12 else 0
-    return year <= 9999 and month <= 12 and day <= days and (
-        moment.hour < 24 and moment.minute < 60 and moment.second < 60)
+    return (
+        year <= 9999
+        and month <= 12
+        and day <= days
+        and (moment.hour < 24 and moment.minute < 60 and moment.second < 60)
+    )
 
 
 EARLIEST = datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
@@ -133,8 +152,9 @@ def as_utc(moment: Moment, zone: tzinfo) -> Moment | None:
         return None
     if not EARLIEST <= found < LATEST or found.astimezone(zone).replace(tzinfo=None) != there.replace(tzinfo=None):
         return None
-    return Moment(found.year, found.month, found.day, found.hour, found.minute, found.second, found.microsecond,
-                  moment.digits)
+    return Moment(
+        found.year, found.month, found.day, found.hour, found.minute, found.second, found.microsecond, moment.digits
+    )
 
 
 def _told(there: datetime) -> datetime:
@@ -228,7 +248,7 @@ def fraction_micros(fraction: str, digits: int) -> int:
     if digits >= len(fraction):
         return int(fraction.ljust(6, "0"))
     unit: int = 10 ** (6 - digits)
-    return (int(fraction[:digits + 1]) + 5) // 10 * unit
+    return (int(fraction[: digits + 1]) + 5) // 10 * unit
 
 
 class _Zone(NamedTuple):
@@ -246,7 +266,7 @@ def _without_zone(text: str) -> tuple[str, _Zone | None]:
         return text, None
     joined = bool(found[4]) and not found[3]
     zone = _Zone(found[1] or found[5] or "", found[2] or found[6] or "", found[4] or "", joined)
-    return text[:found.start()].rstrip(PUNCTUATION), zone
+    return text[: found.start()].rstrip(PUNCTUATION), zone
 
 
 def _without_fraction(text: str) -> tuple[str, str]:
@@ -256,7 +276,7 @@ def _without_fraction(text: str) -> tuple[str, str]:
     at = next((at for at in range(last - 1, -1, -1) if text[at] in PUNCTUATION and text[at] not in "+-"), -1)
     if at <= 0 or text[at] != ".":
         return text, ""
-    rest = text[at + 1:]
+    rest = text[at + 1 :]
     end = next((end for end, character in enumerate(rest) if character not in "0123456789"), len(rest))
     return text[:at].rstrip(PUNCTUATION), rest[:end]
 
@@ -283,8 +303,12 @@ def _pieces(text: str) -> list[str]:
 
 
 def _separates(character: str, before: int) -> bool:
-    return character in PUNCTUATION or before == 2 and character in "T" + SPACES or (
-        before > 4 and character not in "0123456789")
+    return (
+        character in PUNCTUATION
+        or before == 2
+        and character in "T" + SPACES
+        or (before > 4 and character not in "0123456789")
+    )
 
 
 def _undelimited(piece: str, fraction: str) -> tuple[list[int], bool] | None:
@@ -330,5 +354,6 @@ def _in_zone(moment: Moment, named: _Zone, zone: tzinfo) -> Moment | None:
         there = datetime(*moment[:7], tzinfo=timezone(offset)).astimezone(zone)
     except (ValueError, OverflowError):
         return None
-    return Moment(there.year, there.month, there.day, there.hour, there.minute, there.second, there.microsecond,
-                  moment.digits)
+    return Moment(
+        there.year, there.month, there.day, there.hour, there.minute, there.second, there.microsecond, moment.digits
+    )

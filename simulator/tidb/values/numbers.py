@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import cells
-from simulator.tidb.model.types import ColumnType, INTEGER_BITS
+from simulator.tidb.model.types import INTEGER_BITS, ColumnType
 from simulator.tidb.values.decimals import NUMBER, PRECISION, is_whole, plain, rounded
 from simulator.tidb.values.kernels import each_distinct, has, matches, only, otherwise, parsed, utf8
 
@@ -114,8 +114,11 @@ def positional(text: pa.Array) -> pa.Array:
     """Text of floats without exponents."""
     if not has(text, "e"):
         return text
-    return otherwise(text, pc.invert(pc.match_substring(text, "e")), lambda odd: each_distinct(
-        odd, lambda number: format(Decimal(number), "f")))
+    return otherwise(
+        text,
+        pc.invert(pc.match_substring(text, "e")),
+        lambda odd: each_distinct(odd, lambda number: format(Decimal(number), "f")),
+    )
 
 
 def bit(type: ColumnType, tagged: pa.Array) -> pa.Array:
@@ -147,7 +150,9 @@ def _big_endian(bytes: pa.Array) -> pa.Array:
 
 _YEARS = {
     **{f"{number}": f"{2000 + number if number < 70 else 1900 + number}" for number in range(1, 100)},
-    **{f"0{number}": f"{2000 + number}" for number in range(10)}, "0": "0", "0000": "0",
+    **{f"0{number}": f"{2000 + number}" for number in range(10)},
+    "0": "0",
+    "0000": "0",
     **{f"{number}": f"{number}" for number in range(1901, 2156)},
 }
 """What YEAR takes (70 to 99 are 1970 to 1999) and TiDB's text of it."""

@@ -82,8 +82,10 @@ def _numbers(value: pa.Array) -> pa.Array:
     return each_distinct(value, _number).cast(pa.uint64())
 
 
-_NUMBER = re.compile(r"(?P<hex>0[xX])(_?[0-9a-fA-F])+|(?P<binary>0[bB])(_?[01])+|(?P<octal>0[oO]?)(_?[0-7])+"
-                     r"|[1-9](_?[0-9]){0,19}|0")
+_NUMBER = re.compile(
+    r"(?P<hex>0[xX])(_?[0-9a-fA-F])+|(?P<binary>0[bB])(_?[01])+|(?P<octal>0[oO]?)(_?[0-7])+"
+    r"|[1-9](_?[0-9]){0,19}|0"
+)
 _BASES = {"hex": 16, "binary": 2, "octal": 8}
 
 

@@ -18,7 +18,7 @@ from simulator.tidb.values.kernels import each_distinct, has, matches, only, oth
 
 Integers = npt.NDArray[np.int64]
 
-_CALENDAR = ("(((0[13-9]|1[0-2])-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8])|(0[13578]|1[02])-31))")
+_CALENDAR = "(((0[13-9]|1[0-2])-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8])|(0[13578]|1[02])-31))"
 """Month and day of every year."""
 
 _YEARS = (-62167219200, 253402300800)
@@ -112,8 +112,11 @@ def _spelled(type: ColumnType, text: pa.Array) -> pa.Array:
 def duration(type: ColumnType, text: pa.Array) -> pa.Array:
     """TIME from text: up to 838:59:59 on either side of zero."""
     digits = max(type.decimal, 0)
-    usual = matches(text, r"-?([0-9]{2}|[1-7][0-9]{2}|8[0-2][0-9]|83[0-7]):[0-5][0-9]:[0-5][0-9]"
-                    + (rf"\.[0-9]{{{digits}}}" if digits else ""))
+    usual = matches(
+        text,
+        r"-?([0-9]{2}|[1-7][0-9]{2}|8[0-2][0-9]|83[0-7]):[0-5][0-9]:[0-5][0-9]"
+        + (rf"\.[0-9]{{{digits}}}" if digits else ""),
+    )
     usual = pc.and_(usual, pc.not_equal(text, "-" + _zero(digits).strip()))
     return otherwise(text, usual, lambda odd: each_distinct(odd, lambda cell: spellings.time(cell, digits)))
 

@@ -36,8 +36,12 @@ STEPS = (
     "wait = '2s'",
 )
 FAULTS = [
-    "fault = 'checkpoint-lag'\nfor = '9s'", "fault = 'late-partition'\npartition = 1\nby = '3s'",
-    "fault = 'restart'\nback = '1s'", "fault = 'row-below-watermark'", "wait = '1ms'"]
+    "fault = 'checkpoint-lag'\nfor = '9s'",
+    "fault = 'late-partition'\npartition = 1\nby = '3s'",
+    "fault = 'restart'\nback = '1s'",
+    "fault = 'row-below-watermark'",
+    "wait = '1ms'",
+]
 
 
 class AskedInTheEnd(Asked):
@@ -72,8 +76,7 @@ def test_a_run_that_ends_early_is_whole_up_to_its_last_watermark(fault: str, tmp
     path.write_text("".join(f"[[step]]\n{step.format(fault=fault)}\n" for step in STEPS))
     whole = [event for each in sent(path, 1 << 30)[0] for event in decode(each.key, each.value)]
     changes = {(event.commit_ts or 0, str(event.after)) for event in whole if isinstance(event, RowEvent)}
-    spec = replace(
-        stream_spec_of(load(URI, "", V8_5), (), {"shop": 2}, restarts=True, release=V8_5), complete=False)
+    spec = replace(stream_spec_of(load(URI, "", V8_5), (), {"shop": 2}, restarts=True, release=V8_5), complete=False)
     for looks in range(2, 16):
         messages, last = sent(path, looks)
         events = [(each.partition, event) for each in messages for event in decode(each.key, each.value)]
@@ -81,9 +84,11 @@ def test_a_run_that_ends_early_is_whole_up_to_its_last_watermark(fault: str, tmp
         assert {place for place, ts in watermarks if ts == last} == {0, 1}
         assert max(ts for _, ts in watermarks) == last
         assert {(event.commit_ts or 0, str(event.after)) for _, event in events if isinstance(event, RowEvent)} == {
-            change for change in changes if change[0] <= last}
+            change for change in changes if change[0] <= last
+        }
         found, _ = contract.checked(records(messages), spec)
         assert {check for check, _ in found.counts} <= (
-            {"row-below-watermark", "row-out-of-order"} if "below" in fault else set())
+            {"row-below-watermark", "row-out-of-order"} if "below" in fault else set()
+        )
         ends.add(last)
     assert len(ends) > 4

@@ -25,12 +25,12 @@ from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import load
 
 RELEASE = "v8.5.3"
-PROTOCOLS = {
-    "open-protocol": "protocol=open-protocol", "canal-json": "protocol=canal-json&enable-tidb-extension=true"}
+PROTOCOLS = {"open-protocol": "protocol=open-protocol", "canal-json": "protocol=canal-json&enable-tidb-extension=true"}
 BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 BEFORE = (
     "CREATE DATABASE shop; CREATE TABLE shop.item (id INT PRIMARY KEY, stock INT); "
-    f"INSERT INTO shop.item VALUES {', '.join(f'({n}, {n})' for n in range(20))}")
+    f"INSERT INTO shop.item VALUES {', '.join(f'({n}, {n})' for n in range(20))}"
+)
 AFTER = "UPDATE shop.item SET stock = stock + 1; ALTER TABLE shop.item ADD COLUMN name INT; DELETE FROM shop.item"
 
 
@@ -42,7 +42,8 @@ def scenario(directory: Path, sink_uri: str) -> Path:
     """A story in which the default topic grows twice."""
     (directory / "by-key.toml").write_text(BY_KEY, "utf-8")
     file = directory / "growing.toml"
-    file.write_text(f"""
+    file.write_text(
+        f"""
 sink-uri = "{sink_uri}"
 config = "by-key.toml"
 release = "{RELEASE}"
@@ -62,7 +63,9 @@ fault = "add-partitions"
 partitions = 5
 [[step]]
 sql = "{AFTER}"
-""", "utf-8")
+""",
+        "utf-8",
+    )
     return file
 
 
@@ -101,7 +104,8 @@ def test_a_watermark_in_all_partitions_lies_between_rows_of_the_old_and_of_the_n
     grown = min(time_of(event) for message, event in events if message.partition == 2)
 
     assert {0, 1, 2} == {
-        message.partition for message, event in events if isinstance(event, Watermark) and event.ts == grown}
+        message.partition for message, event in events if isinstance(event, Watermark) and event.ts == grown
+    }
     assert {0, 1} == where(messages, RowEvent, 0, grown)
     assert {0, 1, 2} == where(messages, RowEvent, grown, 1 << 62)
     if protocol == "open-protocol":
@@ -111,8 +115,11 @@ def test_a_watermark_in_all_partitions_lies_between_rows_of_the_old_and_of_the_n
 def where(messages: Sequence[Message], kind: type, after: int, until: int) -> set[int]:
     """The partitions with events of that kind between those times."""
     return {
-        message.partition for message in messages for event in decode(message.key, message.value)
-        if isinstance(event, kind) and after < time_of(event) <= until}
+        message.partition
+        for message in messages
+        for event in decode(message.key, message.value)
+        if isinstance(event, kind) and after < time_of(event) <= until
+    }
 
 
 def test_what_is_no_growth_is_refused() -> None:
@@ -141,7 +148,8 @@ def test_a_topic_on_kafka_really_grows(kafka: str, more: list[str], tmp_path: Pa
     assert [] == breaches(stream, uri("open-protocol", kafka, topic), {topic: 5})
     assert run(["run", str(scenario(tmp_path, uri("open-protocol"))), "--fixtures", str(tmp_path / "out")]) == 0
     assert [(record.partition, record.value) for record in sorted(stream, key=place)] == [
-        (record.partition, record.value) for record in sorted(read(str(tmp_path / "out")), key=place)]
+        (record.partition, record.value) for record in sorted(read(str(tmp_path / "out")), key=place)
+    ]
 
 
 def place(record: Record) -> tuple[int, int]:

@@ -69,14 +69,17 @@ def breaches(messages: Sequence[Message], uri: str) -> set[str]:
     """The checks of the contract that the stream does not pass, restarts being legal."""
     release = find(RELEASE)
     spec = stream_spec_of(load(uri, BY_KEY, release), (), {"shop": 2}, restarts=True, release=release)
-    decoded = list(oracle.in_commit_order(oracle.events(
-        [record for record in records(messages) if record.partition == partition], spec) for partition in range(2)))
+    decoded = list(
+        oracle.in_commit_order(
+            oracle.events([record for record in records(messages) if record.partition == partition], spec)
+            for partition in range(2)
+        )
+    )
     spec = replace(spec, later=oracle.definitions(decoded, {}))
     return {violation.check for violation in contract.check(records(messages), spec)}
 
 
-FITTING = [
-    (uri, name) for name in ILLEGAL for uri in (OPEN, CANAL) if not (uri == CANAL and name == "truncated-batch")]
+FITTING = [(uri, name) for name in ILLEGAL for uri in (OPEN, CANAL) if not (uri == CANAL and name == "truncated-batch")]
 EXPECTED = {
     "lose-row": set(),
     "row-below-watermark": {"row-below-watermark"},
@@ -119,7 +122,8 @@ def test_a_watermark_falls_as_far_as_it_is_told_to() -> None:
 
 def test_the_older_of_two_changes_that_are_sent_together_changes_places_with_the_newer_one(tmp_path: Path) -> None:
     file = tmp_path / "old.toml"
-    file.write_text(f"""
+    file.write_text(
+        f"""
 sink-uri = "{CANAL}"
 [[step]]
 sql = "CREATE DATABASE shop; CREATE TABLE shop.item (id INT PRIMARY KEY, stock INT)"
@@ -127,12 +131,17 @@ sql = "CREATE DATABASE shop; CREATE TABLE shop.item (id INT PRIMARY KEY, stock I
 fault = "old-row-after-new"
 [[step]]
 sql = "INSERT INTO shop.item VALUES (1, 5), (2, 6); UPDATE shop.item SET stock = 9 WHERE id = 2"
-""", "utf-8")
+""",
+        "utf-8",
+    )
     assert run(["run", str(file), "--fixtures", str(tmp_path / "out")]) == 0
     rows = [line.partition("Z ")[2] for line in lines(read(str(tmp_path / "out"))) if "shop.item id" in line]
 
     assert [
-        "INSERT shop.item id=1 stock=5", "UPDATE shop.item id=2 stock: 6→9", "INSERT shop.item id=2 stock=6"] == rows
+        "INSERT shop.item id=1 stock=5",
+        "UPDATE shop.item id=2 stock: 6→9",
+        "INSERT shop.item id=2 stock=6",
+    ] == rows
 
 
 def test_fixtures_say_of_a_message_that_cannot_be_read_that_there_is_nothing_in_it(tmp_path: Path) -> None:
@@ -149,25 +158,31 @@ def test_fixtures_say_of_a_message_that_cannot_be_read_that_there_is_nothing_in_
 def test_a_fault_that_meets_nothing_says_so(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The watermark at the end is one that falls."""
     file = tmp_path / "late.toml"
-    file.write_text(f"""
+    file.write_text(
+        f"""
 sink-uri = "{OPEN}"
 [[step]]
 sql = "CREATE DATABASE shop; CREATE TABLE shop.item (id INT PRIMARY KEY); INSERT INTO shop.item VALUES (1)"
 [[step]]
 fault = "{name}"
-""", "utf-8")
+""",
+        "utf-8",
+    )
 
     assert run(["run", str(file), "--fixtures", str(tmp_path / "out")]) == 0
 
     assert f"fault {name}: nothing came that it waits for" in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.parametrize(("uri", "fault", "why"), [
-    (CANAL, "truncated-batch", "TiCDC v8.5.3 with Canal-JSON puts each row into a message of its own"),
-    (CANAL.replace("true", "false"), "row-below-watermark", "sends no watermarks here: enable-tidb-extension=true"),
-    (CANAL.replace("true", "false"), "watermark-falls", "sends no watermarks here: enable-tidb-extension=true"),
-    (OPEN.replace("num=2", "num=1"), "wrong-partition", "the topic has one partition"),
-])
+@pytest.mark.parametrize(
+    ("uri", "fault", "why"),
+    [
+        (CANAL, "truncated-batch", "TiCDC v8.5.3 with Canal-JSON puts each row into a message of its own"),
+        (CANAL.replace("true", "false"), "row-below-watermark", "sends no watermarks here: enable-tidb-extension=true"),
+        (CANAL.replace("true", "false"), "watermark-falls", "sends no watermarks here: enable-tidb-extension=true"),
+        (OPEN.replace("num=2", "num=1"), "wrong-partition", "the topic has one partition"),
+    ],
+)
 def test_what_the_changefeed_cannot_show_is_refused(uri: str, fault: str, why: str) -> None:
     with TiCDC(RELEASE, sink_uri=uri) as ticdc, pytest.raises(UserError, match=re.escape(why)):
         ticdc.fault(fault)

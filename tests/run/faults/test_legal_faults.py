@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.playing import play
 
 from simulator import TiCDC, tso
 from simulator.errors import UserError
@@ -19,7 +20,6 @@ from simulator.read.decode import RowEvent, Watermark, decode
 from simulator.read.records import read
 from simulator.run.faults import FAULTS
 from simulator.sinks.memory import Message
-from support.playing import play
 
 OPEN = "kafka://127.0.0.1:9/shop?protocol=open-protocol&partition-num=2"
 CANAL = "kafka://127.0.0.1:9/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
@@ -27,7 +27,8 @@ BY_KEY = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "index-valu
 BY_KEY_TOML = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 BY_TABLE = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}}
 CONFIGS = (
-    "", BY_KEY_TOML,
+    "",
+    BY_KEY_TOML,
     '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "columns", columns = ["id"]}]\n',
     '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "{schema}_{table}", partition = "index-value"}]\n',
 )
@@ -194,7 +195,8 @@ def test_rows_of_other_tables_come_out_of_the_order_of_time() -> None:
         ticdc.fault("table-order")
         ticdc.messages()
         ticdc.execute(
-            "BEGIN; INSERT INTO test.other VALUES (1, 1); INSERT INTO test.item VALUES (1, 1), (2, 1); COMMIT")
+            "BEGIN; INSERT INTO test.other VALUES (1, 1); INSERT INTO test.item VALUES (1, 1), (2, 1); COMMIT"
+        )
         assert said(ticdc.messages(watermark=False)) == ["io1", "ii1", "ii2"]
 
 
@@ -228,7 +230,10 @@ def test_a_fault_that_met_nothing_is_warned_of_when_the_changefeed_is_closed() -
     with pytest.warns(UserWarning, match="nothing came that it waits for") as caught:
         ticdc.close()
     assert [str(each.message).split(":")[0] for each in caught] == [
-        "fault late-partition", "fault partial-broadcast", "fault lose-row"]
+        "fault late-partition",
+        "fault partial-broadcast",
+        "fault lose-row",
+    ]
 
 
 # -- what cannot be -------------------------------------------------------------------------------------------------
@@ -287,7 +292,8 @@ def test_faults_are_played_in_this_process_alone(tmp_path: Path, capsys: pytest.
     path.write_text(f'[[step]]\nsql = "{TABLE}"\n[[step]]\nfault = "restart"\n')
     assert play("run", path, "--console", "--master", "local[1]") == 2
     assert "--master local[1]: the run has faults (restart), and these are played in this process" in (
-        capsys.readouterr().err)
+        capsys.readouterr().err
+    )
 
 
 def test_a_key_means_the_same_in_every_fault() -> None:
@@ -313,8 +319,9 @@ STATEMENT = st.one_of(
     st.builds("UPDATE {} SET v = v + {} WHERE id > {}".format, st.sampled_from(("item", "other")), NUMBER, NUMBER),
     st.builds("UPDATE {} SET id = id + 10 WHERE id = {}".format, st.sampled_from(("item", "other")), NUMBER),
     st.builds("DELETE FROM {} WHERE id = {}".format, st.sampled_from(("item", "other")), NUMBER),
-    st.sampled_from([
-        "TRUNCATE TABLE other", "ALTER TABLE item MODIFY COLUMN v BIGINT", "ALTER TABLE item MODIFY COLUMN v INT"]),
+    st.sampled_from(
+        ["TRUNCATE TABLE other", "ALTER TABLE item MODIFY COLUMN v BIGINT", "ALTER TABLE item MODIFY COLUMN v INT"]
+    ),
 )
 FAULT = st.sampled_from([
     'fault = "restart"', 'fault = "restart"\nback = "3s"',
@@ -324,14 +331,16 @@ FAULT = st.sampled_from([
     'fault = "late-partition"\npartition = 0\nby = "3s"',
     'fault = "move-table"\ntable = "test.item"', 'fault = "move-table"\ntable = "test.other"',
 ])  # fmt: skip
-STEP = st.one_of(
-    st.builds('sql = "{}"'.format, STATEMENT), FAULT, st.sampled_from(['wait = "1500ms"', 'wait = "4s"']))
+STEP = st.one_of(st.builds('sql = "{}"'.format, STATEMENT), FAULT, st.sampled_from(['wait = "1500ms"', 'wait = "4s"']))
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    st.lists(STEP, min_size=3, max_size=14), st.sampled_from([OPEN, CANAL]),
-    st.sampled_from(["v7.5.3", "v8.5.3", NEW]), st.sampled_from(CONFIGS))
+    st.lists(STEP, min_size=3, max_size=14),
+    st.sampled_from([OPEN, CANAL]),
+    st.sampled_from(["v7.5.3", "v8.5.3", NEW]),
+    st.sampled_from(CONFIGS),
+)
 def test_whatever_goes_wrong_the_stream_keeps_the_contract_and_leads_to_the_same_rows(
     steps: list[str], uri: str, release: str, dispatchers: str
 ) -> None:
@@ -357,10 +366,13 @@ def test_whatever_goes_wrong_the_stream_keeps_the_contract_and_leads_to_the_same
 def test_a_topic_of_kafka_has_the_same_faults(tmp_path: Path, kafka: str) -> None:
     """Each partition what a recorded one has."""
     steps = (
-        f'sql = "{TABLE}; {OTHER}; INSERT INTO item VALUES (1, 1), (2, 1)"', 'wait = "2s"',
-        'fault = "partial-broadcast"\nof = "ddl"\npartitions = 1', 'fault = "late-partition"\npartition = 1\nby = "1s"',
+        f'sql = "{TABLE}; {OTHER}; INSERT INTO item VALUES (1, 1), (2, 1)"',
+        'wait = "2s"',
+        'fault = "partial-broadcast"\nof = "ddl"\npartitions = 1',
+        'fault = "late-partition"\npartition = 1\nby = "1s"',
         'sql = "UPDATE item SET v = 2; ALTER TABLE item ADD COLUMN w INT; DELETE FROM item WHERE id = 1"',
-        'fault = "restart"', 'sql = "INSERT INTO other VALUES (1, 1); INSERT INTO item VALUES (1, 5, 5)"',
+        'fault = "restart"',
+        'sql = "INSERT INTO other VALUES (1, 1); INSERT INTO item VALUES (1, 5, 5)"',
     )
     path, topic = tmp_path / "faults.toml", f"faults-{uuid.uuid4().hex[:8]}"
     path.write_text("".join(f"[[step]]\n{step}\n" for step in steps))
@@ -370,5 +382,6 @@ def test_a_topic_of_kafka_has_the_same_faults(tmp_path: Path, kafka: str) -> Non
     assert play("run", path, "--sink-uri", uri, "--fixtures", tmp_path / "out") == 0
     sent, recorded = (
         sorted((each.partition, each.offset, each.key or b"", each.value or b"") for each in read(source))
-        for source in (f"kafka://{kafka}/{topic}", str(tmp_path / "out")))
+        for source in (f"kafka://{kafka}/{topic}", str(tmp_path / "out"))
+    )
     assert sent == recorded

@@ -14,9 +14,14 @@ from simulator.read.decode import RowEvent, decode
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=1"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&partition-num=1&enable-tidb-extension=true"
 TABLES = "CREATE TABLE shop.a (id INT PRIMARY KEY, b VARCHAR(2000)); CREATE TABLE shop.c (id INT PRIMARY KEY)"
-ROWS = "; ".join((
-    "BEGIN", *(f"INSERT INTO shop.a VALUES ({n}, 'x')" for n in range(20)),
-    *(f"INSERT INTO shop.c VALUES ({n})" for n in range(3)), "COMMIT"))
+ROWS = "; ".join(
+    (
+        "BEGIN",
+        *(f"INSERT INTO shop.a VALUES ({n}, 'x')" for n in range(20)),
+        *(f"INSERT INTO shop.c VALUES ({n})" for n in range(3)),
+        "COMMIT",
+    )
+)
 
 
 def rows(message: Message) -> list[RowEvent]:
@@ -29,9 +34,10 @@ def batches(ticdc: TiCDC) -> list[str]:
     return ["".join(event.table for event in events) for events in found if events]
 
 
-@pytest.mark.parametrize(("events", "wanted"), [
-    (16, ["a" * 16, "a" * 4 + "ccc"]), (2, ["aa"] * 10 + ["cc", "c"]), (1, ["a"] * 20 + ["c"] * 3),
-])
+@pytest.mark.parametrize(
+    ("events", "wanted"),
+    [(16, ["a" * 16, "a" * 4 + "ccc"]), (2, ["aa"] * 10 + ["cc", "c"]), (1, ["a"] * 20 + ["c"] * 3)],
+)
 def test_a_message_has_so_many_rows_at_most_of_all_tables_where_the_release_mixes_them(
     events: int, wanted: list[str]
 ) -> None:
@@ -60,11 +66,14 @@ def test_batches_of_one_table_alone_are_cut_and_only_for_as_long_as_it_lasts() -
         assert ["a" * 16, "aaaa", "c", "c", "c", "ccc"] == batches(ticdc)
 
 
-@pytest.mark.parametrize(("uri", "events", "why"), [
-    (CANAL, 2, "TiCDC v8.5.3 with Canal-JSON puts each row into a message of its own"),
-    (OPEN, 17, "events = 17 is above max-batch-size = 16"),
-    (OPEN, 0, "expected a whole number from 1 on, got 0"),
-])
+@pytest.mark.parametrize(
+    ("uri", "events", "why"),
+    [
+        (CANAL, 2, "TiCDC v8.5.3 with Canal-JSON puts each row into a message of its own"),
+        (OPEN, 17, "events = 17 is above max-batch-size = 16"),
+        (OPEN, 0, "expected a whole number from 1 on, got 0"),
+    ],
+)
 def test_batches_that_there_cannot_be_are_refused(uri: str, events: int, why: str) -> None:
     with TiCDC("v8.5.3", sink_uri=uri) as ticdc, pytest.raises(UserError, match=re.escape(why)):
         ticdc.fault("batch", events=events)
@@ -81,7 +90,8 @@ def test_the_next_rows_are_cut_down_to_their_handle_key(uri: str) -> None:
         found = [event for message in ticdc.messages() for event in rows(message)]
 
     assert [("a", False), ("c", False), ("a", True), ("a", True), ("a", False)] == [
-        (event.table, event.only_handle) for event in found]
+        (event.table, event.only_handle) for event in found
+    ]
 
 
 def test_a_row_taken_for_too_large_lies_in_a_file_as_one_that_is(tmp_path: Path) -> None:
@@ -122,12 +132,15 @@ def test_a_rows_message_has_exactly_as_many_bytes_as_are_asked_for(uri: str, ext
     assert [{"id": "2", "b": stored}] == [dict(event.after or {}) for event in rows(message)]
 
 
-@pytest.mark.parametrize(("uri", "column", "more", "why"), [
-    (OPEN, "b", {"where": "id = 7"}, "there is no row to be changed by shop.a.b"),
-    (OPEN, "nothing", {}, "Unknown column 'nothing'"),
-    (OPEN, "b", {"extra": 5000}, "Data too long for column 'b'"),
-    (OPEN, "d", {}, "no text in d of shop.a makes a row's message 1200 bytes long: it has "),
-])
+@pytest.mark.parametrize(
+    ("uri", "column", "more", "why"),
+    [
+        (OPEN, "b", {"where": "id = 7"}, "there is no row to be changed by shop.a.b"),
+        (OPEN, "nothing", {}, "Unknown column 'nothing'"),
+        (OPEN, "b", {"extra": 5000}, "Data too long for column 'b'"),
+        (OPEN, "d", {}, "no text in d of shop.a makes a row's message 1200 bytes long: it has "),
+    ],
+)
 def test_a_size_that_cannot_be_is_refused_in_words(uri: str, column: str, more: dict[str, object], why: str) -> None:
     """Open Protocol writes TEXT in base64, four bytes for three."""
     with TiCDC("v8.5.3", sink_uri=f"{uri}&max-message-bytes=1200") as ticdc:

@@ -26,20 +26,28 @@ from simulator.sinks.records import Records
 
 
 def played(
-    run: Run, messages: list[Message], seconds: float = 1.0, directory: Path | None = None, resumed: bool = False,
-    sink: MemorySink | None = None, asked: Asked | None = None,
+    run: Run,
+    messages: list[Message],
+    seconds: float = 1.0,
+    directory: Path | None = None,
+    resumed: bool = False,
+    sink: MemorySink | None = None,
+    asked: Asked | None = None,
 ) -> list[WindowSent]:
     """Runs for so many seconds of simulated time; what observers saw."""
     seen: list[WindowSent] = []
     store, start = None, Checkpoint(run.identity, run.opening.start_ms)
     if directory is not None:
         store, start = (
-            checkpoint.resume(directory, run.identity) if resumed
-            else checkpoint.begin(directory, run.identity, run.opening.start_ms))
+            checkpoint.resume(directory, run.identity)
+            if resumed
+            else checkpoint.begin(directory, run.identity, run.opening.start_ms)
+        )
     sink = sink or MemorySink(messages, run.output.destinations.topics)
     try:
         feed = Feed(
-            run.stretches(start.acknowledged_ms), run.control(seconds), sink, start, store, [seen.append], asked)
+            run.stretches(start.acknowledged_ms), run.control(seconds), sink, start, store, [seen.append], asked
+        )
         load_in_process.run(feed, Sender(sink))
         feed.close()
     finally:
@@ -49,8 +57,9 @@ def played(
 
 
 def events(messages: Sequence[Message], partition: int) -> list[Event]:
-    return [event for message in messages if message.partition == partition
-            for event in decode(message.key, message.value)]
+    return [
+        event for message in messages if message.partition == partition for event in decode(message.key, message.value)
+    ]
 
 
 def ts_of(event: Event) -> int:
@@ -75,8 +84,7 @@ def test_a_watermark_lies_between_two_windows_and_a_statement_before_it(text: st
     seen = played(run, messages)
     starts = tso.compose(run.opening.start_ms)
 
-    assert [window.watermark for window in seen] == [
-        starts + tso.compose(window.end_ms) for window in seen]
+    assert [window.watermark for window in seen] == [starts + tso.compose(window.end_ms) for window in seen]
     assert [window.first_ms for window in seen[1:]] == [window.end_ms for window in seen[:-1]]
     for found in of_all(messages):
         watermarks = [ts_of(event) for event in found if isinstance(event, Watermark)]
@@ -96,14 +104,18 @@ def test_what_is_observed_is_what_was_sent() -> None:
     run, messages = Run(), list[Message]()
     seen = played(run, messages)
     rows = [event for found in of_all(messages) for event in found if isinstance(event, RowEvent)]
-    with_rows = [message for message in messages if any(
-        isinstance(event, RowEvent) for event in decode(message.key, message.value))]
+    with_rows = [
+        message
+        for message in messages
+        if any(isinstance(event, RowEvent) for event in decode(message.key, message.value))
+    ]
 
     assert sum(sum(window.rows.values()) for window in seen) == len(rows)
     assert sum(count for window in seen for count, _, _ in window.partitions.values()) == len(rows)
     assert sum(count for window in seen for _, count, _ in window.partitions.values()) == len(with_rows)
     assert sum(size for window in seen for *_, size in window.partitions.values()) == sum(
-        len(message.key or b"") + len(message.value or b"") for message in with_rows)
+        len(message.key or b"") + len(message.value or b"") for message in with_rows
+    )
     assert all(window.handed_out <= window.began <= window.ended for window in seen)
 
 
@@ -148,7 +160,8 @@ def test_what_was_not_delivered_ends_the_run_with_what_was(tmp_path: Path) -> No
     assert error.value.args == (
         "topic load partition 0: refused",
         f"everything up to {tso.describe(tso.compose(run.opening.start_ms + 400))} is acknowledged; "
-        "--resume goes on there")
+        "--resume goes on there",
+    )
 
 
 @pytest.mark.parametrize("text", [PLAN, PLAN + DDL])
@@ -186,8 +199,9 @@ def test_an_end_that_is_asked_for_comes_behind_a_watermark(tmp_path: Path) -> No
     seen = played(run, messages, directory=tmp_path, sink=Interrupted(messages, ["load"]), asked=asked)
 
     assert seen[-1].end_ms == 400
-    assert all(isinstance(found[-1], Watermark) and ts_of(found[-1]) == seen[-1].watermark for found in of_all(
-        messages))
+    assert all(
+        isinstance(found[-1], Watermark) and ts_of(found[-1]) == seen[-1].watermark for found in of_all(messages)
+    )
     played(run, messages, 0.6, tmp_path, resumed=True)
     whole: list[Message] = []
     played(run, whole)
@@ -204,12 +218,17 @@ def test_a_run_begins_anew_only_where_none_is_left(tmp_path: Path) -> None:
         checkpoint.resume(tmp_path / "other", run.identity)
 
 
-@pytest.mark.parametrize(("changed", "told"), [
-    ({"--seed": "8"}, "--seed was 7, now it is 8"),
-    ({"plan": "0123456789abcdef"}, "plan is another one"),
-    ({"--release": "classic:v7.5.0", "topic": "x"},
-     "--release was classic:v8.5.3, now it is classic:v7.5.0, topic was load, now it is x"),
-])
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"--seed": "8"}, "--seed was 7, now it is 8"),
+        ({"plan": "0123456789abcdef"}, "plan is another one"),
+        (
+            {"--release": "classic:v7.5.0", "topic": "x"},
+            "--release was classic:v8.5.3, now it is classic:v7.5.0, topic was load, now it is x",
+        ),
+    ],
+)
 def test_another_run_is_not_resumed(tmp_path: Path, changed: dict[str, str], told: str) -> None:
     run = Run()
     checkpoint.begin(tmp_path, run.identity, run.opening.start_ms)[0].close()
@@ -217,7 +236,8 @@ def test_another_run_is_not_resumed(tmp_path: Path, changed: dict[str, str], tol
     with pytest.raises(UserError) as error:
         checkpoint.resume(tmp_path, {**run.identity, **changed})
     assert str(error.value) == (
-        f"{tmp_path}/checkpoint.json is of another run: {told}; --resume takes what that run was given")
+        f"{tmp_path}/checkpoint.json is of another run: {told}; --resume takes what that run was given"
+    )
 
 
 def test_the_identity_of_a_run_is_what_decides_its_bytes() -> None:

@@ -96,7 +96,9 @@ def test_a_broker_that_is_killed_and_comes_back_has_all_of_the_stream(mortal: Pa
     feed.restarting.join()
     assert_nothing_is_lost(
         of(f"kafka://{running.address}/broker-killed"),
-        [told(each.partition, each.value) for each in messages], [feed.watermark])
+        [told(each.partition, each.value) for each in messages],
+        [feed.watermark],
+    )
 
 
 def test_a_run_that_was_killed_goes_on_where_all_was_acknowledged(mortal: Path, tmp_path: Path) -> None:
@@ -107,7 +109,15 @@ def test_a_run_that_was_killed_goes_on_where_all_was_acknowledged(mortal: Path, 
     (tmp_path / "changefeed.toml").write_text(BY_KEY)
     uri = f"kafka://{running.address}/driver-killed?{OPTIONS}"
     command = (
-        "load", tmp_path / "plan.toml", "--config", tmp_path / "changefeed.toml", "--sink-uri", uri, "--rate", "1500")
+        "load",
+        tmp_path / "plan.toml",
+        "--config",
+        tmp_path / "changefeed.toml",
+        "--sink-uri",
+        uri,
+        "--rate",
+        "1500",
+    )
     checkpoint = "--checkpoint", tmp_path / "stands"
 
     stands = tmp_path / "stands" / "checkpoint.json"
@@ -115,8 +125,9 @@ def test_a_run_that_was_killed_goes_on_where_all_was_acknowledged(mortal: Path, 
     def acknowledged_ms() -> int:
         return int(json.loads(stands.read_text())["acknowledged_ms"]) if stands.exists() else 0
 
-    with started(*command, *checkpoint, "--duration", "1m", "--master", "local[2]",
-                 stdout=subprocess.DEVNULL) as process:
+    with started(
+        *command, *checkpoint, "--duration", "1m", "--master", "local[2]", stdout=subprocess.DEVNULL
+    ) as process:
         wait_until(process, lambda: acknowledged_ms() > 1500)
         time.sleep(0.3)
         process.kill()
@@ -130,4 +141,5 @@ def test_a_run_that_was_killed_goes_on_where_all_was_acknowledged(mortal: Path, 
     assert last_ms > before["acknowledged_ms"] + 1000
     assert play(*command, "--fixtures", tmp_path / "out", "--duration", f"{last_ms}ms", "--master", "none") == 0
     assert_nothing_is_lost(
-        found, of(str(tmp_path / "out")), [tso.compose(before["start_ms"] + before["acknowledged_ms"])])
+        found, of(str(tmp_path / "out")), [tso.compose(before["start_ms"] + before["acknowledged_ms"])]
+    )

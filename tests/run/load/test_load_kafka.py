@@ -36,7 +36,9 @@ def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
     found = [(record.partition, record.key, record.value) for record in read(f"{uri}open-protocol")]
     for partition in range(3):
         assert [each[1:] for each in found if each[0] == partition] == [
-            (each.key, each.value) for each in messages if each.partition == partition]
+            (each.key, each.value) for each in messages if each.partition == partition
+        ]
     assert sum(window.latencies.records for window in seen) == sum(
-        count for window in seen for _, count, _ in window.partitions.values())
+        count for window in seen for _, count, _ in window.partitions.values()
+    )
     assert 0 < max(window.latencies.longest for window in seen) < 60

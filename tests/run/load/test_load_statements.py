@@ -9,25 +9,42 @@ from itertools import islice, pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.evolving import behind
 
 from simulator.errors import UserError
 from simulator.run.load.plan import (
-    ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, STATEMENT_KINDS, StatementWanted, TRUNCATE,
+    ADD_COLUMN,
+    ADD_INDEX,
+    DROP_COLUMN,
+    DROP_INDEX,
+    STATEMENT_KINDS,
+    TRUNCATE,
+    StatementWanted,
 )
 from simulator.run.load.statements import (
-    MOST_COLUMNS, MOST_INDEXES, TYPES, Chooser, Chosen, Turn, check, due, needed, turns,
+    MOST_COLUMNS,
+    MOST_INDEXES,
+    TYPES,
+    Chooser,
+    Chosen,
+    Turn,
+    check,
+    due,
+    needed,
+    turns,
 )
 from simulator.sources.generate.wanted import ColumnWanted, Reference, TableWanted
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement
-from support.evolving import behind
 
 CUSTOMER = create_table("CREATE TABLE customer (id BIGINT PRIMARY KEY, name VARCHAR(200), doc JSON)", "shop")
 ORDERS = create_table(
     "CREATE TABLE orders (id BIGINT PRIMARY KEY, customer_id BIGINT, note TEXT, "
-    "FOREIGN KEY (customer_id) REFERENCES shop.customer (id))", "shop")
+    "FOREIGN KEY (customer_id) REFERENCES shop.customer (id))",
+    "shop",
+)
 SHOP = (CUSTOMER, ORDERS)
 NOTHING = (TableWanted(), TableWanted())
 """What is said of their columns."""
@@ -91,8 +108,10 @@ def test_kinds_chosen_by_the_seed_all_come_and_differ_by_seed() -> None:
     assert said == played(wanted, 60, 1)[0]
 
 
-@pytest.mark.parametrize(("kinds", "columns", "indexes"), [
-    ((ADD_COLUMN,), MOST_COLUMNS, 0), ((ADD_INDEX,), 0, MOST_INDEXES), ((DROP_INDEX, DROP_COLUMN), 0, 0)])
+@pytest.mark.parametrize(
+    ("kinds", "columns", "indexes"),
+    [((ADD_COLUMN,), MOST_COLUMNS, 0), ((ADD_INDEX,), 0, MOST_INDEXES), ((DROP_INDEX, DROP_COLUMN), 0, 0)],
+)
 def test_a_table_does_not_grow_without_end(kinds: tuple[str, ...], columns: int, indexes: int) -> None:
     """And what is dropped was added: where nothing was, something comes."""
     said, known = played([every(*kinds, table=1)], 100)
@@ -126,7 +145,8 @@ def test_truncate_never_meets_a_table_that_a_foreign_key_refers_to() -> None:
 def test_truncate_of_a_table_that_a_foreign_key_refers_to_is_refused_when_the_plan_is_read() -> None:
     circle = [
         replace(table, foreign_keys=tuple(replace(foreign, table=other.name) for foreign in ORDERS.foreign_keys))
-        for table, other in (SHOP, SHOP[::-1])]
+        for table, other in (SHOP, SHOP[::-1])
+    ]
     with pytest.raises(UserError, match=r"truncate: .*1701.*`shop`\.`orders`"):
         check([every(TRUNCATE, table=0)], SHOP, NOTHING)
     with pytest.raises(UserError, match="1701"):

@@ -7,17 +7,17 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from support.load_plans import AUDIT, CUSTOMER, OPEN, ORDERS, URI, at, load_plan, opened
 
 from simulator import tso
 from simulator.columns.change_frame import DDL, ints
 from simulator.errors import UserError
 from simulator.releases.compare import named
-from simulator.run.load.plan import ADD_COLUMN, STATEMENT_KINDS, StatementWanted, TRUNCATE
+from simulator.run.load.plan import ADD_COLUMN, STATEMENT_KINDS, TRUNCATE, StatementWanted
 from simulator.run.load.stretch import LoadedTable, Stretch
 from simulator.run.load.stretches import marks, stretches
 from simulator.ticdc.changefeed import load
 from simulator.tso import compose
-from support.load_plans import AUDIT, CUSTOMER, OPEN, ORDERS, URI, at, load_plan, opened
 
 IN_TURN = StatementWanted((2_000, 2_000), STATEMENT_KINDS)
 AT_RANDOM = StatementWanted((500, 3_000), STATEMENT_KINDS, None, True)
@@ -45,8 +45,13 @@ def test_tables_are_created_before_the_first_row() -> None:
     opening, output = opened(load_plan())
     first = at(opening, output, 0)
     start, every = tso.physical(tso.DEFAULT_START_TS) + 1, (0, 1, 2)
-    texts = ["CREATE DATABASE `shop`", "CREATE TABLE `shop`.`customer`", "CREATE TABLE `shop`.`orders`",
-             "CREATE DATABASE `log`", "CREATE TABLE `log`.`audit`"]
+    texts = [
+        "CREATE DATABASE `shop`",
+        "CREATE TABLE `shop`.`customer`",
+        "CREATE TABLE `shop`.`orders`",
+        "CREATE DATABASE `log`",
+        "CREATE TABLE `log`.`audit`",
+    ]
     expected: list[tuple[str, int, tuple[int, ...]]] = []
     for number, text in enumerate(texts):
         commit_ts = compose(start + number, 2)
@@ -70,9 +75,12 @@ def test_a_statement_lies_between_the_last_row_before_and_the_first_behind() -> 
     assert before.end_ms == behind.first_ms
     commit_ts = compose(opening.start_ms + behind.first_ms)
     assert said(behind, behind.first_ms) == [
-        (f"ALTER TABLE {name(behind)}", commit_ts, (0, 1, 2)), ("watermark", commit_ts, (0, 1, 2))]
+        (f"ALTER TABLE {name(behind)}", commit_ts, (0, 1, 2)),
+        ("watermark", commit_ts, (0, 1, 2)),
+    ]
     assert said(behind, behind.first_ms + 1) == [
-        ("watermark", compose(opening.start_ms + behind.first_ms + 1), (0, 1, 2))]
+        ("watermark", compose(opening.start_ms + behind.first_ms + 1), (0, 1, 2))
+    ]
 
 
 def name(stretch: Stretch) -> str:
@@ -110,7 +118,12 @@ def test_every_topic_is_known_from_the_start() -> None:
     assert opening.plan.topics == ("load", "shop_customer", "shop_orders", "log_audit")
     first, second = islice(stretches(opening, output), 2)
     assert [where for text, _, where in said(first, 0) if text != "watermark"] == [
-        (0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 1, 2), (9, 10, 11)]
+        (0, 1, 2),
+        (3, 4, 5),
+        (6, 7, 8),
+        (0, 1, 2),
+        (9, 10, 11),
+    ]
     assert said(first, 0)[1][2] == (0, 1, 2)  # no other topic has a table yet
     assert said(first, 0)[-1] == ("watermark", compose(opening.start_ms), tuple(range(12)))
     assert said(second, second.first_ms)[0][2] == (6, 7, 8)
@@ -123,7 +136,10 @@ def test_truncate_begins_the_table_again_under_another_id() -> None:
     first, second, third = islice(stretches(opening, output), 3)
     begins = [found.stream.timetable.transactions_before(found.first_ms) for found in (second, third)]
     assert [[table.since for table in loaded(found)] for found in (first, second, third)] == [
-        [0, 0, 0], [0, begins[0], 0], [0, begins[1], 0]]
+        [0, 0, 0],
+        [0, begins[0], 0],
+        [0, begins[1], 0],
+    ]
     commits = second.stream.milliseconds(np.array([begins[0] - 1, begins[0]]))
     assert commits[0] < second.first_ms <= commits[1]
     ids = [[physical.table_id for physical in found.rules.tables] for found in (first, second, third)]
@@ -152,7 +168,8 @@ def test_a_stretch_travels_light_however_many_statements_were_before() -> None:
     assert len(late.rules.tables) == len(late.rules.routes) == len(late.job.tables) == 1 + 1 + 3
     for table in loaded(late):
         assert [late.rules.tables[index].table for index in table.place.indexes] == [table.place.table] * len(
-            table.place.indexes)
+            table.place.indexes
+        )
         assert table.values.table == table.place.table
 
 
@@ -169,7 +186,7 @@ def test_what_the_filter_leaves_out_has_no_rows_and_no_statements() -> None:
 
 
 def test_a_statement_that_an_event_filter_ignores_changes_its_table_unsent() -> None:
-    toml = ('[[filter.event-filters]]\nmatcher = ["shop.orders"]\nignore-event = ["truncate table", "delete"]\n')
+    toml = '[[filter.event-filters]]\nmatcher = ["shop.orders"]\nignore-event = ["truncate table", "delete"]\n'
     opening, output = opened(load_plan(TRUNCATED), load(OPEN, toml))
     first, second = islice(stretches(opening, output), 2)
     assert [text for text, *_ in said(second, second.first_ms)] == ["watermark"]
@@ -177,13 +194,19 @@ def test_a_statement_that_an_event_filter_ignores_changes_its_table_unsent() -> 
     assert second.rules.filtering.tolist() == [False, True, False, False, False]
 
 
-@pytest.mark.parametrize(("definitions", "toml", "words"), [
-    ((CUSTOMER,), '[filter]\nrules = ["other.*"]\n', "the changefeed's filter leaves out every table of the plan"),
-    ((CUSTOMER, "CREATE TABLE log.free (a INT, b INT)"), "", "no primary key and no unique key .*: log.free"),
-    ((ORDERS, CUSTOMER), "", r"CREATE TABLE shop.orders .*1824"),
-    ((CUSTOMER, AUDIT),
-     '[sink]\ndispatchers = [{matcher = ["log.*"], partition = "columns", columns = ["none"]}]\n', "ErrDispatcherFail"),
-])
+@pytest.mark.parametrize(
+    ("definitions", "toml", "words"),
+    [
+        ((CUSTOMER,), '[filter]\nrules = ["other.*"]\n', "the changefeed's filter leaves out every table of the plan"),
+        ((CUSTOMER, "CREATE TABLE log.free (a INT, b INT)"), "", "no primary key and no unique key .*: log.free"),
+        ((ORDERS, CUSTOMER), "", r"CREATE TABLE shop.orders .*1824"),
+        (
+            (CUSTOMER, AUDIT),
+            '[sink]\ndispatchers = [{matcher = ["log.*"], partition = "columns", columns = ["none"]}]\n',
+            "ErrDispatcherFail",
+        ),
+    ],
+)
 def test_what_cannot_be_replicated_is_refused_before_anything_is_sent(
     definitions: tuple[str, ...], toml: str, words: str
 ) -> None:

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
+from support.load_plans import OPEN, URI, at, load_plan, opened
+from support.load_sent import sent
+from support.playing import assert_leads, play, state, tables_of
 
 from simulator import tso
 from simulator.errors import UserError
@@ -19,9 +22,6 @@ from simulator.run.truth import directory as directories
 from simulator.sources import snapshots
 from simulator.ticdc.changefeed import load
 from simulator.tidb.model.table import Name, Table
-from support.load_plans import OPEN, URI, at, load_plan, opened
-from support.load_sent import sent
-from support.playing import assert_leads, play, state, tables_of
 
 IN_TURN = StatementWanted((400, 700), STATEMENT_KINDS)
 AT_RANDOM = StatementWanted((300, 300), STATEMENT_KINDS, None, True)
@@ -47,7 +47,8 @@ def test_a_window_leads_from_the_truth_before_to_the_truth_behind(
     states = [written(*found, ms, tmp_path / str(ms)) for ms in times]
     for before, after, first_ms, end_ms in zip(states, states[1:], times, times[1:]):
         assert_leads(
-            sent(*found, first_ms, end_ms), changefeed, PARTITIONS, tables_of(before), state(before), state(after))
+            sent(*found, first_ms, end_ms), changefeed, PARTITIONS, tables_of(before), state(before), state(after)
+        )
     assert sum(map(len, state(states[-1]).values())) > 100
 
 
@@ -59,7 +60,8 @@ def changed(records: Iterable[Record], tables: Mapping[Name, Table]) -> dict[tup
     for event in rows:
         table = tables[event.schema, event.table]
         before, after = (
-            None if image is None else row_text(image, table) for image in (before_image(event), event.after))
+            None if image is None else row_text(image, table) for image in (before_image(event), event.after)
+        )
         shown = after or before
         assert shown is not None
         key = (table.name, *(shown[name] for name in table.primary_key))
@@ -76,7 +78,10 @@ def test_a_diff_of_two_truths_and_the_window_between_them_change_the_same_rows(t
     diff, window = changed(read(str(tmp_path / "out")), tables), changed(sent(*found, 300, 900), tables)
     assert diff == window
     assert {tuple(image is None for image in change) for change in diff.values()} == {
-        (True, False), (False, False), (False, True)}
+        (True, False),
+        (False, False),
+        (False, True),
+    }
 
 
 def test_a_diff_of_truths_with_statements_between_leads_from_one_to_the_other(tmp_path: Path) -> None:

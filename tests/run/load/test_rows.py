@@ -30,9 +30,13 @@ MODERN = 'force-replicate = true\n[sink]\ndispatchers = [{matcher = ["*.*"], par
 ROW_ID = '[sink]\ndispatchers = [{matcher = ["*.*"], dispatcher = "rowid"}]\n'
 FILTERED = '[[filter.event-filters]]\nmatcher = ["shop.orders"]\nignore-event = ["delete"]\n'
 CHANGEFEEDS = (
-    *((release, MODERN % dispatcher) for release in ("v8.5.3", "v6.5.4", "v8.5.4") for dispatcher in (
-        "table", "index-value", "ts")),
-    ("v7.1.0", MODERN % "index-value" + FILTERED), ("v4.0.2", ROW_ID),
+    *(
+        (release, MODERN % dispatcher)
+        for release in ("v8.5.3", "v6.5.4", "v8.5.4")
+        for dispatcher in ("table", "index-value", "ts")
+    ),
+    ("v7.1.0", MODERN % "index-value" + FILTERED),
+    ("v4.0.2", ROW_ID),
 )
 """Some split UPDATEs of a unique key, some only where a transaction has other rows of the table."""
 
@@ -66,8 +70,11 @@ def all_at_once(of: Stretch, end_ms: int) -> pa.Table:
             else:
                 place = next(side[0] for side in (was, becomes) if side)
                 split_up = [(place, was and was[1], becomes and becomes[1])]
-            found += [(ts, *changed[:1], handle, *changed[1:], row + 1 if keyless else None) for changed in split_up
-                      if changed[1] != changed[2]]
+            found += [
+                (ts, *changed[:1], handle, *changed[1:], row + 1 if keyless else None)
+                for changed in split_up
+                if changed[1] != changed[2]
+            ]
     columns = [pa.array(column, field.type) for column, field in zip(zip(*found, strict=True), WRITTEN, strict=True)]
     batch = pa.RecordBatch.from_arrays(columns, schema=WRITTEN)
     if batch.column("row_id").null_count == batch.num_rows:
@@ -96,13 +103,21 @@ def of_destination(table: pa.Table, destination: int) -> pa.Table:
 @settings(max_examples=12, derandomize=True)
 @given(
     st.sampled_from(CHANGEFEEDS),
-    st.lists(st.sampled_from(TABLES), min_size=1, max_size=3, unique=True), st.sampled_from([(), KEYLESS]),
-    st.lists(st.integers(0, 2), min_size=4, max_size=4), st.lists(st.integers(1, END_MS - 1), max_size=3),
-    st.sampled_from([1, 7, 100, 16_384]), st.integers(0, 9),
+    st.lists(st.sampled_from(TABLES), min_size=1, max_size=3, unique=True),
+    st.sampled_from([(), KEYLESS]),
+    st.lists(st.integers(0, 2), min_size=4, max_size=4),
+    st.lists(st.integers(1, END_MS - 1), max_size=3),
+    st.sampled_from([1, 7, 100, 16_384]),
+    st.integers(0, 9),
 )
 def test_a_partition_gets_the_same_rows_however_they_are_made(
-    changefeed: tuple[str, str], tables: list[str], keyless: tuple[str, ...], dealt: list[int], cuts: list[int],
-    slice_rows: int, seed: int,
+    changefeed: tuple[str, str],
+    tables: list[str],
+    keyless: tuple[str, ...],
+    dealt: list[int],
+    cuts: list[int],
+    slice_rows: int,
+    seed: int,
 ) -> None:
     """`dealt` says which task has each destination; the windows end at `cuts`."""
     release, toml = changefeed
@@ -112,8 +127,9 @@ def test_a_partition_gets_the_same_rows_however_they_are_made(
     bounds = [0, *sorted(set(cuts)), END_MS]
     for task in set(dealt):
         owned = [destination for destination, owner in enumerate(dealt) if owner == task]
-        found = pa.concat_tables([
-            rows(window(of, first, end), owned, slice_rows) for first, end in zip(bounds, bounds[1:])])
+        found = pa.concat_tables(
+            [rows(window(of, first, end), owned, slice_rows) for first, end in zip(bounds, bounds[1:])]
+        )
         assert set(pc.unique(found["destination"]).to_pylist()) <= set(owned)
         for destination in owned:
             assert of_destination(found, destination).equals(of_destination(expected, destination))

@@ -21,7 +21,6 @@ from simulator.run.load.feed import Feed
 from simulator.run.load.stretch import Pace, Window
 from simulator.sinks.files.settings import FileSettings
 
-
 WINDOWS = 7
 """Five of half a second, of which statements cut two."""
 
@@ -39,9 +38,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return texts(to)
 
 
-def test_both_engines_write_the_same_fixtures(
-    spark: SparkSession, expected: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_both_engines_write_the_same_fixtures(spark: SparkSession, expected: dict[str, bytes], tmp_path: Path) -> None:
     """Offset by offset, whatever of it a task has of its own: here one has all, below each of two a half."""
     said: list[str] = []
     sent = play(tmp_path / "out", lambda feed, _: query.run(spark, feed, 1, said.append))
@@ -82,9 +79,7 @@ def test_a_window_whose_process_was_killed_is_sent_again_as_if_it_had_not_been_b
     spark: SparkSession, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     said: list[str] = []
-    sent = play(
-        tmp_path / "out", lambda feed, _: query.run(spark, feed, 4, said.append),
-        feed_kind=Killing)
+    sent = play(tmp_path / "out", lambda feed, _: query.run(spark, feed, 4, said.append), feed_kind=Killing)
     assert texts(tmp_path / "out") == expected
     assert [window.retried for window in sent] == [int(number == 2) for number in range(WINDOWS)]
     assert [line.partition(":")[0] for line in said] == ["a Python process of Spark was killed, or crashed"]
@@ -101,5 +96,4 @@ class Refusing(Feed):
 
 def test_what_a_feed_finds_wrong_ends_the_run_in_its_own_words(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(DeliveryError, match="^the broker is gone$"):
-        play(tmp_path / "out", lambda feed, _: query.run(spark, feed, 4, print),
-             feed_kind=Refusing)
+        play(tmp_path / "out", lambda feed, _: query.run(spark, feed, 4, print), feed_kind=Refusing)

@@ -24,12 +24,21 @@ TABLES: dict[str, tuple[list[str | None], Row, Row]] = {
     "gone": (["(id INT PRIMARY KEY, v INT)", None], lambda n: (n, n), lambda n: ()),
     "new": ([None, "(id INT PRIMARY KEY, v INT)"], lambda n: (), lambda n: (n, n)),
     "unkeyed": (["(a INT, b INT)"] * 2, lambda n: (n % 5, 1), lambda n: (n % 4, 1 + n % 2)),
-    "added": (["(id INT PRIMARY KEY, v INT)", "(id INT PRIMARY KEY, v INT, w INT DEFAULT 7)"],
-              lambda n: (n, n), lambda n: (n, n, 7 if n % 3 else n)),
-    "dropped": (["(id INT PRIMARY KEY, v INT, w INT)", "(id INT PRIMARY KEY, w INT)"],
-                lambda n: (n, n, n), lambda n: (n, n + n % 2)),
-    "retyped": (["(id INT PRIMARY KEY, v INT)", "(id INT PRIMARY KEY, v VARCHAR(9))"],
-                lambda n: (n, n), lambda n: (n, n + n % 3)),
+    "added": (
+        ["(id INT PRIMARY KEY, v INT)", "(id INT PRIMARY KEY, v INT, w INT DEFAULT 7)"],
+        lambda n: (n, n),
+        lambda n: (n, n, 7 if n % 3 else n),
+    ),
+    "dropped": (
+        ["(id INT PRIMARY KEY, v INT, w INT)", "(id INT PRIMARY KEY, w INT)"],
+        lambda n: (n, n, n),
+        lambda n: (n, n + n % 2),
+    ),
+    "retyped": (
+        ["(id INT PRIMARY KEY, v INT)", "(id INT PRIMARY KEY, v VARCHAR(9))"],
+        lambda n: (n, n),
+        lambda n: (n, n + n % 3),
+    ),
     "parted": ([f"(id INT PRIMARY KEY, v INT) {PARTS.format(12)}"] * 2, lambda n: (n, n), lambda n: (n, n + n % 2)),
 }
 """Two definitions, and the rows of either side."""
@@ -57,8 +66,19 @@ def run(request: pytest.FixtureRequest, shops: tuple[Path, Path], tmp_path_facto
     folder = tmp_path_factory.mktemp("run")
     (folder / "changefeed.toml").write_text(FORCED)
     options = (
-        "diff", *shops, "--sink-uri", URI, "--config", folder / "changefeed.toml", "--ddl-at", request.param,
-        "--master", "none", "--over", "5s")
+        "diff",
+        *shops,
+        "--sink-uri",
+        URI,
+        "--config",
+        folder / "changefeed.toml",
+        "--ddl-at",
+        request.param,
+        "--master",
+        "none",
+        "--over",
+        "5s",
+    )
     assert play(*options, "--fixtures", folder / "out", "--truth", folder / "truth") == 0
     return options, folder
 
@@ -80,9 +100,8 @@ def test_between_it_is_what_a_consumer_has_then(run: Run, shops: tuple[Path, Pat
     """At a start, around the statements, and at other times."""
     options, folder = run
     times = marks(folder / "out", load(URI, FORCED))
-    statements = [ts for ts in times if ts & 0xffff > 1]
-    wanted = {tso.compose(tso.physical(ts)) for ts in (
-        times[0], times[len(times) // 3], times[len(times) * 2 // 3])}
+    statements = [ts for ts in times if ts & 0xFFFF > 1]
+    wanted = {tso.compose(tso.physical(ts)) for ts in (times[0], times[len(times) // 3], times[len(times) * 2 // 3])}
     for at in sorted({*wanted, statements[-1]}):
         assert play(*options, "--truth", tmp_path / "truth", "--at", at) == 0
         assert_truth(tmp_path / "truth", consumed(run, shops[0], at))
@@ -90,9 +109,7 @@ def test_between_it_is_what_a_consumer_has_then(run: Run, shops: tuple[Path, Pat
     assert not (tmp_path / "half").exists()
 
 
-def test_spark_writes_the_same(
-    spark: SparkSession, shops: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_spark_writes_the_same(spark: SparkSession, shops: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "changefeed.toml").write_text(FORCED)
     run = ("diff", *shops, "--sink-uri", URI, "--config", tmp_path / "changefeed.toml", "--over", "5s")
     for at, format in (("3s", "parquet"), ("2s", "csv")):
@@ -101,4 +118,5 @@ def test_spark_writes_the_same(
             assert play(*run, "--truth", where, "--truth-format", format, "--at", at, "--master", master) == 0
         assert state(tmp_path / f"none-{at}") == state(tmp_path / f"loca-{at}")
         assert {path.name for path in where.glob("*schema*")} == {
-            path.name for path in (tmp_path / f"none-{at}").glob("*schema*")}
+            path.name for path in (tmp_path / f"none-{at}").glob("*schema*")
+        }

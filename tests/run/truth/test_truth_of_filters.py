@@ -35,7 +35,9 @@ def test_rows_whose_delete_is_kept_back_stay(tmp_path: Path) -> None:
     found = truth_of(
         "CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 1), (2, 2), (3, 3); "
         "DELETE FROM t WHERE id < 3; INSERT INTO t VALUES (2, 22); UPDATE t SET v = 33 WHERE id = 3",
-        DELETES_KEPT, tmp_path / "truth")
+        DELETES_KEPT,
+        tmp_path / "truth",
+    )
     assert rows(found, "t") == ["1-1", "2-22", "3-33"]
 
 
@@ -43,10 +45,14 @@ def test_a_row_by_its_value(tmp_path: Path) -> None:
     """An UPDATE that is kept back leaves the row as it was."""
     config = (
         '[filter]\n[[filter.event-filters]]\nmatcher = ["test.t"]\n'
-        'ignore-update-new-value-expr = "v > 10"\nignore-insert-value-expr = "v = 7"\n')
+        'ignore-update-new-value-expr = "v > 10"\nignore-insert-value-expr = "v = 7"\n'
+    )
     found = truth_of(
         "CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 1), (2, 7), (3, 3); "
-        "UPDATE t SET v = v * 9; UPDATE t SET v = 4 WHERE id = 1", config, tmp_path / "truth")
+        "UPDATE t SET v = v * 9; UPDATE t SET v = 4 WHERE id = 1",
+        config,
+        tmp_path / "truth",
+    )
     assert rows(found, "t") == ["1-4", "3-3"]
 
 
@@ -54,7 +60,9 @@ def test_what_a_truncate_takes_that_is_kept_back_stays(tmp_path: Path) -> None:
     config = '[filter]\n[[filter.event-filters]]\nmatcher = ["test.t"]\nignore-event = ["truncate table"]\n'
     found = truth_of(
         "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1); TRUNCATE TABLE t; INSERT INTO t VALUES (2)",
-        config, tmp_path / "truth")
+        config,
+        tmp_path / "truth",
+    )
     assert rows(found, "t") == ["1", "2"]
 
 
@@ -64,7 +72,9 @@ def test_rows_that_nobody_can_take_are_said(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no truth of test.t: its rows are sent, and event filters keep back"):
         truth_of(
             "CREATE TABLE t (id INT PRIMARY KEY); ALTER TABLE t ADD COLUMN v INT; INSERT INTO t VALUES (1, 1)",
-            config, tmp_path / "truth")
+            config,
+            tmp_path / "truth",
+        )
     assert not (tmp_path / "truth").exists()
 
 
@@ -72,7 +82,10 @@ def test_tables_that_leave_the_filter_stay_as_they_were(tmp_path: Path) -> None:
     """A consumer renames them, and hears no more of them."""
     found = truth_of(
         "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1); RENAME TABLE t TO other; "
-        "INSERT INTO other VALUES (2)", "[filter]\nrules = ['test.t']\n", tmp_path / "truth")
+        "INSERT INTO other VALUES (2)",
+        "[filter]\nrules = ['test.t']\n",
+        tmp_path / "truth",
+    )
     assert rows(found, "other") == ["1"]
 
 
@@ -83,9 +96,24 @@ def test_a_diff_under_a_filter_holds_what_was_sent(spark: SparkSession, tmp_path
         (tmp_path / side / "test.t.csv").write_text(text)
     (tmp_path / "changefeed.toml").write_text(DELETES_KEPT)
     for master in ("none", "local[*]"):
-        assert play(
-            "diff", tmp_path / "before", tmp_path / "after", "--config", tmp_path / "changefeed.toml", "--sink-uri",
-            URI, "--master", master, "--truth", tmp_path / "truth", "--at", "1m") == 0
+        assert (
+            play(
+                "diff",
+                tmp_path / "before",
+                tmp_path / "after",
+                "--config",
+                tmp_path / "changefeed.toml",
+                "--sink-uri",
+                URI,
+                "--master",
+                master,
+                "--truth",
+                tmp_path / "truth",
+                "--at",
+                "1m",
+            )
+            == 0
+        )
         assert rows(state(tmp_path / "truth"), "t") == ["1-1", "2-22", "3-3", "4-4"]
 
 
@@ -143,8 +171,7 @@ def test_a_truth_that_cannot_be_told_is_refused_before_anything_is_sent(
         (tmp_path / name / "shop.t.csv").write_text("1\n")
         story += f'[[step]]\nsnapshot = "{name}"\n'
     (tmp_path / "story.toml").write_text(f'{story}[[step]]\nsql = "DELETE FROM shop.t"\n')
-    assert play(
-        "run", tmp_path / "story.toml", "--console", "--master", "none", "--truth", tmp_path / "truth") == 2
+    assert play("run", tmp_path / "story.toml", "--console", "--master", "none", "--truth", tmp_path / "truth") == 2
     found = capsys.readouterr()
     assert "no truth of a run in which event filters keep rows back before or behind" in found.err
     assert (found.out, "sending" in found.err) == ("", False)

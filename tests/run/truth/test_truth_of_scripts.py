@@ -29,11 +29,18 @@ STATEMENT = st.one_of(
     st.builds("UPDATE {} SET v = v + {} WHERE id > {};".format, st.sampled_from("ab"), NUMBER, NUMBER),
     st.builds("UPDATE {} SET id = id + 1 WHERE id >= {} ORDER BY id DESC;".format, st.sampled_from("ab"), NUMBER),
     st.builds("DELETE FROM {} WHERE id = {};".format, st.sampled_from("ab"), NUMBER),
-    st.sampled_from([
-        "BEGIN;", "COMMIT;", "ROLLBACK;", "TRUNCATE TABLE a;", "DROP TABLE IF EXISTS d;",
-        "CREATE TABLE IF NOT EXISTS d (id INT PRIMARY KEY, v INT); REPLACE INTO d VALUES (1, 2);",
-        "ALTER TABLE b MODIFY v BIGINT;", "ALTER TABLE a ALTER COLUMN v SET DEFAULT 3;",
-    ]),
+    st.sampled_from(
+        [
+            "BEGIN;",
+            "COMMIT;",
+            "ROLLBACK;",
+            "TRUNCATE TABLE a;",
+            "DROP TABLE IF EXISTS d;",
+            "CREATE TABLE IF NOT EXISTS d (id INT PRIMARY KEY, v INT); REPLACE INTO d VALUES (1, 2);",
+            "ALTER TABLE b MODIFY v BIGINT;",
+            "ALTER TABLE a ALTER COLUMN v SET DEFAULT 3;",
+        ]
+    ),
 )
 
 

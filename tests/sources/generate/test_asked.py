@@ -32,16 +32,18 @@ def hits(skew: Skew, rows: int, transactions: int = 40_000) -> Ints:
     return np.sort(np.bincount(changes_of(stream, transactions).key, minlength=rows))[::-1]
 
 
-@pytest.mark.parametrize("mix", [
-    Mix(20, 70, 10), Mix(1, 0, 0), Mix(0, 1, 0), Mix(1, 0, 1), Mix(1, 8, 0), Mix(333, 334, 333), Mix(5, 90, 5)])
+@pytest.mark.parametrize(
+    "mix", [Mix(20, 70, 10), Mix(1, 0, 0), Mix(0, 1, 0), Mix(1, 0, 1), Mix(1, 8, 0), Mix(333, 334, 333), Mix(5, 90, 5)]
+)
 @pytest.mark.parametrize("kept", [False, True])
 def test_the_mix_is_as_asked(mix: Mix, kept: bool) -> None:
     stream = stream_of(TableModel("shop", "t", 10_000, mix=mix, kept=kept), sizes=(1, 20), present=True)
 
     shares = operations(changes_of(stream))
 
-    assert shares == pytest.approx(np.array([mix.deletes, mix.updates, mix.inserts]) / (
-        mix.inserts + mix.updates + mix.deletes), abs=0.01)
+    assert shares == pytest.approx(
+        np.array([mix.deletes, mix.updates, mix.inserts]) / (mix.inserts + mix.updates + mix.deletes), abs=0.01
+    )
 
 
 def test_each_table_has_its_share_of_rows() -> None:
@@ -130,27 +132,45 @@ def table_of(
     return TableModel("shop", "orders", rows, weight, mix, skew, kept)
 
 
-@pytest.mark.parametrize("model, said", [
-    (Model(7, ()), "a stream needs a table at least"),
-    (model_of(table_of(), (5, 4)), "rows-per-transaction: least 5 and most 4"),
-    (model_of(table_of(), (0, 4)), "rows-per-transaction: least 0 and most 4: expected 1 to 1,000,000"),
-    (model_of(table_of(), most=11), "tables-per-transaction 11: expected 1 to 10"),
-    (model_of(table_of(weight=-1)), "table shop.orders: weight -1: expected 0 or more"),
-    (model_of(table_of(weight=0)), "every table has weight 0"),
-    (Model(7, (table_of(), table_of(weight=10**9))), "table shop.orders: weight 1 beside 1,000,000,000 of the others"),
-    (model_of(table_of(rows=-1)), "rows -1: expected 0 to 2,000,000,000"),
-    (model_of(table_of(mix=Mix(0, 0, 0))), "mix of 0 inserts, 0 updates and 0 deletes"),
-    (model_of(table_of(mix=Mix(-1, 2, 0))), "expected none below 0"),
-    (model_of(table_of(mix=Mix(1, 10_000, 0))), "10,000 updates and 0 deletes: expected none below 0, and 1 to 10,000"),
-    (model_of(table_of(mix=Mix(20, 50, 30))), "30 deletes for 20 inserts exhaust the table after 1,000 changes"),
-    (model_of(table_of(mix=Mix(0, 0, 1), kept=True)), "whose first rows are kept as others refer to them, after 20 "),
-    (model_of(table_of(rows=9)), "rows 9 are too few for deletes in transactions of up to 10 rows: expected rows 10"),
-    (model_of(table_of(rows=0, mix=Mix(1, 9, 0))), "rows 0, but a mix of 9 updates: expected 1 row or more"),
-    (model_of(table_of(skew=Zipf(0))), "skew zipf 0: expected an exponent above 0, and up to 10"),
-    (model_of(table_of(skew=Zipf(float("nan")))), "skew zipf nan"),
-    (model_of(table_of(skew=HotSet(1, 0.5))), "skew of 0.5 of the updates for 1 of the rows: expected shares above 0"),
-    (model_of(table_of(skew=HotSet(0.1, 1.5))), "skew of 1.5 of the updates"),
-])
+@pytest.mark.parametrize(
+    "model, said",
+    [
+        (Model(7, ()), "a stream needs a table at least"),
+        (model_of(table_of(), (5, 4)), "rows-per-transaction: least 5 and most 4"),
+        (model_of(table_of(), (0, 4)), "rows-per-transaction: least 0 and most 4: expected 1 to 1,000,000"),
+        (model_of(table_of(), most=11), "tables-per-transaction 11: expected 1 to 10"),
+        (model_of(table_of(weight=-1)), "table shop.orders: weight -1: expected 0 or more"),
+        (model_of(table_of(weight=0)), "every table has weight 0"),
+        (
+            Model(7, (table_of(), table_of(weight=10**9))),
+            "table shop.orders: weight 1 beside 1,000,000,000 of the others",
+        ),
+        (model_of(table_of(rows=-1)), "rows -1: expected 0 to 2,000,000,000"),
+        (model_of(table_of(mix=Mix(0, 0, 0))), "mix of 0 inserts, 0 updates and 0 deletes"),
+        (model_of(table_of(mix=Mix(-1, 2, 0))), "expected none below 0"),
+        (
+            model_of(table_of(mix=Mix(1, 10_000, 0))),
+            "10,000 updates and 0 deletes: expected none below 0, and 1 to 10,000",
+        ),
+        (model_of(table_of(mix=Mix(20, 50, 30))), "30 deletes for 20 inserts exhaust the table after 1,000 changes"),
+        (
+            model_of(table_of(mix=Mix(0, 0, 1), kept=True)),
+            "whose first rows are kept as others refer to them, after 20 ",
+        ),
+        (
+            model_of(table_of(rows=9)),
+            "rows 9 are too few for deletes in transactions of up to 10 rows: expected rows 10",
+        ),
+        (model_of(table_of(rows=0, mix=Mix(1, 9, 0))), "rows 0, but a mix of 9 updates: expected 1 row or more"),
+        (model_of(table_of(skew=Zipf(0))), "skew zipf 0: expected an exponent above 0, and up to 10"),
+        (model_of(table_of(skew=Zipf(float("nan")))), "skew zipf nan"),
+        (
+            model_of(table_of(skew=HotSet(1, 0.5))),
+            "skew of 0.5 of the updates for 1 of the rows: expected shares above 0",
+        ),
+        (model_of(table_of(skew=HotSet(0.1, 1.5))), "skew of 1.5 of the updates"),
+    ],
+)
 def test_what_cannot_be_is_refused(model: Model, said: str) -> None:
     with pytest.raises(UserError) as refused:
         check(model)
@@ -158,11 +178,17 @@ def test_what_cannot_be_is_refused(model: Model, said: str) -> None:
     assert said in str(refused.value)
 
 
-@pytest.mark.parametrize("model", [
-    model_of(table_of()), model_of(table_of(rows=0, mix=Mix(1, 0, 0))), model_of(table_of(kept=True)),
-    model_of(table_of(mix=Mix(1, 0, 1)), (1, 100), 3),
-    model_of(table_of(mix=Mix(200_000, 700_000, 100_000))), Model(7, (table_of(), table_of(rows=0, weight=0))),
-])
+@pytest.mark.parametrize(
+    "model",
+    [
+        model_of(table_of()),
+        model_of(table_of(rows=0, mix=Mix(1, 0, 0))),
+        model_of(table_of(kept=True)),
+        model_of(table_of(mix=Mix(1, 0, 1)), (1, 100), 3),
+        model_of(table_of(mix=Mix(200_000, 700_000, 100_000))),
+        Model(7, (table_of(), table_of(rows=0, weight=0))),
+    ],
+)
 def test_what_can_be_is_not(model: Model) -> None:
     check(model)
 

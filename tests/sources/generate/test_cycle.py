@@ -46,7 +46,7 @@ def test_a_pattern_has_as_many_of_each_kind_as_asked_at_even_distances() -> None
     assert by_seed.tolist() != spread([90, 9, 1], seed=8).tolist()
 
 
-@given(st.integers(1, 3000), st.integers(-2**63, 2**63 - 1))
+@given(st.integers(1, 3000), st.integers(-(2**63), 2**63 - 1))
 @settings(max_examples=50, deadline=None)
 def test_a_permutation_takes_each_number_to_another_and_back(size: int, key: int) -> None:
     numbers, keys = np.arange(size), np.array([key])
@@ -65,7 +65,7 @@ def test_permutations_of_several_sizes_are_found_at_once() -> None:
 
     assert np.all((0 <= moved) & (moved < sizes))
     assert restored(moved, sizes, keys).tolist() == (sizes - 1).tolist()
-    assert moved.tolist() == [permuted(sizes[at:at + 1] - 1, int(sizes[at]), keys[at:at + 1])[0] for at in range(6)]
+    assert moved.tolist() == [permuted(sizes[at : at + 1] - 1, int(sizes[at]), keys[at : at + 1])[0] for at in range(6)]
 
 
 def test_permutations_of_different_keys_have_little_in_common() -> None:

@@ -172,7 +172,8 @@ def test_a_table_of_one_row_is_updated_once_in_a_transaction() -> None:
     changes = stream.window(FAR, FAR + 3, [0])
 
     assert [change[2:] for change in tuples(changes)] == [
-        (0, 10 * FAR + 10 * place, 10 * FAR + 10 * place + 10) for place in range(3)]
+        (0, 10 * FAR + 10 * place, 10 * FAR + 10 * place + 10) for place in range(3)
+    ]
 
 
 def test_a_stream_is_sent_to_tasks_as_what_it_was_asked_to_be() -> None:

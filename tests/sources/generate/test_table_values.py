@@ -44,14 +44,20 @@ def defined(text: str) -> list[Table]:
 
 
 def modelled(tables: list[Table], rows: int = 1000, mix: Mix = Mix(20, 70, 10)) -> Model:
-    return Model(7, tuple(TableModel(
-        table.schema, table.name, rows, mix=Mix(20, 0, 10) if table.name == "pair" else mix) for table in tables))
+    return Model(
+        7,
+        tuple(
+            TableModel(table.schema, table.name, rows, mix=Mix(20, 0, 10) if table.name == "pair" else mix)
+            for table in tables
+        ),
+    )
 
 
 def valued(text: str, wanted: Mapping[str, TableWanted] | None = None, rows: int = 1000) -> dict[str, TableValues]:
     tables = defined(text)
     made = table_values(
-        tables, [(wanted or {}).get(table.name, TableWanted()) for table in tables], modelled(tables, rows))
+        tables, [(wanted or {}).get(table.name, TableWanted()) for table in tables], modelled(tables, rows)
+    )
     return {each.table.name: each for each in made}
 
 
@@ -77,8 +83,10 @@ def test_rows_that_are_asked_for_alone_are_what_they_are_among_others(
     first: int, ahead: int, count: int, version: int
 ) -> None:
     values = valued(EVERY)["every"]
-    whole, part = (values.images(rows(ahead + count + 1, version, first)),
-                   values.images(rows(count + 1, version, first + ahead)))
+    whole, part = (
+        values.images(rows(ahead + count + 1, version, first)),
+        values.images(rows(count + 1, version, first + ahead)),
+    )
     assert whole.slice(ahead).equals(part)
 
 
@@ -130,7 +138,8 @@ def test_two_columns_that_refer_to_one_table_refer_to_rows_of_their_own() -> Non
     transfer = valued(
         "CREATE TABLE account (id INT PRIMARY KEY, v INT);"
         "CREATE TABLE transfer (id INT PRIMARY KEY, payer INT, payee INT, v INT)",
-        {"transfer": TableWanted(spec)})["transfer"]
+        {"transfer": TableWanted(spec)},
+    )["transfer"]
     alike = sum(payer == payee for payer, payee in zip(texts(transfer, "payer"), texts(transfer, "payee")))
     assert alike < 5000 / 100
 
@@ -138,7 +147,8 @@ def test_two_columns_that_refer_to_one_table_refer_to_rows_of_their_own() -> Non
 def test_a_column_that_is_new_has_its_default_and_others_stay() -> None:
     outcome = played(
         "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT, b VARCHAR(9)); ALTER TABLE t ADD COLUMN n INT NOT NULL DEFAULT "
-        "7 AFTER id, DROP COLUMN a, CHANGE b c VARCHAR(20)")
+        "7 AFTER id, DROP COLUMN a, CHANGE b c VARCHAR(20)"
+    )
     table = outcome.upstream.catalog.tables[("test", "t")]
     before = valued("CREATE TABLE t (id BIGINT PRIMARY KEY, a INT, b VARCHAR(9))")["t"]
     after = before.altered(table)
@@ -166,14 +176,17 @@ def test_a_choice_has_its_weights_and_an_update_another_value_where_it_can() -> 
     assert not any(alike)
 
 
-@pytest.mark.parametrize(("spec", "average", "spread"), [
-    ({"min": 0, "max": 1_000_000}, 500_000, 288_700),
-    ({"min": 1, "max": 9}, 5, 2.58),
-    ({"distribution": "normal", "mean": 50, "deviation": 5}, 50, 5),
-    ({"distribution": "lognormal", "mean": 50, "deviation": 20}, 50, 20),
-    ({"distribution": "exponential", "mean": 20}, 20, 20),
-    ({"distribution": "normal", "mean": 0, "deviation": 5, "min": 0}, 3.99, 3.01),
-])
+@pytest.mark.parametrize(
+    ("spec", "average", "spread"),
+    [
+        ({"min": 0, "max": 1_000_000}, 500_000, 288_700),
+        ({"min": 1, "max": 9}, 5, 2.58),
+        ({"distribution": "normal", "mean": 50, "deviation": 5}, 50, 5),
+        ({"distribution": "lognormal", "mean": 50, "deviation": 20}, 50, 20),
+        ({"distribution": "exponential", "mean": 20}, 20, 20),
+        ({"distribution": "normal", "mean": 0, "deviation": 5, "min": 0}, 3.99, 3.01),
+    ],
+)
 def test_numbers_are_distributed_as_asked_in_every_version(spec: object, average: float, spread: float) -> None:
     values = one("DOUBLE", spec)
     for version in (0, 7):
@@ -187,12 +200,14 @@ def test_ranks_of_zipf_come_as_often_as_they_should() -> None:
     assert counts["1"] / counts["10"] == pytest.approx(10, rel=0.2)
 
 
-@pytest.mark.parametrize(("type_", "spec", "least", "greatest"), [
-    ("DATE", {"min": date(2024, 1, 1), "max": date(2024, 1, 31)},
-     "2024-01-01", "2024-01-31"),
-    ("VARCHAR(60)", {"text": {"min": 10, "max": 40}}, "", "~"),
-    ("BIGINT", {"sequence": 100, "step": 5}, "100", "99995"),
-])
+@pytest.mark.parametrize(
+    ("type_", "spec", "least", "greatest"),
+    [
+        ("DATE", {"min": date(2024, 1, 1), "max": date(2024, 1, 31)}, "2024-01-01", "2024-01-31"),
+        ("VARCHAR(60)", {"text": {"min": 10, "max": 40}}, "", "~"),
+        ("BIGINT", {"sequence": 100, "step": 5}, "100", "99995"),
+    ],
+)
 def test_values_lie_between_their_bounds(type_: str, spec: object, least: str, greatest: str) -> None:
     found = [text or "" for text in texts(one(type_, spec))]
     assert least <= min(found) and max(found) <= greatest
@@ -203,8 +218,7 @@ def test_values_lie_between_their_bounds(type_: str, spec: object, least: str, g
 
 
 def test_templates_times_and_versions_follow_the_row() -> None:
-    columns = to_columns({
-        "v": {"template": "{{{w}}}.{id}"}, "w": {"version": True}, "z": {"time": "changed"}})
+    columns = to_columns({"v": {"template": "{{{w}}}.{id}"}, "w": {"version": True}, "z": {"time": "changed"}})
     values = valued(ONE.format("VARCHAR(20)"), {"t": TableWanted(columns)})["t"]
     assert texts(values, "v", 3, 2) == ["{3}.1", "{3}.2"]
     assert texts(values, "z", 3000, 1) == [str(1735689600 + 3)]
@@ -217,21 +231,24 @@ def test_another_life_of_a_table_has_other_values() -> None:
     assert not values.images(asked).equals(values.images(later))
 
 
-@pytest.mark.parametrize(("type_", "spec", "words"), [
-    ("VARCHAR(3)", ["long"], ["test.t", "'v'", "'long'", "at most 3 characters"]),
-    ("TINYINT", {"min": 1, "max": 300}, ["'v'", "'128'", "-128 to 127"]),
-    ("TINYINT", {"min": 1, "max": 100_000}, ["'v'", "'100000'", "-128 to 127"]),
-    ("ENUM('a', 'b')", ["c"], ["'v'", "'c'", "'a', 'b'"]),
-    ("INT NOT NULL", {"value": 1, "null": 0.1}, ["'v'", "NOT NULL"]),
-    ("INT", {"reference": "test.u.id"}, ["refers to test.u", "not there"]),
-    ("INT", {"reference": "test.t.nid"}, ["no column 'nid'", "Did you mean 'id'?"]),
-    ("INT", {"reference": "test.t.v"}, ["lead back to itself"]),
-    ("VARCHAR(9)", {"template": "{idd}"}, ["no column 'idd'", "Did you mean 'id'?"]),
-    ("TINYINT", {"sequence": 1}, ["tinyint has no number 1,000", "-128 to 127"]),
-    ("TINYINT UNIQUE", None, ["tinyint has no number 1,000"]),
-    ("INT UNIQUE", [1, 2], ["unique key v", "nothing tells rows apart"]),
-    ("DATE", "name", ["'v'", "date does not take", "YYYY-MM-DD"]),
-])
+@pytest.mark.parametrize(
+    ("type_", "spec", "words"),
+    [
+        ("VARCHAR(3)", ["long"], ["test.t", "'v'", "'long'", "at most 3 characters"]),
+        ("TINYINT", {"min": 1, "max": 300}, ["'v'", "'128'", "-128 to 127"]),
+        ("TINYINT", {"min": 1, "max": 100_000}, ["'v'", "'100000'", "-128 to 127"]),
+        ("ENUM('a', 'b')", ["c"], ["'v'", "'c'", "'a', 'b'"]),
+        ("INT NOT NULL", {"value": 1, "null": 0.1}, ["'v'", "NOT NULL"]),
+        ("INT", {"reference": "test.u.id"}, ["refers to test.u", "not there"]),
+        ("INT", {"reference": "test.t.nid"}, ["no column 'nid'", "Did you mean 'id'?"]),
+        ("INT", {"reference": "test.t.v"}, ["lead back to itself"]),
+        ("VARCHAR(9)", {"template": "{idd}"}, ["no column 'idd'", "Did you mean 'id'?"]),
+        ("TINYINT", {"sequence": 1}, ["tinyint has no number 1,000", "-128 to 127"]),
+        ("TINYINT UNIQUE", None, ["tinyint has no number 1,000"]),
+        ("INT UNIQUE", [1, 2], ["unique key v", "nothing tells rows apart"]),
+        ("DATE", "name", ["'v'", "date does not take", "YYYY-MM-DD"]),
+    ],
+)
 def test_what_no_row_could_hold_is_refused_in_a_line(type_: str, spec: object, words: list[str]) -> None:
     with pytest.raises(UserError) as caught:
         valued(ONE.format(type_), {"t": TableWanted(to_columns({} if spec is None else {"v": spec}))})
@@ -239,13 +256,16 @@ def test_what_no_row_could_hold_is_refused_in_a_line(type_: str, spec: object, w
     assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
 
 
-@pytest.mark.parametrize(("wanted", "words"), [
-    (TableWanted({}, ("id",)), ["update-columns", "'id'", "accepted: v, w, z"]),
-    (TableWanted({}, ("y",)), ["update-columns", "no column 'y'"]),
-    (TableWanted({}, 0), ["update-columns", "1 or more"]),
-    (TableWanted({}, None, 5000), ["row-size", "hold 20: v"]),
-    (TableWanted(to_columns({"x": 1})), ["columns: the table has no column 'x'"]),
-])
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (TableWanted({}, ("id",)), ["update-columns", "'id'", "accepted: v, w, z"]),
+        (TableWanted({}, ("y",)), ["update-columns", "no column 'y'"]),
+        (TableWanted({}, 0), ["update-columns", "1 or more"]),
+        (TableWanted({}, None, 5000), ["row-size", "hold 20: v"]),
+        (TableWanted(to_columns({"x": 1})), ["columns: the table has no column 'x'"]),
+    ],
+)
 def test_what_no_table_could_be_is_refused_in_a_line(wanted: TableWanted, words: list[str]) -> None:
     with pytest.raises(UserError) as caught:
         valued(ONE.format("VARCHAR(20)"), {"t": wanted})
@@ -258,25 +278,28 @@ def test_updates_of_a_table_that_is_all_key_are_refused() -> None:
         valued("CREATE TABLE t (a INT, b INT, PRIMARY KEY (a, b), UNIQUE KEY (b))")
 
 
-@pytest.mark.parametrize(("given", "words"), [
-    ({"faker": "nmae"}, ["no provider 'nmae'. Did you mean 'name'?"]),
-    ({"choice": [1, 2], "weights": [1]}, ["there are 1 for 2 values"]),
-    ({"choice": [1], "weight": [1]}, ["choice takes no 'weight'. Did you mean 'weights'?"]),
-    ({"min": 2, "max": 1}, ["min is 2"]),
-    ({"min": 2}, ["expected min and max"]),
-    ({"null": 2, "value": 1}, ["null: expected a share from 0 to 1, got 2"]),
-    ({"sequence": 1, "step": 0}, ["step"]),
-    ({"distribution": "nrmal", "mean": 1}, ["normal, lognormal, exponential, zipf", "Did you mean 'normal'?"]),
-    ({"distribution": "normal", "mean": 1}, ["normal needs deviation"]),
-    ({"distribution": "zipf", "exponent": -1, "min": 1, "max": 3}, ["exponent"]),
-    ({"text": -1}, ["text: expected a whole number"]),
-    ({"reference": "customer.id"}, ["'shop.customer.id'"]),
-    ({"template": "{a"}, ["a brace stands alone"]),
-    ({"time": "never"}, ["'born' or 'changed'"]),
-    ({"version": False}, ["version: expected true"]),
-    ({"text": 1, "value": 1}, ["text and value: a column has one generator"]),
-    ({"txt": 1}, ["Did you mean 'text'?"]),
-])
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"faker": "nmae"}, ["no provider 'nmae'. Did you mean 'name'?"]),
+        ({"choice": [1, 2], "weights": [1]}, ["there are 1 for 2 values"]),
+        ({"choice": [1], "weight": [1]}, ["choice takes no 'weight'. Did you mean 'weights'?"]),
+        ({"min": 2, "max": 1}, ["min is 2"]),
+        ({"min": 2}, ["expected min and max"]),
+        ({"null": 2, "value": 1}, ["null: expected a share from 0 to 1, got 2"]),
+        ({"sequence": 1, "step": 0}, ["step"]),
+        ({"distribution": "nrmal", "mean": 1}, ["normal, lognormal, exponential, zipf", "Did you mean 'normal'?"]),
+        ({"distribution": "normal", "mean": 1}, ["normal needs deviation"]),
+        ({"distribution": "zipf", "exponent": -1, "min": 1, "max": 3}, ["exponent"]),
+        ({"text": -1}, ["text: expected a whole number"]),
+        ({"reference": "customer.id"}, ["'shop.customer.id'"]),
+        ({"template": "{a"}, ["a brace stands alone"]),
+        ({"time": "never"}, ["'born' or 'changed'"]),
+        ({"version": False}, ["version: expected true"]),
+        ({"text": 1, "value": 1}, ["text and value: a column has one generator"]),
+        ({"txt": 1}, ["Did you mean 'text'?"]),
+    ],
+)
 def test_a_mistake_in_a_generator_is_a_line(given: object, words: list[str]) -> None:
     with pytest.raises(UserError) as caught:
         to_columns({"v": given})

@@ -32,7 +32,8 @@ def segments(draw: st.DrawFn) -> tuple[Segment, ...]:
     again = draw(st.integers(0, len(found)))
     return tuple(
         replace(each, again_ms=begin - each.from_ms + draw(st.integers(1, 60_000))) if place == again else each
-        for place, each in enumerate(found))
+        for place, each in enumerate(found)
+    )
 
 
 def timetable_of(*segments: Segment, rows: int = 30, sizes: tuple[int, int] = (1, 20)) -> Timetable:
@@ -49,7 +50,8 @@ def test_transactions_and_milliseconds_are_found_from_each_other(
     segments: tuple[Segment, ...], far: int, present: bool
 ) -> None:
     stream = stream_of(
-        TableModel("shop", "a", 13), TableModel("shop", "b", 30), sizes=(1, 20), present=present, segments=segments)
+        TableModel("shop", "a", 13), TableModel("shop", "b", 30), sizes=(1, 20), present=present, segments=segments
+    )
     assume(far < FAR or not any(each.again_ms for each in segments))
     table, transactions = stream.timetable, np.arange(far, far + 30)
 

@@ -6,6 +6,14 @@ from support.oracle.state import State, compare, state_of, unknown
 from support.oracle.stream import Placed, events
 
 __all__ = [
-    "Placed", "Replayed", "State", "compare", "definitions", "events", "in_commit_order", "replay", "state_of",
+    "Placed",
+    "Replayed",
+    "State",
+    "compare",
+    "definitions",
+    "events",
+    "in_commit_order",
+    "replay",
+    "state_of",
     "unknown",
 ]

@@ -14,7 +14,15 @@ from typing import TypeAlias
 from simulator.errors import DdlError, UserError
 from simulator.read.contract.tally import Violation
 from simulator.read.decode import (
-    DdlEvent, EMPTYING, Image, RowEvent, TRUNCATING, Watermark, before_image, row_text, time_of,
+    EMPTYING,
+    TRUNCATING,
+    DdlEvent,
+    Image,
+    RowEvent,
+    Watermark,
+    before_image,
+    row_text,
+    time_of,
 )
 from simulator.read.records import Place
 from simulator.ticdc.codecs.codec import Fidelity
@@ -59,7 +67,7 @@ def in_commit_order(partitions: Iterable[Iterable[Placed]]) -> Iterator[Placed]:
 
 
 def replay(
-    events: Iterable[Placed], before: State, tables: Mapping[Name, Table], fidelity: Fidelity = Fidelity(),
+    events: Iterable[Placed], before: State, tables: Mapping[Name, Table], fidelity: Fidelity = Fidelity()
 ) -> Replayed:
     """The state after the events; `before` itself stays as it is.
 
@@ -91,8 +99,13 @@ def replay(
 
 
 def _apply(
-    placed: Placed, event: RowEvent, state: State, versions: dict[Name, dict[Handle, Version]], doubts: Doubts,
-    table: Table | None, fidelity: Fidelity,
+    placed: Placed,
+    event: RowEvent,
+    state: State,
+    versions: dict[Name, dict[Handle, Version]],
+    doubts: Doubts,
+    table: Table | None,
+    fidelity: Fidelity,
 ) -> Iterator[Violation]:
     name = event.schema, event.table
     rows = state.setdefault(name, {})
@@ -119,8 +132,14 @@ def _apply(
 
 
 def _change(
-    placed: Placed, event: RowEvent, images: tuple[dict[str, str | None] | None, dict[str, str | None] | None],
-    table: Table, rows: dict[Handle, bytes], versions: dict[Handle, Version], doubts: Doubts, replaces: bool,
+    placed: Placed,
+    event: RowEvent,
+    images: tuple[dict[str, str | None] | None, dict[str, str | None] | None],
+    table: Table,
+    rows: dict[Handle, bytes],
+    versions: dict[Handle, Version],
+    doubts: Doubts,
+    replaces: bool,
 ) -> Iterator[str]:
     old, new = images
     version = Version(time_of(event), (placed.topic, placed.partition), event.op)
@@ -159,7 +178,7 @@ def _stale(known: Version | None, version: Version) -> bool:
 
 
 def _emptied(
-    event: DdlEvent, state: State, versions: dict[Name, dict[Handle, Version]], emptied: dict[Name, int],
+    event: DdlEvent, state: State, versions: dict[Name, dict[Handle, Version]], emptied: dict[Name, int]
 ) -> None:
     name, ts = (event.schema, event.table), time_of(event)
     if event.type not in EMPTYING or emptied.get(name, -1) >= ts:
@@ -176,7 +195,7 @@ def before_texts(event: RowEvent, table: Table, fidelity: Fidelity) -> dict[str,
 
 
 def _texts(
-    image: Image | None, table: Table, fidelity: Fidelity, changed: bool = False,
+    image: Image | None, table: Table, fidelity: Fidelity, changed: bool = False
 ) -> dict[str, str | None] | None:
     if image is None:
         return None

@@ -31,9 +31,7 @@ ALREADY = ("schema:1007", "schema:1008", "schema:1050", "schema:1051")
 """Databases and tables that were known before the stream made them, or were never known."""
 
 
-def definitions(
-    events: Iterable[Placed], tables: Mapping[Name, Table]
-) -> tuple[tuple[int, Mapping[Name, Table]], ...]:
+def definitions(events: Iterable[Placed], tables: Mapping[Name, Table]) -> tuple[tuple[int, Mapping[Name, Table]], ...]:
     """The tables behind each statement of a stream in commit order, with its commit-ts; raises DdlError."""
     known, found = there(tables.values()), []
     seen: set[tuple[int, str]] = set()
@@ -97,7 +95,9 @@ def _left(rows: Mapping[Handle, bytes], table: Table, statement: Statement | Non
     """The rows that are not in a partition which the statement drops or empties."""
     specs = statement.specs if isinstance(statement, AlterTable) else ()
     gone = {
-        name.lower() for spec in specs if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE")
+        name.lower()
+        for spec in specs
+        if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE")
         for name in spec.names
     }
     return {handle: image for handle, image in rows.items() if not gone or _partition(image, table) not in gone}
@@ -111,7 +111,8 @@ def _partition(image: bytes, table: Table) -> str:
         raise DdlError(f"which rows of {table.schema}.{table.name} a partition has is not known to the replay")
     value = columns[column]
     return next(
-        partition.name.lower() for partition in rule.partitions
+        partition.name.lower()
+        for partition in rule.partitions
         if value is None or partition.values[0][0] == "MAXVALUE" or int(value) < int(partition.values[0][0])
     )
 

@@ -60,8 +60,7 @@ def image_of(texts: Mapping[str, str | None], table: Table, under: bytes | None 
     """The row image of those columns; those not given are as in `under`, or unknown."""
     rest = {} if under is None else row_of(under, table)
     columns = visible_columns(table)
-    return row_image.joined(
-        _cell(texts.get(column.name, rest.get(column.name, HIDDEN)), column) for column in columns)
+    return row_image.joined(_cell(texts.get(column.name, rest.get(column.name, HIDDEN)), column) for column in columns)
 
 
 def alike(image: bytes, other: bytes) -> bool:
@@ -117,8 +116,10 @@ def _difference(found: bytes, wanted: bytes, table: Table | None) -> str:
         return f"is there {found.decode()} times, {wanted.decode()} expected"
     row, other = row_of(found, table), row_of(wanted, table)
     return "; ".join(
-        f"{name} is {row[name]!r}, {other[name]!r} expected" for name in row
-        if row[name] != other[name] and HIDDEN not in (row[name], other[name]))
+        f"{name} is {row[name]!r}, {other[name]!r} expected"
+        for name in row
+        if row[name] != other[name] and HIDDEN not in (row[name], other[name])
+    )
 
 
 def _differs(name: Name, handle: Handle, what: str) -> Violation:

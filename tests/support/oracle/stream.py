@@ -78,6 +78,7 @@ def repeats() -> Callable[[Record, tuple[Event, ...]], frozenset[int]]:
                 if len(seen) > 2 * WINDOW:
                     rows[place] = dict(islice(seen.items(), WINDOW, None))
         return frozenset(repeated)
+
     return again
 
 

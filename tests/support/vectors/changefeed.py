@@ -36,10 +36,19 @@ def check_config(vector: Vector) -> None:
 
 
 ACCEPTED = {
-    "bool": ["bool"], "list": ["texts"], "SQL expression": ["text"], "list of TSO": ["ints"], "Go duration": [
-        "duration", "text"], "list of action codes": ["ints"], "list of column names": ["texts"],
-    "table-filter rules": ["texts"], "column names": ["texts"], "array of tables": ["rows"], "text": ["text"],
-    **dict.fromkeys(("integer", "integer > 0", "integer >= 0"), ["int", "int16", "int32"])}
+    "bool": ["bool"],
+    "list": ["texts"],
+    "SQL expression": ["text"],
+    "list of TSO": ["ints"],
+    "Go duration": ["duration", "text"],
+    "list of action codes": ["ints"],
+    "list of column names": ["texts"],
+    "table-filter rules": ["texts"],
+    "column names": ["texts"],
+    "array of tables": ["rows"],
+    "text": ["text"],
+    **dict.fromkeys(("integer", "integer > 0", "integer >= 0"), ["int", "int16", "int32"]),
+}
 """What a vector says is accepted → the kinds of value that keys may be of; other words say more than a kind."""
 
 

@@ -61,10 +61,16 @@ def rows(vectors: Sequence[Json]) -> Rows:
     columns = table_info.visible_columns(table)
     images = {
         side: pa.array([image(vector[side], columns) for vector in vectors], pa.binary())
-        for side in ("before", "after")}
+        for side in ("before", "after")
+    }
     return Rows(
-        table, first.get("partition_id"), pa.array([vector["commit_ts"] for vector in vectors], pa.int64()),
-        pa.array([vector.get("row_id") for vector in vectors], pa.int64()), images["before"], images["after"])
+        table,
+        first.get("partition_id"),
+        pa.array([vector["commit_ts"] for vector in vectors], pa.int64()),
+        pa.array([vector.get("row_id") for vector in vectors], pa.int64()),
+        images["before"],
+        images["after"],
+    )
 
 
 def encoded(vectors: Sequence[Json], data: Json, options: CodecOptions, release: Release) -> Encoded:
@@ -80,7 +86,8 @@ def messages(vectors: Sequence[Json], data: Json, release: Release) -> list[tupl
     codec = CODECS[options.protocol]
     parts = [
         encoded(list(part), data, options, release)
-        for _, part in groupby(vectors, lambda vector: (vector["create_table"], vector.get("partition_id")))]
+        for _, part in groupby(vectors, lambda vector: (vector["create_table"], vector.get("partition_id")))
+    ]
     values = pa.concat_arrays([part.values for part in parts])
     joined = Encoded(None if parts[0].keys is None else pa.concat_arrays([part.keys for part in parts]), values)
     framed = codec.frame(joined, np.zeros(len(values), np.int64), options, release)
@@ -92,9 +99,13 @@ def messages(vectors: Sequence[Json], data: Json, release: Release) -> list[tupl
 def wanted(data: Json) -> list[tuple[bytes | None, bytes, int]]:
     """The messages that the vector holds."""
     return [
-        (None if message["key"] is None else base64.b64decode(message["key"]), base64.b64decode(message["value"]),
-         message["rows"])
-        for message in data["messages"]]
+        (
+            None if message["key"] is None else base64.b64decode(message["key"]),
+            base64.b64decode(message["value"]),
+            message["rows"],
+        )
+        for message in data["messages"]
+    ]
 
 
 def check_rows(vector: Vector) -> None:
@@ -175,13 +186,14 @@ def check_extra(vector: Vector) -> None:
     kept = data.get("files") or {}
     names = dict(zip((file.name for file in files), kept, strict=True))
     assert [plain(message, data, names, release) for message in made] == [
-        plain(message, data, {}, release) for message in wanted(data)]
+        plain(message, data, {}, release) for message in wanted(data)
+    ]
     theirs = [StoredFile(name, base64.b64decode(content)) for name, content in kept.items()]
     assert [stored(file, data, release) for file in files] == [stored(file, data, release) for file in theirs]
 
 
 def plain(
-    message: tuple[bytes | None, bytes, int], data: Json, names: Mapping[str, str], release: Release,
+    message: tuple[bytes | None, bytes, int], data: Json, names: Mapping[str, str], release: Release
 ) -> list[bytes | None]:
     """Key and decompressed values of a message, with the vector's names of files."""
     key, value, _ = message
@@ -210,9 +222,9 @@ def stored(file: StoredFile, data: Json, release: Release) -> list[bytes | None]
 
 KINDS = {
     "rows": Kind(check_rows, keys_of(f"{OF_ROW} protocol options error", messages=MESSAGES)),
-    "batches": Kind(check_rows, keys_of(
-        "protocol options error", rows=keys_of(OF_ROW), messages=MESSAGES)),
-    "ddl_events": Kind(check_ddl_event, keys_of(
-        "protocol options error query sql type_code schema table commit_ts", messages=MESSAGES)),
+    "batches": Kind(check_rows, keys_of("protocol options error", rows=keys_of(OF_ROW), messages=MESSAGES)),
+    "ddl_events": Kind(
+        check_ddl_event, keys_of("protocol options error query sql type_code schema table commit_ts", messages=MESSAGES)
+    ),
     "extra": Kind(check_extra, keys_of(f"{OF_ROW} protocol options error files", messages=MESSAGES)),
 }

@@ -148,6 +148,7 @@ def _check_failing(prefixes: tuple[str, ...]) -> Callable[[Json, Release], None]
             assert (caught.value.code, caught.value.text) == expected.groups()
         assert caught.value.code == data.get("error_code", caught.value.code)
         assert data.get("error_text", "") in caught.value.text
+
     return check
 
 
@@ -261,19 +262,29 @@ def _about(data: Json) -> Iterable[Release]:
     named = re.findall(r"v\d+\.\d+\.\d+", data["source"])
     return [
         releases[tag]
-        for architecture, releases in RELEASES.items() if data["architecture"] in ("both", architecture)
-        for tag in named or ["v8.5.7"]]
+        for architecture, releases in RELEASES.items()
+        if data["architecture"] in ("both", architecture)
+        for tag in named or ["v8.5.7"]
+    ]
 
 
 KINDS = {
-    "facts.ddl_statements": Kind(check_ddl_statement, keys_of(
-        "statement sql current_database action action_string type_code type_code_tidb_le_6_1 canal_type "
-        "canal_type_history schema table schema_table_new_arch in_allow_list classic_replicated_since outcome "
-        "alter_specs tidb_release syntax_checked error error_code error_text",
-        events=keys_of("action type_code type_code_new_arch canal_type schema table query_before_restore"))),
+    "facts.ddl_statements": Kind(
+        check_ddl_statement,
+        keys_of(
+            "statement sql current_database action action_string type_code type_code_tidb_le_6_1 canal_type "
+            "canal_type_history schema table schema_table_new_arch in_allow_list classic_replicated_since outcome "
+            "alter_specs tidb_release syntax_checked error error_code error_text",
+            events=keys_of("action type_code type_code_new_arch canal_type schema table query_before_restore"),
+        ),
+    ),
     "ddl_text": Kind(check_ddl_text, keys_of("sql query other_fields")),
     "facts.ddl_text": Kind(check_fact_ddl_text, keys_of("job_query job_charset query_sent")),
-    "facts.allow_list": Kind(check_allow, keys_of(
-        "action action_string type_code type_codes replicated seed_ddl valid_index no_valid_index "
-        "no_valid_index_force_replicate difference")),
+    "facts.allow_list": Kind(
+        check_allow,
+        keys_of(
+            "action action_string type_code type_codes replicated seed_ddl valid_index no_valid_index "
+            "no_valid_index_force_replicate difference"
+        ),
+    ),
 }

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from support.dispatch_hash import inertia, partition_key, value_string
 from simulator.columns import cells
 from simulator.errors import ChangefeedError
 from simulator.releases import Release
@@ -20,6 +19,7 @@ from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Index, IndexColumn, Table
 from simulator.tidb.model.types import ColumnType
+from support.dispatch_hash import inertia, partition_key, value_string
 from support.vectors.codecs import Json
 from support.vectors.files import Vector
 from support.vectors.kinds import Kind, keys_of
@@ -28,8 +28,12 @@ from support.vectors.kinds import Kind, keys_of
 def rule(data: Json, matcher: tuple[str, ...] = ("*.*",)) -> DispatchRule:
     """A rule as changefeed.toml or a vector writes it."""
     return DispatchRule(
-        tuple(data.get("matcher", matcher)), data.get("partition") or data.get("dispatcher", ""),
-        data.get("index", ""), tuple(data.get("columns", ())), data.get("topic", ""))
+        tuple(data.get("matcher", matcher)),
+        data.get("partition") or data.get("dispatcher", ""),
+        data.get("index", ""),
+        tuple(data.get("columns", ())),
+        data.get("topic", ""),
+    )
 
 
 def text(value: object, column: Column) -> str | None:
@@ -61,7 +65,8 @@ def check_partitions(vector: Vector) -> None:
     row = data["before"] if data["after"] is None else data["after"]
     made = {
         name: placed(DispatchRule(("*.*",), name), table, row, data, vector.release, data["n"])[0]
-        for name in data["partitions"]}
+        for name in data["partitions"]
+    }
     assert made == data["partitions"]
 
 
@@ -89,14 +94,26 @@ def _table(data: Json) -> Table:
     columns = [Column(name, _type(value)) for name, value in data["columns"]]
     virtual = [Column(name, _type(1), generated="virtual") for name in data.get("virtual_columns", ())]
     defined = data.get("index_definition")
-    index = [] if defined is None else [Index(
-        1, defined["name"], tuple(map(IndexColumn, defined["columns"])), defined.get("unique", False),
-        defined.get("primary", False))]
+    index = (
+        []
+        if defined is None
+        else [
+            Index(
+                1,
+                defined["name"],
+                tuple(map(IndexColumn, defined["columns"])),
+                defined.get("unique", False),
+                defined.get("primary", False),
+            )
+        ]
+    )
     index += [
         Index(100 + number, f"unique{number}", (IndexColumn(columns[-1].name),), True)
-        for number in range(1, data.get("unique_indexes", 1))]
+        for number in range(1, data.get("unique_indexes", 1))
+    ]
     return Table(
-        data["schema"], data["table"], (*columns, *virtual), tuple(index), tuple(data.get("handle_key", ())), True)
+        data["schema"], data["table"], (*columns, *virtual), tuple(index), tuple(data.get("handle_key", ())), True
+    )
 
 
 def _type(value: object) -> ColumnType:
@@ -138,7 +155,8 @@ def _rule_selection(vector: Vector) -> None:
 def _key(vector: Vector) -> None:
     data = vector.data
     router = dispatch.compile_rules(
-        [rule(data["rule"])], "default-topic", "canal-json", scheme=data["sink"], release=vector.release)
+        [rule(data["rule"])], "default-topic", "canal-json", scheme=data["sink"], release=vector.release
+    )
     table = Table("test", "t", (Column("id", ColumnType("bigint")),), (), ("id",), True)
     route = dispatch.route(router, table)
     assert partition_key(route, table, 0, 0) == data["key"]
@@ -147,7 +165,12 @@ def _key(vector: Vector) -> None:
 
 
 DISPATCH_KINDS = {
-    "row": _row, "hash": _hash, "value_string": _value_string, "rule_selection": _rule_selection, "key": _key}
+    "row": _row,
+    "hash": _hash,
+    "value_string": _value_string,
+    "rule_selection": _rule_selection,
+    "key": _key,
+}
 
 
 def check_topic(vector: Vector) -> None:
@@ -193,22 +216,37 @@ def _ddl_topic(vector: Vector) -> None:
 
 
 TOPIC_KINDS = {
-    "expression": _expression, "active_topics": _active_topics, "row_topic": _row_topic, "ddl_topic": _ddl_topic}
+    "expression": _expression,
+    "active_topics": _active_topics,
+    "row_topic": _row_topic,
+    "ddl_topic": _ddl_topic,
+}
 
 
 RULE = keys_of("matcher partition dispatcher index columns topic")
 KINDS = {
-    "partitions": Kind(check_partitions, keys_of(
-        "create_table schema table before after commit_ts row_id n partitions")),
-    "facts.dispatch": Kind(check_dispatch, keys_of(
-        "kind schema table columns virtual_columns handle_key unique_indexes index_columns old_value row_id commit_ts "
-        "partitions partition hash_hex error_code error_text writes type value text rule_index dispatcher_used "
-        "topic_kind sink key",
-        rule=RULE, rules=RULE, index_definition=keys_of("name columns unique primary"))),
-    "facts.topics": Kind(check_topic, keys_of(
-        "kind expression protocol schema table tables old_table type_code default_topic topic topics error error_code "
-        "error_text",
-        rules=RULE)),
+    "partitions": Kind(
+        check_partitions, keys_of("create_table schema table before after commit_ts row_id n partitions")
+    ),
+    "facts.dispatch": Kind(
+        check_dispatch,
+        keys_of(
+            "kind schema table columns virtual_columns handle_key unique_indexes index_columns old_value row_id commit_ts "
+            "partitions partition hash_hex error_code error_text writes type value text rule_index dispatcher_used "
+            "topic_kind sink key",
+            rule=RULE,
+            rules=RULE,
+            index_definition=keys_of("name columns unique primary"),
+        ),
+    ),
+    "facts.topics": Kind(
+        check_topic,
+        keys_of(
+            "kind expression protocol schema table tables old_table type_code default_topic topic topics error error_code "
+            "error_text",
+            rules=RULE,
+        ),
+    ),
 }
 
 

@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from simulator.releases import DEFAULT as DEFAULT_RELEASE, RELEASES, Release, find
+from simulator.releases import DEFAULT as DEFAULT_RELEASE
+from simulator.releases import RELEASES, Release, find
 
 DEFAULT = Path(__file__).parent.parent.parent / "vectors"
 
@@ -52,10 +53,19 @@ def kind(path: Path) -> str:
     return f"facts.{second}" if first == "facts" else first
 
 
-OF_ALL_RELEASES = frozenset({
-    "facts.allow_list", "facts.column_types", "facts.config", "facts.ddl_statements", "facts.event_filter",
-    "facts.literals", "facts.rename", "facts.update_split", "facts.validation",
-})
+OF_ALL_RELEASES = frozenset(
+    {
+        "facts.allow_list",
+        "facts.column_types",
+        "facts.config",
+        "facts.ddl_statements",
+        "facts.event_filter",
+        "facts.literals",
+        "facts.rename",
+        "facts.update_split",
+        "facts.validation",
+    }
+)
 """Kinds of facts that are checked for the first and the last release of each architecture that they hold for, and for
 the default release."""
 

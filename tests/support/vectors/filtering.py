@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.evolving import behind
 
 from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import Release
@@ -26,6 +25,7 @@ from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.definitions import TableName
+from support.evolving import behind
 from support.vectors.codecs import Json
 from support.vectors.dispatch import contains
 from support.vectors.files import Vector
@@ -86,7 +86,8 @@ def decide(vector: Vector) -> str:
 def setting(rule: Json) -> EventFilter:
     """A rule as changefeed.toml writes it."""
     settings: dict[str, Any] = {
-        name.replace("-", "_"): tuple(value) if isinstance(value, list) else value for name, value in rule.items()}
+        name.replace("-", "_"): tuple(value) if isinstance(value, list) else value for name, value in rule.items()
+    }
     return EventFilter(**settings)
 
 
@@ -163,17 +164,26 @@ TICDC_KINDS: dict[str, Callable[[Replication, Json, Vector], bool]] = {
     "schema": lambda made, data, _: made.schema(data["schema"]),
     "dml": lambda made, data, _: made.table(data["schema"], data["table"], data["start_ts"]),
     "ddl_discard": lambda made, data, vector: made.ddl(
-        data["type_code"], data["schema"], data["table"], vector.release, data["start_ts"]),
+        data["type_code"], data["schema"], data["table"], vector.release, data["start_ts"]
+    ),
 }
 
 
 KINDS = {
-    "facts.event_filter": Kind(check_event_filter, keys_of(
-        "kind input event_filters case_sensitive rules ignore_txn_start_ts tables when dml_after expected error "
-        "error_code error_text",
-        ddl=keys_of("schema table query type_code action start_ts old_schema old_table"),
-        row=keys_of("schema table kind start_ts create_table after_ddl before after"))),
-    "facts.table_filter": Kind(check_table_filter, keys_of(
-        "rules case_sensitive level kind schema table type_code start_ts ignore_txn_start_ts match error "
-        "ticdc_error_code error_code")),
+    "facts.event_filter": Kind(
+        check_event_filter,
+        keys_of(
+            "kind input event_filters case_sensitive rules ignore_txn_start_ts tables when dml_after expected error "
+            "error_code error_text",
+            ddl=keys_of("schema table query type_code action start_ts old_schema old_table"),
+            row=keys_of("schema table kind start_ts create_table after_ddl before after"),
+        ),
+    ),
+    "facts.table_filter": Kind(
+        check_table_filter,
+        keys_of(
+            "rules case_sensitive level kind schema table type_code start_ts ignore_txn_start_ts match error "
+            "ticdc_error_code error_code"
+        ),
+    ),
 }

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pytest
 
 from simulator.errors import ChangefeedError, EncodeError, UserError
-from simulator.read.decode import DdlEvent as DdlRead, Image, RowEvent, Watermark, before_image, decode, row_text
+from simulator.read.decode import DdlEvent as DdlRead
+from simulator.read.decode import Image, RowEvent, Watermark, before_image, decode, row_text
 from simulator.releases import Release
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded
 from simulator.ticdc.dispatch import router, topic_of
@@ -118,7 +119,8 @@ def _rows(data: Json, release: Release) -> None:
         return
     assert "error" not in data and "error_code" not in data
     framed = CODECS[data["protocol"]].frame(
-        made, np.zeros(len(made.values), np.int64), _options(data, release), release)
+        made, np.zeros(len(made.values), np.int64), _options(data, release), release
+    )
     messages, entries = _pairs(framed.keys, framed.values), _pairs(made.keys, made.values)
     _compare(data, entries)
     _compare_messages(data, messages, entries, np.diff(framed.first_row.to_numpy()).tolist())
@@ -206,7 +208,8 @@ def _compare_messages(data: Json, messages: list[Message], entries: list[Message
         return
     wanted = data["messages"]
     assert [(key and key.hex(), value.hex()) for key, value in messages] == [
-        (message["key_hex"], message["value_hex"]) for message in wanted]
+        (message["key_hex"], message["value_hex"]) for message in wanted
+    ]
     assert counts == [message.get("rows", count) for message, count in zip(wanted, counts, strict=True)]
     for name, made in (("event_keys", [key for key, _ in entries]), ("event_values", [value for _, value in entries])):
         given = [text.encode() for message in wanted for text in message.get(name, ())]
@@ -253,9 +256,7 @@ def _table(given: Json) -> Table | None:
     return create_table(statement, given["schema"]) if statement else None
 
 
-def _read_row(
-    event: RowEvent, row: Json, table: Table | None, left: frozenset[str] | None, release: Release,
-) -> None:
+def _read_row(event: RowEvent, row: Json, table: Table | None, left: frozenset[str] | None, release: Release) -> None:
     """Kind of change and values; an UPDATE whose old values are not sent looks like an INSERT."""
     before, after = row["before"], row["after"]
     if after is not None and row.get("options", {}).get("enable-old-value") == "false":
@@ -266,8 +267,10 @@ def _read_row(
         assert (read is None) == (given is None)
         if read is not None and given is not None:
             assert _texts(read, table) == {
-                name: _text(value, table, name) for name, value in given.items()
-                if _is_left(name, left) and (handle is None or name in handle)}
+                name: _text(value, table, name)
+                for name, value in given.items()
+                if _is_left(name, left) and (handle is None or name in handle)
+            }
 
 
 def _is_left(name: str, left: frozenset[str] | None) -> bool:
@@ -290,10 +293,17 @@ def _text(value: object, table: Table | None, name: str) -> object:
 
 LITERAL_KINDS = {"ddl": _ddl, "watermark": _watermark, "resolved": _watermark, "row": _rows, "batch": _rows}
 ROW = "create_table schema table before after commit_ts row_id partition_id"
-KINDS = {"facts.literals": Kind(check_literal, keys_of(
-    "kind protocol decode_only key_text value_text value_text_indented asserted partial parses partition terminator "
-    "expected_message error error_code error_text framed_key_prefix_bytes framed_value_bytes length_formula topic",
-    input=keys_of(
-        f"{ROW} columns columns_mysql_type primary_key options query type_code fragment build_time es_ms ts_ms",
-        rows=keys_of(ROW)),
-    messages=keys_of("key_hex value_hex event_keys event_values rows")))}
+KINDS = {
+    "facts.literals": Kind(
+        check_literal,
+        keys_of(
+            "kind protocol decode_only key_text value_text value_text_indented asserted partial parses partition terminator "
+            "expected_message error error_code error_text framed_key_prefix_bytes framed_value_bytes length_formula topic",
+            input=keys_of(
+                f"{ROW} columns columns_mysql_type primary_key options query type_code fragment build_time es_ms ts_ms",
+                rows=keys_of(ROW),
+            ),
+            messages=keys_of("key_hex value_hex event_keys event_values rows"),
+        ),
+    )
+}

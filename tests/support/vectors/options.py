@@ -22,8 +22,13 @@ from simulator.tidb.model.table import Table
 
 Json = Mapping[str, Any]
 PLACES = (
-    "(top level)", "sink", "sink.open", "sink.kafka-config", "sink.kafka-config.codec-config",
-    "sink.kafka-config.large-message-handle")
+    "(top level)",
+    "sink",
+    "sink.open",
+    "sink.kafka-config",
+    "sink.kafka-config.codec-config",
+    "sink.kafka-config.large-message-handle",
+)
 """Tables of a changefeed.toml, the first that has a key has it here."""
 
 
@@ -83,8 +88,11 @@ def codec_options(data: Json, release: Release) -> CodecOptions:
     codec = replace(loaded(data, release).codec, build_ts=data.get("build_time", 0), terminator="")
     if release.batch_size_sets_bytes:
         given = data.get("options", {})
-        codec = replace(codec, max_batch_size=int(given.get("max-batch-size", release.max_batch_size)),
-                        max_message_bytes=int(given.get("max-message-bytes", release.max_message_bytes)))
+        codec = replace(
+            codec,
+            max_batch_size=int(given.get("max-batch-size", release.max_batch_size)),
+            max_message_bytes=int(given.get("max-message-bytes", release.max_message_bytes)),
+        )
     return codec
 
 

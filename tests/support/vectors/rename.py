@@ -101,6 +101,12 @@ def numbers(tag: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", tag)[:3]))
 
 
-KINDS = {"facts.rename": Kind(check_rename, keys_of(
-    "rules case_sensitive ddl current_database pairs known_tables known_schemas expected kept_pairs error_code "
-    "error_text error_wrapper error_wrapper_releases query_sent queries_sent"))}
+KINDS = {
+    "facts.rename": Kind(
+        check_rename,
+        keys_of(
+            "rules case_sensitive ddl current_database pairs known_tables known_schemas expected kept_pairs error_code "
+            "error_text error_wrapper error_wrapper_releases query_sent queries_sent"
+        ),
+    )
+}

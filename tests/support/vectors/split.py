@@ -42,10 +42,12 @@ def check_split(vector: Vector) -> None:
         assert [written(event, like) for event, like in zip_longest(found, expected)] == expected
     elif "op" in expected[0]:
         assert list(as_csv(found, data["csv_output_old_value"])) == [
-            (event["op"], event.get("is_update", False), event["values"]) for event in expected]
+            (event["op"], event.get("is_update", False), event["values"]) for event in expected
+        ]
     else:
         assert [(NAMES[event.op], event.before, event.after) for event in found] == [
-            (wanted["type"], wanted["before"], wanted["after"]) for wanted in expected]
+            (wanted["type"], wanted["before"], wanted["after"]) for wanted in expected
+        ]
     assert by_batch(transaction(vector, table)) == plain(transaction(vector, table))
 
 
@@ -99,8 +101,11 @@ def read(text: str) -> dict[str, Any]:
     assert found, f"no event: {text}"
     pairs = [part.strip().partition("=") for part in found[2].split(",")]
     sides = [{name: ARROW.split(value)[at] for name, _, value in pairs} for at in (0, -1)]
-    return {"type": found[1], "before": sides[0] if found[1] != "INSERT" else None,
-            "after": sides[1] if found[1] != "DELETE" else None}
+    return {
+        "type": found[1],
+        "before": sides[0] if found[1] != "INSERT" else None,
+        "after": sides[1] if found[1] != "DELETE" else None,
+    }
 
 
 def written(event: RowEvent | None, like: str | None) -> str | None:
@@ -112,8 +117,9 @@ def written(event: RowEvent | None, like: str | None) -> str | None:
     said = read(like)
     columns = said["after"] or said["before"]
     old, new = event.before or event.after or {}, event.after or event.before or {}
-    values = (f"{name}={old[name]}->{new[name]}" if old[name] != new[name] else f"{name}={new[name]}"
-              for name in columns)
+    values = (
+        f"{name}={old[name]}->{new[name]}" if old[name] != new[name] else f"{name}={new[name]}" for name in columns
+    )
     return f"{NAMES[event.op]}({', '.join(values)})"
 
 
@@ -199,45 +205,58 @@ def by_batch(transaction: Transaction) -> list[RowEvent]:
     table, rule, events = transaction.table, transaction.rule, of_diff(transaction)
     if not events:
         return []
-    changes = pa.record_batch({
-        "commit_ts": pa.array([7] * len(events), pa.int64()),
-        "table": pa.array([0] * len(events), pa.int32()),
-        "handle": pa.array([b"%04d" % number for number in range(len(events))], pa.binary()),
-        "before": packed(table, [event.before for event in events]),
-        "after": packed(table, [event.after for event in events]),
-    })
+    changes = pa.record_batch(
+        {
+            "commit_ts": pa.array([7] * len(events), pa.int64()),
+            "table": pa.array([0] * len(events), pa.int32()),
+            "handle": pa.array([b"%04d" % number for number in range(len(events))], pa.binary()),
+            "before": packed(table, [event.before for event in events]),
+            "after": packed(table, [event.after for event in events]),
+        }
+    )
     placed = ranked(changes, rule)
     if splits([table], rule):
         is_split = np.zeros(len(events), np.bool_)
         updates = [number for number, event in enumerate(events) if event.before and event.after]
         if updates:
-            before, after = (cells.columns([row for number in updates if (row := getattr(events[number], side))])
-                             for side in ("before", "after"))
+            before, after = (
+                cells.columns([row for number in updates if (row := getattr(events[number], side))])
+                for side in ("before", "after")
+            )
             is_split[updates] = keys_changed(table, before, after, rule)
         placed = halves(changes, is_split & beside(changes) if rule.several else is_split, rule)
-    rows = pa.Table.from_batches([placed]).sort_by([
-        (name, "ascending") for name in ORDER]).to_pylist()
+    rows = pa.Table.from_batches([placed]).sort_by([(name, "ascending") for name in ORDER]).to_pylist()
     return [RowEvent(row["op"], unpacked(table, row["before"]), unpacked(table, row["after"])) for row in rows]
 
 
 def packed(table: Table, rows: Sequence[Row | None]) -> pa.Array:
     """Images of rows."""
-    return pa.concat_arrays([
-        pa.nulls(1, pa.binary()) if row is None else row_image.pack(list(cells.columns([row]).values()))
-        for row in rows])
+    return pa.concat_arrays(
+        [
+            pa.nulls(1, pa.binary()) if row is None else row_image.pack(list(cells.columns([row]).values()))
+            for row in rows
+        ]
+    )
 
 
 def unpacked(table: Table, image: bytes | None) -> Row | None:
     if image is None:
         return None
     names = [column.name for column in visible_columns(table)]
-    return {name: None if cell == b"\xfe" else cell.decode()
-            for name, cell in zip(names, image.split(b"\xff"), strict=True)}
+    return {
+        name: None if cell == b"\xfe" else cell.decode() for name, cell in zip(names, image.split(b"\xff"), strict=True)
+    }
 
 
 EVENTS = keys_of("type before after op commit_ts is_update values")
 KINDS = {
-    "facts.update_split": Kind(check_split, keys_of(
-        "kind protocol output-raw-change-event csv_output_old_value create_table before after case transaction "
-        "uk_changed rows_in_txn old_value expected_order_note", input=EVENTS, expected=EVENTS)),
+    "facts.update_split": Kind(
+        check_split,
+        keys_of(
+            "kind protocol output-raw-change-event csv_output_old_value create_table before after case transaction "
+            "uk_changed rows_in_txn old_value expected_order_note",
+            input=EVENTS,
+            expected=EVENTS,
+        ),
+    )
 }

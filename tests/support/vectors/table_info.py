@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import replace
 
-from support.codec_rows import rows
 from simulator.releases import Release
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.canal_json.columns import mysql_type, promotion, sql_type
@@ -14,6 +13,7 @@ from simulator.ticdc.table_info import BINARY, NULLABLE, UNSIGNED, flags, handle
 from simulator.tidb.ddl.create_table import column, create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import is_binary, type_code
+from support.codec_rows import rows
 from support.vectors.codecs import Json
 from support.vectors.files import Vector
 from support.vectors.kinds import Kind, keys_of
@@ -81,25 +81,71 @@ def rendered(data: Json, release: Release) -> object:
 
 
 JAVA_TYPES = {
-    "BIT": -7, "TINYINT": -6, "BIGINT": -5, "LONGVARCHAR": -1, "CHAR": 1, "NUMERIC": 2, "DECIMAL": 3, "INTEGER": 4,
-    "SMALLINT": 5, "FLOAT": 6, "REAL": 7, "DOUBLE": 8, "VARCHAR": 12, "DATE": 91, "TIME": 92, "TIMESTAMP": 93,
-    "VARBINARY": -3, "BLOB": 2004, "CLOB": 2005}
+    "BIT": -7,
+    "TINYINT": -6,
+    "BIGINT": -5,
+    "LONGVARCHAR": -1,
+    "CHAR": 1,
+    "NUMERIC": 2,
+    "DECIMAL": 3,
+    "INTEGER": 4,
+    "SMALLINT": 5,
+    "FLOAT": 6,
+    "REAL": 7,
+    "DOUBLE": 8,
+    "VARCHAR": 12,
+    "DATE": 91,
+    "TIME": 92,
+    "TIMESTAMP": 93,
+    "VARBINARY": -3,
+    "BLOB": 2004,
+    "CLOB": 2005,
+}
 """java.sql.Types."""
 
 TYPE_CODES = {
-    "TypeTiny": 1, "TypeShort": 2, "TypeLong": 3, "TypeFloat": 4, "TypeDouble": 5, "TypeNull": 6, "TypeTimestamp": 7,
-    "TypeLonglong": 8, "TypeInt24": 9, "TypeDate": 10, "TypeDuration": 11, "TypeDatetime": 12, "TypeYear": 13,
-    "TypeNewDate": 14, "TypeVarchar": 15, "TypeBit": 16, "TypeTiDBVectorFloat32": 225, "TypeJSON": 245,
-    "TypeNewDecimal": 246, "TypeEnum": 247, "TypeSet": 248, "TypeTinyBlob": 249, "TypeMediumBlob": 250,
-    "TypeLongBlob": 251, "TypeBlob": 252, "TypeVarString": 253, "TypeString": 254}
+    "TypeTiny": 1,
+    "TypeShort": 2,
+    "TypeLong": 3,
+    "TypeFloat": 4,
+    "TypeDouble": 5,
+    "TypeNull": 6,
+    "TypeTimestamp": 7,
+    "TypeLonglong": 8,
+    "TypeInt24": 9,
+    "TypeDate": 10,
+    "TypeDuration": 11,
+    "TypeDatetime": 12,
+    "TypeYear": 13,
+    "TypeNewDate": 14,
+    "TypeVarchar": 15,
+    "TypeBit": 16,
+    "TypeTiDBVectorFloat32": 225,
+    "TypeJSON": 245,
+    "TypeNewDecimal": 246,
+    "TypeEnum": 247,
+    "TypeSet": 248,
+    "TypeTinyBlob": 249,
+    "TypeMediumBlob": 250,
+    "TypeLongBlob": 251,
+    "TypeBlob": 252,
+    "TypeVarString": 253,
+    "TypeString": 254,
+}
 """tidb pkg/parser/mysql/type.go."""
 
 FLAGS = {"BinaryFlag": BINARY, "NullableFlag": NULLABLE, "UnsignedFlag": UNSIGNED}
 
 KINDS = {
-    "table_info": Kind(check_table_info, keys_of("create_table", columns=keys_of(
-        "name type flags handle mysql_type mysql_type_full sql_type"))),
-    "facts.column_types": Kind(check_column_type, keys_of(
-        "column_ddl mysql_type_short mysql_type_full mysql_type_code_name flags java_type java_type_name value "
-        "value_go_type java_type_for_value java_type_for_value_name rendered_value rendered_value_note")),
+    "table_info": Kind(
+        check_table_info,
+        keys_of("create_table", columns=keys_of("name type flags handle mysql_type mysql_type_full sql_type")),
+    ),
+    "facts.column_types": Kind(
+        check_column_type,
+        keys_of(
+            "column_ddl mysql_type_short mysql_type_full mysql_type_code_name flags java_type java_type_name value "
+            "value_go_type java_type_for_value java_type_for_value_name rendered_value rendered_value_note"
+        ),
+    ),
 }

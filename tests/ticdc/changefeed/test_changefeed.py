@@ -39,7 +39,9 @@ def test_everything_of_the_uri_arrives() -> None:
 
 
 def test_everything_of_the_file_arrives() -> None:
-    feed = loaded("kafka://h:1/t", """
+    feed = loaded(
+        "kafka://h:1/t",
+        """
         case-sensitive = true
         force-replicate = true
         [filter]
@@ -56,7 +58,8 @@ def test_everything_of_the_file_arrives() -> None:
         output-raw-change-event = true
         [sink.kafka-config.codec-config]
         enable-tidb-extension = true
-    """)
+    """,
+    )
     assert feed.dispatchers == (
         DispatchRule(("a.*",), "index-value", "uk", (), "{schema}"),
         DispatchRule(("b.*",), "columns", "", ("x", "y")),
@@ -88,52 +91,99 @@ def test_secrets_are_neither_warned_about_nor_shown() -> None:
     assert "first!" not in repr(feed) and "second!" not in repr(feed)
 
 
-@pytest.mark.parametrize(("uri", "toml", "warning"), [
-    (f"{URI}&partition-nun=3", "", "sink-uri: unknown key 'partition-nun' is ignored. Did you mean 'partition-num'?"),
-    (f"{URI}&max-batch-size=3&max-batch-size=4", "", "sink-uri: max-batch-size is given 2 times; the first counts"),
-    (URI, "force-replicat = true", "unknown key 'force-replicat' is ignored. Did you mean 'force-replicate'?"),
-    (URI, "[sink]\ndispatcher = []", "unknown key 'dispatcher' in [sink] is ignored. Did you mean 'dispatchers'?"),
-    (URI, "[snk]\na = 1", "unknown key 'snk' is ignored. Did you mean 'sink'?"),
-    (URI, "[sink]\ndispatchers=[{mather=['a.*']}]", "unknown key 'mather' in sink.dispatchers[1] is ignored."),
-    (URI, "[sink]\nterminator = ''", "sink.terminator has no effect: it concerns storage sinks only"),
-    (f"{URI}&encoding-format=json", "", "encoding-format has no effect: it concerns the simple protocol only"),
-    (URI, "ignore-ineligible-table = true", "ignore-ineligible-table has no effect: this simulator does not do it yet"),
-    (URI, "[mounter]\nworker-num = 8", "mounter.worker-num has no effect: it changes how TiCDC works inside"),
-    (f"{URI}&enable-tidb-extension=true", "", "enable-tidb-extension has no effect with open-protocol"),
-    (f"{CANAL}&max-batch-size=3", "", "max-batch-size has no effect with canal-json"),
-    (f"{URI}&content-compatible=true", "", "content-compatible has no effect with open-protocol in the sink-uri"),
-    (f"{URI}&compression=zip", "", "compression 'zip' is unknown, none is used; accepted: none, gzip"),
-    (f"{URI}&sasl-user=u", "", "sasl-user has no effect: sasl-mechanism is not set"),
-    (URI, "[sink]\ndispatchers=[{matcher=['*.*'], partition='tabel'}]", "default is used. Did you mean 'table'?"),
-    (URI, "[sink]\ndispatchers=[{matcher=['*.*'], partition='rowid'}]", "deprecated, index-value is used"),
-    (URI, "[sink]\ndispatchers=[{matcher=['*.*'], partition='ts', index='i'}]", "index has no effect with partition"),
-])
+@pytest.mark.parametrize(
+    ("uri", "toml", "warning"),
+    [
+        (
+            f"{URI}&partition-nun=3",
+            "",
+            "sink-uri: unknown key 'partition-nun' is ignored. Did you mean 'partition-num'?",
+        ),
+        (f"{URI}&max-batch-size=3&max-batch-size=4", "", "sink-uri: max-batch-size is given 2 times; the first counts"),
+        (URI, "force-replicat = true", "unknown key 'force-replicat' is ignored. Did you mean 'force-replicate'?"),
+        (URI, "[sink]\ndispatcher = []", "unknown key 'dispatcher' in [sink] is ignored. Did you mean 'dispatchers'?"),
+        (URI, "[snk]\na = 1", "unknown key 'snk' is ignored. Did you mean 'sink'?"),
+        (URI, "[sink]\ndispatchers=[{mather=['a.*']}]", "unknown key 'mather' in sink.dispatchers[1] is ignored."),
+        (URI, "[sink]\nterminator = ''", "sink.terminator has no effect: it concerns storage sinks only"),
+        (f"{URI}&encoding-format=json", "", "encoding-format has no effect: it concerns the simple protocol only"),
+        (
+            URI,
+            "ignore-ineligible-table = true",
+            "ignore-ineligible-table has no effect: this simulator does not do it yet",
+        ),
+        (URI, "[mounter]\nworker-num = 8", "mounter.worker-num has no effect: it changes how TiCDC works inside"),
+        (f"{URI}&enable-tidb-extension=true", "", "enable-tidb-extension has no effect with open-protocol"),
+        (f"{CANAL}&max-batch-size=3", "", "max-batch-size has no effect with canal-json"),
+        (f"{URI}&content-compatible=true", "", "content-compatible has no effect with open-protocol in the sink-uri"),
+        (f"{URI}&compression=zip", "", "compression 'zip' is unknown, none is used; accepted: none, gzip"),
+        (f"{URI}&sasl-user=u", "", "sasl-user has no effect: sasl-mechanism is not set"),
+        (URI, "[sink]\ndispatchers=[{matcher=['*.*'], partition='tabel'}]", "default is used. Did you mean 'table'?"),
+        (URI, "[sink]\ndispatchers=[{matcher=['*.*'], partition='rowid'}]", "deprecated, index-value is used"),
+        (
+            URI,
+            "[sink]\ndispatchers=[{matcher=['*.*'], partition='ts', index='i'}]",
+            "index has no effect with partition",
+        ),
+    ],
+)
 def test_what_has_no_effect_is_said_by_name(uri: str, toml: str, warning: str) -> None:
     assert [said for said in loaded(uri, toml).warnings if warning in said] != []
 
 
-@pytest.mark.parametrize(("uri", "toml", "code", "text"), [
-    ("kafka://h:1/t", "", "CDC:ErrSinkUnknownProtocol", "unknown '' message protocol for sink"),
-    ("kafka://h:1/t?protocol=canal-jsn", "", "CDC:ErrSinkUnknownProtocol", "Did you mean 'canal-json'?"),
-    ("kafka://h:1/t?protocol=maxwell", "", "", "protocol maxwell is not simulated yet; accepted: open-protocol"),
-    ("kafka:///t?protocol=canal-json", "", "", "no Kafka broker in sink-uri"),
-    ("kafka://h:1/a%20b?protocol=canal-json", "", "", "topic 'a b': Kafka takes letters"),
-    ("127.0.0.1:9092/t", "", "CDC:ErrSinkURIInvalid", "kafka://host:port[,host:port]/topic"),
-    ("mysql://root@h:1/", "", "", "scheme mysql is not simulated; accepted: kafka, kafka+ssl"),
-    (f"{URI}&partition-num=3000000000", "", "CDC:ErrMySQLInvalidConfig", "value out of range"),
-    (f"{URI}&partition-num=", "", "CDC:ErrKafkaInvalidPartitionNum", "invalid partition num 0"),
-    (f"{URI}&auto-create-topic=yes", "", "CDC:ErrMySQLInvalidConfig", 'parsing "yes": invalid syntax; true or false'),
-    (f"{URI}&read-timeout=10", "", "CDC:ErrKafkaInvalidConfig", 'time: missing unit in duration "10"'),
-    (f"{URI}&sasl-mechanism=md5", "", "CDC:ErrKafkaInvalidConfig", "unknown md5 SASL mechanism"),
-    (URI, "force-replicate = true\n[sink]\ndelete-only-output-handle-key-columns = true", "CDC:ErrCodecInvalidConfig",
-     'force-replicate must be disabled when configuration "delete-only-output-handle-key-columns" is true.'),
-    (URI, "[sink.kafka-config]\npartition-num = 'a'", "", "kafka-config.partition-num = 'a': an integer is expected"),
-    (URI, "[sink]\ndispatchers = [{matcher = '*.*'}]", "", "sink.dispatchers[1].matcher = '*.*': a list of strings"),
-    (URI, "sink = 1", "", "[sink] must be a table, got 1"),
-    (URI, "a = \n", "", "changefeed.toml is not TOML: Invalid value (at line 1, column 5)"),
-    (URI, "changefeed-error-stuck-duration = '5m'", "CDC:ErrInvalidReplicaConfig", "must be larger than 1800.000000"),
-    (URI, "[sink.kafka-config]\nsasl-oauth-client-id = 'x'", "CDC:ErrKafkaInvalidConfig", "type OAUTHBEARER, but got"),
-])
+@pytest.mark.parametrize(
+    ("uri", "toml", "code", "text"),
+    [
+        ("kafka://h:1/t", "", "CDC:ErrSinkUnknownProtocol", "unknown '' message protocol for sink"),
+        ("kafka://h:1/t?protocol=canal-jsn", "", "CDC:ErrSinkUnknownProtocol", "Did you mean 'canal-json'?"),
+        ("kafka://h:1/t?protocol=maxwell", "", "", "protocol maxwell is not simulated yet; accepted: open-protocol"),
+        ("kafka:///t?protocol=canal-json", "", "", "no Kafka broker in sink-uri"),
+        ("kafka://h:1/a%20b?protocol=canal-json", "", "", "topic 'a b': Kafka takes letters"),
+        ("127.0.0.1:9092/t", "", "CDC:ErrSinkURIInvalid", "kafka://host:port[,host:port]/topic"),
+        ("mysql://root@h:1/", "", "", "scheme mysql is not simulated; accepted: kafka, kafka+ssl"),
+        (f"{URI}&partition-num=3000000000", "", "CDC:ErrMySQLInvalidConfig", "value out of range"),
+        (f"{URI}&partition-num=", "", "CDC:ErrKafkaInvalidPartitionNum", "invalid partition num 0"),
+        (
+            f"{URI}&auto-create-topic=yes",
+            "",
+            "CDC:ErrMySQLInvalidConfig",
+            'parsing "yes": invalid syntax; true or false',
+        ),
+        (f"{URI}&read-timeout=10", "", "CDC:ErrKafkaInvalidConfig", 'time: missing unit in duration "10"'),
+        (f"{URI}&sasl-mechanism=md5", "", "CDC:ErrKafkaInvalidConfig", "unknown md5 SASL mechanism"),
+        (
+            URI,
+            "force-replicate = true\n[sink]\ndelete-only-output-handle-key-columns = true",
+            "CDC:ErrCodecInvalidConfig",
+            'force-replicate must be disabled when configuration "delete-only-output-handle-key-columns" is true.',
+        ),
+        (
+            URI,
+            "[sink.kafka-config]\npartition-num = 'a'",
+            "",
+            "kafka-config.partition-num = 'a': an integer is expected",
+        ),
+        (
+            URI,
+            "[sink]\ndispatchers = [{matcher = '*.*'}]",
+            "",
+            "sink.dispatchers[1].matcher = '*.*': a list of strings",
+        ),
+        (URI, "sink = 1", "", "[sink] must be a table, got 1"),
+        (URI, "a = \n", "", "changefeed.toml is not TOML: Invalid value (at line 1, column 5)"),
+        (
+            URI,
+            "changefeed-error-stuck-duration = '5m'",
+            "CDC:ErrInvalidReplicaConfig",
+            "must be larger than 1800.000000",
+        ),
+        (
+            URI,
+            "[sink.kafka-config]\nsasl-oauth-client-id = 'x'",
+            "CDC:ErrKafkaInvalidConfig",
+            "type OAUTHBEARER, but got",
+        ),
+    ],
+)
 def test_what_cannot_be_is_refused_in_one_line(uri: str, toml: str, code: str, text: str) -> None:
     with pytest.raises(ChangefeedError) as caught:
         loaded(uri, toml)
@@ -155,9 +205,9 @@ def test_more_partitions_than_a_topic_has_are_refused() -> None:
         partition_count(4, 3)
 
 
-@pytest.mark.parametrize(("text", "seconds"), [
-    ("10s", 10.0), ("1m1.5s", 61.5), ("-1h", -3600.0), ("0", 0.0), ("5ms", 0.005), (".5s", 0.5),
-])
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("10s", 10.0), ("1m1.5s", 61.5), ("-1h", -3600.0), ("0", 0.0), ("5ms", 0.005), (".5s", 0.5)]
+)
 def test_durations_are_gos(text: str, seconds: float) -> None:
     assert parse_duration(text) == pytest.approx(seconds)
 

@@ -18,7 +18,11 @@ URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
 FILES = "ca=/a&cert=/b&key=/c"
 LOGIN = "sasl-mechanism=PLAIN&sasl-user=u&sasl-password=hush"
 KERBEROS = {
-    "service-name": "kafka", "auth-type": "keytab", "keytab-path": "/k", "kerberos-config-path": "/c", "user": "u",
+    "service-name": "kafka",
+    "auth-type": "keytab",
+    "keytab-path": "/k",
+    "kerberos-config-path": "/c",
+    "user": "u",
     "realm": "R",
 }
 
@@ -33,12 +37,25 @@ def warnings(uri: str, toml: str = "", release: str = "v8.5.3") -> tuple[str, ..
     return load(uri, toml, releases.find(release, None)).warnings
 
 
-@pytest.mark.parametrize("parameters", [
-    "", "enable-tls=true", "enable-tls=1", "enable-tls=T", "enable-tls=0", "enable-tls=", FILES,
-    f"{FILES}&enable-tls=t", "insecure-skip-verify=true", "enable-tls=1&insecure-skip-verify=1", LOGIN,
-    f"{LOGIN}&{FILES}", "dial-timeout=1m&kafka-client-id=me",
-    "sasl-password=a%26b+c&sasl-mechanism=scram-sha-512&sasl-user=u",
-])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "",
+        "enable-tls=true",
+        "enable-tls=1",
+        "enable-tls=T",
+        "enable-tls=0",
+        "enable-tls=",
+        FILES,
+        f"{FILES}&enable-tls=t",
+        "insecure-skip-verify=true",
+        "enable-tls=1&insecure-skip-verify=1",
+        LOGIN,
+        f"{LOGIN}&{FILES}",
+        "dial-timeout=1m&kafka-client-id=me",
+        "sasl-password=a%26b+c&sasl-mechanism=scram-sha-512&sasl-user=u",
+    ],
+)
 @pytest.mark.parametrize("scheme", ["kafka", "kafka+ssl"])
 def test_an_address_means_the_same_to_inspect_as_in_a_sink_uri(scheme: str, parameters: str) -> None:
     """TLS, SASL, timeouts, warnings."""
@@ -49,15 +66,21 @@ def test_an_address_means_the_same_to_inspect_as_in_a_sink_uri(scheme: str, para
     assert feed.warnings == said
 
 
-@pytest.mark.parametrize(("parameters", "text"), [
-    ("enable-tls=maybe", 'enable-tls: strconv.ParseBool: parsing "maybe": invalid syntax; true or false is accepted'),
-    ("enable-tls=TRue", 'parsing "TRue": invalid syntax'),
-    ("insecure-skip-verify=yes", 'parsing "yes": invalid syntax'),
-    ("ca=/a", "ca, cert and key files should all be supplied"),
-    (f"{FILES}&enable-tls=false", "credential files are supplied, but 'enable-tls' is set to false"),
-    ("sasl-mechanism=md5", "unknown md5 SASL mechanism"),
-    ("dial-timeout=soon", 'time: invalid duration "soon"'),
-])
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        (
+            "enable-tls=maybe",
+            'enable-tls: strconv.ParseBool: parsing "maybe": invalid syntax; true or false is accepted',
+        ),
+        ("enable-tls=TRue", 'parsing "TRue": invalid syntax'),
+        ("insecure-skip-verify=yes", 'parsing "yes": invalid syntax'),
+        ("ca=/a", "ca, cert and key files should all be supplied"),
+        (f"{FILES}&enable-tls=false", "credential files are supplied, but 'enable-tls' is set to false"),
+        ("sasl-mechanism=md5", "unknown md5 SASL mechanism"),
+        ("dial-timeout=soon", 'time: invalid duration "soon"'),
+    ],
+)
 def test_inspect_ignores_nothing_that_does_not_parse(
     parameters: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,10 +127,13 @@ def eavesdropper() -> Iterator[tuple[str, list[bytes]]]:
             thread.join()
 
 
-@pytest.mark.parametrize(("scheme", "parameters", "text"), [
-    ("kafka+ssl", "", "the scheme kafka+ssl is given, but TLS is off"),
-    ("kafka", "insecure-skip-verify=true", "insecure-skip-verify is given, but TLS is off"),
-])
+@pytest.mark.parametrize(
+    ("scheme", "parameters", "text"),
+    [
+        ("kafka+ssl", "", "the scheme kafka+ssl is given, but TLS is off"),
+        ("kafka", "insecure-skip-verify=true", "insecure-skip-verify is given, but TLS is off"),
+    ],
+)
 def test_a_password_goes_nowhere_where_tls_was_meant_and_is_off(
     scheme: str, parameters: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,20 +163,27 @@ def test_who_says_that_tls_is_off_is_taken_at_the_word() -> None:
     assert (False, "cert, key") == (old.enabled, old.asked_by)
 
 
-@pytest.mark.parametrize(("parameters", "text"), [
-    ("dial-timeout=0s", "kafka: invalid configuration (Net.DialTimeout must be > 0)"),
-    ("read-timeout=-1s", "kafka: invalid configuration (Net.ReadTimeout must be > 0)"),
-    ("write-timeout=-5m", "kafka: invalid configuration (Net.WriteTimeout must be > 0)"),
-    ("sasl-mechanism=PLAIN&sasl-password=p", "(Net.SASL.User must not be empty when SASL is enabled)"),
-    ("sasl-mechanism=scram-sha-256&sasl-user=u", "(Net.SASL.Password must not be empty when SASL is enabled)"),
-    ("sasl-mechanism=GSSAPI", "(Net.SASL.GSSAPI.ServiceName must not be empty when GSS-API mechanism is used)"),
-    ("sasl-mechanism=GSSAPI&sasl-gssapi-service-name=k", "(Net.SASL.GSSAPI.AuthType is invalid)"),
-    *(
-        (kerberos(without=name), f"(Net.SASL.GSSAPI.{text} must not be empty when GSS-API mechanism is used)")
-        for name, text in (("keytab-path", "KeyTabPath"), ("kerberos-config-path", "KerberosConfigPath"),
-                           ("user", "Username"), ("realm", "Realm"))
-    ),
-])
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ("dial-timeout=0s", "kafka: invalid configuration (Net.DialTimeout must be > 0)"),
+        ("read-timeout=-1s", "kafka: invalid configuration (Net.ReadTimeout must be > 0)"),
+        ("write-timeout=-5m", "kafka: invalid configuration (Net.WriteTimeout must be > 0)"),
+        ("sasl-mechanism=PLAIN&sasl-password=p", "(Net.SASL.User must not be empty when SASL is enabled)"),
+        ("sasl-mechanism=scram-sha-256&sasl-user=u", "(Net.SASL.Password must not be empty when SASL is enabled)"),
+        ("sasl-mechanism=GSSAPI", "(Net.SASL.GSSAPI.ServiceName must not be empty when GSS-API mechanism is used)"),
+        ("sasl-mechanism=GSSAPI&sasl-gssapi-service-name=k", "(Net.SASL.GSSAPI.AuthType is invalid)"),
+        *(
+            (kerberos(without=name), f"(Net.SASL.GSSAPI.{text} must not be empty when GSS-API mechanism is used)")
+            for name, text in (
+                ("keytab-path", "KeyTabPath"),
+                ("kerberos-config-path", "KerberosConfigPath"),
+                ("user", "Username"),
+                ("realm", "Realm"),
+            )
+        ),
+    ],
+)
 def test_what_ticdcs_client_of_kafka_refuses_is_refused(parameters: str, text: str) -> None:
     """In its words, before anything is connected to."""
     with pytest.raises(ChangefeedError) as caught:
@@ -180,12 +213,19 @@ def test_a_timeout_of_two_hundred_years_does_no_harm(capsys: pytest.CaptureFixtu
     assert "does not answer: Connection refused" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("release", "parameters", "text"), [
-    ("v8.5.3", "replication-factor=-3", "`replication-factor` -3 is smaller than the `min.insync.replicas`"),
-    ("v8.5.3", "replication-factor=0", "`replication-factor` 0 is smaller than the `min.insync.replicas`"),
-    ("v6.0.0", "sasl-user=u&sasl-password=p", "Unsupported sasl-mechanism, should be SCRAM-SHA-256 or SCRAM-SHA-512"),
-    ("v6.0.0", LOGIN, "Unsupported sasl-mechanism, should be SCRAM-SHA-256 or SCRAM-SHA-512"),
-])
+@pytest.mark.parametrize(
+    ("release", "parameters", "text"),
+    [
+        ("v8.5.3", "replication-factor=-3", "`replication-factor` -3 is smaller than the `min.insync.replicas`"),
+        ("v8.5.3", "replication-factor=0", "`replication-factor` 0 is smaller than the `min.insync.replicas`"),
+        (
+            "v6.0.0",
+            "sasl-user=u&sasl-password=p",
+            "Unsupported sasl-mechanism, should be SCRAM-SHA-256 or SCRAM-SHA-512",
+        ),
+        ("v6.0.0", LOGIN, "Unsupported sasl-mechanism, should be SCRAM-SHA-256 or SCRAM-SHA-512"),
+    ],
+)
 def test_what_ticdc_refuses_when_its_sink_starts_is_refused(release: str, parameters: str, text: str) -> None:
     with pytest.raises(ChangefeedError) as caught:
         load(f"{URI}&{parameters}", "", releases.find(release, None))
@@ -204,17 +244,36 @@ def test_up_to_6_0_a_user_turns_sasl_on() -> None:
     )
 
 
-@pytest.mark.parametrize(("parameters", "toml", "text"), [
-    ("sasl-gssapi-realm=R", "", "sasl-gssapi-realm has no effect: sasl-mechanism is not set"),
-    (f"{LOGIN}&sasl-gssapi-user=u", "", "sasl-gssapi-user has no effect: sasl-mechanism is PLAIN, not GSSAPI"),
-    (f"{LOGIN}&sasl-gssapi-disable-pafxfast=false", "", "sasl-gssapi-disable-pafxfast has no effect: sasl-mechanism"),
-    (kerberos(), "", "sasl-gssapi-keytab-path has no effect: this simulator uses the ticket that kinit got"),
-    (LOGIN, "sasl-oauth-grant-type = 'x'", "sasl-oauth-grant-type has no effect: sasl-mechanism is PLAIN, not OAUTH"),
-    ("", "sasl-oauth-scopes = ['x']", "sasl-oauth-scopes has no effect: sasl-mechanism is not set"),
-    ("", "sasl-oauth-audience = 'x'", "sasl-oauth-audience has no effect: sasl-mechanism is not set"),
-    ("sasl-mechanism=OAUTHBEARER&sasl-user=u", "", "sasl-user has no effect: sasl-mechanism OAUTHBEARER does not use"),
-    ("required-acks=1&replication-factor=-3", "", "replication-factor -3: Kafka creates no topic with that; 1 or more"),
-])
+@pytest.mark.parametrize(
+    ("parameters", "toml", "text"),
+    [
+        ("sasl-gssapi-realm=R", "", "sasl-gssapi-realm has no effect: sasl-mechanism is not set"),
+        (f"{LOGIN}&sasl-gssapi-user=u", "", "sasl-gssapi-user has no effect: sasl-mechanism is PLAIN, not GSSAPI"),
+        (
+            f"{LOGIN}&sasl-gssapi-disable-pafxfast=false",
+            "",
+            "sasl-gssapi-disable-pafxfast has no effect: sasl-mechanism",
+        ),
+        (kerberos(), "", "sasl-gssapi-keytab-path has no effect: this simulator uses the ticket that kinit got"),
+        (
+            LOGIN,
+            "sasl-oauth-grant-type = 'x'",
+            "sasl-oauth-grant-type has no effect: sasl-mechanism is PLAIN, not OAUTH",
+        ),
+        ("", "sasl-oauth-scopes = ['x']", "sasl-oauth-scopes has no effect: sasl-mechanism is not set"),
+        ("", "sasl-oauth-audience = 'x'", "sasl-oauth-audience has no effect: sasl-mechanism is not set"),
+        (
+            "sasl-mechanism=OAUTHBEARER&sasl-user=u",
+            "",
+            "sasl-user has no effect: sasl-mechanism OAUTHBEARER does not use",
+        ),
+        (
+            "required-acks=1&replication-factor=-3",
+            "",
+            "replication-factor -3: Kafka creates no topic with that; 1 or more",
+        ),
+    ],
+)
 def test_a_security_setting_without_effect_is_said_by_name(parameters: str, toml: str, text: str) -> None:
     """Each of them."""
     said = warnings(f"{URI}&{parameters}", f"[sink.kafka-config]\n{toml}" if toml else "")
@@ -246,12 +305,15 @@ def test_an_ignored_start_ts_that_is_no_tso_is_said_to_have_no_effect() -> None:
     )
 
 
-@pytest.mark.parametrize("toml", [
-    '["(top level)"]\nforce-replicate = true',
-    '["sink-uri"]\nprotocol = "canal-json"',
-    '["sink.kafka-config"]\npartition-num = 5',
-    '[sink]\n"kafka-config.codec-config" = {max-batch-size = 1}',
-])
+@pytest.mark.parametrize(
+    "toml",
+    [
+        '["(top level)"]\nforce-replicate = true',
+        '["sink-uri"]\nprotocol = "canal-json"',
+        '["sink.kafka-config"]\npartition-num = 5',
+        '[sink]\n"kafka-config.codec-config" = {max-batch-size = 1}',
+    ],
+)
 def test_a_table_that_only_looks_like_one_is_unknown(toml: str) -> None:
     """It is said by name and has no effect."""
     feed = load(URI, toml)

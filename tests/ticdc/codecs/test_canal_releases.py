@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-
 from support.codec_rows import Change, Values, rows
+
 from simulator.errors import EncodeError
 from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.codecs import CODECS, CodecOptions
@@ -64,10 +64,13 @@ MAPS = {
 """5.4 – 6.1.2, 6.2 and 6.3: maps, types by value."""
 
 ESCAPED_MAPS = {
-    operation: text.replace('"a":5,"a b":12', '"a b":12,"a":5').replace('"a":-6,"a b":12', '"a b":12,"a":-6')
+    operation: text.replace('"a":5,"a b":12', '"a b":12,"a":5')
+    .replace('"a":-6,"a b":12', '"a b":12,"a":-6')
     .replace('"a":"tinyint unsigned","a b":"varchar"', '"a b":"varchar","a":"tinyint unsigned"')
-    .replace('"a":"200","a b":"x"', '"a b":"x","a":"200"').replace('"a":"100","a b":"x"', '"a b":"x","a":"100"')
-    for operation, text in MAPS.items()}
+    .replace('"a":"200","a b":"x"', '"a b":"x","a":"200"')
+    .replace('"a":"100","a b":"x"', '"a b":"x","a":"100"')
+    for operation, text in MAPS.items()
+}
 """6.4: keys are sorted with the quote that ends them, which a space comes before."""
 
 WRITTEN = {
@@ -94,7 +97,8 @@ def generation(release: Release) -> dict[str, str]:
 
 
 EVERY = [
-    release for releases in RELEASES.values() for release in releases.values() if "canal-json" in release.protocols]
+    release for releases in RELEASES.values() for release in releases.values() if "canal-json" in release.protocols
+]
 
 
 @pytest.mark.parametrize("release", EVERY, ids=lambda release: f"{release.architecture} {release.name}")
@@ -102,8 +106,11 @@ def test_every_release_writes_rows_as_its_encoder_does(release: Release) -> None
     """INSERT, UPDATE and DELETE, whole."""
     wanted = {operation: HEAD % operation + text for operation, text in generation(release).items()}
 
-    assert {"INSERT": encoded(release, INSERT), "UPDATE": encoded(release, UPDATE),
-            "DELETE": encoded(release, DELETE)} == wanted
+    assert {
+        "INSERT": encoded(release, INSERT),
+        "UPDATE": encoded(release, UPDATE),
+        "DELETE": encoded(release, DELETE),
+    } == wanted
 
 
 def tags(holds: list[Release]) -> str:
@@ -114,7 +121,8 @@ def tags(holds: list[Release]) -> str:
     ends = [place for place in places if place + 1 not in places]
     return ", ".join(
         names[start] if start == end else f"{names[start]} – {names[end]}"
-        for start, end in zip(starts, ends, strict=True))
+        for start, end in zip(starts, ends, strict=True)
+    )
 
 
 def test_rows_of_6_5_0_to_6_5_11_and_7_0_end_with_the_terminator() -> None:
@@ -128,6 +136,7 @@ def test_rows_of_6_5_0_to_6_5_11_and_7_0_end_with_the_terminator() -> None:
 
 def test_the_size_of_a_row_is_looked_at_in_6_5_1_and_from_7_0() -> None:
     """Elsewhere a row of any size is sent."""
+
     def refuses(release: Release) -> bool:
         try:
             encoded(release, INSERT, max_message_bytes=100)
@@ -143,21 +152,31 @@ def test_the_terminator_counts_for_the_size_and_a_row_cut_down_has_none() -> Non
     """Before compression, as part of the value."""
     size = len(HEAD % "INSERT" + WRITTEN["INSERT"]) + 12 + 36
     large: dict[str, Any] = {
-        "terminator": "\r\n", "large_message_handle_option": "handle-key-only", "enable_tidb_extension": False}
+        "terminator": "\r\n",
+        "large_message_handle_option": "handle-key-only",
+        "enable_tidb_extension": False,
+    }
 
     assert encoded(find("v6.5.4"), INSERT, max_message_bytes=size + 2, **large).endswith('"x"}]}\r\n')
     assert encoded(find("v6.5.4"), INSERT, max_message_bytes=size + 1, **large) == HEAD % "INSERT" + (
-        '"sqlType":{"b":4},"mysqlType":{"b":"int"},"old":null,"data":[{"b":"1"}]}')
+        '"sqlType":{"b":4},"mysqlType":{"b":"int"},"old":null,"data":[{"b":"1"}]}'
+    )
 
 
-@pytest.mark.parametrize(("options", "shows", "ranges"), [
-    ({"enable_tidb_extension": True}, '"_tidb":{"commitTs":1099511627776}}', "v5.4.0 – v8.5.8"),
-    ({"only_output_updated_columns": True}, '"old":[{"a":"200"}]', "v7.1.0 – v8.5.8"),
-    ({"content_compatible": True}, '"a":"tinyint(3) unsigned"',
-     "v6.5.6 – v6.5.12, v7.1.3 – v7.1.6, v7.5.3 – v8.5.8"),
-    ({"content_compatible": True}, '"old":[{"a":"200"}]', "v6.5.6 – v6.5.12, v7.1.3 – v7.1.6, v7.5.3 – v8.5.8"),
-    ({"enable_tidb_extension": True, "output_row_key": True}, "rowkey", ""),
-])
+@pytest.mark.parametrize(
+    ("options", "shows", "ranges"),
+    [
+        ({"enable_tidb_extension": True}, '"_tidb":{"commitTs":1099511627776}}', "v5.4.0 – v8.5.8"),
+        ({"only_output_updated_columns": True}, '"old":[{"a":"200"}]', "v7.1.0 – v8.5.8"),
+        (
+            {"content_compatible": True},
+            '"a":"tinyint(3) unsigned"',
+            "v6.5.6 – v6.5.12, v7.1.3 – v7.1.6, v7.5.3 – v8.5.8",
+        ),
+        ({"content_compatible": True}, '"old":[{"a":"200"}]', "v6.5.6 – v6.5.12, v7.1.3 – v7.1.6, v7.5.3 – v8.5.8"),
+        ({"enable_tidb_extension": True, "output_row_key": True}, "rowkey", ""),
+    ],
+)
 def test_an_option_has_its_effect_from_the_release_that_brought_it(
     options: dict[str, Any], shows: str, ranges: str
 ) -> None:
@@ -173,16 +192,22 @@ def test_deletes_are_cut_down_to_the_handle_key_from_7_2() -> None:
     options: dict[str, Any] = {"delete_only_output_handle_key_columns": True}
 
     assert tags([release for release in EVERY if encoded(release, DELETE, **options).endswith(cut)]) == (
-        "v7.2.0 – v8.5.8")
+        "v7.2.0 – v8.5.8"
+    )
 
 
 def test_large_rows_are_cut_down_from_6_5_4_7_1_2_and_7_3() -> None:
     """handle-key-only; 7.2.0 has another name for it, and none in Canal-JSON."""
+
     def cut(release: Release) -> bool:
         try:
             value = encoded(
-                release, INSERT, max_message_bytes=300, enable_tidb_extension=True,
-                large_message_handle_option="handle-key-only")
+                release,
+                INSERT,
+                max_message_bytes=300,
+                enable_tidb_extension=True,
+                large_message_handle_option="handle-key-only",
+            )
         except EncodeError:
             return False
         return value.endswith('"data":[{"b":"1"}],"_tidb":{"commitTs":1099511627776,"onlyHandleKey":true}}')
@@ -190,11 +215,20 @@ def test_large_rows_are_cut_down_from_6_5_4_7_1_2_and_7_3() -> None:
     assert tags([release for release in EVERY if cut(release)]) == "v6.5.4 – v6.5.12, v7.1.2 – v7.1.6, v7.3.0 – v8.5.8"
 
 
-@pytest.mark.parametrize(("tag", "text"), [
-    ("v5.4.0", "int unsigned"), ("v6.5.5", "int unsigned"), ("v6.5.6", "int unsigned zerofill"),
-    ("v7.1.2", "int unsigned"), ("v7.1.3", "int unsigned zerofill"), ("v7.5.2", "int unsigned"),
-    ("v7.5.3", "int unsigned zerofill"), ("v7.6.0", "int unsigned zerofill"), ("v5.3.0", "int"),
-])
+@pytest.mark.parametrize(
+    ("tag", "text"),
+    [
+        ("v5.4.0", "int unsigned"),
+        ("v6.5.5", "int unsigned"),
+        ("v6.5.6", "int unsigned zerofill"),
+        ("v7.1.2", "int unsigned"),
+        ("v7.1.3", "int unsigned zerofill"),
+        ("v7.5.2", "int unsigned"),
+        ("v7.5.3", "int unsigned zerofill"),
+        ("v7.6.0", "int unsigned zerofill"),
+        ("v5.3.0", "int"),
+    ],
+)
 def test_mysql_type_says_zerofill_from_the_release_that_brought_it(tag: str, text: str) -> None:
     """And unsigned from 5.4."""
     table = create_table("CREATE TABLE s.t (id INT PRIMARY KEY, z INT(5) ZEROFILL)")
@@ -202,11 +236,19 @@ def test_mysql_type_says_zerofill_from_the_release_that_brought_it(tag: str, tex
     assert json.loads(encoded(find(tag), (None, {"id": "1", "z": "5"}), table))["mysqlType"]["z"] == text
 
 
-@pytest.mark.parametrize(("tag", "text"), [
-    ("v4.0.9", "3.140000104904175"), ("v6.1.5", "3.140000104904175"), ("v6.1.6", "3.14"), ("v6.5.2", "3.14"),
-    ("v6.4.0", "3.140000104904175"), ("v6.5.1", "3.140000104904175"), ("v6.6.0", "3.140000104904175"),
-    ("v7.0.0", "3.14"),
-])
+@pytest.mark.parametrize(
+    ("tag", "text"),
+    [
+        ("v4.0.9", "3.140000104904175"),
+        ("v6.1.5", "3.140000104904175"),
+        ("v6.1.6", "3.14"),
+        ("v6.5.2", "3.14"),
+        ("v6.4.0", "3.140000104904175"),
+        ("v6.5.1", "3.140000104904175"),
+        ("v6.6.0", "3.140000104904175"),
+        ("v7.0.0", "3.14"),
+    ],
+)
 def test_a_float_is_widened_up_to_6_1_5_6_5_1_and_6_6(tag: str, text: str) -> None:
     """Without an exponent in any case; a DOUBLE stays as it is."""
     table = create_table("CREATE TABLE s.t (id INT PRIMARY KEY, f FLOAT, d DOUBLE)")
@@ -233,6 +275,7 @@ def test_binary_strings_are_text_up_to_5_3_and_latin1_from_5_4() -> None:
 
 def test_only_5_4_0_crashes_on_null_in_an_unsigned_integer_column() -> None:
     """The error names the column and the row."""
+
     def refuses(release: Release) -> bool:
         try:
             encoded(release, (OLD, {**NEW, "a": None}))
@@ -252,15 +295,22 @@ def test_without_old_values_an_update_is_an_insert_and_a_delete_has_its_handle_k
 
     assert encoded(release, UPDATE, enable_old_value=False) == HEAD % "INSERT" + (
         '"sqlType":{"a":5,"a b":12,"b":-5},"mysqlType":{"a":"tinyint","a b":"varchar","b":"int"},'
-        '"data":[{"a":"100","a b":"x","b":"1"}],"old":[null]}')
+        '"data":[{"a":"100","a b":"x","b":"1"}],"old":[null]}'
+    )
     assert encoded(release, DELETE, enable_old_value=False) == HEAD % "DELETE" + (
-        '"sqlType":{"b":-5},"mysqlType":{"b":"int"},"data":[{"b":"1"}],"old":[{"b":"1"}]}')
+        '"sqlType":{"b":-5},"mysqlType":{"b":"int"},"data":[{"b":"1"}],"old":[{"b":"1"}]}'
+    )
 
 
-@pytest.mark.parametrize(("tag", "architecture", "types"), [
-    ("v8.5.3", "classic", '"sqlType":null,"mysqlType":{},'), ("v8.5.6", "new", '"sqlType":null,"mysqlType":{},'),
-    ("v8.5.7", "new", '"sqlType":null,"mysqlType":null,'), ("v26.3.4", "new", '"sqlType":null,"mysqlType":{},'),
-])
+@pytest.mark.parametrize(
+    ("tag", "architecture", "types"),
+    [
+        ("v8.5.3", "classic", '"sqlType":null,"mysqlType":{},'),
+        ("v8.5.6", "new", '"sqlType":null,"mysqlType":{},'),
+        ("v8.5.7", "new", '"sqlType":null,"mysqlType":null,'),
+        ("v26.3.4", "new", '"sqlType":null,"mysqlType":{},'),
+    ],
+)
 def test_a_row_without_a_handle_key_that_is_cut_down_has_no_types(tag: str, architecture: str, types: str) -> None:
     """`data` is an empty object."""
     table = create_table("CREATE TABLE s.t (v INT)")
@@ -272,18 +322,32 @@ def test_a_row_without_a_handle_key_that_is_cut_down_has_no_types(tag: str, arch
 # The new architecture
 
 
-@pytest.mark.parametrize(("create", "row", "table_id", "key"), [
-    ("t (b INT PRIMARY KEY)", {"b": "7"}, 100, "74 8000000000000064 5f72 8000000000000001"),
-    ("t (v INT)", {"v": "7"}, 101, "74 8000000000000065 5f72 8000000000000001"),
-    ("t (site VARCHAR(20), no INT, v INT, PRIMARY KEY (site, no))", {"site": "eu ", "no": "-2", "v": None}, 100,
-     "74 8000000000000064 5f72 01 6575000000000000f9 03 7ffffffffffffffe"),
-    ("t (n BIGINT UNSIGNED, s VARBINARY(9), PRIMARY KEY (n, s))", {"n": str(2**64 - 1), "s": b"12345678"}, 100,
-     "74 8000000000000064 5f72 04 ffffffffffffffff 01 3132333435363738ff 0000000000000000f7"),
-    ("t (s VARCHAR(9) COLLATE utf8mb4_0900_bin PRIMARY KEY)", {"s": "eu "}, 100,
-     "74 8000000000000064 5f72 01 6575200000000000fa"),
-    ("t (s VARCHAR(9), PRIMARY KEY (s(2)))", {"s": "äöü"}, 100,
-     "74 8000000000000064 5f72 01 c3a4c3b600000000fb"),
-])
+@pytest.mark.parametrize(
+    ("create", "row", "table_id", "key"),
+    [
+        ("t (b INT PRIMARY KEY)", {"b": "7"}, 100, "74 8000000000000064 5f72 8000000000000001"),
+        ("t (v INT)", {"v": "7"}, 101, "74 8000000000000065 5f72 8000000000000001"),
+        (
+            "t (site VARCHAR(20), no INT, v INT, PRIMARY KEY (site, no))",
+            {"site": "eu ", "no": "-2", "v": None},
+            100,
+            "74 8000000000000064 5f72 01 6575000000000000f9 03 7ffffffffffffffe",
+        ),
+        (
+            "t (n BIGINT UNSIGNED, s VARBINARY(9), PRIMARY KEY (n, s))",
+            {"n": str(2**64 - 1), "s": b"12345678"},
+            100,
+            "74 8000000000000064 5f72 04 ffffffffffffffff 01 3132333435363738ff 0000000000000000f7",
+        ),
+        (
+            "t (s VARCHAR(9) COLLATE utf8mb4_0900_bin PRIMARY KEY)",
+            {"s": "eu "},
+            100,
+            "74 8000000000000064 5f72 01 6575200000000000fa",
+        ),
+        ("t (s VARCHAR(9), PRIMARY KEY (s(2)))", {"s": "äöü"}, 100, "74 8000000000000064 5f72 01 c3a4c3b600000000fb"),
+    ],
+)
 def test_the_key_of_a_row_is_tikvs(create: str, row: dict[str, Any], table_id: int, key: str) -> None:
     """`rowkey` is in base64; the id of the table is the simulator's own."""
     table = create_table(f"CREATE TABLE s.{create}")
@@ -307,16 +371,20 @@ def test_a_key_of_a_row_that_cannot_be_made_is_refused(type: str) -> None:
         encoded(find("v8.5.7", "new"), (None, {"d": "1.00"}), table, enable_tidb_extension=True, output_row_key=True)
 
 
-@pytest.mark.parametrize(("tag", "null", "old"), [
-    ("v8.5.4", None, []), ("v8.5.5", "null", ["j", "v"]), ("v26.3.1", "null", ["j", "v"]),
-    ("v9.0.0-beta.2.pre", None, []),
-])
+@pytest.mark.parametrize(
+    ("tag", "null", "old"),
+    [
+        ("v8.5.4", None, []),
+        ("v8.5.5", "null", ["j", "v"]),
+        ("v26.3.1", "null", ["j", "v"]),
+        ("v9.0.0-beta.2.pre", None, []),
+    ],
+)
 def test_the_text_null_is_null_up_to_8_5_4(tag: str, null: str | None, old: list[str]) -> None:
     """The JSON document too, and a change between the two is none."""
     table = create_table("CREATE TABLE s.t (id INT PRIMARY KEY, v VARCHAR(9), j JSON, n INT)")
     without, there = {"id": "1", "v": None, "j": None, "n": None}, {"id": "1", "v": "null", "j": "null", "n": None}
-    made = json.loads(encoded(
-        find(tag, "new"), (without, there), table, only_output_updated_columns=True))
+    made = json.loads(encoded(find(tag, "new"), (without, there), table, only_output_updated_columns=True))
 
     assert made["data"] == [{"id": "1", "v": null, "j": null, "n": None}]
     assert sorted(made["old"][0]) == old
@@ -328,7 +396,8 @@ def test_the_new_architecture_compares_what_it_prints() -> None:
     change = {"id": "1", "d": "0"}, {"id": "1", "d": "-0"}
     new, classic = (
         json.loads(encoded(find("v8.5.7", kind), change, table, only_output_updated_columns=True))["old"]
-        for kind in ("new", "classic"))
+        for kind in ("new", "classic")
+    )
 
     assert (new, classic) == ([{"d": "0"}], [{}])
 
@@ -337,10 +406,25 @@ def test_beta_1_takes_what_is_empty_or_zero_for_null() -> None:
     """All but integers, floats, years and bits; a TIME has no fraction."""
     table = create_table(
         "CREATE TABLE s.t (id INT PRIMARY KEY, i INT, f FLOAT, y YEAR, b BIT(2), v VARCHAR(9), t TEXT, e ENUM('a'), "
-        "s SET('a'), c DECIMAL(5,2), d DATE, m DATETIME(2), u TIME(2), j JSON, w TIME(2))")
+        "s SET('a'), c DECIMAL(5,2), d DATE, m DATETIME(2), u TIME(2), j JSON, w TIME(2))"
+    )
     zeros = {
-        "id": "0", "i": "0", "f": "0", "y": "0", "b": "0", "v": "", "t": "", "e": "", "s": "", "c": "0.00",
-        "d": "0000-00-00", "m": "0000-00-00 00:00:00.00", "u": "-00:00:00.50", "j": "0", "w": "-01:00:00.50"}
+        "id": "0",
+        "i": "0",
+        "f": "0",
+        "y": "0",
+        "b": "0",
+        "v": "",
+        "t": "",
+        "e": "",
+        "s": "",
+        "c": "0.00",
+        "d": "0000-00-00",
+        "m": "0000-00-00 00:00:00.00",
+        "u": "-00:00:00.50",
+        "j": "0",
+        "w": "-01:00:00.50",
+    }
     made = data(find("v9.0.0-beta.1", "new"), (None, zeros), table)
 
     kept = {"id": "0", "i": "0", "f": "0", "y": "0", "b": "0", "w": "-01:00:00"}
@@ -355,23 +439,36 @@ def test_betas_have_virtual_columns_and_they_are_null() -> None:
     made = [encoded(release, (None, {"id": "1", "v": "2"}), table) for release in betas]
 
     assert len(made) == 2
-    assert made == [HEAD.replace('["b"]', '["id"]') % "INSERT" + (
-        '"sqlType":{"id":4,"g":4,"v":4},"mysqlType":{"id":"int","g":"int unsigned","v":"int"},'
-        '"old":null,"data":[{"id":"1","g":null,"v":"2"}]}')] * 2
+    assert (
+        made
+        == [
+            HEAD.replace('["b"]', '["id"]') % "INSERT"
+            + (
+                '"sqlType":{"id":4,"g":4,"v":4},"mysqlType":{"id":"int","g":"int unsigned","v":"int"},'
+                '"old":null,"data":[{"id":"1","g":null,"v":"2"}]}'
+            )
+        ]
+        * 2
+    )
     assert '"data":[{"id":"1","v":"2"}]' in encoded(find("v26.3.1"), (None, {"id": "1", "v": "2"}), table)
 
 
-@pytest.mark.parametrize(("tag", "architecture", "old"), [
-    ("v8.5.4", "new", '"old":[{"b":"1","a":"","a b":"x"}]'), ("v8.5.5", "new", '"old":[{"b":"1","a b":"x"}]'),
-    ("v8.5.3", "classic", '"old":[{"b":"1","a b":"x"}]'),
-])
+@pytest.mark.parametrize(
+    ("tag", "architecture", "old"),
+    [
+        ("v8.5.4", "new", '"old":[{"b":"1","a":"","a b":"x"}]'),
+        ("v8.5.5", "new", '"old":[{"b":"1","a b":"x"}]'),
+        ("v8.5.3", "classic", '"old":[{"b":"1","a b":"x"}]'),
+    ],
+)
 def test_columns_that_selectors_leave_out_are_blank_in_old_up_to_8_5_4(tag: str, architecture: str, old: str) -> None:
     """And nowhere else."""
     chosen = replace(rows(TABLE, [UPDATE]), selected=frozenset({"b", "a b"}))
     made = CODECS["canal-json"].encode(chosen, CodecOptions("canal-json", build_ts=0), find(tag, architecture))
 
     assert str(made.values[0].as_py(), "utf-8") == HEAD % "UPDATE" + (
-        '"sqlType":{"b":4,"a b":12},"mysqlType":{"b":"int","a b":"varchar"},' + old + ',"data":[{"b":"1","a b":"x"}]}')
+        '"sqlType":{"b":4,"a b":12},"mysqlType":{"b":"int","a b":"varchar"},' + old + ',"data":[{"b":"1","a b":"x"}]}'
+    )
 
 
 def test_a_virtual_column_of_the_first_beta_is_null_and_keeps_its_sql_type() -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from support.codec_cases import arrays, cases, encoded, encoded_if_not_refused
 from support.codec_expected import Case, Wanted, cut_down, expected, same
 from support.codec_readings import ReadRow, Texts, canal, open_text, opened
 from support.codec_refusals import overhead, sizes, too_large
 from support.codec_rows import unframed
+
 from simulator.errors import EncodeError
 from simulator.read.decode import Event, RowEvent, decode, row_text
 from simulator.ticdc.codecs import CODECS, Encoded, Messages, Rows
@@ -72,7 +72,8 @@ def assert_read(row: ReadRow, wanted: Wanted, case: Case, number: int) -> None:
     assert same(row.after, wanted.after, case), (row.after, wanted.after)
     assert row.commit_ts in ((1 << 40) + number, ((1 << 40) + number) >> 18 << 18)
     assert [place for texts in (row.before, row.after) if texts for place in ordered(texts, case)] == [
-        name for texts in (row.before, row.after) if texts for name in texts]
+        name for texts in (row.before, row.after) if texts for name in texts
+    ]
     if case.is_open:
         assert row.row_id == (number + 1 if case.release.open_row_ids else None)
         assert row.partition == (case.made.partition if case.release.open_partition_ids else None)
@@ -133,8 +134,10 @@ def test_entries_do_not_depend_on_batches(protocol: str, data: st.DataObject) ->
 
 def part(whole: Rows, start: int, end: int) -> Rows:
     """Some of the rows, as views into the same buffers."""
-    return replace(whole, **{
-        name: getattr(whole, name).slice(start, end - start) for name in ("commit_ts", "row_id", "before", "after")})
+    return replace(
+        whole,
+        **{name: getattr(whole, name).slice(start, end - start) for name in ("commit_ts", "row_id", "before", "after")},
+    )
 
 
 def entries(made: Encoded) -> list[tuple[bytes | None, bytes]]:
@@ -147,7 +150,7 @@ def entries(made: Encoded) -> list[tuple[bytes | None, bytes]]:
 @few
 @given(data=st.data(), batch=st.integers(1, 5), groups=st.lists(st.integers(0, 2), min_size=9, max_size=9))
 def test_messages_keep_to_their_limits_and_the_order(
-    protocol: str, data: st.DataObject, batch: int, groups: list[int],
+    protocol: str, data: st.DataObject, batch: int, groups: list[int]
 ) -> None:
     """No message is above max-message-bytes or max-batch-size or of two groups; rows come in order, none is lost."""
     case = data.draw(cases(protocol))
@@ -157,7 +160,7 @@ def test_messages_keep_to_their_limits_and_the_order(
     counted = sizes(entries(encoding), case)
     limit = data.draw(st.integers(max(counted), sum(counted)))
     case = replace(case, options=replace(case.options, max_batch_size=batch, max_message_bytes=limit))
-    made, group = encoded(case), groups[:len(case.changes)]
+    made, group = encoded(case), groups[: len(case.changes)]
     frames = framed(made, case, group)
     runs = [group[start:end] for start, end in pairwise(frames.first_row.to_pylist())]
     assert [number for run in runs for number in run] == group

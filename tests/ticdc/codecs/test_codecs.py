@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from support.codec_rows import Change, Values, open_value, parsed, rows, unframed
+
 from simulator.errors import EncodeError
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Messages, Rows
@@ -28,17 +28,24 @@ few = settings(max_examples=30, deadline=None)
 ENUM = {"a": "1", 'b,"c': "2", "é": "3", "": "0"}
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
-    ["", "\\", '"', "\u2028\u2029", "<&>", "\b\f\x00\x1f\x7f", "😀中", "\ufffd", "null"])
+    ["", "\\", '"', "\u2028\u2029", "<&>", "\b\f\x00\x1f\x7f", "😀中", "\ufffd", "null"]
+)
 doubles = st.floats(allow_nan=False, allow_infinity=False)
-images = st.fixed_dictionaries({
-    "id": st.integers(-2**63, 2**63 - 1).map(str), 'né"w': st.none() | texts,
-    "Blob_": st.none() | st.binary(max_size=9),
-    "bin": st.none() | st.binary(max_size=12) | texts.map(str.encode), "long_text": st.none() | texts,
-    "n": st.none() | st.integers(0, 2**32 - 1).map(str), "d": st.none() | doubles.map(repr),
-    "e": st.none() | st.sampled_from(list(ENUM)),
-    "flags": st.none() | st.sets(st.sampled_from("xyz")).map(lambda names: ",".join(sorted(names))),
-    "doc": st.none() | st.dictionaries(texts, texts, max_size=2).map(
-        lambda document: json.dumps(document, ensure_ascii=False))})
+images = st.fixed_dictionaries(
+    {
+        "id": st.integers(-(2**63), 2**63 - 1).map(str),
+        'né"w': st.none() | texts,
+        "Blob_": st.none() | st.binary(max_size=9),
+        "bin": st.none() | st.binary(max_size=12) | texts.map(str.encode),
+        "long_text": st.none() | texts,
+        "n": st.none() | st.integers(0, 2**32 - 1).map(str),
+        "d": st.none() | doubles.map(repr),
+        "e": st.none() | st.sampled_from(list(ENUM)),
+        "flags": st.none() | st.sets(st.sampled_from("xyz")).map(lambda names: ",".join(sorted(names))),
+        "doc": st.none()
+        | st.dictionaries(texts, texts, max_size=2).map(lambda document: json.dumps(document, ensure_ascii=False)),
+    }
+)
 changes = st.tuples(st.none() | images, st.none() | images).filter(any)
 
 
@@ -118,8 +125,11 @@ def test_bytes_do_not_depend_on_batches(protocol: str, changed: list[Change], cu
 
 def sliced(whole: Rows, start: int, count: int) -> Rows:
     """Some of the rows, as views into the same buffers."""
-    return Rows(whole.table, None, *(
-        column.slice(start, count) for column in (whole.commit_ts, whole.row_id, whole.before, whole.after)))
+    return Rows(
+        whole.table,
+        None,
+        *(column.slice(start, count) for column in (whole.commit_ts, whole.row_id, whole.before, whole.after)),
+    )
 
 
 @few
@@ -150,11 +160,20 @@ def test_invalid_utf8_of_a_text_column_becomes_the_replacement_character() -> No
 
 
 FLOATS = {
-    "1e20": ("100000000000000000000", "100000000000000000000"), "1e21": ("1e+21", "1000000000000000000000"),
-    "1e-6": ("0.000001", "0.000001"), "9.99e-7": ("9.99e-7", "0.000000999"), "1e-7": ("1e-7", "0.0000001"),
-    "1e-10": ("1e-10", "0.0000000001"), "123456789012345680": ("123456789012345680", "123456789012345680"),
-    "12345678901.5": ("12345678901.5", "12345678901.5"), "1.0": ("1", "1"), "-0": ("-0", "-0"), "100": ("100", "100"),
-    "5e-324": ("5e-324", "0." + "0" * 323 + "5"), "1.5e300": ("1.5e+300", "15" + "0" * 299)}
+    "1e20": ("100000000000000000000", "100000000000000000000"),
+    "1e21": ("1e+21", "1000000000000000000000"),
+    "1e-6": ("0.000001", "0.000001"),
+    "9.99e-7": ("9.99e-7", "0.000000999"),
+    "1e-7": ("1e-7", "0.0000001"),
+    "1e-10": ("1e-10", "0.0000000001"),
+    "123456789012345680": ("123456789012345680", "123456789012345680"),
+    "12345678901.5": ("12345678901.5", "12345678901.5"),
+    "1.0": ("1", "1"),
+    "-0": ("-0", "-0"),
+    "100": ("100", "100"),
+    "5e-324": ("5e-324", "0." + "0" * 323 + "5"),
+    "1.5e300": ("1.5e+300", "15" + "0" * 299),
+}
 
 
 @pytest.mark.parametrize("text", FLOATS)
@@ -192,8 +211,10 @@ def framed_one_by_one(keys: list[bytes], values: list[bytes], group: list[int], 
 
 @few
 @given(
-    st.lists(st.tuples(st.integers(1, 60), st.integers(0, 1)), min_size=1, max_size=60), st.integers(1, 9),
-    st.integers(100, 600))
+    st.lists(st.tuples(st.integers(1, 60), st.integers(0, 1)), min_size=1, max_size=60),
+    st.integers(1, 9),
+    st.integers(100, 600),
+)
 def test_messages_hold_as_many_rows_as_ticdcs(sizes: list[tuple[int, int]], batch: int, limit: int) -> None:
     """Boundaries are those of TiCDC's loop, and the bytes unpack to the entries."""
     keys, values = [b"k" * 3] * len(sizes), [b"v" * size for size, _ in sizes]
@@ -247,8 +268,13 @@ def test_large_batches_of_mixed_operations_keep_their_order() -> None:
     table = create_table("CREATE TABLE s.t (id INT PRIMARY KEY)")
     random.seed(7)
     kinds = random.choices(((0, 1), (1, 0), (1, 1)), k=3000)
-    given_ = rows(table, [({"id": str(row)} if old else None, {"id": str(row)} if new else None)
-                          for row, (old, new) in enumerate(kinds)])
+    given_ = rows(
+        table,
+        [
+            ({"id": str(row)} if old else None, {"id": str(row)} if new else None)
+            for row, (old, new) in enumerate(kinds)
+        ],
+    )
     values = CODECS["canal-json"].encode(given_, CodecOptions("canal-json"), V8_5).values.to_pylist()
     assert [int(json.loads(value)["data"][0]["id"]) for value in values] == list(range(3000))
 

@@ -11,18 +11,18 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-from support import airports
 import pytest
+from hypothesis import assume, given, reject, settings
+from pyspark.sql import SparkSession
+from support import airports
 from support.codec_cases import cases, encoded_if_not_refused
 from support.codec_expected import Case, expected
 from support.codec_losses import LOST
 from support.codec_readings import Texts
 from support.flink import Flink, Refused
 from support.flink_tables import as_read, as_sent, flink_contents, only, texts, typed
-from hypothesis import assume, given, reject, settings
 from support.oracle.state import row_of
 from support.playing import play, state, tables_of
-from pyspark.sql import SparkSession
 from support.random_tables import Change
 
 from simulator.read.records import read
@@ -84,7 +84,8 @@ def test_airports_go_from_one_release_to_the_next(
     ((name, table),) = tables_of(*airports.SHIPPED).items()
     before, after = (
         Counter(as_sent(table, row_of(image, table)) for image in state(directory)[name].values())
-        for directory in airports.SHIPPED)
+        for directory in airports.SHIPPED
+    )
     assert before != after
     for as_flink in (texts, typed):
         assert flink_contents(flink, table, as_flink, messages, before) == after
@@ -107,7 +108,9 @@ def test_rows_of_any_table_and_values_are_the_changes_that_they_were(flink: Flin
         found = flink.read(types, messages, **only(table.schema, table.name))
         wanted = [
             (kind, as_sent(table, as_on_the_wire(case, row)))
-            for change in case.changes for kind, row in changelog(case, change)]
+            for change in case.changes
+            for kind, row in changelog(case, change)
+        ]
         assert [(kind, as_read(table, row)) for kind, row in found] == wanted
 
     whatever()

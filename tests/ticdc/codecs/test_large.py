@@ -13,8 +13,8 @@ from pathlib import Path
 import cramjam
 import lz4.frame
 import pytest
-
 from support.codec_rows import Change, parsed, rows, unframed
+
 from simulator.errors import DeliveryError, EncodeError, UserError
 from simulator.releases import V8_5, find
 from simulator.run import storage
@@ -117,7 +117,8 @@ def test_claim_check_stores_the_whole_message_and_says_where(protocol: str, comp
     large: Change = ({"id": "7", "v": "old"}, {"id": "7", "v": noise})
     made = encoded(protocol, [SHORT, large, SHORT], large_message_handle_compression=compression, **CLAIM)
     whole = encoded(
-        protocol, [SHORT, large, SHORT], large_message_handle_compression=compression, max_message_bytes=1 << 20)
+        protocol, [SHORT, large, SHORT], large_message_handle_compression=compression, max_message_bytes=1 << 20
+    )
     (file,) = made.files
     location = f"file:///large/{file.name}"
     content = json.loads(file.content)
@@ -157,8 +158,7 @@ def test_the_raw_value_alone_is_stored_where_that_is_asked() -> None:
 
 def test_the_new_architecture_repeats_ohk_before_a_location() -> None:
     """A member twice: the last one counts for JSON readers."""
-    made = CODECS["open-protocol"].encode(
-        rows(TABLE, [LONG]), options("open-protocol", **CLAIM), find("v8.5.4", "new"))
+    made = CODECS["open-protocol"].encode(rows(TABLE, [LONG]), options("open-protocol", **CLAIM), find("v8.5.4", "new"))
     assert made.keys is not None
     assert b',"ohk":true,"ohk":false,"ccl":"file:///large/' in made.keys[0].as_py()
 
@@ -176,6 +176,7 @@ def test_a_handle_key_that_is_still_too_large_is_ticdcs_error(protocol: str, how
 
 def test_names_of_files_come_from_seed_and_content_alone() -> None:
     """UUIDs of version 4, equal in equal runs, others with another seed or commit-ts."""
+
     def names(seed: int, *changes: Change) -> list[str]:
         return [file.name for file in encoded("open-protocol", list(changes), claim_check_seed=seed, **CLAIM).files]
 
@@ -185,10 +186,17 @@ def test_names_of_files_come_from_seed_and_content_alone() -> None:
     assert all(uuid.UUID(name.removesuffix(".json")).version == 4 and name.endswith(".json") for name in first)
 
 
-@pytest.mark.parametrize(("uri", "said"), [
-    ("s3://bucket/prefix/?access-key=a&secret-access-key=b", "s3://bucket/prefix"), ("s3://bucket", "s3://bucket"),
-    ("gs://bucket/a/", "gcs://bucket/a"), ("azblob://c/a", "azure://c/a"), ("local:///tmp/a%20b/", "file:///tmp/a b"),
-    ("/tmp/x", "file:///tmp/x")])
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("s3://bucket/prefix/?access-key=a&secret-access-key=b", "s3://bucket/prefix"),
+        ("s3://bucket", "s3://bucket"),
+        ("gs://bucket/a/", "gcs://bucket/a"),
+        ("azblob://c/a", "azure://c/a"),
+        ("local:///tmp/a%20b/", "file:///tmp/a b"),
+        ("/tmp/x", "file:///tmp/x"),
+    ],
+)
 def test_a_location_names_the_storage_as_tidbs_library_does(uri: str, said: str) -> None:
     """Without parameters, which hold secrets."""
     assert root(uri) == said
@@ -215,10 +223,14 @@ def test_what_fsspec_opens_can_be_a_storage() -> None:
     assert storage.read("memory://bucket/prefix/a.json") == b"1"
 
 
-@pytest.mark.parametrize(("uri", "words"), [
-    ("file:///dev/null/x", "file:///dev/null/x cannot be written to: Not a directory"),
-    ("nope://x?secret-access-key=s", "nope://x cannot be opened: Protocol not known: nope; accepted: file:///"),
-    ("s3://bucket/x?access-key=s", "s3://bucket/x cannot be opened: Install s3fs to access S3")])
+@pytest.mark.parametrize(
+    ("uri", "words"),
+    [
+        ("file:///dev/null/x", "file:///dev/null/x cannot be written to: Not a directory"),
+        ("nope://x?secret-access-key=s", "nope://x cannot be opened: Protocol not known: nope; accepted: file:///"),
+        ("s3://bucket/x?access-key=s", "s3://bucket/x cannot be opened: Install s3fs to access S3"),
+    ],
+)
 def test_a_storage_that_does_not_do_is_said_in_one_line_without_its_secrets(uri: str, words: str) -> None:
     """Asked before a run begins."""
     with pytest.raises(UserError) as caught:

@@ -12,10 +12,10 @@ from typing import Any
 
 import cramjam
 import pytest
-from support.playing import assert_contract, play
 from pyspark.sql import SparkSession
-
 from support.codec_rows import Change, rows
+from support.playing import assert_contract, play
+
 from simulator.cli import run
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.read.records import read
@@ -37,8 +37,12 @@ LARGE = "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option =
 
 def encoded(protocol: str, changes: list[Change], table: Any = TABLE, **more: object) -> Encoded:
     options = CodecOptions(
-        protocol, enable_tidb_extension=protocol == "canal-json", max_message_bytes=1200,
-        large_message_handle_option="claim-check", claim_check_storage_uri="file:///large/")
+        protocol,
+        enable_tidb_extension=protocol == "canal-json",
+        max_message_bytes=1200,
+        large_message_handle_option="claim-check",
+        claim_check_storage_uri="file:///large/",
+    )
     return CODECS[protocol].encode(rows(table, changes), replace(options, **more), RELEASE)  # type: ignore[arg-type]
 
 
@@ -60,18 +64,17 @@ def test_a_file_is_called_by_day_table_times_and_key(protocol: str) -> None:
     assert base64.b64decode(json.loads(file.content)["value"])[-20:] == whole.values[0].as_py()[-20:]
 
 
-@pytest.mark.parametrize(("change", "key"), [
-    ((ROW, None), "7-2020-02-20"),
-    ((ROW, {**ROW, "id": "8"}), "8-2020-02-20"),
-])
+@pytest.mark.parametrize(
+    ("change", "key"), [((ROW, None), "7-2020-02-20"), ((ROW, {**ROW, "id": "8"}), "8-2020-02-20")]
+)
 def test_the_new_values_name_the_file_and_those_of_a_delete_the_old(change: Change, key: str) -> None:
     assert encoded("open-protocol", [change]).files[0].name.endswith(f"-{key}.json")
 
 
-@pytest.mark.parametrize(("key", "name"), [
-    (b"\xffk", f"S/x-t t-{COMMIT_TS}-{COMMIT_TS - 1}-2-1000000000000000000000-\udcffk"),
-    (b"k/..//z", "S/z"),
-])
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [(b"\xffk", f"S/x-t t-{COMMIT_TS}-{COMMIT_TS - 1}-2-1000000000000000000000-\udcffk"), (b"k/..//z", "S/z")],
+)
 def test_values_are_spelled_as_dispatchers_hash_them(key: bytes, name: str) -> None:
     """ENUM by its number, floats without an exponent, bytes as they are, which a message says as U+FFFD; and the whole
     is cleaned as a path."""
@@ -125,10 +128,13 @@ def test_a_name_that_leads_out_of_the_storage_is_not_written(tmp_path: Path) -> 
         storage.read("b.json")
 
 
-@pytest.mark.parametrize(("toml", "text"), [
-    ("claim-check-compression = 'none'", "claim-check compression support snappy, lz4, got none"),
-    ("claim-check-compression = 'gzip'", "claim-check compression support snappy, lz4, got gzip"),
-])
+@pytest.mark.parametrize(
+    ("toml", "text"),
+    [
+        ("claim-check-compression = 'none'", "claim-check compression support snappy, lz4, got none"),
+        ("claim-check-compression = 'gzip'", "claim-check compression support snappy, lz4, got gzip"),
+    ],
+)
 def test_a_compression_that_7_3_does_not_know_is_refused(toml: str, text: str) -> None:
     """Also `none`, which is what leaving it out means (tiflow v7.3.0 pkg/config/sink.go Validate)."""
     uri = "kafka://h:1/t?protocol=open-protocol"
@@ -140,11 +146,9 @@ def test_a_compression_that_7_3_does_not_know_is_refused(toml: str, text: str) -
 def test_settings_without_effect_are_said() -> None:
     uri, store = "kafka://h:1/t?protocol=open-protocol", "claim-check-storage-uri = 'file:///c'\n"
     upper = load(uri, f"{LARGE}{store}claim-check-compression = 'LZ4'", RELEASE)
-    assert upper.warnings == (
-        "claim-check-compression 'LZ4' has no effect: TiCDC v7.3.0 wants it in lower case",)
+    assert upper.warnings == ("claim-check-compression 'LZ4' has no effect: TiCDC v7.3.0 wants it in lower case",)
     other = load(uri, LARGE.replace("claim-check", "handle-key-only") + "claim-check-compression = 'lz4'", RELEASE)
-    assert other.warnings == (
-        "claim-check-compression has no effect with large-message-handle-option handle-key-only",)
+    assert other.warnings == ("claim-check-compression has no effect with large-message-handle-option handle-key-only",)
     taken = load(uri, f"{LARGE}{store}claim-check-compression = 'lz4'", RELEASE)
     assert (taken.warnings, taken.codec.claim_check_compression) == ((), "lz4")
 
@@ -153,10 +157,26 @@ def test_explain_row_shows_message_and_file(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "page.sql").write_text("CREATE TABLE page (id int PRIMARY KEY, text varchar(200));")
     (tmp_path / "large.toml").write_text(f"{LARGE}claim-check-storage-uri = 'file:///tmp/claims'\n")
     row = json.dumps({"after": {"id": 7, "text": "a" * 200}, "commit_ts": 455000614502400001})
-    assert run([
-        "explain", "row", "--schema", str(tmp_path / "page.sql"), "--use", "shop", "--release", "v7.3.0",
-        "--config", str(tmp_path / "large.toml"),
-        "--sink-uri", "kafka://127.0.0.1:9092/shop?protocol=open-protocol&max-message-bytes=300", row]) == 0
+    assert (
+        run(
+            [
+                "explain",
+                "row",
+                "--schema",
+                str(tmp_path / "page.sql"),
+                "--use",
+                "shop",
+                "--release",
+                "v7.3.0",
+                "--config",
+                str(tmp_path / "large.toml"),
+                "--sink-uri",
+                "kafka://127.0.0.1:9092/shop?protocol=open-protocol&max-message-bytes=300",
+                row,
+            ]
+        )
+        == 0
+    )
     said = capsys.readouterr().out
     name = "2025-01-01/shop-page-455000614502400001-455000614502400000-7.json"
     assert f"at file:///tmp/claims/{name}" in said and f'"ccl":"{name}"' in said
@@ -173,9 +193,21 @@ def test_a_run_stores_files_that_make_its_rows_whole(spark: SparkSession, tmp_pa
     toml = f"{LARGE}claim-check-storage-uri = 'file://{tmp_path}/store'\nclaim-check-compression = 'snappy'\n"
     (tmp_path / "changefeed.toml").write_text(toml)
     uri = "kafka://127.0.0.1:1/shop?protocol=canal-json&enable-tidb-extension=true&max-message-bytes=700"
-    assert play(
-        "diff", *found, "--sink-uri", f"{uri}&partition-num=2", "--config", tmp_path / "changefeed.toml",
-        "--release", "v7.3.0", "--fixtures", tmp_path / "out") == 0
+    assert (
+        play(
+            "diff",
+            *found,
+            "--sink-uri",
+            f"{uri}&partition-num=2",
+            "--config",
+            tmp_path / "changefeed.toml",
+            "--release",
+            "v7.3.0",
+            "--fixtures",
+            tmp_path / "out",
+        )
+        == 0
+    )
     names = [str(path.relative_to(tmp_path / "store")) for path in (tmp_path / "store").rglob("*.json")]
     assert all(re.fullmatch(r"2025-01-01/shop-t-\d+-\d+-\d+\.json", name) for name in names) and len(names) > 10
     feed = load(f"{uri}&partition-num=2", toml, RELEASE)

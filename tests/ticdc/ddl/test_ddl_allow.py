@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from support.vectors.ddl import BARE, KEYED, check_docs
 
 from simulator.errors import DdlError
 from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.ddl.allow import eligibility, eligible
 from simulator.tidb.ddl.actions import ACTIONS, CODES, SCHEMA_ACTIONS
 from simulator.tidb.ddl.create_table import create_table
-from support.vectors.ddl import BARE, KEYED, check_docs
 
 AFTER, ERROR, SILENT, STAYS = find("v6.5.3"), find("v8.5.3"), find("v8.5.7", "new"), find("v5.4.0")
 
@@ -60,24 +60,30 @@ def test_the_docs_table_holds_but_for_what_the_code_does_otherwise(
     check_docs(statement, CODES[action], (valid, none, forced), release)
 
 
-@pytest.mark.parametrize("statement", [
-    "CREATE TABLE t (a INT PRIMARY KEY)",
-    "CREATE TABLE t (a INT, b VARCHAR(9), PRIMARY KEY (a, b) NONCLUSTERED)",
-    "CREATE TABLE t (a INT NOT NULL UNIQUE)",
-    "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, UNIQUE KEY (a, b))",
-])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE t (a INT PRIMARY KEY)",
+        "CREATE TABLE t (a INT, b VARCHAR(9), PRIMARY KEY (a, b) NONCLUSTERED)",
+        "CREATE TABLE t (a INT NOT NULL UNIQUE)",
+        "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, UNIQUE KEY (a, b))",
+    ],
+)
 def test_a_primary_key_or_a_unique_key_without_null_is_a_valid_index(statement: str) -> None:
     """Rows can be told apart by it."""
     assert eligible(create_table(statement, "test"), force_replicate=False)
 
 
-@pytest.mark.parametrize("statement", [
-    "CREATE TABLE t (a INT)",
-    "CREATE TABLE t (a INT UNIQUE)",
-    "CREATE TABLE t (a INT NOT NULL, KEY (a))",
-    "CREATE TABLE t (a INT NOT NULL, b INT, UNIQUE KEY (a, b))",
-    "CREATE TABLE t (a INT, b INT AS (a + 1) VIRTUAL NOT NULL, UNIQUE KEY (b))",
-])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE t (a INT)",
+        "CREATE TABLE t (a INT UNIQUE)",
+        "CREATE TABLE t (a INT NOT NULL, KEY (a))",
+        "CREATE TABLE t (a INT NOT NULL, b INT, UNIQUE KEY (a, b))",
+        "CREATE TABLE t (a INT, b INT AS (a + 1) VIRTUAL NOT NULL, UNIQUE KEY (b))",
+    ],
+)
 def test_anything_else_is_none_and_needs_force_replicate(statement: str) -> None:
     """NULL is not unique, and virtual columns are not in rows."""
     table = create_table(statement, "test")
@@ -119,7 +125,20 @@ def test_some_actions_are_replicated_by_no_release() -> None:
 
     assert everything <= set(ACTIONS)
     assert sorted(set(ACTIONS) - everything) == [
-        16, *range(27, 32), 34, 35, 36, 39, 40, *range(43, 47), *range(48, 60), 62, 63, *range(68, 71), *range(73, 78)]
+        16,
+        *range(27, 32),
+        34,
+        35,
+        36,
+        39,
+        40,
+        *range(43, 47),
+        *range(48, 60),
+        62,
+        63,
+        *range(68, 71),
+        *range(73, 78),
+    ]
 
 
 def test_actions_on_a_database_ask_no_table() -> None:

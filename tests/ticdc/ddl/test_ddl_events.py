@@ -17,8 +17,7 @@ VIEW = "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER
 
 SENT = {
     "RENAME TABLE t TO u": "RENAME TABLE `Shop`.`t` TO `Shop`.`u`",
-    "ALTER TABLE t EXCHANGE PARTITION `a``b` WITH TABLE u":
-        "ALTER TABLE `Shop`.`t` EXCHANGE PARTITION `a``b` WITH TABLE `Shop`.`u`",
+    "ALTER TABLE t EXCHANGE PARTITION `a``b` WITH TABLE u": "ALTER TABLE `Shop`.`t` EXCHANGE PARTITION `a``b` WITH TABLE `Shop`.`u`",
     "CREATE TABLE far.t LIKE u": "CREATE TABLE `far`.`t` LIKE `Shop`.`u`",
     "CREATE VIEW far.v AS SELECT a FROM u": f"{VIEW}SELECT `a` AS `a` FROM `Shop`.`u`",
 }
@@ -31,13 +30,19 @@ def sent(text: str, release: Release) -> str:
     return sent_query(event, release)
 
 
-@pytest.mark.parametrize(("without", "text", "other"), [
-    (replace(NEW, rename_finds_old_schema=False), "RENAME TABLE t TO u", "RENAME TABLE `shop`.`t` TO `Shop`.`u`"),
-    (replace(NEW, exchange_keeps_quotes=False), "ALTER TABLE t EXCHANGE PARTITION `a``b` WITH TABLE u",
-     "ALTER TABLE `Shop`.`t` EXCHANGE PARTITION `ab` WITH TABLE `Shop`.`u`"),
-    (replace(NEW, create_like_finds_schema=False), "CREATE TABLE far.t LIKE u", "CREATE TABLE `far`.`t` LIKE `u`"),
-    (replace(NEW, view_finds_schemas=False), "CREATE VIEW far.v AS SELECT a FROM u", f"{VIEW}SELECT `a` FROM `u`"),
-])
+@pytest.mark.parametrize(
+    ("without", "text", "other"),
+    [
+        (replace(NEW, rename_finds_old_schema=False), "RENAME TABLE t TO u", "RENAME TABLE `shop`.`t` TO `Shop`.`u`"),
+        (
+            replace(NEW, exchange_keeps_quotes=False),
+            "ALTER TABLE t EXCHANGE PARTITION `a``b` WITH TABLE u",
+            "ALTER TABLE `Shop`.`t` EXCHANGE PARTITION `ab` WITH TABLE `Shop`.`u`",
+        ),
+        (replace(NEW, create_like_finds_schema=False), "CREATE TABLE far.t LIKE u", "CREATE TABLE `far`.`t` LIKE `u`"),
+        (replace(NEW, view_finds_schemas=False), "CREATE VIEW far.v AS SELECT a FROM u", f"{VIEW}SELECT `a` FROM `u`"),
+    ],
+)
 def test_what_came_with_8_5_7_is_decided_by_a_field_for_each_statement(without: Release, text: str, other: str) -> None:
     """With one of them off, the others' statements are sent as before."""
     assert {text: sent(text, NEW) for text in SENT} == SENT

@@ -94,17 +94,20 @@ def test_up_to_6_5_3_the_old_table_is_looked_for_in_the_new_database(tag: str) -
     assert decided(release, "shop.t1 > hidden.t1", "shop.t2 > shop.t9") == ["CDC:ErrSnapshotSchemaNotFound"]
 
 
-@pytest.mark.parametrize(("tag", "one", "several", "snapshot"), [
-    ("v6.5.9", True, True, True),
-    ("v6.5.10", False, True, True),
-    ("v7.1.5", True, True, True),
-    ("v7.1.6", False, False, True),
-    ("v7.5.1", True, True, True),
-    ("v7.5.2", False, False, False),
-    ("v7.5.7", False, True, True),
-    ("v8.0.0", True, True, True),
-    ("v8.1.0", False, True, True),
-])
+@pytest.mark.parametrize(
+    ("tag", "one", "several", "snapshot"),
+    [
+        ("v6.5.9", True, True, True),
+        ("v6.5.10", False, True, True),
+        ("v7.1.5", True, True, True),
+        ("v7.1.6", False, False, True),
+        ("v7.5.1", True, True, True),
+        ("v7.5.2", False, False, False),
+        ("v7.5.7", False, True, True),
+        ("v8.0.0", True, True, True),
+        ("v8.1.0", False, True, True),
+    ],
+)
 def test_which_errors_are_wrapped_depends_on_the_release(tag: str, one: bool, several: bool, snapshot: bool) -> None:
     release = find(tag)
     assert (decided(release, "x.x > shop.t9")[0] == "CDC:ErrHandleDDLFailed") is one
@@ -115,34 +118,45 @@ def test_which_errors_are_wrapped_depends_on_the_release(tag: str, one: bool, se
 def test_the_wrapper_says_how_to_skip_the_statement() -> None:
     with pytest.raises(DdlError) as caught:
         kept_pairs(
-            Rename(pairs("shop.t1 > b.t1", "shop.t2 > b.t2"), "RENAME …", 41), lambda *_: False,
-            schema_snapshot([("shop", "t1"), ("shop", "t2")], ["shop"]), CLASSIC)
+            Rename(pairs("shop.t1 > b.t1", "shop.t2 > b.t2"), "RENAME …", 41),
+            lambda *_: False,
+            schema_snapshot([("shop", "t1"), ("shop", "t2")], ["shop"]),
+            CLASSIC,
+        )
     assert str(caught.value) == (
         "[CDC:ErrHandleDDLFailed] handle ddl failed, query: RENAME …, startTs: 41. If you want to skip this DDL and "
         "continue with replication, you can manually execute this DDL downstream. Afterwards, add "
         "`ignore-txn-start-ts=[41]` to the changefeed in the filter configuration.: [CDC:ErrSnapshotSchemaNotFound]"
-        "schema 0 not found in schema snapshot")
+        "schema 0 not found in schema snapshot"
+    )
 
 
 def texts(release: Release, *both: str) -> list[str]:
     """What is sent for pairs whose databases are `Shop` and `B`, from what the statement says."""
     written = pairs(*both)
     full = {"shop": "Shop", "b": "B", "": "Shop"}
-    made = tuple((TableName(full[old.schema.lower()], old.name), TableName(full[new.schema.lower()], new.name))
-                 for old, new in written)
+    made = tuple(
+        (TableName(full[old.schema.lower()], old.name), TableName(full[new.schema.lower()], new.name))
+        for old, new in written
+    )
     return list(rename_texts(made, written, release))
 
 
 def test_classic_writes_several_pairs_by_the_names_of_the_tables() -> None:
     assert texts(CLASSIC, "t1 > shop.t2", "B.x > y") == [
-        "RENAME TABLE `Shop`.`t1` TO `Shop`.`t2`", "RENAME TABLE `B`.`x` TO `Shop`.`y`"]
+        "RENAME TABLE `Shop`.`t1` TO `Shop`.`t2`",
+        "RENAME TABLE `B`.`x` TO `Shop`.`y`",
+    ]
 
 
-@pytest.mark.parametrize(("tag", "single", "several"), [
-    ("v8.5.4", "RENAME TABLE `shop`.`t1` TO `B`.`t`2`", "RENAME TABLE `Shop`.`t1` TO `B`.`t`2`;"),
-    ("v8.5.6", "RENAME TABLE `shop`.`t1` TO `B`.`t``2`", "RENAME TABLE `Shop`.`t1` TO `b`.`t``2`;"),
-    ("v8.5.7", "RENAME TABLE `Shop`.`t1` TO `B`.`t``2`", "RENAME TABLE `Shop`.`t1` TO `b`.`t``2`;"),
-])
+@pytest.mark.parametrize(
+    ("tag", "single", "several"),
+    [
+        ("v8.5.4", "RENAME TABLE `shop`.`t1` TO `B`.`t`2`", "RENAME TABLE `Shop`.`t1` TO `B`.`t`2`;"),
+        ("v8.5.6", "RENAME TABLE `shop`.`t1` TO `B`.`t``2`", "RENAME TABLE `Shop`.`t1` TO `b`.`t``2`;"),
+        ("v8.5.7", "RENAME TABLE `Shop`.`t1` TO `B`.`t``2`", "RENAME TABLE `Shop`.`t1` TO `b`.`t``2`;"),
+    ],
+)
 def test_the_new_architecture_writes_every_pair_anew(tag: str, single: str, several: str) -> None:
     assert texts(find(tag, "new"), "t1 > b.t`2") == [single]
     assert texts(find(tag, "new"), "t1 > b.t`2", "x > y")[0] == several

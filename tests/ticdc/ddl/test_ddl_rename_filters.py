@@ -14,7 +14,7 @@ SCHEMA = "CREATE TABLE old (id int PRIMARY KEY); CREATE TABLE other (id int PRIM
 
 JUDGES = {
     "new-name": "v6.2.0 v6.3.0 v6.5.3 v6.5.8 v6.5.11 v6.6.0 v7.0.0 v7.1.1 v7.1.4 v7.1.6 v7.2.0 v7.3.0 v7.5.1 v7.5.5 "
-                "v8.0.0 v8.1.2 v8.2.0 v8.4.0 v8.5.0",
+    "v8.0.0 v8.1.2 v8.2.0 v8.4.0 v8.5.0",
     "both-names": "v6.5.4 v6.5.7 v7.1.2 v7.1.3 v7.4.0 v7.5.0 v7.6.0",
     "old-name": "v6.5.12 v7.5.6 v7.5.7 v8.5.1 v8.5.3 v8.5.7 new:v8.5.4 new:v8.5.7 new:v26.3.4",
     "no name": "new:v9.0.0-beta.1 new:v9.0.0-beta.2.pre",
@@ -39,19 +39,35 @@ def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
         architecture, _, tag = release.rpartition(":")
         filtered = f"[[filter.event-filters]]\nmatcher = ['{matcher}']\n{ignored}\n" if ignored else ""
         (tmp_path / "feed.toml").write_text(filtered)
-        code = run([
-            "explain", "ddl", text, "--schema", str(tmp_path / "schema.sql"), "--use", "shop", "--release", tag,
-            "--architecture", architecture or "classic", "--config", str(tmp_path / "feed.toml"), "--json"])
+        code = run(
+            [
+                "explain",
+                "ddl",
+                text,
+                "--schema",
+                str(tmp_path / "schema.sql"),
+                "--use",
+                "shop",
+                "--release",
+                tag,
+                "--architecture",
+                architecture or "classic",
+                "--config",
+                str(tmp_path / "feed.toml"),
+                "--json",
+            ]
+        )
         out = capsys.readouterr()
         assert code == 0, out.err
-        job, = json.loads(out.out)["jobs"]
+        (job,) = json.loads(out.out)["jobs"]
         return job
 
     return explained
 
 
-@pytest.mark.parametrize(("release", "judges"), [
-    (tag, judges) for judges, tags in JUDGES.items() for tag in tags.split()])
+@pytest.mark.parametrize(
+    ("release", "judges"), [(tag, judges) for judges, tags in JUDGES.items() for tag in tags.split()]
+)
 def test_a_rename_is_judged_by_the_name_that_its_release_looks_at(explained: Any, release: str, judges: str) -> None:
     """The new one, both or the old one."""
     ignored = "ignore-event = ['rename table']"
@@ -61,8 +77,9 @@ def test_a_rename_is_judged_by_the_name_that_its_release_looks_at(explained: Any
         assert "CDC:ErrSyncRenameTableFailed" in found["*.old"]["why"]
 
 
-@pytest.mark.parametrize(("release", "kept"), [
-    ("v6.5.3", ["old"]), ("v8.5.0", ["old"]), ("v8.5.3", ["other"]), ("new:v8.5.7", ["other"])])
+@pytest.mark.parametrize(
+    ("release", "kept"), [("v6.5.3", ["old"]), ("v8.5.0", ["old"]), ("v8.5.3", ["other"]), ("new:v8.5.7", ["other"])]
+)
 def test_of_several_pairs_each_is_judged_by_itself(explained: Any, release: str, kept: list[str]) -> None:
     """The filter knows one table by its old name, the other by its new one."""
     text = "RENAME TABLE old TO new, other TO old2"
@@ -70,16 +87,19 @@ def test_of_several_pairs_each_is_judged_by_itself(explained: Any, release: str,
     assert [event["query"].split("`")[3] for event in job["events"]] == kept
 
 
-@pytest.mark.parametrize(("release", "pattern", "kept"), [
-    ("v8.5.3", "^RENAME TABLE old", 2),
-    ("v8.5.3", "^RENAME TABLE `shop`.`other`", 1),
-    ("v8.5.3", "`;RENAME", 2),
-    ("v7.5.0", "^RENAME TABLE old", 0),
-    ("v7.5.0", "^RENAME TABLE `shop`.`other`", 1),
-    ("new:v8.5.7", "^RENAME TABLE `shop`.`old`", 0),
-    ("new:v8.5.7", "TO `shop`.`new`;RENAME TABLE `shop`.`other`", 0),
-    ("new:v8.5.7", "^RENAME TABLE old", 2),
-])
+@pytest.mark.parametrize(
+    ("release", "pattern", "kept"),
+    [
+        ("v8.5.3", "^RENAME TABLE old", 2),
+        ("v8.5.3", "^RENAME TABLE `shop`.`other`", 1),
+        ("v8.5.3", "`;RENAME", 2),
+        ("v7.5.0", "^RENAME TABLE old", 0),
+        ("v7.5.0", "^RENAME TABLE `shop`.`other`", 1),
+        ("new:v8.5.7", "^RENAME TABLE `shop`.`old`", 0),
+        ("new:v8.5.7", "TO `shop`.`new`;RENAME TABLE `shop`.`other`", 0),
+        ("new:v8.5.7", "^RENAME TABLE old", 2),
+    ],
+)
 def test_ignore_sql_sees_the_text_that_ticdc_has_of_several_pairs(
     explained: Any, release: str, pattern: str, kept: int
 ) -> None:

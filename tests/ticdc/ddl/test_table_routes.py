@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.playing import assert_leads, play, state, tables_of
 from pyspark.sql import SparkSession
+from support.playing import assert_leads, play, state, tables_of
 
 from simulator.cli import run
 from simulator.errors import ChangefeedError, DdlError
@@ -36,7 +36,8 @@ dispatchers = [
 
 def routes_of(*rules: dict[str, Any], case_sensitive: bool = False) -> Any:
     lines = "\n".join(
-        "{%s}," % ", ".join(f"{name} = {json.dumps(value)}" for name, value in rule.items()) for rule in rules)
+        "{%s}," % ", ".join(f"{name} = {json.dumps(value)}" for name, value in rule.items()) for rule in rules
+    )
     feed = load(URI.format("open-protocol"), f"[sink]\ndispatchers = [\n{lines}\n]", RELEASE)
     return table_routes(feed.dispatchers, case_sensitive)
 
@@ -45,15 +46,18 @@ def rule(matcher: str, schema: str = "", table: str = "") -> dict[str, Any]:
     return {"matcher": [matcher], "target-schema": schema, "target-table": table}
 
 
-@pytest.mark.parametrize(("rules", "name", "target"), [
-    ([rule("a.*", "b")], "a.t", "b.t"),
-    ([rule("a.*", "", "{schema}_{table}_x")], "a.t", "a.a_t_x"),
-    ([rule("A.*", "{schema}{schema}")], "a.T", "aa.T"),
-    ([rule("a.*"), rule("*.t", "c"), rule("a.t", "d")], "a.t", "c.t"),
-    ([rule("a.*", "b")], "x.t", "x.t"),
-    ([rule("a.*", "b", "c")], "a.", "b."),
-    ([rule("a.t", "b"), rule("a.*", "{schema}")], "x.", "x."),
-])
+@pytest.mark.parametrize(
+    ("rules", "name", "target"),
+    [
+        ([rule("a.*", "b")], "a.t", "b.t"),
+        ([rule("a.*", "", "{schema}_{table}_x")], "a.t", "a.a_t_x"),
+        ([rule("A.*", "{schema}{schema}")], "a.T", "aa.T"),
+        ([rule("a.*"), rule("*.t", "c"), rule("a.t", "d")], "a.t", "c.t"),
+        ([rule("a.*", "b")], "x.t", "x.t"),
+        ([rule("a.*", "b", "c")], "a.", "b."),
+        ([rule("a.t", "b"), rule("a.*", "{schema}")], "x.", "x."),
+    ],
+)
 def test_the_first_rule_with_a_target_gives_the_name(rules: list[dict[str, Any]], name: str, target: str) -> None:
     """Rules without one are passed over; a database has the schema's alone."""
     assert ".".join(routes_of(*rules).target(*name.split("."))) == target
@@ -83,33 +87,46 @@ def test_two_tables_under_one_name_are_a_conflict() -> None:
     assert conflict(routes_of(rule("a.*", "b", "{table}_a")), [("a", "t"), ("b", "t")]) == ""
 
 
-@pytest.mark.parametrize(("text", "sent"), [
-    ("CREATE DATABASE s", "CREATE DATABASE `x`"),
-    ("ALTER DATABASE s CHARACTER SET utf8mb4", "ALTER DATABASE `x` CHARACTER SET = utf8mb4"),
-    ("DROP DATABASE IF EXISTS s", "DROP DATABASE IF EXISTS `x`"),
-    ("CREATE TABLE t (id int, foreign key (id) references u (id))",
-     "CREATE TABLE `x`.`t_r` (`id` INT,CONSTRAINT FOREIGN KEY (`id`) REFERENCES `x`.`u_r`(`id`))"),
-    ("CREATE TABLE s.t LIKE o.u", "CREATE TABLE `x`.`t_r` LIKE `o`.`u`"),
-    ("CREATE TABLE o.u LIKE s.t", "CREATE TABLE `o`.`u` LIKE `x`.`t_r`"),
-    ("DROP TABLE s.t", "DROP TABLE `x`.`t_r`"),
-    ("TRUNCATE TABLE t", "TRUNCATE TABLE `x`.`t_r`"),
-    ("RENAME TABLE s.t TO o.t, o.u TO s.u", "RENAME TABLE `x`.`t_r` TO `o`.`t`, `o`.`u` TO `x`.`u_r`"),
-    ("CREATE INDEX i ON t (a)", "CREATE INDEX `i` ON `x`.`t_r` (`a`)"),
-    ("DROP INDEX i ON t", "DROP INDEX `i` ON `x`.`t_r`"),
-    ("ALTER TABLE t ADD COLUMN c INT, ADD CONSTRAINT f FOREIGN KEY (c) REFERENCES o.u (id)",
-     "ALTER TABLE `x`.`t_r` ADD COLUMN `c` INT, ADD CONSTRAINT `f` FOREIGN KEY (`c`) REFERENCES `o`.`u`(`id`)"),
-    ("ALTER TABLE o.t EXCHANGE PARTITION p WITH TABLE s.u",
-     "ALTER TABLE `o`.`t` EXCHANGE PARTITION `p` WITH TABLE `x`.`u_r`"),
-    ("FLASHBACK TABLE t TO v", "FLASHBACK TABLE `x`.`t_r` TO `v`"),
-    ("CREATE VIEW v AS SELECT s.t.a, u.b FROM s.t JOIN o.u ON t.a = u.b",
-     "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `x`.`v_r` AS "
-     "SELECT `x`.`t_r`.`a`,`u`.`b` FROM `x`.`t_r` JOIN `o`.`u` ON `t`.`a`=`u`.`b`"),
-    ("CREATE VIEW v AS WITH c AS (SELECT a FROM t) SELECT s.t.a FROM t JOIN c",
-     "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `x`.`v_r` AS "
-     "WITH `c` AS (SELECT `a` FROM `x`.`t_r`) SELECT `x`.`t_r`.`a` FROM `x`.`t_r` JOIN `x`.`c_r`"),
-    ("DROP VIEW v", "DROP VIEW `x`.`v_r`"),
-    ("ALTER TABLE o.t COMMENT 'a;b'", "ALTER TABLE `o`.`t` COMMENT = 'a;b'"),
-])
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("CREATE DATABASE s", "CREATE DATABASE `x`"),
+        ("ALTER DATABASE s CHARACTER SET utf8mb4", "ALTER DATABASE `x` CHARACTER SET = utf8mb4"),
+        ("DROP DATABASE IF EXISTS s", "DROP DATABASE IF EXISTS `x`"),
+        (
+            "CREATE TABLE t (id int, foreign key (id) references u (id))",
+            "CREATE TABLE `x`.`t_r` (`id` INT,CONSTRAINT FOREIGN KEY (`id`) REFERENCES `x`.`u_r`(`id`))",
+        ),
+        ("CREATE TABLE s.t LIKE o.u", "CREATE TABLE `x`.`t_r` LIKE `o`.`u`"),
+        ("CREATE TABLE o.u LIKE s.t", "CREATE TABLE `o`.`u` LIKE `x`.`t_r`"),
+        ("DROP TABLE s.t", "DROP TABLE `x`.`t_r`"),
+        ("TRUNCATE TABLE t", "TRUNCATE TABLE `x`.`t_r`"),
+        ("RENAME TABLE s.t TO o.t, o.u TO s.u", "RENAME TABLE `x`.`t_r` TO `o`.`t`, `o`.`u` TO `x`.`u_r`"),
+        ("CREATE INDEX i ON t (a)", "CREATE INDEX `i` ON `x`.`t_r` (`a`)"),
+        ("DROP INDEX i ON t", "DROP INDEX `i` ON `x`.`t_r`"),
+        (
+            "ALTER TABLE t ADD COLUMN c INT, ADD CONSTRAINT f FOREIGN KEY (c) REFERENCES o.u (id)",
+            "ALTER TABLE `x`.`t_r` ADD COLUMN `c` INT, ADD CONSTRAINT `f` FOREIGN KEY (`c`) REFERENCES `o`.`u`(`id`)",
+        ),
+        (
+            "ALTER TABLE o.t EXCHANGE PARTITION p WITH TABLE s.u",
+            "ALTER TABLE `o`.`t` EXCHANGE PARTITION `p` WITH TABLE `x`.`u_r`",
+        ),
+        ("FLASHBACK TABLE t TO v", "FLASHBACK TABLE `x`.`t_r` TO `v`"),
+        (
+            "CREATE VIEW v AS SELECT s.t.a, u.b FROM s.t JOIN o.u ON t.a = u.b",
+            "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `x`.`v_r` AS "
+            "SELECT `x`.`t_r`.`a`,`u`.`b` FROM `x`.`t_r` JOIN `o`.`u` ON `t`.`a`=`u`.`b`",
+        ),
+        (
+            "CREATE VIEW v AS WITH c AS (SELECT a FROM t) SELECT s.t.a FROM t JOIN c",
+            "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `x`.`v_r` AS "
+            "WITH `c` AS (SELECT `a` FROM `x`.`t_r`) SELECT `x`.`t_r`.`a` FROM `x`.`t_r` JOIN `x`.`c_r`",
+        ),
+        ("DROP VIEW v", "DROP VIEW `x`.`v_r`"),
+        ("ALTER TABLE o.t COMMENT 'a;b'", "ALTER TABLE `o`.`t` COMMENT = 'a;b'"),
+    ],
+)
 def test_every_name_in_a_statement_is_routed(text: str, sent: str) -> None:
     """Those without a database are the event's, and stay as they are where nothing is routed."""
     statement = read_statement(text)
@@ -124,14 +141,30 @@ def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     """What `explain` says as JSON, under TOML."""
     (tmp_path / "schema.sql").write_text(
         "CREATE TABLE t (id int PRIMARY KEY); CREATE DATABASE other; CREATE DATABASE far;"
-        "CREATE TABLE far.u_r (id int PRIMARY KEY, v text);")
+        "CREATE TABLE far.u_r (id int PRIMARY KEY, v text);"
+    )
     (tmp_path / "feed.toml").write_text(TOML)
 
     def explained(*arguments: str) -> Any:
-        code = run([
-            "explain", *arguments, "--schema", str(tmp_path / "schema.sql"), "--use", "shop", "--release", "v8.5.7",
-            "--architecture", "new", "--config", str(tmp_path / "feed.toml"), "--json",
-            "--sink-uri", URI.format("open-protocol")])
+        code = run(
+            [
+                "explain",
+                *arguments,
+                "--schema",
+                str(tmp_path / "schema.sql"),
+                "--use",
+                "shop",
+                "--release",
+                "v8.5.7",
+                "--architecture",
+                "new",
+                "--config",
+                str(tmp_path / "feed.toml"),
+                "--json",
+                "--sink-uri",
+                URI.format("open-protocol"),
+            ]
+        )
         out = capsys.readouterr()
         assert code == 0, out.err
         return json.loads(out.out)
@@ -141,50 +174,52 @@ def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
 
 def sent(job: dict[str, Any], protocol: str) -> dict[str, Any]:
     """The message of the one event of a job: of Open Protocol its key and value."""
-    event, = job["events"]
-    message, = (routes_of for routes_of in event["messages"] if routes_of["protocol"] == protocol)
+    (event,) = job["events"]
+    (message,) = (routes_of for routes_of in event["messages"] if routes_of["protocol"] == protocol)
     if protocol == "canal-json":
         return dict(json.loads(message["value"]["text"]))
     return {**json.loads(message["key"]["text"][16:]), **json.loads(message["value"]["text"][8:])}
 
 
 def test_a_statement_has_the_target_in_its_message_and_goes_to_the_sources_topic(explained: Any) -> None:
-    job, = explained("ddl", "alter table t add c int")["jobs"]
+    (job,) = explained("ddl", "alter table t add c int")["jobs"]
     said = {"scm": "far", "tbl": "t_r", "q": "ALTER TABLE `far`.`t_r` ADD COLUMN `c` INT"}
     assert said.items() <= sent(job, "open-protocol").items()
     assert {"database": "far", "table": "t_r"}.items() <= sent(job, "canal-json").items()
-    event, = job["events"]
+    (event,) = job["events"]
     assert (event["schema"], event["table"], event["sent_as"], event["topic"]) == ("shop", "t", "far.t_r", "shop")
 
 
 def test_a_renamed_table_has_the_targets_of_both_names(explained: Any) -> None:
     """Its topic is that of the old name in TiDB; a name without a rule stays."""
-    job, = explained("ddl", "rename table t to other.t")["jobs"]
+    (job,) = explained("ddl", "rename table t to other.t")["jobs"]
     assert job["events"][0]["query"] == "RENAME TABLE `far`.`t_r` TO `other`.`t`"
     assert (job["events"][0]["topic"], job["events"][0]["sent_as"]) == ("shop", "other.t")
-    several, = explained("ddl", "rename table t to v, far.u_r to other.u")["jobs"]
+    (several,) = explained("ddl", "rename table t to v, far.u_r to other.u")["jobs"]
     assert [(event["query"], event["sent_as"]) for event in several["events"]] == [
         ("RENAME TABLE `far`.`t_r` TO `far`.`v_r`;", "far.v_r"),
-        ("RENAME TABLE `far`.`u_r` TO `other`.`u`;", "")]
+        ("RENAME TABLE `far`.`u_r` TO `other`.`u`;", ""),
+    ]
 
 
 @pytest.mark.parametrize("text", ["create table u (id int primary key)", "rename table t to u"])
 def test_a_statement_that_gives_a_table_anothers_name_stops_the_changefeed(explained: Any, text: str) -> None:
-    job, = explained("ddl", text)["jobs"]
+    (job,) = explained("ddl", text)["jobs"]
     assert job["outcome"] == "error"
     assert job["why"] == (
         "[CDC:ErrTableRouteConflict] table route conflict: target `far`.`u_r` is mapped by both source `far`.`u_r` and "
-        "source `shop`.`u`")
+        "source `shop`.`u`"
+    )
 
 
 def test_what_is_not_routed_keeps_its_text(explained: Any) -> None:
-    job, = explained("ddl", "create table other.v (id int primary key)")["jobs"]
-    event, = job["events"]
+    (job,) = explained("ddl", "create table other.v (id int primary key)")["jobs"]
+    (event,) = job["events"]
     assert (event["query"], event["sent_as"]) == ("CREATE TABLE `other`.`v` (`id` INT PRIMARY KEY)", "")
 
 
 def test_full_text_indexes_are_not_routed_at_all(explained: Any) -> None:
-    job, = explained("ddl", "alter table far.u_r add fulltext index i (v)")["jobs"]
+    (job,) = explained("ddl", "alter table far.u_r add fulltext index i (v)")["jobs"]
     assert "[CDC:ErrTableRoutingFailed] table routing does not support ddl type 230" in job["why"]
 
 
@@ -193,8 +228,10 @@ def test_explain_table_tells_the_target(explained: Any) -> None:
     assert (found["sent_as"], found["topic"], found["dispatcher"]) == ("far.t_r", "shop", "index-value")
 
 
-@pytest.mark.parametrize(("protocol", "member"), [("open-protocol", '"scm":"far","tbl":"t_r"'), (
-    "canal-json", '"database":"far","table":"t_r"')])
+@pytest.mark.parametrize(
+    ("protocol", "member"),
+    [("open-protocol", '"scm":"far","tbl":"t_r"'), ("canal-json", '"database":"far","table":"t_r"')],
+)
 def test_explain_row_sends_the_target_and_dispatches_by_the_source(
     protocol: str, member: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -203,16 +240,35 @@ def test_explain_row_sends_the_target_and_dispatches_by_the_source(
     unrouted = TOML.replace(', target-schema = "far", target-table = "{table}_r"', "")
     for name, toml in (("routed", TOML), ("plain", unrouted)):
         (tmp_path / name).write_text(toml)
-        assert run([
-            "explain", "row", "--schema", str(tmp_path / "t.sql"), "--use", "shop", "--release", "v8.5.7",
-            "--architecture", "new", "--config", str(tmp_path / name), "--sink-uri", URI.format(protocol),
-            '{"after": {"id": 7}}']) == 0
+        assert (
+            run(
+                [
+                    "explain",
+                    "row",
+                    "--schema",
+                    str(tmp_path / "t.sql"),
+                    "--use",
+                    "shop",
+                    "--release",
+                    "v8.5.7",
+                    "--architecture",
+                    "new",
+                    "--config",
+                    str(tmp_path / name),
+                    "--sink-uri",
+                    URI.format(protocol),
+                    '{"after": {"id": 7}}',
+                ]
+            )
+            == 0
+        )
         outputs.append(capsys.readouterr().out)
     routed, plain = outputs
     assert "sent as      far.t_r" in routed and member in routed and "sent as" not in plain
     for name in ("dispatcher ", "destination "):
         assert [line for line in routed.splitlines() if name in line] == [
-            line for line in plain.splitlines() if name in line]
+            line for line in plain.splitlines() if name in line
+        ]
 
 
 def test_other_releases_do_not_know_targets() -> None:
@@ -245,9 +301,24 @@ def test_a_run_tells_of_targets_alone_and_keeps_the_contract(
     before, after = databases(tmp_path)
     (tmp_path / "changefeed.toml").write_text(TOML)
     uri = URI.format(protocol)
-    assert play(
-        "diff", before, after, "--sink-uri", uri, "--config", tmp_path / "changefeed.toml", "--release", "v8.5.7",
-        "--architecture", "new", "--fixtures", tmp_path / "out") == 0
+    assert (
+        play(
+            "diff",
+            before,
+            after,
+            "--sink-uri",
+            uri,
+            "--config",
+            tmp_path / "changefeed.toml",
+            "--release",
+            "v8.5.7",
+            "--architecture",
+            "new",
+            "--fixtures",
+            tmp_path / "out",
+        )
+        == 0
+    )
     records, feed = list(read(str(tmp_path / "out"))), load(uri, TOML, RELEASE)
     assert {record.topic for record in records} == {"all", "shop", "wrong"}
     assert not any(b"shop" in (record.key or b"") + (record.value or b"") for record in records)
@@ -259,7 +330,7 @@ def test_a_run_tells_of_targets_alone_and_keeps_the_contract(
 
 
 def test_a_name_is_free_again_when_its_table_is_dropped(explained: Any) -> None:
-    job, = explained("ddl", "rename table far.u_r to other.w, t to u")["jobs"]
+    (job,) = explained("ddl", "rename table far.u_r to other.w, t to u")["jobs"]
     assert [event["sent_as"] for event in job["events"]] == ["", "far.u_r"]
 
 
@@ -268,8 +339,23 @@ def test_tables_that_meet_under_one_name_are_refused_before_anything_is_sent(
 ) -> None:
     before, after = databases(tmp_path)
     (tmp_path / "changefeed.toml").write_text('[sink]\ndispatchers = [{matcher = ["*.*"], target-schema = "one"}]\n')
-    assert play(
-        "diff", before, after, "--sink-uri", URI.format("open-protocol"), "--config", tmp_path / "changefeed.toml",
-        "--release", "v8.5.7", "--architecture", "new", "--fixtures", tmp_path / "out") == 2
+    assert (
+        play(
+            "diff",
+            before,
+            after,
+            "--sink-uri",
+            URI.format("open-protocol"),
+            "--config",
+            tmp_path / "changefeed.toml",
+            "--release",
+            "v8.5.7",
+            "--architecture",
+            "new",
+            "--fixtures",
+            tmp_path / "out",
+        )
+        == 2
+    )
     said = "table route conflict: target `one`.`t` is mapped by both source `bak`.`t` and source `shop`.`t`"
     assert said in capsys.readouterr().err

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.dispatch_hash import inertia, partition_key
 
 from simulator.columns import cells
 from simulator.errors import ChangefeedError
-from simulator.releases import Release, V8_5, find
+from simulator.releases import V8_5, Release, find
 from simulator.ticdc.changefeed import DispatchRule, load
 from simulator.ticdc.changefeed.keys import DISPATCHERS as SPELLINGS
 from simulator.ticdc.dispatch import (
@@ -28,7 +29,6 @@ from simulator.ticdc.dispatch import (
 )
 from simulator.tidb.ddl import create_table as parse
 from simulator.tidb.model.table import Table
-from support.dispatch_hash import inertia, partition_key
 
 EVERY = ("*.*",)
 T = parse.create_table(
@@ -92,11 +92,17 @@ def test_a_column_beyond_the_row_makes_ticdc_panic_and_is_refused() -> None:
         routed(DispatchRule(EVERY, "columns", columns=("C",)))
 
 
-@pytest.mark.parametrize(("rule", "text"), [
-    (DispatchRule(EVERY, "index-value", index="nope"), "index not found when verify the table, table: S.T, index: n"),
-    (DispatchRule(EVERY, "rowid", index="k"), "index is not unique when verify the table, table: S.T, index: k"),
-    (DispatchRule(EVERY, "columns", columns=("a", "z")), r"columns not found .* table: S.T, columns: \[a z\]"),
-])
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (
+            DispatchRule(EVERY, "index-value", index="nope"),
+            "index not found when verify the table, table: S.T, index: n",
+        ),
+        (DispatchRule(EVERY, "rowid", index="k"), "index is not unique when verify the table, table: S.T, index: k"),
+        (DispatchRule(EVERY, "columns", columns=("a", "z")), r"columns not found .* table: S.T, columns: \[a z\]"),
+    ],
+)
 def test_tables_that_do_not_suit_their_rule_are_refused_at_the_start(rule: DispatchRule, text: str) -> None:
     with pytest.raises(ChangefeedError, match=text) as caught:
         verify_tables(compile_rules([rule], "t"), [T])
@@ -138,13 +144,21 @@ ONE = parse.create_table("create table `S`.`T` (`Id` bigint primary key, `A` var
 ALONE = parse.create_table("create table `S`.`T` (`Id` bigint primary key, `A` varchar(9), key (`A`))")
 
 
-@pytest.mark.parametrize(("tag", "old_value", "dispatchers"), [
-    ("v4.0.4", False, ("table", "single-column")), ("v4.0.4", True, ("table", "single-column")),
-    ("v4.0.5", False, ("table", "index-value")), ("v4.0.5", True, ("table", "table")),
-    ("v6.5.12", False, ("table", "index-value")), ("v7.1.3", False, ("table", "index-value")),
-    ("v7.3.0", False, ("table", "index-value")), ("v7.1.4", False, ("table", "table")),
-    ("v7.4.0", False, ("table", "table")), ("v8.5.3", False, ("table", "table")),
-])
+@pytest.mark.parametrize(
+    ("tag", "old_value", "dispatchers"),
+    [
+        ("v4.0.4", False, ("table", "single-column")),
+        ("v4.0.4", True, ("table", "single-column")),
+        ("v4.0.5", False, ("table", "index-value")),
+        ("v4.0.5", True, ("table", "table")),
+        ("v6.5.12", False, ("table", "index-value")),
+        ("v7.1.3", False, ("table", "index-value")),
+        ("v7.3.0", False, ("table", "index-value")),
+        ("v7.1.4", False, ("table", "table")),
+        ("v7.4.0", False, ("table", "table")),
+        ("v8.5.3", False, ("table", "table")),
+    ],
+)
 def test_what_default_is_depends_on_the_release_the_old_value_and_the_unique_keys(
     tag: str, old_value: bool, dispatchers: tuple[str, str]
 ) -> None:
@@ -154,10 +168,15 @@ def test_what_default_is_depends_on_the_release_the_old_value_and_the_unique_key
     assert (route(rules, ONE).dispatcher, route(rules, ALONE).dispatcher) == dispatchers
 
 
-@pytest.mark.parametrize(("name", "known"), [
-    ("index-value", ["v4.0.5", "v7.4.0", "v7.5.0"]), ("columns", ["v7.5.0"]),
-    ("rowid", ["v4.0.4", "v4.0.5", "v7.4.0", "v7.5.0"]), ("random", []),
-])
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("index-value", ["v4.0.5", "v7.4.0", "v7.5.0"]),
+        ("columns", ["v7.5.0"]),
+        ("rowid", ["v4.0.4", "v4.0.5", "v7.4.0", "v7.5.0"]),
+        ("random", []),
+    ],
+)
 def test_a_dispatcher_that_the_release_does_not_know_is_default_with_a_warning(name: str, known: list[str]) -> None:
     """`index-value` came with 4.0.5, `columns` with 7.5."""
     uri = "kafka://h:9092/t?protocol=open-protocol"
@@ -204,11 +223,15 @@ def test_releases_hash_null_float_and_time_each_in_its_way() -> None:
     assert by("v8.5.6", "new") == crc(("t", "-00:00:01.500"))
 
 
-@pytest.mark.parametrize(("expression", "accepted"), [
-    ("{schema}_{table}", ["v6.0.0", "v6.1.0", "v6.5.6", "v6.5.7", "v7.1.3", "v7.1.4", "v7.3.0", "v7.4.0"]),
-    ("a_{schema}_{table}", ["v6.1.0", "v6.5.6", "v6.5.7", "v7.1.3", "v7.1.4", "v7.3.0", "v7.4.0"]),
-    ("{table}", ["v6.5.7", "v7.1.4", "v7.4.0"]), ("plain", ["v6.5.7", "v7.1.4", "v7.4.0"]),
-])
+@pytest.mark.parametrize(
+    ("expression", "accepted"),
+    [
+        ("{schema}_{table}", ["v6.0.0", "v6.1.0", "v6.5.6", "v6.5.7", "v7.1.3", "v7.1.4", "v7.3.0", "v7.4.0"]),
+        ("a_{schema}_{table}", ["v6.1.0", "v6.5.6", "v6.5.7", "v7.1.3", "v7.1.4", "v7.3.0", "v7.4.0"]),
+        ("{table}", ["v6.5.7", "v7.1.4", "v7.4.0"]),
+        ("plain", ["v6.5.7", "v7.1.4", "v7.4.0"]),
+    ],
+)
 def test_topic_expressions_by_release(expression: str, accepted: list[str]) -> None:
     """6.0 takes two forms, later ones want {schema}, which 6.5.7, 7.1.4 and 7.4 need no more."""
     taken = []
@@ -230,11 +253,14 @@ def test_before_6_1_everything_goes_to_the_default_topic() -> None:
     assert topics == {"v5.4.0": "default-topic", "v6.0.0": "default-topic", "v6.1.0": "S_T"}
 
 
-@pytest.mark.parametrize(("columns", "text"), [
-    (("Id", "v"), r"found virtual generated columns when dispatch event, table: T, columns: \[Id v\] column: v"),
-    (("V", "Z"), r"found virtual generated columns when dispatch event, table: T, columns: \[V Z\] column: v"),
-    (("Z", "V"), r"columns not found when dispatch event, table: T, columns: \[Z V\], column: z"),
-])
+@pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        (("Id", "v"), r"found virtual generated columns when dispatch event, table: T, columns: \[Id v\] column: v"),
+        (("V", "Z"), r"found virtual generated columns when dispatch event, table: T, columns: \[V Z\] column: v"),
+        (("Z", "V"), r"columns not found when dispatch event, table: T, columns: \[Z V\], column: z"),
+    ],
+)
 @pytest.mark.parametrize("architecture", ["classic", "new"])
 def test_since_8_5_4_a_rule_that_names_a_virtual_column_is_refused(
     columns: tuple[str, ...], text: str, architecture: str

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.dispatch_hash import inertia, value_string
 
 from simulator.columns import cells
 from simulator.releases import Release, find
@@ -17,7 +18,6 @@ from simulator.ticdc.dispatch import compile_rules, hashes, known_when_read, rou
 from simulator.tidb.ddl import create_table as parse
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
-from support.dispatch_hash import inertia, value_string
 
 NAMES = "Tab_1 été 数据 😀 a.b".split()
 MEMBERS = tuple("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$")
@@ -114,10 +114,21 @@ def test_columns_of_every_type_are_hashed_as_single_values_are(release: Release)
     for rule in (rule for rule in RULES if known(rule, release)):
         to = route(compile_rules([rule], "t", release=release), table)
         expected = [
-            inertia([(b"Sch\xc3\xa9ma", b"T 1"), *(
-                (name.encode(), b"null" if (text := row[source]) is None else value(columns[source], text, release))
-                for name, source in to.hashed if row[source] is not None or to.hashing.nulls)])
-            for row in data]
+            inertia(
+                [
+                    (b"Sch\xc3\xa9ma", b"T 1"),
+                    *(
+                        (
+                            name.encode(),
+                            b"null" if (text := row[source]) is None else value(columns[source], text, release),
+                        )
+                        for name, source in to.hashed
+                        if row[source] is not None or to.hashing.nulls
+                    ),
+                ]
+            )
+            for row in data
+        ]
 
         assert hashes(to, table, texts).tolist() == expected
         assert hashes(to, table, cells.columns(data)).tolist() == expected
@@ -144,15 +155,23 @@ def test_a_long_value_is_hashed_as_a_short_one_is() -> None:
     assert made.tolist() == [inertia([(b"Sch\xc3\xa9ma", b"T 1"), (b"tx", text.encode())]) for text in texts]
 
 
-@pytest.mark.parametrize(("kind", "texts", "json"), [
-    ("bigint", ["-7", "5"], ["-7", "5"]), ("enum('x','é')", ["é", ""], ["2", "0"]),
-    ("set('a','b','c')", ["a,c", ""], ["5", "0"]), ("decimal(5,2)", ["1.50"], ['"1.50"']),
-    ("varchar(20)", ['<&>\\"', "\b\f\n\u2028\x01é😀"],
-     [r'"\u003c\u0026\u003e\\\""', r'"\u0008\u000c\n\u2028\u0001é😀"']),
-    ("text", ["", "a", "ab", "abc", "é😀z"], ['""', '"YQ=="', '"YWI="', '"YWJj"', '"w6nwn5iAeg=="']),
-    ("blob", ["\xff\x00"], ['"/wA="']),
-    ("timestamp(3)", ["2020-02-20 02:20:20.123"], ['"2020-02-20 02:20:20.123"']),
-])
+@pytest.mark.parametrize(
+    ("kind", "texts", "json"),
+    [
+        ("bigint", ["-7", "5"], ["-7", "5"]),
+        ("enum('x','é')", ["é", ""], ["2", "0"]),
+        ("set('a','b','c')", ["a,c", ""], ["5", "0"]),
+        ("decimal(5,2)", ["1.50"], ['"1.50"']),
+        (
+            "varchar(20)",
+            ['<&>\\"', "\b\f\n\u2028\x01é😀"],
+            [r'"\u003c\u0026\u003e\\\""', r'"\u0008\u000c\n\u2028\u0001é😀"'],
+        ),
+        ("text", ["", "a", "ab", "abc", "é😀z"], ['""', '"YQ=="', '"YWI="', '"YWJj"', '"w6nwn5iAeg=="']),
+        ("blob", ["\xff\x00"], ['"/wA="']),
+        ("timestamp(3)", ["2020-02-20 02:20:20.123"], ['"2020-02-20 02:20:20.123"']),
+    ],
+)
 def test_the_only_unique_column_is_hashed_as_json_in_the_first_releases(
     kind: str, texts: list[str], json: list[str]
 ) -> None:
@@ -166,20 +185,23 @@ def test_the_only_unique_column_is_hashed_as_json_in_the_first_releases(
     assert (to.dispatcher, made.tolist()) == ("single-column", [inertia([(text.encode(),)]) for text in json])
 
 
-@pytest.mark.parametrize(("columns", "rule", "tag", "known"), [
-    ("a int primary key, b int", {}, "v8.5.3", True),
-    ("a int primary key, b int", {"partition": "index-value"}, "v8.5.3", True),
-    ("a int primary key, b int", {"partition": "ts"}, "v8.5.3", True),
-    ("a int primary key, b int", {"partition": "columns", "columns": ("b",)}, "v8.5.3", False),
-    ("a int primary key, b int not null unique", {"partition": "index-value", "index": "b"}, "v8.5.3", False),
-    ("a varchar(9) primary key", {"partition": "index-value"}, "v8.5.3", False),
-    ("a varchar(9) collate utf8mb4_0900_bin primary key", {"partition": "index-value"}, "v8.5.3", True),
-    ("a varbinary(9), primary key (a(3))", {"partition": "index-value"}, "v8.5.3", False),
-    ("a varbinary(9) primary key", {"partition": "index-value"}, "v8.5.3", True),
-    ("a int", {"partition": "index-value"}, "v8.5.3", True),
-    ("a int", {"partition": "rowid"}, "v4.0.4", False),
-    ("a int primary key", {"partition": "rowid"}, "v4.0.4", True),
-])
+@pytest.mark.parametrize(
+    ("columns", "rule", "tag", "known"),
+    [
+        ("a int primary key, b int", {}, "v8.5.3", True),
+        ("a int primary key, b int", {"partition": "index-value"}, "v8.5.3", True),
+        ("a int primary key, b int", {"partition": "ts"}, "v8.5.3", True),
+        ("a int primary key, b int", {"partition": "columns", "columns": ("b",)}, "v8.5.3", False),
+        ("a int primary key, b int not null unique", {"partition": "index-value", "index": "b"}, "v8.5.3", False),
+        ("a varchar(9) primary key", {"partition": "index-value"}, "v8.5.3", False),
+        ("a varchar(9) collate utf8mb4_0900_bin primary key", {"partition": "index-value"}, "v8.5.3", True),
+        ("a varbinary(9), primary key (a(3))", {"partition": "index-value"}, "v8.5.3", False),
+        ("a varbinary(9) primary key", {"partition": "index-value"}, "v8.5.3", True),
+        ("a int", {"partition": "index-value"}, "v8.5.3", True),
+        ("a int", {"partition": "rowid"}, "v4.0.4", False),
+        ("a int primary key", {"partition": "rowid"}, "v4.0.4", True),
+    ],
+)
 def test_where_a_row_goes_is_known_by_its_handle_unless_other_columns_or_spellings_of_it_count(
     columns: str, rule: dict[str, Any], tag: str, known: bool
 ) -> None:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from support.codec_rows import Change, rows
+
 from simulator.errors import ChangefeedError, EncodeError
 from simulator.explain.change import read_row
 from simulator.explain.row import explain_row, row_as_dict
-from simulator.releases import Release, V8_5, find
+from simulator.releases import V8_5, Release, find
 from simulator.ticdc import changefeed, dispatch
 from simulator.ticdc.codecs import CODECS, CodecOptions, Rows
 from simulator.ticdc.filters.rules import column_filter
@@ -29,11 +29,20 @@ def router(*rules: str, release: Release = V8_5, dispatchers: str = "") -> dispa
     return dispatch.router(changefeed.load(f"{URI}open-protocol", toml, release), release)
 
 
-@pytest.mark.parametrize(("patterns", "left"), [
-    (["*"], "id Name secret_1 secret_2"), (["!secret*", "*"], "id Name secret_1 secret_2"),
-    (["*", "!secret*"], "id Name"),
-    (["ID", "nAME"], "id Name"), (["/^secret_\\d$/"], "secret_1 secret_2"), (["secret_?", "!*_2"], "secret_1"),
-    (["`Name`"], "Name"), ([], ""), (["# all", " ", "[a-j]*"], "id")])
+@pytest.mark.parametrize(
+    ("patterns", "left"),
+    [
+        (["*"], "id Name secret_1 secret_2"),
+        (["!secret*", "*"], "id Name secret_1 secret_2"),
+        (["*", "!secret*"], "id Name"),
+        (["ID", "nAME"], "id Name"),
+        (["/^secret_\\d$/"], "secret_1 secret_2"),
+        (["secret_?", "!*_2"], "secret_1"),
+        (["`Name`"], "Name"),
+        ([], ""),
+        (["# all", " ", "[a-j]*"], "id"),
+    ],
+)
 def test_the_last_pattern_that_matches_a_column_decides_in_any_letter_case(patterns: list[str], left: str) -> None:
     """As tidb's table-filter library has it."""
     found = column_filter(patterns)
@@ -69,16 +78,22 @@ def test_the_first_selector_that_matches_a_table_decides() -> None:
 
 
 @pytest.mark.parametrize("release", [V8_5, find("v7.5.0"), find("v8.5.4", "new"), NEW])
-@pytest.mark.parametrize(("columns", "text"), [
-    ("['name', 'secret']", "no primary key columns or unique key columns obtained after filter out, table: shop.t"),
-    ("['*', '!id', '!u']", "no primary key columns or unique key columns obtained after filter out, table: shop.t"),
-    ("['*', '!name']", "the filtered out column is used in the column dispatcher, table: shop.t, column: name")])
+@pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        ("['name', 'secret']", "no primary key columns or unique key columns obtained after filter out, table: shop.t"),
+        ("['*', '!id', '!u']", "no primary key columns or unique key columns obtained after filter out, table: shop.t"),
+        ("['*', '!name']", "the filtered out column is used in the column dispatcher, table: shop.t, column: name"),
+    ],
+)
 def test_what_must_stay_is_checked_when_the_changefeed_starts(release: Release, columns: str, text: str) -> None:
     """A whole key, and the columns that the dispatcher `columns` looks at."""
     by_columns = "dispatchers = [{matcher = ['*.*'], partition = 'columns', columns = ['name']}]"
     made = router(
-        f"{{matcher = ['*.*'], columns = {columns}}}", release=release,
-        dispatchers=by_columns if "dispatcher" in text else "")
+        f"{{matcher = ['*.*'], columns = {columns}}}",
+        release=release,
+        dispatchers=by_columns if "dispatcher" in text else "",
+    )
     with pytest.raises(ChangefeedError) as caught:
         dispatch.verify_tables(made, [TABLE])
     assert (caught.value.code, caught.value.text) == ("CDC:ErrColumnSelectorFailed", text)
@@ -102,8 +117,10 @@ def test_a_table_without_primary_key_keeps_what_it_likes_up_to_26_3_3() -> None:
 
 def test_classic_dispatchers_see_what_is_left_and_new_ones_all() -> None:
     """A handle key that is left out is not hashed by classic TiCDC."""
-    rule, by_key = "{matcher = ['*.*'], columns = ['*', '!id']}", (
-        "dispatchers = [{matcher = ['*.*'], partition = 'index-value'}]")
+    rule, by_key = (
+        "{matcher = ['*.*'], columns = ['*', '!id']}",
+        ("dispatchers = [{matcher = ['*.*'], partition = 'index-value'}]"),
+    )
     assert dispatch.route(router(rule, dispatchers=by_key), TABLE).hashed == ()
     assert dispatch.route(router(rule, dispatchers=by_key, release=NEW), TABLE).hashed == (("id", "id"),)
 
@@ -152,8 +169,11 @@ def explained(release: Release, protocol: str, columns: list[str]) -> list[tuple
     made = changefeed.load(URI + protocol, toml, release)
     changes = [read_row(TABLE, {"before": before, "after": after}) for before, after in CHANGES]
     found = [explain_row(TABLE, made, change, release) for change in changes]
-    assert all([column["name"] for column in row_as_dict(row)["columns"] if column["sent"]] == [
-        column.name for column in TABLE.columns if column.name in columns] for row in found)
+    assert all(
+        [column["name"] for column in row_as_dict(row)["columns"] if column["sent"]]
+        == [column.name for column in TABLE.columns if column.name in columns]
+        for row in found
+    )
     return [message for row in found for message in row.messages]
 
 
@@ -166,8 +186,10 @@ def test_classic_canal_json_cannot_compare_what_is_not_there() -> None:
     CODECS["canal-json"].encode(selecting(given, "id"), options, NEW)
 
 
-@pytest.mark.parametrize(("protocol", "code"), [
-    ("open-protocol", "CDC:ErrOpenProtocolCodecInvalidData"), ("canal-json", "CDC:ErrCanalEncodeFailed")])
+@pytest.mark.parametrize(
+    ("protocol", "code"),
+    [("open-protocol", "CDC:ErrOpenProtocolCodecInvalidData"), ("canal-json", "CDC:ErrCanalEncodeFailed")],
+)
 def test_the_new_architecture_refuses_rows_without_columns(protocol: str, code: str) -> None:
     """In each protocol's own words."""
     with pytest.raises(EncodeError) as caught:

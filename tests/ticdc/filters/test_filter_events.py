@@ -25,8 +25,13 @@ def filters(*rules: EventFilter, release: Release = CLASSIC, case_sensitive: boo
 
 
 def rule(
-    matcher: str = "*.*", *events: str, sql: tuple[str, ...] = (), insert: str = "", update_new: str = "",
-    update_old: str = "", delete: str = "",
+    matcher: str = "*.*",
+    *events: str,
+    sql: tuple[str, ...] = (),
+    insert: str = "",
+    update_new: str = "",
+    update_old: str = "",
+    delete: str = "",
 ) -> EventFilter:
     return EventFilter((matcher,), events, sql, insert, update_new, update_old, delete)
 
@@ -39,7 +44,9 @@ def ignored(made: EventFilters, code: int, query: str = "no matter", schema: str
 
 
 def test_the_file_gives_event_filters() -> None:
-    feed = load("kafka://h:1/t?protocol=open-protocol", """
+    feed = load(
+        "kafka://h:1/t?protocol=open-protocol",
+        """
         [filter]
         ignore-txn-start-ts = [3, 4]
         [[filter.event-filters]]
@@ -47,17 +54,19 @@ def test_the_file_gives_event_filters() -> None:
         ignore-event = ["insert", "all ddl"]
         ignore-sql = ["^drop"]
         ignore-delete-value-expr = "id > 3"
-    """)
+    """,
+    )
     assert feed.ignore_txn_start_ts == (3, 4)
-    made, = feed.event_filters
+    (made,) = feed.event_filters
     assert made == EventFilter(("a.*",), ("insert", "all ddl"), ("^drop",), ignore_delete_value_expr="id > 3")
     assert made.expressions == ("id > 3",)
     assert feed.warnings == ()
 
 
-@pytest.mark.parametrize(("release", "toml", "said"), [
-    (find("v6.1.0"), "matcher=['*.*']", "filter.event-filters; TiCDC v6.1.0 does not have it: since v6.2.0"),
-])
+@pytest.mark.parametrize(
+    ("release", "toml", "said"),
+    [(find("v6.1.0"), "matcher=['*.*']", "filter.event-filters; TiCDC v6.1.0 does not have it: since v6.2.0")],
+)
 def test_what_a_release_does_not_know_is_refused(release: Release, toml: str, said: str) -> None:
     """As TiCDC's command line refuses it, which decodes the file strictly."""
     with pytest.raises(ChangefeedError, match="unknown configuration options: filter.event-filters") as caught:
@@ -65,9 +74,10 @@ def test_what_a_release_does_not_know_is_refused(release: Release, toml: str, sa
     assert said in caught.value.text
 
 
-@pytest.mark.parametrize(("key", "release"), [
-    ("ignore-evnt", CLASSIC), ("ignore-update-only-columns", NEW), ("ignore-update-only-columns", find("v26.3.4")),
-])
+@pytest.mark.parametrize(
+    ("key", "release"),
+    [("ignore-evnt", CLASSIC), ("ignore-update-only-columns", NEW), ("ignore-update-only-columns", find("v26.3.4"))],
+)
 def test_an_event_filters_unknown_key_is_said(key: str, release: Release) -> None:
     """Such as one of TiCDC's development that is in no release (ticdc pkg/config/filter.go, every tag)."""
     feed = load("kafka://h:1/t?protocol=open-protocol", f"[[filter.event-filters]]\n{key}=['a']", release)
@@ -75,13 +85,16 @@ def test_an_event_filters_unknown_key_is_said(key: str, release: Release) -> Non
     assert f"unknown key '{key}' in filter.event-filters[1] is ignored. Did you mean" in feed.warnings[0]
 
 
-@pytest.mark.parametrize(("release", "name", "hint"), [
-    (CLASSIC, "create tables", " Did you mean 'create table'?"),
-    (CLASSIC, "add index", ""),
-    (CLASSIC, "Insert", ""),
-    (BY_STATEMENT, "add column", ""),
-    (NEW, "none", ""),
-])
+@pytest.mark.parametrize(
+    ("release", "name", "hint"),
+    [
+        (CLASSIC, "create tables", " Did you mean 'create table'?"),
+        (CLASSIC, "add index", ""),
+        (CLASSIC, "Insert", ""),
+        (BY_STATEMENT, "add column", ""),
+        (NEW, "none", ""),
+    ],
+)
 def test_names_of_events_are_those_of_the_release(release: Release, name: str, hint: str) -> None:
     toml = f"[[filter.event-filters]]\nignore-event=['{name}']"
     for ask in (
@@ -119,16 +132,19 @@ def test_the_new_architecture_accepts_names_that_it_does_not_find_again(name: st
 # -- statements ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("code", "by_name", "by_alter"), [
-    (5, "add column", True),
-    (7, "create index", True),
-    (14, "rename table", True),
-    (61, "multi schema change", True),
-    (60, "create table", False),
-    (11, "truncate table", False),
-    (9, "add foreign key", False),
-    (26, "modify schema charset and collate", False),
-])
+@pytest.mark.parametrize(
+    ("code", "by_name", "by_alter"),
+    [
+        (5, "add column", True),
+        (7, "create index", True),
+        (14, "rename table", True),
+        (61, "multi schema change", True),
+        (60, "create table", False),
+        (11, "truncate table", False),
+        (9, "add foreign key", False),
+        (26, "modify schema charset and collate", False),
+    ],
+)
 def test_an_action_has_its_own_name_and_may_alter_its_table(code: int, by_name: str, by_alter: bool) -> None:
     assert ignored(filters(rule("*.*", by_name)), code)
     assert ignored(filters(rule("*.*", "all ddl")), code)
@@ -143,15 +159,18 @@ def test_a_foreign_key_stops_the_new_architecture_in_any_rule_of_its_table() -> 
         ignored(made, 9)
 
 
-@pytest.mark.parametrize(("query", "code", "event"), [
-    ("CREATE INDEX i ON t (a)", 7, "alter table"),
-    ("ALTER TABLE t ADD COLUMN a INT", 5, "alter table"),
-    ("ALTER TABLE t ADD PARTITION (PARTITION p VALUES LESS THAN (1))", 19, "add table partition"),
-    ("ALTER TABLE t RENAME TO u", 14, "alter table"),
-    ("RENAME TABLE t TO u", 14, "rename table"),
-    ("DROP VIEW t", 24, "drop view"),
-    ("CREATE DATABASE a", 1, "create schema"),
-])
+@pytest.mark.parametrize(
+    ("query", "code", "event"),
+    [
+        ("CREATE INDEX i ON t (a)", 7, "alter table"),
+        ("ALTER TABLE t ADD COLUMN a INT", 5, "alter table"),
+        ("ALTER TABLE t ADD PARTITION (PARTITION p VALUES LESS THAN (1))", 19, "add table partition"),
+        ("ALTER TABLE t RENAME TO u", 14, "alter table"),
+        ("RENAME TABLE t TO u", 14, "rename table"),
+        ("DROP VIEW t", 24, "drop view"),
+        ("CREATE DATABASE a", 1, "create schema"),
+    ],
+)
 def test_up_to_7_6_the_statement_says_the_event(query: str, code: int, event: str) -> None:
     assert ignored(filters(rule("*.*", event), release=BY_STATEMENT), code, query)
     others = BY_STATEMENT.event_filter_names - {event, "all ddl", "create database"}
@@ -234,9 +253,9 @@ ONE, OTHER = {"id": 1}, {"id": 1, "price": 1}
 ALL_KINDS = ((None, ONE), (ONE, None), (ONE, OTHER))
 
 
-@pytest.mark.parametrize("rules", [
-    (), (rule("other.*", "insert", insert="id = 1"), rule("*.*", "all ddl")), (rule("*.*", delete="id = 2"),),
-])
+@pytest.mark.parametrize(
+    "rules", [(), (rule("other.*", "insert", insert="id = 1"), rule("*.*", "all ddl")), (rule("*.*", delete="id = 2"),)]
+)
 def test_rows_without_a_rule_are_sent(rules: tuple[EventFilter, ...]) -> None:
     assert sent(SHOP, filters(*rules), *ALL_KINDS) == [0, 1, 2]
     assert sent(SHOP, filters(*rules)) == []
@@ -251,8 +270,15 @@ def test_rows_go_by_their_kind() -> None:
 
 def test_rows_go_by_their_values() -> None:
     cheap, dear, none = ({"id": 1, "name": "pen", "price": price} for price in (5, 50, None))
-    made = filters(rule(
-        "shop.goods", insert="price > 10", delete="name = 'pen'", update_old="price > 10", update_new="price is null"))
+    made = filters(
+        rule(
+            "shop.goods",
+            insert="price > 10",
+            delete="name = 'pen'",
+            update_old="price > 10",
+            update_new="price is null",
+        )
+    )
     changes = ((None, cheap), (None, dear), (None, none), (cheap, None), (cheap, dear), (dear, cheap), (cheap, none))
     assert sent(SHOP, made, *changes) == [0, 2, 4]
     assert sent(LOG, made, (None, dear)) == [0]
@@ -274,10 +300,13 @@ def test_a_pattern_that_is_none_is_said_once_a_row_needs_it() -> None:
         sent(SHOP, made, (None, ONE))
 
 
-@pytest.mark.parametrize(("expression", "code", "text"), [
-    ("age >", "CDC:ErrInvalidFilterExpression", "There is a syntax error in"),
-    ("age > 3", "CDC:ErrExpressionColumnNotFound", "Cannot find column 'age' from table 'shop.goods' in"),
-])
+@pytest.mark.parametrize(
+    ("expression", "code", "text"),
+    [
+        ("age >", "CDC:ErrInvalidFilterExpression", "There is a syntax error in"),
+        ("age > 3", "CDC:ErrExpressionColumnNotFound", "Cannot find column 'age' from table 'shop.goods' in"),
+    ],
+)
 def test_an_expression_must_suit_its_table(expression: str, code: str, text: str) -> None:
     made = filters(rule("shop.goods", delete=expression))
     for ask in (lambda: verify(made, [SHOP]), lambda: sent(SHOP, made, (ONE, None))):

@@ -17,13 +17,64 @@ SQL = """create table test.t (
     twice int as (small * 2) virtual, label varchar(60) as (concat(name, '-', kind)) virtual)"""
 
 ROWS: tuple[tuple[str | None, ...], ...] = (
-    ("1", "10", "18446744073709551615", "1.50", "0.5", "1.1", "Ann", "Ann", "\x00\xe9", "b", "x,z", "1", "2020",
-     "2020-02-29", "2020-02-29 12:30:15.500", "10:11:12", '{"a": 1, "b": {"c d": "x"}, "l": [1, 2], "n": null}'),
-    ("2", "-3", "7", "-2.00", "1e10", "0.25", "12abc", "éCOLE  ", "", "a", "", "255", "1999",
-     "0000-00-00", "1999-12-31 23:59:59.000", "-01:00:00", '"text"'),
+    (
+        "1",
+        "10",
+        "18446744073709551615",
+        "1.50",
+        "0.5",
+        "1.1",
+        "Ann",
+        "Ann",
+        "\x00\xe9",
+        "b",
+        "x,z",
+        "1",
+        "2020",
+        "2020-02-29",
+        "2020-02-29 12:30:15.500",
+        "10:11:12",
+        '{"a": 1, "b": {"c d": "x"}, "l": [1, 2], "n": null}',
+    ),
+    (
+        "2",
+        "-3",
+        "7",
+        "-2.00",
+        "1e10",
+        "0.25",
+        "12abc",
+        "éCOLE  ",
+        "",
+        "a",
+        "",
+        "255",
+        "1999",
+        "0000-00-00",
+        "1999-12-31 23:59:59.000",
+        "-01:00:00",
+        '"text"',
+    ),
     ("3", None, None, None, None, None, None, None, None, None, None, None, None, None, None, None, None),
-    ("4", "0", "0", "0.00", "0", "0", "a_b%c  ", "a", "A", "c", "y", "0", "0000", "2021-01-01",
-     "2021-01-01 00:00:00.000", "00:00:00", "[1, 2]"),
+    (
+        "4",
+        "0",
+        "0",
+        "0.00",
+        "0",
+        "0",
+        "a_b%c  ",
+        "a",
+        "A",
+        "c",
+        "y",
+        "0",
+        "0000",
+        "2021-01-01",
+        "2021-01-01 00:00:00.000",
+        "00:00:00",
+        "[1, 2]",
+    ),
 )
 
 IGNORED: dict[str, str] = {
@@ -209,7 +260,8 @@ IGNORED: dict[str, str] = {
 TABLE = create_table(SQL)
 TEXTS = {
     column.name: pa.array([row[place] for row in ROWS], pa.string())
-    for place, column in enumerate(visible_columns(TABLE))}
+    for place, column in enumerate(visible_columns(TABLE))
+}
 
 
 def ids(expression: str, texts: dict[str, pa.Array]) -> str:
@@ -234,25 +286,35 @@ def test_cells_of_row_images_are_told_by_their_bytes() -> None:
     assert ids("id = 1", {name: text.slice(0, 0) for name, text in TEXTS.items()}) == ""
 
 
-@pytest.mark.parametrize(("expression", "code", "words"), [
-    ("age >= 20 and and id", "CDC:ErrInvalidFilterExpression", "There is a syntax error in: 'age >= 20 and and id'"),
-    ("id > > 100", "CDC:ErrInvalidFilterExpression", "line 1, column 6"),
-    ("error(id) == null", "CDC:ErrInvalidFilterExpression", "There is a syntax error in"),
-    ("nosuch(id) > 20", "CDC:ErrInvalidFilterExpression", "FUNCTION nosuch does not exist"),
-    ("if(id, 1)", "CDC:ErrInvalidFilterExpression", "Incorrect parameter count"),
-    ("id in (select 1)", "CDC:ErrInvalidFilterExpression", "a subquery"),
-    ("max(id) = 1", "CDC:ErrInvalidFilterExpression", "an aggregate function"),
-    ("(id, small) = (1, 2)", "CDC:ErrInvalidFilterExpression", "a row of values"),
-    ("id = 1; id = 2", "CDC:ErrInvalidFilterExpression", "';'"),
-    ("", "CDC:ErrInvalidFilterExpression", "the end of the statement"),
-    ("(" * 5000 + "id" + ")" * 5000, "CDC:ErrInvalidFilterExpression", "nested too deeply"),
-    ("id = 1 and mother = 'a'", "CDC:ErrExpressionColumnNotFound",
-     "Cannot find column 'mother' from table 'test.t' in: id = 1 and mother = 'a'"),
-    ("s.id = 1", "CDC:ErrExpressionColumnNotFound", "Cannot find column 's.id'"),
-    ("vitess_hash(id) = 3", "", "VITESS_HASH cannot be computed outside TiDB"),
-    ("@a = 1", "", "a variable cannot be computed"),
-    ("name like folded", "", "a pattern of LIKE that is no literal"),
-])
+@pytest.mark.parametrize(
+    ("expression", "code", "words"),
+    [
+        (
+            "age >= 20 and and id",
+            "CDC:ErrInvalidFilterExpression",
+            "There is a syntax error in: 'age >= 20 and and id'",
+        ),
+        ("id > > 100", "CDC:ErrInvalidFilterExpression", "line 1, column 6"),
+        ("error(id) == null", "CDC:ErrInvalidFilterExpression", "There is a syntax error in"),
+        ("nosuch(id) > 20", "CDC:ErrInvalidFilterExpression", "FUNCTION nosuch does not exist"),
+        ("if(id, 1)", "CDC:ErrInvalidFilterExpression", "Incorrect parameter count"),
+        ("id in (select 1)", "CDC:ErrInvalidFilterExpression", "a subquery"),
+        ("max(id) = 1", "CDC:ErrInvalidFilterExpression", "an aggregate function"),
+        ("(id, small) = (1, 2)", "CDC:ErrInvalidFilterExpression", "a row of values"),
+        ("id = 1; id = 2", "CDC:ErrInvalidFilterExpression", "';'"),
+        ("", "CDC:ErrInvalidFilterExpression", "the end of the statement"),
+        ("(" * 5000 + "id" + ")" * 5000, "CDC:ErrInvalidFilterExpression", "nested too deeply"),
+        (
+            "id = 1 and mother = 'a'",
+            "CDC:ErrExpressionColumnNotFound",
+            "Cannot find column 'mother' from table 'test.t' in: id = 1 and mother = 'a'",
+        ),
+        ("s.id = 1", "CDC:ErrExpressionColumnNotFound", "Cannot find column 's.id'"),
+        ("vitess_hash(id) = 3", "", "VITESS_HASH cannot be computed outside TiDB"),
+        ("@a = 1", "", "a variable cannot be computed"),
+        ("name like folded", "", "a pattern of LIKE that is no literal"),
+    ],
+)
 def test_an_expression_that_cannot_be_taken_is_refused(expression: str, code: str, words: str) -> None:
     """As TiCDC words it or, where TiDB could compute it and DuckDB cannot, by the name of what it is."""
     with pytest.raises(ChangefeedError) as raised:

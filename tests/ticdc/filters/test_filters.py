@@ -72,9 +72,10 @@ def test_other_schemas_of_similar_names_are_replicated() -> None:
     assert all(everything.table(schema, "t") for schema in ("TiDB_CDC", "metric_schema", "sys1"))
 
 
-@pytest.mark.parametrize(("type_code", "schema", "table", "kept"), [
-    (3, "a", "t", True), (3, "b", "t", False), (1, "a", "", True), (1, "b", "", False), (34, "a", "s", False),
-])
+@pytest.mark.parametrize(
+    ("type_code", "schema", "table", "kept"),
+    [(3, "a", "t", True), (3, "b", "t", False), (1, "a", "", True), (1, "b", "", False), (34, "a", "s", False)],
+)
 def test_a_ddl_is_kept_if_it_is_allowed_and_its_table_or_schema_is(
     type_code: int, schema: str, table: str, kept: bool
 ) -> None:

@@ -48,62 +48,68 @@ def test_regular_expressions_mean_what_they_mean_to_go(pattern: str, found: list
     assert [name for name in missed if regexp.matches(name)] == []
 
 
-@pytest.mark.parametrize(("pattern", "text"), [
-    ("a(?=b)", "invalid or unsupported Perl syntax: `(?=`"),
-    ("(?#a)", "invalid or unsupported Perl syntax: `(?#`"),
-    ("(?i-)", "invalid or unsupported Perl syntax: `(?i-)`"),
-    ("(?<", "invalid or unsupported Perl syntax: `(?<`"),
-    ("(?P=a)", "invalid or unsupported Perl syntax: `(?P`"),
-    ("a(?<!b)c>", "invalid named capture: `(?<!b)c>`"),
-    ("(?<=b)", "invalid named capture: `(?<=b)`"),
-    ("(?P<é>a)", "invalid named capture: `(?P<é>`"),
-    ("(?P<>a)", "invalid named capture: `(?P<>`"),
-    ("(?P<a", "invalid named capture: `(?P<a`"),
-    (r"(a)\1", r"invalid escape sequence: `\1`"),
-    (r"a\C", r"invalid escape sequence: `\C`"),
-    (r"[\Qa\E]", r"invalid escape sequence: `\Q`"),
-    (r"\x{110000}", r"invalid escape sequence: `\x{110000`"),
-    (r"\Z", r"invalid escape sequence: `\Z`"),
-    (r"\8", r"invalid escape sequence: `\8`"),
-    ("a**", "invalid nested repetition operator: `**`"),
-    ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
-    ("*a", "missing argument to repetition operator: `*`"),
-    ("(|+)", "missing argument to repetition operator: `+`"),
-    ("a{1001}", "invalid repeat count: `{1001}`"),
-    ("a{1001}?", "invalid repeat count: `{1001}`"),
-    ("a*{1001}", "invalid repeat count: `{1001}`"),
-    ("a{2,1}", "invalid repeat count: `{2,1}`"),
-    ("a{99999999999}", "invalid repeat count: `{99999999999}`"),
-    ("a{" + "9" * 5000 + "}", "invalid repeat count: `{999"),
-    ("(a{30}){40}", "invalid repeat count: `{40}`"),
-    ("(a", "missing closing ): `(a`"),
-    ("a)", "unexpected ): `a)`"),
-    ("[z-a]", "invalid character class range: `z-a`"),
-    ("[[:letter:]]", "invalid character class range: `[:letter:]`"),
-    (r"\p{Elvish}", r"invalid character class range: `\p{Elvish}`"),
-    (r"\p{Letter}", r"invalid character class range: `\p{Letter}`"),
-    (r"\pX", r"invalid character class range: `\pX`"),
-    (r"a\p", r"invalid character class range: `\p`"),
-    ("x[a", "missing closing ]: `[a`"),
-    ("a\\", "trailing backslash at end of expression: ``"),
-    ("(" * 1000 + ")" * 1000, f"expression nests too deeply: `{'(' * 1000}"),
-])
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("a(?=b)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("(?#a)", "invalid or unsupported Perl syntax: `(?#`"),
+        ("(?i-)", "invalid or unsupported Perl syntax: `(?i-)`"),
+        ("(?<", "invalid or unsupported Perl syntax: `(?<`"),
+        ("(?P=a)", "invalid or unsupported Perl syntax: `(?P`"),
+        ("a(?<!b)c>", "invalid named capture: `(?<!b)c>`"),
+        ("(?<=b)", "invalid named capture: `(?<=b)`"),
+        ("(?P<é>a)", "invalid named capture: `(?P<é>`"),
+        ("(?P<>a)", "invalid named capture: `(?P<>`"),
+        ("(?P<a", "invalid named capture: `(?P<a`"),
+        (r"(a)\1", r"invalid escape sequence: `\1`"),
+        (r"a\C", r"invalid escape sequence: `\C`"),
+        (r"[\Qa\E]", r"invalid escape sequence: `\Q`"),
+        (r"\x{110000}", r"invalid escape sequence: `\x{110000`"),
+        (r"\Z", r"invalid escape sequence: `\Z`"),
+        (r"\8", r"invalid escape sequence: `\8`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
+        ("*a", "missing argument to repetition operator: `*`"),
+        ("(|+)", "missing argument to repetition operator: `+`"),
+        ("a{1001}", "invalid repeat count: `{1001}`"),
+        ("a{1001}?", "invalid repeat count: `{1001}`"),
+        ("a*{1001}", "invalid repeat count: `{1001}`"),
+        ("a{2,1}", "invalid repeat count: `{2,1}`"),
+        ("a{99999999999}", "invalid repeat count: `{99999999999}`"),
+        ("a{" + "9" * 5000 + "}", "invalid repeat count: `{999"),
+        ("(a{30}){40}", "invalid repeat count: `{40}`"),
+        ("(a", "missing closing ): `(a`"),
+        ("a)", "unexpected ): `a)`"),
+        ("[z-a]", "invalid character class range: `z-a`"),
+        ("[[:letter:]]", "invalid character class range: `[:letter:]`"),
+        (r"\p{Elvish}", r"invalid character class range: `\p{Elvish}`"),
+        (r"\p{Letter}", r"invalid character class range: `\p{Letter}`"),
+        (r"\pX", r"invalid character class range: `\pX`"),
+        (r"a\p", r"invalid character class range: `\p`"),
+        ("x[a", "missing closing ]: `[a`"),
+        ("a\\", "trailing backslash at end of expression: ``"),
+        ("(" * 1000 + ")" * 1000, f"expression nests too deeply: `{'(' * 1000}"),
+    ],
+)
 def test_what_go_refuses_is_refused_in_its_words(pattern: str, text: str) -> None:
     with pytest.raises(GoRegexpError, match=re.escape(f"error parsing regexp: {text}")):
         compile(pattern)
 
 
-@pytest.mark.parametrize(("pattern", "text"), [
-    (r"[a\C(?<=", r"invalid escape sequence: `\C`"),
-    (r"[a(?<=", "missing closing ]: `[a(?<=`"),
-    (r"a{99999999999}\C", "invalid repeat count: `{99999999999}`"),
-    (r"\y\C", r"invalid escape sequence: `\y`"),
-    (r"a)(?<=", "unexpected ): `a)(?<=`"),
-    (r"(\C", r"invalid escape sequence: `\C`"),
-    (r"\Q\C\E(?<=", "invalid named capture: `(?<=`"),
-    (r"[\C", r"invalid escape sequence: `\C`"),
-    (r"\x{99999999999}", r"invalid escape sequence: `\x{999999`"),
-])
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"[a\C(?<=", r"invalid escape sequence: `\C`"),
+        (r"[a(?<=", "missing closing ]: `[a(?<=`"),
+        (r"a{99999999999}\C", "invalid repeat count: `{99999999999}`"),
+        (r"\y\C", r"invalid escape sequence: `\y`"),
+        (r"a)(?<=", "unexpected ): `a)(?<=`"),
+        (r"(\C", r"invalid escape sequence: `\C`"),
+        (r"\Q\C\E(?<=", "invalid named capture: `(?<=`"),
+        (r"[\C", r"invalid escape sequence: `\C`"),
+        (r"\x{99999999999}", r"invalid escape sequence: `\x{999999`"),
+    ],
+)
 def test_the_first_mistake_is_named(pattern: str, text: str) -> None:
     with pytest.raises(GoRegexpError, match=f"^{re.escape(f'error parsing regexp: {text}')}$"):
         compile(pattern)
@@ -120,24 +126,31 @@ def within_a_minute(code: str, *arguments: object) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60).stdout
 
 
-@pytest.mark.parametrize("filters", [
-    "[filter]\nrules = ['/^(a+)+$/.*']\n",
-    "[filter]\nrules = ['*a*a*a*a*a*a*a*a*a*a*a*a*a.*']\n",
-    "[[filter.event-filters]]\nmatcher = ['*.*']\nignore-sql = ['^(create|database|a+| +)+$']\n",
-])
+@pytest.mark.parametrize(
+    "filters",
+    [
+        "[filter]\nrules = ['/^(a+)+$/.*']\n",
+        "[filter]\nrules = ['*a*a*a*a*a*a*a*a*a*a*a*a*a.*']\n",
+        "[[filter.event-filters]]\nmatcher = ['*.*']\nignore-sql = ['^(create|database|a+| +)+$']\n",
+    ],
+)
 def test_no_pattern_takes_long(tmp_path: Path, filters: str) -> None:
     """However often a name can be taken apart."""
     (tmp_path / "feed.toml").write_text(filters)
     statement = f"create database {'a' * 40}b"
-    said = within_a_minute("from simulator.cli import main; main()", "explain", "ddl", statement, "--config",
-                           tmp_path / "feed.toml")
+    said = within_a_minute(
+        "from simulator.cli import main; main()", "explain", "ddl", statement, "--config", tmp_path / "feed.toml"
+    )
     assert f"{'a' * 40}b" in said and "decision" in said
 
 
-@pytest.mark.parametrize(("rule", "said"), [
-    ("/" + r"\a" * 40, "syntax error: incomplete regexp"),
-    (r"/x\/" + r"\a" * 40, "trailing backslash at end of expression"),
-])
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("/" + r"\a" * 40, "syntax error: incomplete regexp"),
+        (r"/x\/" + r"\a" * 40, "trailing backslash at end of expression"),
+    ],
+)
 def test_no_rule_takes_long_to_read(rule: str, said: str) -> None:
     r"""A regular expression ends at a slash; after a backslash only where there is no other slash."""
     assert said in within_a_minute(f"from simulator.ticdc.filters import table_filter; table_filter([{rule!r}])")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from support.evolving import created, table_after
+
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, FromExpression, conversion, text_changes
 
 T = "CREATE TABLE t (a INT, v INT AS (a), b VARCHAR(20), c INT)"
@@ -40,18 +40,35 @@ def test_stored_generated_columns_are_computed_where_they_are_new() -> None:
 def test_the_same_definition_changes_nothing() -> None:
     """Nor does another key."""
     before = table_after(T)
-    places = [(source.index, source.cast) for source in conversion(before, table_after(T, "ALTER TABLE t ADD KEY (a)"))
-              if isinstance(source, FromColumn)]
+    places = [
+        (source.index, source.cast)
+        for source in conversion(before, table_after(T, "ALTER TABLE t ADD KEY (a)"))
+        if isinstance(source, FromColumn)
+    ]
     assert [(0, False), (1, False), (2, False)] == places
 
 
-@pytest.mark.parametrize(("before", "after", "expected"), [
-    ("INT", "BIGINT", False), ("BIGINT", "INT", True), ("INT", "INT UNSIGNED", True), ("INT(4)", "INT(8)", False),
-    ("VARCHAR(5)", "VARCHAR(9)", False), ("VARCHAR(9)", "VARCHAR(5)", True), ("VARCHAR(9)", "TEXT", False),
-    ("TEXT", "VARCHAR(9)", True), ("VARCHAR(9)", "VARBINARY(99)", True), ("BINARY(3)", "BINARY(5)", True),
-    ("DECIMAL(5,2)", "DECIMAL(6,3)", True), ("DATETIME", "DATETIME(3)", True), ("DATETIME", "DATE", True),
-    ("ENUM('a')", "ENUM('a','b')", False), ("ENUM('a','b')", "ENUM('b','a')", True), ("INT", "VARCHAR(20)", True),
-])
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("INT", "BIGINT", False),
+        ("BIGINT", "INT", True),
+        ("INT", "INT UNSIGNED", True),
+        ("INT(4)", "INT(8)", False),
+        ("VARCHAR(5)", "VARCHAR(9)", False),
+        ("VARCHAR(9)", "VARCHAR(5)", True),
+        ("VARCHAR(9)", "TEXT", False),
+        ("TEXT", "VARCHAR(9)", True),
+        ("VARCHAR(9)", "VARBINARY(99)", True),
+        ("BINARY(3)", "BINARY(5)", True),
+        ("DECIMAL(5,2)", "DECIMAL(6,3)", True),
+        ("DATETIME", "DATETIME(3)", True),
+        ("DATETIME", "DATE", True),
+        ("ENUM('a')", "ENUM('a','b')", False),
+        ("ENUM('a','b')", "ENUM('b','a')", True),
+        ("INT", "VARCHAR(20)", True),
+    ],
+)
 def test_a_cast_is_asked_for_where_texts_may_change(before: str, after: str, expected: bool) -> None:
     """Not where the new type holds every value of the old one as it is."""
     types = [created(f"(c {type})").columns[0].type for type in (before, after)]

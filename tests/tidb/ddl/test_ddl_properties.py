@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from support.evolving import after, behind, shape
+
 from simulator.errors import DdlError
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key
@@ -15,10 +15,20 @@ from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.read import read_statement
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "E", "a2"])
-TYPES = st.sampled_from([
-    "INT", "BIGINT UNSIGNED NOT NULL", "VARCHAR(10)", "VARCHAR(20) NOT NULL DEFAULT 'x'", "DECIMAL(10,2)", "TEXT",
-    "DATETIME(3) DEFAULT CURRENT_TIMESTAMP(3)", "ENUM('x','y') NOT NULL", "CHAR(4)", "INT AS (a + 1)",
-])
+TYPES = st.sampled_from(
+    [
+        "INT",
+        "BIGINT UNSIGNED NOT NULL",
+        "VARCHAR(10)",
+        "VARCHAR(20) NOT NULL DEFAULT 'x'",
+        "DECIMAL(10,2)",
+        "TEXT",
+        "DATETIME(3) DEFAULT CURRENT_TIMESTAMP(3)",
+        "ENUM('x','y') NOT NULL",
+        "CHAR(4)",
+        "INT AS (a + 1)",
+    ]
+)
 PLACES = st.one_of(st.sampled_from(["", " FIRST"]), NAMES.map(lambda name: f" AFTER {name}"))
 KEYS = st.sampled_from(["k1", "k2", "K1"])
 
@@ -26,13 +36,29 @@ KEYS = st.sampled_from(["k1", "k2", "K1"])
 def spec(draw: st.DrawFn) -> str:
     """One spec of ALTER TABLE, sensible or not."""
     name, other, key, place, type = draw(NAMES), draw(NAMES), draw(KEYS), draw(PLACES), draw(TYPES)
-    return draw(st.sampled_from([
-        f"ADD COLUMN {name} {type}{place}", f"DROP COLUMN {name}", f"MODIFY {name} {type}{place}",
-        f"CHANGE {name} {other} {type}{place}", f"RENAME COLUMN {name} TO {other}", f"ADD KEY {key} ({name})",
-        f"ADD UNIQUE {key} ({name}, {other})", f"ADD KEY ({name})", f"ADD PRIMARY KEY ({name})", f"DROP KEY {key}",
-        "DROP PRIMARY KEY", f"RENAME KEY {key} TO k3", f"ALTER {name} SET DEFAULT 1", f"ADD KEY {key} (({name} + 1))",
-        "COMMENT 'x'", f"ALTER INDEX {key} INVISIBLE", "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
-    ]))
+    return draw(
+        st.sampled_from(
+            [
+                f"ADD COLUMN {name} {type}{place}",
+                f"DROP COLUMN {name}",
+                f"MODIFY {name} {type}{place}",
+                f"CHANGE {name} {other} {type}{place}",
+                f"RENAME COLUMN {name} TO {other}",
+                f"ADD KEY {key} ({name})",
+                f"ADD UNIQUE {key} ({name}, {other})",
+                f"ADD KEY ({name})",
+                f"ADD PRIMARY KEY ({name})",
+                f"DROP KEY {key}",
+                "DROP PRIMARY KEY",
+                f"RENAME KEY {key} TO k3",
+                f"ALTER {name} SET DEFAULT 1",
+                f"ADD KEY {key} (({name} + 1))",
+                "COMMENT 'x'",
+                f"ALTER INDEX {key} INVISIBLE",
+                "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+            ]
+        )
+    )
 
 
 @st.composite

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from support.evolving import after, created, refusal, shape, table_after
+
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key
 from simulator.tidb.ddl.catalog import catalog
@@ -13,57 +13,87 @@ from simulator.tidb.ddl.create_table import create_table
 T = "CREATE TABLE t (a INT, b VARCHAR(20), c INT, KEY k (b))"
 
 
-@pytest.mark.parametrize(("specs", "expected"), [
-    ("ADD COLUMN d INT NOT NULL DEFAULT 4", "(a INT, b VARCHAR(20), c INT, d INT NOT NULL DEFAULT 4, KEY k (b))"),
-    ("ADD d INT FIRST", "(d INT, a INT, b VARCHAR(20), c INT, KEY k (b))"),
-    ("ADD d INT AFTER A", "(a INT, d INT, b VARCHAR(20), c INT, KEY k (b))"),
-    ("ADD (d INT, e INT, KEY (a))", "(a INT, b VARCHAR(20), c INT, d INT, e INT, KEY k (b), KEY (a))"),
-    ("ADD d INT FIRST, ADD e INT AFTER b, ADD f INT AFTER b",
-     "(d INT, a INT, b VARCHAR(20), f INT, e INT, c INT, KEY k (b))"),
-    ("ADD IF NOT EXISTS a BIGINT", "(a INT, b VARCHAR(20), c INT, KEY k (b))"),
-    ("ADD g INT AS (a + c)", "(a INT, b VARCHAR(20), c INT, g INT AS (a + c), KEY k (b))"),
-    ("DROP COLUMN c", "(a INT, b VARCHAR(20), KEY k (b))"),
-    ("DROP b", "(a INT, c INT)"),
-    ("DROP IF EXISTS x", "(a INT, b VARCHAR(20), c INT, KEY k (b))"),
-    ("ADD d INT DEFAULT 3, DROP a, ADD e INT DEFAULT 4, DROP c",
-     "(b VARCHAR(20), d INT DEFAULT 3, e INT DEFAULT 4, KEY k (b))"),
-    ("MODIFY a BIGINT NOT NULL", "(a BIGINT NOT NULL, b VARCHAR(20), c INT, KEY k (b))"),
-    ("MODIFY c INT FIRST", "(c INT, a INT, b VARCHAR(20), KEY k (b))"),
-    ("MODIFY c INT AFTER a", "(a INT, c INT, b VARCHAR(20), KEY k (b))"),
-    ("CHANGE b B2 VARCHAR(30) DEFAULT 'x' COMMENT 'y'",
-     "(a INT, B2 VARCHAR(30) DEFAULT 'x' COMMENT 'y', c INT, KEY k (B2))"),
-    ("RENAME COLUMN b TO z", "(a INT, z VARCHAR(20), c INT, KEY k (z))"),
-    ("RENAME COLUMN b TO z, ADD e INT", "(a INT, z VARCHAR(20), c INT, e INT, KEY k (z))"),
-    ("ALTER a SET DEFAULT 7", "(a INT DEFAULT 7, b VARCHAR(20), c INT, KEY k (b))"),
-    ("ADD UNIQUE u (a, c)", "(a INT, b VARCHAR(20), c INT, KEY k (b), UNIQUE u (a, c))"),
-    ("ADD KEY (b), ADD KEY ((a + 1))", "(a INT, b VARCHAR(20), c INT, KEY k (b), KEY (b), KEY ((a + 1)))"),
-    ("ADD PRIMARY KEY (a)",
-     "(a INT NOT NULL, b VARCHAR(20), c INT, KEY k (b), PRIMARY KEY (a) NONCLUSTERED)"),
-    ("DROP KEY k", "(a INT, b VARCHAR(20), c INT)"),
-    ("RENAME INDEX k TO k2", "(a INT, b VARCHAR(20), c INT, KEY k2 (b))"),
-    ("ALTER INDEX k INVISIBLE", "(a INT, b VARCHAR(20), c INT, KEY k (b) INVISIBLE)"),
-    ("COMMENT = 'it''s'", "(a INT, b VARCHAR(20), c INT, KEY k (b)) COMMENT 'it''s'"),
-    ("ENGINE = InnoDB", "(a INT, b VARCHAR(20), c INT, KEY k (b))"),
-    ("PARTITION BY HASH (a) PARTITIONS 2",
-     "(a INT, b VARCHAR(20), c INT, KEY k (b)) PARTITION BY HASH (a) PARTITIONS 2"),
-])
+@pytest.mark.parametrize(
+    ("specs", "expected"),
+    [
+        ("ADD COLUMN d INT NOT NULL DEFAULT 4", "(a INT, b VARCHAR(20), c INT, d INT NOT NULL DEFAULT 4, KEY k (b))"),
+        ("ADD d INT FIRST", "(d INT, a INT, b VARCHAR(20), c INT, KEY k (b))"),
+        ("ADD d INT AFTER A", "(a INT, d INT, b VARCHAR(20), c INT, KEY k (b))"),
+        ("ADD (d INT, e INT, KEY (a))", "(a INT, b VARCHAR(20), c INT, d INT, e INT, KEY k (b), KEY (a))"),
+        (
+            "ADD d INT FIRST, ADD e INT AFTER b, ADD f INT AFTER b",
+            "(d INT, a INT, b VARCHAR(20), f INT, e INT, c INT, KEY k (b))",
+        ),
+        ("ADD IF NOT EXISTS a BIGINT", "(a INT, b VARCHAR(20), c INT, KEY k (b))"),
+        ("ADD g INT AS (a + c)", "(a INT, b VARCHAR(20), c INT, g INT AS (a + c), KEY k (b))"),
+        ("DROP COLUMN c", "(a INT, b VARCHAR(20), KEY k (b))"),
+        ("DROP b", "(a INT, c INT)"),
+        ("DROP IF EXISTS x", "(a INT, b VARCHAR(20), c INT, KEY k (b))"),
+        (
+            "ADD d INT DEFAULT 3, DROP a, ADD e INT DEFAULT 4, DROP c",
+            "(b VARCHAR(20), d INT DEFAULT 3, e INT DEFAULT 4, KEY k (b))",
+        ),
+        ("MODIFY a BIGINT NOT NULL", "(a BIGINT NOT NULL, b VARCHAR(20), c INT, KEY k (b))"),
+        ("MODIFY c INT FIRST", "(c INT, a INT, b VARCHAR(20), KEY k (b))"),
+        ("MODIFY c INT AFTER a", "(a INT, c INT, b VARCHAR(20), KEY k (b))"),
+        (
+            "CHANGE b B2 VARCHAR(30) DEFAULT 'x' COMMENT 'y'",
+            "(a INT, B2 VARCHAR(30) DEFAULT 'x' COMMENT 'y', c INT, KEY k (B2))",
+        ),
+        ("RENAME COLUMN b TO z", "(a INT, z VARCHAR(20), c INT, KEY k (z))"),
+        ("RENAME COLUMN b TO z, ADD e INT", "(a INT, z VARCHAR(20), c INT, e INT, KEY k (z))"),
+        ("ALTER a SET DEFAULT 7", "(a INT DEFAULT 7, b VARCHAR(20), c INT, KEY k (b))"),
+        ("ADD UNIQUE u (a, c)", "(a INT, b VARCHAR(20), c INT, KEY k (b), UNIQUE u (a, c))"),
+        ("ADD KEY (b), ADD KEY ((a + 1))", "(a INT, b VARCHAR(20), c INT, KEY k (b), KEY (b), KEY ((a + 1)))"),
+        ("ADD PRIMARY KEY (a)", "(a INT NOT NULL, b VARCHAR(20), c INT, KEY k (b), PRIMARY KEY (a) NONCLUSTERED)"),
+        ("DROP KEY k", "(a INT, b VARCHAR(20), c INT)"),
+        ("RENAME INDEX k TO k2", "(a INT, b VARCHAR(20), c INT, KEY k2 (b))"),
+        ("ALTER INDEX k INVISIBLE", "(a INT, b VARCHAR(20), c INT, KEY k (b) INVISIBLE)"),
+        ("COMMENT = 'it''s'", "(a INT, b VARCHAR(20), c INT, KEY k (b)) COMMENT 'it''s'"),
+        ("ENGINE = InnoDB", "(a INT, b VARCHAR(20), c INT, KEY k (b))"),
+        (
+            "PARTITION BY HASH (a) PARTITIONS 2",
+            "(a INT, b VARCHAR(20), c INT, KEY k (b)) PARTITION BY HASH (a) PARTITIONS 2",
+        ),
+    ],
+)
 def test_alter_table_gives_what_create_table_would(specs: str, expected: str) -> None:
     """But for origin defaults, which only rows of before have."""
     assert shape(created(expected)) == shape(table_after(T, f"ALTER TABLE t {specs}"))
 
 
-@pytest.mark.parametrize(("column", "expected"), [
-    ("d INT", None), ("d INT NOT NULL", "0"), ("d INT DEFAULT 5", "5"), ("d DECIMAL(8,2) NOT NULL", "0.00"),
-    ("d DECIMAL(8,2) DEFAULT 1.5", "1.50"), ("d VARCHAR(5) NOT NULL", ""), ("d CHAR(3) DEFAULT 'x'", "x"),
-    ("d BINARY(2) NOT NULL", "\0\0"), ("d ENUM('x','y') NOT NULL", "x"), ("d SET('x','y') NOT NULL", ""),
-    ("d DATE NOT NULL", "0000-00-00"), ("d DATETIME(2) NOT NULL", "0000-00-00 00:00:00.00"),
-    ("d TIME NOT NULL", "00:00:00"), ("d BIT(4) DEFAULT b'101'", "5"), ("d JSON NOT NULL", "null"),
-    ("d TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3)", "2020-02-20 02:20:20.123"),
-    ("d DATETIME DEFAULT NOW()", "2020-02-20 02:20:20"), ("d YEAR NOT NULL", "0"), ("d TEXT NOT NULL", ""),
-    ("d INT AS (a) VIRTUAL", None), ("d DOUBLE NOT NULL", "0.0"),
-    ("d DOUBLE DEFAULT 1.50", "1.5"), ("d FLOAT DEFAULT '1e20'", "1.0E20"), ("d FLOAT(5,2) DEFAULT 2.345", "2.35"),
-    ("d DOUBLE DEFAULT 100", "100.0"), ("d FLOAT DEFAULT -0.1", "-0.1"), ("d DOUBLE DEFAULT 0.00001", "1.0E-5"),
-])
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        ("d INT", None),
+        ("d INT NOT NULL", "0"),
+        ("d INT DEFAULT 5", "5"),
+        ("d DECIMAL(8,2) NOT NULL", "0.00"),
+        ("d DECIMAL(8,2) DEFAULT 1.5", "1.50"),
+        ("d VARCHAR(5) NOT NULL", ""),
+        ("d CHAR(3) DEFAULT 'x'", "x"),
+        ("d BINARY(2) NOT NULL", "\0\0"),
+        ("d ENUM('x','y') NOT NULL", "x"),
+        ("d SET('x','y') NOT NULL", ""),
+        ("d DATE NOT NULL", "0000-00-00"),
+        ("d DATETIME(2) NOT NULL", "0000-00-00 00:00:00.00"),
+        ("d TIME NOT NULL", "00:00:00"),
+        ("d BIT(4) DEFAULT b'101'", "5"),
+        ("d JSON NOT NULL", "null"),
+        ("d TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3)", "2020-02-20 02:20:20.123"),
+        ("d DATETIME DEFAULT NOW()", "2020-02-20 02:20:20"),
+        ("d YEAR NOT NULL", "0"),
+        ("d TEXT NOT NULL", ""),
+        ("d INT AS (a) VIRTUAL", None),
+        ("d DOUBLE NOT NULL", "0.0"),
+        ("d DOUBLE DEFAULT 1.50", "1.5"),
+        ("d FLOAT DEFAULT '1e20'", "1.0E20"),
+        ("d FLOAT(5,2) DEFAULT 2.345", "2.35"),
+        ("d DOUBLE DEFAULT 100", "100.0"),
+        ("d FLOAT DEFAULT -0.1", "-0.1"),
+        ("d DOUBLE DEFAULT 0.00001", "1.0E-5"),
+    ],
+)
 def test_rows_older_than_a_column_read_its_origin_default(column: str, expected: str | None) -> None:
     """Its default, else NULL, else the zero of its type; the moment of the statement for CURRENT_TIMESTAMP."""
     assert expected == table_after(T, f"ALTER TABLE t ADD {column}").columns[-1].origin_default
@@ -79,13 +109,15 @@ def test_ids_of_keys_grow_for_ever_and_decide_between_equal_handle_keys() -> Non
     """A key dropped and added again is the youngest, and the other one identifies rows."""
     statements = (
         "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, UNIQUE ua (a), UNIQUE ub (b))",
-        "ALTER TABLE t DROP KEY ua", "ALTER TABLE t ADD UNIQUE ua (a)",
+        "ALTER TABLE t DROP KEY ua",
+        "ALTER TABLE t ADD UNIQUE ua (a)",
     )
     table = table_after(*statements)
     assert {"ub": 2, "ua": 3} == {index.name: index.id for index in table.indexes}
     assert ("b",) == handle_key(table)
-    assert ("c",) == handle_key(table_after(*statements, "ALTER TABLE t ADD c INT NOT NULL",
-                                            "ALTER TABLE t ADD PRIMARY KEY (c)"))
+    assert ("c",) == handle_key(
+        table_after(*statements, "ALTER TABLE t ADD c INT NOT NULL", "ALTER TABLE t ADD PRIMARY KEY (c)")
+    )
 
 
 def test_keys_of_a_column_that_is_written_anew_are_the_youngest() -> None:
@@ -112,8 +144,10 @@ def test_a_statement_changes_all_or_nothing() -> None:
 def test_names_change_places() -> None:
     """Pair by pair; foreign keys follow their tables."""
     state = after(
-        "CREATE TABLE a (id INT PRIMARY KEY)", "CREATE TABLE b (x INT PRIMARY KEY)",
-        "CREATE TABLE c (y INT, CONSTRAINT f FOREIGN KEY (y) REFERENCES a (id))", "CREATE DATABASE Other",
+        "CREATE TABLE a (id INT PRIMARY KEY)",
+        "CREATE TABLE b (x INT PRIMARY KEY)",
+        "CREATE TABLE c (y INT, CONSTRAINT f FOREIGN KEY (y) REFERENCES a (id))",
+        "CREATE DATABASE Other",
         "RENAME TABLE a TO swap, b TO a, swap TO other.b",
     )
     assert [("Other", "b"), ("test", "a"), ("test", "c")] == sorted((t.schema, t.name) for t in state.tables.values())
@@ -124,8 +158,10 @@ def test_names_change_places() -> None:
 def test_tables_take_the_charset_of_their_database() -> None:
     """As it is when they are created."""
     state = after(
-        "CREATE DATABASE d CHARACTER SET latin1", "CREATE TABLE d.t (a VARCHAR(5))",
-        "ALTER DATABASE d COLLATE utf8mb4_general_ci", "CREATE TABLE d.u (a VARCHAR(5))",
+        "CREATE DATABASE d CHARACTER SET latin1",
+        "CREATE TABLE d.t (a VARCHAR(5))",
+        "ALTER DATABASE d COLLATE utf8mb4_general_ci",
+        "CREATE TABLE d.u (a VARCHAR(5))",
     )
     charsets = [state.tables["d", name].columns[0].type.collation for name in "tu"]
     assert ["latin1_bin", "utf8mb4_general_ci"] == charsets
@@ -153,9 +189,11 @@ def test_dropped_and_truncated_tables_come_back() -> None:
 def test_foreign_keys_come_with_an_index_and_follow_renamed_columns() -> None:
     """On either side."""
     state = after(
-        "CREATE TABLE p (id INT PRIMARY KEY)", "CREATE TABLE t (a INT)",
+        "CREATE TABLE p (id INT PRIMARY KEY)",
+        "CREATE TABLE t (a INT)",
         "ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES p (id) ON DELETE CASCADE",
-        "ALTER TABLE p RENAME COLUMN id TO i2", "ALTER TABLE t RENAME COLUMN a TO a2",
+        "ALTER TABLE p RENAME COLUMN id TO i2",
+        "ALTER TABLE t RENAME COLUMN a TO a2",
     )
     table = state.tables["test", "t"]
     assert (("fk_1", ("a2",), ("i2",), "CASCADE"),) == tuple(
@@ -172,22 +210,31 @@ def test_ttl_is_set_changed_and_removed() -> None:
     assert table_after(*start, "ALTER TABLE t REMOVE TTL").ttl is None
 
 
-P = "CREATE TABLE t (a INT, b INT) PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (10)," \
+P = (
+    "CREATE TABLE t (a INT, b INT) PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (10),"
     " PARTITION p1 VALUES LESS THAN (20), PARTITION p2 VALUES LESS THAN (30))"
+)
 
 
-@pytest.mark.parametrize(("spec", "expected"), [
-    ("ADD PARTITION (PARTITION p3 VALUES LESS THAN MAXVALUE)", ["p0", "p1", "p2", "p3"]),
-    ("ADD PARTITION IF NOT EXISTS (PARTITION P1 VALUES LESS THAN (99))", ["p0", "p1", "p2"]),
-    ("DROP PARTITION p1, P0", ["p2"]), ("DROP PARTITION IF EXISTS p9", ["p0", "p1", "p2"]),
-    ("TRUNCATE PARTITION p1", ["p0", "p1", "p2"]),
-    ("REORGANIZE PARTITION p0, p1 INTO (PARTITION q VALUES LESS THAN (20))", ["q", "p2"]),
-    ("REORGANIZE PARTITION p1 INTO (PARTITION q VALUES LESS THAN (15), PARTITION r VALUES LESS THAN (20))",
-     ["p0", "q", "r", "p2"]),
-    ("PARTITION BY HASH (b) PARTITIONS 2", ["p0", "p1"]), ("REMOVE PARTITIONING", []),
-    ("FIRST PARTITION LESS THAN (20)", ["p1", "p2"]),
-    ("LAST PARTITION LESS THAN (50)", ["p0", "p1", "p2", "P_LT_40", "P_LT_50"]),
-])
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("ADD PARTITION (PARTITION p3 VALUES LESS THAN MAXVALUE)", ["p0", "p1", "p2", "p3"]),
+        ("ADD PARTITION IF NOT EXISTS (PARTITION P1 VALUES LESS THAN (99))", ["p0", "p1", "p2"]),
+        ("DROP PARTITION p1, P0", ["p2"]),
+        ("DROP PARTITION IF EXISTS p9", ["p0", "p1", "p2"]),
+        ("TRUNCATE PARTITION p1", ["p0", "p1", "p2"]),
+        ("REORGANIZE PARTITION p0, p1 INTO (PARTITION q VALUES LESS THAN (20))", ["q", "p2"]),
+        (
+            "REORGANIZE PARTITION p1 INTO (PARTITION q VALUES LESS THAN (15), PARTITION r VALUES LESS THAN (20))",
+            ["p0", "q", "r", "p2"],
+        ),
+        ("PARTITION BY HASH (b) PARTITIONS 2", ["p0", "p1"]),
+        ("REMOVE PARTITIONING", []),
+        ("FIRST PARTITION LESS THAN (20)", ["p1", "p2"]),
+        ("LAST PARTITION LESS THAN (50)", ["p0", "p1", "p2", "P_LT_40", "P_LT_50"]),
+    ],
+)
 def test_partitions_change(spec: str, expected: list[str]) -> None:
     """Found by name whatever its case, in their order."""
     partitioning = table_after(P, f"ALTER TABLE t {spec}").partitioning
@@ -204,19 +251,35 @@ def test_hash_partitions_are_counted(spec: str, expected: int) -> None:
 
 def test_views_and_sequences_share_names_with_tables() -> None:
     """And are dropped by their own statements."""
-    state = after(T, "CREATE VIEW v AS SELECT a FROM t", "CREATE SEQUENCE s", "CREATE OR REPLACE VIEW v AS SELECT 1",
-                  "ALTER SEQUENCE s INCREMENT BY 2", "DROP VIEW v", "DROP SEQUENCE s")
+    state = after(
+        T,
+        "CREATE VIEW v AS SELECT a FROM t",
+        "CREATE SEQUENCE s",
+        "CREATE OR REPLACE VIEW v AS SELECT 1",
+        "ALTER SEQUENCE s INCREMENT BY 2",
+        "DROP VIEW v",
+        "DROP SEQUENCE s",
+    )
     assert (0, 0, 1) == (len(state.views), len(state.sequences), len(state.tables))
     assert ("schema:1050", "Table 'test.t' already exists") == refusal(T, "CREATE VIEW t AS SELECT 1")
     assert ("ddl:1347", "'test.t' is not VIEW") == refusal(T, "DROP VIEW t")
 
 
-@pytest.mark.parametrize("text", [
-    "ALTER TABLE t SET TIFLASH REPLICA 1", "ALTER TABLE t ATTRIBUTES 'merge_option=deny'", "ALTER TABLE t CHECK",
-    "ALTER TABLE t PLACEMENT POLICY = p", "ALTER TABLE t ENABLE KEYS", "ALTER TABLE t ADD CHECK (a > 1)",
-    "CREATE PLACEMENT POLICY p FOLLOWERS=4", "LOCK TABLES t READ", "ALTER TABLE t AUTO_INCREMENT = 100",
-    "ALTER TABLE t ALGORITHM = INSTANT",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ALTER TABLE t SET TIFLASH REPLICA 1",
+        "ALTER TABLE t ATTRIBUTES 'merge_option=deny'",
+        "ALTER TABLE t CHECK",
+        "ALTER TABLE t PLACEMENT POLICY = p",
+        "ALTER TABLE t ENABLE KEYS",
+        "ALTER TABLE t ADD CHECK (a > 1)",
+        "CREATE PLACEMENT POLICY p FOLLOWERS=4",
+        "LOCK TABLES t READ",
+        "ALTER TABLE t AUTO_INCREMENT = 100",
+        "ALTER TABLE t ALGORITHM = INSTANT",
+    ],
+)
 def test_what_rows_do_not_show_changes_nothing(text: str) -> None:
     """Replicas, placement, attributes, checks, counters."""
     if text.endswith("CHECK"):

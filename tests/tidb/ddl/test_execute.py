@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-
 from support.evolving import assert_same_without_catalog, behind
 from support.vectors.files import DEFAULT, files, kind, vectors
+
 from simulator.errors import DdlError
-from simulator.releases import Release, V8_5, find
+from simulator.releases import V8_5, Release, find
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Executed, Session
@@ -27,8 +27,11 @@ def known(*texts: str) -> Catalog:
 
 
 TABLES = known(
-    "CREATE TABLE t (a INT, b INT)", "CREATE TABLE parent (id INT PRIMARY KEY)", "CREATE TABLE shop.t (x INT)",
-    "CREATE TABLE shop.p (x INT) PARTITION BY HASH (x) PARTITIONS 2", "CREATE VIEW v AS SELECT 1",
+    "CREATE TABLE t (a INT, b INT)",
+    "CREATE TABLE parent (id INT PRIMARY KEY)",
+    "CREATE TABLE shop.t (x INT)",
+    "CREATE TABLE shop.p (x INT) PARTITION BY HASH (x) PARTITIONS 2",
+    "CREATE VIEW v AS SELECT 1",
 )
 
 
@@ -96,10 +99,15 @@ def test_a_unique_index_that_is_there_is_not_created_again() -> None:
     assert (found.jobs, found.catalog) == ((), there) and found.notes
 
 
-@pytest.mark.parametrize("text", [
-    "DROP TABLE IF EXISTS v", "DROP SEQUENCE IF EXISTS t", "DROP INDEX IF EXISTS i ON nope",
-    "DROP INDEX IF EXISTS i ON other.nope",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DROP TABLE IF EXISTS v",
+        "DROP SEQUENCE IF EXISTS t",
+        "DROP INDEX IF EXISTS i ON nope",
+        "DROP INDEX IF EXISTS i ON other.nope",
+    ],
+)
 def test_what_is_something_else_is_not_dropped_by_if_exists(text: str) -> None:
     """Nor anything of a table that is not there."""
     found = executed(text)
@@ -135,9 +143,14 @@ WORLDS = (
         "CREATE TABLE tp (id INT, v INT) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1"
         " VALUES LESS THAN (20), PARTITION p2 VALUES LESS THAN (30), PARTITION pm VALUES LESS THAN (40))",
         "CREATE TABLE th (id INT) PARTITION BY HASH (id) PARTITIONS 4",
-        "CREATE TABLE a (id INT)", "CREATE TABLE c (id INT)", "CREATE TABLE t2 (id INT)",
-        "CREATE TABLE shop.Orders (id INT PRIMARY KEY)", "CREATE VIEW v1 AS SELECT 1", "CREATE VIEW shop.v AS SELECT 1",
-        "CREATE SEQUENCE s1", "CREATE TABLE parent (id INT PRIMARY KEY)",
+        "CREATE TABLE a (id INT)",
+        "CREATE TABLE c (id INT)",
+        "CREATE TABLE t2 (id INT)",
+        "CREATE TABLE shop.Orders (id INT PRIMARY KEY)",
+        "CREATE VIEW v1 AS SELECT 1",
+        "CREATE VIEW shop.v AS SELECT 1",
+        "CREATE SEQUENCE s1",
+        "CREATE TABLE parent (id INT PRIMARY KEY)",
         "CREATE TABLE child (id INT, pid INT, KEY (pid), CONSTRAINT fk1 FOREIGN KEY (pid) REFERENCES parent (id))",
     ),
     known(
@@ -145,9 +158,16 @@ WORLDS = (
         " CHARSET utf8 TTL = t + INTERVAL 1 DAY",
         "CREATE TABLE tp (id INT) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (5), PARTITION p1 VALUES LESS"
         " THAN (10), PARTITION p2 VALUES LESS THAN (20))",
-        "CREATE TABLE nt (id INT)", "CREATE TABLE a (id INT)", "CREATE TABLE b (id INT)", "CREATE TABLE `a b` (id INT)",
-        "CREATE TABLE `select` (id INT)", "CREATE TABLE 表 (id INT)", "CREATE TABLE shop.Orders (a INT, b INT)",
-        "CREATE TABLE parent (id INT PRIMARY KEY)", "CREATE TABLE child (pid INT, KEY (pid))", "CREATE SEQUENCE s1",
+        "CREATE TABLE nt (id INT)",
+        "CREATE TABLE a (id INT)",
+        "CREATE TABLE b (id INT)",
+        "CREATE TABLE `a b` (id INT)",
+        "CREATE TABLE `select` (id INT)",
+        "CREATE TABLE 表 (id INT)",
+        "CREATE TABLE shop.Orders (a INT, b INT)",
+        "CREATE TABLE parent (id INT PRIMARY KEY)",
+        "CREATE TABLE child (pid INT, KEY (pid))",
+        "CREATE SEQUENCE s1",
         "CREATE SEQUENCE s2",
     ),
     known("DROP DATABASE shop", "CREATE TABLE t1 (id INT)", "DROP TABLE t1"),

@@ -16,17 +16,23 @@ from simulator.tidb.syntax.definitions import TableName
 
 CLASSIC, NEW, OLD = find("v8.5.3"), find("v8.5.7", "new"), find("v6.1.0")
 
-SHOP = catalog([
-    create_table("CREATE TABLE Orders (Id INT PRIMARY KEY, note TEXT, KEY k (Id)) DEFAULT CHARSET utf8mb4", "Shop"),
-    create_table("CREATE TABLE spread (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 4", "Shop"),
-    create_table("CREATE TABLE days (id INT) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (5), PARTITION p1"
-                 " VALUES LESS THAN (7))", "Shop"),
-    create_table("CREATE TABLE Week (id INT)", "Shop"),
-], ["other"])
+SHOP = catalog(
+    [
+        create_table("CREATE TABLE Orders (Id INT PRIMARY KEY, note TEXT, KEY k (Id)) DEFAULT CHARSET utf8mb4", "Shop"),
+        create_table("CREATE TABLE spread (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 4", "Shop"),
+        create_table(
+            "CREATE TABLE days (id INT) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (5), PARTITION p1"
+            " VALUES LESS THAN (7))",
+            "Shop",
+        ),
+        create_table("CREATE TABLE Week (id INT)", "Shop"),
+    ],
+    ["other"],
+)
 
 
 def jobs_of(
-    text: str, known: Catalog | None = None, release: Release = CLASSIC, database: str = "shop",
+    text: str, known: Catalog | None = None, release: Release = CLASSIC, database: str = "shop"
 ) -> tuple[Job, ...]:
     return execute_text(text, Session(database, known, release)).jobs
 
@@ -47,43 +53,49 @@ def notes_of(text: str, known: Catalog | None = SHOP) -> tuple[str, ...]:
     return executed.notes
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("DROP TABLE a, shop.b", [4, 4]),
-    ("DROP VIEW IF EXISTS v, w", [24, 24]),
-    ("DROP SEQUENCE s, t", [36, 36]),
-    ("RENAME TABLE a TO b", [14]),
-    ("RENAME TABLE a TO b, c TO d", [47]),
-    ("ALTER TABLE a RENAME TO b", [14]),
-    ("ALTER DATABASE CHARSET utf8mb4", [26]),
-    ("ALTER DATABASE shop PLACEMENT POLICY p COLLATE utf8mb4_bin", [26, 55]),
-    ("ALTER TABLE t SHARD_ROW_ID_BITS 4 COMMENT 'c' CHARSET utf8mb4 COLLATE utf8mb4_bin", [16, 17, 22]),
-    ("ALTER TABLE t PLACEMENT POLICY p COMMENT 'c'", [17, 56]),
-    ("ALTER TABLE t TTL = c + INTERVAL 1 DAY TTL_ENABLE = 'OFF' TTL_JOB_INTERVAL = '1h'", [65]),
-    ("ALTER TABLE t ADD COLUMN a INT, LOCK = NONE, ALGORITHM = INPLACE", [5]),
-    ("ALTER TABLE t ADD COLUMN (a INT)", [5]),
-    ("ALTER TABLE t ADD COLUMN (a INT, b INT)", [61]),
-    ("ALTER TABLE t DROP INDEX `Primary`", [33]),
-    ("ALTER TABLE t ADD FULLTEXT INDEX (a), ADD COLUMN b INT", [61]),
-    ("ALTER TABLE t RENAME INDEX a TO a, ENGINE = InnoDB", []),
-    ("ALTER TABLE t ADD COLUMN a INT, ADD CHECK (a > 0)", [61]),
-    ("ALTER TABLE t ADD CHECK (a > 0), ALTER CHECK c NOT ENFORCED, DROP CHECK d", []),
-    ("ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT, ADD INDEX (a)", [61]),
-    ("ALTER TABLE t LAST PARTITION LESS THAN (10)", [19]),
-    ("ALTER TABLE t ADD PARTITION PARTITIONS 4", [64]),
-    ("UNLOCK TABLES", [28]),
-    ("FLASHBACK CLUSTER TO TIMESTAMP '2024-01-01 00:00:00'", [62]),
-    ("", []),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("DROP TABLE a, shop.b", [4, 4]),
+        ("DROP VIEW IF EXISTS v, w", [24, 24]),
+        ("DROP SEQUENCE s, t", [36, 36]),
+        ("RENAME TABLE a TO b", [14]),
+        ("RENAME TABLE a TO b, c TO d", [47]),
+        ("ALTER TABLE a RENAME TO b", [14]),
+        ("ALTER DATABASE CHARSET utf8mb4", [26]),
+        ("ALTER DATABASE shop PLACEMENT POLICY p COLLATE utf8mb4_bin", [26, 55]),
+        ("ALTER TABLE t SHARD_ROW_ID_BITS 4 COMMENT 'c' CHARSET utf8mb4 COLLATE utf8mb4_bin", [16, 17, 22]),
+        ("ALTER TABLE t PLACEMENT POLICY p COMMENT 'c'", [17, 56]),
+        ("ALTER TABLE t TTL = c + INTERVAL 1 DAY TTL_ENABLE = 'OFF' TTL_JOB_INTERVAL = '1h'", [65]),
+        ("ALTER TABLE t ADD COLUMN a INT, LOCK = NONE, ALGORITHM = INPLACE", [5]),
+        ("ALTER TABLE t ADD COLUMN (a INT)", [5]),
+        ("ALTER TABLE t ADD COLUMN (a INT, b INT)", [61]),
+        ("ALTER TABLE t DROP INDEX `Primary`", [33]),
+        ("ALTER TABLE t ADD FULLTEXT INDEX (a), ADD COLUMN b INT", [61]),
+        ("ALTER TABLE t RENAME INDEX a TO a, ENGINE = InnoDB", []),
+        ("ALTER TABLE t ADD COLUMN a INT, ADD CHECK (a > 0)", [61]),
+        ("ALTER TABLE t ADD CHECK (a > 0), ALTER CHECK c NOT ENFORCED, DROP CHECK d", []),
+        ("ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT, ADD INDEX (a)", [61]),
+        ("ALTER TABLE t LAST PARTITION LESS THAN (10)", [19]),
+        ("ALTER TABLE t ADD PARTITION PARTITIONS 4", [64]),
+        ("UNLOCK TABLES", [28]),
+        ("FLASHBACK CLUSTER TO TIMESTAMP '2024-01-01 00:00:00'", [62]),
+        ("", []),
+    ],
+)
 def test_a_statement_is_these_jobs(text: str, expected: list[int]) -> None:
     assert codes(text) == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT", [37]),
-    ("ALTER TABLE t ADD COLUMN (a INT, b INT)", [37]),
-    ("ALTER TABLE t DROP COLUMN a, DROP COLUMN b", [38]),
-    ("ALTER TABLE t DROP INDEX a, DROP PRIMARY KEY", [48]),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT", [37]),
+        ("ALTER TABLE t ADD COLUMN (a INT, b INT)", [37]),
+        ("ALTER TABLE t DROP COLUMN a, DROP COLUMN b", [38]),
+        ("ALTER TABLE t DROP INDEX a, DROP PRIMARY KEY", [48]),
+    ],
+)
 def test_before_multi_schema_change_specs_of_one_kind_are_one_job(text: str, expected: list[int]) -> None:
     assert codes(text, OLD) == expected
 
@@ -93,47 +105,55 @@ def test_before_multi_schema_change_specs_of_several_kinds_are_refused() -> None
         codes("ALTER TABLE t ADD COLUMN a INT, DROP COLUMN b", OLD)
 
 
-@pytest.mark.parametrize(("text", "error"), [
-    ("ALTER TABLE t ADD COLUMN a INT, CACHE", "Unsupported multi schema change for alter table cache"),
-    ("ALTER TABLE t ADD COLUMN a INT, RENAME TO b", "Unsupported multi schema change for rename table"),
-    ("ALTER TABLE t DROP COLUMN A, ADD COLUMN a INT", "Unsupported operate same column 'a'"),
-    ("ALTER TABLE t MODIFY a INT, ADD INDEX (A)", "Unsupported operate same column 'a'"),
-    ("ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT AFTER a", "Unsupported operate same column 'a'"),
-    ("ALTER TABLE t DROP INDEX i, ADD INDEX I (a)", "Unsupported operate same index 'i'"),
-    ("ALTER TABLE t ADD INDEX (a), ADD INDEX (a)", "Unsupported operate same index 'a'"),
-    ("ALTER TABLE t FORCE", "Unsupported Unsupported/unknown ALTER TABLE specification"),
-    ("ALTER TABLE t REPAIR PARTITION p0", "Unsupported repair partition"),
-    ("ALTER TABLE t MAX_ROWS = 10", "This type of ALTER TABLE is currently unsupported"),
-    ("ALTER TABLE t ADD COLUMN a INT UNIQUE",
-     "unsupported add column 'a' constraint UNIQUE KEY when altering 'shop.t'"),
-    ("CREATE FULLTEXT INDEX f ON t (a)", "FULLTEXT and SPATIAL index is not supported"),
-    ("FLASHBACK DATABASE shop TO TIMESTAMP '2024-01-01'", "Unsupported FLASHBACK database TO TIMESTAMP"),
-])
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("ALTER TABLE t ADD COLUMN a INT, CACHE", "Unsupported multi schema change for alter table cache"),
+        ("ALTER TABLE t ADD COLUMN a INT, RENAME TO b", "Unsupported multi schema change for rename table"),
+        ("ALTER TABLE t DROP COLUMN A, ADD COLUMN a INT", "Unsupported operate same column 'a'"),
+        ("ALTER TABLE t MODIFY a INT, ADD INDEX (A)", "Unsupported operate same column 'a'"),
+        ("ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT AFTER a", "Unsupported operate same column 'a'"),
+        ("ALTER TABLE t DROP INDEX i, ADD INDEX I (a)", "Unsupported operate same index 'i'"),
+        ("ALTER TABLE t ADD INDEX (a), ADD INDEX (a)", "Unsupported operate same index 'a'"),
+        ("ALTER TABLE t FORCE", "Unsupported Unsupported/unknown ALTER TABLE specification"),
+        ("ALTER TABLE t REPAIR PARTITION p0", "Unsupported repair partition"),
+        ("ALTER TABLE t MAX_ROWS = 10", "This type of ALTER TABLE is currently unsupported"),
+        (
+            "ALTER TABLE t ADD COLUMN a INT UNIQUE",
+            "unsupported add column 'a' constraint UNIQUE KEY when altering 'shop.t'",
+        ),
+        ("CREATE FULLTEXT INDEX f ON t (a)", "FULLTEXT and SPATIAL index is not supported"),
+        ("FLASHBACK DATABASE shop TO TIMESTAMP '2024-01-01'", "Unsupported FLASHBACK database TO TIMESTAMP"),
+    ],
+)
 def test_tidb_refuses_what_it_parses_in_its_own_words(text: str, error: str) -> None:
     with pytest.raises(DdlError) as caught:
         codes(text)
     assert (caught.value.code, caught.value.text) == ("ddl:8200", error)
 
 
-@pytest.mark.parametrize("text", [
-    "CREATE TABLE IF NOT EXISTS orders (a INT)",
-    "DROP TABLE IF EXISTS nope",
-    "DROP DATABASE IF EXISTS nope",
-    "CREATE DATABASE IF NOT EXISTS SHOP",
-    "ALTER TABLE orders ADD COLUMN IF NOT EXISTS NOTE INT",
-    "ALTER TABLE orders DROP COLUMN IF EXISTS nope",
-    "ALTER TABLE orders MODIFY COLUMN IF EXISTS nope INT",
-    "DROP INDEX IF EXISTS nope ON orders",
-    "CREATE INDEX IF NOT EXISTS K ON orders (note)",
-    "ALTER TABLE orders CHARSET utf8mb4",
-    "ALTER TABLE orders NOCACHE",
-    "ALTER DATABASE shop COLLATE utf8mb4_bin",
-    "ALTER TABLE orders REMOVE TTL",
-    "ALTER TABLE orders ALTER INDEX k VISIBLE",
-    "ALTER TABLE orders RENAME COLUMN note TO NOTE",
-    "ALTER TABLE orders RENAME AS ORDERS",
-    "ALTER TABLE days DROP PARTITION IF EXISTS p9",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE IF NOT EXISTS orders (a INT)",
+        "DROP TABLE IF EXISTS nope",
+        "DROP DATABASE IF EXISTS nope",
+        "CREATE DATABASE IF NOT EXISTS SHOP",
+        "ALTER TABLE orders ADD COLUMN IF NOT EXISTS NOTE INT",
+        "ALTER TABLE orders DROP COLUMN IF EXISTS nope",
+        "ALTER TABLE orders MODIFY COLUMN IF EXISTS nope INT",
+        "DROP INDEX IF EXISTS nope ON orders",
+        "CREATE INDEX IF NOT EXISTS K ON orders (note)",
+        "ALTER TABLE orders CHARSET utf8mb4",
+        "ALTER TABLE orders NOCACHE",
+        "ALTER DATABASE shop COLLATE utf8mb4_bin",
+        "ALTER TABLE orders REMOVE TTL",
+        "ALTER TABLE orders ALTER INDEX k VISIBLE",
+        "ALTER TABLE orders RENAME COLUMN note TO NOTE",
+        "ALTER TABLE orders RENAME AS ORDERS",
+        "ALTER TABLE days DROP PARTITION IF EXISTS p9",
+    ],
+)
 def test_a_statement_that_has_nothing_to_do_is_no_job_and_says_so(text: str) -> None:
     assert len(notes_of(text)) == 1
 
@@ -147,10 +167,12 @@ def steps(text: str, release: Release = CLASSIC, known: Catalog | None = SHOP) -
     return [(job.code, job.steps) for job in jobs_of(text, known, release)]
 
 
-FAMILY = catalog([
-    create_table("CREATE TABLE parent (id INT PRIMARY KEY)", "shop"),
-    create_table("CREATE TABLE child (a INT, b INT, KEY (a, b), id INT PRIMARY KEY)", "shop"),
-])
+FAMILY = catalog(
+    [
+        create_table("CREATE TABLE parent (id INT PRIMARY KEY)", "shop"),
+        create_table("CREATE TABLE child (a INT, b INT, KEY (a, b), id INT PRIMARY KEY)", "shop"),
+    ]
+)
 
 
 def test_a_foreign_key_is_one_job_with_the_index_that_comes_with_it() -> None:
@@ -175,22 +197,29 @@ def test_up_to_6_4_a_foreign_key_is_a_job_without_its_index() -> None:
 def test_releases_send_a_foreign_key_with_its_index_before_they_send_one_alone() -> None:
     """6.2 has code 61 in its allow-list, 8.5.4 is the first with code 9."""
     assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if allowed(61, find(release))] == [
-        "v6.5.0", "v8.5.3", "v8.5.4"]
+        "v6.5.0",
+        "v8.5.3",
+        "v8.5.4",
+    ]
     assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if allowed(9, find(release))] == ["v8.5.4"]
 
 
 def test_the_text_of_a_job_keeps_what_its_parts_do_not_have() -> None:
     assert queries("ALTER TABLE orders ADD COLUMN c INT, ADD CHECK (c > 0)", CLASSIC) == [
-        "ALTER TABLE `orders` ADD COLUMN `c` INT, ADD CHECK(`c`>0) ENFORCED"]
+        "ALTER TABLE `orders` ADD COLUMN `c` INT, ADD CHECK(`c`>0) ENFORCED"
+    ]
 
 
 @pytest.mark.parametrize("known", [None, SHOP], ids=["unknown", "known"])
-@pytest.mark.parametrize(("clause", "code", "text"), [
-    ("ADD INDEX (A)", "ddl:1072", "column does not exist: A"),
-    ("ADD UNIQUE (id, a)", "ddl:1072", "column does not exist: a"),
-    ("ADD INDEX ((a + 1))", "ddl:1054", "Unknown column 'a' in 'expression'"),
-    ("ADD FOREIGN KEY (a) REFERENCES spread (id)", "ddl:1072", "Key column 'a' doesn't exist in table"),
-])
+@pytest.mark.parametrize(
+    ("clause", "code", "text"),
+    [
+        ("ADD INDEX (A)", "ddl:1072", "column does not exist: A"),
+        ("ADD UNIQUE (id, a)", "ddl:1072", "column does not exist: a"),
+        ("ADD INDEX ((a + 1))", "ddl:1054", "Unknown column 'a' in 'expression'"),
+        ("ADD FOREIGN KEY (a) REFERENCES spread (id)", "ddl:1072", "Key column 'a' doesn't exist in table"),
+    ],
+)
 def test_clauses_see_the_table_as_it_is(known: Catalog | None, clause: str, code: str, text: str) -> None:
     """A column that the statement adds is not there yet, whatever the order, for its jobs and for the tables."""
     for added in ("ADD COLUMN a INT", "RENAME COLUMN note TO a", "CHANGE note a INT"):
@@ -229,7 +258,8 @@ def test_a_renamed_table_keeps_both_names() -> None:
 
 def test_recover_table_by_job_finds_the_table_that_the_job_dropped() -> None:
     (job,) = execute_text(
-        "RECOVER TABLE BY JOB 7", Session("shop", None, CLASSIC, dropped={7: TableName("shop", "old")})).jobs
+        "RECOVER TABLE BY JOB 7", Session("shop", None, CLASSIC, dropped={7: TableName("shop", "old")})
+    ).jobs
     assert (job.code, job.schema, job.table) == (25, "shop", "old")
 
 
@@ -254,41 +284,63 @@ def test_several_statements_in_one_text_are_one_job_if_they_create_tables() -> N
         jobs_of("DROP TABLE a; DROP TABLE b", None, CLASSIC)
 
 
-@pytest.mark.parametrize(("text", "classic", "new"), [
-    ("drop table if exists orders, days", ["DROP TABLE `Shop`.`Orders`", "DROP TABLE `Shop`.`days`"],
-     ["DROP TABLE `Shop`.`Orders`", "DROP TABLE `Shop`.`days`"]),
-    ("rename table orders to a", ["RENAME TABLE `orders` TO `a`"], ["RENAME TABLE `Shop`.`orders` TO `Shop`.`a`"]),
-    ("rename table orders to a, days to b",
-     ["RENAME TABLE `Shop`.`Orders` TO `Shop`.`a`", "RENAME TABLE `Shop`.`days` TO `Shop`.`b`"],
-     ["RENAME TABLE `Shop`.`orders` TO `Shop`.`a`;", "RENAME TABLE `Shop`.`days` TO `Shop`.`b`;"]),
-    ("alter table days exchange partition p0 with table week without validation",
-     ["ALTER TABLE `Shop`.`days` EXCHANGE PARTITION `p0` WITH TABLE `Shop`.`Week` WITHOUT VALIDATION"],
-     ["ALTER TABLE `Shop`.`days` EXCHANGE PARTITION `p0` WITH TABLE `Shop`.`Week` WITHOUT VALIDATION"]),
-    ("create table a (i int); create table b (i int)",
-     ["CREATE TABLE `a` (`i` INT)", "CREATE TABLE `b` (`i` INT)"],
-     ["CREATE TABLE `a` (`i` INT);", "CREATE TABLE `b` (`i` INT);"]),
-    ("create table other.a like orders", ["CREATE TABLE `other`.`a` LIKE `orders`"],
-     ["CREATE TABLE `other`.`a` LIKE `Shop`.`orders`"]),
-    ("create table a like orders", ["CREATE TABLE `a` LIKE `orders`"], ["CREATE TABLE `a` LIKE `orders`"]),
-])
+@pytest.mark.parametrize(
+    ("text", "classic", "new"),
+    [
+        (
+            "drop table if exists orders, days",
+            ["DROP TABLE `Shop`.`Orders`", "DROP TABLE `Shop`.`days`"],
+            ["DROP TABLE `Shop`.`Orders`", "DROP TABLE `Shop`.`days`"],
+        ),
+        ("rename table orders to a", ["RENAME TABLE `orders` TO `a`"], ["RENAME TABLE `Shop`.`orders` TO `Shop`.`a`"]),
+        (
+            "rename table orders to a, days to b",
+            ["RENAME TABLE `Shop`.`Orders` TO `Shop`.`a`", "RENAME TABLE `Shop`.`days` TO `Shop`.`b`"],
+            ["RENAME TABLE `Shop`.`orders` TO `Shop`.`a`;", "RENAME TABLE `Shop`.`days` TO `Shop`.`b`;"],
+        ),
+        (
+            "alter table days exchange partition p0 with table week without validation",
+            ["ALTER TABLE `Shop`.`days` EXCHANGE PARTITION `p0` WITH TABLE `Shop`.`Week` WITHOUT VALIDATION"],
+            ["ALTER TABLE `Shop`.`days` EXCHANGE PARTITION `p0` WITH TABLE `Shop`.`Week` WITHOUT VALIDATION"],
+        ),
+        (
+            "create table a (i int); create table b (i int)",
+            ["CREATE TABLE `a` (`i` INT)", "CREATE TABLE `b` (`i` INT)"],
+            ["CREATE TABLE `a` (`i` INT);", "CREATE TABLE `b` (`i` INT);"],
+        ),
+        (
+            "create table other.a like orders",
+            ["CREATE TABLE `other`.`a` LIKE `orders`"],
+            ["CREATE TABLE `other`.`a` LIKE `Shop`.`orders`"],
+        ),
+        ("create table a like orders", ["CREATE TABLE `a` LIKE `orders`"], ["CREATE TABLE `a` LIKE `orders`"]),
+    ],
+)
 def test_statements_are_written_anew(text: str, classic: list[str], new: list[str]) -> None:
     assert queries(text, CLASSIC) == classic
     assert queries(text, NEW) == new
 
 
-@pytest.mark.parametrize(("text", "query"), [
-    ("CREATE VIEW v AS SELECT id FROM t", "SELECT `id` FROM `t`"),
-    ("CREATE VIEW v AS SELECT t.id FROM t", "SELECT `shop`.`t`.`id` AS `id` FROM `shop`.`t`"),
-    ("CREATE VIEW o.v AS SELECT id, a.x FROM t a", "SELECT `id` AS `id`,`a`.`x` AS `x` FROM `shop`.`t` AS `a`"),
-    ("CREATE VIEW o.v AS SELECT t.a, p.c.b AS n FROM t JOIN p.c ON t.c = c.a",
-     "SELECT `shop`.`t`.`a` AS `a`,`p`.`c`.`b` AS `n` FROM `shop`.`t` JOIN `p`.`c` ON `shop`.`t`.`c`=`p`.`c`.`a`"),
-    ("CREATE VIEW o.v AS SELECT a + 1 FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)",
-     "SELECT `a`+1 AS `a + 1` FROM `shop`.`t` WHERE EXISTS (SELECT 1 FROM `shop`.`u` WHERE `shop`.`u`.`a`=`t`.`a`)"),
-    ("CREATE VIEW o.v AS SELECT * FROM o.t", "SELECT * FROM `o`.`t`"),
-])
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("CREATE VIEW v AS SELECT id FROM t", "SELECT `id` FROM `t`"),
+        ("CREATE VIEW v AS SELECT t.id FROM t", "SELECT `shop`.`t`.`id` AS `id` FROM `shop`.`t`"),
+        ("CREATE VIEW o.v AS SELECT id, a.x FROM t a", "SELECT `id` AS `id`,`a`.`x` AS `x` FROM `shop`.`t` AS `a`"),
+        (
+            "CREATE VIEW o.v AS SELECT t.a, p.c.b AS n FROM t JOIN p.c ON t.c = c.a",
+            "SELECT `shop`.`t`.`a` AS `a`,`p`.`c`.`b` AS `n` FROM `shop`.`t` JOIN `p`.`c` ON `shop`.`t`.`c`=`p`.`c`.`a`",
+        ),
+        (
+            "CREATE VIEW o.v AS SELECT a + 1 FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)",
+            "SELECT `a`+1 AS `a + 1` FROM `shop`.`t` WHERE EXISTS (SELECT 1 FROM `shop`.`u` WHERE `shop`.`u`.`a`=`t`.`a`)",
+        ),
+        ("CREATE VIEW o.v AS SELECT * FROM o.t", "SELECT * FROM `o`.`t`"),
+    ],
+)
 def test_the_new_architecture_names_the_databases_of_a_views_tables(text: str, query: str) -> None:
     """As ticdc 8.5.7 does with the query that TiDB keeps; the release before sends the statement as it is."""
-    sent, = [event for job in jobs_of(text, None, NEW) for event in events(job, NEW)]
+    (sent,) = [event for job in jobs_of(text, None, NEW) for event in events(job, NEW)]
     assert sent_query(sent, NEW).endswith(f"VIEW {'`v`' if 'VIEW v' in text else '`o`.`v`'} AS {query}")
     before = find("v8.5.6", "new")
     (job,) = jobs_of(text, None, before)
@@ -320,7 +372,9 @@ def test_a_single_rename_of_classic_has_its_database_in_lower_case() -> None:
 def test_the_events_of_one_job_come_in_the_order_of_its_tables() -> None:
     (job,) = jobs_of("RENAME TABLE a TO b, c TO d", None, CLASSIC)
     assert [(event.type_code, event.old) for event in events(job, CLASSIC)] == [
-        (14, TableName("shop", "a")), (14, TableName("shop", "c"))]
+        (14, TableName("shop", "a")),
+        (14, TableName("shop", "c")),
+    ]
 
 
 def test_before_6_1_several_renames_are_one_event_without_a_table() -> None:

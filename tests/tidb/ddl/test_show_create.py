@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
-
-from simulator.run.plan.versions import same
-from simulator.tidb.ddl.create_table import create_table
-from simulator.tidb.ddl.show_create import show_create, written
 from support.evolving import behind
 from support.random_tables import RandomTable, tables
+
+from simulator.run.plan.versions import same
 from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.show_create import show_create, written
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement
 
@@ -29,19 +29,22 @@ def test_any_table_is_written_so_that_it_is_read_again(made: RandomTable) -> Non
     assert same(create_table(written(made.table), made.table.schema), made.table)
 
 
-@pytest.mark.parametrize("definition", [
-    "(a bigint primary key, b int unsigned default 7 comment 'it''s', unique key u (b) comment 'x')",
-    "(a varchar(9), b int, primary key (a, b) clustered, key k ((b + 1)) invisible) comment = 'c'",
-    "(a int auto_increment, b datetime(3) default current_timestamp(3) on update current_timestamp(3), key (a)) "
-    "collate utf8mb4_general_ci auto_increment = 9 auto_id_cache = 1",
-    "(a bigint primary key auto_random(3), b bit(8) default b'101', c varbinary(3) default x'00ff') "
-    "auto_random_base = 100",
-    "(a int, b int as (a + 1) stored, c int as (a) virtual, primary key (a) nonclustered)",
-    "(a int primary key, d datetime) ttl = `d` + interval 3 month ttl_enable = 'off'",
-    "(a int, b int, primary key (a, b)) partition by range columns (a, b) "
-    "(partition p values less than (1, 2), partition q values less than (maxvalue, maxvalue))",
-    "(a int primary key, parent int, constraint f foreign key (parent) references shop.p (id) on delete cascade)",
-])
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "(a bigint primary key, b int unsigned default 7 comment 'it''s', unique key u (b) comment 'x')",
+        "(a varchar(9), b int, primary key (a, b) clustered, key k ((b + 1)) invisible) comment = 'c'",
+        "(a int auto_increment, b datetime(3) default current_timestamp(3) on update current_timestamp(3), key (a)) "
+        "collate utf8mb4_general_ci auto_increment = 9 auto_id_cache = 1",
+        "(a bigint primary key auto_random(3), b bit(8) default b'101', c varbinary(3) default x'00ff') "
+        "auto_random_base = 100",
+        "(a int, b int as (a + 1) stored, c int as (a) virtual, primary key (a) nonclustered)",
+        "(a int primary key, d datetime) ttl = `d` + interval 3 month ttl_enable = 'off'",
+        "(a int, b int, primary key (a, b)) partition by range columns (a, b) "
+        "(partition p values less than (1, 2), partition q values less than (maxvalue, maxvalue))",
+        "(a int primary key, parent int, constraint f foreign key (parent) references shop.p (id) on delete cascade)",
+    ],
+)
 def test_what_is_written_is_the_same_table(definition: str) -> None:
     table = create_table(f"CREATE TABLE t {definition}", "shop")
     again = create_table(written(table), "shop")

@@ -76,22 +76,38 @@ def test_text_is_as_it_was_written_from_a_token_up_to_here() -> None:
     assert place.text_since(start) == "a +/* more */ `b`"
 
 
-@pytest.mark.parametrize(("text", "read", "message"), [
-    ("a\n  b", lambda place: (place.name(), place.expect("c")),
-     "line 2, column 3: 'b' is not expected here. Accepted: 'c'"),
-    ("a", lambda place: (place.name(), place.name("a column")),
-     "line 1, column 2: the end of the statement is not expected here. Accepted: a column"),
-    ("group", lambda place: place.name(),
-     "line 1, column 1: 'group' is a reserved word, which is a name only between back-quotes"),
-    ("-1", lambda place: place.integer(), "line 1, column 1: '-' is not expected here. Accepted: a whole number"),
-    ("(1, 2", lambda place: place.comma_separated(Cursor.integer),
-     "line 1, column 6: the end of the statement is not expected here. Accepted: ',' or ')'"),
-    ("tabel", lambda place: place.unexpected("TABLE or VIEW", ("TABLE", "VIEW")),
-     "line 1, column 1: 'tabel' is not expected here. Did you mean 'TABLE'? Accepted: TABLE or VIEW"),
-])
-def test_what_does_not_fit_is_named_with_its_place(
-    text: str, read: Callable[[Cursor], object], message: str,
-) -> None:
+@pytest.mark.parametrize(
+    ("text", "read", "message"),
+    [
+        (
+            "a\n  b",
+            lambda place: (place.name(), place.expect("c")),
+            "line 2, column 3: 'b' is not expected here. Accepted: 'c'",
+        ),
+        (
+            "a",
+            lambda place: (place.name(), place.name("a column")),
+            "line 1, column 2: the end of the statement is not expected here. Accepted: a column",
+        ),
+        (
+            "group",
+            lambda place: place.name(),
+            "line 1, column 1: 'group' is a reserved word, which is a name only between back-quotes",
+        ),
+        ("-1", lambda place: place.integer(), "line 1, column 1: '-' is not expected here. Accepted: a whole number"),
+        (
+            "(1, 2",
+            lambda place: place.comma_separated(Cursor.integer),
+            "line 1, column 6: the end of the statement is not expected here. Accepted: ',' or ')'",
+        ),
+        (
+            "tabel",
+            lambda place: place.unexpected("TABLE or VIEW", ("TABLE", "VIEW")),
+            "line 1, column 1: 'tabel' is not expected here. Did you mean 'TABLE'? Accepted: TABLE or VIEW",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named_with_its_place(text: str, read: Callable[[Cursor], object], message: str) -> None:
     """And with what would be accepted."""
     assert error(text, read) == message
 
@@ -99,4 +115,8 @@ def test_what_does_not_fit_is_named_with_its_place(
 def test_places_are_counted_in_characters_from_one() -> None:
     """Of whatever width they are."""
     assert [position("é表\nx", offset) for offset in (0, 2, 3, 4)] == [
-        "line 1, column 1", "line 1, column 3", "line 2, column 1", "line 2, column 2"]
+        "line 1, column 1",
+        "line 1, column 3",
+        "line 2, column 1",
+        "line 2, column 2",
+    ]

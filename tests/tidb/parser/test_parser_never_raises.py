@@ -10,8 +10,8 @@ from functools import cache
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-
 from support.evolving import behind
+
 from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, catalog
@@ -48,12 +48,58 @@ ROWS = (
     "ROLLBACK WORK TO SAVEPOINT a",
 )
 STRANGE = (
-    "'", '"', "`", "(", ")", ";", "--", "/*", "*/", "/*!", "/*T![", "\\", "\0", "\ufeff", "表", "😀", "\ud800", "0x",
-    "b'2'", "1e", "1e999", "9" * 40, "-", ".", "@", "?", "->", "{", "NULL", "DEFAULT", "SELECT", "_utf8", "N'", "#",
+    "'",
+    '"',
+    "`",
+    "(",
+    ")",
+    ";",
+    "--",
+    "/*",
+    "*/",
+    "/*!",
+    "/*T![",
+    "\\",
+    "\0",
+    "\ufeff",
+    "表",
+    "😀",
+    "\ud800",
+    "0x",
+    "b'2'",
+    "1e",
+    "1e999",
+    "9" * 40,
+    "-",
+    ".",
+    "@",
+    "?",
+    "->",
+    "{",
+    "NULL",
+    "DEFAULT",
+    "SELECT",
+    "_utf8",
+    "N'",
+    "#",
 )
 WORDS = sorted({word for text in (*GOOD, *ROWS) for word in text.replace("(", " ( ").replace(")", " ) ").split()})
-BEGINNINGS = st.sampled_from(("", "CREATE TABLE t (", "ALTER TABLE t ", "CREATE VIEW v AS SELECT ", "CREATE ", "DROP ",
-                              "INSERT INTO t ", "UPDATE t SET a = ", "DELETE ", "SELECT ", "SET ", "WITH c AS ("))
+BEGINNINGS = st.sampled_from(
+    (
+        "",
+        "CREATE TABLE t (",
+        "ALTER TABLE t ",
+        "CREATE VIEW v AS SELECT ",
+        "CREATE ",
+        "DROP ",
+        "INSERT INTO t ",
+        "UPDATE t SET a = ",
+        "DELETE ",
+        "SELECT ",
+        "SET ",
+        "WITH c AS (",
+    )
+)
 
 
 @cache

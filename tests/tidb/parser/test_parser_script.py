@@ -41,27 +41,33 @@ def test_a_script_may_hold_no_statement(text: str) -> None:
     assert scripted(text) == ()
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("-- fails 1062\nSELECT 1; SELECT 2", [1062, None]),
-    ("  -- FAILS 1062  \n\n# why\nSELECT 1", [1062]),
-    ("SELECT 1; -- fails 1062\nSELECT 2", [None, None]),
-    ("SELECT 1\n-- fails 1062\n; SELECT 2", [None, None]),
-    ("# fails 1062\nSELECT 1", [None]),
-    ("-- fails because of that\nSELECT 1", [None]),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-- fails 1062\nSELECT 1; SELECT 2", [1062, None]),
+        ("  -- FAILS 1062  \n\n# why\nSELECT 1", [1062]),
+        ("SELECT 1; -- fails 1062\nSELECT 2", [None, None]),
+        ("SELECT 1\n-- fails 1062\n; SELECT 2", [None, None]),
+        ("# fails 1062\nSELECT 1", [None]),
+        ("-- fails because of that\nSELECT 1", [None]),
+    ],
+)
 def test_a_comment_line_of_its_own_names_the_error_of_the_next_statement(text: str, expected: list[int | None]) -> None:
     assert [statement.fails for statement in scripted(text)] == expected
 
 
-@pytest.mark.parametrize(("text", "why"), [
-    ("SELECT 1;\n  SELECT 'a;\n", "line 2, column 10: what ' opens here is not closed"),
-    ("SELECT 1;\nSELECT `a", "line 2, column 8: what ` opens here is not closed"),
-    ("\n/* SELECT 1;", "line 2, column 1: this comment has no '*/'"),
-    ("/*!40101 SELECT '*/", "line 1, column 1: this comment has no '*/'"),
-    ("SELECT 1;\nSELECT \0", "line 2, column 8: a NUL character"),
-    ("DELIMITER //\nSELECT 1//", "line 1, column 1: DELIMITER is not simulated"),
-    ("SELECT 1;\n-- fails 1062\n", "no statement follows that `-- fails 1062` could be about"),
-])
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("SELECT 1;\n  SELECT 'a;\n", "line 2, column 10: what ' opens here is not closed"),
+        ("SELECT 1;\nSELECT `a", "line 2, column 8: what ` opens here is not closed"),
+        ("\n/* SELECT 1;", "line 2, column 1: this comment has no '*/'"),
+        ("/*!40101 SELECT '*/", "line 1, column 1: this comment has no '*/'"),
+        ("SELECT 1;\nSELECT \0", "line 2, column 8: a NUL character"),
+        ("DELIMITER //\nSELECT 1//", "line 1, column 1: DELIMITER is not simulated"),
+        ("SELECT 1;\n-- fails 1062\n", "no statement follows that `-- fails 1062` could be about"),
+    ],
+)
 def test_a_script_that_never_ends_is_refused_with_its_place(text: str, why: str) -> None:
     with pytest.raises(SqlError) as refusal:
         scripted(text)
@@ -88,11 +94,14 @@ def test_any_text_is_taken_apart_or_refused(parts: list[str]) -> None:
     assert all(statement.text.strip() == statement.text and statement.text for statement in statements)
 
 
-@pytest.mark.parametrize(("text", "statements"), [
-    ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'; SELECT 'a\\'; SELECT 1", 3),
-    ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'; SET sql_mode = ''; SELECT 'a\\'; SELECT 1'", 3),
-    ("SELECT 'a\\'; SELECT 1'", 1),
-])
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'; SELECT 'a\\'; SELECT 1", 3),
+        ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'; SET sql_mode = ''; SELECT 'a\\'; SELECT 1'", 3),
+        ("SELECT 'a\\'; SELECT 1'", 1),
+    ],
+)
 def test_a_backslash_escapes_as_sql_mode_says(text: str, statements: int) -> None:
     """A MySQL client is told the mode by the server, and cuts by it."""
     assert len(scripted(text)) == statements

@@ -16,8 +16,8 @@ from simulator.tidb.syntax.session import (
     Rollback,
     Savepoint,
     Select,
-    SetVariables,
     Setting,
+    SetVariables,
     SqlStatement,
     Use,
 )
@@ -31,78 +31,97 @@ def text(value: str) -> Node:
 ONE = Literal("integer", "1")
 
 
-@pytest.mark.parametrize(("sql", "statement"), [
-    ("BEGIN", Begin()),
-    ("begin optimistic", Begin()),
-    ("START TRANSACTION", Begin()),
-    ("START TRANSACTION READ WRITE", Begin()),
-    ("START TRANSACTION WITH CONSISTENT SNAPSHOT", Begin()),
-    ("COMMIT", Commit()),
-    ("COMMIT WORK AND CHAIN NO RELEASE", Commit(True)),
-    ("COMMIT AND NO CHAIN", Commit()),
-    ("ROLLBACK", Rollback()),
-    ("ROLLBACK AND CHAIN", Rollback(chain=True)),
-    ("ROLLBACK TO a", Rollback("a")),
-    ("ROLLBACK TO SAVEPOINT `a b`", Rollback("a b")),
-    ("SAVEPOINT a", Savepoint("a")),
-    ("RELEASE SAVEPOINT a", ReleaseSavepoint("a")),
-    ("USE `my shop`", Use("my shop")),
-])
+@pytest.mark.parametrize(
+    ("sql", "statement"),
+    [
+        ("BEGIN", Begin()),
+        ("begin optimistic", Begin()),
+        ("START TRANSACTION", Begin()),
+        ("START TRANSACTION READ WRITE", Begin()),
+        ("START TRANSACTION WITH CONSISTENT SNAPSHOT", Begin()),
+        ("COMMIT", Commit()),
+        ("COMMIT WORK AND CHAIN NO RELEASE", Commit(True)),
+        ("COMMIT AND NO CHAIN", Commit()),
+        ("ROLLBACK", Rollback()),
+        ("ROLLBACK AND CHAIN", Rollback(chain=True)),
+        ("ROLLBACK TO a", Rollback("a")),
+        ("ROLLBACK TO SAVEPOINT `a b`", Rollback("a b")),
+        ("SAVEPOINT a", Savepoint("a")),
+        ("RELEASE SAVEPOINT a", ReleaseSavepoint("a")),
+        ("USE `my shop`", Use("my shop")),
+    ],
+)
 def test_a_statement_about_the_session(sql: str, statement: SqlStatement) -> None:
     assert read_sql(sql) == statement
 
 
-@pytest.mark.parametrize(("sql", "settings"), [
-    ("SET @A = 1, @`b` := 'x'", (Setting("a", ONE, "user"), Setting("b", text("x"), "user"))),
-    ("SET autocommit = 1", (Setting("autocommit", ONE),)),
-    ("SET GLOBAL x = ON, @@session.y = OFF",
-     (Setting("x", text("ON"), "global"), Setting("y", text("OFF"), "session"))),
-    ("SET LOCAL sql_mode = STRICT_ALL_TABLES", (Setting("sql_mode", text("STRICT_ALL_TABLES"), "session"),)),
-    ("SET @@TIME_ZONE = '+08:00'", (Setting("time_zone", text("+08:00")),)),
-    ("SET sql_mode = DEFAULT", (Setting("sql_mode", None),)),
-    ("SET NAMES utf8", (Setting("names", text("utf8"), "session"),)),
-    ("SET CHARACTER SET 'latin1'", (Setting("charset", text("latin1"), "session"),)),
-    ("SET NAMES utf8mb4 COLLATE utf8mb4_bin",
-     (Setting("names", text("utf8mb4"), "session"), Setting("collation_connection", text("utf8mb4_bin"), "session"))),
-])
+@pytest.mark.parametrize(
+    ("sql", "settings"),
+    [
+        ("SET @A = 1, @`b` := 'x'", (Setting("a", ONE, "user"), Setting("b", text("x"), "user"))),
+        ("SET autocommit = 1", (Setting("autocommit", ONE),)),
+        (
+            "SET GLOBAL x = ON, @@session.y = OFF",
+            (Setting("x", text("ON"), "global"), Setting("y", text("OFF"), "session")),
+        ),
+        ("SET LOCAL sql_mode = STRICT_ALL_TABLES", (Setting("sql_mode", text("STRICT_ALL_TABLES"), "session"),)),
+        ("SET @@TIME_ZONE = '+08:00'", (Setting("time_zone", text("+08:00")),)),
+        ("SET sql_mode = DEFAULT", (Setting("sql_mode", None),)),
+        ("SET NAMES utf8", (Setting("names", text("utf8"), "session"),)),
+        ("SET CHARACTER SET 'latin1'", (Setting("charset", text("latin1"), "session"),)),
+        (
+            "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
+            (
+                Setting("names", text("utf8mb4"), "session"),
+                Setting("collation_connection", text("utf8mb4_bin"), "session"),
+            ),
+        ),
+    ],
+)
 def test_set_names_each_variable_with_its_scope(sql: str, settings: tuple[Setting, ...]) -> None:
     """A word alone is a string."""
     assert read_sql(sql) == SetVariables(settings)
 
 
-@pytest.mark.parametrize(("sql", "what"), [
-    ("SHOW TABLES", "SHOW"),
-    ("ANALYZE TABLE t", "ANALYZE"),
-    ("ADMIN CHECK TABLE t", "ADMIN"),
-    ("EXPLAIN DELETE FROM t", "EXPLAIN"),
-    ("DESC t", "DESC"),
-    ("SPLIT TABLE t BETWEEN (0) AND (9) REGIONS 3", "SPLIT"),
-    ("CREATE USER 'a'@'%'", "CREATE USER"),
-    ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "SET TRANSACTION"),
-    ("SET SESSION TRANSACTION READ WRITE", "SET TRANSACTION"),
-    ("SET PASSWORD FOR 'a' = 'b'", "SET PASSWORD"),
-    ("DO SLEEP(1)", "DO"),
-])
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        ("SHOW TABLES", "SHOW"),
+        ("ANALYZE TABLE t", "ANALYZE"),
+        ("ADMIN CHECK TABLE t", "ADMIN"),
+        ("EXPLAIN DELETE FROM t", "EXPLAIN"),
+        ("DESC t", "DESC"),
+        ("SPLIT TABLE t BETWEEN (0) AND (9) REGIONS 3", "SPLIT"),
+        ("CREATE USER 'a'@'%'", "CREATE USER"),
+        ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "SET TRANSACTION"),
+        ("SET SESSION TRANSACTION READ WRITE", "SET TRANSACTION"),
+        ("SET PASSWORD FOR 'a' = 'b'", "SET PASSWORD"),
+        ("DO SLEEP(1)", "DO"),
+    ],
+)
 def test_what_no_row_feels_is_nothing(sql: str, what: str) -> None:
     assert read_sql(sql) == Nothing(what)
 
 
-@pytest.mark.parametrize(("sql", "number", "why"), [
-    ("LOAD DATA INFILE 'x' INTO TABLE t", 1235, "LOAD DATA is not simulated. Accepted: DDL, INSERT, "),
-    ("IMPORT INTO t FROM 'x'", 1235, "IMPORT INTO is not simulated"),
-    ("CALL p()", 1235, "CALL is not simulated"),
-    ("SELECT ?", 1149, "unexpected '?'"),
-    ("CREATE PROCEDURE p () SELECT 1", 1235, "CREATE PROCEDURE is not simulated"),
-    ("CREATE TRIGGER x BEFORE INSERT ON t", 1235, "CREATE TRIGGER is not simulated"),
-    ("START TRANSACTION READ ONLY", 1235, "START TRANSACTION READ ONLY is not simulated"),
-    ("EXPLAIN ANALYZE DELETE FROM t", 1235, "EXPLAIN of a statement that changes rows is not simulated"),
-    ("SET NAMES klingon", 1115, "Unknown character set: 'klingon'"),
-    ("FROB", 1064, "line 1, column 1: 'FROB' is not expected here. Accepted: CREATE, ALTER, "),
-    ("SELEC 1", 1064, "Did you mean 'SELECT'?"),
-    ("SELECT 1; SELECT 2", 1064, "line 1, column 11: a second statement begins here"),
-    ("SELECT\n'a", 1064, "line 2, column 1: what ' opens here is not closed"),
-    ("CREATE TABLE t (a INT", 1064, "this '(' has no ')'"),
-])
+@pytest.mark.parametrize(
+    ("sql", "number", "why"),
+    [
+        ("LOAD DATA INFILE 'x' INTO TABLE t", 1235, "LOAD DATA is not simulated. Accepted: DDL, INSERT, "),
+        ("IMPORT INTO t FROM 'x'", 1235, "IMPORT INTO is not simulated"),
+        ("CALL p()", 1235, "CALL is not simulated"),
+        ("SELECT ?", 1149, "unexpected '?'"),
+        ("CREATE PROCEDURE p () SELECT 1", 1235, "CREATE PROCEDURE is not simulated"),
+        ("CREATE TRIGGER x BEFORE INSERT ON t", 1235, "CREATE TRIGGER is not simulated"),
+        ("START TRANSACTION READ ONLY", 1235, "START TRANSACTION READ ONLY is not simulated"),
+        ("EXPLAIN ANALYZE DELETE FROM t", 1235, "EXPLAIN of a statement that changes rows is not simulated"),
+        ("SET NAMES klingon", 1115, "Unknown character set: 'klingon'"),
+        ("FROB", 1064, "line 1, column 1: 'FROB' is not expected here. Accepted: CREATE, ALTER, "),
+        ("SELEC 1", 1064, "Did you mean 'SELECT'?"),
+        ("SELECT 1; SELECT 2", 1064, "line 1, column 11: a second statement begins here"),
+        ("SELECT\n'a", 1064, "line 2, column 1: what ' opens here is not closed"),
+        ("CREATE TABLE t (a INT", 1064, "this '(' has no ')'"),
+    ],
+)
 def test_what_is_not_played_is_refused_with_its_number(sql: str, number: int, why: str) -> None:
     with pytest.raises(SqlError) as refusal:
         read_sql(sql)

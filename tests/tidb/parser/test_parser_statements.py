@@ -70,7 +70,7 @@ def specs(text: str) -> tuple[Spec, ...]:
 
 
 def spec(text: str) -> Spec:
-    found, = specs(text)
+    (found,) = specs(text)
     return found
 
 
@@ -99,10 +99,18 @@ def test_a_text_without_words_has_no_statement(text: str) -> None:
     assert read_statements(text) == ()
 
 
-@pytest.mark.parametrize("text", [
-    "TRUNCATE TABLE t", "truncate t", "/* why */ TrunCate /* not */ t -- now", "/*!40101 TRUNCATE */ TABLE t;",
-    "/*T! TRUNCATE TABLE t */", "/*T![ttl] TRUNCATE TABLE */ `t` ; ;", "\n\tTRUNCATE\r\nTABLE\n\t`t`;\n",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TRUNCATE TABLE t",
+        "truncate t",
+        "/* why */ TrunCate /* not */ t -- now",
+        "/*!40101 TRUNCATE */ TABLE t;",
+        "/*T! TRUNCATE TABLE t */",
+        "/*T![ttl] TRUNCATE TABLE */ `t` ; ;",
+        "\n\tTRUNCATE\r\nTABLE\n\t`t`;\n",
+    ],
+)
 def test_case_blanks_comments_and_versioned_comments_change_nothing(text: str) -> None:
     """A versioned comment counts as what it holds."""
     assert read_statement(text) == TruncateTable(T)
@@ -113,29 +121,39 @@ def test_a_comment_of_an_unknown_feature_is_a_comment() -> None:
     assert read_statement("TRUNCATE /*T![feature_of_tomorrow] nonsense */ t") == TruncateTable(T)
 
 
-@pytest.mark.parametrize("text", [
-    "TRUNCATE TABLE /*! t", "TRUNCATE /*T! TABLE t", "TRUNCATE /*T![ttl,placement] t", "TRUNCATE t /*!50100",
-    "TRUNCATE t /*!",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TRUNCATE TABLE /*! t",
+        "TRUNCATE /*T! TABLE t",
+        "TRUNCATE /*T![ttl,placement] t",
+        "TRUNCATE t /*!50100",
+        "TRUNCATE t /*!",
+    ],
+)
 def test_a_versioned_comment_may_go_on_to_the_end(text: str) -> None:
     """TiDB asks for no end of what it opens."""
     assert read_statement(text) == TruncateTable(T)
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("TRUNCATE t /* never", "this comment has no '*/'"), ("TRUNCATE t /*t! x", "this comment has no '*/'"),
-    ("TRUNCATE t /*T![feature_of_tomorrow] x", "this comment has no '*/'"),
-    ("TRUNCATE t /*T![ttl", "this '/*T![' has no ']'"),
-    ("TRUNCATE t /*T![[ttl] */", "this '/*T![' has no list of features"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("TRUNCATE t /* never", "this comment has no '*/'"),
+        ("TRUNCATE t /*t! x", "this comment has no '*/'"),
+        ("TRUNCATE t /*T![feature_of_tomorrow] x", "this comment has no '*/'"),
+        ("TRUNCATE t /*T![ttl", "this '/*T![' has no ']'"),
+        ("TRUNCATE t /*T![[ttl] */", "this '/*T![' has no list of features"),
+    ],
+)
 def test_a_comment_that_tidb_does_not_open_ends(text: str, message: str) -> None:
     """The mistake is where the comment begins."""
     assert refused(text) == f"line 1, column 12: {message}"
 
 
-@pytest.mark.parametrize("text", [
-    "order /* x */ by a", "ORDER -- x\n BY a", "order /*! by a */", "/*T! ORDER */ by a", "Order\t\n By a",
-])
+@pytest.mark.parametrize(
+    "text", ["order /* x */ by a", "ORDER -- x\n BY a", "order /*! by a */", "/*T! ORDER */ by a", "Order\t\n By a"]
+)
 def test_comments_may_stand_between_two_words_that_belong_together(text: str) -> None:
     """ORDER BY here; PARTITION BY and GROUP BY alike."""
     partitioned = text.upper().replace("ORDER", "partition").replace("BY A", "by hash(a)")
@@ -154,37 +172,71 @@ def test_several_statements_can_be_read_in_order() -> None:
     assert read_statements("DROP TABLE a; ; TRUNCATE t;") == (DropTable((TableName("", "a"),)), TruncateTable(T))
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("ALTR TABLE t1 ADD c INT", "line 1, column 1: 'ALTR' is not expected here. Did you mean 'ALTER'? Accepted: "),
-    ("CREATE TABEL t (id INT)", "line 1, column 8: 'TABEL' is not expected here. Did you mean 'TABLE'? Accepted: "),
-    ("DROP", "line 1, column 5: the end of the statement is not expected here. Accepted: DATABASE, "),
-    ("CREATE OR REPLACE TABLE t (a INT)", "line 1, column 19: 'TABLE' is not expected here. Accepted: PLACEMENT, "),
-    ("`ALTER` TABLE t", "line 1, column 1: '`ALTER`' is not expected here. Accepted: "),
-    ("RENAME TABLE a b", "line 1, column 16: 'b' is not expected here. Accepted: 'TO'"),
-    ("TRUNCATE TABLE a, b", "line 1, column 17: ',' is not expected here. Accepted: the end of the statement"),
-    ("ALTER TABLE t\n ADD COLUMN", "line 2, column 12: the end of the statement is not expected here."),
-    ("ALTER TABLE t\n\n ADDD COLUMN c INT", "line 3, column 2: 'ADDD' is not expected here. Did you mean 'ADD'?"),
-    ("DROP TABLE t RESTRICTED", "line 1, column 14: 'RESTRICTED' is not expected here."),
-    ("ALTER VIEW v AS SELECT 1", "line 1, column 7: 'VIEW' is not expected here."),
-    ("DROP TABLE 'unclosed", "line 1, column 12: "),
-    ("DROP TABLE t /* unclosed", "line 1, column 14: "),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ALTR TABLE t1 ADD c INT", "line 1, column 1: 'ALTR' is not expected here. Did you mean 'ALTER'? Accepted: "),
+        ("CREATE TABEL t (id INT)", "line 1, column 8: 'TABEL' is not expected here. Did you mean 'TABLE'? Accepted: "),
+        ("DROP", "line 1, column 5: the end of the statement is not expected here. Accepted: DATABASE, "),
+        ("CREATE OR REPLACE TABLE t (a INT)", "line 1, column 19: 'TABLE' is not expected here. Accepted: PLACEMENT, "),
+        ("`ALTER` TABLE t", "line 1, column 1: '`ALTER`' is not expected here. Accepted: "),
+        ("RENAME TABLE a b", "line 1, column 16: 'b' is not expected here. Accepted: 'TO'"),
+        ("TRUNCATE TABLE a, b", "line 1, column 17: ',' is not expected here. Accepted: the end of the statement"),
+        ("ALTER TABLE t\n ADD COLUMN", "line 2, column 12: the end of the statement is not expected here."),
+        ("ALTER TABLE t\n\n ADDD COLUMN c INT", "line 3, column 2: 'ADDD' is not expected here. Did you mean 'ADD'?"),
+        ("DROP TABLE t RESTRICTED", "line 1, column 14: 'RESTRICTED' is not expected here."),
+        ("ALTER VIEW v AS SELECT 1", "line 1, column 7: 'VIEW' is not expected here."),
+        ("DROP TABLE 'unclosed", "line 1, column 12: "),
+        ("DROP TABLE t /* unclosed", "line 1, column 14: "),
+    ],
+)
 def test_a_mistake_is_shown_with_line_and_column_and_what_is_accepted(text: str, message: str) -> None:
     """Bad syntax has TiDB's code 1064."""
     assert refused(text).startswith(message)
 
 
-@pytest.mark.parametrize("text", [
-    "SELECT 1", "(SELECT 1)", "WITH a AS (SELECT 1) SELECT * FROM a", "TABLE t", "VALUES ROW(1)", "EXPLAIN SELECT 1",
-    "CREATE USER u", "CREATE ROLE r", "CREATE SESSION BINDING FOR SELECT 1 USING SELECT 1",
-    "DROP BINDING FOR SELECT 1",
-    "CREATE STATISTICS s (CARDINALITY) ON t (a)", "CREATE PROCEDURE p() SELECT 1", "DROP PREPARE p", "DROP ROLE r",
-    "ALTER USER u IDENTIFIED BY 'x'", "ALTER INSTANCE RELOAD TLS", "ALTER RANGE global PLACEMENT POLICY = p",
-    "RENAME USER a TO b", "LOCK STATS t", "UNLOCK STATS t", "ADMIN SHOW DDL JOBS", "SPLIT TABLE t BY (1)", "DO 1",
-    "OPTIMIZE TABLE t", "IMPORT INTO t FROM 'x'", "BACKUP DATABASE * TO 'x'", "SET RESOURCE GROUP g", "KILL 1",
-    "ALTER TABLE t ANALYZE PARTITION p0", "ALTER TABLE t COMPACT TIFLASH REPLICA", "SAVEPOINT s", "use shop",
-    "grant all on *.* to u", "FLUSH TABLES", "CALIBRATE RESOURCE", "QUERY WATCH REMOVE 1", "CANCEL IMPORT JOB 1",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 1",
+        "(SELECT 1)",
+        "WITH a AS (SELECT 1) SELECT * FROM a",
+        "TABLE t",
+        "VALUES ROW(1)",
+        "EXPLAIN SELECT 1",
+        "CREATE USER u",
+        "CREATE ROLE r",
+        "CREATE SESSION BINDING FOR SELECT 1 USING SELECT 1",
+        "DROP BINDING FOR SELECT 1",
+        "CREATE STATISTICS s (CARDINALITY) ON t (a)",
+        "CREATE PROCEDURE p() SELECT 1",
+        "DROP PREPARE p",
+        "DROP ROLE r",
+        "ALTER USER u IDENTIFIED BY 'x'",
+        "ALTER INSTANCE RELOAD TLS",
+        "ALTER RANGE global PLACEMENT POLICY = p",
+        "RENAME USER a TO b",
+        "LOCK STATS t",
+        "UNLOCK STATS t",
+        "ADMIN SHOW DDL JOBS",
+        "SPLIT TABLE t BY (1)",
+        "DO 1",
+        "OPTIMIZE TABLE t",
+        "IMPORT INTO t FROM 'x'",
+        "BACKUP DATABASE * TO 'x'",
+        "SET RESOURCE GROUP g",
+        "KILL 1",
+        "ALTER TABLE t ANALYZE PARTITION p0",
+        "ALTER TABLE t COMPACT TIFLASH REPLICA",
+        "SAVEPOINT s",
+        "use shop",
+        "grant all on *.* to u",
+        "FLUSH TABLES",
+        "CALIBRATE RESOURCE",
+        "QUERY WATCH REMOVE 1",
+        "CANCEL IMPORT JOB 1",
+    ],
+)
 def test_a_statement_that_changes_no_schema_is_not_ddl(text: str) -> None:
     """It has no code of an error: TiDB takes it, TiCDC never sees it."""
     assert "is not DDL" in refused(text, code="")
@@ -198,11 +250,14 @@ def test_nesting_without_end_is_refused_like_any_other_mistake() -> None:
 # -- databases ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "name"), [
-    ("ALTER DATABASE CHARACTER SET = utf8mb4", ""),
-    ("ALTER SCHEMA DEFAULT COLLATE utf8mb4_bin", ""),
-    ("ALTER DATABASE encryption CHARSET utf8", "encryption"),
-])
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("ALTER DATABASE CHARACTER SET = utf8mb4", ""),
+        ("ALTER SCHEMA DEFAULT COLLATE utf8mb4_bin", ""),
+        ("ALTER DATABASE encryption CHARSET utf8", "encryption"),
+    ],
+)
 def test_a_database_that_is_not_named_is_the_current_one(text: str, name: str) -> None:
     """ALTER DATABASE may begin with an option."""
     statement = read_statement(text)
@@ -229,9 +284,9 @@ def test_a_policy_named_default_is_no_policy() -> None:
 
 def test_names_keep_their_case_and_lose_their_quotes() -> None:
     """Any word is a name between back-quotes, and behind a dot."""
-    assert read_statement("RENAME TABLE `we``ird`.`a b` TO Shop.`select`, t TO `表`") == RenameTable((
-        (TableName("we`ird", "a b"), TableName("Shop", "select")), (T, TableName("", "表")),
-    ))
+    assert read_statement("RENAME TABLE `we``ird`.`a b` TO Shop.`select`, t TO `表`") == RenameTable(
+        ((TableName("we`ird", "a b"), TableName("Shop", "select")), (T, TableName("", "表")))
+    )
 
 
 def test_a_reserved_word_is_no_name() -> None:
@@ -244,7 +299,8 @@ def test_a_reserved_word_is_no_name() -> None:
 def test_drop_says_of_which_kind_the_tables_are() -> None:
     """RESTRICT and CASCADE are read, and change nothing."""
     assert read_statement("DROP TEMPORARY TABLES IF EXISTS t, d.u CASCADE") == DropTable(
-        (T, TableName("d", "u")), if_exists=True, temporary="local", behaviour="CASCADE")
+        (T, TableName("d", "u")), if_exists=True, temporary="local", behaviour="CASCADE"
+    )
     assert read_statement("drop view v restrict") == DropView((TableName("", "v"),))
 
 
@@ -258,9 +314,10 @@ def test_flashback_to_a_moment_is_told_from_flashback_to_a_name() -> None:
     refused("FLASHBACK CLUSTER TO TSO 0")
 
 
-@pytest.mark.parametrize("text", [
-    "FLASHBACK TABLE `t` TO `timestamp`", "FLASHBACK TABLE `t` TO `tso`", "FLASHBACK DATABASE `t` TO `timestamp`",
-])
+@pytest.mark.parametrize(
+    "text",
+    ["FLASHBACK TABLE `t` TO `timestamp`", "FLASHBACK TABLE `t` TO `tso`", "FLASHBACK DATABASE `t` TO `timestamp`"],
+)
 def test_flashback_to_nothing_but_the_word_of_a_moment_is_a_new_name(text: str) -> None:
     """TiDB takes the word for a moment only where one follows."""
     statement = read_statement(text.replace("`", ""))
@@ -281,10 +338,18 @@ def test_a_function_is_called_by_what_is_no_word_of_the_grammar(call: str) -> No
     refused("ALTER TABLE t ADD CHECK (COMMENT(a))")
 
 
-@pytest.mark.parametrize("text", [
-    "CREATE TABLE schema (a INT)", "DROP TABLE schemas", "ALTER TABLE t DROP dec", "ALTER TABLE t DROP PARTITION by",
-    "CREATE TABLE t (a CHAR BYTE)", "ALTER TABLE t ADD a VARCHAR(10) ASCII", "CREATE TABLE t (a CHAR(3) UNICODE)",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE schema (a INT)",
+        "DROP TABLE schemas",
+        "ALTER TABLE t DROP dec",
+        "ALTER TABLE t DROP PARTITION by",
+        "CREATE TABLE t (a CHAR BYTE)",
+        "ALTER TABLE t ADD a VARCHAR(10) ASCII",
+        "CREATE TABLE t (a CHAR(3) UNICODE)",
+    ],
+)
 def test_other_spellings_of_reserved_words_are_reserved_and_short_charsets_are_of_text(text: str) -> None:
     """Back-quoted, or of a TEXT, they are read."""
     refused(text)
@@ -300,7 +365,8 @@ def test_recover_names_a_table_or_a_job() -> None:
 def test_locks_and_admin_statements_that_make_jobs_are_ddl() -> None:
     """ADMIN is DDL where it repairs a table or cleans up locks."""
     assert read_statement("LOCK TABLE t READ LOCAL, d.u WRITE") == LockTables(
-        ((T, "READ LOCAL"), (TableName("d", "u"), "WRITE")))
+        ((T, "READ LOCAL"), (TableName("d", "u"), "WRITE"))
+    )
     assert read_statement("ADMIN CLEANUP TABLE LOCK t") == UnlockTables((T,))
     assert isinstance(read_statement("ADMIN REPAIR TABLE t CREATE TABLE t (a INT)"), RepairTable)
 
@@ -320,20 +386,36 @@ def test_a_view_is_what_tidb_takes_for_what_it_does_not_say() -> None:
     view = read_statement("CREATE VIEW v AS SELECT 1")
     assert isinstance(view, CreateView)
     assert (view.algorithm, view.definer, view.security, view.check_option) == (
-        "UNDEFINED", "CURRENT_USER", "DEFINER", "CASCADED")
+        "UNDEFINED",
+        "CURRENT_USER",
+        "DEFINER",
+        "CASCADED",
+    )
     view = read_statement(
         "CREATE ALGORITHM = MERGE DEFINER = root@LocalHost SQL SECURITY INVOKER VIEW v (a, b) AS SELECT 1, 2"
-        " WITH LOCAL CHECK OPTION")
+        " WITH LOCAL CHECK OPTION"
+    )
     assert isinstance(view, CreateView)
     assert (view.algorithm, view.definer, view.security, view.check_option) == (
-        "MERGE", "`root`@`localhost`", "INVOKER", "LOCAL")
+        "MERGE",
+        "`root`@`localhost`",
+        "INVOKER",
+        "LOCAL",
+    )
     assert view.columns == ("a", "b")
 
 
-@pytest.mark.parametrize(("definer", "read"), [
-    ("root", "`root`@`%`"), ("'r'@'%'", "`r`@`%`"), ("`r` @ `H`", "`r`@`h`"), ("r@127.0.0.1", "`r`@`127.0.0.1`"),
-    ("current_user()", "CURRENT_USER"), ("CURRENT_USER", "CURRENT_USER"),
-])
+@pytest.mark.parametrize(
+    ("definer", "read"),
+    [
+        ("root", "`root`@`%`"),
+        ("'r'@'%'", "`r`@`%`"),
+        ("`r` @ `H`", "`r`@`h`"),
+        ("r@127.0.0.1", "`r`@`127.0.0.1`"),
+        ("current_user()", "CURRENT_USER"),
+        ("CURRENT_USER", "CURRENT_USER"),
+    ],
+)
 def test_a_definer_is_read_as_tidb_reads_users(definer: str, read: str) -> None:
     """Hosts are in lower case."""
     view = read_statement(f"CREATE DEFINER = {definer} VIEW v AS SELECT 1")
@@ -344,12 +426,21 @@ def test_a_definer_is_read_as_tidb_reads_users(definer: str, read: str) -> None:
 def test_sequence_options_have_many_spellings() -> None:
     """Each comes out as TiDB writes it."""
     statement = read_statement(
-        "ALTER SEQUENCE IF EXISTS s INCREMENT = -2 NOMINVALUE NO MAXVALUE CACHE 10 NO CYCLE RESTART WITH 5 RESTART")
-    assert statement == AlterSequence(TableName("", "s"), (
-        SequenceOption("INCREMENT BY", -2), SequenceOption("NO MINVALUE"), SequenceOption("NO MAXVALUE"),
-        SequenceOption("CACHE", 10), SequenceOption("NOCYCLE"), SequenceOption("RESTART WITH", 5),
-        SequenceOption("RESTART"),
-    ), if_exists=True)
+        "ALTER SEQUENCE IF EXISTS s INCREMENT = -2 NOMINVALUE NO MAXVALUE CACHE 10 NO CYCLE RESTART WITH 5 RESTART"
+    )
+    assert statement == AlterSequence(
+        TableName("", "s"),
+        (
+            SequenceOption("INCREMENT BY", -2),
+            SequenceOption("NO MINVALUE"),
+            SequenceOption("NO MAXVALUE"),
+            SequenceOption("CACHE", 10),
+            SequenceOption("NOCYCLE"),
+            SequenceOption("RESTART WITH", 5),
+            SequenceOption("RESTART"),
+        ),
+        if_exists=True,
+    )
     refused("CREATE SEQUENCE s RESTART")
     refused("ALTER SEQUENCE s")
     refused(f"CREATE SEQUENCE s START {2**63}")
@@ -362,12 +453,16 @@ def test_cluster_objects_are_read_too() -> None:
     assert (policy.verb, policy.or_replace, policy.exists, len(policy.options)) == ("CREATE", True, True, 2)
     group = read_statement(
         "CREATE RESOURCE GROUP g RU_PER_SEC = 500, PRIORITY = HIGH BURSTABLE QUERY_LIMIT = (EXEC_ELAPSED '60s',"
-        " ACTION = SWITCH_GROUP(h), WATCH = SIMILAR DURATION = '10m') BACKGROUND = (TASK_TYPES 'br')")
+        " ACTION = SWITCH_GROUP(h), WATCH = SIMILAR DURATION = '10m') BACKGROUND = (TASK_TYPES 'br')"
+    )
     assert isinstance(group, ResourceGroup)
     assert group.options == (
-        ("RU_PER_SEC", "500"), ("PRIORITY", "HIGH"), ("BURSTABLE", "TRUE"),
+        ("RU_PER_SEC", "500"),
+        ("PRIORITY", "HIGH"),
+        ("BURSTABLE", "TRUE"),
         ("QUERY_LIMIT", "(EXEC_ELAPSED = '60s' ACTION = SWITCH_GROUP(`h`) WATCH = SIMILAR DURATION = '10m')"),
-        ("BACKGROUND", "(TASK_TYPES = 'br')"))
+        ("BACKGROUND", "(TASK_TYPES = 'br')"),
+    )
     refused("CREATE RESOURCE GROUP g RU_PER_SEC = 1 RU_PER_SEC = 2")
 
 
@@ -376,7 +471,7 @@ def test_cluster_objects_are_read_too() -> None:
 
 def test_table_options_without_commas_are_one_spec_and_with_commas_several() -> None:
     """TiDB makes jobs of specs, so that the comma counts."""
-    first, = specs("COMMENT 'x' CHARSET utf8 AUTO_INCREMENT = 5")
+    (first,) = specs("COMMENT 'x' CHARSET utf8 AUTO_INCREMENT = 5")
     assert isinstance(first, SetOptions)
     assert [option.name for option in first.options] == ["COMMENT", "CHARSET", "AUTO_INCREMENT"]
     assert len(specs("COMMENT 'x', CHARSET utf8, AUTO_INCREMENT = 5")) == 3
@@ -387,15 +482,23 @@ def test_force_is_a_spec_alone_and_part_of_an_option_before_auto_increment() -> 
     assert [type(spec) for spec in specs("FORCE, AUTO_INCREMENT = 1")] == [Clause, SetOptions]
     forced = spec("FORCE AUTO_INCREMENT = 1")
     assert isinstance(forced, SetOptions)
-    option, = forced.options
+    (option,) = forced.options
     assert (option.name, option.value, option.force) == ("AUTO_INCREMENT", "1", True)
 
 
-@pytest.mark.parametrize("last", [
-    "PARTITION BY HASH (a) PARTITIONS 2", "REMOVE PARTITIONING", "REMOVE TTL", "PARTITION p1 PLACEMENT POLICY p2",
-    "REORGANIZE PARTITION p0 INTO (PARTITION p0 VALUES LESS THAN (5))", "PARTITION p ATTRIBUTES 'x'",
-    "SPLIT MAXVALUE PARTITION LESS THAN (60)", "MERGE FIRST PARTITION LESS THAN (60)",
-])
+@pytest.mark.parametrize(
+    "last",
+    [
+        "PARTITION BY HASH (a) PARTITIONS 2",
+        "REMOVE PARTITIONING",
+        "REMOVE TTL",
+        "PARTITION p1 PLACEMENT POLICY p2",
+        "REORGANIZE PARTITION p0 INTO (PARTITION p0 VALUES LESS THAN (5))",
+        "PARTITION p ATTRIBUTES 'x'",
+        "SPLIT MAXVALUE PARTITION LESS THAN (60)",
+        "MERGE FIRST PARTITION LESS THAN (60)",
+    ],
+)
 def test_some_specs_stand_alone_or_behind_all_others_without_a_comma(last: str) -> None:
     """TiDB takes no comma before them, and nothing behind."""
     assert len(specs(last)) == 1
@@ -469,13 +572,18 @@ def test_an_exchange_validates_unless_it_says_otherwise() -> None:
     assert spec("EXCHANGE PARTITION p WITH TABLE u") == ExchangePartition("p", TableName("", "u"))
     assert spec("EXCHANGE PARTITION p WITH TABLE u WITH VALIDATION") == ExchangePartition("p", TableName("", "u"))
     assert spec("EXCHANGE PARTITION p WITH TABLE u WITHOUT VALIDATION") == ExchangePartition(
-        "p", TableName("", "u"), validation=False)
+        "p", TableName("", "u"), validation=False
+    )
 
 
 def test_interval_partitions_have_a_bound() -> None:
     """FIRST drops, LAST adds, MERGE and SPLIT change."""
-    for text, verb in (("FIRST", "FIRST"), ("LAST", "LAST"), ("MERGE FIRST", "MERGE FIRST"),
-                       ("SPLIT MAXVALUE", "SPLIT MAXVALUE")):
+    for text, verb in (
+        ("FIRST", "FIRST"),
+        ("LAST", "LAST"),
+        ("MERGE FIRST", "MERGE FIRST"),
+        ("SPLIT MAXVALUE", "SPLIT MAXVALUE"),
+    ):
         found = spec(f"{text} PARTITION LESS THAN (10 + 5)")
         assert isinstance(found, LastPartition)
         assert (found.verb, found.bound.text) == (verb, "10 + 5")
@@ -501,6 +609,11 @@ def test_an_alter_table_may_say_nothing() -> None:
 
 def test_a_whole_table_is_read_by_the_reader_of_tables() -> None:
     """CREATE TABLE, its temporary kinds, LIKE and SELECT."""
-    for text in ("CREATE TABLE t (a INT)", "CREATE TEMPORARY TABLE t (a INT)", "CREATE TABLE t LIKE d.u",
-                 "CREATE GLOBAL TEMPORARY TABLE t (a INT) ON COMMIT DELETE ROWS", "CREATE TABLE t AS SELECT 1"):
+    for text in (
+        "CREATE TABLE t (a INT)",
+        "CREATE TEMPORARY TABLE t (a INT)",
+        "CREATE TABLE t LIKE d.u",
+        "CREATE GLOBAL TEMPORARY TABLE t (a INT) ON COMMIT DELETE ROWS",
+        "CREATE TABLE t AS SELECT 1",
+    ):
         assert isinstance(read_statement(text), CreateTable)

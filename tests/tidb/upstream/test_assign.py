@@ -50,23 +50,40 @@ def made(definition: str) -> Table:
 
 
 KEPT = [
-    ("INT", "12.5", b"13"), ("INT", 12.5, b"12"), ("INT", "-12.5", b"-13"), ("INT", " 7 ", b"7"),
+    ("INT", "12.5", b"13"),
+    ("INT", 12.5, b"12"),
+    ("INT", "-12.5", b"-13"),
+    ("INT", " 7 ", b"7"),
     ("INT", "1e2", b"100"),
     ("BIGINT UNSIGNED", "18446744073709551615", b"18446744073709551615"),
-    ("DECIMAL(5,2)", "1.005", b"1.01"), ("DECIMAL(65,30)", "1", b"1." + b"0" * 30),
-    ("FLOAT", "0.1", b"0.1"), ("FLOAT", "16777217", b"16777216"), ("DOUBLE", "1e20", b"1e20"),
-    ("CHAR(4)", "ab  ", b"ab"), ("VARCHAR(2)", "ab   ", b"ab"), ("VARCHAR(8)", " a ", b" a "), ("TEXT", 1.5, b"1.5"),
-    ("BINARY(3)", b"\xff", "ÿ\0\0".encode()), ("VARBINARY(3)", b"\xff", "ÿ".encode()),
+    ("DECIMAL(5,2)", "1.005", b"1.01"),
+    ("DECIMAL(65,30)", "1", b"1." + b"0" * 30),
+    ("FLOAT", "0.1", b"0.1"),
+    ("FLOAT", "16777217", b"16777216"),
+    ("DOUBLE", "1e20", b"1e20"),
+    ("CHAR(4)", "ab  ", b"ab"),
+    ("VARCHAR(2)", "ab   ", b"ab"),
+    ("VARCHAR(8)", " a ", b" a "),
+    ("TEXT", 1.5, b"1.5"),
+    ("BINARY(3)", b"\xff", "ÿ\0\0".encode()),
+    ("VARBINARY(3)", b"\xff", "ÿ".encode()),
     ("DATETIME", "2020-01-01 23:59:59.5", b"2020-01-02 00:00:00"),
     ("DATETIME(3)", "2020-01-01", b"2020-01-01 00:00:00.000"),
-    ("DATE", 20200229, b"2020-02-29"), ("DATE", 101, b"2000-01-01"),
+    ("DATE", 20200229, b"2020-02-29"),
+    ("DATE", 101, b"2000-01-01"),
     ("DATETIME", 20200229101112, b"2020-02-29 10:11:12"),
     ("TIMESTAMP(6)", "2020-01-01 10:00:00.1234567", b"2020-01-01 10:00:00.123457"),
-    ("TIME(1)", "-838:59:58.95", b"-838:59:59.0"), ("TIME", "101", b"00:01:01"),
-    ("YEAR", "70", b"1970"), ("YEAR", 0, b"0"),
-    ("ENUM('a','2')", "2", b"2"), ("ENUM('a','2')", 2, b"2"), ("ENUM('2','a')", 2, b"a"),
+    ("TIME(1)", "-838:59:58.95", b"-838:59:59.0"),
+    ("TIME", "101", b"00:01:01"),
+    ("YEAR", "70", b"1970"),
+    ("YEAR", 0, b"0"),
+    ("ENUM('a','2')", "2", b"2"),
+    ("ENUM('a','2')", 2, b"2"),
+    ("ENUM('2','a')", 2, b"a"),
     ("SET('a','b','c')", "c,a", b"a,c"),
-    ("SET('a','b','c')", 5, b"a,c"), ("BIT(8)", b"n255", b"255"), ("BIT(8)", b"x\x01", b"1"),
+    ("SET('a','b','c')", 5, b"a,c"),
+    ("BIT(8)", b"n255", b"255"),
+    ("BIT(8)", b"x\x01", b"1"),
     ("JSON", '{"b": 1, "a": [1.0, null]}', b'{"a": [1, null], "b": 1}'),
 ]
 
@@ -144,17 +161,31 @@ def test_sql_mode_says_which_dates_there_are(type: str, value: str, mode: str, r
 
 
 NEAREST: list[tuple[str, Sql, str, int | None]] = [
-    ("TINYINT", "300", "127", 1264), ("TINYINT UNSIGNED", "-5", "0", 1264), ("INT", "12.6kg", "13", 1366),
-    ("INT", "abc", "0", 1366), ("BIGINT UNSIGNED", "99999999999999999999", "18446744073709551615", 1264),
-    ("DECIMAL(4,1)", "-12345", "-999.9", 1264), ("DECIMAL(4,1) UNSIGNED", "-1", "0.0", 1264),
-    ("DECIMAL(4,1)", "1.25x", "1.3", 1366), ("FLOAT", "-1e50", "-3.4028235e38", 1264), ("DOUBLE", "x", "0", 1366),
-    ("YEAR", "1800", "1901", 1264), ("YEAR", "3000", "2155", 1264), ("BIT(3)", b"n9", "7", 1406),
-    ("VARCHAR(3)", "äöüß", "äöü", 1406), ("TINYTEXT", "é" * 128, "é" * 127, 1406),
+    ("TINYINT", "300", "127", 1264),
+    ("TINYINT UNSIGNED", "-5", "0", 1264),
+    ("INT", "12.6kg", "13", 1366),
+    ("INT", "abc", "0", 1366),
+    ("BIGINT UNSIGNED", "99999999999999999999", "18446744073709551615", 1264),
+    ("DECIMAL(4,1)", "-12345", "-999.9", 1264),
+    ("DECIMAL(4,1) UNSIGNED", "-1", "0.0", 1264),
+    ("DECIMAL(4,1)", "1.25x", "1.3", 1366),
+    ("FLOAT", "-1e50", "-3.4028235e38", 1264),
+    ("DOUBLE", "x", "0", 1366),
+    ("YEAR", "1800", "1901", 1264),
+    ("YEAR", "3000", "2155", 1264),
+    ("BIT(3)", b"n9", "7", 1406),
+    ("VARCHAR(3)", "äöüß", "äöü", 1406),
+    ("TINYTEXT", "é" * 128, "é" * 127, 1406),
     ("VARBINARY(2)", b"\xff\xfe\xfd", "ÿþ", 1406),
-    ("DATE", "2021-02-30", "0000-00-00", 1292), ("DATETIME(2)", "x", "0000-00-00 00:00:00.00", 1292),
-    ("TIMESTAMP", "2050-01-01", "0000-00-00 00:00:00", 1292), ("TIME", "-900:00:00", "-838:59:59", 1292),
-    ("TIME", "x", "00:00:00", 1292), ("ENUM('a')", "b", "", 1265), ("SET('a','b')", "a,c", "", 1265),
-    ("INT NOT NULL", None, "0", 1048), ("ENUM('a','b') NOT NULL", None, "", 1048),
+    ("DATE", "2021-02-30", "0000-00-00", 1292),
+    ("DATETIME(2)", "x", "0000-00-00 00:00:00.00", 1292),
+    ("TIMESTAMP", "2050-01-01", "0000-00-00 00:00:00", 1292),
+    ("TIME", "-900:00:00", "-838:59:59", 1292),
+    ("TIME", "x", "00:00:00", 1292),
+    ("ENUM('a')", "b", "", 1265),
+    ("SET('a','b')", "a,c", "", 1265),
+    ("INT NOT NULL", None, "0", 1048),
+    ("ENUM('a','b') NOT NULL", None, "", 1048),
 ]
 
 
@@ -205,11 +236,19 @@ def test_the_first_row_that_fails_counts_and_in_it_the_first_column_of_the_state
 def test_missing_columns_take_their_defaults() -> None:
     table = made(
         "a INT, b INT DEFAULT 5, c TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3), d DATETIME DEFAULT CURRENT_TIMESTAMP, "
-        "e ENUM('x','y') NOT NULL, f DOUBLE DEFAULT 1, g VARCHAR(20) DEFAULT (CONCAT('a', 1 + 1)), h YEAR NOT NULL")
+        "e ENUM('x','y') NOT NULL, f DOUBLE DEFAULT 1, g VARCHAR(20) DEFAULT (CONCAT('a', 1 + 1)), h YEAR NOT NULL"
+    )
     texts = insert(table, upstream(time_zone="+02:00"), a=["1"]).texts
     assert {name: text.to_pylist() for name, text in texts.items()} == {
-        "a": [b"1"], "b": [b"5"], "c": [b"2020-09-13 12:26:40.123"], "d": [b"2020-09-13 14:26:40"], "e": [b"x"],
-        "f": [b"1"], "g": [b"a2"], "h": [b"0"]}
+        "a": [b"1"],
+        "b": [b"5"],
+        "c": [b"2020-09-13 12:26:40.123"],
+        "d": [b"2020-09-13 14:26:40"],
+        "e": [b"x"],
+        "f": [b"1"],
+        "g": [b"a2"],
+        "h": [b"0"],
+    }
 
 
 def test_default_may_stand_in_some_rows_alone() -> None:
@@ -251,8 +290,7 @@ def test_auto_increment_counts_up_from_what_was_given() -> None:
 
 
 def test_auto_increment_begins_where_the_table_says_and_ends_with_its_type() -> None:
-    table = create_table(
-        "CREATE TABLE t (id TINYINT AUTO_INCREMENT PRIMARY KEY, a INT) AUTO_INCREMENT = 126", "d")
+    table = create_table("CREATE TABLE t (id TINYINT AUTO_INCREMENT PRIMARY KEY, a INT) AUTO_INCREMENT = 126", "d")
     assert insert(table, upstream(), a=["1", "2"]).texts["id"].to_pylist() == [b"126", b"127"]
     error = insert(table, upstream(), a=["1", "2", "3"]).error
     assert error is not None and (error.number, error.text) == (1690, "constant 128 overflows tinyint")
@@ -281,8 +319,13 @@ def test_generated_columns_follow_and_take_no_value() -> None:
     table = made("a INT, b INT AS (a * 2) STORED NOT NULL, c INT AS (a + 1), d TINYINT AS (a) STORED")
     assert insert(table, upstream(), a=["3"]).texts["b"].to_pylist() == [b"6"]
     assert "c" not in insert(table, upstream(), a=["3"], b=Default()).texts
-    for values, number in (({"b": ["1"]}, 3105), ({"a": ["1", "x"], "c": ["1", "2"]}, 3105), ({"a": [None]}, 1048),
-                           ({"a": ["300"]}, 1264), ({"a": ["300", "x"]}, 1264)):
+    for values, number in (
+        ({"b": ["1"]}, 3105),
+        ({"a": ["1", "x"], "c": ["1", "2"]}, 3105),
+        ({"a": [None]}, 1048),
+        ({"a": ["300"]}, 1264),
+        ({"a": ["300", "x"]}, 1264),
+    ):
         with pytest.raises(SqlError) as refused:
             insert(table, upstream(), **values)
         assert refused.value.number == number
@@ -300,14 +343,24 @@ def test_an_update_changes_what_it_assigns_and_what_follows() -> None:
     """pkg/executor/write.go, updateRecord: ON UPDATE only where another column really changes."""
     table = made("a INT, b INT AS (a * 2) STORED, c DATETIME ON UPDATE CURRENT_TIMESTAMP, d INT NOT NULL")
     before: dict[str, list[Sql]] = {
-        "a": ["1", "2"], "b": ["2", "4"], "c": ["2000-01-01 00:00:00", None], "d": ["1", "1"]}
+        "a": ["1", "2"],
+        "b": ["2", "4"],
+        "c": ["2000-01-01 00:00:00", None],
+        "d": ["1", "1"],
+    }
     assert update(table, before, a=["1", "3"]) == {
-        "a": [b"1", b"3"], "b": [b"2", b"6"], "c": [b"2000-01-01 00:00:00", b"2020-09-13 12:26:40"], "d": [b"1", b"1"]}
+        "a": [b"1", b"3"],
+        "b": [b"2", b"6"],
+        "c": [b"2000-01-01 00:00:00", b"2020-09-13 12:26:40"],
+        "d": [b"1", b"1"],
+    }
     assert update(table, before, a=["5", "5"], c=["2001-01-01", "2001-01-01"])["c"] == [b"2001-01-01 00:00:00"] * 2
-    for values, text in (({"d": ["1", None]}, "Column 'd' cannot be null"),
-                         ({"a": ["1", "x"]}, "Truncated incorrect DOUBLE value: 'x'"),
-                         ({"a": ["1", "3000000000"]}, "Out of range value for column 'a' at row 1"),
-                         ({"c": ["x", None]}, "Incorrect datetime value: 'x'")):
+    for values, text in (
+        ({"d": ["1", None]}, "Column 'd' cannot be null"),
+        ({"a": ["1", "x"]}, "Truncated incorrect DOUBLE value: 'x'"),
+        ({"a": ["1", "3000000000"]}, "Out of range value for column 'a' at row 1"),
+        ({"c": ["x", None]}, "Incorrect datetime value: 'x'"),
+    ):
         with pytest.raises(SqlError) as refused:
             update(table, before, **values)
         assert refused.value.text == text

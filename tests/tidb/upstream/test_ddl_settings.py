@@ -19,11 +19,16 @@ def queries(made: TiCDC) -> set[str]:
     return {event.query for event in made.events() if hasattr(event, "query")}
 
 
-@pytest.mark.parametrize(("mode", "definition", "clustered"), [
-    ("ON", "a VARCHAR(3) PRIMARY KEY", True), ("OFF", "a INT PRIMARY KEY", False),
-    ("INT_ONLY", "a INT PRIMARY KEY", True), ("INT_ONLY", "a VARCHAR(3) PRIMARY KEY", False),
-    ("OFF", "a INT PRIMARY KEY CLUSTERED", True),
-])
+@pytest.mark.parametrize(
+    ("mode", "definition", "clustered"),
+    [
+        ("ON", "a VARCHAR(3) PRIMARY KEY", True),
+        ("OFF", "a INT PRIMARY KEY", False),
+        ("INT_ONLY", "a INT PRIMARY KEY", True),
+        ("INT_ONLY", "a VARCHAR(3) PRIMARY KEY", False),
+        ("OFF", "a INT PRIMARY KEY CLUSTERED", True),
+    ],
+)
 def test_a_primary_key_is_clustered_as_the_session_says(mode: str, definition: str, clustered: bool) -> None:
     """Only one that is not clustered can be dropped."""
     made = ticdc(f"SET tidb_enable_clustered_index = {mode}; CREATE TABLE t ({definition}, b INT)")
@@ -78,12 +83,19 @@ def test_all_old_columns_may_go_if_another_comes() -> None:
     assert made.rows("test.t") == [{"c": None}]
 
 
-@pytest.mark.parametrize(("statement", "number"), [
-    ("ALTER TABLE t ADD INDEX (a), ALGORITHM = INSTANT", 1846), ("ALTER TABLE t ALGORITHM = nosuch", 1800),
-    ("ALTER TABLE t LOCK = nosuch", 1801), ("ALTER TABLE t ENGINE = nosuch", 1286),
-    ("ALTER TABLE t CHARSET utf8mb4 CHARSET latin1", 1302), ("CREATE INDEX `` ON t (a)", 1280),
-    ("ALTER TABLE t ADD PRIMARY KEY (a) INVISIBLE", 3522), ("ALTER TABLE t CACHE, ADD a INT", 8200),
-])
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        ("ALTER TABLE t ADD INDEX (a), ALGORITHM = INSTANT", 1846),
+        ("ALTER TABLE t ALGORITHM = nosuch", 1800),
+        ("ALTER TABLE t LOCK = nosuch", 1801),
+        ("ALTER TABLE t ENGINE = nosuch", 1286),
+        ("ALTER TABLE t CHARSET utf8mb4 CHARSET latin1", 1302),
+        ("CREATE INDEX `` ON t (a)", 1280),
+        ("ALTER TABLE t ADD PRIMARY KEY (a) INVISIBLE", 3522),
+        ("ALTER TABLE t CACHE, ADD a INT", 8200),
+    ],
+)
 def test_alter_table_is_refused_as_tidb_does(statement: str, number: int) -> None:
     made = ticdc("CREATE TABLE t (a INT)")
 
@@ -93,10 +105,13 @@ def test_alter_table_is_refused_as_tidb_does(statement: str, number: int) -> Non
     assert error.value.number == number
 
 
-@pytest.mark.parametrize(("zone", "shown", "stored"), [
-    ("Europe/Berlin", "2020-10-25 02:30:00", "2020-10-25 01:30:00"),
-    ("America/New_York", "2020-11-01 01:30:00", "2020-11-01 05:30:00"),
-])
+@pytest.mark.parametrize(
+    ("zone", "shown", "stored"),
+    [
+        ("Europe/Berlin", "2020-10-25 02:30:00", "2020-10-25 01:30:00"),
+        ("America/New_York", "2020-11-01 01:30:00", "2020-11-01 05:30:00"),
+    ],
+)
 @pytest.mark.parametrize("given", ["TIMESTAMP", "DATETIME"])
 def test_a_time_that_a_clock_shows_twice_is_the_one_that_tidb_takes(
     zone: str, shown: str, stored: str, given: str

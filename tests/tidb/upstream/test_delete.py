@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-
 from support.upstreams import changes, played
+
 from simulator.errors import SqlError
 
 ITEMS = played("""
@@ -21,16 +21,19 @@ ITEMS = played("""
 """).upstream
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("DELETE FROM t WHERE a > 10", ["-t 2,20", "-t 3,30"]),
-    ("DELETE FROM t ORDER BY id DESC LIMIT 1", ["-t 3,30"]),
-    ("DELETE FROM heap WHERE a = 1 LIMIT 1", ["-heap 1"]),
-    ("DELETE FROM parted PARTITION (p1) WHERE b = 1", ["-parted/1 11,1"]),
-    ("DELETE t FROM t, heap WHERE t.id = heap.a", ["-t 1,10", "-t 2,20"]),
-    ("DELETE FROM t, heap USING t JOIN heap ON t.id = heap.a WHERE t.id = 2", ["-t 2,20", "-heap 2"]),
-    ("DELETE x FROM t AS x LEFT JOIN heap ON x.id = heap.a WHERE heap.a IS NULL", ["-t 3,30"]),
-    ("DELETE heap FROM t LEFT JOIN heap ON t.id = heap.a", ["-heap 1", "-heap 1", "-heap 2"]),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("DELETE FROM t WHERE a > 10", ["-t 2,20", "-t 3,30"]),
+        ("DELETE FROM t ORDER BY id DESC LIMIT 1", ["-t 3,30"]),
+        ("DELETE FROM heap WHERE a = 1 LIMIT 1", ["-heap 1"]),
+        ("DELETE FROM parted PARTITION (p1) WHERE b = 1", ["-parted/1 11,1"]),
+        ("DELETE t FROM t, heap WHERE t.id = heap.a", ["-t 1,10", "-t 2,20"]),
+        ("DELETE FROM t, heap USING t JOIN heap ON t.id = heap.a WHERE t.id = 2", ["-t 2,20", "-heap 2"]),
+        ("DELETE x FROM t AS x LEFT JOIN heap ON x.id = heap.a WHERE heap.a IS NULL", ["-t 3,30"]),
+        ("DELETE heap FROM t LEFT JOIN heap ON t.id = heap.a", ["-heap 1", "-heap 1", "-heap 2"]),
+    ],
+)
 def test_each_row_goes_once(text: str, expected: list[str]) -> None:
     outcome = played(text, ITEMS)
 
@@ -41,12 +44,15 @@ def test_nothing_is_committed_where_nothing_goes() -> None:
     assert played("DELETE FROM t WHERE id = 9", ITEMS).events == ()
 
 
-@pytest.mark.parametrize(("text", "error"), [
-    ("DELETE FROM no", "1146 (42S02): Table 'test.no' doesn't exist"),
-    ("DELETE no FROM t", "1109 (42S02): Unknown table 'no' in MULTI DELETE"),
-    ("DELETE FROM view1", "1105 (HY000): delete view view1 is not supported now"),
-    ("DELETE FROM t PARTITION (p0)", "1747 (HY000): PARTITION () clause on non partitioned table"),
-])
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("DELETE FROM no", "1146 (42S02): Table 'test.no' doesn't exist"),
+        ("DELETE no FROM t", "1109 (42S02): Unknown table 'no' in MULTI DELETE"),
+        ("DELETE FROM view1", "1105 (HY000): delete view view1 is not supported now"),
+        ("DELETE FROM t PARTITION (p0)", "1747 (HY000): PARTITION () clause on non partitioned table"),
+    ],
+)
 def test_what_tidb_refuses_is_refused_in_its_words(text: str, error: str) -> None:
     with pytest.raises(SqlError, match=f"^{re.escape(f'ERROR {error}')}$"):
         played(text, ITEMS)

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 import pytest
-
 from support.upstreams import changes, played
+
 from simulator.errors import SqlError
 from simulator.releases import find
 from simulator.tidb.upstream.state import Upstream
@@ -26,33 +26,52 @@ def family(rules: str) -> Upstream:
 FAILS = "a foreign key constraint fails (`test`.`child`, CONSTRAINT `fk` FOREIGN KEY (`p`) REFERENCES `parent` (`id`))"
 
 
-@pytest.mark.parametrize(("text", "error"), [
-    ("INSERT INTO child VALUES (3, 3)", "1452 (23000): Cannot add or update a child row: " + FAILS),
-    ("UPDATE child SET p = 3", "1452 (23000): Cannot add or update a child row: " + FAILS),
-    ("DELETE FROM parent", "1451 (23000): Cannot delete or update a parent row: " + FAILS),
-    ("UPDATE parent SET id = 5 WHERE id = 1", "1451 (23000): Cannot delete or update a parent row: " + FAILS),
-    ("REPLACE INTO parent VALUES (1, 5)", "1451 (23000): Cannot delete or update a parent row: " + FAILS),
-])
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("INSERT INTO child VALUES (3, 3)", "1452 (23000): Cannot add or update a child row: " + FAILS),
+        ("UPDATE child SET p = 3", "1452 (23000): Cannot add or update a child row: " + FAILS),
+        ("DELETE FROM parent", "1451 (23000): Cannot delete or update a parent row: " + FAILS),
+        ("UPDATE parent SET id = 5 WHERE id = 1", "1451 (23000): Cannot delete or update a parent row: " + FAILS),
+        ("REPLACE INTO parent VALUES (1, 5)", "1451 (23000): Cannot delete or update a parent row: " + FAILS),
+    ],
+)
 def test_rows_need_their_parents(text: str, error: str) -> None:
     with pytest.raises(SqlError, match=f"^{re.escape(f'ERROR {error}')}$"):
         played(text, family(""))
 
 
-@pytest.mark.parametrize("text", [
-    "INSERT INTO child VALUES (3, 2), (4, NULL)", "DELETE FROM parent WHERE id = 2", "UPDATE parent SET a = 9",
-    "UPDATE parent SET id = 9 WHERE id = 2", "DELETE FROM child",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO child VALUES (3, 2), (4, NULL)",
+        "DELETE FROM parent WHERE id = 2",
+        "UPDATE parent SET a = 9",
+        "UPDATE parent SET id = 9 WHERE id = 2",
+        "DELETE FROM child",
+    ],
+)
 def test_what_leaves_no_row_without_a_parent_is_taken(text: str) -> None:
     assert len(changes(played(text, family("")))) == 1
 
 
-@pytest.mark.parametrize(("rules", "text", "expected"), [
-    ("ON DELETE CASCADE", "DELETE FROM parent WHERE id = 1", ["-parent 1,1", "-child 1,1"]),
-    ("ON DELETE SET NULL", "DELETE FROM parent WHERE id = 1", ["-parent 1,1", "child 1,1 > 1,NULL"]),
-    ("ON UPDATE CASCADE", "UPDATE parent SET id = 7 WHERE id = 1", ["-parent 1,1", "+parent 7,1", "child 1,1 > 1,7"]),
-    ("ON UPDATE SET NULL", "UPDATE parent SET id = 7 WHERE id = 1",
-     ["-parent 1,1", "+parent 7,1", "child 1,1 > 1,NULL"]),
-])
+@pytest.mark.parametrize(
+    ("rules", "text", "expected"),
+    [
+        ("ON DELETE CASCADE", "DELETE FROM parent WHERE id = 1", ["-parent 1,1", "-child 1,1"]),
+        ("ON DELETE SET NULL", "DELETE FROM parent WHERE id = 1", ["-parent 1,1", "child 1,1 > 1,NULL"]),
+        (
+            "ON UPDATE CASCADE",
+            "UPDATE parent SET id = 7 WHERE id = 1",
+            ["-parent 1,1", "+parent 7,1", "child 1,1 > 1,7"],
+        ),
+        (
+            "ON UPDATE SET NULL",
+            "UPDATE parent SET id = 7 WHERE id = 1",
+            ["-parent 1,1", "+parent 7,1", "child 1,1 > 1,NULL"],
+        ),
+    ],
+)
 def test_rows_follow_their_parents(rules: str, text: str, expected: list[str]) -> None:
     assert changes(played(text, family(rules))) == [expected]
 
@@ -99,8 +118,10 @@ def test_a_row_that_a_cascade_changes_needs_its_other_parent() -> None:
 
 
 def test_cascades_go_as_deep_as_15() -> None:
-    tree = played("CREATE TABLE node (id INT PRIMARY KEY, up INT, FOREIGN KEY (up) REFERENCES node (id) ON DELETE"
-                  " CASCADE); INSERT INTO node VALUES (0, NULL)").upstream
+    tree = played(
+        "CREATE TABLE node (id INT PRIMARY KEY, up INT, FOREIGN KEY (up) REFERENCES node (id) ON DELETE"
+        " CASCADE); INSERT INTO node VALUES (0, NULL)"
+    ).upstream
     for number in range(1, 16):
         tree = played(f"INSERT INTO node VALUES ({number}, {number - 1})", tree).upstream
 

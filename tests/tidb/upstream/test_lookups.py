@@ -30,12 +30,28 @@ ROWS = (
     ("1", "5", "5", "5", "0005", "a", "a", "a", "a", "1.50", "1.5", "5", "a", "1"),
     ("2", "-5", "0", "18446744073709551615", "0000", "A ", "A ", "a ", "a ", "-2.00", "2", "0", "1", "null"),
     ("3", None, None, None, None, None, None, None, None, None, None, None, None, None),
-    ("4", "2147483647", "4294967295", "9223372036854775808", "9999", "", "", "", "", "99999999.99", "-0.5", "255", "a",
-     '"a"'),
+    (
+        "4",
+        "2147483647",
+        "4294967295",
+        "9223372036854775808",
+        "9999",
+        "",
+        "",
+        "",
+        "",
+        "99999999.99",
+        "-0.5",
+        "255",
+        "a",
+        '"a"',
+    ),
     ("9223372036854775807", "0", "1", "0", "0001", "ä", "Ä", "ä", "ÿ", "0.00", "0", "1", "a", "{}"),
 )
-TEXTS_OF_ROWS = {column.name: pa.array([row[place] for row in ROWS], pa.string()).cast(pa.binary())
-                 for place, column in enumerate(TABLE.columns[:-1])}
+TEXTS_OF_ROWS = {
+    column.name: pa.array([row[place] for row in ROWS], pa.string()).cast(pa.binary())
+    for place, column in enumerate(TABLE.columns[:-1])
+}
 STORED = StoredRows(TABLE, pa.table(TEXTS_OF_ROWS), pa.array(range(len(ROWS)), pa.int64()))
 UPSTREAM = Upstream(V8_5, catalog([TABLE]), {("d", "t"): STORED}, session=SqlSession("d"))
 COLUMNS = {column.name: column for column in TABLE.columns}
@@ -54,7 +70,10 @@ def conditions_of(name: str) -> list[str]:
         *(f"{literal} {operator} {name}" for operator in ("=", "<", ">=") for literal in ("5", "-5", "'a'", "'A'")),
         *(f"{name} IN ({one}, {other})" for one, other in zip(LITERALS, LITERALS[1:])),
         *(f"{name} BETWEEN {low} AND {high}" for low in ("-5", "0", "5", "1.5") for high in ("0", "5", "9999")),
-        f"{name} IS NULL", f"t.{name} IS NOT NULL", f"{name} > -5 AND d.t.{name} <= 5 AND {name} IN (0, 5)"]
+        f"{name} IS NULL",
+        f"t.{name} IS NOT NULL",
+        f"{name} > -5 AND d.t.{name} <= 5 AND {name} IN (0, 5)",
+    ]
 
 
 def places(where: str) -> list[int]:
@@ -66,11 +85,18 @@ def places(where: str) -> list[int]:
 @pytest.mark.parametrize("name", ["u", "big", "z", "ci", "b"])
 def test_the_rows_of_a_condition_are_those_of_the_evaluator(name: str) -> None:
     conditions = conditions_of(name)
-    asked = values_of([*map(parsed, conditions), parsed(ASKED)], [COLUMNS["n"]] * len(conditions) + [COLUMNS["s"]],
-                      UPSTREAM, NOW, [RowSource(TABLE, TEXTS_OF_ROWS)])
+    asked = values_of(
+        [*map(parsed, conditions), parsed(ASKED)],
+        [COLUMNS["n"]] * len(conditions) + [COLUMNS["s"]],
+        UPSTREAM,
+        NOW,
+        [RowSource(TABLE, TEXTS_OF_ROWS)],
+    )
     for condition, held in zip(conditions, asked):
-        assert (condition, places(condition)) == (condition, [
-            place for place, value in enumerate(cells_of(held)) if value == ("int", b"1")])
+        assert (condition, places(condition)) == (
+            condition,
+            [place for place, value in enumerate(cells_of(held)) if value == ("int", b"1")],
+        )
 
 
 def held(name: Node) -> pa.Array:
@@ -80,11 +106,24 @@ def held(name: Node) -> pa.Array:
 
 EXPRESSIONS = [
     *OPERANDS,
-    *(f"{one} {operator} {other}" for operator in "+-*" for one in ("n", "u", "p", "id", "1.5", "-5", "007", "s", "big")
-      for other in ("1", "-2", "0.50", "n", "NULL", "'5'", "2147483647")),
-    "n * 1.5 - 0.25", "(n + 1) * 3 - u", "0 - p * 0", "0.1 * 0.2 * 0.3", "99999999999999999999 + 1", "n + 1 + f",
-    *(f"CONCAT({one}, {other})" for one in ("n", "s", "b", "p", "NULL", "'a'", "z") for other in (
-        "1", "'ä'", "s", "ci", "1.5", "_binary'a'", "NULL"))]
+    *(
+        f"{one} {operator} {other}"
+        for operator in "+-*"
+        for one in ("n", "u", "p", "id", "1.5", "-5", "007", "s", "big")
+        for other in ("1", "-2", "0.50", "n", "NULL", "'5'", "2147483647")
+    ),
+    "n * 1.5 - 0.25",
+    "(n + 1) * 3 - u",
+    "0 - p * 0",
+    "0.1 * 0.2 * 0.3",
+    "99999999999999999999 + 1",
+    "n + 1 + f",
+    *(
+        f"CONCAT({one}, {other})"
+        for one in ("n", "s", "b", "p", "NULL", "'a'", "z")
+        for other in ("1", "'ä'", "s", "ci", "1.5", "_binary'a'", "NULL")
+    ),
+]
 WITHOUT_COLUMNS = [each for each in EXPRESSIONS if not names_in(parsed(each))]
 
 
@@ -94,8 +133,11 @@ def test_the_values_of_rows_are_those_of_the_evaluator(target: str) -> None:
     found = {}
     for shown in EXPRESSIONS:
         with suppress(plain_values.Unknown):
-            found[shown] = cells_of(plain_values.several(
-                [parsed(shown)], [column], partial(stored_column, TABLE, "d", "t"), held, len(ROWS))[0])
+            found[shown] = cells_of(
+                plain_values.several(
+                    [parsed(shown)], [column], partial(stored_column, TABLE, "d", "t"), held, len(ROWS)
+                )[0]
+            )
     nodes = [parsed(shown) for shown in found]
     asked = values_of([*nodes, parsed(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW, rows)
     assert found == {shown: cells_of(values) for shown, values in zip(found, asked)}
@@ -109,11 +151,20 @@ def test_the_values_of_an_insert_are_those_of_the_evaluator(target: str) -> None
     assert list(zip(WITHOUT_COLUMNS, found)) == list(zip(WITHOUT_COLUMNS, [cells_of(value)[0] for value in asked]))
 
 
-@pytest.mark.parametrize(("limit", "expected"), [
-    (Limit(2), [0, 2]), (Limit(1, 1), [2]), (Limit(9, 2), [3, 4]), (Limit(0), [])])
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(Limit(2), [0, 2]), (Limit(1, 1), [2]), (Limit(9, 2), [3, 4]), (Limit(0), [])]
+)
 def test_a_limit_counts_the_rows_that_are_found(limit: Limit, expected: list[int]) -> None:
-    found = matching(TableSource(TableName("", "t")), parsed("id IN (1, 3, 4, 9223372036854775807)"), (), limit,
-                     UPSTREAM, NOW, {}, {})
+    found = matching(
+        TableSource(TableName("", "t")),
+        parsed("id IN (1, 3, 4, 9223372036854775807)"),
+        (),
+        limit,
+        UPSTREAM,
+        NOW,
+        {},
+        {},
+    )
     assert found.tables[0].places.to_pylist() == expected
 
 

@@ -8,21 +8,35 @@ from simulator import TiCDC
 from simulator.errors import SqlError
 
 MADE: list[tuple[str, str, str, object]] = [
-    ("INT", "20200203", "DATE", "2020-02-03"), ("INT", "1231", "DATETIME(3)", "2000-12-31 00:00:00.000"),
-    ("BIGINT", "20200203112233", "TIME", "11:22:33"), ("SMALLINT", "-5", "TIME", "-00:00:05"),
-    ("INT", "1", "ENUM('a','1')", "a"), ("INT", "3", "SET('a','b')", "a,b"), ("TINYINT", "-5", "BIT(64)", 2**64 - 5),
-    ("FLOAT", "1.1", "DOUBLE", 1.100000023841858), ("DOUBLE", "2.5", "INT", 2), ("DECIMAL(4,1)", "2.5", "INT", 3),
-    ("DECIMAL(5,1)", "2020.4", "YEAR", 2020), ("DECIMAL(5,2)", "1.50", "JSON", "1.5"),
-    ("DATE", "'2020-02-03'", "INT", 20200203), ("DATE", "'2020-02-03'", "YEAR", 2020),
+    ("INT", "20200203", "DATE", "2020-02-03"),
+    ("INT", "1231", "DATETIME(3)", "2000-12-31 00:00:00.000"),
+    ("BIGINT", "20200203112233", "TIME", "11:22:33"),
+    ("SMALLINT", "-5", "TIME", "-00:00:05"),
+    ("INT", "1", "ENUM('a','1')", "a"),
+    ("INT", "3", "SET('a','b')", "a,b"),
+    ("TINYINT", "-5", "BIT(64)", 2**64 - 5),
+    ("FLOAT", "1.1", "DOUBLE", 1.100000023841858),
+    ("DOUBLE", "2.5", "INT", 2),
+    ("DECIMAL(4,1)", "2.5", "INT", 3),
+    ("DECIMAL(5,1)", "2020.4", "YEAR", 2020),
+    ("DECIMAL(5,2)", "1.50", "JSON", "1.5"),
+    ("DATE", "'2020-02-03'", "INT", 20200203),
+    ("DATE", "'2020-02-03'", "YEAR", 2020),
     ("DATETIME(6)", "'2020-02-03 23:59:59.999999'", "BIGINT", 20200204000000),
     ("DATETIME(6)", "'2020-02-03 23:59:59.999999'", "BIGINT UNSIGNED", 20200203235960),
     ("DATETIME(6)", "'2020-02-03 23:59:59.999999'", "DATE", "2020-02-03"),
     ("DATETIME", "'2020-02-03 11:22:33'", "JSON", '"2020-02-03 11:22:33.000000"'),
-    ("TIME(3)", "'-00:00:01.500'", "INT", -1), ("TIME(3)", "'11:22:33.567'", "DECIMAL(9,3)", "112233.567"),
-    ("TIME", "'00:00:05'", "YEAR", 2005), ("BIT(16)", "49", "VARCHAR(9)", "49"),
+    ("TIME(3)", "'-00:00:01.500'", "INT", -1),
+    ("TIME(3)", "'11:22:33.567'", "DECIMAL(9,3)", "112233.567"),
+    ("TIME", "'00:00:05'", "YEAR", 2005),
+    ("BIT(16)", "49", "VARCHAR(9)", "49"),
     ("BIT(16)", "49", "JSON", '"\\u00001"'),
-    ("JSON", "'\"12\"'", "INT", 12), ("JSON", "'true'", "INT", 1), ("JSON", "'\"2020-02-03\"'", "DATE", "2020-02-03"),
-    ("YEAR", "0", "INT", 0), ("BINARY(4)", "'12'", "INT", 12), ("VARCHAR(9)", "'12.5'", "YEAR", 2013),
+    ("JSON", "'\"12\"'", "INT", 12),
+    ("JSON", "'true'", "INT", 1),
+    ("JSON", "'\"2020-02-03\"'", "DATE", "2020-02-03"),
+    ("YEAR", "0", "INT", 0),
+    ("BINARY(4)", "'12'", "INT", 12),
+    ("VARCHAR(9)", "'12.5'", "YEAR", 2013),
 ]
 
 
@@ -83,14 +97,27 @@ def test_null_becomes_the_present_moment_in_a_timestamp_that_is_not_null() -> No
     assert str(ticdc.rows("test.t")[0]["a"]) > "2020"
 
 
-@pytest.mark.parametrize(("source", "values", "target", "wanted", "warnings"), [
-    ("INT", "(1, 300), (2, -5), (3, 400)", "TINYINT", ["127", "-5", "127"],
-     ["1690 2 warnings with this error code, first warning: constant 300 overflows tinyint"]),
-    ("VARCHAR(9)", "(1, '12x'), (2, '7')", "INT", ["12", "7"], ["1292 Truncated incorrect DOUBLE value: '12x'"]),
-    ("VARCHAR(9)", "(1, '12'), (2, '7')", "VARCHAR(1)", ["1", "7"],
-     ["1265 Data truncated for column 'a', value is '12'"]),
-    ("INT", "(1, 5)", "BIGINT", ["5"], []),
-])
+@pytest.mark.parametrize(
+    ("source", "values", "target", "wanted", "warnings"),
+    [
+        (
+            "INT",
+            "(1, 300), (2, -5), (3, 400)",
+            "TINYINT",
+            ["127", "-5", "127"],
+            ["1690 2 warnings with this error code, first warning: constant 300 overflows tinyint"],
+        ),
+        ("VARCHAR(9)", "(1, '12x'), (2, '7')", "INT", ["12", "7"], ["1292 Truncated incorrect DOUBLE value: '12x'"]),
+        (
+            "VARCHAR(9)",
+            "(1, '12'), (2, '7')",
+            "VARCHAR(1)",
+            ["1", "7"],
+            ["1265 Data truncated for column 'a', value is '12'"],
+        ),
+        ("INT", "(1, 5)", "BIGINT", ["5"], []),
+    ],
+)
 def test_a_lenient_session_cuts_values_off(
     source: str, values: str, target: str, wanted: list[str], warnings: list[str]
 ) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from support.upstreams import played, rows_in
 
 from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5
+from simulator.tidb.syntax.rows import RowStatement
+from simulator.tidb.syntax.session import SessionStatement
+from simulator.tidb.syntax.statements import Statement
 from simulator.tidb.upstream.execute import EXECUTED, error_number, starting
 from simulator.tidb.upstream.outcome import Committed, Outcome
-from simulator.tidb.syntax.session import SessionStatement
-from simulator.tidb.syntax.rows import RowStatement
-from simulator.tidb.syntax.statements import Statement
-from support.upstreams import played, rows_in
 
 T = "CREATE TABLE t (a INT PRIMARY KEY, b INT);"
 
@@ -20,24 +20,28 @@ def told(outcome: Outcome) -> list[int | str]:
     """A number for each transaction, how many keys it changed, and a text for each statement of DDL."""
     return [
         sum(len(change.handle) for change in event.changes) if isinstance(event, Committed) else event.text
-        for event in outcome.events][1:]
+        for event in outcome.events
+    ][1:]
 
 
-@pytest.mark.parametrize(("script", "events"), [
-    ("INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 2), (3, 3)", [1, 2]),
-    ("BEGIN; INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 2); COMMIT", [2]),
-    ("BEGIN; INSERT INTO t VALUES (1, 1); UPDATE t SET b = 2; DELETE FROM t; COMMIT", []),
-    ("BEGIN; INSERT INTO t VALUES (1, 1); ROLLBACK; INSERT INTO t VALUES (2, 2)", [1]),
-    ("BEGIN; INSERT INTO t VALUES (1, 1); BEGIN; INSERT INTO t VALUES (2, 2); COMMIT", [1, 1]),
-    ("BEGIN; INSERT INTO t VALUES (1, 1); TRUNCATE TABLE t; COMMIT", [1, "TRUNCATE TABLE t"]),
-    ("SET autocommit = 0; INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 2); COMMIT", [2]),
-    ("SET autocommit = 0; INSERT INTO t VALUES (1, 1); SET autocommit = 1; INSERT INTO t VALUES (2, 2)", [1, 1]),
-    ("SET autocommit = 0; INSERT INTO t VALUES (1, 1); CREATE TABLE u (a INT)", [1, "CREATE TABLE u (a INT)"]),
-    ("BEGIN; INSERT INTO t VALUES (1, 1); SAVEPOINT s; INSERT INTO t VALUES (2, 2); ROLLBACK TO s; COMMIT", [1]),
-    ("BEGIN; INSERT INTO t VALUES (1, 1); COMMIT AND CHAIN; INSERT INTO t VALUES (2, 2); ROLLBACK", [1, 1]),
-    ("COMMIT; ROLLBACK; INSERT INTO t VALUES (1, 1)", [1]),
-    ("DELETE FROM t; UPDATE t SET b = 1", []),
-])
+@pytest.mark.parametrize(
+    ("script", "events"),
+    [
+        ("INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 2), (3, 3)", [1, 2]),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 2); COMMIT", [2]),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); UPDATE t SET b = 2; DELETE FROM t; COMMIT", []),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); ROLLBACK; INSERT INTO t VALUES (2, 2)", [1]),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); BEGIN; INSERT INTO t VALUES (2, 2); COMMIT", [1, 1]),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); TRUNCATE TABLE t; COMMIT", [1, "TRUNCATE TABLE t"]),
+        ("SET autocommit = 0; INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 2); COMMIT", [2]),
+        ("SET autocommit = 0; INSERT INTO t VALUES (1, 1); SET autocommit = 1; INSERT INTO t VALUES (2, 2)", [1, 1]),
+        ("SET autocommit = 0; INSERT INTO t VALUES (1, 1); CREATE TABLE u (a INT)", [1, "CREATE TABLE u (a INT)"]),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); SAVEPOINT s; INSERT INTO t VALUES (2, 2); ROLLBACK TO s; COMMIT", [1]),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); COMMIT AND CHAIN; INSERT INTO t VALUES (2, 2); ROLLBACK", [1, 1]),
+        ("COMMIT; ROLLBACK; INSERT INTO t VALUES (1, 1)", [1]),
+        ("DELETE FROM t; UPDATE t SET b = 1", []),
+    ],
+)
 def test_a_transaction_is_one_event(script: str, events: list[int | str]) -> None:
     """Committed by COMMIT, by BEGIN, by DDL, or by its one statement; nothing without a change."""
     assert events == told(played(T + script))
@@ -63,12 +67,21 @@ def test_a_refused_statement_leaves_the_transaction_open() -> None:
     assert [1] == [len(change.handle) for change in event.changes]
 
 
-@pytest.mark.parametrize(("script", "number"), [
-    ("USE nowhere", 1049), ("INSERT INTO t VALUES (1)", 1136), ("INSERT INTO nowhere.t VALUES (1)", 1146),
-    ("DROP DATABASE test; INSERT INTO t VALUES (1, 2)", 1046), ("DROP DATABASE test; CREATE TABLE t (a INT)", 1046),
-    ("CREATE TABLE t (a INT)", 1050), ("ALTER TABLE u ADD COLUMN a INT", 1146), ("ROLLBACK TO s", 1305),
-    ("CREATE TABLE u AS SELECT 1", 1105), ("SET no_such = 1", 1193),
-])
+@pytest.mark.parametrize(
+    ("script", "number"),
+    [
+        ("USE nowhere", 1049),
+        ("INSERT INTO t VALUES (1)", 1136),
+        ("INSERT INTO nowhere.t VALUES (1)", 1146),
+        ("DROP DATABASE test; INSERT INTO t VALUES (1, 2)", 1046),
+        ("DROP DATABASE test; CREATE TABLE t (a INT)", 1046),
+        ("CREATE TABLE t (a INT)", 1050),
+        ("ALTER TABLE u ADD COLUMN a INT", 1146),
+        ("ROLLBACK TO s", 1305),
+        ("CREATE TABLE u AS SELECT 1", 1105),
+        ("SET no_such = 1", 1193),
+    ],
+)
 def test_a_refusal_has_mysqls_number(script: str, number: int) -> None:
     """Whether DDL or rows are refused."""
     with pytest.raises((SqlError, DdlError)) as refusal:
@@ -80,8 +93,11 @@ def test_a_refusal_has_mysqls_number(script: str, number: int) -> None:
 
 def test_user_variables_keep_values_for_later_statements() -> None:
     """As headers of dumps use them."""
-    outcome = played(T + """SET @old = @@sql_mode, sql_mode = ''; SET @n = 2 + 3; INSERT INTO t VALUES (@n, 1);
-        SET sql_mode = @old""")
+    outcome = played(
+        T
+        + """SET @old = @@sql_mode, sql_mode = ''; SET @n = 2 + 3; INSERT INTO t VALUES (@n, 1);
+        SET sql_mode = @old"""
+    )
 
     assert [("5", "1")] == rows_in(outcome.upstream, "t")
     assert starting(V8_5).session.sql_mode == outcome.upstream.session.sql_mode

@@ -19,49 +19,63 @@ def rows(with_: str, query: str = "SELECT * FROM c", settings: str = "") -> list
     return list(ticdc.execute(f"WITH RECURSIVE {with_} {query}").rows)
 
 
-@pytest.mark.parametrize(("table", "found"), [
-    ("c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c WHERE n < 4)", "1 2 3 4"),
-    ("c (n) AS (SELECT 1 UNION SELECT (n + 1) % 3 FROM c)", "1 2 0"),
-    ("c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c LIMIT 2, 3)", "3 4 5"),
-    ("c AS (SELECT 1 AS n UNION ALL SELECT 5 UNION ALL SELECT n + 1 FROM c WHERE n < 3)", "1 5 2 3"),
-    ("c AS (SELECT 1 AS n UNION ALL SELECT n + 10 FROM c WHERE n < 2 UNION ALL SELECT n + 20 FROM c WHERE n < 2)",
-     "1 11 21"),
-    ("c AS (SELECT id AS n FROM e WHERE boss IS NULL UNION ALL SELECT e.id FROM c JOIN e ON e.boss = c.n)", "1 2 3 4"),
-    ("c AS (SELECT id AS n FROM e WHERE id > 9 UNION ALL SELECT n + 1 FROM c)", ""),
-    ("c AS (SELECT 1 AS n)", "1"),
-])
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        ("c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c WHERE n < 4)", "1 2 3 4"),
+        ("c (n) AS (SELECT 1 UNION SELECT (n + 1) % 3 FROM c)", "1 2 0"),
+        ("c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c LIMIT 2, 3)", "3 4 5"),
+        ("c AS (SELECT 1 AS n UNION ALL SELECT 5 UNION ALL SELECT n + 1 FROM c WHERE n < 3)", "1 5 2 3"),
+        (
+            "c AS (SELECT 1 AS n UNION ALL SELECT n + 10 FROM c WHERE n < 2 UNION ALL SELECT n + 20 FROM c WHERE n < 2)",
+            "1 11 21",
+        ),
+        (
+            "c AS (SELECT id AS n FROM e WHERE boss IS NULL UNION ALL SELECT e.id FROM c JOIN e ON e.boss = c.n)",
+            "1 2 3 4",
+        ),
+        ("c AS (SELECT id AS n FROM e WHERE id > 9 UNION ALL SELECT n + 1 FROM c)", ""),
+        ("c AS (SELECT 1 AS n)", "1"),
+    ],
+)
 def test_each_level_is_made_of_the_rows_of_the_one_before(table: str, found: str) -> None:
     assert " ".join(str(row[0]) for row in rows(table)) == found
 
 
-@pytest.mark.parametrize(("seed", "step", "found"), [
-    ("1", "n + 0.5 FROM c WHERE n < 3", ["1", "2", "3"]),
-    ("1.0", "n + 0.5 FROM c WHERE n < 2", ["1.0", "1.5", "2.0"]),
-    ("1e0", "n / 2 FROM c WHERE n > 0.3", ["1", "0.5", "0.25"]),
-    ("'a'", "CONCAT(n, 'b') FROM c LIMIT 2", ["a", "a"]),
-    ("CAST('a' AS CHAR(2))", "CONCAT(n, 'b') FROM c LIMIT 3", ["a", "ab", "ab"]),
-    ("NULL", "1 FROM c LIMIT 2", [None, None]),
-    ("DATE('2020-02-28')", "n + INTERVAL 1 DAY FROM c LIMIT 3", ["2020-02-28", "2020-02-29", "2020-03-01"]),
-])
+@pytest.mark.parametrize(
+    ("seed", "step", "found"),
+    [
+        ("1", "n + 0.5 FROM c WHERE n < 3", ["1", "2", "3"]),
+        ("1.0", "n + 0.5 FROM c WHERE n < 2", ["1.0", "1.5", "2.0"]),
+        ("1e0", "n / 2 FROM c WHERE n > 0.3", ["1", "0.5", "0.25"]),
+        ("'a'", "CONCAT(n, 'b') FROM c LIMIT 2", ["a", "a"]),
+        ("CAST('a' AS CHAR(2))", "CONCAT(n, 'b') FROM c LIMIT 3", ["a", "ab", "ab"]),
+        ("NULL", "1 FROM c LIMIT 2", [None, None]),
+        ("DATE('2020-02-28')", "n + INTERVAL 1 DAY FROM c LIMIT 3", ["2020-02-28", "2020-02-29", "2020-03-01"]),
+    ],
+)
 def test_columns_have_the_types_of_the_seed(seed: str, step: str, found: list[str | None]) -> None:
     assert [row[0] for row in rows(f"c AS (SELECT {seed} AS n UNION ALL SELECT {step})")] == found
 
 
-@pytest.mark.parametrize(("query", "number"), [
-    ("SELECT n + 1 AS n FROM c", 3573),
-    ("SELECT n FROM c UNION ALL SELECT 1", 3574),
-    ("SELECT 1 AS n UNION ALL SELECT MAX(n) FROM c", 3575),
-    ("SELECT 1 AS n UNION ALL SELECT n FROM c GROUP BY n", 3575),
-    ("SELECT 1 AS n UNION ALL SELECT ROW_NUMBER() OVER () FROM c", 3575),
-    ("SELECT 1 AS n UNION ALL SELECT e.id FROM e LEFT JOIN c ON c.n = e.id", 3576),
-    ("SELECT 1 AS n UNION ALL SELECT x.n FROM c x, c y", 3577),
-    ("SELECT 1 AS n UNION ALL SELECT n FROM c WHERE n < (SELECT MAX(n) FROM c)", 3577),
-    ("SELECT 1 AS n UNION ALL SELECT n FROM (SELECT * FROM c) x", 3577),
-    ("SELECT 1 AS n UNION ALL SELECT DISTINCT n FROM c", 1235),
-    ("SELECT 1 AS n UNION ALL SELECT n FROM c ORDER BY n", 1235),
-    ("SELECT 1 AS n EXCEPT SELECT n FROM c", 1235),
-    ("SELECT 1 AS n UNION ALL SELECT n, n FROM c", 1222),
-])
+@pytest.mark.parametrize(
+    ("query", "number"),
+    [
+        ("SELECT n + 1 AS n FROM c", 3573),
+        ("SELECT n FROM c UNION ALL SELECT 1", 3574),
+        ("SELECT 1 AS n UNION ALL SELECT MAX(n) FROM c", 3575),
+        ("SELECT 1 AS n UNION ALL SELECT n FROM c GROUP BY n", 3575),
+        ("SELECT 1 AS n UNION ALL SELECT ROW_NUMBER() OVER () FROM c", 3575),
+        ("SELECT 1 AS n UNION ALL SELECT e.id FROM e LEFT JOIN c ON c.n = e.id", 3576),
+        ("SELECT 1 AS n UNION ALL SELECT x.n FROM c x, c y", 3577),
+        ("SELECT 1 AS n UNION ALL SELECT n FROM c WHERE n < (SELECT MAX(n) FROM c)", 3577),
+        ("SELECT 1 AS n UNION ALL SELECT n FROM (SELECT * FROM c) x", 3577),
+        ("SELECT 1 AS n UNION ALL SELECT DISTINCT n FROM c", 1235),
+        ("SELECT 1 AS n UNION ALL SELECT n FROM c ORDER BY n", 1235),
+        ("SELECT 1 AS n EXCEPT SELECT n FROM c", 1235),
+        ("SELECT 1 AS n UNION ALL SELECT n, n FROM c", 1222),
+    ],
+)
 def test_what_tidb_does_not_take_is_refused(query: str, number: int) -> None:
     with pytest.raises(SqlError) as raised:
         rows(f"c AS ({query})")

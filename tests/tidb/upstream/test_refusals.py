@@ -18,11 +18,13 @@ def test_a_refusal_is_told_as_a_client_prints_it() -> None:
 def test_a_text_of_its_own_keeps_the_state_of_its_number() -> None:
     """`1292` has several texts; all have one SQLSTATE."""
     assert "ERROR 1292 (22007): Truncated incorrect DOUBLE value: 'x'" == str(
-        worded(1292, "Truncated incorrect DOUBLE value: 'x'"))
+        worded(1292, "Truncated incorrect DOUBLE value: 'x'")
+    )
 
 
 @pytest.mark.parametrize(
-    ("code", "number"), [("schema:1146", 1146), ("ddl:8200", 8200), ("CDC:ErrX", 1105), ("", 1105)])
+    ("code", "number"), [("schema:1146", 1146), ("ddl:8200", 8200), ("CDC:ErrX", 1105), ("", 1105)]
+)
 def test_the_number_of_a_refused_ddl_is_in_its_code(code: str, number: int) -> None:
     """What has no number of MySQL's is an unknown error, 1105."""
     assert number == error_number(DdlError("text", code))

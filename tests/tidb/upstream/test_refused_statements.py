@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from support.upstreams import played, refusal, rows_in
 
 from simulator.errors import SqlError
 from simulator.tidb.upstream.auto_ids import auto_of
 from simulator.tidb.upstream.outcome import Committed
 from simulator.tidb.upstream.refusals import error_number
-from support.upstreams import played, refusal, rows_in
 
 
 def test_ddl_that_is_refused_has_committed_the_transaction() -> None:
@@ -18,8 +18,14 @@ def test_ddl_that_is_refused_has_committed_the_transaction() -> None:
     assert rows_in(played("ROLLBACK", refused.upstream).upstream, "t") == [("1",)]
 
 
-@pytest.mark.parametrize("table", ["a INT AUTO_INCREMENT PRIMARY KEY, b INT UNIQUE", "a INT AUTO_INCREMENT KEY, b INT,"
-                                   " UNIQUE (b)", "b INT UNIQUE, a BIGINT AUTO_RANDOM PRIMARY KEY"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        "a INT AUTO_INCREMENT PRIMARY KEY, b INT UNIQUE",
+        "a INT AUTO_INCREMENT KEY, b INT, UNIQUE (b)",
+        "b INT UNIQUE, a BIGINT AUTO_RANDOM PRIMARY KEY",
+    ],
+)
 def test_an_insert_that_meets_a_key_has_used_up_its_ids(table: str) -> None:
     before = played(f"CREATE TABLE t ({table}); INSERT INTO t (b) VALUES (1)").upstream
     behind = refusal("INSERT INTO t (b) VALUES (2), (3), (1)", before).upstream
@@ -55,11 +61,16 @@ def test_a_foreign_key_is_not_added_over_rows_without_parent() -> None:
     assert played(f"SET foreign_key_checks = 0; {add}", before).events
 
 
-@pytest.mark.parametrize(("text", "number"), [
-    ("CREATE TABLE u (a INT) PARTITION BY RANGE (a)", 1492), ("CREATE TABLE u (a CHAR(3)) CHARSET nope", 1115),
-    ("CREATE TABLE u (a CHAR(3)) COLLATE nope", 1273), ("CREATE TABLE u (a CHAR(3) CHARSET nope)", 1115),
-    ("CREATE TABLE u (a INT", 1064),
-])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("CREATE TABLE u (a INT) PARTITION BY RANGE (a)", 1492),
+        ("CREATE TABLE u (a CHAR(3)) CHARSET nope", 1115),
+        ("CREATE TABLE u (a CHAR(3)) COLLATE nope", 1273),
+        ("CREATE TABLE u (a CHAR(3) CHARSET nope)", 1115),
+        ("CREATE TABLE u (a INT", 1064),
+    ],
+)
 def test_what_the_parser_refuses_has_a_number(text: str, number: int) -> None:
     with pytest.raises(SqlError) as refused:
         played(text)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from support.upstreams import played, rows_in, with_rows
 
 from simulator.errors import SqlError
 from simulator.tidb.upstream.outcome import Defined
 from simulator.tidb.upstream.state import Upstream
-from support.upstreams import played, rows_in, with_rows
 
 ITEM = "CREATE TABLE item (id BIGINT PRIMARY KEY, name VARCHAR(20), stock INT NULL)"
 ROWS = [("1", "bolt", "5"), ("2", "nut", None), ("3", "nut", "300")]
@@ -21,10 +21,17 @@ def altered(statement: str) -> list[tuple[str | None, ...]]:
     return rows_in(played(statement, items()).upstream, "item")
 
 
-@pytest.mark.parametrize(("column", "value"), [
-    ("x INT", None), ("x INT DEFAULT 7", "7"), ("x INT NOT NULL", "0"), ("x VARCHAR(3) NOT NULL", ""),
-    ("x DATETIME(3) DEFAULT CURRENT_TIMESTAMP(3)", "2020-02-20 02:20:20.123"), ("x ENUM('a','b') NOT NULL", "a"),
-])
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("x INT", None),
+        ("x INT DEFAULT 7", "7"),
+        ("x INT NOT NULL", "0"),
+        ("x VARCHAR(3) NOT NULL", ""),
+        ("x DATETIME(3) DEFAULT CURRENT_TIMESTAMP(3)", "2020-02-20 02:20:20.123"),
+        ("x ENUM('a','b') NOT NULL", "a"),
+    ],
+)
 def test_older_rows_have_a_new_columns_default(column: str, value: str | None) -> None:
     """Else NULL, else the zero of its type; a default that is the time is the statement's."""
     assert [(*row, value) for row in ROWS] == altered(f"ALTER TABLE item ADD COLUMN {column}")
@@ -33,21 +40,28 @@ def test_older_rows_have_a_new_columns_default(column: str, value: str | None) -
 def test_a_new_column_may_stand_anywhere() -> None:
     """FIRST and AFTER move the cells as well."""
     assert [("9", id, "8", name, stock) for id, name, stock in ROWS] == altered(
-        "ALTER TABLE item ADD COLUMN a INT DEFAULT 9 FIRST, ADD COLUMN b INT DEFAULT 8 AFTER id")
+        "ALTER TABLE item ADD COLUMN a INT DEFAULT 9 FIRST, ADD COLUMN b INT DEFAULT 8 AFTER id"
+    )
 
 
 def test_a_timestamp_that_older_rows_get_is_utc() -> None:
     """Its default is a time of the session's zone."""
-    upstream = played("""SET time_zone = '+02:00'; ALTER TABLE item ADD COLUMN a TIMESTAMP DEFAULT CURRENT_TIMESTAMP;
-        ALTER TABLE item ADD COLUMN b DATETIME DEFAULT CURRENT_TIMESTAMP""", items()).upstream
+    upstream = played(
+        """SET time_zone = '+02:00'; ALTER TABLE item ADD COLUMN a TIMESTAMP DEFAULT CURRENT_TIMESTAMP;
+        ALTER TABLE item ADD COLUMN b DATETIME DEFAULT CURRENT_TIMESTAMP""",
+        items(),
+    ).upstream
 
     assert ("1", "bolt", "5", "2020-02-20 02:20:20", "2020-02-20 04:20:20") == rows_in(upstream, "item")[0]
 
 
 def test_a_timestamp_that_becomes_a_datetime_is_what_the_session_shows() -> None:
     """And back again."""
-    upstream = with_rows(played("CREATE TABLE t (a INT PRIMARY KEY, b TIMESTAMP NULL)").upstream, "t", [
-        ("1", "2020-06-01 12:00:00"), ("2", None)])
+    upstream = with_rows(
+        played("CREATE TABLE t (a INT PRIMARY KEY, b TIMESTAMP NULL)").upstream,
+        "t",
+        [("1", "2020-06-01 12:00:00"), ("2", None)],
+    )
     upstream = played("SET time_zone = 'Europe/Berlin'; ALTER TABLE t MODIFY b DATETIME", upstream).upstream
     assert [("1", "2020-06-01 14:00:00"), ("2", None)] == rows_in(upstream, "t")
 
@@ -59,33 +73,48 @@ def test_a_timestamp_that_becomes_a_datetime_is_what_the_session_shows() -> None
 def test_dropped_and_renamed_columns_take_their_cells_along() -> None:
     """A column is known by its id, not by its name."""
     assert [("1", "5"), ("2", None), ("3", "300")] == altered(
-        "ALTER TABLE item DROP COLUMN name; ALTER TABLE item RENAME COLUMN stock TO name")
+        "ALTER TABLE item DROP COLUMN name; ALTER TABLE item RENAME COLUMN stock TO name"
+    )
 
 
 def test_a_changed_type_changes_the_text_of_its_values() -> None:
     """As TiDB prints them."""
     assert [("1", "bolt", "5.00"), ("2", "nut", None), ("3", "nut", "300.00")] == altered(
-        "ALTER TABLE item MODIFY stock DECIMAL(10, 2)")
+        "ALTER TABLE item MODIFY stock DECIMAL(10, 2)"
+    )
 
 
-@pytest.mark.parametrize(("statement", "text"), [
-    ("ALTER TABLE item MODIFY stock INT NOT NULL",
-     "ERROR 1265 (01000): Data truncated for column 'stock' at row 1"),
-    ("ALTER TABLE item MODIFY stock BIGINT NOT NULL",
-     "ERROR 1265 (01000): Data truncated for column 'stock' at row 1"),
-    ("ALTER TABLE item MODIFY stock TINYINT", "ERROR 1690 (22003): constant 300 overflows tinyint"),
-    ("ALTER TABLE item MODIFY stock DECIMAL(3, 1)",
-     "ERROR 1690 (22003): DECIMAL value is out of range in '(3, 1)'"),
-    ("ALTER TABLE item MODIFY name VARCHAR(3)",
-     "ERROR 1265 (01000): Data truncated for column 'name', value is 'bolt'"),
-    ("ALTER TABLE item MODIFY name ENUM('bolt')",
-     "ERROR 1265 (01000): Data truncated for column 'name', value is 'nut'"),
-    ("ALTER TABLE item MODIFY name INT", "ERROR 1292 (22007): Truncated incorrect DOUBLE value: 'bolt'"),
-    ("ALTER TABLE item MODIFY name DECIMAL(5)", "ERROR 1292 (22007): Truncated incorrect DECIMAL value: 'bolt'"),
-    ("ALTER TABLE item MODIFY name DATETIME", "ERROR 1292 (22007): Incorrect datetime value: 'bolt'"),
-    ("ALTER TABLE item ADD UNIQUE (name)", "ERROR 1062 (23000): Duplicate entry 'nut' for key 'item.name'"),
-    ("CREATE UNIQUE INDEX few ON item (name(3))", "ERROR 1062 (23000): Duplicate entry 'nut' for key 'item.few'"),
-])
+@pytest.mark.parametrize(
+    ("statement", "text"),
+    [
+        (
+            "ALTER TABLE item MODIFY stock INT NOT NULL",
+            "ERROR 1265 (01000): Data truncated for column 'stock' at row 1",
+        ),
+        (
+            "ALTER TABLE item MODIFY stock BIGINT NOT NULL",
+            "ERROR 1265 (01000): Data truncated for column 'stock' at row 1",
+        ),
+        ("ALTER TABLE item MODIFY stock TINYINT", "ERROR 1690 (22003): constant 300 overflows tinyint"),
+        (
+            "ALTER TABLE item MODIFY stock DECIMAL(3, 1)",
+            "ERROR 1690 (22003): DECIMAL value is out of range in '(3, 1)'",
+        ),
+        (
+            "ALTER TABLE item MODIFY name VARCHAR(3)",
+            "ERROR 1265 (01000): Data truncated for column 'name', value is 'bolt'",
+        ),
+        (
+            "ALTER TABLE item MODIFY name ENUM('bolt')",
+            "ERROR 1265 (01000): Data truncated for column 'name', value is 'nut'",
+        ),
+        ("ALTER TABLE item MODIFY name INT", "ERROR 1292 (22007): Truncated incorrect DOUBLE value: 'bolt'"),
+        ("ALTER TABLE item MODIFY name DECIMAL(5)", "ERROR 1292 (22007): Truncated incorrect DECIMAL value: 'bolt'"),
+        ("ALTER TABLE item MODIFY name DATETIME", "ERROR 1292 (22007): Incorrect datetime value: 'bolt'"),
+        ("ALTER TABLE item ADD UNIQUE (name)", "ERROR 1062 (23000): Duplicate entry 'nut' for key 'item.name'"),
+        ("CREATE UNIQUE INDEX few ON item (name(3))", "ERROR 1062 (23000): Duplicate entry 'nut' for key 'item.few'"),
+    ],
+)
 def test_a_row_that_does_not_fit_refuses_the_statement(statement: str, text: str) -> None:
     """In TiDB's words, and the table stays as it was."""
     upstream = items()
@@ -112,9 +141,9 @@ def test_a_primary_key_without_clustering_needs_values_that_differ() -> None:
         played("ALTER TABLE t ADD PRIMARY KEY (a) NONCLUSTERED", upstream)
 
 
-@pytest.mark.parametrize("statement", [
-    "TRUNCATE TABLE item", "DROP TABLE item", "DROP DATABASE test; CREATE DATABASE test; USE test",
-])
+@pytest.mark.parametrize(
+    "statement", ["TRUNCATE TABLE item", "DROP TABLE item", "DROP DATABASE test; CREATE DATABASE test; USE test"]
+)
 def test_rows_go_with_their_table(statement: str) -> None:
     """A table of the same name begins without any."""
     again = "" if statement.startswith("TRUNCATE") else ITEM
@@ -122,12 +151,15 @@ def test_rows_go_with_their_table(statement: str) -> None:
     assert [] == rows_in(played(f"{statement}; {again}", items()).upstream, "item")
 
 
-@pytest.mark.parametrize(("statement", "name"), [
-    ("DROP TABLE item; FLASHBACK TABLE item", "item"),
-    ("DROP TABLE item; RECOVER TABLE item", "item"),
-    ("TRUNCATE TABLE item; FLASHBACK TABLE item TO again", "again"),
-    ("DROP DATABASE test; FLASHBACK DATABASE test", "item"),
-])
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("DROP TABLE item; FLASHBACK TABLE item", "item"),
+        ("DROP TABLE item; RECOVER TABLE item", "item"),
+        ("TRUNCATE TABLE item; FLASHBACK TABLE item TO again", "again"),
+        ("DROP DATABASE test; FLASHBACK DATABASE test", "item"),
+    ],
+)
 def test_a_table_that_comes_back_has_its_rows(statement: str, name: str) -> None:
     """Those that it had when it was dropped or truncated."""
     assert ROWS == rows_in(played(statement, items()).upstream, name)
@@ -159,13 +191,21 @@ def parted() -> Upstream:
     return with_rows(upstream, "plain", [("3", "33"), ("4", "44")])
 
 
-@pytest.mark.parametrize(("statement", "left"), [
-    ("DROP PARTITION p0", ["11"]), ("TRUNCATE PARTITION p0", ["11"]), ("TRUNCATE PARTITION ALL", []),
-    ("ADD PARTITION (PARTITION p2 VALUES LESS THAN (30))", ["1", "5", "11"]),
-    ("REMOVE PARTITIONING", ["1", "5", "11"]), ("PARTITION BY HASH (a) PARTITIONS 2", ["1", "5", "11"]),
-    ("REORGANIZE PARTITION p0 INTO (PARTITION a VALUES LESS THAN (3), PARTITION b VALUES LESS THAN (10))",
-     ["1", "5", "11"]),
-])
+@pytest.mark.parametrize(
+    ("statement", "left"),
+    [
+        ("DROP PARTITION p0", ["11"]),
+        ("TRUNCATE PARTITION p0", ["11"]),
+        ("TRUNCATE PARTITION ALL", []),
+        ("ADD PARTITION (PARTITION p2 VALUES LESS THAN (30))", ["1", "5", "11"]),
+        ("REMOVE PARTITIONING", ["1", "5", "11"]),
+        ("PARTITION BY HASH (a) PARTITIONS 2", ["1", "5", "11"]),
+        (
+            "REORGANIZE PARTITION p0 INTO (PARTITION a VALUES LESS THAN (3), PARTITION b VALUES LESS THAN (10))",
+            ["1", "5", "11"],
+        ),
+    ],
+)
 def test_partitions_take_their_rows_along(statement: str, left: list[str]) -> None:
     """Rows that stay are in the partitions of the new definition."""
     upstream = played(f"ALTER TABLE part {statement}", parted()).upstream

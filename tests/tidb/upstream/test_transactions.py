@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simulator.columns.cells import columns
 from simulator.errors import SqlError
@@ -19,21 +20,10 @@ from simulator.tidb.upstream import transactions
 from simulator.tidb.upstream.auto_ids import behind
 from simulator.tidb.upstream.outcome import Committed, Outcome
 from simulator.tidb.upstream.state import SqlSession, StoredRows, Upstream
-from simulator.tidb.upstream.stored import (
-    changed,
-    columns_of,
-    empty,
-    keyed,
-    put,
-    rows_of,
-    taken,
-    with_keys,
-    writes_of,
-)
+from simulator.tidb.upstream.stored import changed, columns_of, empty, keyed, put, rows_of, taken, with_keys, writes_of
 
 TABLE = create_table("CREATE TABLE test.t (id INT PRIMARY KEY, v INT)")
-MOVED = create_table(
-    "CREATE TABLE test.p (id INT, v INT, PRIMARY KEY (id, v)) PARTITION BY HASH (v) PARTITIONS 2")
+MOVED = create_table("CREATE TABLE test.p (id INT, v INT, PRIMARY KEY (id, v)) PARTITION BY HASH (v) PARTITIONS 2")
 NOTHING = Upstream(V8_5, catalog([TABLE, MOVED]), session=SqlSession("test"))
 
 Rows = Mapping[int, int]
@@ -68,7 +58,8 @@ def events(committed: Committed | None) -> list[tuple[bytes | None, bytes | None
     return [
         (shown(before), shown(after))
         for table in committed.changes
-        for before, after in zip(table.before.to_pylist(), table.after.to_pylist())]
+        for before, after in zip(table.before.to_pylist(), table.after.to_pylist())
+    ]
 
 
 def shown(image: bytes | None) -> bytes | None:
@@ -78,18 +69,31 @@ def shown(image: bytes | None) -> bytes | None:
 STARTED = transactions.commit(having(NOTHING, {1: 10, 2: 20}))[0]
 
 
-@pytest.mark.parametrize(("states", "expected"), [
-    ([{1: 11, 2: 20}], [(b"1,10", b"1,11")]),
-    ([{2: 20}], [(b"1,10", None)]),
-    ([{1: 10, 2: 20, 3: 30}], [(None, b"3,30")]),
-    ([{1: 11, 2: 20}, {1: 12, 2: 20}], [(b"1,10", b"1,12")]),
-    ([{1: 10, 2: 20, 3: 30}, {1: 10, 2: 20}], []),
-    ([{1: 10, 2: 20, 3: 30}, {1: 10, 2: 20, 3: 31}], [(None, b"3,31")]),
-    ([{1: 11, 2: 20}, {1: 10, 2: 20}], [(b"1,10", b"1,10")]),
-    ([{2: 20}, {1: 15, 2: 20}], [(b"1,10", b"1,15")]),
-    ([{1: 20, 2: 10}], [(b"1,10", b"1,20"), (b"2,20", b"2,10")]),
-], ids=["update", "delete", "insert", "twice updated", "came and went", "inserted, then updated", "there and back",
-        "deleted and inserted", "swapped"])
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        ([{1: 11, 2: 20}], [(b"1,10", b"1,11")]),
+        ([{2: 20}], [(b"1,10", None)]),
+        ([{1: 10, 2: 20, 3: 30}], [(None, b"3,30")]),
+        ([{1: 11, 2: 20}, {1: 12, 2: 20}], [(b"1,10", b"1,12")]),
+        ([{1: 10, 2: 20, 3: 30}, {1: 10, 2: 20}], []),
+        ([{1: 10, 2: 20, 3: 30}, {1: 10, 2: 20, 3: 31}], [(None, b"3,31")]),
+        ([{1: 11, 2: 20}, {1: 10, 2: 20}], [(b"1,10", b"1,10")]),
+        ([{2: 20}, {1: 15, 2: 20}], [(b"1,10", b"1,15")]),
+        ([{1: 20, 2: 10}], [(b"1,10", b"1,20"), (b"2,20", b"2,10")]),
+    ],
+    ids=[
+        "update",
+        "delete",
+        "insert",
+        "twice updated",
+        "came and went",
+        "inserted, then updated",
+        "there and back",
+        "deleted and inserted",
+        "swapped",
+    ],
+)
 def test_a_key_has_one_change_in_a_transaction(
     states: list[Rows], expected: list[tuple[bytes | None, bytes | None]]
 ) -> None:
@@ -170,7 +174,8 @@ def test_a_statement_outside_of_begin_is_a_transaction() -> None:
 
     assert outcome.upstream.transaction is None
     assert [events(event) for event in outcome.events if isinstance(event, Committed)] == [
-        [(b"1,10", None), (b"2,20", None)]]
+        [(b"1,10", None), (b"2,20", None)]
+    ]
 
 
 def test_without_autocommit_a_statement_opens_a_transaction() -> None:

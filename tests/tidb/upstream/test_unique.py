@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simulator.columns.cells import columns
 from simulator.tidb.ddl.create_table import create_table
@@ -32,31 +33,37 @@ def same_key(definition: str, one: dict[str, str | None], other: dict[str, str |
     return bool(keys[0].is_valid and keys[0] == keys[1])
 
 
-@pytest.mark.parametrize(("definition", "one", "other", "collide"), [
-    ("a INT PRIMARY KEY", {"a": "1"}, {"a": "1"}, True),
-    ("a INT PRIMARY KEY", {"a": "1"}, {"a": "-1"}, False),
-    ("a INT, UNIQUE KEY (a)", {"a": None}, {"a": None}, False),
-    ("a INT, b INT, UNIQUE KEY (a, b)", {"a": "1", "b": None}, {"a": "1", "b": None}, False),
-    ("a VARCHAR(9) PRIMARY KEY", {"a": "x"}, {"a": "x  "}, True),
-    ("a VARBINARY(9) PRIMARY KEY", {"a": "x"}, {"a": "x  "}, False),
-    ("a VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY", {"a": "Straße"}, {"a": "STRAsE"}, True),
-    ("a VARCHAR(9) COLLATE utf8mb4_0900_ai_ci, UNIQUE KEY (a)", {"a": "é"}, {"a": "E"}, True),
-    ("a VARCHAR(9), UNIQUE KEY (a(2))", {"a": "äöx"}, {"a": "äöy"}, True),
-    ("a VARCHAR(9), b INT, UNIQUE KEY (a(2), b)", {"a": "äöx", "b": "1"}, {"a": "äöy", "b": "2"}, False),
-    ("a INT, b INT AS (a DIV 10) VIRTUAL, UNIQUE KEY (b)", {"a": "11"}, {"a": "12"}, True),
-    ("a VARCHAR(9), UNIQUE KEY ((lower(a)))", {"a": "AB"}, {"a": "ab"}, True),
-])
+@pytest.mark.parametrize(
+    ("definition", "one", "other", "collide"),
+    [
+        ("a INT PRIMARY KEY", {"a": "1"}, {"a": "1"}, True),
+        ("a INT PRIMARY KEY", {"a": "1"}, {"a": "-1"}, False),
+        ("a INT, UNIQUE KEY (a)", {"a": None}, {"a": None}, False),
+        ("a INT, b INT, UNIQUE KEY (a, b)", {"a": "1", "b": None}, {"a": "1", "b": None}, False),
+        ("a VARCHAR(9) PRIMARY KEY", {"a": "x"}, {"a": "x  "}, True),
+        ("a VARBINARY(9) PRIMARY KEY", {"a": "x"}, {"a": "x  "}, False),
+        ("a VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY", {"a": "Straße"}, {"a": "STRAsE"}, True),
+        ("a VARCHAR(9) COLLATE utf8mb4_0900_ai_ci, UNIQUE KEY (a)", {"a": "é"}, {"a": "E"}, True),
+        ("a VARCHAR(9), UNIQUE KEY (a(2))", {"a": "äöx"}, {"a": "äöy"}, True),
+        ("a VARCHAR(9), b INT, UNIQUE KEY (a(2), b)", {"a": "äöx", "b": "1"}, {"a": "äöy", "b": "2"}, False),
+        ("a INT, b INT AS (a DIV 10) VIRTUAL, UNIQUE KEY (b)", {"a": "11"}, {"a": "12"}, True),
+        ("a VARCHAR(9), UNIQUE KEY ((lower(a)))", {"a": "AB"}, {"a": "ab"}, True),
+    ],
+)
 def test_rows_collide_where_a_key_is_the_same_to_tidb(
     definition: str, one: dict[str, str | None], other: dict[str, str | None], collide: bool
 ) -> None:
     assert same_key(definition, one, other) is collide
 
 
-@pytest.mark.parametrize(("definition", "row", "text"), [
-    ("a INT, b CHAR(1), PRIMARY KEY (a, b)", {"a": "6", "b": "c"}, "Duplicate entry '6-c' for key 't.PRIMARY'"),
-    ("a INT, PRIMARY KEY (a) NONCLUSTERED", {"a": "6"}, "Duplicate entry '6' for key 't.PRIMARY'"),
-    ("a INT, UNIQUE KEY Other (a)", {"a": "6"}, "Duplicate entry '6' for key 't.Other'"),
-])
+@pytest.mark.parametrize(
+    ("definition", "row", "text"),
+    [
+        ("a INT, b CHAR(1), PRIMARY KEY (a, b)", {"a": "6", "b": "c"}, "Duplicate entry '6-c' for key 't.PRIMARY'"),
+        ("a INT, PRIMARY KEY (a) NONCLUSTERED", {"a": "6"}, "Duplicate entry '6' for key 't.PRIMARY'"),
+        ("a INT, UNIQUE KEY Other (a)", {"a": "6"}, "Duplicate entry '6' for key 't.Other'"),
+    ],
+)
 def test_a_duplicate_is_told_by_its_values_and_its_key(definition: str, row: dict[str, str | None], text: str) -> None:
     table = table_of(definition)
 

@@ -20,19 +20,22 @@ def ticdc() -> TiCDC:
     return found
 
 
-@pytest.mark.parametrize(("expression", "expected"), [
-    ("row_number() over (partition by g order by id desc)", ("3", "2", "2", "1", "1")),
-    ("rank() over (order by a)", ("4", "4", "2", "3", "1")),
-    ("dense_rank() over (order by a desc)", ("1", "1", "3", "2", "4")),
-    ("lag(a, 1, -1) over (order by id)", ("-1", "10", "10", "5", "7")),
-    ("lead(d) over (order by id)", ("2.25", None, "3.00", "4.10", None)),
-    ("first_value(d) over (partition by g order by id)", ("1.50", "1.50", None, None, "1.50")),
-    ("nth_value(id, 2) over (order by id)", (None, "2", "2", "2", "2")),
-    ("ntile(2) over (order by id)", ("1", "1", "1", "2", "2")),
-    ("sum(a) over (order by id rows between 1 preceding and 1 following)", ("20", "25", "22", "12", "7")),
-    ("count(*) over w", ("3", "3", "2", "2", "3")),
-    ("max(d) over (w order by id)", ("1.50", "2.25", None, "3.00", "4.10")),
-])
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("row_number() over (partition by g order by id desc)", ("3", "2", "2", "1", "1")),
+        ("rank() over (order by a)", ("4", "4", "2", "3", "1")),
+        ("dense_rank() over (order by a desc)", ("1", "1", "3", "2", "4")),
+        ("lag(a, 1, -1) over (order by id)", ("-1", "10", "10", "5", "7")),
+        ("lead(d) over (order by id)", ("2.25", None, "3.00", "4.10", None)),
+        ("first_value(d) over (partition by g order by id)", ("1.50", "1.50", None, None, "1.50")),
+        ("nth_value(id, 2) over (order by id)", (None, "2", "2", "2", "2")),
+        ("ntile(2) over (order by id)", ("1", "1", "1", "2", "2")),
+        ("sum(a) over (order by id rows between 1 preceding and 1 following)", ("20", "25", "22", "12", "7")),
+        ("count(*) over w", ("3", "3", "2", "2", "3")),
+        ("max(d) over (w order by id)", ("1.50", "2.25", None, "3.00", "4.10")),
+    ],
+)
 def test_a_window_function_sees_the_rows_around(
     ticdc: TiCDC, expression: str, expected: tuple[str | None, ...]
 ) -> None:
@@ -45,12 +48,15 @@ def test_windows_are_over_groups_where_there_are_any(ticdc: TiCDC) -> None:
     assert [tuple(map(str, row)) for row in rows] == [("x", "20"), ("y", "32")]
 
 
-@pytest.mark.parametrize(("statement", "number"), [
-    ("SELECT 1 FROM test.w WHERE ROW_NUMBER() OVER () = 1", 3593),
-    ("SELECT SUM(a) OVER nope FROM test.w", 3579),
-    ("SELECT * FROM test.p PARTITION (p9)", 1735),
-    ("SELECT * FROM test.w PARTITION (p0)", 1747),
-])
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        ("SELECT 1 FROM test.w WHERE ROW_NUMBER() OVER () = 1", 3593),
+        ("SELECT SUM(a) OVER nope FROM test.w", 3579),
+        ("SELECT * FROM test.p PARTITION (p9)", 1735),
+        ("SELECT * FROM test.w PARTITION (p0)", 1747),
+    ],
+)
 def test_what_no_window_and_no_partition_is_is_refused(ticdc: TiCDC, statement: str, number: int) -> None:
     with pytest.raises(SqlError) as raised:
         ticdc.execute(statement)

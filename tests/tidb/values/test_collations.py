@@ -11,16 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.tidb.partitions import locate_partition
 from simulator.ticdc.filters.row_expressions import ignores
 from simulator.ticdc.key_bytes import handle
 from simulator.tidb.collations import weights
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
+from simulator.tidb.partitions import locate_partition
 from simulator.tidb.values.conversion import tidb_text
 
 COLLATIONS = sorted({*weights.WEIGHTS, "utf8mb4_bin", "utf8mb4_0900_bin", "latin1_bin", "ascii_bin"})
-TEXTS = st.lists(st.text("aAáÁbßsSøØǾæ\u0301\0\x01 \tᲿ中国😀😁ⅷⅧかガ가ᄀÿıİςΣй%％_\\,?", max_size=4), min_size=1, max_size=6)
+TEXTS = st.lists(
+    st.text("aAáÁbßsSøØǾæ\u0301\0\x01 \tᲿ中国😀😁ⅷⅧかガ가ᄀÿıİςΣй%％_\\,?", max_size=4), min_size=1, max_size=6
+)
 BOUNDS = ("A", "á b", "ß", "o", "か", "中")
 
 
@@ -68,10 +70,12 @@ def test_equal_texts_have_one_handle_and_lie_in_one_partition(collation: str, te
     bounds = dict(sorted(zip(handles(collation, list(BOUNDS)), BOUNDS, strict=True)))
     ranges = bounded("RANGE", "LESS THAN", list(bounds.values()))
     assert partitions(collation, ranges, texts) == [
-        place if (place := bisect_right(list(bounds), handle)) < len(bounds) else None for handle in found]
+        place if (place := bisect_right(list(bounds), handle)) < len(bounds) else None for handle in found
+    ]
     lists = bounded("LIST", "IN", list(bounds.values()))
     assert partitions(collation, lists, texts) == [
-        list(bounds).index(handle) if handle in bounds else None for handle in found]
+        list(bounds).index(handle) if handle in bounds else None for handle in found
+    ]
 
 
 @pytest.mark.parametrize("collation", COLLATIONS)
@@ -90,23 +94,34 @@ def test_members_are_known_by_their_collation(collation: str, texts: list[str]) 
         assert tidb_text(column.type, pa.array(texts, pa.string())).to_pylist() == known
 
 
-@pytest.mark.parametrize(("collation", "condition", "left", "right", "expected"), [
-    ("utf8mb4_general_ci", "a LIKE b", "Élan", "e%", True), ("utf8mb4_bin", "a LIKE b", "Élan", "e%", False),
-    ("utf8mb4_general_ci", "a LIKE 'É_%'", "elan", "", True), ("utf8mb4_general_ci", "a LIKE 'ß'", "s", "", True),
-    ("utf8mb4_unicode_ci", "a LIKE 'ß'", "ss", "", False), ("utf8mb4_unicode_ci", "a LIKE '％'", "a", "", False),
-    ("utf8mb4_unicode_ci", "a LIKE '％'", "%", "", True), ("utf8mb4_unicode_ci", "a LIKE '\\\\%'", "％", "", True),
-    ("utf8mb4_unicode_ci", "a LIKE '😀'", "😁", "", False), ("utf8mb4_unicode_ci", "a = '😀'", "😁", "", True),
-    ("utf8mb4_general_ci", "a LIKE '😀'", "😁", "", True), ("utf8mb4_general_ci", "a LIKE 'a '", "a", "", False),
-    ("utf8mb4_unicode_ci", "find_in_set(a, b) = 2", "SS ", "a,ß,b", True),
-    ("utf8mb4_general_ci", "find_in_set(a, b) = 2", "", "a,,b", True),
-    ("utf8mb4_general_ci", "find_in_set(a, b) = 0", "", "", True),
-    ("utf8mb4_0900_ai_ci", "locate(a, b) = 2", "E", "xe", True),
-    ("utf8mb4_0900_ai_ci", "locate(a, b)", "E", "xÉ", False),
-    ("utf8mb4_unicode_ci", "a = b", "æ", "ae", False), ("utf8mb4_unicode_ci", "a = b", "æ", "Ǽ", True),
-    ("gbk_chinese_ci", "locate(a, b) = 2", "E", "xe", True),
-])
+@pytest.mark.parametrize(
+    ("collation", "condition", "left", "right", "expected"),
+    [
+        ("utf8mb4_general_ci", "a LIKE b", "Élan", "e%", True),
+        ("utf8mb4_bin", "a LIKE b", "Élan", "e%", False),
+        ("utf8mb4_general_ci", "a LIKE 'É_%'", "elan", "", True),
+        ("utf8mb4_general_ci", "a LIKE 'ß'", "s", "", True),
+        ("utf8mb4_unicode_ci", "a LIKE 'ß'", "ss", "", False),
+        ("utf8mb4_unicode_ci", "a LIKE '％'", "a", "", False),
+        ("utf8mb4_unicode_ci", "a LIKE '％'", "%", "", True),
+        ("utf8mb4_unicode_ci", "a LIKE '\\\\%'", "％", "", True),
+        ("utf8mb4_unicode_ci", "a LIKE '😀'", "😁", "", False),
+        ("utf8mb4_unicode_ci", "a = '😀'", "😁", "", True),
+        ("utf8mb4_general_ci", "a LIKE '😀'", "😁", "", True),
+        ("utf8mb4_general_ci", "a LIKE 'a '", "a", "", False),
+        ("utf8mb4_unicode_ci", "find_in_set(a, b) = 2", "SS ", "a,ß,b", True),
+        ("utf8mb4_general_ci", "find_in_set(a, b) = 2", "", "a,,b", True),
+        ("utf8mb4_general_ci", "find_in_set(a, b) = 0", "", "", True),
+        ("utf8mb4_0900_ai_ci", "locate(a, b) = 2", "E", "xe", True),
+        ("utf8mb4_0900_ai_ci", "locate(a, b)", "E", "xÉ", False),
+        ("utf8mb4_unicode_ci", "a = b", "æ", "ae", False),
+        ("utf8mb4_unicode_ci", "a = b", "æ", "Ǽ", True),
+        ("gbk_chinese_ci", "locate(a, b) = 2", "E", "xe", True),
+    ],
+)
 def test_what_goes_by_single_characters_goes_by_their_weights(
-        collation: str, condition: str, left: str, right: str, expected: bool) -> None:
+    collation: str, condition: str, left: str, right: str, expected: bool
+) -> None:
     """LIKE one character each, FIND_IN_SET whole members (tidb: pkg/util/collate); LOCATE looks at small letters (tidb:
     pkg/expression/builtin_string.go)."""
     assert of_pairs(condition, collation, [left], [right]) == [expected]

@@ -34,8 +34,11 @@ class Start:
     def options(self) -> dict[str, str]:
         """As Spark hands it on: by names that it hides in what it shows of a plan."""
         return {
-            "host": self.driver.host, "port": str(self.driver.port), "secret": self.driver.secret.hex(),
-            "attempt": str(self.attempt), "tasks": str(self.tasks),
+            "host": self.driver.host,
+            "port": str(self.driver.port),
+            "secret": self.driver.secret.hex(),
+            "attempt": str(self.attempt),
+            "tasks": str(self.tasks),
         }
 
     @staticmethod

@@ -113,7 +113,8 @@ class Windows:
                 put(sender.response, GONE)
         if not self._empty.wait_for(lambda: not self._senders, END_WITHIN):
             raise DeliveryError(
-                f"a process of Spark that sends has not ended for {END_WITHIN:.0f} s: nothing is sent in its place")
+                f"a process of Spark that sends has not ended for {END_WITHIN:.0f} s: nothing is sent in its place"
+            )
 
     def _serve(self, request: BufferedIOBase, response: BufferedIOBase) -> None:
         """One process, as long as it asks."""

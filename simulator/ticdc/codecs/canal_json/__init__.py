@@ -22,7 +22,7 @@ from simulator.releases import Release, option_names
 from simulator.ticdc.codecs.canal_json.columns import mysql_type, sql_type
 from simulator.ticdc.codecs.canal_json.encoder import canal_options, encode
 from simulator.ticdc.codecs.canal_json.statements import ddl, watermark
-from simulator.ticdc.codecs.codec import Codec, Entry, Fidelity, Protocol, SizeRules, ZEROS
+from simulator.ticdc.codecs.codec import ZEROS, Codec, Entry, Fidelity, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
 from simulator.ticdc.codecs.compression import compressed_bytes, decompressed
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD

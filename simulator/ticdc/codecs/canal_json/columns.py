@@ -51,26 +51,40 @@ _ORDERS: dict[str, Callable[[Column], bytes]] = {
 
 @lru_cache(maxsize=1024)
 def canal_columns(
-        table: Table, selected: frozenset[str] | None, full: bool, release: Release) -> tuple[CanalColumn, ...]:
+    table: Table, selected: frozenset[str] | None, full: bool, release: Release
+) -> tuple[CanalColumn, ...]:
     """Every column that rows can have, in the release's order; `full`: mysqlType with sizes (content-compatible)."""
     handle, visible = table_info.handle_columns(table, release), table_info.visible_columns(table)
     places = {column.name: place for place, column in enumerate(visible)}
     candidates = table.columns if release.canal_virtual_columns else visible
     return tuple(
-        _column(column, places.get(column.name), column.name in handle, full, release,
-                selected is None or column.name in selected)
-        for column in sorted(candidates, key=_ORDERS[release.canal_column_order]))
+        _column(
+            column,
+            places.get(column.name),
+            column.name in handle,
+            full,
+            release,
+            selected is None or column.name in selected,
+        )
+        for column in sorted(candidates, key=_ORDERS[release.canal_column_order])
+    )
 
 
 def _column(
-        column: Column, place: int | None, handle: bool, full: bool, release: Release, selected: bool) -> CanalColumn:
+    column: Column, place: int | None, handle: bool, full: bool, release: Release, selected: bool
+) -> CanalColumn:
     type, name = column.type, quoted(column.name)
     text = _nothing if place is None else nulled(_text(type, release), type, release)
     is_text = types.family(type) in ("string", "text", "json")
     member = Member(place or 0, type, name + b":", b"", True, handle, _escaped(text) if is_text else text)
     return CanalColumn(
-        member, text, b"%d" % sql_type(type, release), None if place is None else promotion(type, release),
-        name + b":" + quoted(mysql_type(type, full, release)), selected)
+        member,
+        text,
+        b"%d" % sql_type(type, release),
+        None if place is None else promotion(type, release),
+        name + b":" + quoted(mysql_type(type, full, release)),
+        selected,
+    )
 
 
 def _text(type: ColumnType, release: Release) -> Form:

@@ -41,8 +41,7 @@ def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
         refuse_unsigned_nulls(rows)
     refuse_selection(rows, options, release)
     # 7.3.0 makes a file's name once more for the message (tiflow v7.3.0: canal_json_row_event_encoder.go)
-    limit = SizeLimit(
-        overhead=RECORD_OVERHEAD + _clock_bytes(options), cut=_cut, frame=frame_single, named_anew=True)
+    limit = SizeLimit(overhead=RECORD_OVERHEAD + _clock_bytes(options), cut=_cut, frame=frame_single, named_anew=True)
     return limited(_encode(rows, options, release, None), rows, options, release, limit)
 
 
@@ -88,8 +87,12 @@ def row_values(changes: Changes, options: CodecOptions, release: Release, cut: C
     old = _old(every if release.canal_blank_old_values else sent, changes, row, data, options, release)
     images = [b',"old":', *old, b',"data":', *row] if release.canal_old_first else [b',"data":', *row, b',"old":', *old]
     return join(
-        *_head(changes, options, release), *_types(sent, data, release), *images, *_extension(changes, options, cut),
-        b"}" + (b"" if cut else options.terminator.encode()))
+        *_head(changes, options, release),
+        *_types(sent, data, release),
+        *images,
+        *_extension(changes, options, cut),
+        b"}" + (b"" if cut else options.terminator.encode()),
+    )
 
 
 def _head(changes: Changes, options: CodecOptions, release: Release) -> list[Piece]:
@@ -105,7 +108,11 @@ def _names(table: Table, operation: str, seen: frozenset[str] | None, release: R
     primary = table_info.primary_key_names(table, release)
     names = b",".join(quoted(name) for name in primary if seen is None or name in seen)
     return b'{"id":0,"database":%s,"table":%s,"pkNames":[%s],"isDdl":false,"type":"%s","es":' % (
-        quoted(table.schema), quoted(table.name), names, operation.encode())
+        quoted(table.schema),
+        quoted(table.name),
+        names,
+        operation.encode(),
+    )
 
 
 def _types(sent: Columns, data: Image, release: Release) -> list[Piece]:
@@ -134,7 +141,7 @@ def promoted(cells: pa.Array, usual: bytes, limit: int, wider: int) -> Piece:
 
 
 def _old(
-        every: Columns, changes: Changes, row: list[Piece], data: Image, options: CodecOptions, release: Release,
+    every: Columns, changes: Changes, row: list[Piece], data: Image, options: CodecOptions, release: Release
 ) -> list[Piece]:
     if changes.operation != "UPDATE":
         both = row if changes.operation == "DELETE" else [b"[null]"]
@@ -223,7 +230,8 @@ def refuse_selection(rows: Rows, options: CodecOptions, release: Release) -> Non
         raise EncodeError(
             f"panic: invalid memory address: an UPDATE in {rows.table.schema}.{rows.table.name}, key "
             f"{key_text(rows, int(updates[0]))}; TiCDC {release.name} crashes on column-selectors together with "
-            "only-output-updated-columns in canal-json: leave one of them out")
+            "only-output-updated-columns in canal-json: leave one of them out"
+        )
 
 
 def _is_unsigned_integer(type: ColumnType) -> bool:
@@ -238,4 +246,5 @@ def _first_null(images: pa.Array, cells: pa.Array) -> int:
 def _panic(rows: Rows, row: int, column: str) -> EncodeError:
     return EncodeError(
         f"panic: unsigned value not in type uint64: {column} is NULL in {rows.table.schema}.{rows.table.name}, key "
-        f"{key_text(rows, row)}; TiCDC v5.4.0 crashes on NULL in unsigned integer columns, v5.4.1 does not")
+        f"{key_text(rows, row)}; TiCDC v5.4.0 crashes on NULL in unsigned integer columns, v5.4.1 does not"
+    )

@@ -57,7 +57,8 @@ def _part(table: Table, part: IndexColumn, data: Image) -> pa.Array:
     raise EncodeError(
         f"output-row-key: the clustered key of {table.schema}.{table.name} has the column {column.name}, which this "
         "simulator cannot encode; accepted: integers, YEAR, BINARY, VARBINARY, CHAR and VARCHAR with a _bin collation "
-        "of UTF-8, Latin-1 or ASCII")
+        "of UTF-8, Latin-1 or ASCII"
+    )
 
 
 def _is_by_bytes(type: ColumnType) -> bool:
@@ -101,4 +102,5 @@ def _sortable(cells: pa.Array) -> pa.Array:
     out[8::9] = 0xFF
     out[starts[1:] - 1] = 0xFF - (8 - sizes % 8)
     return pa.Array.from_buffers(
-        pa.binary(), len(cells), [None, pa.py_buffer(starts.astype(np.int32)), pa.py_buffer(out.tobytes())])
+        pa.binary(), len(cells), [None, pa.py_buffer(starts.astype(np.int32)), pa.py_buffer(out.tobytes())]
+    )

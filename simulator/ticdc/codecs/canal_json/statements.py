@@ -14,8 +14,11 @@ from simulator.ticdc.codecs.row_changes import DdlEvent
 from simulator.tso import physical
 
 _DDL_TYPES = {
-    3: "CREATE", 4: "ERASE", 11: "TRUNCATE",
-    **dict.fromkeys((7, 9, 32), "CINDEX"), **dict.fromkeys((8, 10, 33), "DINDEX"),
+    3: "CREATE",
+    4: "ERASE",
+    11: "TRUNCATE",
+    **dict.fromkeys((7, 9, 32), "CINDEX"),
+    **dict.fromkeys((8, 10, 33), "DINDEX"),
 }
 """TiDB's action type → canal's event type in all releases (tiflow v8.5.3 canal_entry.go convertDdlEventType)."""
 
@@ -24,8 +27,16 @@ def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[None,
     """Message of a statement."""
     extension = b'{"commitTs":%d}' % event.commit_ts if event.commit_ts else b"{}"
     value = _event(
-        event.schema, event.table, True, ddl_type(event.type_code, release), event.commit_ts, event.query, extension,
-        options, release)
+        event.schema,
+        event.table,
+        True,
+        ddl_type(event.type_code, release),
+        event.commit_ts,
+        event.query,
+        extension,
+        options,
+        release,
+    )
     return None, compressed_value(value, options)
 
 
@@ -50,12 +61,26 @@ def _extended(options: CodecOptions, release: Release) -> bool:
 
 
 def _event(
-        schema: str, table: str, is_ddl: bool, type: str, ts: int, query: str, extension: bytes,
-        options: CodecOptions, release: Release) -> bytes:
+    schema: str,
+    table: str,
+    is_ddl: bool,
+    type: str,
+    ts: int,
+    query: str,
+    extension: bytes,
+    options: CodecOptions,
+    release: Release,
+) -> bytes:
     es = physical(ts)
     build = es if options.build_ts is None else options.build_ts
     text = b'{"id":0,"database":%s,"table":%s,"pkNames":null,"isDdl":%s,"type":"%s","es":%d,"ts":%d,"sql":%s' % (
-        quoted(schema), quoted(table), b"true" if is_ddl else b"false", type.encode(), es,
-        build if release.canal_build_time else 0, quoted(query))
+        quoted(schema),
+        quoted(table),
+        b"true" if is_ddl else b"false",
+        type.encode(),
+        es,
+        build if release.canal_build_time else 0,
+        quoted(query),
+    )
     text += b',"sqlType":null,"mysqlType":null,"data":null,"old":null'
     return text + (b',"_tidb":' + extension if _extended(options, release) else b"") + b"}"

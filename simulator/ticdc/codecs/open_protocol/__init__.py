@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping
 
 from simulator.releases import Release, option_names
-from simulator.ticdc.codecs.codec import Codec, Entry, Fidelity, Protocol, SizeRules, ZEROS
+from simulator.ticdc.codecs.codec import ZEROS, Codec, Entry, Fidelity, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
 from simulator.ticdc.codecs.open_protocol.encoder import ddl, encode, watermark
 from simulator.ticdc.codecs.open_protocol.framing import frame_open, overhead
@@ -30,8 +30,11 @@ def _ddl_everywhere(release: Release) -> bool:
 def _sizes(options: CodecOptions, release: Release) -> SizeRules:
     looks = release.open_batch_size
     return SizeRules(
-        options.max_message_bytes if looks else sys.maxsize, options.max_batch_size if looks else sys.maxsize,
-        overhead(release), large_rows=not release.size_error)
+        options.max_message_bytes if looks else sys.maxsize,
+        options.max_batch_size if looks else sys.maxsize,
+        overhead(release),
+        large_rows=not release.size_error,
+    )
 
 
 def _topic_limit(release: Release) -> str:

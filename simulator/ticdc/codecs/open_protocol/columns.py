@@ -50,7 +50,8 @@ def string(text: str, release: Release) -> bytes:
 
 
 def _members(
-        table: Table, release: Release, bits: Mapping[str, int], selected: frozenset[str] | None) -> Iterator[Member]:
+    table: Table, release: Release, bits: Mapping[str, int], selected: frozenset[str] | None
+) -> Iterator[Member]:
     handle = table_info.handle_columns(table, release)
     marked = table_info.certain_columns(table) if release.open_marks_unique else handle
     place = {column.name: place for place, column in enumerate(table_info.visible_columns(table))}
@@ -58,9 +59,15 @@ def _members(
         if selected is None or column.name in selected:
             head = _head(column, bits[column.name], column.name in marked, release)
             yield Member(
-                place.get(column.name, 0), column.type, string(column.name, release) + b":{" + head, b"}",
-                types.family(column.type) not in FROM_NUMBERS, column.name in handle,
-                form(column.type, release) if column.name in place else nothing, head)
+                place.get(column.name, 0),
+                column.type,
+                string(column.name, release) + b":{" + head,
+                b"}",
+                types.family(column.type) not in FROM_NUMBERS,
+                column.name in handle,
+                form(column.type, release) if column.name in place else nothing,
+                head,
+            )
 
 
 def _ordered(table: Table, release: Release) -> list[Column]:
@@ -79,7 +86,10 @@ def _head(column: Column, flags: int, marked: bool, release: Release) -> bytes:
     """What stands in a column's object before the value."""
     handle = b'"h":true,' if marked else b""
     return b'"t":%d,%s%s"v":' % (
-        types.type_code(column.type), handle, b'"f":%d,' % flags if release.open_flags else b"")
+        types.type_code(column.type),
+        handle,
+        b'"f":%d,' % flags if release.open_flags else b"",
+    )
 
 
 FROM_NUMBERS = frozenset(("integer", "bit", "year", "float", "enum", "set"))

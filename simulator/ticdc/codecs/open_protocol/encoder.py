@@ -38,7 +38,8 @@ def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
         raise EncodeError(release.tidb_extension_refusal, release.codec_error)
     options = known_options(options, release)
     limit = SizeLimit(
-        overhead=overhead(release) + 16 + len(VERSION), cut=_cut, frame=frame_open, code=release.size_error)
+        overhead=overhead(release) + 16 + len(VERSION), cut=_cut, frame=frame_open, code=release.size_error
+    )
     return limited(_encode(rows, options, release, mark=()), rows, options, release, limit)
 
 
@@ -95,14 +96,17 @@ def _without_columns(changes: Changes, options: CodecOptions, release: Release, 
     operation = changes.operation.lower() if release.open_names_operation else "delete"
     raise EncodeError(
         f"not found handle key columns for the {operation} event: "
-        f"table {changes.rows.table.schema}.{changes.rows.table.name}", "CDC:ErrOpenProtocolCodecInvalidData")
+        f"table {changes.rows.table.schema}.{changes.rows.table.name}",
+        "CDC:ErrOpenProtocolCodecInvalidData",
+    )
 
 
 def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[bytes, bytes]:
     """Key and value of a statement."""
     named = ((b"scm", event.schema), (b"tbl", event.table))
     names = b"".join(
-        b',"%s":%s' % (member, string(name, release)) for member, name in named if name or release.open_empty_names)
+        b',"%s":%s' % (member, string(name, release)) for member, name in named if name or release.open_empty_names
+    )
     value = b'{"q":%s,"t":%d}' % (string(event.query, release), event.type_code)
     return b'{"ts":%d%s,"t":2}' % (event.commit_ts, names), compressed_value(value, known_options(options, release))
 
@@ -147,7 +151,7 @@ _EMPTY = pa.scalar(b"", pa.binary())
 
 
 def updated_pieces(
-        current: Sequence[Member], former: Sequence[Member], old: Image, new: Image, release: Release,
+    current: Sequence[Member], former: Sequence[Member], old: Image, new: Image, release: Release
 ) -> list[bytes | pa.Array]:
     """`,"p":{…}`: `former` are the members that `p` writes, `current` the same columns as they are elsewhere."""
     columns = zip((member for member in current if member.form is not nothing), former, strict=True)

@@ -32,8 +32,7 @@ def overhead(release: Release) -> int:
     return RECORD_OVERHEAD if release.record_overhead_counted else 0
 
 
-def frame_open(
-        encoded: Encoded, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Messages:
+def frame_open(encoded: Encoded, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Messages:
     """Messages of the rows in their order; rows share one only where their groups, which stand together, are equal."""
     sizes = lengths(encoded.keys), lengths(encoded.values)
     starts = message_starts(sizes[0] + sizes[1], np.asarray(group), options, release)
@@ -43,8 +42,7 @@ def frame_open(
     return Messages(_coarser(keys, first_row), _coarser(values, first_row), pa.array(first_row))
 
 
-def message_starts(
-        sizes: Places, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Places:
+def message_starts(sizes: Places, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Places:
     """The first row of each message; `sizes` are bytes of key and value JSON of each row."""
     rows = len(sizes)
     if rows == 0:
@@ -91,4 +89,5 @@ def _heads(sizes: Places, version_at: Places) -> pa.Array:
 def _coarser(rows: pa.Array, first_row: npt.NDArray[np.int32]) -> pa.Array:
     data, offsets = stored_buffers(rows)
     return pa.Array.from_buffers(
-        pa.binary(), len(first_row) - 1, [None, pa.py_buffer(offsets[first_row]), pa.py_buffer(data)])
+        pa.binary(), len(first_row) - 1, [None, pa.py_buffer(offsets[first_row]), pa.py_buffer(data)]
+    )

@@ -17,7 +17,8 @@ def named_checks(syntax: TableSyntax) -> list[tuple[str, Check, str]]:
     """
     beside = [(key.check, "") for key in syntax.keys if key.check]
     checks = beside + [
-        (option.check, column.name) for column in syntax.columns for option in column.options if option.check]
+        (option.check, column.name) for column in syntax.columns for option in column.options if option.check
+    ]
     free = free_names(syntax.name, {check.name.lower() for check, _ in checks})
     return [(check.name or next(free), check, column) for check, column in checks]
 

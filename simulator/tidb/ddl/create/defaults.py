@@ -6,7 +6,7 @@ One law: a literal becomes what a row that takes the default holds; an expressio
 from __future__ import annotations
 
 import struct
-from decimal import Decimal, InvalidOperation, ROUND_HALF_UP, localcontext
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 
 from simulator.errors import SchemaError
 from simulator.tidb.model.types import ColumnType, family, is_binary

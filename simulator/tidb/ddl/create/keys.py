@@ -37,7 +37,11 @@ INDEXED = ("primary", "unique", "key", *COLUMNAR)
 
 
 def build_keys(
-    syntax: TableSyntax, columns: tuple[Column, ...], names: dict[str, str], text: str, schema: str = "",
+    syntax: TableSyntax,
+    columns: tuple[Column, ...],
+    names: dict[str, str],
+    text: str,
+    schema: str = "",
     clustered_index: str = "ON",
 ) -> Keys:
     """Every key of the statement; `names` are the columns' names by lower case. Raises SchemaError."""
@@ -84,9 +88,7 @@ def resolve(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
     return replace(part, column=spelled)
 
 
-def check_parts(
-    keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], types: dict[str, ColumnType], text: str,
-) -> None:
+def check_parts(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], types: dict[str, ColumnType], text: str) -> None:
     """Raises SchemaError for a key on what cannot be one (a TEXT without prefix, a JSON), and for a number's prefix."""
     parts = chain.from_iterable(parts for key, parts in keys if key.kind in ("primary", "unique", "key"))
     for part in parts:
@@ -111,7 +113,7 @@ def find_primary(keys: tuple[KeySyntax, ...], text: str) -> KeySyntax | None:
 
 
 def with_primary_key(
-    syntax: TableSyntax, columns: tuple[Column, ...], primary: KeySyntax, names: tuple[str, ...], text: str,
+    syntax: TableSyntax, columns: tuple[Column, ...], primary: KeySyntax, names: tuple[str, ...], text: str
 ) -> tuple[Column, ...]:
     """The columns, those of the primary key made NOT NULL; raises SchemaError where one is declared NULL or virtual."""
     where = position(text, primary.at)
@@ -129,9 +131,7 @@ def wanted(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]]) -> list[tuple[KeyS
     return [(key, parts) for key, parts in keys if key.kind in INDEXED]
 
 
-def build_indexes(
-    keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], names: Mapping[int, str],
-) -> list[Index]:
+def build_indexes(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], names: Mapping[int, str]) -> list[Index]:
     """Index by index with its id; `names` are those of `key_names`."""
     return [
         build_index(key, parts, number, "PRIMARY" if key.kind == "primary" else names[id(key)])
@@ -220,7 +220,9 @@ def build_foreign_key(key: KeySyntax, parts: tuple[KeyPart, ...], id: int, schem
 
 
 def foreign_indexes(
-    keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], indexes: list[Index], columnar: Collection[int],
+    keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]],
+    indexes: list[Index],
+    columnar: Collection[int],
     handle: tuple[str, ...],
 ) -> list[Index]:
     """The indexes TiDB adds for foreign keys whose columns begin none (addIndexForForeignKey).
@@ -231,8 +233,11 @@ def foreign_indexes(
     added: list[Index] = []
     foreign = [(key, tuple(part.column for part in parts)) for key, parts in keys if key.kind == "foreign"]
     for number, (key, columns) in enumerate(foreign, 1):
-        covering = (tuple(column.name for column in index.columns[:len(columns)]) for index in serving + added
-                    if all(column.length < 0 for column in index.columns[:len(columns)]))
+        covering = (
+            tuple(column.name for column in index.columns[: len(columns)])
+            for index in serving + added
+            if all(column.length < 0 for column in index.columns[: len(columns)])
+        )
         if columns == handle or columns in covering:
             continue
         name = key.name or f"fk_{number}"

@@ -19,7 +19,6 @@ from simulator.tidb.parser.cursor import position
 from simulator.tidb.syntax.definitions import ColumnSyntax
 from simulator.tidb.syntax.tables import PartitionSyntax, TableSyntax
 
-
 DEFAULT_CHARSET = ("utf8mb4", "utf8mb4_bin")
 KEPT_OPTIONS = ("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS")
 SHARD_BITS = 5
@@ -27,7 +26,11 @@ SHARD_BITS = 5
 
 
 def build_table(
-    syntax: TableSyntax, schema: str, text: str, statement: str, default: tuple[str, str] = DEFAULT_CHARSET,
+    syntax: TableSyntax,
+    schema: str,
+    text: str,
+    statement: str,
+    default: tuple[str, str] = DEFAULT_CHARSET,
     clustered_index: str = "ON",
 ) -> Table:
     """The table that the statement makes; `text` is what positions point into, `default` the charset and collation of
@@ -74,12 +77,10 @@ def build_ttl(options: Mapping[str, str]) -> TimeToLive | None:
     if column.startswith("`"):
         column = column[1:-1].replace("``", "`")
     enabled = options.get("TTL_ENABLE", "ON").upper() != "OFF"
-    return TimeToLive(column, value[split + 8:].strip(), enabled, options.get("TTL_JOB_INTERVAL", ""))
+    return TimeToLive(column, value[split + 8 :].strip(), enabled, options.get("TTL_JOB_INTERVAL", ""))
 
 
-def build_column(
-    syntax: ColumnSyntax, default: tuple[str, str], text: str, prose: bool = False, id: int = 0,
-) -> Column:
+def build_column(syntax: ColumnSyntax, default: tuple[str, str], text: str, prose: bool = False, id: int = 0) -> Column:
     """A column with its complete type; the keys may still make it NOT NULL. Raises SchemaError."""
     where = f"{position(text, syntax.type.at)}: column {syntax.name!r}"
     type = build_type(syntax.type, syntax.collation, default, where, prose)
@@ -119,7 +120,7 @@ def column_names(columns: tuple[Column, ...], syntax: TableSyntax, text: str) ->
 
 
 def build_partitioning(
-    syntax: PartitionSyntax | None, names: dict[str, str], primary_key: tuple[str, ...], text: str,
+    syntax: PartitionSyntax | None, names: dict[str, str], primary_key: tuple[str, ...], text: str
 ) -> Partitioning | None:
     """The partitions, those of HASH and KEY named as TiDB does: p0, p1, … Raises SchemaError."""
     if syntax is None:

@@ -9,15 +9,14 @@ from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb.model.charsets import CHARSETS, charset_of, collation, resolve
-from simulator.tidb.model.types import ColumnType, TYPES, TypeRow
+from simulator.tidb.model.types import TYPES, ColumnType, TypeRow
 from simulator.tidb.syntax.definitions import TypeSyntax
-
 
 TEXT_SIZES = tuple((TYPES[name].length, name) for name in ("tinytext", "text", "mediumtext", "longtext"))
 
 
 def build_type(
-    syntax: TypeSyntax, collation_name: str, default: tuple[str, str], where: str, prose: bool = False,
+    syntax: TypeSyntax, collation_name: str, default: tuple[str, str], where: str, prose: bool = False
 ) -> ColumnType:
     """The complete type of a column; `default` is the table's charset and collation, `where` begins error messages.
 

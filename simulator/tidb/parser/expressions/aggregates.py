@@ -99,19 +99,49 @@ def _bound(cursor: Cursor) -> str:
     return f"{amount} {cursor.take()}"
 
 
-AGGREGATES = frozenset((
-    "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE", "AVG", "BIT_AND", "BIT_OR", "BIT_XOR", "COUNT", "GROUP_CONCAT",
-    "JSON_ARRAYAGG", "JSON_OBJECTAGG", "MAX", "MIN", "STD", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "SUM", "VARIANCE",
-    "VAR_POP", "VAR_SAMP",
-))
+AGGREGATES = frozenset(
+    (
+        "APPROX_COUNT_DISTINCT",
+        "APPROX_PERCENTILE",
+        "AVG",
+        "BIT_AND",
+        "BIT_OR",
+        "BIT_XOR",
+        "COUNT",
+        "GROUP_CONCAT",
+        "JSON_ARRAYAGG",
+        "JSON_OBJECTAGG",
+        "MAX",
+        "MIN",
+        "STD",
+        "STDDEV",
+        "STDDEV_POP",
+        "STDDEV_SAMP",
+        "SUM",
+        "VARIANCE",
+        "VAR_POP",
+        "VAR_SAMP",
+    )
+)
 NAMES = {"STD": "STDDEV_POP", "STDDEV": "STDDEV_POP", "VARIANCE": "VAR_POP"}
-WINDOWS = frozenset((
-    "ROW_NUMBER", "RANK", "DENSE_RANK", "CUME_DIST", "PERCENT_RANK", "NTILE", "LEAD", "LAG", "FIRST_VALUE",
-    "LAST_VALUE", "NTH_VALUE",
-))
-WITHOUT_DISTINCT = frozenset((
-    "BIT_AND", "BIT_OR", "BIT_XOR", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE",
-))
+WINDOWS = frozenset(
+    (
+        "ROW_NUMBER",
+        "RANK",
+        "DENSE_RANK",
+        "CUME_DIST",
+        "PERCENT_RANK",
+        "NTILE",
+        "LEAD",
+        "LAG",
+        "FIRST_VALUE",
+        "LAST_VALUE",
+        "NTH_VALUE",
+    )
+)
+WITHOUT_DISTINCT = frozenset(
+    ("BIT_AND", "BIT_OR", "BIT_XOR", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE")
+)
 MORE = {"APPROX_COUNT_DISTINCT": 255, "APPROX_PERCENTILE": 255, "JSON_OBJECTAGG": 1, "COUNT": 255}
 """How many arguments a function takes beside the first; COUNT only with DISTINCT."""
 
@@ -187,8 +217,14 @@ def read_window(cursor: Cursor, name: str) -> Node:
     return Fragment(f"{name}({listed(arguments)}){ways}{over}", "a window function", tree)
 
 
-_COUNTS = {"NTILE": (1, 1), "LEAD": (1, 3), "LAG": (1, 3), "FIRST_VALUE": (1, 1), "LAST_VALUE": (1, 1),
-           "NTH_VALUE": (2, 2)}
+_COUNTS = {
+    "NTILE": (1, 1),
+    "LEAD": (1, 3),
+    "LAG": (1, 3),
+    "FIRST_VALUE": (1, 1),
+    "LAST_VALUE": (1, 1),
+    "NTH_VALUE": (2, 2),
+}
 
 
 def _from_last(cursor: Cursor) -> bool:

@@ -188,8 +188,7 @@ def _trim(cursor: Cursor, name: str) -> Node:
     """`TRIM(x)`, `TRIM(y FROM x)`, `TRIM(LEADING y FROM x)`, `TRIM(LEADING FROM x)`"""
     cursor.expect("(")
     side = cursor.take() if cursor.word() in ("BOTH", "LEADING", "TRAILING") else ""
-    first = Literal("string", " ", cursor.charset) if cursor.word() == "FROM" and side else (
-        cursor.rules.node(cursor))
+    first = Literal("string", " ", cursor.charset) if cursor.word() == "FROM" and side else (cursor.rules.node(cursor))
     if not side and cursor.accept(")"):
         return Call(name, (first,))
     cursor.expect("FROM")
@@ -247,24 +246,86 @@ FORMS: dict[str, Callable[[Cursor, str], Node]] = {
 """By name."""
 
 
-CALLABLE = frozenset((
-    "CONVERT", "DEFAULT", "VALUES", "INSERT", "MOD", "CHAR", "CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE",
-    "TIDB_CURRENT_TSO", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME",
-    "UTC_TIMESTAMP", "DATABASE", "SCHEMA", "IF", "INTERVAL", "LEFT", "REPEAT", "REPLACE", "RIGHT",
-))
+CALLABLE = frozenset(
+    (
+        "CONVERT",
+        "DEFAULT",
+        "VALUES",
+        "INSERT",
+        "MOD",
+        "CHAR",
+        "CURRENT_USER",
+        "CURRENT_DATE",
+        "CURRENT_ROLE",
+        "UTC_DATE",
+        "TIDB_CURRENT_TSO",
+        "CURRENT_TIME",
+        "CURRENT_TIMESTAMP",
+        "LOCALTIME",
+        "LOCALTIMESTAMP",
+        "UTC_TIME",
+        "UTC_TIMESTAMP",
+        "DATABASE",
+        "SCHEMA",
+        "IF",
+        "INTERVAL",
+        "LEFT",
+        "REPEAT",
+        "REPLACE",
+        "RIGHT",
+    )
+)
 """Reserved words that are functions before a `(` (pkg/parser/parser.y, FunctionCallKeyword)."""
 
-WITHOUT_PARENTHESES = frozenset((
-    "CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO", "CURRENT_TIME",
-    "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME", "UTC_TIMESTAMP", "NEXT",
-))
+WITHOUT_PARENTHESES = frozenset(
+    (
+        "CURRENT_USER",
+        "CURRENT_DATE",
+        "CURRENT_ROLE",
+        "UTC_DATE",
+        "TIDB_CURRENT_TSO",
+        "CURRENT_TIME",
+        "CURRENT_TIMESTAMP",
+        "LOCALTIME",
+        "LOCALTIMESTAMP",
+        "UTC_TIME",
+        "UTC_TIMESTAMP",
+        "NEXT",
+    )
+)
 """Functions that may stand without `()`; NEXT only as NEXT VALUE FOR."""
 
-TOUCHING = frozenset((
-    "CAST", "CURDATE", "CURTIME", "DATE_ADD", "DATE_SUB", "EXTRACT", "NOW", "POSITION", "SUBSTR", "SUBSTRING", "TRIM",
-    "BIT_AND", "BIT_OR", "BIT_XOR", "GROUP_CONCAT", "MAX", "MIN", "STD", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "SUM",
-    "VARIANCE", "VAR_POP", "VAR_SAMP", "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE",
-))
+TOUCHING = frozenset(
+    (
+        "CAST",
+        "CURDATE",
+        "CURTIME",
+        "DATE_ADD",
+        "DATE_SUB",
+        "EXTRACT",
+        "NOW",
+        "POSITION",
+        "SUBSTR",
+        "SUBSTRING",
+        "TRIM",
+        "BIT_AND",
+        "BIT_OR",
+        "BIT_XOR",
+        "GROUP_CONCAT",
+        "MAX",
+        "MIN",
+        "STD",
+        "STDDEV",
+        "STDDEV_POP",
+        "STDDEV_SAMP",
+        "SUM",
+        "VARIANCE",
+        "VAR_POP",
+        "VAR_SAMP",
+        "APPROX_COUNT_DISTINCT",
+        "APPROX_PERCENTILE",
+    )
+)
 """Functions whose `(` must stand right behind the name."""
 
 GENERIC_APART = frozenset(("COUNT", "MID", "SYSDATE", "TRANSLATE"))

@@ -18,7 +18,7 @@ from simulator.tidb.syntax.expressions import Literal, Node
 INTRODUCERS = ("utf8", "utf8mb4", "ascii", "latin1", "binary")
 """The charsets whose `_charset'…'` TiDB takes (pkg/parser/charset/charset.go, GetDefaultCollationLegacy)."""
 
-MAX_UNSIGNED = 2 ** 64 - 1
+MAX_UNSIGNED = 2**64 - 1
 
 
 def _string(cursor: Cursor) -> Node:

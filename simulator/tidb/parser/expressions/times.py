@@ -11,12 +11,19 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.syntax.expressions import Call, Literal, Node, Word
 
 COMPOUND = (
-    "SECOND_MICROSECOND", "MINUTE_MICROSECOND", "MINUTE_SECOND", "HOUR_MICROSECOND", "HOUR_SECOND", "HOUR_MINUTE",
-    "DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
+    "SECOND_MICROSECOND",
+    "MINUTE_MICROSECOND",
+    "MINUTE_SECOND",
+    "HOUR_MICROSECOND",
+    "HOUR_SECOND",
+    "HOUR_MINUTE",
+    "DAY_MICROSECOND",
+    "DAY_SECOND",
+    "DAY_MINUTE",
+    "DAY_HOUR",
+    "YEAR_MONTH",
 )
-UNITS = frozenset((
-    "MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND,
-))
+UNITS = frozenset(("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND))
 
 
 def read_unit(cursor: Cursor) -> Word:
@@ -105,9 +112,19 @@ def _get_format(cursor: Cursor, name: str) -> Node:
 
 TIME_FORMS: dict[str, Callable[[Cursor, str], Node]] = {
     **{name: _optional for name in ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO")},
-    **{name: _precise for name in (
-        "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME", "UTC_TIMESTAMP", "CURTIME",
-        "SYSDATE")},
+    **{
+        name: _precise
+        for name in (
+            "CURRENT_TIME",
+            "CURRENT_TIMESTAMP",
+            "LOCALTIME",
+            "LOCALTIMESTAMP",
+            "UTC_TIME",
+            "UTC_TIMESTAMP",
+            "CURTIME",
+            "SYSDATE",
+        )
+    },
     **{name: _interval_call for name in ("ADDDATE", "SUBDATE", "DATE_ADD", "DATE_SUB")},
     **{name: _timestamp_unit for name in ("TIMESTAMPADD", "TIMESTAMPDIFF")},
     "CURDATE": _empty,

@@ -13,16 +13,46 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.tokens import MYSQL, Tokenizer
 from simulator.tidb.restore.names import quoted, string, table
 
-BARE = frozenset((
-    "USE_PLAN_CACHE", "HASH_AGG", "MPP_1PHASE_AGG", "MPP_2PHASE_AGG", "STREAM_AGG", "AGG_TO_COP", "LIMIT_TO_COP",
-    "NO_INDEX_MERGE", "READ_CONSISTENT_REPLICA", "IGNORE_PLAN_CACHE", "STRAIGHT_JOIN", "SEMI_JOIN_REWRITE",
-    "NO_DECORRELATE",
-))
-TABLES = frozenset((
-    "MERGE_JOIN", "NO_MERGE_JOIN", "BROADCAST_JOIN", "SHUFFLE_JOIN", "INL_JOIN", "INL_HASH_JOIN", "NO_INDEX_JOIN",
-    "NO_INDEX_HASH_JOIN", "INL_MERGE_JOIN", "NO_INDEX_MERGE_JOIN", "HASH_JOIN", "NO_HASH_JOIN", "HASH_JOIN_BUILD",
-    "HASH_JOIN_PROBE", "LEADING", "MERGE", "TIDB_HJ", "TIDB_SMJ", "TIDB_INLJ",
-))
+BARE = frozenset(
+    (
+        "USE_PLAN_CACHE",
+        "HASH_AGG",
+        "MPP_1PHASE_AGG",
+        "MPP_2PHASE_AGG",
+        "STREAM_AGG",
+        "AGG_TO_COP",
+        "LIMIT_TO_COP",
+        "NO_INDEX_MERGE",
+        "READ_CONSISTENT_REPLICA",
+        "IGNORE_PLAN_CACHE",
+        "STRAIGHT_JOIN",
+        "SEMI_JOIN_REWRITE",
+        "NO_DECORRELATE",
+    )
+)
+TABLES = frozenset(
+    (
+        "MERGE_JOIN",
+        "NO_MERGE_JOIN",
+        "BROADCAST_JOIN",
+        "SHUFFLE_JOIN",
+        "INL_JOIN",
+        "INL_HASH_JOIN",
+        "NO_INDEX_JOIN",
+        "NO_INDEX_HASH_JOIN",
+        "INL_MERGE_JOIN",
+        "NO_INDEX_MERGE_JOIN",
+        "HASH_JOIN",
+        "NO_HASH_JOIN",
+        "HASH_JOIN_BUILD",
+        "HASH_JOIN_PROBE",
+        "LEADING",
+        "MERGE",
+        "TIDB_HJ",
+        "TIDB_SMJ",
+        "TIDB_INLJ",
+    )
+)
 INDEXES = frozenset(("USE_INDEX", "IGNORE_INDEX", "USE_INDEX_MERGE", "FORCE_INDEX", "ORDER_INDEX", "NO_ORDER_INDEX"))
 NUMBERS = frozenset(("MAX_EXECUTION_TIME", "NTH_PLAN"))
 FLAGS = frozenset(("USE_TOJA", "USE_CASCADES"))

@@ -161,8 +161,12 @@ def _options(cursor: Cursor) -> str:
         else:
             break
     hints = f"/*+ {found['hints']}*/" if found.get("hints") else ""
-    words = (found.get("priority", ""), *(flag for flag in FLAGS if flag in found), hints,
-             *(word for word in ("DISTINCT", "ALL", "STRAIGHT_JOIN") if word in found))
+    words = (
+        found.get("priority", ""),
+        *(flag for flag in FLAGS if flag in found),
+        hints,
+        *(word for word in ("DISTINCT", "ALL", "STRAIGHT_JOIN") if word in found),
+    )
     return "".join(f"{word} " for word in words if word)
 
 
@@ -230,8 +234,14 @@ def _body(cursor: Cursor, tree: SelectTree) -> tuple[str, SelectTree]:
     text += f" HAVING {restored(having)}" if having else ""
     aside = (*beside(source), *("WITH ROLLUP",) * rollup)
     return text + shown, replace(
-        tree, source=tree_of(source) if source else None, where=where, group_by=group, having=having, windows=windows,
-        beside=aside)
+        tree,
+        source=tree_of(source) if source else None,
+        where=where,
+        group_by=group,
+        having=having,
+        windows=windows,
+        beside=aside,
+    )
 
 
 def _condition(cursor: Cursor, word: str) -> Node | None:

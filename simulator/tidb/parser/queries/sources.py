@@ -222,8 +222,12 @@ def written(join: Source | Join) -> str:
     """A list of sources as TiDB writes it back."""
     if isinstance(join, Source):
         return join.text
-    comma = (isinstance(join.left, Join) and join.left.right is None
-             and isinstance(join.left.left, Source) and isinstance(join.left.left.tree, DerivedTable))
+    comma = (
+        isinstance(join.left, Join)
+        and join.left.right is None
+        and isinstance(join.left.left, Source)
+        and isinstance(join.left.left.tree, DerivedTable)
+    )
     left = written(join.left)
     if isinstance(join.left, Join) and not comma:
         left = f"({left})"
