@@ -41,13 +41,13 @@ from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.restore.names import quoted
+from simulator.tidb.sql_engine.refusals import error_number, refused, worded
+from simulator.tidb.sql_engine.storage.outcome import Outcome, ResultSet
+from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.storage.stored import columns_of, rows_of
+from simulator.tidb.sql_engine.storage.unique import cells_of
 from simulator.tidb.syntax.session import Use
 from simulator.tidb.syntax.tables import TableSyntax
-from simulator.tidb.upstream.outcome import Outcome, ResultSet
-from simulator.tidb.upstream.refusals import error_number, refused, worded
-from simulator.tidb.upstream.state import Upstream
-from simulator.tidb.upstream.stored import columns_of, rows_of
-from simulator.tidb.upstream.unique import cells_of
 
 __all__ = ["Message", "Result", "SINK_URI", "TiCDC"]
 

@@ -27,7 +27,7 @@ from simulator.sources.snapshots import Snapshot
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.model.types import is_binary
-from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.sql_engine.storage.state import Upstream
 
 REST = ("…", "...")
 """At the end of an expected line: whatever follows, and whatever other columns."""

@@ -31,8 +31,8 @@ from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import rules
 from simulator.tidb.ddl.catalog import Database, with_database
-from simulator.tidb.upstream.outcome import Outcome, Refusal
-from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.sql_engine.storage.outcome import Outcome, Refusal
+from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tso import Timeline
 
 JOINED = 256

@@ -22,7 +22,7 @@ from simulator.sources.generate.wanted import TableWanted
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
-from simulator.tidb.upstream.execute import execute, starting
+from simulator.tidb.sql_engine.execute import execute, starting
 
 TYPES = ("INT", "VARCHAR(40)", "DECIMAL(12, 2)", "DATETIME", "VARCHAR(60)")
 ROWS, WINDOW = 100_000, 65_536

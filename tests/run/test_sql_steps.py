@@ -24,8 +24,8 @@ from simulator.run.steps.snapshot import SnapshotStep
 from simulator.run.steps.sql import executed
 from simulator.ticdc.changefeed import load_file
 from simulator.ticdc.rules import rules
+from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.upstream.state import Upstream
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 START_MS = 1_735_689_600_000

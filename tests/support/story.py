@@ -23,9 +23,9 @@ from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
-from simulator.tidb.upstream.execute import error_number, execute, starting
-from simulator.tidb.upstream.outcome import Committed, Refusal, TableChanges
-from simulator.tidb.upstream.state import StoredRows, Upstream
+from simulator.tidb.sql_engine.execute import error_number, execute, starting
+from simulator.tidb.sql_engine.storage.outcome import Committed, Refusal, TableChanges
+from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
 
 DEFAULT = Path(__file__).parent.parent / "stories"
 START_MS = 1_700_000_000_000

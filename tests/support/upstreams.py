@@ -12,10 +12,10 @@ from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
-from simulator.tidb.upstream.auto_ids import behind
-from simulator.tidb.upstream.execute import execute, starting
-from simulator.tidb.upstream.outcome import Committed, Outcome, Refusal
-from simulator.tidb.upstream.state import StoredRows, Upstream
+from simulator.tidb.sql_engine.execute import execute, starting
+from simulator.tidb.sql_engine.storage.auto_ids import behind
+from simulator.tidb.sql_engine.storage.outcome import Committed, Outcome, Refusal
+from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
 
 NOW_MS = 1_582_165_220_123
 """2020-02-20 02:20:20.123 UTC."""

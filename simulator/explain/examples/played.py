@@ -39,7 +39,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
-from simulator.tidb.upstream.outcome import Committed, Refusal
+from simulator.tidb.sql_engine.storage.outcome import Committed, Refusal
 
 URI = "kafka://127.0.0.1:9092/topic?"
 OPEN = "protocol=open-protocol&partition-num=1"
@@ -256,7 +256,7 @@ def _executed(
     """The row changes (CHANGES) that TiDB makes of a script."""
     from simulator.tidb.parser.script import scripted
     from simulator.tidb.parser.sql import read_sql
-    from simulator.tidb.upstream.execute import execute, starting
+    from simulator.tidb.sql_engine.execute import execute, starting
 
     upstream, parts = starting(release, catalog), []
     upstream = replace(upstream, session=replace(upstream.session, database=example.database))

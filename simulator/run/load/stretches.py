@@ -41,7 +41,7 @@ from simulator.ticdc.rules import ChangefeedRules, rules, verify
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.restore.names import quoted
-from simulator.tidb.upstream.outcome import Refusal
+from simulator.tidb.sql_engine.storage.outcome import Refusal
 from simulator.tso import Timeline
 
 

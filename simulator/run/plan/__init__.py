@@ -30,7 +30,7 @@ from simulator.ticdc.rules import ChangefeedRules, rules, verify
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tso import Timeline
 
 __all__ = ["Move", "Plan", "Script", "plan"]

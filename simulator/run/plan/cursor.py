@@ -23,7 +23,7 @@ from simulator.ticdc.dispatch import Growth, Route
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Name
-from simulator.tidb.upstream.state import SqlSession, Upstream
+from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 
 
 @dataclass(frozen=True)

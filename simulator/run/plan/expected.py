@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simulator.sources.snapshots import Snapshot
-from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.sql_engine.storage.state import Upstream
 
 
 @dataclass(frozen=True)

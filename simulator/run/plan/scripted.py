@@ -23,10 +23,10 @@ from simulator.tidb.ddl.catalog import Catalog, Key, key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.sql_engine.storage.auto_ids import behind
+from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import DropTable
-from simulator.tidb.upstream.auto_ids import behind
-from simulator.tidb.upstream.state import StoredRows, Upstream
 
 MOST_BYTES = 256 << 20
 """Of the files of a table that is read into memory."""

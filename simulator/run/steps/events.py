@@ -20,9 +20,9 @@ from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Name, Table
+from simulator.tidb.sql_engine.storage.outcome import Committed, Defined, TableChanges
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.statements import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable, TruncateTable
-from simulator.tidb.upstream.outcome import Committed, Defined, TableChanges
 
 BRING_BACK = (RecoverTable, FlashbackTable, FlashbackDatabase)
 

@@ -29,8 +29,8 @@ from simulator.run.plan.expected import Expectation, Expected
 from simulator.run.settings import TEXT, TEXTS, to_text
 from simulator.run.steps.kind import StepKind, StepPlace
 from simulator.run.steps.sql import executed
-from simulator.tidb.upstream.execute import error_number
-from simulator.tidb.upstream.outcome import Refusal
+from simulator.tidb.sql_engine.execute import error_number
+from simulator.tidb.sql_engine.storage.outcome import Refusal
 
 KINDS = ("insert", "update", "delete")
 TOTALS = ("ddl", "messages")

@@ -31,15 +31,15 @@ from simulator.tidb.ddl.catalog import key
 from simulator.tidb.ddl.foreign_keys import referring
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
+from simulator.tidb.sql_engine.changes.assign import assigned
+from simulator.tidb.sql_engine.changes.direct import delete_rows, insert_rows, update_rows
+from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.sql_engine.sessions.transactions import commit
+from simulator.tidb.sql_engine.storage.state import RowWrites, Upstream
+from simulator.tidb.sql_engine.storage.stored import columns_of, rows_of
+from simulator.tidb.sql_engine.storage.targets import target
+from simulator.tidb.sql_engine.storage.unique import found_in, without_ordinal
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.upstream import clock
-from simulator.tidb.upstream.assign import assigned
-from simulator.tidb.upstream.direct import delete_rows, insert_rows, update_rows
-from simulator.tidb.upstream.state import RowWrites, Upstream
-from simulator.tidb.upstream.stored import columns_of, rows_of
-from simulator.tidb.upstream.targets import target
-from simulator.tidb.upstream.transactions import commit
-from simulator.tidb.upstream.unique import found_in, without_ordinal
 
 ROWS_PER_TRANSACTION = 10
 MOST = 10_000_000

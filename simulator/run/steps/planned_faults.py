@@ -23,7 +23,7 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS, Rows
 from simulator.ticdc.dispatch import Growth
 from simulator.tidb.restore.names import quoted
-from simulator.tidb.upstream.outcome import Refusal
+from simulator.tidb.sql_engine.storage.outcome import Refusal
 
 TRIES = 12
 FIRST = 30

@@ -38,7 +38,7 @@ from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tso import Span
 
 

@@ -23,6 +23,11 @@ from simulator.run.steps.events import added
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.sql_engine.execute import error_number, execute, starting
+from simulator.tidb.sql_engine.prepared import resolved
+from simulator.tidb.sql_engine.sessions.transactions import rollback
+from simulator.tidb.sql_engine.storage.outcome import Outcome, Refusal
+from simulator.tidb.sql_engine.storage.state import STRICT, Upstream
 from simulator.tidb.syntax.rows import RowStatement
 from simulator.tidb.syntax.session import (
     Begin,
@@ -33,11 +38,6 @@ from simulator.tidb.syntax.session import (
     SessionStatement,
     SqlStatement,
 )
-from simulator.tidb.upstream.execute import error_number, execute, starting
-from simulator.tidb.upstream.outcome import Outcome, Refusal
-from simulator.tidb.upstream.prepared import resolved
-from simulator.tidb.upstream.state import STRICT, Upstream
-from simulator.tidb.upstream.transactions import rollback
 
 FIRST_DATABASE = "test"
 """The current one where a script begins: the one that every new TiDB has."""

@@ -32,12 +32,12 @@ from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.sql_engine.execute import execute
+from simulator.tidb.sql_engine.sessions.transactions import rollback
+from simulator.tidb.sql_engine.storage.outcome import Refusal
+from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import TableSyntax
-from simulator.tidb.upstream.execute import execute
-from simulator.tidb.upstream.outcome import Refusal
-from simulator.tidb.upstream.state import StoredRows, Upstream
-from simulator.tidb.upstream.transactions import rollback
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Table
-from simulator.tidb.upstream.state import Upstream
-from simulator.tidb.upstream.transactions import rollback
+from simulator.tidb.sql_engine.sessions.transactions import rollback
+from simulator.tidb.sql_engine.storage.state import Upstream
 
 SMALL = 1 << 20
 """Bytes of files that may come to no row."""

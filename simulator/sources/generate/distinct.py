@@ -14,8 +14,8 @@ from simulator.sources.generate.wanted import ColumnWanted, Provider, Range, Ref
 from simulator.tidb.expressions.trees import column_of, definition
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
+from simulator.tidb.sql_engine.storage.unique import UniqueKey, columns_by_name, unique_keys
 from simulator.tidb.syntax.expressions import names_in
-from simulator.tidb.upstream.unique import UniqueKey, columns_by_name, unique_keys
 
 Wants = Mapping[str, ColumnWanted]
 

@@ -1,0 +1,60 @@
+"""CHECK constraints of a table.
+
+A row breaks one whose condition is false, not one whose condition is unknown. A table has those that a statement gave
+it while tidb_enable_check_constraint was on, and they hold whatever the variable says later (tidb
+pkg/table/tables/tables.go, CheckRowConstraint; since 7.2.0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.tidb.ddl.catalog import key
+from simulator.tidb.expressions.trees import parsed
+from simulator.tidb.model.table import Table
+from simulator.tidb.sql_engine.queries.queries import RowSource, values_of
+from simulator.tidb.sql_engine.refusals import refused
+from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.storage.stored import KeyedRows, columns_of
+from simulator.tidb.syntax.expressions import Is
+from simulator.tidb.syntax.statements import CreateTable, Statement
+
+
+def checked(rows: KeyedRows, table: Table, upstream: Upstream, now_ms: int) -> KeyedRows:
+    """The rows with the name of the first CHECK that each breaks."""
+    checks = [each for each in table.checks if each.enforced]
+    if not checks or not len(rows):
+        return rows
+    broken = [Is(parsed(constraint.expression), "FALSE") for constraint in checks]
+    found = values_of(broken, [None] * len(broken), upstream, now_ms, [RowSource(table, rows.texts)])
+    names = pa.nulls(len(rows), pa.string())
+    for check, truth in reversed([*zip(checks, found, strict=True)]):
+        names = pc.if_else(pc.equal(truth.cast(pa.string()), "1"), check.name, names)
+    return replace(rows, broken=names) if names.null_count < len(names) else rows
+
+
+def kept(statement: Statement, table: Table, upstream: Upstream) -> Table:
+    """A table that a statement has made or changed, with the CHECKs that TiDB keeps."""
+    forgotten = isinstance(statement, CreateTable) and not upstream.session.check_constraints
+    return replace(table, checks=()) if forgotten and table.checks else table
+
+
+def check_new(upstream: Upstream, before: Table | None, table: Table, now_ms: int) -> None:
+    """Raises SqlError 3819 where a row breaks a CHECK that ALTER TABLE adds or enforces.
+
+    TiDB looks for rows by `WHERE NOT condition` without parentheses: NOT is of what it stands before
+    (pkg/ddl/constraint.go, verifyRemainRecordsForCheckConstraint).
+    """
+    if before is None or before.checks == table.checks:
+        return
+    stored = upstream.rows.get(key(table.schema, table.name))
+    for made in table.checks if stored is not None and len(stored.row_ids) else ():
+        if made.enforced and made not in before.checks:
+            assert stored is not None
+            rows = RowSource(table, columns_of(stored.cells))
+            found = values_of([Is(parsed(f"NOT {made.expression}"), "TRUE")], [None], upstream, now_ms, [rows])
+            if pc.any(pc.equal(found[0].cast(pa.string()), "1")).as_py():
+                raise refused(3819, made.name.lower())

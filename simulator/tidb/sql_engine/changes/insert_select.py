@@ -1,0 +1,153 @@
+"""The rows that a query gives INSERT, and what ON DUPLICATE KEY UPDATE may name of the query (tidb
+pkg/planner/core/planbuilder.go, buildSelectPlanOfInsert).
+
+It names columns of the table, what the query's columns are called, and of a plain SELECT columns of its sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from simulator.errors import SqlError
+from simulator.tidb.expressions.trees import bare
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.sql_engine.queries.column_types import type_of
+from simulator.tidb.sql_engine.queries.computation import Computation
+from simulator.tidb.sql_engine.queries.problems import Problems
+from simulator.tidb.sql_engine.queries.queries import Known, matching, relation_of_query
+from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope
+from simulator.tidb.sql_engine.queries.selects import aggregates, relation_of, with_tables
+from simulator.tidb.sql_engine.queries.sources import source_of
+from simulator.tidb.sql_engine.refusals import refused
+from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.storage.unique import columns_by_name
+from simulator.tidb.syntax.expressions import ColumnName, Node, names_in
+from simulator.tidb.syntax.queries import DerivedTable, QueryTree, SelectItem, SelectTree, Star, WithTree
+
+
+class Selection(NamedTuple):
+    values: Mapping[str, pa.Array]
+    """Raw values by the column that takes them."""
+
+    rows: int
+    known: tuple[Known, ...] = ()
+    """What the columns of the query are called."""
+
+    beside: Table | None = None
+    """The columns that only ON DUPLICATE KEY UPDATE names, and what they are called."""
+
+    texts: Mapping[str, pa.Array] = {}
+    """Their cells."""
+
+    called: tuple[Known, ...] = ()
+
+
+def selected(
+    query: QueryTree,
+    columns: Sequence[Column],
+    updates: Sequence[Node],
+    table: Table,
+    upstream: Upstream,
+    now_ms: int,
+    problems: Problems,
+) -> Selection:
+    """The rows of a query for columns of a table. Raises SqlError 1136 for another number of columns."""
+    fields = _fields(query, upstream, now_ms) if updates else []
+    if updates and len(fields) != len(columns):
+        raise refused(1136, 1)
+    beside = list(_beside(query, updates, table))
+    query = _with_items(query, beside)
+    names = [f"column {place}" for place in range(len(columns))] + [f"beside {place}" for place in range(len(beside))]
+    wanted: dict[str, Node] = {name: ColumnName((name,)) for name in names}
+    source = DerivedTable(query, "selected rows", tuple(names))
+    try:
+        targets = dict(zip(names, columns, strict=False))
+        found = matching(source, None, (), None, upstream, now_ms, wanted, targets, problems=problems)
+    except SqlError as error:
+        raise refused(1136, 1) if error.number == 1353 else error from None
+    values = {column.name: found.values[name] for name, column in zip(names, columns, strict=False)}
+    rows = len(next(iter(found.values.values())))
+    known = tuple(
+        Known(field.schema, field.table, field.name, column.name)
+        for field, column in zip(fields, columns, strict=False)
+    )
+    if not beside:
+        return Selection(values, rows, known)
+    others = _fields(query, upstream, now_ms)[len(columns) :]
+    made = Table(
+        "", "", tuple(Column(name, type_of(field)) for name, field in zip(names[len(columns) :], others, strict=True))
+    )
+    texts = {column.name: found.values[column.name] for column in made.columns}
+    called = tuple(
+        Known(field.schema, field.table, field.name, column.name)
+        for field, column in zip(others, made.columns, strict=True)
+    )
+    return Selection(values, rows, known, made, texts, called)
+
+
+def _fields(query: QueryTree, upstream: Upstream, now_ms: int) -> list[Field]:
+    """The columns of a query, those that are a column of a source with its table."""
+    computation = Computation(upstream, now_ms)
+    around = QueryScope(computation)
+    fields = list(relation_of(query, computation, around).fields)
+    while isinstance(query, WithTree):
+        around, query = with_tables(query, around), query.query
+    if not isinstance(query, SelectTree) or query.source is None:
+        return fields
+    sources = source_of(
+        query.source, computation, around, lambda tree, outer: relation_of_query(computation, tree, outer)
+    ).fields
+    scope = QueryScope(computation, sources, common=around.common)
+    origins: list[Field | None] = []
+    for item in query.items:
+        if isinstance(item, Star):
+            origins += [
+                each
+                for each in sources
+                if each.shown and (item.table is None or each.table.lower() == item.table.name.lower())
+            ]
+        else:
+            node = bare(item.expression)
+            origins.append(scope.find(node) if isinstance(node, ColumnName) else None)
+    return [
+        field if origin is None else replace(field, schema=origin.schema, table=origin.table, column=origin.column)
+        for field, origin in zip(fields, origins, strict=True)
+    ]
+
+
+def _beside(query: QueryTree, updates: Iterable[Node], table: Table) -> Iterator[ColumnName]:
+    """The names that are no column of the table and none of the query, of a SELECT without aggregates and stars."""
+    while isinstance(query, WithTree):
+        query = query.query
+    if not isinstance(query, SelectTree) or query.group_by:
+        return
+    if any(isinstance(item, Star) or aggregates(item.expression) for item in query.items):
+        return
+    given = [item.expression for item in query.items if isinstance(item, SelectItem)]
+    columns = [node.parts for node in map(bare, given) if isinstance(node, ColumnName)]
+    for node in dict.fromkeys(name for update in updates for name in names_in(update)):
+        *qualifier, name = (part.lower() for part in node.parts)
+        own = name in columns_by_name(table) and qualifier in (
+            [],
+            [table.name.lower()],
+            [table.schema.lower(), table.name.lower()],
+        )
+        if not own and not any(_alike(node.parts, parts) for parts in columns):
+            yield node
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two names mean the same as far as both say."""
+    return all(mine.lower() == theirs.lower() for mine, theirs in zip(reversed(one), reversed(other)))
+
+
+def _with_items(query: QueryTree, names: Sequence[ColumnName]) -> QueryTree:
+    if isinstance(query, WithTree):
+        return replace(query, query=_with_items(query.query, names))
+    if not isinstance(query, SelectTree) or not names:
+        return query
+    return replace(query, items=(*query.items, *(SelectItem(node, node.parts[-1]) for node in names)))

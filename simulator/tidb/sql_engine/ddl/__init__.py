@@ -1,0 +1,1 @@
+"""DDL statements: the stored rows behind a change of the schema."""

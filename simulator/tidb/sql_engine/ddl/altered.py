@@ -1,0 +1,162 @@
+"""Stored rows under another definition of their table: what ALTER TABLE and CREATE INDEX make of them.
+
+All rows are as the new definition says, or the statement is refused in TiDB's words and nothing changes; a lenient
+sql_mode cuts values off instead, with warnings (tidb v8.5 pkg/ddl/column.go, modify_column.go, index.go, partition.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import raw
+from simulator.errors import SnapshotError
+from simulator.tidb.datums.columns import cast_column
+from simulator.tidb.datums.kinds import cell_datum, each
+from simulator.tidb.datums.modes import Mode
+from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, conversion
+from simulator.tidb.ddl.converted_rows import ConvertedRows, converted_rows, fits
+from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.sql_engine.ddl.changed_misfits import misfit, null_misfit
+from simulator.tidb.sql_engine.refusals import outside, refused, worded
+from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows
+from simulator.tidb.sql_engine.storage.stored import columns_of, keyed
+from simulator.tidb.sql_engine.storage.unique import duplicate, earlier, unique_keys
+from simulator.tidb.values.conversion import tidb_text
+
+
+class Altered(NamedTuple):
+    rows: StoredRows
+    warnings: tuple[str, ...] = ()
+
+
+def altered(stored: StoredRows, after: Table, session: SqlSession, now: str, now_ms: int) -> Altered:
+    """The rows of a table as another definition of it holds them at a moment (`2020-02-20 02:20:20.123456`).
+
+    Raises SqlError where it cannot hold one.
+    """
+    before = stored.table
+    rows = len(stored.row_ids)
+    sources = conversion(before, after)
+    if not rows:
+        return Altered(
+            _with_cells(stored, after, {column.name: pa.array([], pa.binary()) for column in visible_columns(after)})
+        )
+    known = columns_of(stored.cells)
+    texts = [known[column.name].view(pa.string()) for column in visible_columns(before)]
+    _refuse_odd_bytes(sources, texts)
+    texts = _in_session_zone(before, sources, texts, session)
+    try:
+        made = converted_rows(after, sources, texts, rows, now[:10])
+    except SnapshotError as error:
+        raise worded(1105, str(error)) from None
+    for source, column in zip(sources, visible_columns(after), strict=True):
+        if isinstance(source, FromColumn) and _enters_utc(source):
+            moments = _without_nulls(column, texts[source.index], made.texts[column.name], now)
+            made.texts[column.name] = clock.utc(session, moments)
+    warnings = tuple(_forgiven(before, after, sources, texts, made, clock.session_mode(session, now_ms)))
+    _check_fits(before, after, sources, texts, made)
+    kept = keyed(_with_cells(stored, after, {name: raw(text) for name, text in made.texts.items()}))
+    check_unique(kept)
+    return Altered(kept, warnings)
+
+
+def _refuse_odd_bytes(sources: Sequence[ColumnSource], texts: Sequence[pa.Array]) -> None:
+    """Raises SqlError for bytes that are no UTF-8 in a text that becomes a shorter one, or something else."""
+    for source in sources:
+        if isinstance(source, FromColumn) and source.cast:
+            try:
+                texts[source.index].validate(full=True)
+            except pa.ArrowInvalid:
+                raise outside("a text with bytes that are no UTF-8 is not converted; to a longer text it is") from None
+
+
+def _with_cells(stored: StoredRows, after: Table, cells: dict[str, pa.Array]) -> StoredRows:
+    return replace(stored, table=after, cells=pa.table(cells), keys=None)
+
+
+def check_unique(stored: StoredRows) -> None:
+    """Raises SqlError 1062 for the first row, in the order of TiKV, that has a unique key of an earlier one."""
+    table, keys = stored.table, stored.keys
+    assert keys is not None
+    for key in unique_keys(table):
+        made = keys.handles if key.clustered else keys.unique[key.name.lower()]
+        again = np.flatnonzero(earlier([made]) >= 0)
+        if len(again):
+            raise duplicate(table, key, columns_of(stored.cells), int(again[0]))
+
+
+def _in_session_zone(
+    before: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], session: SqlSession
+) -> list[pa.Array]:
+    """The texts with TIMESTAMPs that become something else as the session shows them."""
+    shown = list(texts)
+    for source in sources:
+        if isinstance(source, FromColumn) and source.before.name == "timestamp" != source.after.name:
+            shown[source.index] = clock.local(session, texts[source.index])
+    return shown
+
+
+def _enters_utc(source: FromColumn) -> bool:
+    return source.after.name == "timestamp" != source.before.name
+
+
+def _without_nulls(column: Column, text: pa.Array, made: pa.Array, now: str) -> pa.Array:
+    """NULL is the present moment in a new TIMESTAMP that is NOT NULL (getRowRecord)."""
+    if not column.not_null or not text.null_count:
+        return made
+    return pc.if_else(text.is_null(), tidb_text(column.type, pa.array([now]))[0], made)
+
+
+def _forgiven(
+    before: Table,
+    after: Table,
+    sources: Sequence[ColumnSource],
+    texts: Sequence[pa.Array],
+    made: ConvertedRows,
+    mode: Mode,
+) -> Iterator[str]:
+    """Casts values that do not fit as an INSERT does, where sql_mode forgives them; gives TiDB's warning for each error
+    (tidb pkg/ddl/column.go, getRowRecord; pkg/ddl/ddl.go, DoDDLJob)."""
+    if mode.strict and not mode.any_day:
+        return
+    for column, source, fitting in fits(after, sources, texts, made):
+        if not isinstance(source, FromColumn) or not source.cast:
+            continue
+        odd = pc.and_(pc.invert(fitting), texts[source.index].is_valid())
+        wrong = texts[source.index].filter(odd).dictionary_encode()
+        cells = [text.encode() for text in wrong.dictionary.to_pylist()]
+        cast = cast_column(column, each(cell_datum(source.before, cell) for cell in cells), mode)
+        if not cells or not all(mode.forgives(fault.problem) for fault in cast.misfits):
+            continue
+        found = cast.texts.view(pa.string()).take(wrong.indices)
+        made.texts[column.name] = pc.replace_with_mask(made.texts[column.name], odd, found)
+        old = visible_columns(before)[source.index]
+        clipped = [wrong.dictionary[fault.row].as_py() for fault in cast.misfits]
+        errors = {text: misfit(old, source.after, text) for text in clipped}
+        met = [errors[text] for text in wrong.to_pylist() if text in errors]
+        for number in dict.fromkeys(error.number for error in met):
+            same = [error for error in met if error.number == number]
+            count = f"{len(same)} warnings with this error code, first warning: " if len(same) > 1 else ""
+            yield f"{number} {count}{same[0].text}"
+
+
+def _check_fits(
+    before: Table, after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], now: ConvertedRows
+) -> None:
+    """Raises the SqlError of the first row over which TiDB could not run the statement."""
+    for column, source, mask in fits(after, sources, texts, now):
+        if pc.all(mask, min_count=0).as_py():
+            continue
+        if not isinstance(source, FromColumn):
+            raise refused(1048, column.name)
+        if column.not_null and texts[source.index].null_count and not _enters_utc(source):
+            raise null_misfit(column)
+        row = int(np.argmin(mask.to_numpy(zero_copy_only=False)))
+        raise misfit(visible_columns(before)[source.index], source.after, texts[source.index][row].as_py())

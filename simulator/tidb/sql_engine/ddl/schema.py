@@ -1,0 +1,269 @@
+"""DDL on an upstream: jobs, the catalog behind them, and what becomes of the rows that are stored.
+
+One law: a statement that is refused changes nothing; one that makes jobs is one event, and the rows that it writes anew
+are none: what fills new partitions is written before a changefeed has them, and what MODIFY COLUMN writes TiKV keeps
+from it (tidb v8.5 pkg/ddl/column.go, LossyDDLColumnReorgSource; before 7.1 TiCDC sees such rows as UPDATEs without a
+difference, which is not simulated).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.errors import SchemaError
+from simulator.tidb.ddl.catalog import Catalog, Key, key, with_table, with_tables
+from simulator.tidb.ddl.execute import attempted
+from simulator.tidb.ddl.session import Job, Session
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.sql_engine.changes import checks
+from simulator.tidb.sql_engine.changes.foreign_keys import check_new
+from simulator.tidb.sql_engine.ddl.altered import altered
+from simulator.tidb.sql_engine.refusals import refused, worded
+from simulator.tidb.sql_engine.sessions import clock, settings
+from simulator.tidb.sql_engine.storage import auto_ids
+from simulator.tidb.sql_engine.storage.outcome import Defined, Outcome, Refusal
+from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
+from simulator.tidb.sql_engine.storage.stored import columns_of, empty, keyed, located, uncounted
+from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction, SetOptions, Spec
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.statements import (
+    AlterTable,
+    CreateTable,
+    FlashbackCluster,
+    FlashbackDatabase,
+    FlashbackTable,
+    RecoverTable,
+    Statement,
+    TruncateTable,
+)
+
+Rows = Mapping[Key, StoredRows]
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Rows of tables, and of those that were dropped or truncated last under their names."""
+
+    rows: Rows
+    dropped: Rows
+    warnings: tuple[str, ...] = ()
+
+
+def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
+    """What a DDL statement comes to, outside of a transaction. Raises DdlError and SqlError."""
+    session = upstream.session
+    zone = clock.zone(session.time_zone)
+    known = Session(
+        session.database,
+        upstream.catalog,
+        upstream.release,
+        clock.moment_text(clock.now(session, now_ms).astimezone(zone), 6),
+        session.sql_mode,
+        session.foreign_key_checks,
+        session.check_constraints,
+        settings.answer(session, "tidb_allow_remove_auto_inc") == "1",
+        settings.answer(session, "tidb_enable_clustered_index") or "ON",
+        zone,
+    )
+    executed = attempted(statement, text, known)
+    after = upstream.catalog if executed.catalog is None else executed.catalog
+    if not executed.jobs:
+        if executed.error is not None:
+            raise executed.error
+        return Outcome(replace(upstream, catalog=after), warnings=executed.notes)
+    after = _with_utc_defaults(upstream, after, statement, known)
+    after = with_tables(
+        after,
+        [
+            checks.kept(statement, table, upstream)
+            for place, table in after.tables.items()
+            if table is not upstream.catalog.tables.get(place)
+        ],
+    )
+    kept = _kept(statement, executed.jobs, upstream, after, known, now_ms)
+    database = session.database if after.database(session.database) else ""
+    behind = replace(
+        upstream, catalog=after, rows=kept.rows, dropped=kept.dropped, session=replace(session, database=database)
+    )
+    if session.foreign_key_checks and upstream.release.foreign_key_checks:
+        for place, table in after.tables.items():
+            check_new(behind, upstream.catalog.tables.get(place), table)
+    for place, table in after.tables.items():
+        checks.check_new(behind, upstream.catalog.tables.get(place), table, now_ms)
+    event = Defined(statement, text, session.database, executed.jobs, upstream.catalog, after)
+    if executed.error is not None:
+        return Refusal(executed.error, behind, (event,))
+    return Outcome(behind, (event,), warnings=(*executed.notes, *kept.warnings))
+
+
+def _kept(
+    statement: Statement, jobs: Sequence[Job], upstream: Upstream, after: Catalog, known: Session, now_ms: int
+) -> _Kept:
+    """The rows behind a statement that made jobs."""
+    kept = _Kept(upstream.rows, upstream.dropped)
+    match statement:
+        case FlashbackCluster():
+            raise worded(1105, "FLASHBACK CLUSTER is not simulated: rows have no history here")
+        case TruncateTable(table):
+            place = key(*known.named(table))
+            return _replaced(_without(kept, place), {place: uncounted(after.tables[place])})
+        case CreateTable():
+            place = key(*known.new(TableName(statement.schema, statement.name)))
+            return _replaced(kept, {place: uncounted(after.tables[place]) if statement.like else None})
+        case RecoverTable() | FlashbackTable():
+            name = known.new(statement.table) if statement.table else TableName("", "")
+            return _brought_back(kept, {key(*name): key(jobs[0].schema, jobs[0].table)}, after)
+        case FlashbackDatabase():
+            old, new = statement.name.lower(), jobs[0].schema.lower()
+            return _brought_back(kept, {place: (new, place[1]) for place in kept.dropped if place[0] == old}, after)
+        case AlterTable(table, specs) if any(isinstance(spec, (ExchangePartition, PartitionAction)) for spec in specs):
+            kept = _Kept(_repartitioned(kept.rows, key(*known.named(table)), specs, upstream, known), kept.dropped)
+    for old_name, new_name in (pair for job in jobs for pair in job.pairs):
+        kept = _moved(kept, key(*old_name), key(*new_name), upstream.release.rename_renews_ids)
+    for place in [place for place in kept.rows if after.tables.get(place) is None]:
+        kept = _without(kept, place)
+    if isinstance(statement, AlterTable):
+        kept = _counted(kept, statement, key(*known.named(statement.table)), upstream)
+    changed = {
+        place: altered(stored, after.tables[place], upstream.session, known.now, now_ms)
+        for place, stored in kept.rows.items()
+        if stored.table is not after.tables[place]
+    }
+    rows = {place: made.rows for place, made in changed.items()}
+    warnings = tuple(warning for made in changed.values() for warning in made.warnings)
+    return _Kept({**kept.rows, **rows}, kept.dropped, warnings) if changed else kept
+
+
+def _without(kept: _Kept, place: Key) -> _Kept:
+    """The rows of a table are gone, and remembered."""
+    rows = {held: stored for held, stored in kept.rows.items() if held != place}
+    dropped = {held: stored for held, stored in kept.dropped.items() if held != place}
+    if place in kept.rows:
+        dropped[place] = kept.rows[place]
+    return _Kept(rows, dropped)
+
+
+def _replaced(kept: _Kept, others: Mapping[Key, StoredRows | None]) -> _Kept:
+    rows: dict[Key, StoredRows] = {held: stored for held, stored in kept.rows.items() if held not in others}
+    rows.update({place: stored for place, stored in others.items() if stored is not None})
+    return _Kept(rows, kept.dropped)
+
+
+def _counted(kept: _Kept, statement: AlterTable, place: Key, upstream: Upstream) -> _Kept:
+    """With the counters as table options set them."""
+    options = [option for spec in statement.specs if isinstance(spec, SetOptions) for option in spec.options]
+    stored = kept.rows.get(place) or empty(upstream.catalog.tables[place])
+    counters = auto_ids.with_options(stored.table, stored.counters, options)
+    return kept if counters is stored.counters else _replaced(kept, {place: replace(stored, counters=counters)})
+
+
+def _moved(kept: _Kept, old: Key, new: Key, renewed: bool) -> _Kept:
+    stored = kept.rows.get(old)
+    if stored is not None and renewed and old != new:
+        stored = replace(stored, counters=auto_ids.renewed(stored.counters))
+    return kept if old == new else _replaced(kept, {old: None, new: stored})
+
+
+def _brought_back(kept: _Kept, places: Mapping[Key, Key], after: Catalog) -> _Kept:
+    """Tables that were dropped have their rows again."""
+    found = {
+        new: keyed(replace(kept.dropped[old], table=after.tables[new], keys=None))
+        for old, new in places.items()
+        if old in kept.dropped and new in after.tables
+    }
+    return _replaced(kept, {**{new: None for new in places.values()}, **found})
+
+
+# -- partitions --------------------------------------------------------------------------------------------------------
+
+
+def _repartitioned(rows: Rows, place: Key, specs: Sequence[Spec], upstream: Upstream, known: Session) -> Rows:
+    """Without the rows of partitions that go, with those of a partition that changes places with a table."""
+    table = upstream.catalog.tables[place]
+    for spec in specs:
+        if isinstance(spec, PartitionAction) and place in rows and spec.verb in ("DROP", "TRUNCATE"):
+            inside = _inside(rows[place], spec.names)
+            rows = {**rows, place: _filtered(rows[place], pc.invert(inside))}
+        if isinstance(spec, ExchangePartition):
+            rows = _exchanged(rows, table, spec, upstream.catalog.tables[key(*known.named(spec.table))])
+    return rows
+
+
+def _inside(stored: StoredRows, names: Sequence[str]) -> pa.Array:
+    """Which rows are in the partitions of those names; all without names."""
+    rule = stored.table.partitioning
+    assert rule is not None
+    wanted = {name.lower() for name in names}
+    numbers = [place for place, part in enumerate(rule.partitions) if not wanted or part.name.lower() in wanted]
+    if not len(stored.row_ids):
+        return pa.array([], pa.bool_())
+    return pc.is_in(located(stored.table, columns_of(stored.cells)), pa.array(numbers, pa.int32()))
+
+
+def _filtered(stored: StoredRows, mask: pa.Array) -> StoredRows:
+    return replace(stored, cells=stored.cells.filter(mask), row_ids=stored.row_ids.filter(mask), keys=None)
+
+
+def _exchanged(rows: Rows, table: Table, spec: ExchangePartition, plain: Table) -> Rows:
+    """The rows of the partition and those of the plain table change places. Raises SqlError 1737 for a row that would
+    be in another partition."""
+    whole = rows.get(key(table.schema, table.name), empty(table))
+    single = rows.get(key(plain.schema, plain.name), empty(plain))
+    came = _as(single, table)
+    if len(came.row_ids):
+        try:
+            fits = _inside(came, (spec.partition,))
+        except SchemaError as error:
+            raise worded(1105, str(error)) from None
+        if not pc.all(fits).as_py():
+            if not spec.validation:
+                raise worded(
+                    1105,
+                    "EXCHANGE PARTITION … WITHOUT VALIDATION is simulated for rows that are of the"
+                    " partition, and one is not",
+                )
+            raise refused(1737)
+    inside = _inside(whole, (spec.partition,))
+    went, stays = _filtered(whole, inside), _filtered(whole, pc.invert(inside))
+    counted = auto_ids.highest(whole.counters, single.counters)
+    both = replace(
+        stays,
+        cells=pa.concat_tables([stays.cells, came.cells]),
+        row_ids=pa.concat_arrays([stays.row_ids, came.row_ids]),
+    )
+    made = {key(table.schema, table.name): both, key(plain.schema, plain.name): _as(went, plain)}
+    return {**rows, **{place: keyed(replace(stored, counters=counted)) for place, stored in made.items()}}
+
+
+def _as(stored: StoredRows, table: Table) -> StoredRows:
+    """The same rows in a table that has the same columns."""
+    return replace(stored, table=table, cells=stored.cells.rename_columns(empty(table).cells.column_names), keys=None)
+
+
+# -- time zones --------------------------------------------------------------------------------------------------------
+
+
+def _with_utc_defaults(upstream: Upstream, after: Catalog, statement: Statement, known: Session) -> Catalog:
+    """What older rows hold in new TIMESTAMP columns is UTC, as their cells are."""
+    if upstream.session.time_zone == "UTC" or not isinstance(statement, AlterTable):
+        return after
+    place = key(*known.named(statement.table))
+    before, table = upstream.catalog.tables.get(place), after.tables.get(place)
+    if before is None or table is None or table is before:
+        return after
+    had = {column.id for column in before.columns}
+    columns = tuple(
+        column if column.id in had else _with_utc_default(column, upstream.session) for column in table.columns
+    )
+    return with_table(after, replace(table, columns=columns))
+
+
+def _with_utc_default(column: Column, session: SqlSession) -> Column:
+    if column.type.name != "timestamp" or column.origin_default is None:
+        return column
+    moved: str | None = clock.utc(session, pa.array([column.origin_default]))[0].as_py()
+    return replace(column, origin_default=moved)

@@ -1,0 +1,169 @@
+"""What a TiDB does with any statement: the one entry to the scripted upstream.
+
+One law: EXECUTED lists every statement; what is refused uses up ids at most. A statement on rows outside of BEGIN is a
+transaction of its own unless autocommit is off; DDL commits the open one first, and if it is refused then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from simulator.errors import DdlError, SqlError
+from simulator.releases import Release
+from simulator.tidb.ddl.catalog import Catalog, Database, with_database
+from simulator.tidb.ddl.execute import STATEMENTS
+from simulator.tidb.sql_engine import prepared, session
+from simulator.tidb.sql_engine.changes.delete import delete
+from simulator.tidb.sql_engine.changes.insert import insert
+from simulator.tidb.sql_engine.changes.update import update
+from simulator.tidb.sql_engine.ddl import schema
+from simulator.tidb.sql_engine.queries import queries
+from simulator.tidb.sql_engine.queries.problems import Problems
+from simulator.tidb.sql_engine.refusals import error_number
+from simulator.tidb.sql_engine.sessions import transactions
+from simulator.tidb.sql_engine.storage.outcome import Committed, Defined, Outcome, Refusal
+from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.syntax.rows import Delete, Insert, RowStatement, Update
+from simulator.tidb.syntax.session import (
+    Begin,
+    Commit,
+    Deallocate,
+    Execute,
+    Nothing,
+    Prepare,
+    ReleaseSavepoint,
+    Rollback,
+    Savepoint,
+    Select,
+    SetVariables,
+    SqlStatement,
+    Use,
+)
+from simulator.tidb.syntax.statements import Statement
+
+__all__ = ["error_number", "execute", "starting"]
+
+
+def starting(release: Release, catalog: Catalog | None = None, seed: int = 0) -> Upstream:
+    """A TiDB before its first statement: with the database `test`, as a new one has, unless a catalog is given."""
+    if catalog is None:
+        catalog = with_database(Catalog(policies=frozenset()), Database("test"))
+    return Upstream(release, catalog, seed=seed)
+
+
+def execute(statement: SqlStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
+    """What a statement comes to at a millisecond of simulated time; `text` is its own, which positions point into.
+
+    `error_number` tells the number of a refusal's error.
+    """
+    try:
+        return EXECUTED[type(statement)](statement, text, upstream, now_ms)
+    except (SqlError, DdlError) as error:
+        return Refusal(error, upstream)
+
+
+def _define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
+    """The open transaction is committed before the statement is looked at (tidb pkg/executor/ddl.go, DDLExec.Next)."""
+    behind, events = _committed(upstream)
+    try:
+        outcome = schema.define(statement, text, behind, now_ms)
+    except (SqlError, DdlError) as error:
+        return Refusal(error, behind, events)
+    return replace(outcome, events=(*events, *outcome.events))
+
+
+def _committed(upstream: Upstream) -> tuple[Upstream, tuple[Committed | Defined, ...]]:
+    behind, committed = transactions.commit(upstream)
+    return behind, () if committed is None else (committed,)
+
+
+def _use(statement: Use, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(session.use(statement, upstream))
+
+
+def _set(statement: SetVariables, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    """SET autocommit = 1 ends the open transaction (tidb pkg/sessionctx/variable/sysvar.go, AutoCommit)."""
+    behind = session.set_variables(statement, upstream, now_ms)
+    if behind.session.autocommit and not upstream.session.autocommit:
+        behind, events = _committed(behind)
+        return Outcome(behind, events)
+    return Outcome(behind)
+
+
+def _begin(statement: Begin, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    behind, committed = transactions.begin(upstream)
+    return Outcome(behind, () if committed is None else (committed,))
+
+
+def _commit(statement: Commit, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    behind, events = _committed(upstream)
+    return Outcome(behind, events)
+
+
+def _rollback(statement: Rollback, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    if statement.savepoint:
+        return Outcome(transactions.rollback_to(upstream, statement.savepoint))
+    behind = transactions.rollback(upstream)
+    return Outcome(behind)
+
+
+def _savepoint(statement: Savepoint, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(transactions.savepoint(upstream, statement.name))
+
+
+def _release(statement: ReleaseSavepoint, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(transactions.release(upstream, statement.name))
+
+
+def _select(statement: Select, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    problems = Problems(upstream.session)
+    result = queries.select(statement.query, upstream, now_ms, problems)
+    return Outcome(upstream, result=result, warnings=tuple(problems.warnings))
+
+
+def _write(statement: RowStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
+    outcome = WRITTEN[type(statement)](statement, upstream, now_ms)
+    return outcome if isinstance(outcome, Refusal) else transactions.settled(outcome)
+
+
+def _prepare(statement: Prepare, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(prepared.prepare(statement, upstream, now_ms))
+
+
+def _execute(statement: Execute, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
+    return execute(*prepared.resolved(statement, text, upstream), upstream, now_ms)
+
+
+def _deallocate(statement: Deallocate, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(prepared.deallocate(statement, upstream))
+
+
+def _nothing(statement: Nothing, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(upstream)
+
+
+WRITTEN: Mapping[type, Callable[[Any, Upstream, int], Outcome | Refusal]] = MappingProxyType(
+    {Insert: insert, Update: update, Delete: delete}
+)
+
+EXECUTED: Mapping[type, Callable[[Any, str, Upstream, int], Outcome | Refusal]] = MappingProxyType(
+    {
+        **{kind: _define for kind in STATEMENTS},
+        **{kind: _write for kind in WRITTEN},
+        Use: _use,
+        SetVariables: _set,
+        Begin: _begin,
+        Commit: _commit,
+        Rollback: _rollback,
+        Savepoint: _savepoint,
+        ReleaseSavepoint: _release,
+        Select: _select,
+        Prepare: _prepare,
+        Execute: _execute,
+        Deallocate: _deallocate,
+        Nothing: _nothing,
+    }
+)

@@ -1,0 +1,112 @@
+"""PREPARE, EXECUTE and DEALLOCATE PREPARE.
+
+EXECUTE reads the text again, with the values of its variables for `?`, and then it is that statement. A table without a
+database is looked for in the current one of EXECUTE; TiDB keeps that of PREPARE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from simulator.errors import SqlError
+from simulator.tidb.parser.expressions.literals import float_literal
+from simulator.tidb.parser.sql import read_prepared, read_sql
+from simulator.tidb.sql_engine.changes.insert import assigned_columns
+from simulator.tidb.sql_engine.queries.computation import Computation
+from simulator.tidb.sql_engine.queries.scopes import QueryScope
+from simulator.tidb.sql_engine.queries.selects import relation_of
+from simulator.tidb.sql_engine.storage.state import STRICT, PreparedStatement, SqlSession, Upstream
+from simulator.tidb.sql_engine.storage.targets import target
+from simulator.tidb.syntax.expressions import Literal, Node, Unary
+from simulator.tidb.syntax.queries import SelectTree, Star
+from simulator.tidb.syntax.rows import Delete, Insert, Update
+from simulator.tidb.syntax.session import Deallocate, Execute, Prepare, Select, SqlStatement
+
+
+def prepare(statement: Prepare, upstream: Upstream, now_ms: int) -> Upstream:
+    """A session with the statement; one that had its name is gone. Raises SqlError, then that one stays."""
+    session = upstream.session
+    text = _text(session, statement.text) if statement.is_variable else statement.text
+    modes = session.sql_mode - frozenset(STRICT)
+    read, parameters = read_prepared(text, modes)
+    CHECKED.get(type(read), _unchecked)(read, upstream, now_ms)
+    return _with(upstream, {**session.prepared, statement.name: PreparedStatement(text, parameters, modes)})
+
+
+def _text(session: SqlSession, name: str) -> str:
+    found = session.variables.get(name)
+    return "NULL" if found is None else found.decode("utf-8", "surrogateescape")
+
+
+def _unchecked(statement: SqlStatement, upstream: Upstream, now_ms: int) -> None:
+    """TiDB looks at most others when they are executed."""
+
+
+def _query(statement: Select, upstream: Upstream, now_ms: int) -> None:
+    computation = Computation(upstream, now_ms)
+    relation_of(statement.query, computation, QueryScope(computation))
+
+
+def _insert(statement: Insert, upstream: Upstream, now_ms: int) -> None:
+    assigned_columns(statement, target(upstream, statement.table, "insert into"))
+
+
+def _changed(statement: Update | Delete, upstream: Upstream, now_ms: int) -> None:
+    if statement.common is None:
+        tree = SelectTree((Star(),), statement.source, statement.where, order=statement.order)
+        _query(Select(tree), upstream, now_ms)
+
+
+CHECKED: Mapping[type, Callable[[Any, Upstream, int], None]] = MappingProxyType(
+    {Select: _query, Insert: _insert, Update: _changed, Delete: _changed}
+)
+
+
+def resolved(statement: SqlStatement, text: str, upstream: Upstream) -> tuple[SqlStatement, str]:
+    """What a statement executes, and its text: of EXECUTE what was prepared, of any other itself. Raises SqlError."""
+    if not isinstance(statement, Execute):
+        return statement, text
+    session = upstream.session
+    found = _found(session, statement.name)
+    if len(statement.variables) != found.parameters:
+        raise SqlError(8112, "HY000", "Wrong parameter count")
+    read = read_sql(found.text, found.sql_mode, parameters=[_literal(session, name) for name in statement.variables])
+    assert read is not None, "PREPARE read it"
+    return read, found.text
+
+
+def _literal(session: SqlSession, name: str) -> Node:
+    """The value of a user variable as a statement would have it."""
+    value, kind = session.variables.get(name), session.variable_kinds.get(name, "string")
+    if value is None:
+        return Literal("null")
+    if kind == "hex":
+        return Literal("hex", value.hex())
+    shown = value.decode("utf-8", "surrogateescape")
+    if kind not in ("integer", "decimal", "float"):
+        return Literal(kind, shown, "utf8mb4" if kind == "string" else "")
+    negate: Callable[[Node], Node] = partial(Unary, "-") if shown.startswith("-") else lambda node: node
+    size = shown.removeprefix("-")
+    return negate(float_literal(float(size)) if kind == "float" else Literal(kind, size))
+
+
+def deallocate(statement: Deallocate, upstream: Upstream) -> Upstream:
+    """A session without the statement. Raises SqlError."""
+    _found(upstream.session, statement.name)
+    kept = {name: each for name, each in upstream.session.prepared.items() if name != statement.name}
+    return _with(upstream, kept)
+
+
+def _found(session: SqlSession, name: str) -> PreparedStatement:
+    """Raises SqlError where there is none; TiDB tells names by their case, too."""
+    if name not in session.prepared:
+        raise SqlError(8111, "HY000", "Prepared statement not found")
+    return session.prepared[name]
+
+
+def _with(upstream: Upstream, prepared: Mapping[str, PreparedStatement]) -> Upstream:
+    return replace(upstream, session=replace(upstream.session, prepared=prepared))

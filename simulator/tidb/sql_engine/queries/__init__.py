@@ -1,0 +1,1 @@
+"""Queries and expressions of statements, evaluated over stored rows."""

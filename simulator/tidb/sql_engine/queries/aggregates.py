@@ -1,0 +1,174 @@
+"""Aggregate functions: what each makes of the rows of a group.
+
+One law: NULL counts only where MySQL counts it; rows come in the order of the query below (TiDB:
+pkg/executor/aggfuncs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from simulator.errors import SqlError
+from simulator.tidb.expressions import wide_decimals
+from simulator.tidb.expressions.arithmetic import bits, calculated
+from simulator.tidb.expressions.branches import as_known
+from simulator.tidb.expressions.called import asked
+from simulator.tidb.expressions.json import item
+from simulator.tidb.expressions.sql import Sql, joined, sql, text, when
+from simulator.tidb.expressions.values import Value, as_text, decimal, numeric, wide
+from simulator.tidb.sql_engine.queries.sorting import distinct_key, sorted_by
+from simulator.tidb.sql_engine.refusals import outside
+from simulator.tidb.syntax.queries import Aggregate
+
+COUNTS = {"JSON_OBJECTAGG": 2}
+"""How many arguments there are, if not one."""
+
+LONGEST_CONCAT = 1024
+"""group_concat_max_len, in bytes."""
+
+
+class Group(Protocol):
+    """What an aggregate function asks of a query with groups."""
+
+    def column(self, found: Sql) -> str:
+        """Computes an expression for each row; the name of the column, quoted."""
+
+    def over(self, text: str) -> Sql:
+        """Computes an aggregate of DuckDB's for each group."""
+
+    def first(self, value: Value, order: str, where: str = "") -> Value:
+        """The value of the first row of each group in an order."""
+
+    def sorting(self, tree: Aggregate) -> list[str]:
+        """The terms of its ORDER BY, and those of the rows."""
+
+
+def aggregated(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+    """The value of an aggregate function for each group. Raises SqlError."""
+    compute = AGGREGATES.get(tree.name)
+    if compute is None:
+        known = ", ".join(sorted(AGGREGATES))
+        raise outside(f"the aggregate function {tree.name} is not computed; {known} are")
+    wanted = COUNTS.get(tree.name, 1)
+    if (
+        tree.order
+        and tree.name != "GROUP_CONCAT"
+        or tree.name != "COUNT"
+        and len(values) != wanted
+        and (tree.name != "GROUP_CONCAT" or not values)
+    ):
+        raise SqlError(1064, "42000", f"{tree.name} does not take these arguments")
+    return compute(tree, values, group)
+
+
+def _distinct(tree: Aggregate) -> str:
+    return "DISTINCT " if tree.distinct else ""
+
+
+def _count(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+    if not tree.distinct:
+        counted = joined("AND", [as_known(value) for value in values]) if values else sql("true")
+        return Value(group.over(f"count(*) FILTER (WHERE {group.column(counted)})"), "int")
+    keys = [group.column(distinct_key(value)) for value in values]
+    if len(keys) == 1:
+        return Value(group.over(f"count(DISTINCT {keys[0]})"), "int")
+    known = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+    return Value(group.over(f"count(DISTINCT row({', '.join(keys)})) FILTER (WHERE {known})"), "int")
+
+
+def _sum(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+    number = numeric(values[0])
+    if number.kind == "real":
+        return Value(group.over(f"sum({_distinct(tree)}{group.column(number.sql)})"), "real")
+    if number.kind == "wide":
+        listed = group.over(f"string_agg({_distinct(tree)}{group.column(number.sql)}, ' ')")
+        return wide(wide_decimals.asked("sum", listed), number.scale)
+    found = group.column(decimal(number.sql, number.scale).sql)
+    return decimal(group.over(f"sum({_distinct(tree)}{found})"), number.scale)
+
+
+def _average(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+    """Four digits more than its argument has (div_precision_increment)."""
+    number = numeric(values[0])
+    count = Value(group.over(f"count({_distinct(tree)}{group.column(number.sql)})"), "int")
+    found = calculated("/", _sum(tree, values, group), count)
+    if found.kind == "wide":
+        return wide(wide_decimals.asked(f"round:{min(number.scale + 4, 30)}", found.sql), min(number.scale + 4, 30))
+    return found if found.kind == "real" else decimal(found.sql, min(number.scale + 4, 30))
+
+
+def _extreme(descending: bool) -> Callable[[Aggregate, Sequence[Value], Group], Value]:
+    """MIN, MAX: members of ENUM and SET by their text."""
+
+    def extreme(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+        (value,) = values
+        if value.kind == "null":
+            return value
+        key = group.column(distinct_key(value))
+        return group.first(value, sorted_by(key, descending), f"{key} IS NOT NULL")
+
+    return extreme
+
+
+def _concat(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+    """GROUP_CONCAT: at most as many bytes as group_concat_max_len."""
+    known = joined("AND", [as_known(value) for value in values])
+    binary = any(value.bytes for value in values)
+    if binary and not all(value.bytes for value in values):
+        raise outside("GROUP_CONCAT of bytes and text together is not computed; one of both is")
+    shown = group.column(when(known, joined("||", [as_text(value) for value in values])))
+    separator = "".join(text(tree.separator).pieces)
+    like = [value for value in values if value.kind == "string"]
+    if tree.distinct:
+        if tree.order or any(value.collation != "binary" for value in like):
+            raise outside("GROUP_CONCAT(DISTINCT …) is computed for numbers, times and bytes, without ORDER BY")
+        found = group.over(f"string_agg(DISTINCT {shown}, {separator} ORDER BY {shown})")
+    else:
+        found = group.over(f"string_agg({shown}, {separator} ORDER BY {', '.join(group.sorting(tree))})")
+    return Value(
+        sql(f"left({{}}, {LONGEST_CONCAT})", found), "string", "binary" if binary else "utf8mb4_bin", 2, bytes=binary
+    )
+
+
+def _bits(function: str, nothing: int) -> Callable[[Aggregate, Sequence[Value], Group], Value]:
+    """BIT_AND, BIT_OR, BIT_XOR: of 64 bits, with a value for no row."""
+
+    def combined(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+        found = group.over(f"{function}({group.column(bits(values[0]))})")
+        return Value(sql(f"coalesce({{}}, '{nothing}'::UBIGINT)", found), "uint")
+
+    return combined
+
+
+def _json_array(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+    """JSON_ARRAYAGG"""
+    element = group.column(sql("coalesce({}, 'null')", item(values[0])))
+    found = group.over(f"string_agg({element}, ', ' ORDER BY {', '.join(group.sorting(tree))})")
+    return Value(sql("'[' || {} || ']'", found), "json")
+
+
+def _json_object(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+    """JSON_OBJECTAGG: of equal keys the last one counts."""
+    key, value = values
+    if key.bytes or key.kind == "null":
+        raise SqlError(3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
+    pair = group.column(asked("json_pair", as_text(key), item(value)))
+    found = group.over(f"string_agg({pair}, ', ' ORDER BY {', '.join(group.sorting(tree))})")
+    return Value(asked("json_merged", sql("'{' || {} || '}'", found)), "json")
+
+
+AGGREGATES: dict[str, Callable[[Aggregate, Sequence[Value], Group], Value]] = {
+    "COUNT": _count,
+    "SUM": _sum,
+    "AVG": _average,
+    "MIN": _extreme(False),
+    "MAX": _extreme(True),
+    "GROUP_CONCAT": _concat,
+    "BIT_AND": _bits("bit_and", 2**64 - 1),
+    "BIT_OR": _bits("bit_or", 0),
+    "BIT_XOR": _bits("bit_xor", 0),
+    "JSON_ARRAYAGG": _json_array,
+    "JSON_OBJECTAGG": _json_object,
+}
+"""By TiDB's names."""

@@ -1,0 +1,37 @@
+"""What the columns of a query are kept as."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.tidb.expressions.values import Value
+from simulator.tidb.model.types import ColumnType
+from simulator.tidb.sql_engine.queries.scopes import Field
+
+TYPES = {
+    "bool": ColumnType("tinyint", 1),
+    "int": ColumnType("bigint", 20),
+    "uint": ColumnType("bigint", 20, unsigned=True),
+    "decimal": ColumnType("decimal", 65, 30),
+    "wide": ColumnType("decimal", 65, 30),
+    "real": ColumnType("double"),
+    "date": ColumnType("date"),
+    "datetime": ColumnType("datetime", decimal=6),
+    "time": ColumnType("time", decimal=6),
+    "json": ColumnType("json"),
+}
+"""What a column of a query is stored as, by the kind of its values; other kinds are texts."""
+
+TEXT = ColumnType("longtext", charset="utf8mb4", collation="utf8mb4_bin")
+BYTES = ColumnType("longblob", charset="binary", collation="binary")
+
+
+def type_of(field: Field) -> ColumnType:
+    """What the cells of a column of a query are read as."""
+    if field.column is not None:
+        type = field.column.type
+        return replace(type, name="datetime") if type.name == "timestamp" else type
+    value: Value = field.read()
+    if value.kind in TYPES:
+        return TYPES[value.kind]
+    return BYTES if value.bytes else replace(TEXT, collation=value.collation)

@@ -1,0 +1,222 @@
+"""Rows brought together: GROUP BY and DISTINCT.
+
+One law: a group shows the values of its first row; what its rows need not have in common is refused where
+ONLY_FULL_GROUP_BY is set, as TiDB does (pkg/planner/core/logical_plan_builder.go, checkOnlyFullGroupBy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import partial
+
+from simulator.errors import SqlError
+from simulator.tidb.expressions.problems import inside, problems_of, with_problems
+from simulator.tidb.expressions.sql import Sql, name, query, quoted, sql
+from simulator.tidb.expressions.translate import Computed, valued
+from simulator.tidb.expressions.trees import bare
+from simulator.tidb.expressions.values import Value
+from simulator.tidb.sql_engine.queries.aggregates import aggregated
+from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope
+from simulator.tidb.sql_engine.queries.sorting import distinct_key, sort_key, sorted_by
+from simulator.tidb.sql_engine.queries.sources import Relation
+from simulator.tidb.syntax.expressions import Binary, ColumnName, Literal, Node
+from simulator.tidb.syntax.queries import Aggregate
+
+
+def exported(value: Value, column: str) -> tuple[dict[str, Sql], Value]:
+    """The columns that a value needs outside of the query that computes it, and how it is read there."""
+    if value.kind == "null":
+        return {}, value
+    if value.kind == "real" and value.constant is not None:
+        value = replace(value, text=None)
+    parts = {column: value.sql}
+    if value.text is not None:
+        parts[f"{column} text"] = value.text
+    if value.number is not None:
+        parts[f"{column} number"] = value.number
+    problems = problems_of(value.sql)
+    parts |= {f"{column} {kind}": problem for kind, problem in problems.items()}
+    read = with_problems(name(column), {kind: name(f"{column} {kind}") for kind in problems})
+    return parts, replace(
+        value,
+        sql=read,
+        constant=None,
+        text=None if value.text is None else name(f"{column} text"),
+        number=None if value.number is None else name(f"{column} number"),
+    )
+
+
+class Grouping:
+    """The columns that a query with groups computes for each row, and for each group, as its clauses ask for them."""
+
+    def __init__(
+        self,
+        answers: Answers,
+        scope: QueryScope,
+        relation: Relation,
+        keys: Sequence[tuple[Node, Value]],
+        fixed: Collection[Field],
+        whole: bool,
+    ) -> None:
+        self._answers, self._scope, self._relation = answers, scope, relation
+        self._number = answers.number()
+        self._row = quoted(f"{self._number}.row")
+        order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
+        self._rows: dict[str, Sql] = {f"{self._number}.row": sql(f"row_number() OVER ({order.strip()})")}
+        self._groups: dict[str, str] = {}
+        self._kept: dict[Field, Value] = {}
+        self._aggregates: dict[Aggregate, Value] = {}
+        self._whole, self._fixed = whole, set(fixed)
+        """Whether all rows are one group; fields that have one value in each group."""
+        self._keys = [self.column(distinct_key(value)) for _, value in keys]
+        self._known = [(node, self.first(value, self._row)) for node, value in keys]
+        self.first_row = self._over(f"min({self._row})")
+        self.place = "SELECT list", 1
+        """The clause that asks, and the number of its expression."""
+
+    def column(self, found: Sql) -> str:
+        column = f"{self._number}.{len(self._rows)}"
+        self._rows[column] = found
+        return quoted(column)
+
+    def _over(self, text: str) -> str:
+        column = f"{self._number}:{len(self._groups)}"
+        self._groups[column] = text
+        return quoted(column)
+
+    def over(self, text: str) -> Sql:
+        return Sql((self._over(text),))
+
+    def first(self, value: Value, order: str, where: str = "") -> Value:
+        column = f"{self._number}.{len(self._rows)}"
+        parts, read = exported(value, column)
+        self._rows |= parts
+        among = f" FILTER (WHERE {where})" if where else ""
+
+        def found(part: Sql | None) -> Sql | None:
+            terms = order if order == self._row else f"{order}, {self._row}"
+            return None if part is None else self.over(f"first({''.join(inside(part).pieces)} ORDER BY {terms}){among}")
+
+        return (
+            replace(read, sql=found(read.sql) or read.sql, text=found(read.text), number=found(read.number))
+            if (parts)
+            else read
+        )
+
+    def sorting(self, tree: Aggregate) -> list[str]:
+        terms = []
+        for item in tree.order:
+            key = self.column(sort_key(valued(item.expression, self._scope)))
+            terms.append(sorted_by(key, item.descending))
+        return [*terms, self._row]
+
+    def aggregate(self, tree: Aggregate) -> Value:
+        """The value of an aggregate function for each group."""
+        if tree not in self._aggregates:
+            values = [valued(argument, self._scope) for argument in tree.arguments]
+            self._aggregates[tree] = aggregated(tree, values, self)
+        return self._aggregates[tree]
+
+    def read(self, field: Field) -> Value:
+        """A column for each group. Raises SqlError 1055, 1140."""
+        if field not in self._kept:
+            if not self._is_fixed(field):
+                raise self._mixed(field)
+            self._kept[field] = self.first(field.read(), self._row)
+        return self._kept[field]
+
+    def _is_fixed(self, field: Field) -> bool:
+        """Whether all rows of a group have one value in the column: the groups, or the WHERE, say so, or a key."""
+        if "ONLY_FULL_GROUP_BY" not in self._answers.upstream.session.sql_mode:
+            return True
+        keys = {self._scope.find(node) for node, _ in self._known if isinstance(node, ColumnName)} | self._fixed
+        return field in keys or field.source > 0 and self._has_key(field.source, keys)
+
+    def _has_key(self, source: int, keys: set[Field | None]) -> bool:
+        """Whether the columns hold a key of a base table."""
+        named = {key.name.lower() for key in keys if key is not None and key.source == source}
+        base = next(base for base in self._relation.bases if base.place == f"{source}.place")
+        unique = [base.table.primary_key] if base.table.primary_key else []
+        required = {column.name for column in base.table.columns if column.not_null}
+        unique += [
+            tuple(part.name for part in index.columns)
+            for index in base.table.indexes
+            if index.unique and all(part.name in required and part.length < 0 for part in index.columns)
+        ]
+        return any(named >= {part.lower() for part in columns} for columns in unique)
+
+    def _mixed(self, field: Field) -> SqlError:
+        clause, number = self.place
+        schema = field.schema or self._answers.upstream.session.database
+        shown = f"{schema}.{field.table}.{field.name}" if field.table else field.name
+        if self._whole:
+            return SqlError(
+                1140,
+                "42000",
+                f"In aggregated query without GROUP BY, expression #{number} of {clause} "
+                f"contains nonaggregated column '{shown}'; this is incompatible with "
+                f"sql_mode=only_full_group_by",
+            )
+        return SqlError(
+            1055,
+            "42000",
+            f"Expression #{number} of {clause} is not in GROUP BY clause and contains "
+            f"nonaggregated column '{shown}' which is not functionally dependent on columns in GROUP BY "
+            f"clause; this is incompatible with sql_mode=only_full_group_by",
+        )
+
+    def known(self, node: Node) -> Node | None:
+        """What stands for an expression of GROUP BY, whose value a group has."""
+        return next((Computed(value) for key, value in self._known if key == node), None)
+
+    def shown(self) -> list[Value]:
+        """The values of GROUP BY for each group."""
+        return [value for _, value in self._known]
+
+    def scope(self) -> QueryScope:
+        """What expressions over the groups can name."""
+        return replace(self._scope, aggregate=self.aggregate, through=self.read)
+
+    def relation(self) -> Relation:
+        """A row for each group, with all that was asked for."""
+        self._answers.watch(self._rows.values(), self._relation.sql)
+        rows = query(self._rows, self._relation.sql, f"{self._answers.number()}:")
+        shown = ", ".join(f"{text} AS {quoted(column)}" for column, text in self._groups.items())
+        groups = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
+        return Relation(f"(SELECT {shown} FROM ({rows}){groups})", (), (self.first_row,))
+
+
+def by_values(relation: Relation, answers: Answers) -> tuple[Grouping, tuple[Field, ...]]:
+    """The different rows of a relation as groups, and their columns."""
+    keys = [(Computed(value), value) for value in (field.read() for field in relation.fields)]
+    grouping = Grouping(answers, QueryScope(answers), relation, keys, (), False)
+    fields = (
+        Field(field.name, partial(_same, value)) for field, value in zip(relation.fields, grouping.shown(), strict=True)
+    )
+    return grouping, tuple(fields)
+
+
+def distinct(relation: Relation, answers: Answers) -> Relation:
+    """Each different row of a relation once."""
+    grouping, fields = by_values(relation, answers)
+    return replace(grouping.relation(), fields=fields)
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def constants(where: Node | None, scope: QueryScope) -> list[Field]:
+    """The columns that a condition holds to one value: `a = 1 AND …`."""
+    found: list[Field] = []
+    waiting = [] if where is None else [bare(where)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Binary) and node.operator == "AND":
+            waiting += [bare(node.left), bare(node.right)]
+        elif isinstance(node, Binary) and node.operator == "=":
+            for side, other in ((bare(node.left), node.right), (bare(node.right), node.left)):
+                field = scope.find(side) if isinstance(side, ColumnName) and isinstance(bare(other), Literal) else None
+                found += [] if field is None else [field]
+    return found

@@ -1,0 +1,423 @@
+"""Queries and expressions of statements, over the rows of an upstream.
+
+A statement is one query of the evaluator in `tidb/expressions`. Three shortcuts answer the commonest statements on a
+few rows without it: literals (`literals.py`), sums of columns and literals (`plain_values.py`), columns compared with
+literals (`lookups.py`). Tests hold each equal to the evaluator. What none of them computes is refused by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from simulator.tidb.datums.kinds import Datum, cells_of, datums, each
+from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.ddl.column_definitions import zero
+from simulator.tidb.expressions.called import asked
+from simulator.tidb.expressions.casts import stored
+from simulator.tidb.expressions.comparisons import blob
+from simulator.tidb.expressions.datums import DatumSql, datum
+from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql, when
+from simulator.tidb.expressions.sql import text as text_of
+from simulator.tidb.expressions.translate import Computed, valued
+from simulator.tidb.expressions.trees import bare, walk
+from simulator.tidb.expressions.values import Value, as_shown, as_text, null, of_column, printed_real
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.sql_engine.queries import lookups, plain_values
+from simulator.tidb.sql_engine.queries.computation import Computation
+from simulator.tidb.sql_engine.queries.literals import Unknown
+from simulator.tidb.sql_engine.queries.problems import Problems
+from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, default_of
+from simulator.tidb.sql_engine.queries.selects import relation_of, with_tables
+from simulator.tidb.sql_engine.queries.sorting import ordered, sort_key, sorted_by
+from simulator.tidb.sql_engine.queries.sources import Relation, restricted, source_of, table_fields
+from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.sql_engine.storage.outcome import ResultSet
+from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.storage.unique import columns_by_name
+from simulator.tidb.syntax.expressions import Call, ColumnName, Node, names_in
+from simulator.tidb.syntax.queries import CommonTable, Limit, OrderItem, QueryTree, Source, TableSource, WithTree
+from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
+
+
+class MatchedTable(NamedTuple):
+    """A base table of a FROM clause."""
+
+    alias: str
+    """As written: its alias, else its name."""
+
+    key: Key
+    table: Table
+    places: pa.Array
+    """int64 places in its `StoredRows`, in the order of the statement; null where an outer join has no row."""
+
+
+class Matched(NamedTuple):
+    """What a statement's WHERE, ORDER BY and LIMIT let through; all arrays equally long."""
+
+    tables: tuple[MatchedTable, ...]
+    """In the order of the FROM clause."""
+
+    values: Mapping[str, pa.Array]
+    """Raw values of what was wanted, by its name."""
+
+
+class Known(NamedTuple):
+    """What a column of given rows is called."""
+
+    schema: str
+    table: str
+    called: str
+    column: str
+    """Of the rows' table."""
+
+
+class RowSource(NamedTuple):
+    """Rows that expressions name the columns of: equally long arrays of TiDB text by column name."""
+
+    table: Table
+    texts: Mapping[str, pa.Array]
+    known: tuple[Known, ...] = ()
+    """What the columns are called, where a query gave the rows; nothing else names them."""
+
+    inserted: bool = False
+    """Whether VALUES(column) means these rows; a plain name means them only where they have names of their own, or
+    there is no other source."""
+
+
+class Given(NamedTuple):
+    """The values that rows of VALUES give a column."""
+
+    raw: pa.Array
+    """Datums; null for NULL and where the statement says DEFAULT."""
+
+    default: pa.Array | None
+    """bool: in which rows it says DEFAULT; None if in none."""
+
+
+def select(tree: QueryTree, upstream: Upstream, now_ms: int, problems: Problems | None = None) -> ResultSet:
+    """The rows of a query. Raises SqlError."""
+    computation = Computation(upstream, now_ms, problems)
+    relation = relation_of(tree, computation, QueryScope(computation))
+    values = [field.read() for field in relation.fields]
+    order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
+    wanted = {f"shown {place}": shown_bytes(value) for place, value in enumerate(values)}
+    found = computation.rows(wanted or {"nothing": sql("1")}, relation.sql, order)
+    rows = pa.table([_one(found, column) for column in wanted], list(wanted))
+    return ResultSet(tuple(field.name for field in relation.fields), rows, tuple(value.bytes for value in values))
+
+
+def shown_bytes(value: Value) -> Sql:
+    """What a client sees of a value (tidb pkg/server/internal/column/column.go, DumpTextRow)."""
+    if value.kind == "null":
+        return sql("NULL::BLOB")
+    if value.bytes:
+        return blob(value)
+    if value.shown_scale is not None:
+        return sql("encode({}::VARCHAR)", as_shown(value).sql)
+    if value.kind == "real" and (value.text is None or value.constant is not None):
+        size = sql("abs({})", value.sql)
+        usual = sql("{} = 0 OR {} >= 1e-15 AND {} < 1e15", size, size, size)
+        other = asked("shown_real", sql("{}::VARCHAR", value.sql))
+        return sql("encode({})", when(usual, printed_real(value.sql), other))
+    return sql("encode({})", as_text(value))
+
+
+def matching(
+    source: Source,
+    where: Node | None,
+    order: Sequence[OrderItem],
+    limit: Limit | None,
+    upstream: Upstream,
+    now_ms: int,
+    wanted: Mapping[str, Node],
+    targets: Mapping[str, Column],
+    common: WithTree | None = None,
+    problems: Problems | None = None,
+) -> Matched:
+    """The rows that a statement is about, and raw values of `wanted` for the columns in `targets` (TiDB text for names
+    that have no target), computed from the rows as they are before it. Raises SqlError.
+
+    Without ORDER BY rows come by their places: `StoredRows.cells` are kept in TiKV's order, which is that of a scan.
+    """
+    if common is None and isinstance(source, TableSource) and not source.partitions:
+        looked = _looked_up(source, where, order, limit, upstream, wanted, targets)
+        if looked is not None:
+            return looked
+    computation = Computation(upstream, now_ms, problems)
+    around = QueryScope(computation)
+    if common is not None:
+        around = with_tables(common, around)
+    relation = source_of(source, computation, around, partial(relation_of_query, computation))
+    scope = replace(around, fields=relation.fields, row=_row(relation), outer=None)
+    relation = restricted(relation, where, scope.within("where clause"))
+    terms = list(relation.order)
+    if order:
+        keys = [sort_key(valued(item.expression, scope.within("order clause"))) for item in order]
+        names = [f"{computation.number()}.key" for _ in keys]
+        computation.watch(keys, relation.sql)
+        text = query(dict(zip(names, keys, strict=True)), relation.sql, f"{computation.number()}:", kept=True)
+        terms = [*(sorted_by(quoted(key), item.descending) for key, item in zip(names, order, strict=True)), *terms]
+        relation = replace(relation, sql=f"({text})")
+    if limit is not None:
+        relation = replace(relation, sql=ordered(relation.sql, terms, limit))
+    shown = {f"place {number}": name(base.place) for number, base in enumerate(relation.bases)}
+    values = {key: _given(valued(node, scope), targets.get(key)) for key, node in wanted.items()}
+    shown |= {f"value {key}": value.body for key, value in values.items()}
+    found = computation.rows(shown, relation.sql, f" ORDER BY {', '.join(terms)}" if terms else "")
+    tables = tuple(
+        MatchedTable(base.alias, base.key, base.table, _one(found, f"place {number}"))
+        for number, base in enumerate(relation.bases)
+    )
+    return Matched(tables, {key: _array(_one(found, f"value {key}"), value) for key, value in values.items()})
+
+
+def _looked_up(
+    source: TableSource,
+    where: Node | None,
+    order: Sequence[OrderItem],
+    limit: Limit | None,
+    upstream: Upstream,
+    wanted: Mapping[str, Node],
+    targets: Mapping[str, Column],
+) -> Matched | None:
+    """The same of one table without a query; None where that takes one."""
+    schema, called = source.name.schema or upstream.session.database, source.name.name
+    place = key(schema, called)
+    table, stored = upstream.catalog.tables.get(place), upstream.rows.get(place)
+    if table is None or stored is None:
+        return None
+    alias = source.alias or called
+    named = partial(stored_column, table, "" if source.alias else schema, alias)
+    try:
+        found = lookups.places(lookups.conditions(where, named), stored.cells)
+        if order and (len(found) > 1 or not all(named(bare(item.expression)) for item in order)):
+            return None
+        if limit is not None:
+            found = found.slice(limit.offset, limit.count)
+        values = plain_values.several(
+            list(wanted.values()),
+            [targets.get(called) for called in wanted],
+            named,
+            lambda node: stored.cells.column(named(node).name).take(found),
+            len(found),
+        )
+    except Unknown:
+        return None
+    return Matched((MatchedTable(alias, place, table, found),), dict(zip(wanted, values, strict=True)))
+
+
+def stored_column(table: Table, schema: str, alias: str, node: Node) -> Column:
+    """The column of a table that a name means, whose cells are stored. Raises Unknown."""
+    if isinstance(node, ColumnName):
+        *qualifier, name = (part.lower() for part in node.parts)
+        if qualifier in ([], [alias.lower()]) or schema and qualifier == [schema.lower(), alias.lower()]:
+            column = columns_by_name(table).get(name)
+            if column is not None and column.generated != "virtual":
+                return column
+    raise Unknown
+
+
+def relation_of_query(computation: Computation, query: QueryTree | CommonTable, outer: QueryScope) -> Relation:
+    return relation_of(query, computation, outer)
+
+
+def _row(relation: Relation) -> Sql | None:
+    """Text that tells a row of base tables from others."""
+    return (
+        joined("||", [sql("coalesce({}::VARCHAR, '') || ' '", name(base.place)) for base in relation.bases])
+        if (relation.bases)
+        else None
+    )
+
+
+def _given(value: Value, column: Column | None) -> DatumSql:
+    """A datum for a column, else TiDB text as bytes."""
+    if column is not None:
+        return datum(value, column)
+    return DatumSql("", sql("NULL::BLOB") if value.kind == "null" else sql("encode({})", as_text(value)))
+
+
+def _array(found: pa.Array, value: DatumSql) -> pa.Array:
+    return datums(value.kind, found) if value.kind else found
+
+
+def _one(found: pa.Table, column: str) -> pa.Array:
+    return found.column(column).combine_chunks()
+
+
+def values_of(
+    nodes: Sequence[Node],
+    columns: Sequence[Column | None],
+    upstream: Upstream,
+    now_ms: int,
+    sources: Sequence[RowSource] = (),
+    rows: int = 1,
+    problems: Problems | None = None,
+) -> list[pa.Array]:
+    """Raw values of expressions, each for the column that takes it (TiDB text for None), over the sources' rows side by
+    side; `rows` counts where there is no source. Without `problems` they are met as in a SELECT. Raises SqlError."""
+    if sources:
+        rows = len(next(iter(sources[0].texts.values()))) if sources[0].texts else rows
+    of_rows = partial(_given_column, sources)
+    try:
+        return plain_values.several(
+            nodes, columns, lambda node: of_rows(node)[1], lambda node: _cells(*of_rows(node)), rows
+        )
+    except Unknown:
+        pass
+    computation = Computation(upstream, now_ms, problems)
+    numbers = [computation.number() for _ in sources] or [computation.number()]
+    for number, rows_of in zip(numbers, sources, strict=False):
+        computation.hand_over(rows_of.table, number, rows_of.texts, rows)
+    if not sources:
+        computation.hand_over(NO_TABLE, numbers[0], {}, rows)
+    place = quoted(f"{numbers[0]}.place")
+    text = f"(SELECT * FROM {quoted(f'rows {numbers[0]}')}"
+    for number in numbers[1:]:
+        text += f" JOIN {quoted(f'rows {number}')} ON {place} = {quoted(f'{number}.place')}"
+    known = [
+        table_fields(rows_of.table, rows_of.table.schema, rows_of.table.name, number, upstream.session)
+        for rows_of, number in zip(sources, numbers, strict=False)
+    ]
+    inserted = [fields for rows_of, fields in zip(sources, known, strict=True) if rows_of.inserted]
+    named = [
+        _called(rows_of, fields)
+        for rows_of, fields in zip(sources, known, strict=True)
+        if not rows_of.inserted or rows_of.known
+    ]
+    scope = QueryScope(
+        computation, tuple(chain(*(named or inserted))), inserted=tuple(chain(*inserted)), row=sql(f"{place}::VARCHAR")
+    )
+    values = [_given(valued(node, scope), column) for node, column in zip(nodes, columns, strict=True)]
+    if not values:
+        return []
+    wanted = {f"value {number}": value.body for number, value in enumerate(values)}
+    found = computation.rows(wanted, f"{text})", f" ORDER BY {place}")
+    return [_array(_one(found, key), value) for key, value in zip(wanted, values, strict=True)]
+
+
+def _given_column(sources: Sequence[RowSource], node: Node) -> tuple[RowSource, Column]:
+    """The column of given rows that a name or VALUES(name) means. Raises Unknown."""
+    inserted = isinstance(node, InsertedValue)
+    found = [rows for rows in sources if rows.inserted == inserted]
+    if len(found) != 1 or any(rows.known for rows in sources):
+        raise Unknown
+    table = found[0].table
+    column = stored_column(table, table.schema, table.name, node.column if isinstance(node, InsertedValue) else node)
+    if column.name not in found[0].texts:
+        raise Unknown
+    return found[0], column
+
+
+def _cells(rows: RowSource, column: Column) -> pa.Array:
+    return rows.texts[column.name]
+
+
+def _called(rows: RowSource, fields: Sequence[Field]) -> tuple[Field, ...]:
+    """The columns by the names that a query gives them."""
+    if not rows.known:
+        return tuple(fields)
+    by_column = {field.name: field for field in fields}
+    return tuple(
+        replace(by_column[each.column], name=each.called, schema=each.schema, table=each.table) for each in rows.known
+    )
+
+
+NO_TABLE = Table("", "", ())
+
+
+def columns_of(
+    rows: Sequence[tuple[Node, ...]],
+    columns: Sequence[Column],
+    upstream: Upstream,
+    now_ms: int,
+    table: Table,
+    problems: Problems | None = None,
+) -> tuple[Given, ...]:
+    """The values of the rows of VALUES for these columns of the table, one `Given` for each column. Raises SqlError.
+
+    What a TIMESTAMP is given is in the session's time zone.
+    """
+    found: list[list[Datum | None]] = [[None] * len(rows) for _ in columns]
+    defaults: list[set[int]] = [set() for _ in columns]
+    waiting: dict[tuple[int, Node, int], list[int]] = {}
+    for place, row in enumerate(rows):
+        for number, (node, column) in enumerate(zip(row, columns, strict=True)):
+            if isinstance(node, DefaultValue) and node.column is None:
+                defaults[number].add(place)
+                continue
+            try:
+                found[number][place] = plain_values.plain(node)
+            except Unknown:
+                apart = place if any(names_in(node)) or _is_random(node) else -1
+                waiting.setdefault((number, node, apart), []).append(place)
+    asked = list(waiting)
+    for start in range(0, len(asked), BATCH):
+        batch = asked[start : start + BATCH]
+        computation = Computation(upstream, now_ms, problems)
+        nodes = [
+            node if apart < 0 else _within_row(node, rows[apart], number, columns, table, computation)
+            for number, node, apart in batch
+        ]
+        values = values_of(nodes, [columns[number] for number, _, _ in batch], upstream, now_ms, problems=problems)
+        for (number, node, apart), value in zip(batch, values, strict=True):
+            given = cells_of(value.slice(0, 1))[0]
+            for place in waiting[number, node, apart]:
+                found[number][place] = given
+    return tuple(
+        Given(each(cells), pa.array([place in known for place in range(len(rows))]) if known else None)
+        for cells, known in zip(found, defaults, strict=True)
+    )
+
+
+BATCH = 256
+"""Expressions of VALUES that one query evaluates."""
+
+
+def _is_random(node: Node) -> bool:
+    """Whether each row has another value."""
+    return any(isinstance(part, Call) and part.name in ("RAND", "UUID") for part in walk(node))
+
+
+def _within_row(
+    node: Node, row: Sequence[Node], number: int, columns: Sequence[Column], table: Table, computation: Computation
+) -> Node:
+    """An expression of VALUES where a name means what the row gives that column before it, else its default, and of one
+    that is NOT NULL without a default the zero of its type (tidb pkg/executor/insert_common.go, setValueForRefColumn).
+    """
+    places = {column.name: place for place, column in enumerate(columns)}
+
+    def read(column: Column, number: int) -> Value:
+        place = places.get(column.name, number)
+        if place < number and not isinstance(row[place], DefaultValue):
+            return stored(valued(row[place], scope(place)), column)
+        return _unset(column, computation)
+
+    def scope(number: int) -> QueryScope:
+        def fields(read: Callable[[Column], Value]) -> tuple[Field, ...]:
+            return tuple(
+                Field(column.name, partial(read, column), table.schema, table.name, column) for column in table.columns
+            )
+
+        return QueryScope(
+            computation, fields(lambda column: read(column, number)), inserted=fields(lambda column: null())
+        )
+
+    return Computed(valued(node, scope(number)))
+
+
+def _unset(column: Column, computation: Computation) -> Value:
+    """What a name means of a column that the row has not given yet."""
+    now = clock.default_time(column, computation.upstream.session, computation.now_ms)
+    if now is not None:
+        return of_column(column, text_of(now))
+    if column.default is not None:
+        return default_of(column)
+    needed = (column.not_null or column.auto_increment) and not column.generated
+    return of_column(column, text_of(zero(column.type))) if needed else null()

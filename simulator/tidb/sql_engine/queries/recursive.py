@@ -1,0 +1,337 @@
+"""WITH RECURSIVE: the rows of a seed, and again and again those that a query makes of the rows before.
+
+Columns have the types of the seed (tidb pkg/planner/core/logical_plan_builder.go, buildRecursiveCTE;
+pkg/executor/cte.go). All rows of a level are computed by one query.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.tidb.expressions.comparisons import blob
+from simulator.tidb.expressions.sql import Sql, quoted, sql
+from simulator.tidb.expressions.translate import Computed, valued
+from simulator.tidb.expressions.trees import bare
+from simulator.tidb.expressions.values import Value, as_text
+from simulator.tidb.keys import ordered
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ColumnType, is_text
+from simulator.tidb.sql_engine.queries.column_types import type_of
+from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope
+from simulator.tidb.sql_engine.queries.sources import Relation, source_of, table_fields
+from simulator.tidb.sql_engine.refusals import outside, refused, worded
+from simulator.tidb.sql_engine.sessions.settings import answer
+from simulator.tidb.syntax.expressions import Cast, ColumnName, Literal, Node
+from simulator.tidb.syntax.queries import (
+    Aggregate,
+    CommonTable,
+    Join,
+    Limit,
+    QueryTree,
+    SelectItem,
+    SelectTree,
+    SetOperation,
+    Source,
+    TableSource,
+    Windowed,
+)
+
+Relations = Callable[[QueryTree | CommonTable, Answers, QueryScope], Relation]
+NULL_TYPE = ColumnType("binary", 0, charset="binary", collation="binary")
+"""Of a column whose seed is NULL: all rows have NULL."""
+
+CHARACTERS = re.compile(r"CHAR\((\d+)\)")
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A table of WITH RECURSIVE, taken apart."""
+
+    seed: QueryTree
+    steps: tuple[SelectTree, ...]
+    """Each names the table once."""
+
+    distinct: bool
+    limit: Limit | None
+
+
+def names_itself(table: CommonTable) -> bool:
+    return _references(table.query, table.name) > 0
+
+
+def levels_of(table: CommonTable) -> Levels:
+    """Raises SqlError for what TiDB does not take."""
+    tree, steps, operators = table.query, list[QueryTree](), list[str]()
+    while isinstance(tree, SetOperation) and _references(tree.right, table.name):
+        steps.insert(0, tree.right)
+        operators.append(tree.operator)
+        tree = tree.left
+    if _references(tree, table.name):
+        if not isinstance(table.query, SetOperation):
+            raise worded(3573, f"Recursive Common Table Expression '{table.name}' should contain a UNION")
+        raise worded(
+            3574,
+            f"Recursive Common Table Expression '{table.name}' should have one or more non-recursive"
+            " query blocks followed by one or more recursive ones",
+        )
+    assert isinstance(table.query, SetOperation), "something of it names the table, and something does not"
+    for operator in operators:
+        if operator not in ("UNION", "UNION ALL"):
+            raise refused(
+                1235,
+                f"{operator} between seed part and recursive part, hint: The operator between seed part"
+                " and recursive part must bu UNION[DISTINCT] or UNION ALL",
+            )
+    if table.query.order:
+        raise refused(1235, "ORDER BY over UNION in recursive Common Table Expression")
+    checked = tuple(_step(step, table.name) for step in steps)
+    return Levels(tree, checked, "UNION" in operators, table.query.limit)
+
+
+def _step(tree: QueryTree, named: str) -> SelectTree:
+    """One recursive query block. Raises SqlError for what it may not have."""
+    if not isinstance(tree, SelectTree):
+        raise outside("a recursive part in parentheses of several queries is not computed; queries side by side are")
+    block = f"In recursive query block of Recursive Common Table Expression '{named}', the recursive table must "
+    if _references(tree, named) != 1 or tree.source is None or not _in_from(tree.source, named):
+        raise worded(3577, f"{block}be referenced only once, and not in any subquery")
+    if tree.group_by or any(isinstance(part, Aggregate | Windowed) for part in _parts(tree)):
+        raise worded(
+            3575,
+            f"Recursive Common Table Expression '{named}' can contain neither aggregation nor window"
+            " functions in recursive query block",
+        )
+    if _is_optional(tree.source, named):
+        raise worded(
+            3576,
+            f"{block}neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with"
+            " join order hints",
+        )
+    if tree.distinct or tree.order or tree.limit:
+        raise refused(1235, "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression")
+    return tree
+
+
+def _parts(tree: object) -> Iterator[object]:
+    """All trees inside of a tree, and itself."""
+    waiting = [tree]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if isinstance(part, tuple):
+            waiting += part
+        elif is_dataclass(part):
+            waiting += [getattr(part, member.name) for member in fields(part)]
+
+
+def _references(tree: object, named: str) -> int:
+    return sum(isinstance(part, TableSource) and _is(part, named) for part in _parts(tree))
+
+
+def _is(source: TableSource, named: str) -> bool:
+    return not source.name.schema and source.name.name.lower() == named.lower()
+
+
+def _in_from(source: Source, named: str) -> bool:
+    if isinstance(source, Join):
+        return _in_from(source.left, named) or _in_from(source.right, named)
+    return isinstance(source, TableSource) and _is(source, named)
+
+
+def _is_optional(source: Source, named: str) -> bool:
+    """Whether an outer join may leave the table out."""
+    if not isinstance(source, Join):
+        return False
+    aside = {"LEFT": source.right, "RIGHT": source.left}.get(source.kind)
+    return (
+        aside is not None
+        and _in_from(aside, named)
+        or (_is_optional(source.left, named) or _is_optional(source.right, named))
+    )
+
+
+def recursion(table: CommonTable, answers: Answers, outer: QueryScope, relations: Relations) -> Relation:
+    """The rows of all levels. Raises SqlError."""
+    levels = levels_of(table)
+    apart = answers.apart()
+    around = replace(_beyond(outer, apart) or QueryScope(apart), common=outer.common)
+    seed = relations(levels.seed, apart, around)
+    names = table.columns or tuple(field.name for field in seed.fields)
+    if len(names) != len(seed.fields):
+        raise worded(
+            1353,
+            "In definition of view, derived table or common table expression, SELECT list and column"
+            " names list have different column counts",
+        )
+    lengths = _lengths(levels.seed, apart, around, len(names), relations)
+    made = Table(
+        "",
+        "",
+        tuple(
+            Column(str(place), _type(field, length))
+            for place, (field, length) in enumerate(zip(seed.fields, lengths, strict=True))
+        ),
+    )
+    found = _texts(seed, _shown_columns(seed, made, apart), apart)
+    kept = _fresh(found.slice(0, 0), found, made) if levels.distinct else found
+    if levels.steps:
+        kept = _all_levels(table, levels, made, names, kept, answers, around, relations)
+    if levels.limit is not None:
+        kept = kept.slice(levels.limit.offset, levels.limit.count)
+    return _relation(kept, made, names, answers)
+
+
+def _all_levels(
+    table: CommonTable,
+    levels: Levels,
+    made: Table,
+    names: Sequence[str],
+    kept: pa.Table,
+    answers: Answers,
+    around: QueryScope,
+    relations: Relations,
+) -> pa.Table:
+    most = int(answer(answers.upstream.session, "cte_max_recursion_depth") or 0)
+    enough = None if levels.limit is None else levels.limit.offset + levels.limit.count
+    apart = answers.apart()
+    number = apart.number()
+    _hand_over(kept, made, number, apart)
+    rows = Relation(quoted(f"rows {number}"), _fields(made, names, number, apart), (quoted(f"{number}.place"),))
+    scope = replace(around, answers=apart, working={**around.working, table.name.lower(): rows})
+    steps = [relations(step, apart, scope) for step in levels.steps]
+    if any(len(step.fields) != len(names) for step in steps):
+        raise refused(1222)
+    shown = [_shown_columns(step, made, apart) for step in steps]
+    watched, last, level = apart.watched(), kept, 0
+    while last.num_rows and (enough is None or kept.num_rows < enough):
+        level += 1
+        if level > most:
+            raise refused(3636, level)
+        _hand_over(last, made, number, apart)
+        apart.watch_again(watched)
+        last = pa.concat_tables([_texts(step, columns, apart) for step, columns in zip(steps, shown, strict=True)])
+        if levels.distinct:
+            last = _fresh(kept, last, made)
+        kept = pa.concat_tables([kept, last])
+    return kept.combine_chunks()
+
+
+def _beyond(scope: QueryScope | None, answers: Answers) -> QueryScope | None:
+    """The queries around as those whose columns have no value here: rows are computed once for all of theirs."""
+    if scope is None:
+        return None
+
+    def refuse() -> Value:
+        raise outside("WITH RECURSIVE that names a column of a query around it is not computed; one that does not is")
+
+    hidden = tuple(replace(field, read=refuse) for field in scope.fields)
+    inner = QueryScope(answers, hidden, outer=_beyond(scope.outer, answers), working=scope.working)
+    return QueryScope(answers, outer=inner)
+
+
+def _hand_over(rows: pa.Table, made: Table, number: int, answers: Answers) -> None:
+    answers.hand_over(made, number, {column: rows.column(column) for column in rows.column_names}, rows.num_rows)
+
+
+def _relation(rows: pa.Table, made: Table, names: Sequence[str], answers: Answers) -> Relation:
+    number = answers.number()
+    _hand_over(rows, made, number, answers)
+    return Relation(quoted(f"rows {number}"), _fields(made, names, number, answers), (quoted(f"{number}.place"),))
+
+
+def _fields(made: Table, names: Sequence[str], number: int, answers: Answers) -> tuple[Field, ...]:
+    found = table_fields(made, "", "", number, answers.upstream.session)
+    return tuple(Field(called, field.read) for called, field in zip(names, found, strict=True))
+
+
+def _shown_columns(relation: Relation, made: Table, answers: Answers) -> dict[str, Sql]:
+    """TiDB text of the columns of a relation, in the types of a table."""
+    scope = QueryScope(answers)
+    return {
+        column.name: _shown(field.read(), column.type, scope)
+        for field, column in zip(relation.fields, made.columns, strict=True)
+    }
+
+
+def _texts(relation: Relation, columns: Mapping[str, Sql], answers: Answers) -> pa.Table:
+    """The rows of a relation, in their order."""
+    order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
+    return answers.rows(columns, relation.sql, order).select([*columns])
+
+
+def _shown(value: Value, type: ColumnType, scope: QueryScope) -> Sql:
+    if value.kind == "null" or type == NULL_TYPE:
+        return sql("NULL::BLOB")
+    if value.bytes:
+        return blob(value)
+    if is_text(type):
+        shown = as_text(value)
+        return sql("encode({})", sql(f"left({{}}, {type.length})", shown) if type.length > 0 else shown)
+    return sql("encode({})", as_text(valued(Cast(Computed(value), _cast(type)), scope)))
+
+
+def _cast(type: ColumnType) -> str:
+    if type.name in ("bigint", "tinyint"):
+        return "UNSIGNED" if type.unsigned else "SIGNED"
+    if type.name == "decimal":
+        return f"DECIMAL({type.length}, {type.decimal})"
+    digits = f"({type.decimal})" if type.name in ("datetime", "time") and type.decimal > 0 else ""
+    return f"{type.name.upper()}{digits}"
+
+
+def _type(field: Field, length: int | None) -> ColumnType:
+    """What the values of a column of the seed are kept as."""
+    value, type = field.read(), type_of(field)
+    if value.kind == "null":
+        return NULL_TYPE
+    if value.kind in ("decimal", "wide"):
+        return ColumnType("decimal", value.digits or 65, value.scale)
+    if value.kind in ("datetime", "time"):
+        return replace(type, decimal=value.scale)
+    return replace(type, length=length) if is_text(type) and length is not None else type
+
+
+def _lengths(
+    tree: QueryTree, answers: Answers, around: QueryScope, columns: int, relations: Relations
+) -> list[int | None]:
+    """How many characters the texts of the seed may have, where that is a literal's, a cast's or a column's length."""
+    if isinstance(tree, SetOperation):
+        left, right = (_lengths(side, answers, around, columns, relations) for side in (tree.left, tree.right))
+        return [
+            None if one is None or other is None else max(one, other) for one, other in zip(left, right, strict=True)
+        ]
+    if not isinstance(tree, SelectTree) or not all(isinstance(item, SelectItem) for item in tree.items):
+        return [None] * columns
+    known: tuple[Field, ...] = ()
+    if tree.source is not None and any(
+        isinstance(bare(item.expression), ColumnName) for item in tree.items if isinstance(item, SelectItem)
+    ):
+        known = source_of(tree.source, answers, around, lambda query, outer: relations(query, answers, outer)).fields
+    scope = QueryScope(answers, known)
+    return [_length(bare(item.expression), scope) for item in tree.items if isinstance(item, SelectItem)]
+
+
+def _length(node: Node, scope: QueryScope) -> int | None:
+    if isinstance(node, Literal) and node.kind == "string":
+        return len(node.text)
+    if isinstance(node, Cast):
+        found = CHARACTERS.match(node.type)
+        return int(found[1]) if found else None
+    field = scope.find(node) if isinstance(node, ColumnName) else None
+    if field is None or field.column is None or field.column.type.name not in ("char", "varchar"):
+        return None
+    return int(field.column.type.length)
+
+
+def _fresh(kept: pa.Table, rows: pa.Table, made: Table) -> pa.Table:
+    """Those rows that are not among those that are kept, each different one once."""
+    both = pa.concat_tables([kept, rows]).combine_chunks()
+    keys = {column.name: ordered(column.type, both.column(column.name).combine_chunks()) for column in made.columns}
+    places = pa.table({**keys, "place": pa.array(np.arange(both.num_rows))})
+    first = places.group_by([*keys]).aggregate([("place", "min")]).column("place_min").to_numpy()
+    return both.take(pa.array(np.sort(first[first >= kept.num_rows])))

@@ -1,0 +1,298 @@
+"""What stands behind FROM as a relation: rows in DuckDB's SQL, with what their columns mean.
+
+One law: no two columns of a statement have the same name in DuckDB's SQL, so that any part of it may name any other
+that it sees.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from simulator.errors import SqlError
+from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.expressions.casts import stored
+from simulator.tidb.expressions.comparisons import OPERATORS, compared
+from simulator.tidb.expressions.moments import from_timestamp, timestamp
+from simulator.tidb.expressions.sql import Sql, inline, name, query, quoted, sql, when
+from simulator.tidb.expressions.time_functions import moved
+from simulator.tidb.expressions.translate import Scope, valued
+from simulator.tidb.expressions.trees import bare, parsed
+from simulator.tidb.expressions.values import Value, is_true, of_column, truth
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ColumnType
+from simulator.tidb.partitions import ordinal_of
+from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope, conjunction
+from simulator.tidb.sql_engine.refusals import outside
+from simulator.tidb.sql_engine.sessions.session_values import is_utc
+from simulator.tidb.sql_engine.storage.state import ROW_ID, SqlSession
+from simulator.tidb.sql_engine.storage.targets import partition_set
+from simulator.tidb.syntax.expressions import Binary, ColumnName, Fragment, In, Literal, Node, names_in
+from simulator.tidb.syntax.queries import CommonTable, DerivedTable, Join, QueryTree, Source, TableSource
+
+ROW_ID_COLUMN = Column(ROW_ID, ColumnType("bigint", 20), not_null=True)
+
+LONGEST_CONDITION = 500_000
+"""Characters of an ON condition of an outer join in DuckDB's SQL."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """A base table in a relation."""
+
+    alias: str
+    key: Key
+    table: Table
+    place: str
+    """The column of the places of its rows."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    sql: str
+    """What may stand behind FROM."""
+
+    fields: tuple[Field, ...]
+    order: tuple[str, ...]
+    """The order of its rows, as ORDER BY has it."""
+
+    bases: tuple[Base, ...] = ()
+
+
+Queries = Callable[[QueryTree | CommonTable, QueryScope], Relation]
+"""The relation of a query, or of a table of WITH RECURSIVE, inside of the queries around it."""
+
+
+def table_fields(
+    table: Table, schema: str, alias: str, number: int, session: SqlSession, present: str = ""
+) -> tuple[Field, ...]:
+    """The columns of a base table whose cells are the columns `number.place`; `present` is null for no row."""
+    cells = _cells(table, number)
+    return tuple(
+        Field(
+            column.name,
+            functools.cache(functools.partial(_read, column, table, cells, session, present)),
+            schema,
+            alias,
+            column,
+            source=number,
+        )
+        for column in table.columns
+    )
+
+
+def _cells(table: Table, number: int) -> dict[str, Sql]:
+    return {
+        column.name: name(f"{number}.{place}")
+        for place, column in enumerate(table.columns)
+        if column.generated != "virtual"
+    }
+
+
+def _read(column: Column, table: Table, cells: dict[str, Sql], session: SqlSession, present: str) -> Value:
+    if column.name in cells:
+        found = of_column(column, cells[column.name])
+        return found if column.type.name != "timestamp" or is_utc(session) else _in_zone(found, session.time_zone)
+    found = stored(valued(parsed(column.generated_expression), Scope(table, cells)), column)
+    if not present:
+        return found
+    there = sql(f"{quoted(present)} IS NOT NULL")
+    shown = None if found.text is None else when(there, found.text)
+    return replace(found, sql=when(there, found.sql), text=shown)
+
+
+def _in_zone(found: Value, zone: str) -> Value:
+    """A TIMESTAMP, whose cells are UTC, as the session sees it; zero stays zero."""
+    there = from_timestamp(moved(timestamp(found.sql), zone, 1))
+    return Value(sql("coalesce({}, {})", there, found.sql), "datetime")
+
+
+def source_of(source: Source, answers: Answers, outer: QueryScope, queries: Queries) -> Relation:
+    """The relation of a FROM clause inside of the queries around it. Raises SqlError."""
+    names = _aliases(source, answers)
+    twice = next((named for place, named in enumerate(names) if named in names[:place]), None)
+    if twice is not None:
+        raise SqlError(1066, "42000", f"Not unique table/alias: '{twice[1]}'")
+    return _source(source, answers, outer, queries)
+
+
+def _aliases(source: Source, answers: Answers) -> list[tuple[str, str]]:
+    """Schema (of what has no alias) and name of each part."""
+    if isinstance(source, Join):
+        return [*_aliases(source.left, answers), *_aliases(source.right, answers)]
+    if isinstance(source, DerivedTable) or source.alias:
+        return [("", source.alias.lower())]
+    return [((source.name.schema or answers.upstream.session.database).lower(), source.name.name.lower())]
+
+
+def _source(source: Source, answers: Answers, outer: QueryScope, queries: Queries) -> Relation:
+    if isinstance(source, Join):
+        return _joined(source, answers, outer, queries)
+    if isinstance(source, DerivedTable):
+        return _renamed(queries(source.query, outer), source.alias, source.columns)
+    called = "" if source.name.schema else source.name.name.lower()
+    if called in outer.working:
+        return _renamed(outer.working[called], source.alias or source.name.name, ())
+    common = outer.common.get(called)
+    if common is not None:
+        asked, there = common
+        found = queries(asked if asked.recursive else asked.query, replace(outer, common=there))
+        return _renamed(found, source.alias or asked.name, asked.columns)
+    return _table(source, answers)
+
+
+def _renamed(relation: Relation, alias: str, columns: Sequence[str]) -> Relation:
+    if columns and len(columns) != len(relation.fields):
+        raise SqlError(
+            1353,
+            "HY000",
+            "In definition of view, derived table or common table expression, SELECT list and"
+            " column names list have different column counts",
+        )
+    names = columns or [field.name for field in relation.fields]
+    fields = tuple(Field(called, field.read, table=alias) for called, field in zip(names, relation.fields, strict=True))
+    return Relation(relation.sql, fields, relation.order)
+
+
+def _table(source: TableSource, answers: Answers) -> Relation:
+    upstream = answers.upstream
+    schema, named = source.name.schema or upstream.session.database, source.name.name
+    if not schema:
+        raise SqlError(1046, "3D000", "No database selected")
+    place = key(schema, named)
+    table = upstream.catalog.tables.get(place)
+    if table is None:
+        if upstream.catalog.has(schema, named):
+            raise outside(
+                f"`{schema}`.`{named}` is a view or a sequence, whose rows are not computed; tables, derived "
+                f"tables and WITH are"
+            )
+        raise SqlError(1146, "42S02", f"Table '{schema}.{named}' doesn't exist")
+    number = answers.number()
+    answers.scan(place, table, number)
+    alias, rows = source.alias or named, f"{number}.place"
+    shown_schema = "" if source.alias else schema
+    fields = table_fields(table, shown_schema, alias, number, upstream.session, rows)
+    if not table.clustered:
+        row_id = Value(name(f"{number}.{ROW_ID}"), "int", is_column=True)
+        fields += (Field(ROW_ID, lambda: row_id, shown_schema, alias, ROW_ID_COLUMN, source=number, extra=True),)
+    found = Relation(quoted(f"rows {number}"), fields, (quoted(rows),), (Base(alias, place, table, rows),))
+    return (
+        found
+        if not source.partitions
+        else replace(found, sql=kept_rows(found.sql, _in_partitions(table, source.partitions, number), answers))
+    )
+
+
+def _in_partitions(table: Table, names: Sequence[str], number: int) -> Sql:
+    """Whether a row is in one of the partitions. Raises SqlError 1735, 1747."""
+    wanted = partition_set(table, names)
+    assert table.partitioning is not None, "checked before"
+    ordinal = ordinal_of(table, table.partitioning, _cells(table, number))
+    return sql(f"{{}} IN ({', '.join(map(str, wanted))})", ordinal)
+
+
+def _joined(join: Join, answers: Answers, outer: QueryScope, queries: Queries) -> Relation:
+    left, right = (_source(side, answers, outer, queries) for side in (join.left, join.right))
+    names = _using(join, left, right)
+    keeps = join.kind in ("LEFT", "RIGHT")
+    first, second = (right, left) if join.kind == "RIGHT" else (left, right)
+    fields = (*left.fields, *right.fields)
+    scope = QueryScope(answers, fields, "on clause", outer, common=outer.common)
+    pairs = [(_only(left, called), _only(right, called)) for called in names]
+    parts = [compared("=", one.read(), other.read()) for one, other in pairs]
+    parts += [] if join.on is None else [truth(valued(join.on, scope))]
+    order, bases = (*first.order, *second.order), (*left.bases, *right.bases)
+    if names:
+        fields = _merged(pairs, left, right, join.kind == "RIGHT")
+    if not keeps:
+        both = f"(SELECT * FROM {left.sql}, {right.sql})"
+        joined = Relation(both, fields, order, bases)
+        return replace(joined, sql=kept_rows(joined.sql, conjunction(parts), answers)) if parts else joined
+    if not parts:
+        raise SqlError(1064, "42000", f"a {join.kind} JOIN takes ON or USING")
+    answers.watch([conjunction(parts)], f"(SELECT * FROM {first.sql}, {second.sql})")
+    condition = inline(is_true(conjunction(parts)), LONGEST_CONDITION)
+    if condition is None:
+        raise outside(f"the ON condition of this {join.kind} JOIN is too long to be computed; a shorter one is")
+    return Relation(f"(SELECT * FROM {first.sql} LEFT JOIN {second.sql} ON {condition})", fields, order, bases)
+
+
+def _using(join: Join, left: Relation, right: Relation) -> tuple[str, ...]:
+    """The names of the columns that a join takes for one."""
+    if not join.natural:
+        return join.using
+    others = {field.name.lower() for field in right.fields if field.shown}
+    return tuple(field.name for field in left.fields if field.shown and field.name.lower() in others)
+
+
+def _only(relation: Relation, called: str) -> Field:
+    """The column of that name. Raises SqlError."""
+    found = [field for field in relation.fields if field.name.lower() == called.lower() and field.shown]
+    if not found:
+        raise SqlError(1054, "42S22", f"Unknown column '{called}' in 'from clause'")
+    if len(found) > 1:
+        raise SqlError(1052, "23000", f"Column '{called}' in from clause is ambiguous")
+    return found[0]
+
+
+def _merged(pairs: Sequence[tuple[Field, Field]], left: Relation, right: Relation, by_right: bool) -> tuple[Field, ...]:
+    """The fields of a join with USING: what it takes for one comes first, and once."""
+    one = [pair[by_right] for pair in pairs]
+    other = {pair[not by_right] for pair in pairs}
+    rest = [*right.fields, *left.fields] if by_right else [*left.fields, *right.fields]
+    return (*one, *(replace(field, hidden=field.hidden or field in other) for field in rest if field not in one))
+
+
+def kept_rows(source: str, condition: Sql, answers: Answers) -> str:
+    """The rows of a source that a condition is true for."""
+    number = answers.number()
+    held = f"{number}.held"
+    answers.watch([condition], source)
+    text = query({held: is_true(condition)}, source, f"{number}:", kept=True)
+    return f"(SELECT * FROM ({text}) WHERE {quoted(held)})"
+
+
+def restricted(relation: Relation, where: Node | None, scope: QueryScope) -> Relation:
+    """The rows of a relation that a condition of a statement is true for."""
+    if where is None:
+        return relation
+    condition = truth(valued(_keys_first(where, relation, scope), scope))
+    return replace(relation, sql=kept_rows(relation.sql, condition, scope.answers))
+
+
+def _keys_first(where: Node, relation: Relation, scope: QueryScope) -> Node:
+    """The condition with those parts before others that TiDB finds rows by: what the rest would say of other rows, no
+    one hears (tidb pkg/planner/core, access conditions)."""
+    parts, waiting = [], [bare(where)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Binary) and part.operator == "AND":
+            waiting += [bare(part.right), bare(part.left)]
+        else:
+            parts.append(part)
+    ordered = sorted(parts, key=lambda part: not (isinstance(part, Literal) or _is_by_key(part, relation, scope)))
+    return functools.reduce(lambda left, right: Binary("AND", left, right), ordered) if len(parts) > 1 else where
+
+
+def _is_by_key(part: Node, relation: Relation, scope: QueryScope) -> bool:
+    """Whether a condition compares the first column of a key with what is the same for all rows."""
+    if isinstance(part, Binary) and part.operator in OPERATORS:
+        sides, exact = [bare(part.left), bare(part.right)], part.operator in ("=", "<=>")
+    elif isinstance(part, In) and not part.negated:
+        sides, exact = [bare(part.operand), *part.candidates], True
+    else:
+        return False
+    columns = [side for side in sides if isinstance(side, ColumnName)]
+    if len(columns) != 1 or any(
+        any(names_in(side)) or isinstance(side, Fragment) for side in sides if side is not columns[0]
+    ):
+        return False
+    field = scope.find(columns[0])
+    base = next((base for base in relation.bases if field and base.place == f"{field.source}.place"), None)
+    if field is None or base is None:
+        return False
+    primary = base.table.primary_key[:1] if base.table.clustered else ()
+    keys = {*primary, *(index.columns[0].name for index in base.table.indexes if exact)}
+    return field.name.lower() in {name.lower() for name in keys}

@@ -1,0 +1,95 @@
+"""Queries inside of expressions: as a value, as the rows of IN, ANY and ALL, as EXISTS.
+
+One law: a subquery is told by its text alone, and names columns of the queries around it as they do themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.errors import SqlError
+from simulator.tidb.expressions.comparisons import comparable, compared
+from simulator.tidb.expressions.problems import inside, with_problems
+from simulator.tidb.expressions.sql import Sql, sql
+from simulator.tidb.expressions.sql import query as rendered
+from simulator.tidb.expressions.values import Value
+from simulator.tidb.sql_engine.queries.scopes import Answers, QueryScope, conjunction
+from simulator.tidb.sql_engine.queries.selects import relation_of
+from simulator.tidb.sql_engine.queries.sources import Relation
+from simulator.tidb.sql_engine.refusals import outside
+from simulator.tidb.syntax.queries import Quantified, QueryTree
+
+
+def _single(relation: Relation, columns: int) -> None:
+    if len(relation.fields) != columns:
+        raise SqlError(1241, "21000", f"Operand should contain {columns} column(s)")
+
+
+def _text(template: str, *texts: str) -> Sql:
+    """Text that stands for itself, as an expression with a part: used often it is computed once."""
+    return sql("{}", Sql((template.format(*texts),)))
+
+
+def one_value(query: QueryTree, answers: Answers, scope: QueryScope) -> Value:
+    """The value of the one row that a query has at most."""
+    with answers.subquery():
+        relation = relation_of(query, answers, scope)
+    _single(relation, 1)
+    value = relation.fields[0].read()
+    if value.kind == "null":
+        return value
+
+    def part(found: Sql | None) -> Sql | None:
+        if found is None:
+            return None
+        problems = {
+            kind: _text("(SELECT {} FROM {})", "".join(problem.pieces), relation.sql)
+            for kind, problem in found.problems
+        }
+        return with_problems(_text("(SELECT {} FROM {})", "".join(inside(found).pieces), relation.sql), problems)
+
+    return replace(
+        value, constant=None, sql=part(value.sql) or value.sql, text=part(value.text), number=part(value.number)
+    )
+
+
+def one_of(values: list[Value], query: QueryTree, answers: Answers, scope: QueryScope) -> Sql:
+    """`value IN (query)`, `(a, b) IN (query)`: NULL where a NULL may be it."""
+    with answers.subquery():
+        relation = relation_of(query, answers, scope)
+    _single(relation, len(values))
+    others = [field.read() for field in relation.fields]
+    if len(values) == 1 and "null" not in (values[0].kind, others[0].kind):
+        return _among("{} IN ({})", values[0], others[0], relation, answers)
+    conditions = conjunction([compared("=", value, other) for value, other in zip(values, others, strict=True)])
+    answers.watch([value.sql for value in others], relation.sql)
+    text = rendered({"found": conditions}, relation.sql, f"{answers.number()}:")
+    found = (
+        'SELECT CASE WHEN bool_or("found") THEN true WHEN bool_or("found" IS NULL) THEN NULL ELSE false END FROM ({})'
+    )
+    return _text(f"({found})", text)
+
+
+def _among(template: str, value: Value, other: Value, relation: Relation, answers: Answers) -> Sql:
+    """A comparison of a value with those of a column of a relation."""
+    left, right = comparable(value, other)
+    answers.watch([right], relation.sql)
+    text = rendered({"found": right}, relation.sql, f"{answers.number()}:")
+    before, between, after = template.split("{}")
+    return Sql((before, f"{between}{text}{after}"), (left,))
+
+
+def any_rows(query: QueryTree, answers: Answers, scope: QueryScope) -> Sql:
+    with answers.subquery():
+        return _text("EXISTS (SELECT 1 FROM {})", relation_of(query, answers, scope).sql)
+
+
+def quantified(value: Value, asked: Quantified, answers: Answers, scope: QueryScope) -> Sql:
+    """`value > ALL (query)`"""
+    with answers.subquery():
+        relation = relation_of(asked.query, answers, scope)
+    _single(relation, 1)
+    other = relation.fields[0].read()
+    if "null" in (value.kind, other.kind) or asked.operator == "<=>":
+        raise outside(f"{asked.operator} {asked.quantifier} of NULL is not computed; a column or a value is accepted")
+    return _among(f"{{}} {asked.operator} {asked.quantifier} ({{}})", value, other, relation, answers)

@@ -1,0 +1,171 @@
+"""Window functions: what each makes of the rows of its window.
+
+They are computed over the rows that a query shows, before its DISTINCT, ORDER BY and LIMIT. Rows that a window finds
+equal come in the order of the query below (TiDB: pkg/executor/window.go, pkg/executor/aggfuncs).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from simulator.errors import SqlError
+from simulator.tidb.expressions.branches import chosen
+from simulator.tidb.expressions.sql import Sql, sql
+from simulator.tidb.expressions.translate import valued
+from simulator.tidb.expressions.values import Value, null
+from simulator.tidb.sql_engine.queries.aggregates import aggregated
+from simulator.tidb.sql_engine.queries.scopes import QueryScope
+from simulator.tidb.sql_engine.queries.sorting import distinct_key, sort_key, sorted_by
+from simulator.tidb.sql_engine.refusals import outside
+from simulator.tidb.syntax.queries import Aggregate, Window, Windowed
+
+HOLE = re.compile(r"\x00(\d+)\x00")
+ALL = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+
+
+class _Rows:
+    """The rows of a window, as aggregate functions ask for them."""
+
+    def __init__(
+        self, partition: Sequence[Sql], order: Sequence[tuple[Sql, bool]], rows: Sequence[str], frame: str
+    ) -> None:
+        self._partition, self._order, self._rows, self._frame = partition, order, rows, frame
+        self._columns: list[Sql] = []
+
+    def column(self, found: Sql) -> str:
+        """A hole for the expression in the text that `over` is given."""
+        self._columns.append(found)
+        return f"\x00{len(self._columns) - 1}\x00"
+
+    def over(self, shown: str, by_rows: bool = False, frame: str | None = None) -> Sql:
+        """An aggregate of DuckDB's, of the rows of the frame; `by_rows`: no two of them are equal."""
+        terms = [sorted_by(self.column(key), descending) for key, descending in self._order]
+        terms += self._rows if by_rows else []
+        clauses = [f"PARTITION BY {', '.join(map(self.column, self._partition))}"] * bool(self._partition)
+        clauses += [f"ORDER BY {', '.join(terms)}"] * bool(terms)
+        clauses.append(self._frame if frame is None else frame)
+        pieces = HOLE.split(f"{shown} OVER ({' '.join(clauses)})")
+        return Sql(tuple(pieces[::2]), tuple(self._columns[int(place)] for place in pieces[1::2]))
+
+    def first(self, value: Value, order: str, where: str = "") -> Value:
+        """The value of the row with the least key, or the greatest; rows without a key do not count."""
+        extreme = "arg_max" if order.endswith("NULLS LAST") else "arg_min"
+        key = order.partition(" ")[0]
+        return self.each(value, lambda column: f"{extreme}({column}, {key})", by_rows=False)
+
+    def sorting(self, tree: Aggregate) -> list[str]:
+        return [*(sorted_by(self.column(key), descending) for key, descending in self._order), *self._rows] or ["1"]
+
+    def each(
+        self, value: Value, function: Callable[[str], str], by_rows: bool = True, frame: str | None = None
+    ) -> Value:
+        """A function of each part of a value."""
+
+        def found(part: Sql | None) -> Sql | None:
+            return None if part is None else self.over(function(self.column(part)), by_rows, frame)
+
+        if value.kind == "null":
+            return value
+        return replace(
+            value, sql=found(value.sql) or value.sql, text=found(value.text), number=found(value.number), constant=None
+        )
+
+
+def windowed(tree: Windowed, scope: QueryScope, known: Sequence[tuple[str, Window]], rows: Sequence[str]) -> Value:
+    """The value of a window function for each row. Raises SqlError."""
+    if tree.aside:
+        raise SqlError(1235, "42000", f"This version of TiDB doesn't yet support '{tree.aside}'")
+    function = tree.function
+    if function.name == "GROUP_CONCAT":
+        raise SqlError(1235, "42000", "This version of TiDB doesn't yet support 'group_concat as window function'")
+    if function.distinct:
+        raise SqlError(1235, "42000", "This version of TiDB doesn't yet support '<window function>(DISTINCT ..)'")
+    window = _whole(tree.window, {name.lower(): named for name, named in known})
+    plain = replace(scope, windowed=None)
+    partition = [distinct_key(valued(node, plain)) for node in window.partition]
+    order = [(sort_key(valued(item.expression, plain)), item.descending) for item in window.order]
+    if "RANGE" in window.frame and re.search(r"\d|INTERVAL", window.frame):
+        raise outside("a RANGE of numbers or intervals is not computed; ROWS is")
+    found = _Rows(partition, order, rows, window.frame)
+    values = [valued(argument, plain) for argument in function.arguments]
+    compute = FUNCTIONS.get(function.name)
+    return aggregated(function, values, found) if compute is None else compute(found, values, function, window)
+
+
+def _whole(window: Window, known: Mapping[str, Window]) -> Window:
+    """A window with what the one has that it names. Raises SqlError 3579."""
+    if not window.base:
+        return window
+    base = known.get(window.base.lower())
+    if base is None:
+        raise SqlError(3579, "HY000", f"Window name '{window.base}' is not defined.")
+    base = _whole(base, known)
+    return Window(window.partition or base.partition, window.order or base.order, window.frame or base.frame)
+
+
+Compute = Callable[[_Rows, Sequence[Value], Aggregate, Window], Value]
+
+
+def _number(name: str, kind: str, by_rows: bool) -> Compute:
+    type = "BIGINT" if kind == "int" else "DOUBLE"
+    return lambda rows, values, function, window: Value(
+        sql(f"({{}})::{type}", rows.over(f"{name}()", by_rows, "")), kind
+    )
+
+
+def _tiles(rows: _Rows, values: Sequence[Value], function: Aggregate, window: Window) -> Value:
+    (count,) = values
+    if count.kind == "null":
+        return null()
+    if count.constant is None or not count.constant.isdigit() or not int(count.constant):
+        raise SqlError(1210, "HY000", "Incorrect arguments to ntile")
+    return Value(sql("({})::UBIGINT", rows.over(f"ntile({count.constant})", True, "")), "uint")
+
+
+def _shifted(name: str) -> Compute:
+    """LEAD, LAG"""
+
+    def shifted(rows: _Rows, values: Sequence[Value], function: Aggregate, window: Window) -> Value:
+        places = values[1].constant if len(values) > 1 else "1"
+        if places is None or not places.isdigit():
+            raise SqlError(1210, "HY000", f"Incorrect arguments to {name}")
+        found = rows.each(values[0], lambda column: f"{name}({column}, {places})", frame="")
+        if len(values) < 3:
+            return found
+        there = sql("{} IS NOT NULL", rows.over(f"{name}(1, {places})", True, ""))
+        return chosen([(there, found)], values[2])
+
+    return shifted
+
+
+def _of_frame(name: str) -> Compute:
+    """FIRST_VALUE, LAST_VALUE, NTH_VALUE"""
+
+    def of_frame(rows: _Rows, values: Sequence[Value], function: Aggregate, window: Window) -> Value:
+        place = ""
+        if len(values) > 1:
+            if values[1].constant is None or not values[1].constant.isdigit() or not int(values[1].constant):
+                raise SqlError(1210, "HY000", "Incorrect arguments to nth_value")
+            place = f", {values[1].constant}"
+        frame = window.frame or ("" if window.order else ALL)
+        return rows.each(values[0], lambda column: f"{name}({column}{place})", frame.startswith("ROWS"), frame)
+
+    return of_frame
+
+
+FUNCTIONS: dict[str, Compute] = {
+    "ROW_NUMBER": _number("row_number", "int", True),
+    "RANK": _number("rank", "int", False),
+    "DENSE_RANK": _number("dense_rank", "int", False),
+    "PERCENT_RANK": _number("percent_rank", "real", False),
+    "CUME_DIST": _number("cume_dist", "real", False),
+    "NTILE": _tiles,
+    "LEAD": _shifted("lead"),
+    "LAG": _shifted("lag"),
+    "FIRST_VALUE": _of_frame("first_value"),
+    "LAST_VALUE": _of_frame("last_value"),
+    "NTH_VALUE": _of_frame("nth_value"),
+}
+"""Those that take a window alone, by TiDB's names."""

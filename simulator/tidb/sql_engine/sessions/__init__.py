@@ -1,0 +1,1 @@
+"""A session of the SQL engine: system variables, clock and transactions."""

@@ -1,0 +1,140 @@
+"""What the session, its clock and the upstream's seed answer inside expressions: NOW(), DATABASE(), @a, @@sql_mode.
+
+One law: an answer follows from the upstream, the statement's millisecond and the row alone, so that a run can be
+repeated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+from simulator.errors import SqlError
+from simulator.tidb.expressions.sql import NULL, Sql, sql, text
+from simulator.tidb.expressions.values import Value, decimal, of_number, real, string
+from simulator.tidb.sql_engine.sessions.settings import answer
+from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
+from simulator.tidb.syntax.queries import Variable
+
+PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d{0,18})(\.\d{1,18})?")
+
+
+def zone_of(name: str) -> tzinfo:
+    """A time zone: `UTC`, `Europe/Berlin` or `+08:00`."""
+    found = re.fullmatch(r"([+-])(\d{1,2}):(\d{2})", name)
+    if not found:
+        return ZoneInfo("UTC" if name.upper() in ("UTC", "SYSTEM") else name)
+    offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
+    return timezone(-offset if found[1] == "-" else offset)
+
+
+def is_utc(session: SqlSession) -> bool:
+    return session.time_zone.upper() in ("UTC", "SYSTEM", "+00:00")
+
+
+def statement_time(session: SqlSession, now_ms: int) -> tuple[int, datetime]:
+    """When a statement runs: microseconds since 1970, and the same in UTC."""
+    micros = now_ms * 1000 if session.timestamp is None else round(session.timestamp * 1_000_000)
+    return micros, datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
+
+
+def _moment(found: datetime, digits: int) -> Value:
+    shown = found.strftime("%Y-%m-%d %H:%M:%S.%f").rjust(26, "0")
+    kept = f"{shown[:20]}{shown[20 : 20 + digits]:0<6}"
+    return Value(text(kept), "datetime", text=text(shown[: 20 + digits] if digits else shown[:19]), scale=digits)
+
+
+def _date(found: datetime, digits: int) -> Value:
+    shown = found.strftime("%Y-%m-%d").rjust(10, "0")
+    return Value(text(f"{shown} 00:00:00.000000"), "date", text=text(shown))
+
+
+def _time(found: datetime, digits: int) -> Value:
+    shown = found.strftime("%H:%M:%S.%f")
+    fraction = int(shown[9 : 9 + digits].ljust(6, "0"))
+    micros = (found.hour * 3600 + found.minute * 60 + found.second) * 1_000_000 + fraction
+    return Value(
+        sql(f"{micros}::BIGINT"), "time", text=text(shown[: 9 + digits] if digits else shown[:8]), scale=digits
+    )
+
+
+CLOCKS: dict[str, tuple[Callable[[datetime, int], Value], bool]] = {
+    **dict.fromkeys(("NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE"), (_moment, False)),
+    **dict.fromkeys(("CURDATE", "CURRENT_DATE"), (_date, False)),
+    **dict.fromkeys(("CURTIME", "CURRENT_TIME"), (_time, False)),
+    "UTC_TIMESTAMP": (_moment, True),
+    "UTC_DATE": (_date, True),
+    "UTC_TIME": (_time, True),
+}
+"""What each shows, and whether in UTC instead of the session's time zone."""
+
+
+def _clock(name: str, upstream: Upstream, now_ms: int, arguments: Sequence[Value]) -> Value:
+    show, universal = CLOCKS[name]
+    digits = int(arguments[0].constant or 0) if arguments else 0
+    if digits > 6:
+        raise SqlError(1426, "42000", f"Too-big precision {digits} specified for '{name.lower()}'. Maximum is 6.")
+    _, found = statement_time(upstream.session, now_ms)
+    return show(found if universal else found.astimezone(zone_of(upstream.session.time_zone)), digits)
+
+
+def session_function(
+    name: str, arguments: Sequence[Value], upstream: Upstream, now_ms: int, row: Callable[[], Sql]
+) -> Value | None:
+    """The value of a function of the session; None for any other function. `row` tells the row, and the place in the
+    statement, as text."""
+    if name in CLOCKS:
+        return _clock(name, upstream, now_ms, arguments)
+    if name == "UNIX_TIMESTAMP" and not arguments:
+        return of_number(str(statement_time(upstream.session, now_ms)[0] // 1_000_000))
+    if name in ("DATABASE", "SCHEMA"):
+        return string(text(upstream.session.database)) if upstream.session.database else string(NULL)
+    if name == "LAST_INSERT_ID" and not arguments:
+        return Value(sql(f"{upstream.session.last_insert_id}::UBIGINT"), "uint")
+    if name == "VERSION":
+        return string(text(f"8.0.11-TiDB-{upstream.release.name}"))
+    if name in ("USER", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER"):
+        return string(text("root@%"))
+    if name == "CONNECTION_ID":
+        return of_number("1")
+    seconds = arguments[0].constant or "-" if name == "SLEEP" and len(arguments) == 1 else "-"
+    if PLAIN_NUMBER.fullmatch(seconds) and not seconds.startswith("-"):
+        return of_number("0")
+    if name == "RAND" and not arguments:
+        digest = _digest(upstream, now_ms, row())
+        return real(sql(f"('0x' || left({{}}, 13))::BIGINT / {16**13}::DOUBLE", digest))
+    if name == "UUID":
+        digest = _digest(upstream, now_ms, row())
+        return string(sql(r"regexp_replace({}, '^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*', '\1-\2-1\3-8\4-\5')", digest))
+    return None
+
+
+def _digest(upstream: Upstream, now_ms: int, row: Sql) -> Sql:
+    return sql("md5({} || {})", text(f"{upstream.seed} {now_ms} "), row)
+
+
+def variable(asked: Variable, upstream: Upstream, now_ms: int) -> Value:
+    """The value of `@a` or `@@sql_mode`. Raises SqlError."""
+    session, name = upstream.session, asked.name.lower()
+    if asked.scope == "user":
+        found = session.variables.get(name)
+        if found is None:
+            return string(NULL)
+        shown = found.decode("utf-8", "replace")
+        return of_number(shown) if PLAIN_NUMBER.fullmatch(shown) else Value(text(shown), "string", strength=2)
+    read = VARIABLES.get(name)
+    if read is not None:
+        return read(session, now_ms, upstream)
+    setting = answer(session, name)
+    if setting is None:
+        return string(NULL)
+    return of_number(setting) if PLAIN_NUMBER.fullmatch(setting) else string(text(setting))
+
+
+VARIABLES: dict[str, Callable[[SqlSession, int, Upstream], Value]] = {
+    "timestamp": lambda session, now, upstream: decimal(sql(f"'{statement_time(session, now)[0] / 1_000_000:.6f}'"), 6),
+    "version": lambda session, now, upstream: string(text(f"8.0.11-TiDB-{upstream.release.name}")),
+}
+"""System variables that the clock or the release says."""

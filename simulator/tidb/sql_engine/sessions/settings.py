@@ -1,0 +1,316 @@
+"""System variables: what a value of one means to a session, and what a session answers for one.
+
+One law: a variable that TiDB has and no row feels is kept as it was set; one that rows feel and that is not simulated
+is refused unless it has TiDB's default. Source: tidb v8.5 pkg/sessionctx/variable/sysvar.go, pkg/parser/mysql/const.go.
+"""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from simulator.tidb.model.charsets import ALIASES, CHARSETS, charset_of
+from simulator.tidb.sql_engine.refusals import outside, refused, worded
+from simulator.tidb.sql_engine.sessions.system_variables import BOTH, GLOBAL_ONLY, READ_ONLY, SESSION_ONLY
+from simulator.tidb.sql_engine.sessions.variable_types import BOOLEANS
+from simulator.tidb.sql_engine.sessions.variable_values import checked_value, value_of_new_server
+from simulator.tidb.sql_engine.storage.state import STRICT, SqlSession
+
+MODES = (
+    "REAL_AS_FLOAT",
+    "PIPES_AS_CONCAT",
+    "ANSI_QUOTES",
+    "IGNORE_SPACE",
+    "NOT_USED",
+    "ONLY_FULL_GROUP_BY",
+    "NO_UNSIGNED_SUBTRACTION",
+    "NO_DIR_IN_CREATE",
+    "POSTGRESQL",
+    "ORACLE",
+    "MSSQL",
+    "DB2",
+    "MAXDB",
+    "NO_KEY_OPTIONS",
+    "NO_TABLE_OPTIONS",
+    "NO_FIELD_OPTIONS",
+    "MYSQL323",
+    "MYSQL40",
+    "ANSI",
+    "NO_AUTO_VALUE_ON_ZERO",
+    "NO_BACKSLASH_ESCAPES",
+    "STRICT_TRANS_TABLES",
+    "STRICT_ALL_TABLES",
+    "NO_ZERO_IN_DATE",
+    "NO_ZERO_DATE",
+    "INVALID_DATES",
+    "ERROR_FOR_DIVISION_BY_ZERO",
+    "TRADITIONAL",
+    "NO_AUTO_CREATE_USER",
+    "HIGH_NOT_PRECEDENCE",
+    "NO_ENGINE_SUBSTITUTION",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "ALLOW_INVALID_DATES",
+)
+"""Of sql_mode."""
+
+_OLD = ("PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "NO_KEY_OPTIONS", "NO_TABLE_OPTIONS", "NO_FIELD_OPTIONS")
+
+COMBINED = MappingProxyType(
+    {
+        "ANSI": ("REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"),
+        "DB2": _OLD,
+        "MSSQL": _OLD,
+        "POSTGRESQL": _OLD,
+        "MAXDB": (*_OLD, "NO_AUTO_CREATE_USER"),
+        "ORACLE": (*_OLD, "NO_AUTO_CREATE_USER"),
+        "MYSQL323": ("MYSQL323", "HIGH_NOT_PRECEDENCE"),
+        "MYSQL40": ("MYSQL40", "HIGH_NOT_PRECEDENCE"),
+        "TRADITIONAL": (
+            "STRICT_TRANS_TABLES",
+            "STRICT_ALL_TABLES",
+            "NO_ZERO_IN_DATE",
+            "NO_ZERO_DATE",
+            "ERROR_FOR_DIVISION_BY_ZERO",
+            "NO_AUTO_CREATE_USER",
+            "NO_ENGINE_SUBSTITUTION",
+        ),
+    }
+)
+"""Modes that stand for several, which are shown before them."""
+
+ONLY_WITH = MappingProxyType(
+    {
+        "div_precision_increment": "4",
+        "sql_select_limit": "18446744073709551615",
+        "tidb_opt_write_row_id": "OFF",
+        "tidb_snapshot": "",
+        "tidb_read_staleness": "",
+    }
+)
+"""What rows feel and what is not simulated: refused with other values."""
+
+KNOWN = MappingProxyType(
+    {
+        "character_set_client": "utf8mb4",
+        "character_set_results": "utf8mb4",
+        "character_set_connection": "utf8mb4",
+        "collation_connection": "utf8mb4_bin",
+        "collation_database": "utf8mb4_bin",
+        "character_set_database": "utf8mb4",
+        "character_set_server": "utf8mb4",
+        "collation_server": "utf8mb4_bin",
+        "lower_case_table_names": "2",
+        "system_time_zone": "UTC",
+        "warning_count": "0",
+        "tidb_snapshot": "",
+        "tidb_read_staleness": "",
+        "default_collation_for_utf8mb4": "utf8mb4_bin",
+        "insert_id": "0",
+    }
+)
+"""What a new session answers, as far as scripts ask."""
+
+EARLIEST_ZONE, LATEST_ZONE = -(12 * 60 + 59), 14 * 60
+"""Minutes (tidb pkg/util/timeutil/time.go, ParseTimeZone)."""
+
+Setter = Callable[[SqlSession, str, str], SqlSession]
+
+
+def checked_name(name: str, scope: str) -> None:
+    """Raises SqlError for a variable that TiDB has not, or has not in that scope."""
+    if name in READ_ONLY:
+        raise refused(1238, name, "read only")
+    if name not in BOTH and name not in GLOBAL_ONLY and name not in SESSION_ONLY:
+        raise refused(1193, name)
+    if name in GLOBAL_ONLY and scope != "global":
+        raise refused(1229, name)
+    if name in SESSION_ONLY and scope == "global":
+        raise worded(1228, f"Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL")
+
+
+def with_setting(session: SqlSession, name: str, scope: str, value: str | None) -> SqlSession:
+    """The session with a system variable set; None for DEFAULT. Raises SqlError.
+
+    SET GLOBAL is felt by later sessions, and there are none; but for what has no other scope.
+    """
+    checked_name(name, scope)
+    if name in FELT and (scope != "global" or name in GLOBAL_ONLY):
+        if value is not None:
+            return FELT[name](session, name, value)
+        kept = {held: text for held, text in session.settings.items() if held != name}
+        return replace(FELT[name](session, name, FELT_DEFAULTS[name]), settings=kept)
+    checked = None if value is None else checked_value(name, value)
+    if name in ONLY_WITH and checked is not None and checked.lower() not in (ONLY_WITH[name].lower(), ""):
+        raise outside(f"{name} = {value} is not simulated; accepted: {ONLY_WITH[name] or 'an empty string'}")
+    if scope == "global":
+        return session
+    kept = {held: text for held, text in session.settings.items() if held != name}
+    return replace(session, settings=kept if checked is None else {**kept, name: checked})
+
+
+def answer(session: SqlSession, name: str) -> str | None:
+    """What @@name is; raises SqlError for a variable that TiDB has not, and for one that is not known here."""
+    if name in ANSWERS:
+        return ANSWERS[name](session)
+    if name in session.settings:
+        kept = session.settings[name]
+        return str(int(kept == "ON")) if name in BOOLEANS else kept
+    if name in KNOWN:
+        return KNOWN[name]
+    if name not in READ_ONLY | GLOBAL_ONLY | SESSION_ONLY | BOTH:
+        raise refused(1193, name)
+    if (found := value_of_new_server(name)) is None:
+        raise outside(f"@@{name} is not known here")
+    return found
+
+
+def sql_modes(value: str) -> tuple[str, ...]:
+    """The modes that a text lists, as TiDB shows them; raises SqlError for a word that is none.
+
+    The error is 1231's text under another number (tidb pkg/parser/mysql/const.go, FormatSQLModeStr, GetSQLMode).
+    """
+    words = [word for word in value.upper().rstrip(" ").split(",") if word]
+    modes = tuple(dict.fromkeys(mode for word in words for mode in (*COMBINED.get(word, ()), word)))
+    for mode in modes:
+        if mode not in MODES:
+            raise worded(1105, f"ERROR 1231 (42000): Variable 'sql_mode' can't be set to the value of '{mode}'")
+    return modes
+
+
+def time_zone(value: str) -> str:
+    """The zone as a session keeps it; raises SqlError."""
+    if value.upper() in ("SYSTEM", ""):
+        return "UTC"
+    sign, digits = value[:1], value[1:]
+    if sign in ("+", "-"):
+        hours, _, minutes = digits.partition(":")
+        if hours.isdecimal() and minutes.isdecimal() and len(minutes) == 2 and int(minutes) < 60:
+            offset = (int(hours) * 60 + int(minutes)) * (1 if sign == "+" else -1)
+            if EARLIEST_ZONE <= offset <= LATEST_ZONE:
+                return f"{sign}{int(hours):02}:{minutes}"
+        raise refused(1298, value)
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        raise refused(1298, value) from None
+    return value
+
+
+def _sql_mode(session: SqlSession, name: str, value: str) -> SqlSession:
+    modes = sql_modes(value)
+    return replace(session, sql_mode=frozenset(modes), settings={**session.settings, name: ",".join(modes)})
+
+
+def _time_zone(session: SqlSession, name: str, value: str) -> SqlSession:
+    zone = time_zone(value)
+    shown = "SYSTEM" if value.upper() == "SYSTEM" else value or "UTC"
+    return replace(session, time_zone=zone, settings={**session.settings, name: shown})
+
+
+def _timestamp(session: SqlSession, name: str, value: str) -> SqlSession:
+    """Zero, and less, is simulated time again."""
+    try:
+        seconds = float(value)
+    except ValueError:
+        raise refused(1232, name) from None
+    if not seconds <= 2**31 - 1:
+        raise refused(1231, name, value)
+    return replace(session, timestamp=seconds if seconds > 0 else None)
+
+
+def _autocommit(session: SqlSession, name: str, value: str) -> SqlSession:
+    return replace(session, autocommit=checked_value(name, value) == "ON")
+
+
+def _foreign_key_checks(session: SqlSession, name: str, value: str) -> SqlSession:
+    return replace(session, foreign_key_checks=checked_value(name, value) == "ON")
+
+
+def _check_constraints(session: SqlSession, name: str, value: str) -> SqlSession:
+    return replace(session, check_constraints=checked_value(name, value) == "ON")
+
+
+def _last_insert_id(session: SqlSession, name: str, value: str) -> SqlSession:
+    return replace(session, last_insert_id=int(checked_value("last_insert_id", value)))
+
+
+def _names(session: SqlSession, name: str, value: str) -> SqlSession:
+    """SET NAMES: the collation of literals too; statements come as text here, so that nothing is read otherwise."""
+    charset = value.lower()
+    if charset not in CHARSETS and charset not in ALIASES:
+        raise refused(1115, value)
+    kept = ALIASES.get(charset, charset)
+    of_connection = kept if name == "names" else "utf8mb4"
+    return replace(
+        session,
+        settings={
+            **session.settings,
+            "character_set_client": kept,
+            "character_set_results": kept,
+            "character_set_connection": of_connection,
+            "collation_connection": CHARSETS[of_connection][0],
+        },
+    )
+
+
+def _connection_charset(session: SqlSession, name: str, value: str) -> SqlSession:
+    kept = checked_value(name, value)
+    if not kept:
+        raise refused(1231, name, "NULL")
+    collation = CHARSETS[ALIASES.get(kept, kept)][0]
+    return replace(session, settings={**session.settings, name: kept, "collation_connection": collation})
+
+
+def _connection_collation(session: SqlSession, name: str, value: str) -> SqlSession:
+    kept = checked_value(name, value)
+    charset = charset_of(kept, "")
+    return replace(session, settings={**session.settings, name: kept, "character_set_connection": charset})
+
+
+FELT: Mapping[str, Setter] = MappingProxyType(
+    {
+        "sql_mode": _sql_mode,
+        "time_zone": _time_zone,
+        "timestamp": _timestamp,
+        "autocommit": _autocommit,
+        "foreign_key_checks": _foreign_key_checks,
+        "tidb_enable_check_constraint": _check_constraints,
+        "last_insert_id": _last_insert_id,
+        "identity": _last_insert_id,
+        "character_set_connection": _connection_charset,
+        "collation_connection": _connection_collation,
+    }
+)
+"""Variables that rows feel."""
+
+FELT_DEFAULTS = MappingProxyType(
+    {
+        "sql_mode": ",".join(STRICT),
+        "time_zone": "SYSTEM",
+        "timestamp": "0",
+        "autocommit": "ON",
+        "foreign_key_checks": "ON",
+        "tidb_enable_check_constraint": "OFF",
+        "last_insert_id": "0",
+        "identity": "0",
+        "character_set_connection": "utf8mb4",
+        "collation_connection": "utf8mb4_bin",
+    }
+)
+
+ANSWERS: Mapping[str, Callable[[SqlSession], str]] = MappingProxyType(
+    {
+        "sql_mode": lambda session: session.settings.get("sql_mode", FELT_DEFAULTS["sql_mode"]),
+        "time_zone": lambda session: session.settings.get("time_zone", "SYSTEM"),
+        "autocommit": lambda session: str(int(session.autocommit)),
+        "foreign_key_checks": lambda session: str(int(session.foreign_key_checks)),
+        "tidb_enable_check_constraint": lambda session: str(int(session.check_constraints)),
+        "last_insert_id": lambda session: str(session.last_insert_id),
+        "identity": lambda session: str(session.last_insert_id),
+    }
+)
+
+NAMES: Mapping[str, Setter] = MappingProxyType({"names": _names, "charset": _names})
+"""SET NAMES and SET CHARACTER SET, which are no variables."""

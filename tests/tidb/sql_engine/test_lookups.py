@@ -1,0 +1,176 @@
+"""What needs no query gives what a query gives."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+
+import pyarrow as pa
+import pytest
+
+from simulator.releases import V8_5
+from simulator.tidb.datums.kinds import cells_of
+from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.expressions.trees import parsed
+from simulator.tidb.sql_engine.queries import lookups, plain_values
+from simulator.tidb.sql_engine.queries.queries import RowSource, columns_of, matching, stored_column, values_of
+from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.expressions import ColumnName, Node, names_in
+from simulator.tidb.syntax.queries import Limit, TableSource
+
+NOW = 1_600_000_000_123
+
+TABLE = create_table("""CREATE TABLE d.t (
+    id BIGINT PRIMARY KEY, n INT, u INT UNSIGNED, big BIGINT UNSIGNED, z INT(4) ZEROFILL, s VARCHAR(20),
+    ci VARCHAR(20) COLLATE utf8mb4_general_ci, nopad VARCHAR(20) COLLATE utf8mb4_0900_bin, b VARBINARY(20),
+    p DECIMAL(10,2), f DOUBLE, bits BIT(8), e ENUM('a','1'), j JSON, v INT GENERATED ALWAYS AS (n + 1) VIRTUAL)""")
+ROWS = (
+    ("1", "5", "5", "5", "0005", "a", "a", "a", "a", "1.50", "1.5", "5", "a", "1"),
+    ("2", "-5", "0", "18446744073709551615", "0000", "A ", "A ", "a ", "a ", "-2.00", "2", "0", "1", "null"),
+    ("3", None, None, None, None, None, None, None, None, None, None, None, None, None),
+    (
+        "4",
+        "2147483647",
+        "4294967295",
+        "9223372036854775808",
+        "9999",
+        "",
+        "",
+        "",
+        "",
+        "99999999.99",
+        "-0.5",
+        "255",
+        "a",
+        '"a"',
+    ),
+    ("9223372036854775807", "0", "1", "0", "0001", "ä", "Ä", "ä", "ÿ", "0.00", "0", "1", "a", "{}"),
+)
+TEXTS_OF_ROWS = {
+    column.name: pa.array([row[place] for row in ROWS], pa.string()).cast(pa.binary())
+    for place, column in enumerate(TABLE.columns[:-1])
+}
+STORED = StoredRows(TABLE, pa.table(TEXTS_OF_ROWS), pa.array(range(len(ROWS)), pa.int64()))
+UPSTREAM = Upstream(V8_5, catalog([TABLE]), {("d", "t"): STORED}, session=SqlSession("d"))
+COLUMNS = {column.name: column for column in TABLE.columns}
+
+NUMBERS = ["0", "1", "5", "-5", "2", "007", "2147483647", "9223372036854775807", "1.5", "0.50", "-2"]
+TEXTS = ["'a'", "'A'", "'a '", "''", "' '", "'ä'", "'5'", "'05'", "_binary'a'", "'-5'", "'ÿ'"]
+LITERALS = [*NUMBERS, *TEXTS]
+OPERANDS = ["id", "n", "u", "big", "z", "s", "ci", "nopad", "b", "p", "f", "v", "NULL", *LITERALS]
+ASKED = "REVERSE('a')"
+"""What only a query answers, and everything that is wanted beside it."""
+
+
+def conditions_of(name: str) -> list[str]:
+    return [
+        *(f"{name} {operator} {literal}" for operator in ("=", "<", "<=", ">", ">=") for literal in LITERALS),
+        *(f"{literal} {operator} {name}" for operator in ("=", "<", ">=") for literal in ("5", "-5", "'a'", "'A'")),
+        *(f"{name} IN ({one}, {other})" for one, other in zip(LITERALS, LITERALS[1:])),
+        *(f"{name} BETWEEN {low} AND {high}" for low in ("-5", "0", "5", "1.5") for high in ("0", "5", "9999")),
+        f"{name} IS NULL",
+        f"t.{name} IS NOT NULL",
+        f"{name} > -5 AND d.t.{name} <= 5 AND {name} IN (0, 5)",
+    ]
+
+
+def places(where: str) -> list[int]:
+    found = matching(TableSource(TableName("", "t")), parsed(where), (), None, UPSTREAM, NOW, {}, {})
+    counted: list[int] = found.tables[0].places.to_pylist()
+    return counted
+
+
+@pytest.mark.parametrize("name", ["u", "big", "z", "ci", "b"])
+def test_the_rows_of_a_condition_are_those_of_the_evaluator(name: str) -> None:
+    conditions = conditions_of(name)
+    asked = values_of(
+        [*map(parsed, conditions), parsed(ASKED)],
+        [COLUMNS["n"]] * len(conditions) + [COLUMNS["s"]],
+        UPSTREAM,
+        NOW,
+        [RowSource(TABLE, TEXTS_OF_ROWS)],
+    )
+    for condition, held in zip(conditions, asked):
+        assert (condition, places(condition)) == (
+            condition,
+            [place for place, value in enumerate(cells_of(held)) if value == ("int", b"1")],
+        )
+
+
+def held(name: Node) -> pa.Array:
+    assert isinstance(name, ColumnName)
+    return TEXTS_OF_ROWS[name.parts[-1]]
+
+
+EXPRESSIONS = [
+    *OPERANDS,
+    *(
+        f"{one} {operator} {other}"
+        for operator in "+-*"
+        for one in ("n", "u", "p", "id", "1.5", "-5", "007", "s", "big")
+        for other in ("1", "-2", "0.50", "n", "NULL", "'5'", "2147483647")
+    ),
+    "n * 1.5 - 0.25",
+    "(n + 1) * 3 - u",
+    "0 - p * 0",
+    "0.1 * 0.2 * 0.3",
+    "99999999999999999999 + 1",
+    "n + 1 + f",
+    *(
+        f"CONCAT({one}, {other})"
+        for one in ("n", "s", "b", "p", "NULL", "'a'", "z")
+        for other in ("1", "'ä'", "s", "ci", "1.5", "_binary'a'", "NULL")
+    ),
+]
+WITHOUT_COLUMNS = [each for each in EXPRESSIONS if not names_in(parsed(each))]
+
+
+@pytest.mark.parametrize("target", ["n", "s", "p", "e"])
+def test_the_values_of_rows_are_those_of_the_evaluator(target: str) -> None:
+    column, rows = COLUMNS[target], [RowSource(TABLE, TEXTS_OF_ROWS)]
+    found = {}
+    for shown in EXPRESSIONS:
+        with suppress(plain_values.Unknown):
+            found[shown] = cells_of(
+                plain_values.several(
+                    [parsed(shown)], [column], partial(stored_column, TABLE, "d", "t"), held, len(ROWS)
+                )[0]
+            )
+    nodes = [parsed(shown) for shown in found]
+    asked = values_of([*nodes, parsed(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW, rows)
+    assert found == {shown: cells_of(values) for shown, values in zip(found, asked)}
+
+
+@pytest.mark.parametrize("target", ["n", "s", "f"])
+def test_the_values_of_an_insert_are_those_of_the_evaluator(target: str) -> None:
+    column, nodes = COLUMNS[target], [parsed(each) for each in WITHOUT_COLUMNS]
+    found = cells_of(columns_of([(node,) for node in nodes], [column], UPSTREAM, NOW, TABLE)[0].raw)
+    asked = values_of([*nodes, parsed(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW)
+    assert list(zip(WITHOUT_COLUMNS, found)) == list(zip(WITHOUT_COLUMNS, [cells_of(value)[0] for value in asked]))
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(Limit(2), [0, 2]), (Limit(1, 1), [2]), (Limit(9, 2), [3, 4]), (Limit(0), [])]
+)
+def test_a_limit_counts_the_rows_that_are_found(limit: Limit, expected: list[int]) -> None:
+    found = matching(
+        TableSource(TableName("", "t")),
+        parsed("id IN (1, 3, 4, 9223372036854775807)"),
+        (),
+        limit,
+        UPSTREAM,
+        NOW,
+        {},
+        {},
+    )
+    assert found.tables[0].places.to_pylist() == expected
+
+
+def test_the_condition_of_a_key_needs_no_query() -> None:
+    def named(node: object) -> object:
+        return stored_column(TABLE, "d", "t", node)  # type: ignore[arg-type]
+
+    asked = lookups.conditions(parsed("id = 4 AND s = 'a' AND n IN (1, 2) AND u < 5"), named)  # type: ignore[arg-type]
+    assert [each.column.name for each in asked] == ["u", "n", "s", "id"]

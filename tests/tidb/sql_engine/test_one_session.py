@@ -1,0 +1,118 @@
+"""What one session's statements come to: transactions, autocommit, DDL between them, and the current database."""
+
+from __future__ import annotations
+
+import pytest
+from support.upstreams import played, rows_in
+
+from simulator.errors import DdlError, SqlError
+from simulator.releases import V8_5
+from simulator.tidb.sql_engine.execute import EXECUTED, error_number, starting
+from simulator.tidb.sql_engine.storage.outcome import Committed, Outcome
+from simulator.tidb.syntax.rows import RowStatement
+from simulator.tidb.syntax.session import SessionStatement
+from simulator.tidb.syntax.statements import Statement
+
+T = "CREATE TABLE t (a INT PRIMARY KEY, b INT);"
+
+
+def told(outcome: Outcome) -> list[int | str]:
+    """A number for each transaction, how many keys it changed, and a text for each statement of DDL."""
+    return [
+        sum(len(change.handle) for change in event.changes) if isinstance(event, Committed) else event.text
+        for event in outcome.events
+    ][1:]
+
+
+@pytest.mark.parametrize(
+    ("script", "events"),
+    [
+        ("INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 2), (3, 3)", [1, 2]),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 2); COMMIT", [2]),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); UPDATE t SET b = 2; DELETE FROM t; COMMIT", []),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); ROLLBACK; INSERT INTO t VALUES (2, 2)", [1]),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); BEGIN; INSERT INTO t VALUES (2, 2); COMMIT", [1, 1]),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); TRUNCATE TABLE t; COMMIT", [1, "TRUNCATE TABLE t"]),
+        ("SET autocommit = 0; INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 2); COMMIT", [2]),
+        ("SET autocommit = 0; INSERT INTO t VALUES (1, 1); SET autocommit = 1; INSERT INTO t VALUES (2, 2)", [1, 1]),
+        ("SET autocommit = 0; INSERT INTO t VALUES (1, 1); CREATE TABLE u (a INT)", [1, "CREATE TABLE u (a INT)"]),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); SAVEPOINT s; INSERT INTO t VALUES (2, 2); ROLLBACK TO s; COMMIT", [1]),
+        ("BEGIN; INSERT INTO t VALUES (1, 1); COMMIT AND CHAIN; INSERT INTO t VALUES (2, 2); ROLLBACK", [1, 1]),
+        ("COMMIT; ROLLBACK; INSERT INTO t VALUES (1, 1)", [1]),
+        ("DELETE FROM t; UPDATE t SET b = 1", []),
+    ],
+)
+def test_a_transaction_is_one_event(script: str, events: list[int | str]) -> None:
+    """Committed by COMMIT, by BEGIN, by DDL, or by its one statement; nothing without a change."""
+    assert events == told(played(T + script))
+
+
+def test_what_was_not_committed_is_seen_by_its_own_session_alone() -> None:
+    """Rows of the open transaction are there, and no event."""
+    outcome = played(T + "BEGIN; INSERT INTO t VALUES (1, 1)")
+
+    assert [] == told(outcome)
+    assert [("1", "1")] == rows_in(outcome.upstream, "t")
+
+
+def test_a_refused_statement_leaves_the_transaction_open() -> None:
+    """Its own changes are not there, the earlier ones are."""
+    upstream = played(T + "BEGIN; INSERT INTO t VALUES (1, 1)").upstream
+    with pytest.raises(SqlError, match="1062"):
+        played("INSERT INTO t VALUES (2, 2), (1, 3)", upstream)
+
+    (event,) = played("COMMIT", upstream).events
+
+    assert isinstance(event, Committed)
+    assert [1] == [len(change.handle) for change in event.changes]
+
+
+@pytest.mark.parametrize(
+    ("script", "number"),
+    [
+        ("USE nowhere", 1049),
+        ("INSERT INTO t VALUES (1)", 1136),
+        ("INSERT INTO nowhere.t VALUES (1)", 1146),
+        ("DROP DATABASE test; INSERT INTO t VALUES (1, 2)", 1046),
+        ("DROP DATABASE test; CREATE TABLE t (a INT)", 1046),
+        ("CREATE TABLE t (a INT)", 1050),
+        ("ALTER TABLE u ADD COLUMN a INT", 1146),
+        ("ROLLBACK TO s", 1305),
+        ("CREATE TABLE u AS SELECT 1", 1105),
+        ("SET no_such = 1", 1193),
+    ],
+)
+def test_a_refusal_has_mysqls_number(script: str, number: int) -> None:
+    """Whether DDL or rows are refused."""
+    with pytest.raises((SqlError, DdlError)) as refusal:
+        played(T + script)
+
+    assert isinstance(refusal.value, (SqlError, DdlError))
+    assert number == error_number(refusal.value)
+
+
+def test_user_variables_keep_values_for_later_statements() -> None:
+    """As headers of dumps use them."""
+    outcome = played(
+        T
+        + """SET @old = @@sql_mode, sql_mode = ''; SET @n = 2 + 3; INSERT INTO t VALUES (@n, 1);
+        SET sql_mode = @old"""
+    )
+
+    assert [("5", "1")] == rows_in(outcome.upstream, "t")
+    assert starting(V8_5).session.sql_mode == outcome.upstream.session.sql_mode
+
+
+def test_a_new_tidb_has_the_database_test_and_nothing_else() -> None:
+    """No database is the current one."""
+    upstream = starting(V8_5)
+
+    assert ["test"] == list(upstream.catalog.databases)
+    assert ("", {}) == (upstream.session.database, dict(upstream.catalog.tables))
+
+
+def test_every_statement_has_somebody_who_executes_it() -> None:
+    """Of DDL, rows and sessions."""
+    kinds = {kind for union in (Statement, RowStatement, SessionStatement) for kind in union.__args__}
+
+    assert kinds == EXECUTED.keys()

@@ -1,0 +1,126 @@
+"""What a session keeps of SET, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.errors import SqlError
+from simulator.tidb.sql_engine.sessions.settings import answer, with_setting
+from simulator.tidb.sql_engine.storage.state import STRICT, SqlSession
+
+NEW = SqlSession()
+
+
+def test_sql_mode_is_a_list_whose_short_names_stand_for_several() -> None:
+    """TRADITIONAL brings strict mode with it."""
+    session = with_setting(NEW, "sql_mode", "", "traditional,ANSI_QUOTES")
+
+    assert {"TRADITIONAL", "STRICT_ALL_TABLES", "NO_ZERO_DATE", "ANSI_QUOTES"} <= session.sql_mode
+    assert "ONLY_FULL_GROUP_BY" not in session.sql_mode
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        (
+            "sql_mode",
+            "STRICT",
+            "ERROR 1105 (HY000): ERROR 1231 (42000): Variable 'sql_mode' can't be set to the value of 'STRICT'",
+        ),
+        (
+            "auto_increment_increment",
+            "a",
+            "ERROR 1232 (42000): Incorrect argument type to variable 'auto_increment_increment'",
+        ),
+        (
+            "max_allowed_packet",
+            "1024",
+            "ERROR 1621 (HY000): SESSION variable 'max_allowed_packet' is read-only. Use SET GLOBAL to assign the value",
+        ),
+        (
+            "transaction_isolation",
+            "nosuch",
+            "ERROR 1231 (42000): Variable 'transaction_isolation' can't be set to the value of 'nosuch'",
+        ),
+        (
+            "tidb_enable_clustered_index",
+            "3",
+            "ERROR 1231 (42000): Variable 'tidb_enable_clustered_index' can't be set to the value of '3'",
+        ),
+        ("time_zone", "Mars/Base", "ERROR 1298 (HY000): Unknown or incorrect time zone: 'Mars/Base'"),
+        ("time_zone", "+15:00", "ERROR 1298 (HY000): Unknown or incorrect time zone: '+15:00'"),
+        ("autocommit", "2", "ERROR 1231 (42000): Variable 'autocommit' can't be set to the value of '2'"),
+        ("no_such", "1", "ERROR 1193 (HY000): Unknown system variable 'no_such'"),
+        ("version", "8", "ERROR 1238 (HY000): Variable 'version' is a read only variable"),
+        (
+            "div_precision_increment",
+            "2",
+            "ERROR 1235 (42000): div_precision_increment = 2 is not simulated; accepted: 4",
+        ),
+        (
+            "tidb_enable_check_constraint",
+            "ON",
+            "ERROR 1229 (HY000): Variable 'tidb_enable_check_constraint' is a GLOBAL variable and should be set with SET"
+            " GLOBAL",
+        ),
+    ],
+)
+def test_what_tidb_refuses_to_set_is_refused_in_its_words(name: str, value: str, text: str) -> None:
+    """Unknown names, values and scopes."""
+    with pytest.raises(SqlError) as refusal:
+        with_setting(NEW, name, "", value)
+
+    assert text == str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("zone", "kept"), [("SYSTEM", "UTC"), ("+8:00", "+08:00"), ("-03:30", "-03:30"), ("Asia/Shanghai", "Asia/Shanghai")]
+)
+def test_a_time_zone_is_a_name_or_an_offset(zone: str, kept: str) -> None:
+    """The system's is UTC here."""
+    assert kept == with_setting(NEW, "time_zone", "", zone).time_zone
+
+
+def test_default_takes_back_what_was_set() -> None:
+    """Of what rows feel and of what they do not."""
+    session = NEW
+    for name, value in (("sql_mode", ""), ("timestamp", "1700000000.5"), ("tidb_mem_quota_query", "1")):
+        session = with_setting(session, name, "session", value)
+    assert (frozenset(), 1700000000.5, {"sql_mode": "", "tidb_mem_quota_query": "1"}) == (
+        session.sql_mode,
+        session.timestamp,
+        session.settings,
+    )
+
+    for name in ("sql_mode", "timestamp", "tidb_mem_quota_query"):
+        session = with_setting(session, name, "", None)
+
+    assert NEW == session
+
+
+def test_a_session_does_not_feel_what_is_set_for_later_ones() -> None:
+    """SET GLOBAL sql_mode is for new sessions; what is global alone is felt at once."""
+    assert NEW == with_setting(NEW, "sql_mode", "global", "")
+    assert with_setting(NEW, "tidb_enable_check_constraint", "global", "on").check_constraints
+
+
+def test_a_variable_answers_what_it_was_set_to() -> None:
+    """Headers of dumps keep old values in user variables, and set them again."""
+    assert ",".join(STRICT) == answer(NEW, "sql_mode")
+    assert "1" == answer(NEW, "unique_checks")
+    assert "0" == answer(with_setting(NEW, "unique_checks", "", "0"), "unique_checks")
+    with pytest.raises(SqlError, match="1193.*Unknown system variable 'nonsense'"):
+        answer(NEW, "nonsense")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("strict_trans_tables,,PIPES_AS_CONCAT", "STRICT_TRANS_TABLES,PIPES_AS_CONCAT"),
+        ("ANSI", "REAL_AS_FLOAT,PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ONLY_FULL_GROUP_BY,ANSI"),
+        ("MYSQL40", "MYSQL40,HIGH_NOT_PRECEDENCE"),
+    ],
+)
+def test_sql_mode_is_shown_in_the_order_in_which_it_was_set(value: str, shown: str) -> None:
+    """What stands for several modes comes behind them."""
+    assert shown == answer(with_setting(NEW, "sql_mode", "", value), "sql_mode")
