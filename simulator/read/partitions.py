@@ -19,7 +19,7 @@ from simulator.read.frame import RECORDS
 from simulator.read.recorded_files import BYTES, ROWS, rows_of_file, size_of_file
 from simulator.read.records import Place, Shard, shards
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
-from simulator.ticdc.changefeed import reach
+from simulator.ticdc.changefeed import parse_kafka_uri
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _topics(source: str, warn: Callable[[Iterable[str]], object]) -> list[Partit
     topics: dict[str, KafkaSettings] = {}
     for name in names.split(","):
         try:
-            topic, kafka, warnings = reach(f"{scheme}://{head}{slash}{name}{mark}{parameters}")
+            topic, kafka, warnings = parse_kafka_uri(f"{scheme}://{head}{slash}{name}{mark}{parameters}")
         except ChangefeedError as error:
             raise UserError(f"{shown(source)} is no topic to read: {error.text}") from error
         if not topics:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from simulator.errors import ChangefeedError, UserError, shown
 from simulator.files import reason
-from simulator.ticdc.changefeed import reach
+from simulator.ticdc.changefeed import parse_kafka_uri
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def kafka_records(
 ) -> Iterator[Record]:
     """The records of `kafka://host:port[,host:port]/topic`; TLS and SASL follow as in a sink-uri."""
     try:
-        topic, kafka, warnings = reach(source)
+        topic, kafka, warnings = parse_kafka_uri(source)
     except ChangefeedError as error:
         raise UserError(f"{shown(source)} is no topic to read: {error.text}") from error
     warn(warnings)

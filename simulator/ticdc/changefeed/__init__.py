@@ -1,6 +1,7 @@
-"""sink-uri and changefeed.toml, TiCDC's own and verbatim, to a Changefeed, or the mistake in them.
+"""A changefeed from its sink-uri and changefeed.toml, in TiCDC's own format.
 
-One law: whatever is written and has no effect is said by name; the URI wins over the file.
+`load` returns a `Changefeed` or raises TiCDC's error. A key without effect gives a warning. The URI takes precedence
+over the file.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 from simulator.errors import ChangefeedError, UserError
 from simulator.files import read_text
 from simulator.releases import V8_5, Release
-from simulator.ticdc.changefeed import encoder, kafka, rejections, rules, security
+from simulator.ticdc.changefeed import encoder, kafka, rejections, security, toml_rules
 from simulator.ticdc.changefeed.keys import key
 from simulator.ticdc.changefeed.model import (
     Changefeed,
@@ -23,7 +24,7 @@ from simulator.ticdc.changefeed.model import (
     Tls,
     partition_count,
 )
-from simulator.ticdc.changefeed.settings import Settings, conflicts, idle_parameters
+from simulator.ticdc.changefeed.settings import Settings
 from simulator.ticdc.changefeed.sink_uri import parse_uri, typed_parameters
 from simulator.ticdc.changefeed.toml_file import parse_file
 from simulator.ticdc.codecs import CODECS
@@ -40,16 +41,16 @@ __all__ = [
     "load",
     "load_file",
     "partition_count",
-    "reach",
+    "parse_kafka_uri",
 ]
 
 SCHEMES = ("kafka", "kafka+ssl")
 
 
 def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str = "changefeed.toml") -> Changefeed:
-    """The changefeed; raises ChangefeedError with TiCDC's code and text where TiCDC rejects it.
+    """Return the changefeed. Raise ChangefeedError, with TiCDC's code and text, if TiCDC rejects it.
 
-    Table filters and topic expressions are judged where they are compiled: `filters.replication`, `dispatch.router`.
+    Table filters and topic expressions are checked when they are compiled: `filters.replication`, `dispatch.router`.
     """
     parsed, content = parse_uri(sink_uri, release), parse_file(toml_text, name, release)
     settings = Settings(parsed, typed_parameters(parsed, release), content, release)
@@ -59,18 +60,22 @@ def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str 
     return replace(_changefeed(settings), sink_uri=sink_uri, config=toml_text)
 
 
-def reach(source: str, release: Release = V8_5) -> tuple[str, Kafka, tuple[str, ...]]:
-    """Topic and Kafka of `kafka://host:port/topic?…` read as a sink-uri is, with a warning for what has no effect."""
+def parse_kafka_uri(source: str, release: Release = V8_5) -> tuple[str, Kafka, tuple[str, ...]]:
+    """Return topic, Kafka settings and warnings of `kafka://host:port/topic?…`, read as a sink-uri."""
     parsed = parse_uri(source, release)
     if parsed.scheme not in SCHEMES:
         raise ChangefeedError(f"scheme {parsed.scheme} is not read; accepted: {', '.join(SCHEMES)}")
     settings = Settings(parsed, typed_parameters(parsed, release), parse_file("", "", release), release)
-    reached = kafka.kafka(settings)
-    return kafka.topic(settings), reached, (*parsed.warnings, *security.idle(settings, reached.sasl, reached.tls))
+    kafka_settings = kafka.kafka(settings)
+    return (
+        kafka.topic(settings),
+        kafka_settings,
+        (*parsed.warnings, *security.warnings(settings, kafka_settings.sasl, kafka_settings.tls)),
+    )
 
 
 def load_file(sink_uri: str, path: str | Path | None = None, release: Release = V8_5) -> Changefeed:
-    """As `load`, the changefeed.toml read from a file; None is no file."""
+    """Return the changefeed of a sink-uri and a changefeed.toml; `path` None means no file. Raises as `load` does."""
     if path is None:
         return load(sink_uri, "", release)
     try:
@@ -81,29 +86,32 @@ def load_file(sink_uri: str, path: str | Path | None = None, release: Release = 
 
 
 def _changefeed(settings: Settings) -> Changefeed:
-    force_replicate = bool(settings.of_file("(top level)", "force-replicate"))
-    topic, reached = kafka.topic(settings), kafka.kafka(settings)
-    codec, dispatchers = encoder.encoder_options(settings, force_replicate), rules.dispatchers(settings)
-    filtered, ignored = settings.of_file("filter", "rules"), settings.of_file("filter", "ignore-txn-start-ts")
+    force_replicate = bool(settings.file_value("(top level)", "force-replicate"))
+    topic, kafka_settings = kafka.topic(settings), kafka.kafka(settings)
+    codec, dispatchers = encoder.encoder_options(settings, force_replicate), toml_rules.dispatchers(settings)
+    filter_rules, ignored = settings.file_value("filter", "rules"), settings.file_value("filter", "ignore-txn-start-ts")
     ignored_ts = tuple(int(str(ts)) for ts in ignored) if isinstance(ignored, list) else ()
     warnings = [
-        *(*settings.uri.warnings, *settings.file.warnings, *idle_parameters(settings), *conflicts(settings)),
-        *(*encoder.idle(settings, codec, reached), *rules.idle(dispatchers, settings.release)),
-        *rules.idle_selectors(settings),
+        *settings.uri.warnings,
+        *settings.file.warnings,
+        *settings.warnings(),
+        *encoder.warnings(settings, codec, kafka_settings),
+        *toml_rules.dispatcher_warnings(dispatchers, settings.release),
+        *toml_rules.selector_warnings(settings),
         *(f"filter.ignore-txn-start-ts: {ts} has no effect, it is no TSO" for ts in ignored_ts if ts < 1),
     ]
     return Changefeed(
         scheme=settings.uri.scheme,
         topic=topic,
         codec=codec,
-        kafka=replace(reached, topic_limit=CODECS[codec.protocol].topic_limit(settings.release)),
-        case_sensitive=bool(settings.of_file("(top level)", "case-sensitive")),
+        kafka=replace(kafka_settings, topic_limit=CODECS[codec.protocol].topic_limit(settings.release)),
+        case_sensitive=bool(settings.file_value("(top level)", "case-sensitive")),
         force_replicate=force_replicate,
-        rules=tuple(map(str, filtered)) if isinstance(filtered, list) else (),
+        rules=tuple(map(str, filter_rules)) if isinstance(filter_rules, list) else (),
         ignore_txn_start_ts=ignored_ts,
-        event_filters=rules.event_filters(settings),
+        event_filters=toml_rules.event_filters(settings),
         dispatchers=dispatchers,
-        column_selectors=rules.column_selectors(settings),
-        output_raw_change_event=bool(settings.of_file("sink.kafka-config", "output-raw-change-event")),
+        column_selectors=toml_rules.column_selectors(settings),
+        output_raw_change_event=bool(settings.file_value("sink.kafka-config", "output-raw-change-event")),
         warnings=tuple(warnings),
     )

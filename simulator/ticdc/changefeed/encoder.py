@@ -1,9 +1,8 @@
-"""The encoder's options from the settings, checked as TiCDC checks them when the sink starts, and what it refuses of
-them, whatever they come from.
+"""The encoder's options, and the checks that TiCDC makes of them when the sink starts.
 
-One law: same order, same codes, same texts as pkg/sink/codec/common/config.go Apply and Validate (before 6.0, SetParams
-in cdc/sink/codec), and for enable-old-value, an option up to 7.3, as cdc/sink/mq.go, pkg/cmd/cli and
-cdc/api/v2/api_helpers.go; an option that the release does not have has its default.
+Order, codes and texts are those of pkg/sink/codec/common/config.go Apply and Validate (before 6.0, SetParams in
+cdc/sink/codec), and for enable-old-value, an option up to 7.3, those of cdc/sink/mq.go, pkg/cmd/cli and
+cdc/api/v2/api_helpers.go. An option that the release does not have has its default.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ COMPATIBLE, ROW_KEY = "?content-compatible", "?output-row-key"
 
 
 def encoder_options(settings: Settings, force_replicate: bool) -> CodecOptions:
-    """The encoder's options; raises ChangefeedError."""
+    """Return the encoder's options; raise ChangefeedError if TiCDC rejects them."""
     protocol = protocols.protocol(settings)
     old_values = old_values_enabled(settings, protocol)
     if force_replicate:
         _check_force_replicate(settings, protocol)
-    protocols.check_own(settings, protocol)
+    protocols.check_protocol_settings(settings, protocol)
     _check_extension(settings, protocol)
     options = _options(settings, protocol, old_values)
     check(options, settings.release)
@@ -39,81 +38,82 @@ def encoder_options(settings: Settings, force_replicate: bool) -> CodecOptions:
 
 
 def _options(settings: Settings, protocol: Protocol, old_values: bool) -> CodecOptions:
-    compatible = COMPATIBLE in protocol.settings and settings.truth("content-compatible")
-    handle_key = bool(settings.of_file("sink", "delete-only-output-handle-key-columns"))
-    batch, size = _limits(settings)
+    compatible = COMPATIBLE in protocol.settings and settings.boolean("content-compatible")
+    delete_only_handle_key = bool(settings.file_value("sink", "delete-only-output-handle-key-columns"))
+    batch_size, message_bytes = _limits(settings)
     return CodecOptions(
         protocol=protocol.name,
-        enable_tidb_extension=settings.truth("enable-tidb-extension"),
-        max_batch_size=batch,
-        max_message_bytes=size,
+        enable_tidb_extension=settings.boolean("enable-tidb-extension"),
+        max_batch_size=batch_size,
+        max_message_bytes=message_bytes,
         only_output_updated_columns=compatible or _only_updated(settings),
-        delete_only_output_handle_key_columns=handle_key,
+        delete_only_output_handle_key_columns=delete_only_handle_key,
         large_message_handle_option=large_messages.handle_option(settings, protocol),
         large_message_handle_compression=large_messages.text(settings, "large-message-handle-compression") or "none",
         claim_check_storage_uri=large_messages.text(settings, "claim-check-storage-uri"),
-        claim_check_raw_value=bool(settings.of_file(large_messages.TABLE, "claim-check-raw-value")),
+        claim_check_raw_value=bool(settings.file_value(large_messages.TABLE, "claim-check-raw-value")),
         claim_check_compression=large_messages.text(settings, "claim-check-compression") or "none",
         content_compatible=compatible,
-        output_old_value=bool(settings.of_file("sink.open", "output-old-value")),
+        output_old_value=bool(settings.file_value("sink.open", "output-old-value")),
         enable_old_value=old_values,
-        output_row_key=settings.truth("output-row-key"),
+        output_row_key=settings.boolean("output-row-key"),
         terminator=_terminator(settings, protocol),
     )
 
 
 def _terminator(settings: Settings, protocol: Protocol) -> str:
-    given = settings.file.values.get(("sink", "terminator")) or "\r\n"
-    return str(given) if settings.release.canal_ends_rows and "sink.terminator" in protocol.settings else ""
+    terminator = settings.file.values.get(("sink", "terminator")) or "\r\n"
+    return str(terminator) if settings.release.canal_ends_rows and "sink.terminator" in protocol.settings else ""
 
 
 def _limits(settings: Settings) -> tuple[int, int]:
-    """max-batch-size and max-message-bytes."""
-    batch = settings.number("max-batch-size", settings.default("max-batch-size"))
-    size = settings.number("max-message-bytes", settings.default("max-message-bytes"))
+    """Return max-batch-size and max-message-bytes."""
+    batch_size = settings.number("max-batch-size", settings.default("max-batch-size"))
+    message_bytes = settings.number("max-message-bytes", settings.default("max-message-bytes"))
     if settings.release.batch_size_sets_bytes and settings.get("max-batch-size") is not None:
-        return settings.default("max-batch-size"), batch
-    return batch, size
+        return settings.default("max-batch-size"), batch_size
+    return batch_size, message_bytes
 
 
 def _check_force_replicate(settings: Settings, protocol: Protocol) -> None:
     if refusal := protocol.refusals.get(FORCE_REPLICATE):
-        raise protocols.codec_invalid(refusal)
+        raise protocols.codec_config_error(refusal)
     large_messages.check_force_replicate(settings)
-    if settings.of_file("sink", "delete-only-output-handle-key-columns"):
+    if settings.file_value("sink", "delete-only-output-handle-key-columns"):
         what = '"delete-only-output-handle-key-columns" is true.'
-        raise protocols.codec_invalid(f"force-replicate must be disabled when configuration {what}")
+        raise protocols.codec_config_error(f"force-replicate must be disabled when configuration {what}")
 
 
 def _check_extension(settings: Settings, protocol: Protocol) -> None:
-    given, release = settings.parameters.get("enable-tidb-extension"), settings.release
-    if release.kafka_refuses_tidb_extension and given is not None and not protocol.tidb_extension(release):
-        text = f"enable-tidb-extension only support {_extended(release)} protocol"
+    parameter, release = settings.parameters.get("enable-tidb-extension"), settings.release
+    if release.kafka_refuses_tidb_extension and parameter is not None and not protocol.tidb_extension(release):
+        text = f"enable-tidb-extension only support {_extension_protocols(release)} protocol"
         raise ChangefeedError(text, "CDC:ErrKafkaInvalidConfig")
 
 
-def _extended(release: Release) -> str:
-    """The protocols that have enable-tidb-extension."""
+def _extension_protocols(release: Release) -> str:
     return " and ".join(name for name, protocol in protocols.PROTOCOLS.items() if protocol.tidb_extension(release))
 
 
 def _only_updated(settings: Settings) -> bool:
     # [sink] content-compatible brings it for every protocol, the sink-uri's for canal-json alone (mergeConfig, Apply)
-    known = option_names.UPDATED_COLUMNS <= settings.release.options
-    by_file = known and settings.of_file("sink", "content-compatible")
-    return settings.truth("only-output-updated-columns") or bool(by_file)
+    is_known = option_names.UPDATED_COLUMNS <= settings.release.options
+    in_file = is_known and settings.file_value("sink", "content-compatible")
+    return settings.boolean("only-output-updated-columns") or bool(in_file)
 
 
-def idle(settings: Settings, options: CodecOptions, reached: Kafka) -> Iterator[str]:
-    """A warning for each option that the protocol or another option leaves without effect."""
-    protocol, given, release = CODECS[options.protocol].protocol, settings.get, settings.release
+def warnings(settings: Settings, options: CodecOptions, kafka_settings: Kafka) -> Iterator[str]:
+    """Yield a warning for each option without effect under the protocol or the other options."""
+    protocol, release = CODECS[options.protocol].protocol, settings.release
+    sets_batch_size = settings.get("max-batch-size") is not None
     may_drop_old = "sink.open" in protocol.settings
     compression = settings.text("compression", "none")
     if compression.strip().lower() not in kafka.COMPRESSIONS:
         yield f"compression {compression!r} is unknown, none is used; accepted: {', '.join(kafka.COMPRESSIONS)}"
     if options.enable_tidb_extension and not protocol.tidb_extension(release):
-        yield f"enable-tidb-extension has no effect with {protocol.name}: it concerns {_extended(release)} only"
-    if given("max-batch-size") is not None and not CODECS[options.protocol].batches:
+        concerned = _extension_protocols(release)
+        yield f"enable-tidb-extension has no effect with {protocol.name}: it concerns {concerned} only"
+    if sets_batch_size and not CODECS[options.protocol].batches:
         yield f"max-batch-size has no effect with {protocol.name}: its messages hold one row"
     if settings.parameters.get("content-compatible") and COMPATIBLE not in protocol.settings:
         yield f"content-compatible has no effect with {protocol.name} in the sink-uri"
@@ -121,25 +121,26 @@ def idle(settings: Settings, options: CodecOptions, reached: Kafka) -> Iterator[
         yield f"sink.open.output-old-value has no effect with {protocol.name}"
     elif not options.output_old_value and not release.open_old_optional:
         yield f"sink.open.output-old-value has no effect: TiCDC {release.name} reads it and does not mind it"
-    raw = settings.of_file("sink.kafka-config", "output-raw-change-event")
+    raw = settings.file_value("sink.kafka-config", "output-raw-change-event")
     if raw and may_drop_old and not options.output_old_value:
         yield "output-raw-change-event without sink.open.output-old-value: an UPDATE of a key does not say the old key"
-    if given("max-batch-size") is not None and release.batch_size_sets_bytes:
+    if sets_batch_size and release.batch_size_sets_bytes:
         yield f"max-batch-size sets max-message-bytes: a mistake of TiCDC {release.name}"
     if options.output_row_key and not (ROW_KEY in protocol.settings and options.enable_tidb_extension):
         having = " or ".join(name for name, codec in CODECS.items() if ROW_KEY in codec.protocol.settings)
         yield f"output-row-key has no effect without {having} and enable-tidb-extension"
     if settings.file.values.get(("sink", "terminator")) is not None and not options.terminator:
         yield "sink.terminator has no effect: it concerns storage sinks only"
-    yield from kafka.idle(reached)
-    yield from protocols.replaced(settings)
-    yield from idle_old_values(settings, protocol)
-    yield from large_messages.idle(settings, protocol)
-    yield from security.idle(settings, reached.sasl, reached.tls)
+    yield from kafka.warnings(kafka_settings)
+    yield from protocols.fallback_warnings(settings)
+    if not _old_values_chosen(settings) and old_values_enabled(settings, protocol):
+        yield f"enable-old-value = false has no effect: {protocol.name} turns it on"
+    yield from large_messages.warnings(settings, protocol)
+    yield from security.warnings(settings, kafka_settings.sasl, kafka_settings.tls)
 
 
 def check(options: CodecOptions, release: Release) -> None:
-    """Raise ChangefeedError for options that the release's encoder does not take."""
+    """Raise ChangefeedError for options that the release's encoder rejects."""
     if options.only_output_updated_columns and not options.content_compatible and not options.enable_old_value:
         text = 'old value must be enabled when configuration "only-output-updated-columns" is true.'
         if option_names.UPDATED_COLUMNS <= release.options:
@@ -147,20 +148,20 @@ def check(options: CodecOptions, release: Release) -> None:
     if options.enable_tidb_extension and not protocols.PROTOCOLS[options.protocol].tidb_extension(release):
         if release.tidb_extension_refusal:
             raise ChangefeedError(release.tidb_extension_refusal, release.codec_error)
-    for name, value in (("bytes", options.max_message_bytes), ("size", options.max_batch_size)):
+    limits = {"max-message-bytes": options.max_message_bytes, "max-batch-size": options.max_batch_size}
+    for name, value in limits.items():
         if value <= 0:
-            what = "max-message-bytes" if name == "bytes" else "max-batch-size"
-            raise ChangefeedError(f"invalid {what} {value}", release.codec_error)
+            raise ChangefeedError(f"invalid {name} {value}", release.codec_error)
 
 
 REQUIRED = "enable-old-value = true in changefeed.toml is accepted"
 
 
 def old_values_enabled(settings: Settings, protocol: Protocol) -> bool:
-    """Whether it is on; raises ChangefeedError where the protocol or force-replicate needs it."""
+    """Return whether enable-old-value is on; raise ChangefeedError if the protocol or force-replicate needs it."""
     chosen, release = _old_values_chosen(settings), settings.release
     rule = protocol.old_values(release)
-    if not chosen and settings.of_file("(top level)", "force-replicate") and release.force_replicate_needs_old_value:
+    if not chosen and settings.file_value("(top level)", "force-replicate") and release.force_replicate_needs_old_value:
         text = f"old value is not enabled: if use force replicate, old value feature must be enabled; {REQUIRED}"
         raise ChangefeedError(text, "CDC:ErrOldValueNotEnabled")
     if not chosen and rule == "required":
@@ -168,11 +169,5 @@ def old_values_enabled(settings: Settings, protocol: Protocol) -> bool:
     return chosen or rule == "forced"
 
 
-def idle_old_values(settings: Settings, protocol: Protocol) -> Iterator[str]:
-    """A warning where the protocol turns it on."""
-    if not _old_values_chosen(settings) and old_values_enabled(settings, protocol):
-        yield f"enable-old-value = false has no effect: {protocol.name} turns it on"
-
-
 def _old_values_chosen(settings: Settings) -> bool:
-    return bool(settings.of_file("(top level)", "enable-old-value"))
+    return bool(settings.file_value("(top level)", "enable-old-value"))

@@ -1,6 +1,6 @@
-"""Text to values as Go's standard library reads it, with Go's complaints.
+"""Parsing of booleans, integers and durations as Go's standard library does it.
 
-One law: what Go refuses is a ValueError whose text is Go's.
+Text that Go rejects raises ValueError with Go's message.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ PART = re.compile(r"(\d*\.?\d*)([^\d.]*)")
 
 
 def parse_bool(text: str) -> bool:
-    """strconv.ParseBool."""
+    """Parse as strconv.ParseBool."""
     if text not in BOOLS:
         raise ValueError(f"strconv.ParseBool: parsing {quote(text)}: invalid syntax")
     return BOOLS[text]
 
 
 def parse_int(text: str, bits: int = 64, function: str = "ParseInt") -> int:
-    """strconv.ParseInt in base 10, or Atoi."""
+    """Parse as strconv.ParseInt in base 10, or as strconv.Atoi."""
     if not re.fullmatch(r"[+-]?[0-9]+", text):
         raise ValueError(f"strconv.{function}: parsing {quote(text)}: invalid syntax")
     number = int(text) if len(text.lstrip("+-0")) < 20 else 1 << 64
@@ -34,7 +34,7 @@ def parse_int(text: str, bits: int = 64, function: str = "ParseInt") -> int:
 
 
 def parse_duration(text: str) -> float:
-    """time.ParseDuration, in seconds."""
+    """Parse as time.ParseDuration; return seconds."""
     sign = -1.0 if text.startswith("-") else 1.0
     rest = text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":
@@ -47,8 +47,8 @@ def parse_duration(text: str) -> float:
     return sign * seconds
 
 
-def _part(found: re.Match[str], text: str) -> float:
-    number, unit = found[1], found[2]
+def _part(match: re.Match[str], text: str) -> float:
+    number, unit = match[1], match[2]
     if not re.search(r"\d", number):
         raise ValueError(f"time: invalid duration {quote(text)}")
     if not unit:
@@ -59,5 +59,5 @@ def _part(found: re.Match[str], text: str) -> float:
 
 
 def quote(text: str) -> str:
-    """strconv.Quote, near enough for a message."""
+    """Quote as strconv.Quote, close enough for a message."""
     return json.dumps(text, ensure_ascii=False)

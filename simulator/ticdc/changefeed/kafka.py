@@ -1,6 +1,6 @@
-"""How to reach and use Kafka, from the settings, checked as TiCDC checks them when the sink starts.
+"""The Kafka settings of a changefeed, checked as TiCDC checks them when the sink starts.
 
-One law: same order, same codes, same texts as pkg/sink/kafka/options.go (before 7.0 cdc/sink/**/producer/kafka).
+Order, codes and texts are those of pkg/sink/kafka/options.go (before 7.0 cdc/sink/**/producer/kafka).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TIMEOUT = "10s"
 
 
 def topic(settings: Settings) -> str:
-    """The default topic, the URI's path; raises ChangefeedError (CDC:ErrKafkaInvalidConfig) without one."""
+    """Return the default topic, the URI's path; raise ChangefeedError (CDC:ErrKafkaInvalidConfig) without one."""
     name = settings.uri.topic
     if not name:
         text = "no topic is specified in sink-uri; accepted: kafka://host:port[,host:port]/topic?…"
@@ -31,7 +31,7 @@ def topic(settings: Settings) -> str:
 
 
 def kafka(settings: Settings) -> Kafka:
-    """How to reach Kafka; raises ChangefeedError."""
+    """Return the Kafka settings; raise ChangefeedError if TiCDC rejects them."""
     partitions, release = settings.get("partition-num"), settings.release
     if partitions == 0 and not release.refuses_zero_partitions:
         partitions = None
@@ -54,11 +54,11 @@ def kafka(settings: Settings) -> Kafka:
         code = _code(release, "CDC:ErrKafkaInvalidRequiredAcks")
         raise ChangefeedError(f"invalid required acks {acks}, {accepted}", code)
     compression = settings.text("compression", "none").strip().lower()
-    found = Kafka(
+    kafka_settings = Kafka(
         brokers=_brokers(settings),
         partition_num=partitions if isinstance(partitions, int) else None,
         replication_factor=factor,
-        auto_create_topic=settings.truth("auto-create-topic", True),
+        auto_create_topic=settings.boolean("auto-create-topic", True),
         required_acks=acks,
         compression=compression if compression in COMPRESSIONS else "none",
         client_id=client_id,
@@ -73,13 +73,13 @@ def kafka(settings: Settings) -> Kafka:
         checks_insync_replicas=release.checks_insync_replicas,
         one_error_code=release.one_kafka_code,
     )
-    security.check_client(settings, found)
-    _check_replicas(found)
-    return found
+    security.check_client(settings, kafka_settings)
+    _check_replicas(kafka_settings)
+    return kafka_settings
 
 
-def idle(kafka: Kafka) -> Iterator[str]:
-    """A warning for what Kafka will not take where it is used at all."""
+def warnings(kafka: Kafka) -> Iterator[str]:
+    """Yield a warning for settings that Kafka itself rejects."""
     if kafka.replication_factor < 1:
         factor = kafka.replication_factor
         yield f"replication-factor {factor}: Kafka creates no topic with that; 1 or more is accepted"

@@ -1,10 +1,8 @@
-"""Every key that a sink-uri and a changefeed.toml may have in some release, one row each: what it takes, its default,
-why it may have no effect.
+"""All keys of sink-uri and changefeed.toml in any release: what each takes, its default, why it may have no effect.
 
-One law: a key that is here without effect says why; a key that is not here is unknown; which release has it, and its
-default there, the release says (`default`; those here are v8.5's). Those of `[sink.kafka-config]` have no default of
-their own, so that what nobody said is the sink-uri's. Source: pkg/config/*.go (toml tags) of all releases,
-pkg/sink/kafka/options.go, pkg/sink/codec/common.
+`availability` says which release has a key. Defaults here are v8.5's; `default` returns a release's. The keys of
+`[sink.kafka-config]` have no default of their own, so that an unset one leaves the sink-uri's. Source: pkg/config/*.go
+(toml tags) of all releases, pkg/sink/kafka/options.go, pkg/sink/codec/common.
 """
 
 from __future__ import annotations
@@ -18,21 +16,21 @@ Value = bool | int | str | list[object] | dict[str, object] | None
 
 
 @dataclass(frozen=True)
-class Key:
-    """What a key takes."""
+class ConfigKey:
+    """A key's type, its default, and why it has no effect."""
 
     kind: str
     """bool, int, int16, int32, text, duration, texts, ints, or rows (an array of tables)."""
 
     default: Value = None
-    """TiCDC's; None where it has none."""
+    """TiCDC's default; None if it has none."""
 
-    idle: str = ""
-    """Why the key has no effect here; empty where it has one."""
+    no_effect: str = ""
+    """Why the key has no effect in the simulator; empty if it has one."""
 
 
 BITS = {"int": 64, "int16": 16, "int32": 32}
-"""How wide the kinds of integers are."""
+"""Width of the integer types."""
 
 DATABASE = "it concerns database sinks only"
 STORAGE = "it concerns storage sinks only"
@@ -43,236 +41,236 @@ DEBEZIUM = "it concerns the debezium protocol only"
 CHECKSUM = "row checksums exist in the avro and simple protocols only"
 INSIDE = "it changes how TiCDC works inside, not what it sends"
 NOT_YET = "this simulator does not do it yet"
-UNSEEN = "this simulator does not do it"
-URI_ALONE = "TiCDC reads it in the sink-uri alone"
+NOT_SIMULATED = "this simulator does not do it"
+URI_ONLY = "TiCDC reads it in the sink-uri alone"
 CYCLIC = "cyclic replication concerns database sinks only"
 
 
-def several(kind: str, names: str, idle: str = "", default: Value = None) -> dict[str, Key]:
-    """The same for each of several names."""
-    return {name: Key(kind, default, idle) for name in names.split()}
+def keys_of(kind: str, names: str, no_effect: str = "", default: Value = None) -> dict[str, ConfigKey]:
+    """Return the same ConfigKey for each of keys_of names."""
+    return {name: ConfigKey(kind, default, no_effect) for name in names.split()}
 
 
 SASL = {
-    **several("text", "sasl-user sasl-password sasl-mechanism sasl-gssapi-auth-type sasl-gssapi-keytab-path"),
-    **several("text", "sasl-gssapi-kerberos-config-path sasl-gssapi-service-name sasl-gssapi-user"),
-    **several("text", "sasl-gssapi-password sasl-gssapi-realm"),
-    **several("bool", "sasl-gssapi-disable-pafxfast"),
+    **keys_of("text", "sasl-user sasl-password sasl-mechanism sasl-gssapi-auth-type sasl-gssapi-keytab-path"),
+    **keys_of("text", "sasl-gssapi-kerberos-config-path sasl-gssapi-service-name sasl-gssapi-user"),
+    **keys_of("text", "sasl-gssapi-password sasl-gssapi-realm"),
+    **keys_of("bool", "sasl-gssapi-disable-pafxfast"),
 }
 KAFKA = {
-    "partition-num": Key("int32", 3),
-    "replication-factor": Key("int16", 1),
-    "kafka-version": Key("text", "2.4.0", "the client asks the broker itself"),
-    "max-message-bytes": Key("int", 10485760),
-    "compression": Key("text", "none"),
-    "kafka-client-id": Key("text", "TiCDC_producer_<addr>_<namespace>_<changefeed>"),
-    "auto-create-topic": Key("bool", True),
-    **several("text", "dial-timeout write-timeout read-timeout", default="10s"),
-    "required-acks": Key("int", -1),
+    "partition-num": ConfigKey("int32", 3),
+    "replication-factor": ConfigKey("int16", 1),
+    "kafka-version": ConfigKey("text", "2.4.0", "the client asks the broker itself"),
+    "max-message-bytes": ConfigKey("int", 10485760),
+    "compression": ConfigKey("text", "none"),
+    "kafka-client-id": ConfigKey("text", "TiCDC_producer_<addr>_<namespace>_<changefeed>"),
+    "auto-create-topic": ConfigKey("bool", True),
+    **keys_of("text", "dial-timeout write-timeout read-timeout", default="10s"),
+    "required-acks": ConfigKey("int", -1),
     **SASL,
-    "enable-tls": Key("bool"),
-    **several("text", "ca cert key"),
-    "insecure-skip-verify": Key("bool", False),
+    "enable-tls": ConfigKey("bool"),
+    **keys_of("text", "ca cert key"),
+    "insecure-skip-verify": ConfigKey("bool", False),
 }
 OAUTH = {
-    **several("text", "sasl-oauth-client-id sasl-oauth-client-secret sasl-oauth-token-url"),
-    **several("text", "sasl-oauth-grant-type sasl-oauth-audience"),
-    "sasl-oauth-scopes": Key("texts"),
+    **keys_of("text", "sasl-oauth-client-id sasl-oauth-client-secret sasl-oauth-token-url"),
+    **keys_of("text", "sasl-oauth-grant-type sasl-oauth-audience"),
+    "sasl-oauth-scopes": ConfigKey("texts"),
 }
 KAFKA_FILE = {
-    **{name: Key(key.kind, None, key.idle) for name, key in KAFKA.items()},
+    **{name: ConfigKey(key.kind, None, key.no_effect) for name, key in KAFKA.items()},
     **OAUTH,
-    "output-raw-change-event": Key("bool", False),
+    "output-raw-change-event": ConfigKey("bool", False),
 }
 
 
 PULSAR_FILE = {
-    **several("text", "tls-key-file-path tls-certificate-file tls-trust-certs-file-path pulsar-version", PULSAR),
-    **several("text", "compression-type authentication-token token-from-file basic-user-name basic-password", PULSAR),
-    **several("text", "auth-tls-certificate-path auth-tls-private-key-path", PULSAR),
-    **several("int", "pulsar-producer-cache-size connection-timeout operation-timeout batching-max-messages", PULSAR),
-    **several("int", "batching-max-publish-delay send-timeout", PULSAR),
-    "output-raw-change-event": Key("bool", None, PULSAR),
+    **keys_of("text", "tls-key-file-path tls-certificate-file tls-trust-certs-file-path pulsar-version", PULSAR),
+    **keys_of("text", "compression-type authentication-token token-from-file basic-user-name basic-password", PULSAR),
+    **keys_of("text", "auth-tls-certificate-path auth-tls-private-key-path", PULSAR),
+    **keys_of("int", "pulsar-producer-cache-size connection-timeout operation-timeout batching-max-messages", PULSAR),
+    **keys_of("int", "batching-max-publish-delay send-timeout", PULSAR),
+    "output-raw-change-event": ConfigKey("bool", None, PULSAR),
 }
 MYSQL_FILE = {
-    **several("int", "worker-count max-txn-row max-multi-update-row-size max-multi-update-row", DATABASE),
-    **several("text", "tidb-txn-mode ssl-ca ssl-cert ssl-key time-zone write-timeout read-timeout timeout", DATABASE),
-    **several("bool", "enable-batch-dml enable-multi-statement enable-cache-prepared-statement", DATABASE),
+    **keys_of("int", "worker-count max-txn-row max-multi-update-row-size max-multi-update-row", DATABASE),
+    **keys_of("text", "tidb-txn-mode ssl-ca ssl-cert ssl-key time-zone write-timeout read-timeout timeout", DATABASE),
+    **keys_of("bool", "enable-batch-dml enable-multi-statement enable-cache-prepared-statement", DATABASE),
 }
 STORAGE_FILE = {
-    **several("int", "worker-count file-size file-expiration-days flush-concurrency", STORAGE),
-    **several("text", "flush-interval file-cleanup-cron-spec", STORAGE),
-    **several("bool", "output-column-id output-raw-change-event use-table-id-as-path", STORAGE),
+    **keys_of("int", "worker-count file-size file-expiration-days flush-concurrency", STORAGE),
+    **keys_of("text", "flush-interval file-cleanup-cron-spec", STORAGE),
+    **keys_of("bool", "output-column-id output-raw-change-event use-table-id-as-path", STORAGE),
 }
 CONSISTENT = {
-    **several("text", "level storage compression", DATABASE),
-    **several("int", "max-log-size flush-interval meta-flush-interval encoding-worker-num", DATABASE),
-    **several("int", "flush-worker-num flush-concurrency", DATABASE),
-    "use-file-backend": Key("bool", False, DATABASE),
-    "event-collector-batch-count": Key("int", None, DATABASE),
+    **keys_of("text", "level storage compression", DATABASE),
+    **keys_of("int", "max-log-size flush-interval meta-flush-interval encoding-worker-num", DATABASE),
+    **keys_of("int", "flush-worker-num flush-concurrency", DATABASE),
+    "use-file-backend": ConfigKey("bool", False, DATABASE),
+    "event-collector-batch-count": ConfigKey("int", None, DATABASE),
 }
 SCHEDULER = {
-    "enable-table-across-nodes": Key("bool", False, INSIDE),
-    **several("int", "region-threshold write-key-threshold region-per-span region-count-per-span", INSIDE),
-    **several("int", "scheduling-task-count-per-node polling-time", INSIDE),
-    "type": Key("text", None, INSIDE),
+    "enable-table-across-nodes": ConfigKey("bool", False, INSIDE),
+    **keys_of("int", "region-threshold write-key-threshold region-per-span region-count-per-span", INSIDE),
+    **keys_of("int", "scheduling-task-count-per-node polling-time", INSIDE),
+    "type": ConfigKey("text", None, INSIDE),
 }
 CSV = {
-    **several("text", "delimiter quote null binary-encoding-method", STORAGE),
-    **several("bool", "include-commit-ts output-old-value output-handle-key output-field-header", STORAGE),
+    **keys_of("text", "delimiter quote null binary-encoding-method", STORAGE),
+    **keys_of("bool", "include-commit-ts output-old-value output-handle-key output-field-header", STORAGE),
 }
 CYCLIC_REPLICATION = {
-    **several("bool", "enable sync-ddl", CYCLIC),
-    **several("int", "replica-id id-buckets", CYCLIC),
-    "filter-replica-ids": Key("ints", None, CYCLIC),
+    **keys_of("bool", "enable sync-ddl", CYCLIC),
+    **keys_of("int", "replica-id id-buckets", CYCLIC),
+    "filter-replica-ids": ConfigKey("ints", None, CYCLIC),
 }
-GLUE_FILE = several("text", "registry-name region access-key secret-access-key token", AVRO)
-PULSAR_OAUTH = several(
+GLUE_REGISTRY = keys_of("text", "registry-name region access-key secret-access-key token", AVRO)
+PULSAR_OAUTH = keys_of(
     "text", "oauth2-issuer-url oauth2-audience oauth2-private-key oauth2-client-id oauth2-scope", PULSAR
 )
 INTEGRITY = {
-    "integrity-check-level": Key("text", "none", CHECKSUM),
-    "corruption-handle-level": Key("text", "warn", CHECKSUM),
+    "integrity-check-level": ConfigKey("text", "none", CHECKSUM),
+    "corruption-handle-level": ConfigKey("text", "warn", CHECKSUM),
 }
 
 
 AVRO_MODES = {
-    "avro-decimal-handling-mode": Key("text", "precise", AVRO),
-    "avro-bigint-unsigned-handling-mode": Key("text", "long", AVRO),
+    "avro-decimal-handling-mode": ConfigKey("text", "precise", AVRO),
+    "avro-bigint-unsigned-handling-mode": ConfigKey("text", "long", AVRO),
 }
 SINK_URI = {
-    "(host)": Key("text"),
-    "(path)": Key("text"),
-    "protocol": Key("text"),
-    "transaction-atomicity": Key("text", "none"),
+    "(host)": ConfigKey("text"),
+    "(path)": ConfigKey("text"),
+    "protocol": ConfigKey("text"),
+    "transaction-atomicity": ConfigKey("text", "none"),
     **KAFKA,
-    "enable-tidb-extension": Key("bool", False),
-    "max-batch-size": Key("int", 16),
+    "enable-tidb-extension": ConfigKey("bool", False),
+    "max-batch-size": ConfigKey("int", 16),
     **AVRO_MODES,
-    "avro-enable-watermark": Key("bool", False, AVRO),
-    "schema-registry": Key("text", None, AVRO),
-    "only-output-updated-columns": Key("bool", False),
-    "content-compatible": Key("bool", False),
-    "output-row-key": Key("bool", False),
-    "debezium-disable-schema": Key("bool", False, DEBEZIUM),
-    "encoding-format": Key("text", "json", SIMPLE),
-    "max-retry": Key("int", 5, "the client tries again by rules of its own"),
+    "avro-enable-watermark": ConfigKey("bool", False, AVRO),
+    "schema-registry": ConfigKey("text", None, AVRO),
+    "only-output-updated-columns": ConfigKey("bool", False),
+    "content-compatible": ConfigKey("bool", False),
+    "output-row-key": ConfigKey("bool", False),
+    "debezium-disable-schema": ConfigKey("bool", False, DEBEZIUM),
+    "encoding-format": ConfigKey("text", "json", SIMPLE),
+    "max-retry": ConfigKey("int", 5, "the client tries again by rules of its own"),
 }
 SINK = {
-    "transaction-atomicity": Key("text"),
-    "protocol": Key("text"),
-    "dispatchers": Key("rows", []),
-    "column-selectors": Key("rows", []),
-    "schema-registry": Key("text", None, AVRO),
-    "encoder-concurrency": Key("int", 32, INSIDE),
-    "terminator": Key("text", "\\r\\n"),
-    "date-separator": Key("text", "day", STORAGE),
-    "enable-partition-separator": Key("bool", True, STORAGE),
-    "file-index-digit": Key("int", 20, STORAGE),
-    "enable-kafka-sink-v2": Key("bool", False, INSIDE),
-    "only-output-updated-columns": Key("bool", False),
-    "delete-only-output-handle-key-columns": Key("bool", False),
-    "large-message-only-handle-key-columns": Key("bool", False),
-    "content-compatible": Key("bool", False),
-    "safe-mode": Key("bool", None, DATABASE),
-    "advance-timeout-in-sec": Key("int", 150, INSIDE),
-    "send-bootstrap-interval-in-sec": Key("int", 120, SIMPLE),
-    "send-bootstrap-in-msg-count": Key("int", 10000, SIMPLE),
-    "send-bootstrap-to-all-partition": Key("bool", True, SIMPLE),
-    "send-all-bootstrap-at-start": Key("bool", False, SIMPLE),
-    "debezium-disable-schema": Key("bool", False, DEBEZIUM),
+    "transaction-atomicity": ConfigKey("text"),
+    "protocol": ConfigKey("text"),
+    "dispatchers": ConfigKey("rows", []),
+    "column-selectors": ConfigKey("rows", []),
+    "schema-registry": ConfigKey("text", None, AVRO),
+    "encoder-concurrency": ConfigKey("int", 32, INSIDE),
+    "terminator": ConfigKey("text", "\\r\\n"),
+    "date-separator": ConfigKey("text", "day", STORAGE),
+    "enable-partition-separator": ConfigKey("bool", True, STORAGE),
+    "file-index-digit": ConfigKey("int", 20, STORAGE),
+    "enable-kafka-sink-v2": ConfigKey("bool", False, INSIDE),
+    "only-output-updated-columns": ConfigKey("bool", False),
+    "delete-only-output-handle-key-columns": ConfigKey("bool", False),
+    "large-message-only-handle-key-columns": ConfigKey("bool", False),
+    "content-compatible": ConfigKey("bool", False),
+    "safe-mode": ConfigKey("bool", None, DATABASE),
+    "advance-timeout-in-sec": ConfigKey("int", 150, INSIDE),
+    "send-bootstrap-interval-in-sec": ConfigKey("int", 120, SIMPLE),
+    "send-bootstrap-in-msg-count": ConfigKey("int", 10000, SIMPLE),
+    "send-bootstrap-to-all-partition": ConfigKey("bool", True, SIMPLE),
+    "send-all-bootstrap-at-start": ConfigKey("bool", False, SIMPLE),
+    "debezium-disable-schema": ConfigKey("bool", False, DEBEZIUM),
 }
 TOP = {
-    "memory-quota": Key("int", None, INSIDE),
-    "case-sensitive": Key("bool", False),
-    "enable-old-value": Key("bool", True),
-    "force-replicate": Key("bool", False),
-    "check-gc-safe-point": Key("bool", True, INSIDE),
-    "enable-sync-point": Key("bool", False, DATABASE),
-    "enable-table-monitor": Key("bool", False, INSIDE),
-    "ignore-ineligible-table": Key("bool", False, NOT_YET),
-    "bdr-mode": Key("bool", False, DATABASE),
-    **several("duration", "sync-point-interval sync-point-retention", DATABASE),
-    "changefeed-error-stuck-duration": Key("duration", "30m", INSIDE),
-    "sql-mode": Key("text", None, INSIDE),
-    **several("int", "event-collector-batch-count event-collector-batch-bytes", INSIDE),
+    "memory-quota": ConfigKey("int", None, INSIDE),
+    "case-sensitive": ConfigKey("bool", False),
+    "enable-old-value": ConfigKey("bool", True),
+    "force-replicate": ConfigKey("bool", False),
+    "check-gc-safe-point": ConfigKey("bool", True, INSIDE),
+    "enable-sync-point": ConfigKey("bool", False, DATABASE),
+    "enable-table-monitor": ConfigKey("bool", False, INSIDE),
+    "ignore-ineligible-table": ConfigKey("bool", False, NOT_YET),
+    "bdr-mode": ConfigKey("bool", False, DATABASE),
+    **keys_of("duration", "sync-point-interval sync-point-retention", DATABASE),
+    "changefeed-error-stuck-duration": ConfigKey("duration", "30m", INSIDE),
+    "sql-mode": ConfigKey("text", None, INSIDE),
+    **keys_of("int", "event-collector-batch-count event-collector-batch-bytes", INSIDE),
 }
 FILTER = {
-    "rules": Key("texts", ["*.*"]),
-    "ignore-txn-start-ts": Key("ints", []),
-    "event-filters": Key("rows", []),
-    "ddl-allow-list": Key("ints", None, UNSEEN),
+    "rules": ConfigKey("texts", ["*.*"]),
+    "ignore-txn-start-ts": ConfigKey("ints", []),
+    "event-filters": ConfigKey("rows", []),
+    "ddl-allow-list": ConfigKey("ints", None, NOT_SIMULATED),
 }
 EVENT_FILTERS = {
-    **several("texts", "matcher ignore-event ignore-sql", default=[]),
-    **several("text", "ignore-insert-value-expr ignore-update-new-value-expr", default=""),
-    **several("text", "ignore-update-old-value-expr ignore-delete-value-expr", default=""),
+    **keys_of("texts", "matcher ignore-event ignore-sql", default=[]),
+    **keys_of("text", "ignore-insert-value-expr ignore-update-new-value-expr", default=""),
+    **keys_of("text", "ignore-update-old-value-expr ignore-delete-value-expr", default=""),
 }
 CODEC = {
-    "enable-tidb-extension": Key("bool"),
-    "max-batch-size": Key("int"),
-    "avro-enable-watermark": Key("bool", None, AVRO),
-    **several("text", "avro-decimal-handling-mode avro-bigint-unsigned-handling-mode", AVRO),
-    "encoding-format": Key("text", None, SIMPLE),
-    "output-row-key": Key("bool", None, URI_ALONE),
+    "enable-tidb-extension": ConfigKey("bool"),
+    "max-batch-size": ConfigKey("int"),
+    "avro-enable-watermark": ConfigKey("bool", None, AVRO),
+    **keys_of("text", "avro-decimal-handling-mode avro-bigint-unsigned-handling-mode", AVRO),
+    "encoding-format": ConfigKey("text", None, SIMPLE),
+    "output-row-key": ConfigKey("bool", None, URI_ONLY),
 }
 LARGE_MESSAGE = {
-    "large-message-handle-option": Key("text", "none"),
-    "large-message-handle-compression": Key("text", "none"),
-    "claim-check-storage-uri": Key("text", ""),
-    "claim-check-raw-value": Key("bool", False),
-    "claim-check-compression": Key("text"),
+    "large-message-handle-option": ConfigKey("text", "none"),
+    "large-message-handle-compression": ConfigKey("text", "none"),
+    "claim-check-storage-uri": ConfigKey("text", ""),
+    "claim-check-raw-value": ConfigKey("bool", False),
+    "claim-check-compression": ConfigKey("text"),
 }
-KEYS: Mapping[str, Mapping[str, Key]] = {
+KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
     "sink-uri": SINK_URI,
     "(top level)": TOP,
     "filter": FILTER,
     "filter.event-filters": EVENT_FILTERS,
-    "mounter": {"worker-num": Key("int", 16, INSIDE)},
+    "mounter": {"worker-num": ConfigKey("int", 16, INSIDE)},
     "sink": SINK,
     "sink.dispatchers": {
-        **several("texts", "matcher columns"),
-        **several("text", "dispatcher partition index topic target-schema target-table"),
+        **keys_of("texts", "matcher columns"),
+        **keys_of("text", "dispatcher partition index topic target-schema target-table"),
     },
-    "sink.column-selectors": several("texts", "matcher columns"),
+    "sink.column-selectors": keys_of("texts", "matcher columns"),
     "sink.csv": CSV,
-    "sink.open": {"output-old-value": Key("bool", True)},
-    "sink.debezium": {"output-old-value": Key("bool", True, DEBEZIUM)},
+    "sink.open": {"output-old-value": ConfigKey("bool", True)},
+    "sink.debezium": {"output-old-value": ConfigKey("bool", True, DEBEZIUM)},
     "sink.kafka-config": KAFKA_FILE,
     "sink.kafka-config.codec-config": CODEC,
     "sink.kafka-config.large-message-handle": LARGE_MESSAGE,
-    "sink.kafka-config.glue-schema-registry-config": GLUE_FILE,
+    "sink.kafka-config.glue-schema-registry-config": GLUE_REGISTRY,
     "sink.pulsar-config": PULSAR_FILE,
     "sink.pulsar-config.oauth2": PULSAR_OAUTH,
     "sink.mysql-config": MYSQL_FILE,
     "sink.cloud-storage-config": STORAGE_FILE,
     "consistent": CONSISTENT,
-    "consistent.memory-usage": {"memory-quota-percentage": Key("int", 50, DATABASE)},
+    "consistent.memory-usage": {"memory-quota-percentage": ConfigKey("int", 50, DATABASE)},
     "scheduler": SCHEDULER,
     "cyclic-replication": CYCLIC_REPLICATION,
     "integrity": INTEGRITY,
-    "synced-status": several("int", "synced-check-interval checkpoint-interval", INSIDE),
+    "synced-status": keys_of("int", "synced-check-interval checkpoint-interval", INSIDE),
 }
-"""By place (`sink-uri`, or the table of the file), then by name."""
+"""Keys by place (`sink-uri`, or the table of the file), then by name."""
 
 FILE_PLACE: Mapping[str, str] = {
     **dict.fromkeys(KAFKA, "sink.kafka-config"),
     **dict.fromkeys(CODEC, "sink.kafka-config.codec-config"),
     **dict.fromkeys(SINK_URI.keys() & SINK.keys(), "sink"),
 }
-"""Where the file has a key of the sink-uri."""
+"""The table of the file that can hold a key of the sink-uri."""
 
 FORCE_REPLICATE = "force-replicate"
 GLUE = "sink.kafka-config.glue-schema-registry-config"
 DISPATCHERS = ("default", "table", "index-value", "columns", "ts", "rowid")
 NO_LIMIT = 1 << 31
-"""max-batch-size where a release has no limit."""
+"""max-batch-size in releases without a limit."""
 
 
-def key(place: str, name: str, release: Release = V8_5) -> Key | None:
-    """The key at a place (`sink-uri`, `(top level)`, `sink.kafka-config`, …), with its default in the release.
+def key(place: str, name: str, release: Release = V8_5) -> ConfigKey | None:
+    """Return the key at a place (`sink-uri`, `(top level)`, `sink.kafka-config`, …), with its default in the release.
 
-    None where the release does not know it.
+    Return None if the release does not know it.
     """
     if name not in KEYS.get(place, {}) or not availability.has(release, option(place, name)):
         return None
@@ -280,19 +278,19 @@ def key(place: str, name: str, release: Release = V8_5) -> Key | None:
 
 
 def default(place: str, name: str, release: Release) -> Value:
-    """TiCDC's default of a key in a release."""
-    of_release: dict[tuple[str, str], Value] = {
+    """Return TiCDC's default of a key in a release."""
+    release_defaults: dict[tuple[str, str], Value] = {
         ("sink-uri", "partition-num"): release.new_topic_partitions,
         ("sink-uri", "max-message-bytes"): release.max_message_bytes,
         ("sink-uri", "max-batch-size"): release.max_batch_size or NO_LIMIT,
         ("(top level)", "case-sensitive"): release.case_sensitive,
         ("(top level)", "enable-old-value"): release.old_value,
     }
-    return of_release.get((place, name), KEYS[place][name].default)
+    return release_defaults.get((place, name), KEYS[place][name].default)
 
 
 def option(place: str, name: str) -> str:
-    """How `Release.options` calls a key."""
+    """Return the name of a key in `Release.options`."""
     if place == "sink-uri":
         return f"?{name}"
     return name if place == "(top level)" else f"{place}.{name}"

@@ -1,7 +1,4 @@
-"""What a sink-uri and a changefeed.toml say, as plain frozen values.
-
-One law: every value here is already valid, defaulted and merged; nothing downstream reads the URI or the file again.
-"""
+"""The content of a sink-uri and a changefeed.toml as frozen values: valid, with defaults, merged."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ class DispatchRule:
     """Topic name or expression; empty means the default topic."""
 
     target_schema: str = ""
-    """The schema that messages say, as literal text, `{schema}` and `{table}`; empty keeps it, as of the table."""
+    """The schema in messages: literal text, `{schema}` and `{table}`; empty keeps the table's own."""
 
     target_table: str = ""
 
@@ -57,17 +54,19 @@ class EventFilter:
 
     @property
     def expressions(self) -> tuple[str, ...]:
-        """Every SQL expression that it has, in the order TiCDC looks at them."""
-        every = (
-            *(self.ignore_insert_value_expr, self.ignore_update_old_value_expr, self.ignore_update_new_value_expr),
+        """All SQL expressions of the entry, in the order in which TiCDC evaluates them."""
+        expressions = (
+            self.ignore_insert_value_expr,
+            self.ignore_update_old_value_expr,
+            self.ignore_update_new_value_expr,
             self.ignore_delete_value_expr,
         )
-        return tuple(expression for expression in every if expression)
+        return tuple(filter(None, expressions))
 
 
 @dataclass(frozen=True)
 class Sasl:
-    """SASL settings; `mechanism` is empty where SASL is off."""
+    """SASL settings; an empty `mechanism` means that SASL is off."""
 
     mechanism: str = ""
     """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER."""
@@ -94,19 +93,19 @@ class Tls:
     cert: str = ""
     key: str = ""
     insecure_skip_verify: bool = False
-    asked_by: str = ""
-    """What was written that asks for TLS, where TLS is off and enable-tls=false was not written."""
+    requested_by: str = ""
+    """The settings that request TLS although it is off and enable-tls=false is not written."""
 
 
 @dataclass(frozen=True)
 class Kafka:
-    """How to reach and use Kafka."""
+    """Kafka's address and the settings of its client."""
 
     brokers: tuple[str, ...]
-    """`host:port` each."""
+    """`host:port` of each broker."""
 
     partition_num: int | None = None
-    """As asked; None takes what the topic has, or `new_topic_partitions` where the topic is created."""
+    """The configured number. None uses all partitions of the topic, or creates it with `new_topic_partitions`."""
 
     replication_factor: int = 1
     auto_create_topic: bool = True
@@ -126,16 +125,16 @@ class Kafka:
     """Partitions of a topic that TiCDC creates without `partition-num`."""
 
     topic_limit: str = "lowers"
-    """What a topic that takes less than max-message-bytes does, as `Codec.topic_limit` says."""
+    """What happens if a topic accepts less than max-message-bytes, as in `Codec.topic_limit`."""
 
     topic_limit_margin: int = 128
-    """How many bytes max-message-bytes stays below what a topic takes."""
+    """How many bytes max-message-bytes stays below the topic's limit."""
 
     checks_insync_replicas: str = "all"
     """For which topics a replication-factor below min.insync.replicas is refused: `all`, `created` or `none`."""
 
     one_error_code: bool = False
-    """Whether TiCDC has one code for settings that do not suit Kafka, and one for all that Kafka's brokers refuse."""
+    """Whether TiCDC has one code for all invalid Kafka settings, and one for all refusals by brokers."""
 
     @property
     def partitions(self) -> int:
@@ -145,7 +144,7 @@ class Kafka:
 
 @dataclass(frozen=True)
 class Changefeed:
-    """A changefeed that TiCDC would accept and this simulator can play."""
+    """A changefeed that TiCDC accepts and the simulator supports."""
 
     scheme: str
     """`kafka` or `kafka+ssl`."""
@@ -171,14 +170,16 @@ class Changefeed:
     """One line each: unknown keys, keys without effect, conflicts between URI and file."""
 
     sink_uri: str = field(default="", compare=False, repr=False)
-    """What was written, and the text of the file."""
+    """The sink-uri as written; `config` is the text of the file."""
 
     config: str = field(default="", compare=False, repr=False)
 
 
 def partition_count(asked: int | None, actual: int, topic: str = "", one_error_code: bool = False) -> int:
-    """Partitions to use of a topic that has `actual`: the first `asked`, or all; raises ChangefeedError if more were
-    asked than there are (`SetPartitionNum`, tiflow v8.5.3 pkg/sink/kafka/options.go)."""
+    """Return how many partitions to use of a topic that has `actual`: the first `asked`, or all.
+
+    Raise ChangefeedError if there are fewer than `asked` (`SetPartitionNum`, tiflow v8.5.3 pkg/sink/kafka/options.go).
+    """
     if asked is not None and asked > actual:
         text = f"the number of partition ({asked}) specified in sink-uri is more than that of actual topic ({actual})"
         code = "CDC:ErrKafkaInvalidConfig" if one_error_code else "CDC:ErrKafkaInvalidPartitionNum"

@@ -1,8 +1,7 @@
-"""The protocol that a changefeed asks for, as the release reads it, and what TiCDC checks of those that are not made
-here.
+"""The protocol of a changefeed, as the release reads it, and TiCDC's checks of protocols that are not simulated.
 
-One law: what a release does not know is what TiCDC makes of it: an error from 5.4 on, before it Open Protocol and a
-warning (pkg/config/sink_protocol.go, cdc/sink/codec/interface.go); a protocol of later releases is always an error.
+A release before 5.4 uses Open Protocol for an unknown protocol and logs a warning; later ones refuse it
+(pkg/config/sink_protocol.go, cdc/sink/codec/interface.go). A protocol of later releases is always an error here.
 """
 
 from __future__ import annotations
@@ -48,56 +47,56 @@ OTHERS = (
     Protocol(name="debezium-avro"),
     Protocol(name="simple", settings=option_names.LARGE_MESSAGES | option_names.RAW_VALUE),
 )
-"""Those that this simulator does not make: it knows what TiCDC refuses before it makes anything."""
+"""Protocols that the simulator does not encode. Their settings are checked as TiCDC checks them."""
 
 PROTOCOLS = {
     **{name: codec.protocol for name, codec in CODECS.items()},
     **{protocol.name: protocol for protocol in OTHERS},
 }
 SPELLINGS = {spelling: protocol for protocol in PROTOCOLS.values() for spelling in (protocol.name, *protocol.aliases)}
-"""What some release takes, in any case; which, `Release.protocols` says."""
+"""Names that some release accepts, in any letter case; `Release.protocols` has those of each release."""
 
 FALLBACK = next(protocol for protocol in PROTOCOLS.values() if protocol.is_fallback)
 
 
 def protocol(settings: Settings) -> Protocol:
-    """The protocol; raises ChangefeedError where it is missing, unknown or not there yet."""
-    given, release = settings.text("protocol").lower(), settings.release
-    if given in release.protocols:
-        return SPELLINGS[given]
+    """Return the protocol; raise ChangefeedError if it is missing, unknown or of a later release."""
+    name, release = settings.text("protocol").lower(), settings.release
+    if name in release.protocols:
+        return SPELLINGS[name]
     if release.unknown_protocol:
-        hint = did_you_mean(given, release.protocols) if given else ""
+        hint = did_you_mean(name, release.protocols) if name else ""
         accepted = " or ".join(f"protocol={name}" for name in CODECS)
-        more = f"{hint}{_since(given, release)} Accepted: {accepted}"
+        more = f"{hint}{_since(name, release)} Accepted: {accepted}"
         text = f"unknown '{settings.text('protocol')}' message protocol for sink.{more}"
         raise ChangefeedError(text, release.unknown_protocol)
-    if given in SPELLINGS and SPELLINGS[given] is not FALLBACK:
-        text = f"protocol {given} is unknown to TiCDC {release.name}, which would send {FALLBACK.title}."
-        raise ChangefeedError(f"{text}{_since(given, release)}")
+    if name in SPELLINGS and SPELLINGS[name] is not FALLBACK:
+        text = f"protocol {name} is unknown to TiCDC {release.name}, which would send {FALLBACK.title}."
+        raise ChangefeedError(f"{text}{_since(name, release)}")
     return FALLBACK
 
 
-def known(settings: Settings) -> Protocol | None:
-    """As `protocol`, but None where that would be an error."""
+def protocol_or_none(settings: Settings) -> Protocol | None:
+    """Return the protocol, or None if `protocol` would raise."""
     try:
         return protocol(settings)
     except ChangefeedError:
         return None
 
 
-def check_own(settings: Settings, protocol: Protocol) -> None:
-    """Raise ChangefeedError for settings of the protocol's own that TiCDC's encoder refuses."""
-    if protocol.name in _OWN_CHECKS:
-        _OWN_CHECKS[protocol.name](settings)
+def check_protocol_settings(settings: Settings, protocol: Protocol) -> None:
+    """Raise ChangefeedError for settings of the protocol that TiCDC's encoder rejects."""
+    if protocol.name in _PROTOCOL_CHECKS:
+        _PROTOCOL_CHECKS[protocol.name](settings)
 
 
-def replaced(settings: Settings) -> Iterator[str]:
-    """A warning where TiCDC takes its fallback though nobody asked for it."""
-    given, release = settings.text("protocol"), settings.release
-    if not given and not release.unknown_protocol:
-        yield f"protocol is not given: {FALLBACK.name} is used"
-    elif given.lower() not in (*release.protocols, FALLBACK.name):
-        yield f"protocol {given!r} is unknown to TiCDC {release.name}: {FALLBACK.name} is used"
+def fallback_warnings(settings: Settings) -> Iterator[str]:
+    """Yield a warning if TiCDC falls back to another protocol than the configured one."""
+    name, release = settings.text("protocol"), settings.release
+    if not name and not release.unknown_protocol:
+        yield f"protocol is not name: {FALLBACK.name} is used"
+    elif name.lower() not in (*release.protocols, FALLBACK.name):
+        yield f"protocol {name!r} is unknown to TiCDC {release.name}: {FALLBACK.name} is used"
 
 
 def _since(name: str, release: Release) -> str:
@@ -109,24 +108,24 @@ def _check_avro(settings: Settings) -> None:
     registries = '"schema-registry" or "glue-schema-registry"'
     registry, glue = settings.text("schema-registry"), GLUE in settings.file.tables
     if registry and glue:
-        raise codec_invalid(f"Avro protocol requires only one of {registries} to specify the schema registry")
+        raise codec_config_error(f"Avro protocol requires only one of {registries} to specify the schema registry")
     if not registry and not glue:
-        raise codec_invalid(f"Avro protocol requires parameter {registries} to specify the schema registry")
+        raise codec_config_error(f"Avro protocol requires parameter {registries} to specify the schema registry")
     if settings.text("avro-decimal-handling-mode", "precise") not in ("precise", "string"):
-        raise codec_invalid('avro-decimal-handling-mode value could only be "string" or "precise"')
+        raise codec_config_error('avro-decimal-handling-mode value could only be "string" or "precise"')
     if settings.text("avro-bigint-unsigned-handling-mode", "long") not in ("long", "string"):
-        raise codec_invalid('avro-bigint-unsigned-handling-mode value could only be "long" or "string"')
+        raise codec_config_error('avro-bigint-unsigned-handling-mode value could only be "long" or "string"')
 
 
 def _check_simple(settings: Settings) -> None:
     encoding = settings.text("encoding-format", "json")
     if encoding not in ("json", "avro"):
-        raise codec_invalid(f"unsupported encoding format type: {encoding} for the simple protocol")
+        raise codec_config_error(f"unsupported encoding format type: {encoding} for the simple protocol")
 
 
-_OWN_CHECKS: dict[str, Callable[[Settings], None]] = {"avro": _check_avro, "simple": _check_simple}
+_PROTOCOL_CHECKS: dict[str, Callable[[Settings], None]] = {"avro": _check_avro, "simple": _check_simple}
 
 
-def codec_invalid(text: str) -> ChangefeedError:
-    """As TiCDC's encoders refuse their options."""
+def codec_config_error(text: str) -> ChangefeedError:
+    """Return TiCDC's error for invalid options of an encoder."""
     return ChangefeedError(text, "CDC:ErrCodecInvalidConfig")

@@ -1,6 +1,6 @@
-"""What TiCDC refuses when a changefeed is created, before it looks at Kafka.
+"""TiCDC's checks when a changefeed is created, before it connects to Kafka.
 
-One law: same order, same codes, same texts as tiflow v8.5.3 pkg/config/sink.go, replica_config.go, large_message.go.
+Order, codes and texts are those of tiflow v8.5.3 pkg/config/sink.go, replica_config.go, large_message.go.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ MAX_BATCH = 8192
 """MaxEventCollectorBatchCount."""
 
 ROUTE = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
-"""What a target of table routing may be (ticdc v8.5.7: pkg/config/sink.go)."""
+"""A valid target of table routing (ticdc v8.5.7: pkg/config/sink.go)."""
 
 
 def reject(settings: Settings) -> None:
-    """Raise ChangefeedError for the first thing that TiCDC refuses."""
+    """Raise ChangefeedError for the first setting that TiCDC rejects."""
     for check in CHECKS:
         check(settings)
 
@@ -39,9 +39,9 @@ def _atomicity(settings: Settings) -> None:
 
 
 def _protocol(settings: Settings) -> None:
-    scheme, given = settings.uri.scheme, settings.get("protocol")
-    if scheme in DATABASES and given is not None:
-        text = f"protocol {given} is incompatible with {scheme} scheme"
+    scheme, protocol = settings.uri.scheme, settings.get("protocol")
+    if scheme in DATABASES and protocol is not None:
+        text = f"protocol {protocol} is incompatible with {scheme} scheme"
         raise ChangefeedError(f"sink uri invalid '{text}'", "CDC:ErrSinkURIInvalid")
     if scheme in QUEUES or scheme in STORAGES:
         protocols.protocol(settings)
@@ -50,9 +50,9 @@ def _protocol(settings: Settings) -> None:
 def _table_routes(settings: Settings) -> None:
     for rule in rows(settings, "sink", "dispatchers"):
         for name in ("target-schema", "target-table"):
-            given = str(rule.get(name, ""))
-            if not ROUTE.fullmatch(given):
-                text = f"{name} {json.dumps(given, ensure_ascii=False)} must contain only literal text, "
+            target = str(rule.get(name, ""))
+            if not ROUTE.fullmatch(target):
+                text = f"{name} {json.dumps(target, ensure_ascii=False)} must contain only literal text, "
                 raise ChangefeedError(text + "{schema}, and {table}", "CDC:ErrInvalidTableRoutingRule")
 
 
@@ -66,11 +66,11 @@ def _registries(settings: Settings) -> None:
     if GLUE not in settings.file.tables:
         return
     if settings.file.values.get(("sink", "schema-registry")) is not None:
-        raise large_messages.replica_invalid(
+        raise large_messages.replica_config_error(
             "schema-registry and glue-schema-registry-configcannot be set at the same time,schema-registry is used by"
             " confluent schema registry, glue-schema-registry-config is used by aws glue schema registry"
         )
-    glue = {name: settings.of_file(GLUE, name) for name in KEYS[GLUE]}
+    glue = {name: settings.file_value(GLUE, name) for name in KEYS[GLUE]}
     for name in ("registry-name", "region"):
         if not glue[name]:
             raise ChangefeedError(f"{name} is empty, is must be set", "CDC:ErrInvalidGlueSchemaRegistryConfig")
@@ -90,28 +90,28 @@ def _dispatchers(settings: Settings) -> None:
 
 
 def _rest(settings: Settings) -> None:
-    concurrency = settings.of_file("sink", "encoder-concurrency")
+    concurrency = settings.file_value("sink", "encoder-concurrency")
     if isinstance(concurrency, int) and concurrency < 0:
         raise _sink(f"encoder-concurrency should greater than 0, but got {concurrency}")
-    protocol = protocols.known(settings)
+    protocol = protocols.protocol_or_none(settings)
     refusal = protocol and protocol.refusals.get("sink.delete-only-output-handle-key-columns")
-    if refusal and settings.of_file("sink", "delete-only-output-handle-key-columns"):
+    if refusal and settings.file_value("sink", "delete-only-output-handle-key-columns"):
         raise _sink(refusal)
 
 
 def _integrity(settings: Settings) -> None:
-    level = settings.of_file("integrity", "integrity-check-level")
-    handling = settings.of_file("integrity", "corruption-handle-level")
+    level = settings.file_value("integrity", "integrity-check-level")
+    handling = settings.file_value("integrity", "corruption-handle-level")
     if level not in ("none", "correctness") or handling not in ("warn", "error"):
         accepted = "integrity-check-level none or correctness, corruption-handle-level warn or error"
         raise _replica(f"{level}, {handling}; accepted: {accepted}")
-    if level == "correctness" and settings.of_file("sink", "column-selectors"):
-        raise large_messages.replica_invalid("integrity check enabled and column selector set, not allowed")
+    if level == "correctness" and settings.file_value("sink", "column-selectors"):
+        raise large_messages.replica_config_error("integrity check enabled and column selector set, not allowed")
 
 
 def _stuck(settings: Settings) -> None:
-    given = settings.of_file("(top level)", "changefeed-error-stuck-duration")
-    seconds = go.parse_duration(given) if isinstance(given, str) else int(str(given)) / 1e9
+    duration = settings.file_value("(top level)", "changefeed-error-stuck-duration")
+    seconds = go.parse_duration(duration) if isinstance(duration, str) else int(str(duration)) / 1e9
     if seconds < 1800:
         text = f"The ChangefeedErrorStuckDuration:{seconds:f} must be larger than 1800.000000 Seconds"
         raise _replica(text)
@@ -119,7 +119,7 @@ def _stuck(settings: Settings) -> None:
 
 def _batches(settings: Settings) -> None:
     # ticdc release-8.5 pkg/config/replica_config.go ValidateAndAdjust; its text does not get the limit
-    count, size = (settings.of_file("(top level)", f"event-collector-batch-{what}") for what in ("count", "bytes"))
+    count, size = (settings.file_value("(top level)", f"event-collector-batch-{what}") for what in ("count", "bytes"))
     for what, value in (("count", count), ("bytes", size)):
         if isinstance(value, int) and value < 0:
             raise _replica(f"event-collector-batch-{what} must be set not smaller than 0")
@@ -139,13 +139,13 @@ def _events(settings: Settings) -> None:
 
 
 def rows(settings: Settings, place: str, name: str) -> list[Mapping[str, Value]]:
-    """The entries of an array of tables in the file."""
-    value = settings.of_file(place, name)
+    """Return the entries of an array of tables in the file."""
+    value = settings.file_value(place, name)
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def filter_rows(settings: Settings) -> list[Mapping[str, Value]]:
-    """The event filters, where the release has any."""
+    """Return the event filters, if the release has any."""
     return rows(settings, "filter", "event-filters") if settings.release.event_filter_names else []
 
 
@@ -154,7 +154,7 @@ def _go(value: object) -> str:
 
 
 def _replica(text: str) -> ChangefeedError:
-    return large_messages.replica_invalid(f"invalid replica config, {text}")
+    return large_messages.replica_config_error(f"invalid replica config, {text}")
 
 
 def _sink(text: str) -> ChangefeedError:

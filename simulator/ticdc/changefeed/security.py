@@ -1,7 +1,6 @@
-"""SASL and TLS settings, checked as TiCDC checks them.
+"""SASL and TLS settings, checked as TiCDC checks them before the first connection.
 
-One law: what would fail in TiCDC before the first connection fails here, with its text (tiflow v8.5.3
-pkg/sink/kafka/options.go applySASL, applyTLS; pkg/security/sasl.go).
+Texts are those of tiflow v8.5.3 pkg/sink/kafka/options.go applySASL, applyTLS; pkg/security/sasl.go.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ FILE = "sink.kafka-config"
 
 
 def tls(settings: Settings) -> Tls:
-    """TLS settings; certificate files turn it on, up to 6.0 (without enable-tls) `ca` alone does."""
-    found = _tls(settings)
-    plain = found.enabled or settings.get("enable-tls") is False
-    return found if plain else replace(found, asked_by=_asking(settings))
+    """Return the TLS settings. Certificate files turn TLS on; up to 6.0, without enable-tls, `ca` alone does."""
+    tls_settings = _tls(settings)
+    is_explicit = tls_settings.enabled or settings.get("enable-tls") is False
+    return tls_settings if is_explicit else replace(tls_settings, requested_by=_requested_by(settings))
 
 
-def _asking(settings: Settings) -> str:
+def _requested_by(settings: Settings) -> str:
     files = [name for name in ("ca", "cert", "key") if settings.text(name)]
     scheme = ["the scheme kafka+ssl"] if settings.uri.scheme == "kafka+ssl" else []
-    return ", ".join((*scheme, *files, *(["insecure-skip-verify"] if settings.truth("insecure-skip-verify") else [])))
+    return ", ".join((*scheme, *files, *(["insecure-skip-verify"] if settings.boolean("insecure-skip-verify") else [])))
 
 
 def _tls(settings: Settings) -> Tls:
@@ -42,15 +41,15 @@ def _tls(settings: Settings) -> Tls:
         return Tls(bool(ca), ca, cert, key)
     if any(files) and not all(files):
         raise _invalid("ca, cert and key files should all be supplied")
-    asked = settings.get("enable-tls")
-    if all(files) and asked is False:
+    enable_tls = settings.get("enable-tls")
+    if all(files) and enable_tls is False:
         raise _invalid("credential files are supplied, but 'enable-tls' is set to false")
-    enabled = bool(asked) or (asked is None and all(files))
-    return Tls(enabled, ca, cert, key, enabled and settings.truth("insecure-skip-verify"))
+    enabled = bool(enable_tls) or (enable_tls is None and all(files))
+    return Tls(enabled, ca, cert, key, enabled and settings.boolean("insecure-skip-verify"))
 
 
 def sasl(settings: Settings) -> Sasl:
-    """SASL settings; without a mechanism, up to 6.0 without a user, SASL is off."""
+    """Return the SASL settings. SASL is off without a mechanism, up to 6.0 without a user."""
     mechanism, auth_type = settings.text("sasl-mechanism"), settings.text("sasl-gssapi-auth-type").lower()
     if not availability.has(settings.release, "?sasl-gssapi-auth-type"):
         return _scram(settings, mechanism.upper())
@@ -61,7 +60,7 @@ def sasl(settings: Settings) -> Sasl:
     client_id, secret, token_url = (_oauth(settings, name) for name in ("client-id", "client-secret", "token-url"))
     if client_id or secret or token_url:
         _check_oauth(mechanism.upper(), client_id, secret, token_url)
-    scopes = settings.of_file(FILE, "sasl-oauth-scopes")
+    scopes = settings.file_value(FILE, "sasl-oauth-scopes")
     return Sasl(
         mechanism=mechanism.upper(),
         user=settings.text("sasl-user"),
@@ -71,8 +70,8 @@ def sasl(settings: Settings) -> Sasl:
         oauth_client_secret=secret,
         oauth_token_url=token_url,
         oauth_scopes=tuple(map(str, scopes)) if isinstance(scopes, list) else (),
-        oauth_grant_type=str(settings.of_file(FILE, "sasl-oauth-grant-type") or "client_credentials"),
-        oauth_audience=str(settings.of_file(FILE, "sasl-oauth-audience") or ""),
+        oauth_grant_type=str(settings.file_value(FILE, "sasl-oauth-grant-type") or "client_credentials"),
+        oauth_audience=str(settings.file_value(FILE, "sasl-oauth-audience") or ""),
     )
 
 
@@ -85,7 +84,8 @@ def _scram(settings: Settings, mechanism: str) -> Sasl:
 
 
 def check_client(settings: Settings, kafka: Kafka) -> None:
-    """Raise ChangefeedError for what TiCDC's client of Kafka refuses (github.com/IBM/sarama config.go Validate)."""
+    """Raise ChangefeedError for settings that TiCDC's Kafka client rejects (github.com/IBM/sarama config.go
+    Validate)."""
     sasl = kafka.sasl
     timeouts = {"DialTimeout": kafka.dial_timeout, "ReadTimeout": kafka.read_timeout}
     for name, seconds in {**timeouts, "WriteTimeout": kafka.write_timeout}.items():
@@ -113,20 +113,22 @@ def _check_gssapi(settings: Settings) -> None:
             raise _refused(settings, text, f"; give sasl-gssapi-{needed[1]}")
 
 
-def idle(settings: Settings, sasl: Sasl, tls: Tls) -> Iterator[str]:
-    """A warning for each security setting that the others leave without effect."""
+def warnings(settings: Settings, sasl: Sasl, tls: Tls) -> Iterator[str]:
+    """Yield a warning for each security setting without effect under the others."""
     if settings.uri.scheme == "kafka+ssl" and not tls.enabled:
         yield "the scheme kafka+ssl does not turn TLS on, in TiCDC neither: enable-tls=true does"
-    if settings.truth("insecure-skip-verify") and not tls.enabled:
+    if settings.boolean("insecure-skip-verify") and not tls.enabled:
         yield "insecure-skip-verify has no effect: TLS is off"
-    given = {name: settings.of_file(FILE, name) if name in OAUTH else settings.get(name) for name in (*SASL, *OAUTH)}
-    for name in (name for name, value in given.items() if value not in (None, "", [])):
-        if why := _idle_sasl(name, settings, sasl):
+    values = {
+        name: settings.file_value(FILE, name) if name in OAUTH else settings.get(name) for name in (*SASL, *OAUTH)
+    }
+    for name in (name for name, value in values.items() if value not in (None, "", [])):
+        if why := _no_effect(name, settings, sasl):
             yield f"{name} has no effect: {why}"
 
 
-def _idle_sasl(name: str, settings: Settings, sasl: Sasl) -> str:
-    """Why a setting of SASL has no effect; empty where it has one."""
+def _no_effect(name: str, settings: Settings, sasl: Sasl) -> str:
+    """Return why a SASL setting has no effect; empty if it has one."""
     if not sasl.mechanism:
         return f"{'sasl-user' if settings.text('sasl-mechanism') else 'sasl-mechanism'} is not set"
     if name.startswith("sasl-gssapi-") and sasl.mechanism != "GSSAPI":
@@ -141,7 +143,7 @@ def _idle_sasl(name: str, settings: Settings, sasl: Sasl) -> str:
 
 
 def _oauth(settings: Settings, name: str) -> str:
-    value = settings.of_file(FILE, f"sasl-oauth-{name}")
+    value = settings.file_value(FILE, f"sasl-oauth-{name}")
     what = name.replace("-", " ").replace("url", "URL").replace("client id", "client ID")
     if value == "":
         raise _invalid(f"OAuth2 {what} cannot be empty")

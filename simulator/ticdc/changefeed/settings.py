@@ -1,7 +1,7 @@
-"""Sink-uri and file as one set of settings.
+"""Sink-uri and changefeed.toml as one set of settings.
 
-One law: the URI wins, except that a zero (`false`, `0`, empty) in it does not undo what the file says: TiCDC merges
-with mergo.WithOverride, which takes a zero for unset (tiflow v8.5.3 pkg/sink/kafka/options.go, mergo v0.3.16 merge.go).
+The URI takes precedence, but a zero value in it (`false`, `0`, empty) does not override the file: TiCDC merges with
+mergo.WithOverride, which treats a zero as unset (tiflow v8.5.3 pkg/sink/kafka/options.go, mergo v0.3.16 merge.go).
 """
 
 from __future__ import annotations
@@ -13,69 +13,61 @@ from simulator.errors import is_secret
 from simulator.releases import Release
 from simulator.ticdc.changefeed.keys import FILE_PLACE, KEYS, Value, default
 from simulator.ticdc.changefeed.sink_uri import SinkUri
-from simulator.ticdc.changefeed.toml_file import File
+from simulator.ticdc.changefeed.toml_file import ConfigFile
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that sink-uri and file say; what neither says is None or its default."""
+    """The settings of sink-uri and file. A setting that is in neither is None or has its default."""
 
     uri: SinkUri
     parameters: Mapping[str, Value] = field(repr=False)
-    """The URI's, typed."""
+    """The URI's parameters, converted to their types."""
 
-    file: File
+    file: ConfigFile
     release: Release
 
     def get(self, name: str) -> Value:
-        """A setting that both may have, under its name in the URI; None where neither has it."""
+        """Return a setting that both can have, by its name in the URI; None if neither has it."""
         uri, file = self.parameters.get(name), self.file.values.get((FILE_PLACE.get(name, ""), name))
         return uri if file is None or uri else file
 
-    def truth(self, name: str, default: bool = False) -> bool:
-        """As `get`, for a bool."""
+    def boolean(self, name: str, default: bool = False) -> bool:
+        """Return a boolean setting, as `get`."""
         value = self.get(name)
         return default if value is None else bool(value)
 
     def number(self, name: str, default: int) -> int:
-        """As `get`, for an integer."""
+        """Return an integer setting, as `get`."""
         value = self.get(name)
         return value if isinstance(value, int) else default
 
     def text(self, name: str, default: str = "") -> str:
-        """As `get`, for a string; an empty one means the default."""
+        """Return a string setting, as `get`; an empty string means the default."""
         return str(self.get(name) or default)
 
-    def of_file(self, place: str, name: str) -> Value:
-        """A setting that only the file has, or the release's default."""
+    def file_value(self, place: str, name: str) -> Value:
+        """Return a setting that only the file can have, or the release's default."""
         value = self.file.values.get((place, name))
         return default(place, name, self.release) if value is None else value
 
     def default(self, name: str) -> int:
-        """The release's default of a number that the URI may have."""
+        """Return the release's default of an integer parameter of the URI."""
         return int(str(default("sink-uri", name, self.release)))
 
-
-def conflicts(settings: Settings) -> Iterator[str]:
-    """A warning for each key where URI and file differ, saying which one counts."""
-    for name, uri in settings.parameters.items():
-        place = FILE_PLACE.get(name, "")
-        file = settings.file.values.get((place, name))
-        if file is None or uri == file:
-            continue
-        values = "" if is_secret(name) else f" ({_shown(uri)} and {_shown(file)})"
-        if uri:
-            yield f"{name} differs in sink-uri and [{place}]{values}: the sink-uri counts"
-        else:
-            why = "TiCDC takes a zero in the sink-uri for unset, the file counts"
-            yield f"{name} differs in sink-uri and [{place}]{values}: {why}"
-
-
-def idle_parameters(settings: Settings) -> Iterator[str]:
-    """A warning for each known parameter of the URI that has no effect."""
-    for name in settings.parameters:
-        if KEYS["sink-uri"][name].idle:
-            yield f"sink-uri: {name} has no effect: {KEYS['sink-uri'][name].idle}"
+    def warnings(self) -> Iterator[str]:
+        """Yield a warning for each parameter without effect and for each setting that differs between URI and file."""
+        for name in self.parameters:
+            if reason := KEYS["sink-uri"][name].no_effect:
+                yield f"sink-uri: {name} has no effect: {reason}"
+        for name, uri in self.parameters.items():
+            place = FILE_PLACE.get(name, "")
+            file = self.file.values.get((place, name))
+            if file is None or uri == file:
+                continue
+            values = "" if is_secret(name) else f" ({_shown(uri)} and {_shown(file)})"
+            winner = "the sink-uri counts" if uri else "TiCDC takes a zero in the sink-uri for unset, the file counts"
+            yield f"{name} differs in sink-uri and [{place}]{values}: {winner}"
 
 
 def _shown(value: Value) -> str:

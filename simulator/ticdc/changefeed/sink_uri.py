@@ -1,7 +1,7 @@
-"""A sink-uri taken apart: scheme, brokers, topic and typed parameters.
+"""A sink-uri split into scheme, brokers, topic and typed parameters.
 
-One law: a parameter is read as Go's gin binds it (first of several, empty is zero), or refused in Go's words; before
-7.1 as Go's net/url and strconv read it (empty is none); one that the release does not have is said and not read.
+Parameters are read as Go's gin binds them (the first of several counts, empty is zero), before 7.1 as Go's net/url and
+strconv read them (empty is unset). A parameter that the release does not have gives a warning.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from simulator.ticdc.changefeed.keys import BITS, KAFKA, KEYS, Value, option
 
 ACCEPTED = "kafka://host:port[,host:port]/topic?protocol=open-protocol"
 EMPTY = {"bool": "false", "int": "0", "int16": "0", "int32": "0"}
-"""What gin reads in `key=` (github.com/gin-gonic/gin binding/form_mapping.go)."""
+"""The value that gin reads in `key=` (github.com/gin-gonic/gin binding/form_mapping.go)."""
 
 TAKES = {"bool": "true or false", "int": "an integer", "int16": "an integer", "int32": "an integer"}
 NO_PORT = re.compile(r":[^:\]]*[^\d:\]][^:\]]*$")
-"""A host's end that is no port: half of a password with / or ? in it."""
+"""The end of a host that is no port: half of a password that contains / or ?."""
 
 
 @dataclass(frozen=True)
 class SinkUri:
-    """A sink-uri whose parameters have not been judged yet."""
+    """A sink-uri whose parameters are not checked yet."""
 
     scheme: str
     brokers: tuple[str, ...]
@@ -39,7 +39,7 @@ class SinkUri:
 
 
 def parse_uri(text: str, release: Release) -> SinkUri:
-    """The parts of a sink-uri; raises ChangefeedError (CDC:ErrSinkURIInvalid) where it is no URI at all."""
+    """Return the parts of a sink-uri; raise ChangefeedError (CDC:ErrSinkURIInvalid) if it is no URI."""
     try:
         parts = urlsplit(text.strip())
     except ValueError as error:
@@ -59,20 +59,21 @@ def parse_uri(text: str, release: Release) -> SinkUri:
 
 
 def brokers(netloc: str) -> tuple[str, ...]:
-    """The `host:port` of each broker; raises ValueError for a port that is none."""
-    found = tuple(host for host in netloc.rpartition("@")[2].split(",") if host)
-    for broker in found:
+    """Return `host:port` of each broker; raise ValueError for an invalid port."""
+    addresses = tuple(host for host in netloc.rpartition("@")[2].split(",") if host)
+    for broker in addresses:
         port = re.search(r":([^:\]]+)$", broker)
         if port and not (re.fullmatch("[0-9]{1,5}", port[1]) and 0 < int(port[1]) < 65536):
             raise ValueError(f"port {port[1]!r} of {broker!r} is none: 1 to 65535 are")
-    return found
+    return addresses
 
 
 def typed_parameters(uri: SinkUri, release: Release) -> dict[str, Value]:
-    """The parameters that the release has, valued; raises ChangefeedError naming the first that does not parse."""
-    found = {name: key.kind for name, key in KEYS["sink-uri"].items() if name in uri.texts and _has(release, name)}
-    given = {name: kind for name, kind in found.items() if uri.texts[name] or release.uri_bound_by_gin}
-    return {name: _value(name, kind, uri.texts[name], release) for name, kind in given.items()}
+    """Return the values of the parameters that the release has; raise ChangefeedError for the first that does not
+    parse."""
+    kinds = {name: key.kind for name, key in KEYS["sink-uri"].items() if name in uri.texts and _has(release, name)}
+    used = {name: kind for name, kind in kinds.items() if uri.texts[name] or release.uri_bound_by_gin}
+    return {name: _value(name, kind, uri.texts[name], release) for name, kind in used.items()}
 
 
 def _has(release: Release, name: str) -> bool:
@@ -92,7 +93,10 @@ def _value(name: str, kind: str, text: str, release: Release) -> Value:
 
 
 def _unparsed_code(name: str, release: Release) -> str:
-    """TiCDC's code for a parameter that does not parse (pkg/sink/kafka/options.go, pkg/sink/codec/common/config.go)."""
+    """Return TiCDC's code for a parameter that does not parse.
+
+    Sources: pkg/sink/kafka/options.go, pkg/sink/codec/common/config.go.
+    """
     if release.one_kafka_code and name not in (*KAFKA, "max-retry"):
         return "CDC:ErrSinkInvalidConfig"
     gin = release.uri_bound_by_gin and not release.one_kafka_code

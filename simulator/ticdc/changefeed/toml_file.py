@@ -1,7 +1,7 @@
-"""A changefeed.toml read and type-checked against the table of keys.
+"""A changefeed.toml, parsed and type-checked against the table of keys.
 
-One law: every key of the file is known and of its type, or reported by its full name; one that the release does not
-have is refused as TiCDC's command line does (pkg/cmd/util/helper.go StrictDecodeFile).
+An unknown key gives a warning with its full name. A key that the release does not have is refused, as TiCDC's command
+line does (pkg/cmd/util/helper.go StrictDecodeFile).
 """
 
 from __future__ import annotations
@@ -25,44 +25,44 @@ TAKES = {
     "rows": "an array of tables",
 }
 TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
-"""What the file may call a table; the other places are not of the file."""
+"""Names of the file's tables; the other places of KEYS are not in the file."""
 
 
 @dataclass(frozen=True)
-class File:
+class ConfigFile:
     """A changefeed.toml."""
 
     values: Mapping[tuple[str, str], Value] = field(repr=False)
-    """By place and name, as the table of keys spells them; entries of arrays of tables stay lists of dicts."""
+    """Values by place and name, as KEYS spells them; arrays of tables are lists of dicts."""
 
     tables: frozenset[str]
-    """The places that the file names, empty ones too."""
+    """The tables that the file contains, including empty ones."""
 
     warnings: tuple[str, ...] = ()
 
 
-def parse_file(text: str, name: str, release: Release) -> File:
-    """The file's content; raises ChangefeedError with the position or the keys at fault."""
+def parse_file(text: str, name: str, release: Release) -> ConfigFile:
+    """Return the file's content; raise ChangefeedError with the position or the keys at fault."""
     try:
         content = files.toml(text)
     except ValueError as error:
         raise ChangefeedError(f"{name} is not TOML: {error}") from error
-    found = list(_walk(content, "(top level)", name))
-    _refuse_later(found, name, release)
-    values = {(place, key): value for place, key, value, _ in found if key}
-    tables = frozenset(place for place, key, _, _ in found if not key)
-    return File(values, tables, tuple(remark for *_, remark in found if remark))
+    entries = list(_walk(content, "(top level)", name))
+    _reject_unavailable(entries, name, release)
+    values = {(place, key): value for place, key, value, _ in entries if key}
+    tables = frozenset(place for place, key, _, _ in entries if not key)
+    return ConfigFile(values, tables, tuple(remark for *_, remark in entries if remark))
 
 
-def _refuse_later(found: list[tuple[str, str, Value, str]], name: str, release: Release) -> None:
-    """Raise ChangefeedError for keys and tables that other releases have."""
-    given = [option(place, key) if key else place for place, key, _, _ in found if place != "(top level)" or key]
-    absent = [option for option in dict.fromkeys(given) if not availability.has(release, option)]
+def _reject_unavailable(entries: list[tuple[str, str, Value, str]], name: str, release: Release) -> None:
+    """Raise ChangefeedError for keys and tables that only other releases have."""
+    names = [option(place, key) if key else place for place, key, _, _ in entries if place != "(top level)" or key]
+    absent = [option for option in dict.fromkeys(names) if not availability.has(release, option)]
     missing = [option for option in absent if option.rpartition(".")[0] not in absent]
     if missing:
-        having = [availability.releases_with(option) for option in missing]
-        each = ", ".join(f"{option} {releases}" for option, releases in zip(missing, having, strict=True))
-        since = f"it: {having[0]}" if len(missing) == 1 else f"them: {each}"
+        releases = [availability.releases_with(option) for option in missing]
+        each = ", ".join(f"{option} {releases}" for option, releases in zip(missing, releases, strict=True))
+        since = f"it: {releases[0]}" if len(missing) == 1 else f"them: {each}"
         raise ChangefeedError(
             f"component TiCDC changefeed's config file {name} contained unknown configuration options: "
             f"{', '.join(missing)}; TiCDC {release.name} does not have {since}"
@@ -70,7 +70,7 @@ def _refuse_later(found: list[tuple[str, str, Value, str]], name: str, release: 
 
 
 def _walk(content: Mapping[str, object], place: str, name: str) -> Iterator[tuple[str, str, Value, str]]:
-    """Place, key, value and remark of everything in a table; an empty key stands for the table itself."""
+    """Yield place, key, value and warning of everything in a table; an empty key stands for the table itself."""
     yield place, "", None, ""
     for spelled, value in content.items():
         key = spelled if spelled in KEYS[place] else spelled.lower()
@@ -86,10 +86,10 @@ def _walk(content: Mapping[str, object], place: str, name: str) -> Iterator[tupl
 
 
 def _known(place: str, key: str, value: object, name: str) -> Iterator[tuple[str, str, Value, str]]:
-    known, where = KEYS[place][key], _dotted(place, key)
-    checked = check(known.kind, value, f"{name}: {where}")
-    yield place, key, checked, f"{name}: {where} has no effect: {known.idle}" if known.idle else ""
-    if isinstance(checked, list) and known.kind == "rows":
+    expected, where = KEYS[place][key], _dotted(place, key)
+    checked = check(expected.kind, value, f"{name}: {where}")
+    yield place, key, checked, f"{name}: {where} has no effect: {expected.no_effect}" if expected.no_effect else ""
+    if isinstance(checked, list) and expected.kind == "rows":
         inner = _dotted(place, key)
         for number, row in enumerate(checked, 1):
             assert isinstance(row, dict)
@@ -98,18 +98,18 @@ def _known(place: str, key: str, value: object, name: str) -> Iterator[tuple[str
 
 
 def _row_remarks(place: str, number: int, row: dict[str, object], name: str) -> Iterator[str]:
-    known = KEYS[place]
+    keys = KEYS[place]
     for key, value in row.items():
-        if key in known:
-            check(known[key].kind, value, f"{name}: {place}[{number}].{key}")
-            if known[key].idle:
-                yield f"{name}: {place}[{number}].{key} has no effect: {known[key].idle}"
+        if key in keys:
+            check(keys[key].kind, value, f"{name}: {place}[{number}].{key}")
+            if keys[key].no_effect:
+                yield f"{name}: {place}[{number}].{key} has no effect: {keys[key].no_effect}"
         else:
-            yield f"{name}: unknown key {key!r} in {place}[{number}] is ignored.{did_you_mean(key, known)}"
+            yield f"{name}: unknown key {key!r} in {place}[{number}] is ignored.{did_you_mean(key, keys)}"
 
 
 def check(kind: str, value: object, where: str) -> Value:
-    """The value, if it is of the kind; raises ChangefeedError."""
+    """Return the value if it has the type; raise ChangefeedError otherwise."""
     if not _fits(kind, value):
         value_text = HIDDEN if is_secret(where.rpartition(".")[2]) else masked(repr(value))
         raise ChangefeedError(f"{where} = {value_text}: {TAKES[kind]} is expected")

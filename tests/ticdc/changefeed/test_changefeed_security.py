@@ -12,7 +12,7 @@ import pytest
 from simulator import releases
 from simulator.cli import run
 from simulator.errors import ChangefeedError
-from simulator.ticdc.changefeed import Kafka, Tls, load, reach
+from simulator.ticdc.changefeed import Kafka, Tls, load, parse_kafka_uri
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
 FILES = "ca=/a&cert=/b&key=/c"
@@ -60,7 +60,7 @@ def warnings(uri: str, toml: str = "", release: str = "v8.5.3") -> tuple[str, ..
 def test_an_address_means_the_same_to_inspect_as_in_a_sink_uri(scheme: str, parameters: str) -> None:
     """TLS, SASL, timeouts, warnings."""
     uri = f"{scheme}://h:1,i:2/shop?protocol=open-protocol&{parameters}"
-    feed, (topic, kafka, said) = load(uri), reach(uri)
+    feed, (topic, kafka, said) = load(uri), parse_kafka_uri(uri)
 
     assert (feed.topic, feed.kafka) == (topic, kafka)
     assert feed.warnings == said
@@ -157,10 +157,10 @@ def test_tls_that_is_asked_for_in_any_spelling_is_spoken_from_the_first_byte(par
 
 def test_who_says_that_tls_is_off_is_taken_at_the_word() -> None:
     """enable-tls=false beside kafka+ssl; up to 6.0 there is no such word."""
-    assert Tls(asked_by="the scheme kafka+ssl") == load(URI.replace("kafka:", "kafka+ssl:")).kafka.tls
+    assert Tls(requested_by="the scheme kafka+ssl") == load(URI.replace("kafka:", "kafka+ssl:")).kafka.tls
     assert Tls() == load(f"{URI.replace('kafka:', 'kafka+ssl:')}&enable-tls=false").kafka.tls
     old = load(f"{URI}&cert=/b&key=/c", "", releases.find("v6.0.0", None)).kafka.tls
-    assert (False, "cert, key") == (old.enabled, old.asked_by)
+    assert (False, "cert, key") == (old.enabled, old.requested_by)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""Dispatch rules and event filters as the file has them.
+"""Dispatch rules, column selectors and event filters as they are written in the file.
 
-One law: nothing is interpreted here; matchers and topics are compiled by `filters` and `dispatch`.
+`filters` and `dispatch` compile their matchers and topics.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from simulator.ticdc.changefeed.settings import Settings
 
 
 def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:
-    """`[sink] dispatchers`, `dispatcher` being the old spelling of `partition`."""
+    """Return `[sink] dispatchers`; `dispatcher` is the old spelling of `partition`."""
     return tuple(
         DispatchRule(
             matcher=_texts(row, "matcher"),
@@ -32,21 +32,21 @@ def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:
 
 
 def column_selectors(settings: Settings) -> tuple[ColumnSelector, ...]:
-    """`[sink] column-selectors`, where they leave columns out."""
+    """Return `[sink] column-selectors`, if the release applies them."""
     if settings.release.column_selectors == "nothing":
         return ()
-    given = rows(settings, "sink", "column-selectors")
-    return tuple(ColumnSelector(_texts(row, "matcher"), _texts(row, "columns")) for row in given)
+    entries = rows(settings, "sink", "column-selectors")
+    return tuple(ColumnSelector(_texts(row, "matcher"), _texts(row, "columns")) for row in entries)
 
 
-def idle_selectors(settings: Settings) -> Iterator[str]:
-    """A warning for column selectors that the release knows and does not use."""
+def selector_warnings(settings: Settings) -> Iterator[str]:
+    """Yield a warning if the release reads column selectors and ignores them."""
     if rows(settings, "sink", "column-selectors") and settings.release.column_selectors == "nothing":
         yield f"sink.column-selectors has no effect: TiCDC {settings.release.name} reads it and does not use it"
 
 
 def event_filters(settings: Settings) -> tuple[EventFilter, ...]:
-    """`[[filter.event-filters]]`."""
+    """Return `[[filter.event-filters]]`."""
     return tuple(
         EventFilter(
             matcher=_texts(row, "matcher"),
@@ -61,25 +61,25 @@ def event_filters(settings: Settings) -> tuple[EventFilter, ...]:
     )
 
 
-def idle(dispatchers: tuple[DispatchRule, ...], release: Release) -> Iterator[str]:
-    """A warning for each part of a rule that has no effect, or another one than it says."""
+def dispatcher_warnings(dispatchers: tuple[DispatchRule, ...], release: Release) -> Iterator[str]:
+    """Yield a warning for each part of a rule that has no effect or another effect than written."""
     for number, rule in enumerate(dispatchers, 1):
         where, name = f"sink.dispatchers[{number}]", rule.partition.lower()
-        yield from (f"{where}: {remark}" for remark in _idle_topic(rule, release))
+        yield from (f"{where}: {remark}" for remark in _topic_warnings(rule, release))
         if name:
-            yield from (f"{where}: {remark}" for remark in _idle_partition(rule, name, release))
+            yield from (f"{where}: {remark}" for remark in _partition_warnings(rule, name, release))
 
 
-def _idle_topic(rule: DispatchRule, release: Release) -> Iterator[str]:
-    if rule.topic and release.topic_rules in ("none", "idle"):
+def _topic_warnings(rule: DispatchRule, release: Release) -> Iterator[str]:
+    if rule.topic and release.topic_rules in ("none", "dispatcher_warnings"):
         yield f"topic has no effect: TiCDC {release.name} sends everything to the topic of the sink-uri"
 
 
-def _idle_partition(rule: DispatchRule, name: str, release: Release) -> Iterator[str]:
-    known = [dispatcher for dispatcher in DISPATCHERS if dispatcher in release.dispatchers]
-    if name not in known:
+def _partition_warnings(rule: DispatchRule, name: str, release: Release) -> Iterator[str]:
+    names = [dispatcher for dispatcher in DISPATCHERS if dispatcher in release.dispatchers]
+    if name not in names:
         since = f" to TiCDC {release.name}" if name in DISPATCHERS else ""
-        yield f"partition {rule.partition!r} is unknown{since}, default is used.{did_you_mean(name, known)}"
+        yield f"partition {rule.partition!r} is unknown{since}, default is used.{did_you_mean(name, names)}"
     if name == "rowid" and not release.rowid_is_row_id:
         yield "partition 'rowid' is deprecated, index-value is used"
     if rule.index and name not in ("index-value", "rowid"):
