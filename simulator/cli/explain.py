@@ -37,7 +37,7 @@ def row(
     # statements and tables are explained without these, and with less to wait for
     from simulator.explain.change import read_row
     from simulator.explain.row import explain_row, filter_decision, row_as_dict, row_lines
-    from simulator.tidb.ddl.create_table import create_table
+    from simulator.tidb.ddl.definitions.from_sql import create_table
 
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
     table = create_table(read_text(schema), database)

@@ -22,7 +22,7 @@ from simulator.columns.hashing import xxhash64
 from simulator.read.contract import Checks, StreamSpec, stream_spec_of
 from simulator.read.frame import DECODED, Layout
 from simulator.ticdc.changefeed import load
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 URI = "kafka://127.0.0.1:9092/t?protocol=canal-json&partition-num=1&enable-tidb-extension=true"
 COLUMNS = "(id BIGINT PRIMARY KEY, name VARCHAR(40), amount DECIMAL(12,2), at DATETIME, note VARCHAR(200), n INT)"

@@ -20,7 +20,7 @@ from simulator.read.decode.batches import Decoding
 from simulator.read.frame import RECORDS
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 PASSES = 5
 

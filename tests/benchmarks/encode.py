@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, Rows
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 
 TICDC = {

@@ -21,7 +21,7 @@ from encode import NARROW, WIDE, batch, narrow_row, wide_row
 from simulator.releases import V8_5, Release, find, option_names
 from simulator.ticdc.codecs import CODECS, CodecOptions, Rows
 from simulator.ticdc.codecs.codec_options import known_options
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 MIXED = """CREATE TABLE shop.mixed (id BIGINT PRIMARY KEY, f FLOAT, g FLOAT, d DOUBLE, t TINYINT UNSIGNED,
     b BIGINT UNSIGNED, e ENUM('new','paid','sent'), s SET('a','b','c'), bits BIT(12), y YEAR, c TIME(3), j JSON,

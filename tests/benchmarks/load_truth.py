@@ -27,7 +27,7 @@ from simulator.sources.generate.timetable import Segment
 from simulator.sources.generate.wanted import TableWanted
 from simulator.ticdc.changefeed import load
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 DEFINITION = (
     "CREATE TABLE bench.t (id BIGINT PRIMARY KEY, name VARCHAR(40), price DECIMAL(10,2), quantity INT, "

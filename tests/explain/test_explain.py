@@ -22,7 +22,7 @@ from simulator.explain.row import RowExplained, explain_row, row_as_dict, row_li
 from simulator.releases import V8_5, Release, find
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, is_binary
 

@@ -31,7 +31,7 @@ from support.oracle.state import State
 from simulator.read.contract import Violation, check
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.records import Record
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 OPEN, CANAL = "open-protocol", "canal-json"
 SHAPES = [(OPEN, True), (CANAL, True), (CANAL, False)]

@@ -31,7 +31,7 @@ from simulator.ticdc.changefeed.model import Changefeed, Kafka
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec_options import known_options
 from simulator.ticdc.split import split_rule
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.types import family
 
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -21,7 +21,7 @@ from simulator.errors import UserError
 from simulator.read.decode import DdlEvent, RowEvent, Watermark, before_image, decode, row_text
 from simulator.read.decode.go_json import unquote
 from simulator.releases import Release
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.types import ColumnType, is_binary
 
 

@@ -25,7 +25,7 @@ from simulator.read.decode.event_texts import statements
 from simulator.read.frame import RECORDS
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 PROTOCOLS = ("open-protocol", "canal-json")
 Message = tuple["bytes | None", "bytes | None"]

@@ -20,7 +20,7 @@ from simulator.read.decode.batches import Decoding
 from simulator.read.decode.texts import images
 from simulator.read.frame import RECORDS, UNTOLD
 from simulator.ticdc.codecs.codec import Fidelity
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
 
 Texts = dict[str, "str | None"]

@@ -25,7 +25,7 @@ from simulator.releases import V8_5
 from simulator.run import storage
 from simulator.ticdc import changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 TABLE = create_table("CREATE TABLE shop.t (id INT PRIMARY KEY, v LONGTEXT)")
 PROTOCOLS = ("open-protocol", "canal-json")

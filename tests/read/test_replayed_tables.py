@@ -12,7 +12,7 @@ from support.replaying import Rows, replayed
 from simulator.read.records import read
 from simulator.read.replay.outcome import Outcome
 from simulator.read.replay.timeline import Sent, Timeline, timeline
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 
 CREATED = "CREATE TABLE a (id INT PRIMARY KEY, v INT)"

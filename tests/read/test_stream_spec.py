@@ -22,7 +22,7 @@ from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.row_changes import Rows
 from simulator.ticdc.dispatch import hashes, partitions, route, router
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 TABLE = create_table(
     "CREATE TABLE `items` (`id` BIGINT UNSIGNED PRIMARY KEY, `e` ENUM('a','b\\'c'), `s` SET('x','y','z'), `f` FLOAT,"

@@ -22,7 +22,7 @@ from support.playing import assert_leads, play
 
 from simulator.read.records import Record, read
 from simulator.ticdc.changefeed import load
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 TABLE = create_table(flights.CREATE_TABLE, "nyc")
 KEY = ("day", "carrier", "number", "origin")

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.partitions import locate_partition
 
 Cells = list[str | None]

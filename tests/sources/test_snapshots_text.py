@@ -17,7 +17,7 @@ from simulator.errors import SnapshotError
 from simulator.sources.snapshots import records, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.records import Layout
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 COLUMNS = ("a", "b", "c")
 LAYOUT = Layout("t", COLUMNS, (), (), (), (), "shop")

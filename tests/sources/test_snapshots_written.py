@@ -16,7 +16,7 @@ from simulator.columns.cells import raw
 from simulator.sources import snapshots
 from simulator.sources.snapshots import written
 from simulator.sources.snapshots.states import state_batches
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.values.conversion import tidb_text
 

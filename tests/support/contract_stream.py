@@ -12,7 +12,7 @@ from simulator.read.contract.destinations import Destined
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.contract.told import Told
 from simulator.read.records import Record
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 
 TABLE = create_table("CREATE TABLE `orders` (`id` INT PRIMARY KEY, `name` VARCHAR(20))", "shop")

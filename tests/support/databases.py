@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simulator.read.decode import DdlEvent, Event, RowEvent, before_image, row_text
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.table import Table as Definition
 from support import dumps

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from simulator.errors import DdlError
 from simulator.releases import V8_5
+from simulator.tidb.ddl.alteration import lower
 from simulator.tidb.ddl.catalog import Catalog, catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Executed, Job, Session
-from simulator.tidb.ddl.steps import lower
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.statements import Statement

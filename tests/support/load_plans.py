@@ -15,7 +15,7 @@ from simulator.sources.generate.timetable import Segment
 from simulator.sources.generate.wanted import ColumnWanted, Reference, TableWanted
 from simulator.ticdc.changefeed import Changefeed, load
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 CUSTOMER = "CREATE TABLE shop.customer (id BIGINT PRIMARY KEY, name VARCHAR(200), score DOUBLE, since TIMESTAMP)"
 ORDERS = (

@@ -27,7 +27,7 @@ from simulator.ticdc.dispatch import Destinations
 from simulator.ticdc.rules import rules
 from simulator.ticdc.split import split_rule
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tso import Timeline
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from simulator.columns import hashing, row_image
 from simulator.ticdc.key_bytes import handle, known_by_handle, row_ids
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key, primary_key_names
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import LastIds, Table, TimeToLive, common_handle, row_id_column, visible_columns
 
 

@@ -27,7 +27,7 @@ from simulator.read.records import Record, read
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.split import SplitRule, beside, deciding, halves, keys_changed, ranked, split_rule, splits
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 CLASSIC, NEW = find("v8.5.3"), find("v8.5.7", "new")
 TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, s VARCHAR(9), v INT, UNIQUE (s, v))", "test")

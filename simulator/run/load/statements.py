@@ -16,7 +16,7 @@ from simulator.errors import UserError
 from simulator.run.load.plan import ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, TRUNCATE, StatementWanted
 from simulator.sources.generate.wanted import Reference, TableWanted
 from simulator.tidb.ddl.catalog import Key, catalog, key
-from simulator.tidb.ddl.foreign_keys import referring
+from simulator.tidb.ddl.constraints.foreign_keys import referring
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Column, Index, LastIds, Table
 from simulator.tidb.model.types import family

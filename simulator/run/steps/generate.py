@@ -28,7 +28,7 @@ from simulator.sources.generate.reading import DISTRIBUTIONS, to_columns, to_ske
 from simulator.sources.generate.values import Draw, draws, is_time, keyed
 from simulator.sources.generate.wanted import ColumnWanted, Sequence, Time
 from simulator.tidb.ddl.catalog import key
-from simulator.tidb.ddl.foreign_keys import referring
+from simulator.tidb.ddl.constraints.foreign_keys import referring
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.sql_engine.changes.assign import assigned

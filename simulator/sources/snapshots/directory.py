@@ -18,7 +18,7 @@ from simulator.errors import SchemaError, SnapshotError
 from simulator.files import Entry
 from simulator.sources.snapshots import streams
 from simulator.sources.snapshots.csv_text import CsvDialect
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 
 FORMATS = ("sql", "csv", "parquet")

@@ -14,26 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import Catalog, with_table
-from simulator.tidb.ddl.checks import alter_check, without_lost
-from simulator.tidb.ddl.columns import add_columns, alter_default, drop_column, rename_column
-from simulator.tidb.ddl.foreign_keys import followed, own_references
-from simulator.tidb.ddl.grammar import check_alter_grammar
-from simulator.tidb.ddl.indexes import HYPOTHETICAL, add_key, alter_visibility, drop_key, rename_index
-from simulator.tidb.ddl.interval_partitioning import last_partition
-from simulator.tidb.ddl.modify_column import change_column, modify_column
-from simulator.tidb.ddl.partitioning import exchange, partition_by, remove_partitioning
-from simulator.tidb.ddl.partitions import (
-    UNKNOWN_SPEC,
-    add_partitions,
-    check_attributes,
-    coalesce,
-    partition_action,
-    partition_options,
-    reorganize,
-)
-from simulator.tidb.ddl.session import Executed, Job, Session
-from simulator.tidb.ddl.steps import (
+from simulator.tidb.ddl.alteration import (
     CHECKS,
     Alteration,
     KnownTable,
@@ -44,9 +25,28 @@ from simulator.tidb.ddl.steps import (
     check_together,
     several_before,
 )
-from simulator.tidb.ddl.table_creation import existing_table
-from simulator.tidb.ddl.table_options import cache, convert_charset, remove_ttl, set_options
-from simulator.tidb.ddl.tables import moved, rename_to
+from simulator.tidb.ddl.catalog import Catalog, with_table
+from simulator.tidb.ddl.columns.alter import add_columns, alter_default, drop_column, rename_column
+from simulator.tidb.ddl.columns.modify import change_column, modify_column
+from simulator.tidb.ddl.constraints.checks import alter_check, without_lost
+from simulator.tidb.ddl.constraints.foreign_keys import followed, own_references
+from simulator.tidb.ddl.constraints.indexes import HYPOTHETICAL, add_key, alter_visibility, drop_key, rename_index
+from simulator.tidb.ddl.grammar import check_alter_grammar
+from simulator.tidb.ddl.partitions.alter import (
+    UNKNOWN_SPEC,
+    add_partitions,
+    check_attributes,
+    coalesce,
+    partition_action,
+    partition_options,
+    reorganize,
+)
+from simulator.tidb.ddl.partitions.interval import last_partition
+from simulator.tidb.ddl.partitions.partitioning import exchange, partition_by, remove_partitioning
+from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.tables.create import existing_table
+from simulator.tidb.ddl.tables.options import cache, convert_charset, remove_ttl, set_options
+from simulator.tidb.ddl.tables.statements import moved, rename_to
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.alter import (

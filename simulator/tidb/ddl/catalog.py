@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field, replace
 
-from simulator.tidb.ddl.create.table import DEFAULT_CHARSET
+from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.tables import TableOption

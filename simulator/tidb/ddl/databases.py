@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog, Database, check_policy, with_database, without_database
-from simulator.tidb.ddl.create.table import DEFAULT_CHARSET
+from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
 from simulator.tidb.model.charsets import charset as known

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from simulator.tidb.ddl.column_definitions import NOW
+from simulator.tidb.ddl.columns.definitions import NOW
 from simulator.tidb.model.table import (
     Column,
     ForeignKey,

@@ -13,12 +13,13 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.releases import Release
-from simulator.tidb.ddl import actions, databases, tables
+from simulator.tidb.ddl import actions, databases
 from simulator.tidb.ddl import alter_table as alter
-from simulator.tidb.ddl import table_creation as create
 from simulator.tidb.ddl import views_and_sequences as others
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.tables import create
+from simulator.tidb.ddl.tables import statements as tables
 from simulator.tidb.syntax.objects import (
     AlterSequence,
     CreateSequence,

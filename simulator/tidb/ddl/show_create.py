@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.derive import column_text, foreign_key_text, index_text, partitioning_text, ttl_text
 from simulator.tidb.model.table import Index, Table
 from simulator.tidb.restore.names import literal, quoted

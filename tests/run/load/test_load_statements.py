@@ -35,7 +35,7 @@ from simulator.run.load.statements import (
 )
 from simulator.sources.generate.wanted import ColumnWanted, Reference, TableWanted
 from simulator.tidb.ddl.catalog import Catalog, catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement
 

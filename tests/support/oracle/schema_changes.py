@@ -13,7 +13,7 @@ from simulator.read.decode import DdlEvent, time_of
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Catalog, Database, catalog, key, with_database
-from simulator.tidb.ddl.create.defaults import value_text
+from simulator.tidb.ddl.definitions.defaults import value_text
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Column, Name, Table, visible_columns

@@ -15,7 +15,7 @@ from simulator.ticdc.changefeed import keys
 from simulator.ticdc.filters import replication
 from simulator.ticdc.filters.event_filters import event_filters
 from simulator.ticdc.filters.row_expressions import verify
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from support.vectors.dispatch import contains
 from support.vectors.files import Vector, releases_of

@@ -23,7 +23,7 @@ from simulator.ticdc import table_info
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows, StoredFile
 from simulator.ticdc.codecs.compression import decompressed
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
 from simulator.tidb.parser.read import read_statement

@@ -20,7 +20,7 @@ from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.ticdc.filters import replication
 from simulator.tidb.ddl.actions import ACTIONS, CODES, SCHEMA_ACTIONS, VIEW_ACTIONS
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.definitions import TableName

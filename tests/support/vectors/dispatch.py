@@ -15,7 +15,7 @@ from simulator.errors import ChangefeedError
 from simulator.releases import Release
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed.model import DispatchRule
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Index, IndexColumn, Table
 from simulator.tidb.model.types import ColumnType

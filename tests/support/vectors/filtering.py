@@ -20,7 +20,7 @@ from simulator.ticdc.filters.replication import Replication
 from simulator.ticdc.filters.row_expressions import ignoring_values, verify
 from simulator.tidb.ddl.actions import ACTIONS
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.read import read_statement

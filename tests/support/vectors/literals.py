@@ -22,7 +22,7 @@ from simulator.releases import Release
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded
 from simulator.ticdc.dispatch import router, topic_of
 from simulator.ticdc.table_info import handle_columns
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import is_binary
 from support.vectors.codecs import Json, encoded

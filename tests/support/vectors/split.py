@@ -20,7 +20,7 @@ from simulator.columns.change_frame import DELETE, INSERT, ORDER, UPDATE
 from simulator.ticdc import key_bytes
 from simulator.ticdc.split import SplitRule, beside, halves, keys_changed, ranked, split_rule, splits
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from support.transaction import Row, RowEvent, net, sent
 from support.vectors.files import Vector

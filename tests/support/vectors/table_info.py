@@ -10,7 +10,7 @@ from simulator.releases import Release
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.canal_json.columns import mysql_type, promotion, sql_type
 from simulator.ticdc.table_info import BINARY, NULLABLE, UNSIGNED, flags, handle_columns
-from simulator.tidb.ddl.create_table import column, create_table
+from simulator.tidb.ddl.definitions.from_sql import column, create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import is_binary, type_code
 from support.codec_rows import rows

@@ -18,7 +18,7 @@ from support.codec_rows import Change, Values, rows
 from simulator.errors import EncodeError
 from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 
 TABLE = create_table("CREATE TABLE s.t (b INT PRIMARY KEY, a TINYINT UNSIGNED, `a b` VARCHAR(9))")

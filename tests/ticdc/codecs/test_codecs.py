@@ -17,7 +17,7 @@ from simulator.errors import EncodeError
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Messages, Rows
 from simulator.ticdc.codecs.binary import valid_utf8
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 TABLE = create_table("""CREATE TABLE `s"<p`.`t\\é` (id BIGINT PRIMARY KEY, `né"w` VARCHAR(99), Blob_ BLOB,
     bin VARBINARY(99), long_text TEXT, n INT UNSIGNED, d DOUBLE, e ENUM('a', 'b,"c', 'é'), flags SET('x', 'y', 'z'),

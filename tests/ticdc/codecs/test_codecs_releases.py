@@ -14,7 +14,7 @@ from simulator.errors import EncodeError
 from simulator.releases import find
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 KEYED = "CREATE TABLE d.t (id INT PRIMARY KEY, u INT NOT NULL UNIQUE, f FLOAT, s INT AS (id) STORED)"
 ROW = {"id": "1", "u": "7", "f": "3.14", "s": "1"}

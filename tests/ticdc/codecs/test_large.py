@@ -21,7 +21,7 @@ from simulator.run import storage
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows, StoredFile
 from simulator.ticdc.codecs.claim_check import root
 from simulator.ticdc.codecs.compression import compressed_value, decompressed
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 TABLE = create_table("CREATE TABLE shop.t (id INT PRIMARY KEY, v VARCHAR(9999))")
 LONG: Change = (None, {"id": "7", "v": "x" * 3000})

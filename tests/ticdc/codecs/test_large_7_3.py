@@ -23,7 +23,7 @@ from simulator.releases import find
 from simulator.run import storage
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, StoredFile
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 RELEASE = find("v7.3.0")
 TABLE = create_table("CREATE TABLE shop.t (v LONGTEXT, id INT, day DATE, PRIMARY KEY (day, id))")

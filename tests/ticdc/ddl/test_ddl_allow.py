@@ -9,7 +9,7 @@ from simulator.errors import DdlError
 from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.ddl.allow import eligibility, eligible
 from simulator.tidb.ddl.actions import ACTIONS, CODES, SCHEMA_ACTIONS
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 AFTER, ERROR, SILENT, STAYS = find("v6.5.3"), find("v8.5.3"), find("v8.5.7", "new"), find("v5.4.0")
 

@@ -27,7 +27,7 @@ from simulator.ticdc.dispatch import (
     topic_of_ddl,
     verify_tables,
 )
-from simulator.tidb.ddl import create_table as parse
+from simulator.tidb.ddl.definitions import from_sql as parse
 from simulator.tidb.model.table import Table
 
 EVERY = ("*.*",)

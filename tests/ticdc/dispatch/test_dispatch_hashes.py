@@ -15,7 +15,7 @@ from simulator.columns import cells
 from simulator.releases import Release, find
 from simulator.ticdc.changefeed import DispatchRule
 from simulator.ticdc.dispatch import compile_rules, hashes, known_when_read, route
-from simulator.tidb.ddl import create_table as parse
+from simulator.tidb.ddl.definitions import from_sql as parse
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 

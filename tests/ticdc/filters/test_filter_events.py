@@ -13,7 +13,7 @@ from simulator.ticdc.changefeed import EventFilter, load
 from simulator.ticdc.filters import event_types
 from simulator.ticdc.filters.event_filters import EventFilters, event_filters, ignoring_ddl, ignoring_row
 from simulator.ticdc.filters.row_expressions import let_through, verify
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tso import BEFORE_COMMIT
 

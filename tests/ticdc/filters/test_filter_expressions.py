@@ -7,7 +7,7 @@ import pytest
 
 from simulator.errors import ChangefeedError
 from simulator.ticdc.filters.row_expressions import check, ignores
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import visible_columns
 
 SQL = """create table test.t (

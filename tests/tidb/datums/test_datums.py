@@ -16,7 +16,7 @@ from simulator.errors import SqlError, UserError
 from simulator.tidb.datums.columns import FEW, cast_column
 from simulator.tidb.datums.kinds import Datum, each
 from simulator.tidb.datums.modes import Mode
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 CASES: list[tuple[str, str, Any, Any]] = [
     ("TINYINT", "'12abc'", 1366, 12),

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from simulator.tidb.ddl.catalog import catalog, with_table, without_table
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY)", "d")
 

@@ -9,7 +9,7 @@ from support.evolving import behind
 
 from simulator.errors import DdlError
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement

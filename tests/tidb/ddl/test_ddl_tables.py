@@ -8,7 +8,7 @@ from support.evolving import after, created, refusal, shape, table_after
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 
 T = "CREATE TABLE t (a INT, b VARCHAR(20), c INT, KEY k (b))"
 

@@ -10,7 +10,7 @@ from simulator.ticdc.ddl.allow import allowed
 from simulator.ticdc.ddl.events import events, sent_query
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.tidb.ddl.catalog import Catalog, catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.syntax.definitions import TableName
 

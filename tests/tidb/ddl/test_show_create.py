@@ -9,7 +9,7 @@ from support.random_tables import RandomTable, tables
 
 from simulator.run.plan.versions import same
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.show_create import show_create, written
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement

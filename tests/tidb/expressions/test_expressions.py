@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from simulator.errors import SnapshotError
 from simulator.ticdc.filters.row_expressions import ignores
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions import generated
 from simulator.tidb.model.table import Table
 
@@ -348,7 +348,7 @@ def test_a_process_ends_quietly_after_it() -> None:
     """DuckDB's Python binding complains of what is left open."""
     code = (
         "import pyarrow as pa; from simulator.ticdc.filters.row_expressions import ignores; "
-        "from simulator.tidb.ddl.create_table import "
+        "from simulator.tidb.ddl.definitions.from_sql import "
         "create_table; ignores('a = 1', create_table('CREATE TABLE d.t (a INT)'), {'a': pa.array(['1'])})"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.tidb.ddl.create_table import column, create_table, create_tables
+from simulator.tidb.ddl.definitions.from_sql import column, create_table, create_tables
 from simulator.tidb.model.table import Column, Index, IndexColumn, Partition, Partitioning, Table
 from simulator.tidb.model.types import mysql_type
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from test_parser_tables import DUMPLING
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 
 PARTITIONED = """CREATE TABLE `s`.`t` (`id` INT UNSIGNED ZEROFILL NOT NULL, `d` DATE DEFAULT '2020-01-01',

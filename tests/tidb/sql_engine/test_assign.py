@@ -14,7 +14,7 @@ import pytest
 
 from simulator.errors import SqlError
 from simulator.releases import find
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.changes.assign import Assigned, Default, assigned
 from simulator.tidb.sql_engine.queries.queries import Given

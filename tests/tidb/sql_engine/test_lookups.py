@@ -11,7 +11,7 @@ import pytest
 from simulator.releases import V8_5
 from simulator.tidb.datums.kinds import cells_of
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parsed
 from simulator.tidb.sql_engine.queries import lookups, plain_values
 from simulator.tidb.sql_engine.queries.queries import RowSource, columns_of, matching, stored_column, values_of

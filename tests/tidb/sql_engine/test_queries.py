@@ -14,7 +14,7 @@ from simulator.errors import SqlError
 from simulator.releases import V8_5
 from simulator.tidb.datums.kinds import Datum, cells_of
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parsed
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.queries.queries import Known, RowSource, columns_of, matching, values_of

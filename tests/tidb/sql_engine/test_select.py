@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simulator.errors import SqlError
 from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.sql_engine.queries.queries import select

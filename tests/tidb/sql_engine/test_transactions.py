@@ -15,7 +15,7 @@ from simulator.columns.cells import columns
 from simulator.errors import SqlError
 from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.sql_engine.sessions import transactions
 from simulator.tidb.sql_engine.storage.auto_ids import behind
 from simulator.tidb.sql_engine.storage.outcome import Committed, Outcome

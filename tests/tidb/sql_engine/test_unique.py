@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.columns.cells import columns
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.storage.auto_ids import behind
 from simulator.tidb.sql_engine.storage.state import StoredRows

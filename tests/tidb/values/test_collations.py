@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from simulator.ticdc.filters.row_expressions import ignores
 from simulator.ticdc.key_bytes import handle
 from simulator.tidb.collations import weights
-from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.partitions import locate_partition
 from simulator.tidb.values.conversion import tidb_text

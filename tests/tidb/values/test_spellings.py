@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.tidb.ddl.create.defaults import value_text
+from simulator.tidb.ddl.definitions.defaults import value_text
 from simulator.tidb.expressions.comparisons import duration_literal, moment_literal
 from simulator.tidb.expressions.evaluate import evaluated
 from simulator.tidb.expressions.moments import duration, moment

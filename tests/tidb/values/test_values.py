@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.tidb.ddl import create_table
+from simulator.tidb.ddl.definitions import from_sql as create_table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.changed_types import convertible, text_as
 from simulator.tidb.values.conversion import accepted, tagged, tidb_text

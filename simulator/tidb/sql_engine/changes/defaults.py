@@ -15,7 +15,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from simulator.tidb.datums.columns import cast_column
-from simulator.tidb.ddl.column_definitions import zero
+from simulator.tidb.ddl.columns.definitions import zero
 from simulator.tidb.expressions.trees import parsed
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family

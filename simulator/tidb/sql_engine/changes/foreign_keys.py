@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Places, raw
 from simulator.errors import SqlError
-from simulator.tidb.ddl.foreign_keys import referring
+from simulator.tidb.ddl.constraints.foreign_keys import referring
 from simulator.tidb.keys import ordered
 from simulator.tidb.model.table import ForeignKey, Table
 from simulator.tidb.sql_engine.changes.assign import assigned

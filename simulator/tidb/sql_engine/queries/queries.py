@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from simulator.tidb.datums.kinds import Datum, cells_of, datums, each
 from simulator.tidb.ddl.catalog import Key, key
-from simulator.tidb.ddl.column_definitions import zero
+from simulator.tidb.ddl.columns.definitions import zero
 from simulator.tidb.expressions.called import asked
 from simulator.tidb.expressions.casts import stored
 from simulator.tidb.expressions.comparisons import blob

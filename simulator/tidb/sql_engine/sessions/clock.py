@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.datums.modes import Mode
-from simulator.tidb.ddl.column_definitions import NOW
+from simulator.tidb.ddl.columns.definitions import NOW
 from simulator.tidb.model.table import Column
 from simulator.tidb.sql_engine.storage.state import SqlSession
 from simulator.tidb.values.kernels import only

@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.alteration import Alteration, Step, Steps, lower
 from simulator.tidb.ddl.catalog import LONGEST_NAME, Catalog, with_dropped, with_table, without_table
 from simulator.tidb.ddl.catalog import key as place_of
-from simulator.tidb.ddl.create.table import build_table
+from simulator.tidb.ddl.constraints.foreign_keys import check_unreferred, followed
+from simulator.tidb.ddl.definitions.table import build_table
 from simulator.tidb.ddl.drops import drop_each
-from simulator.tidb.ddl.foreign_keys import check_unreferred, followed
 from simulator.tidb.ddl.session import Executed, Job, Session
-from simulator.tidb.ddl.steps import Alteration, Step, Steps, lower
-from simulator.tidb.ddl.table_creation import TEMPORARY, existing_table
+from simulator.tidb.ddl.tables.create import TEMPORARY, existing_table
 from simulator.tidb.ddl.tidb_errors import refused, tidb, worded
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.alter import RenameTo

@@ -11,14 +11,17 @@ from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.alteration import KnownTable
 from simulator.tidb.ddl.catalog import Catalog, Database, check_policy, with_table
 from simulator.tidb.ddl.catalog import key as place_of
-from simulator.tidb.ddl.checks import check_free, check_new_checks, copied_checks
-from simulator.tidb.ddl.create.table import DEFAULT_CHARSET, build_table
-from simulator.tidb.ddl.foreign_keys import check_parent, check_reference, referring
+from simulator.tidb.ddl.constraints.checks import check_free, check_new_checks, copied_checks
+from simulator.tidb.ddl.constraints.foreign_keys import check_parent, check_reference, referring
+from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET, build_table
 from simulator.tidb.ddl.grammar import check_grammar
-from simulator.tidb.ddl.interval_partitioning import rewritten
-from simulator.tidb.ddl.new_tables import (
+from simulator.tidb.ddl.partitions.interval import rewritten
+from simulator.tidb.ddl.partitions.partitioning import new_partitioning
+from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.tables.definition_checks import (
     check_charset,
     check_columns,
     check_generated_columns,
@@ -28,10 +31,7 @@ from simulator.tidb.ddl.new_tables import (
     check_options,
     check_same_names,
 )
-from simulator.tidb.ddl.partitioning import new_partitioning
-from simulator.tidb.ddl.session import Executed, Job, Session
-from simulator.tidb.ddl.steps import KnownTable
-from simulator.tidb.ddl.table_options import check_ttl
+from simulator.tidb.ddl.tables.options import check_ttl
 from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.tables import read_create_table

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.alteration import Alteration, Step, Steps, column_named, lower
 from simulator.tidb.ddl.catalog import LONGEST_NAME, Catalog
-from simulator.tidb.ddl.create.checks import free_names, named_checks
-from simulator.tidb.ddl.illegal_functions import tree_of, within
+from simulator.tidb.ddl.definitions.checks import free_names, named_checks
+from simulator.tidb.ddl.expressions.illegal_functions import tree_of, within
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.steps import Alteration, Step, Steps, column_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.model.table import CheckConstraint, Table
 from simulator.tidb.syntax.alter import AlterCheck

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.illegal_functions import within
+from simulator.tidb.ddl.expressions.illegal_functions import within
 from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
 from simulator.tidb.expressions.translate import Scope, valued

@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.column_definitions import MOST_ROOM, built_column, check_definition, default_of
-from simulator.tidb.ddl.columns import check_rename, renamed
-from simulator.tidb.ddl.expression_columns import dependent, generated_from, partition_columns, plain
-from simulator.tidb.ddl.foreign_keys import referring
-from simulator.tidb.ddl.index_parts import check_parts
+from simulator.tidb.ddl.alteration import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
+from simulator.tidb.ddl.columns.alter import check_rename, renamed
+from simulator.tidb.ddl.columns.definitions import MOST_ROOM, built_column, check_definition, default_of
+from simulator.tidb.ddl.columns.type_changes import check_change, needs_reorganization
+from simulator.tidb.ddl.constraints.foreign_keys import referring
+from simulator.tidb.ddl.constraints.index_parts import check_parts
+from simulator.tidb.ddl.expressions.columns import dependent, generated_from, partition_columns, plain
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
-from simulator.tidb.ddl.type_changes import check_change, needs_reorganization
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.alter import ChangeColumn, ModifyColumn, Place

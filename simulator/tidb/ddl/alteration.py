@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.expression_columns import columns_of
+from simulator.tidb.ddl.expressions.columns import columns_of
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.table import Column, Index, Table

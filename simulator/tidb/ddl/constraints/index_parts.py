@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.tidb.ddl.alteration import column_named
 from simulator.tidb.ddl.catalog import LONGEST_NAME
-from simulator.tidb.ddl.create.keys import COLUMNAR
-from simulator.tidb.ddl.expression_columns import columns_of, names_of
+from simulator.tidb.ddl.definitions.keys import COLUMNAR
+from simulator.tidb.ddl.expressions.columns import columns_of, names_of
+from simulator.tidb.ddl.expressions.illegal_functions import check_key_functions, tree_of
 from simulator.tidb.ddl.grammar import check_parts_grammar
-from simulator.tidb.ddl.illegal_functions import check_key_functions, tree_of
-from simulator.tidb.ddl.steps import column_named
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Table

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.alteration import Alteration, KnownTable, Step, Steps, column_named, lower
 from simulator.tidb.ddl.catalog import LONGEST_NAME
-from simulator.tidb.ddl.expression_columns import partition_columns, plain
-from simulator.tidb.ddl.foreign_keys import referring
-from simulator.tidb.ddl.interval_partitioning import expanded
-from simulator.tidb.ddl.partition_functions import check_function_type, check_partition_function
-from simulator.tidb.ddl.partition_values import check_types
-from simulator.tidb.ddl.partitions import MOST_PARTITIONS, check_partitions, partition_of, partitioned
+from simulator.tidb.ddl.constraints.foreign_keys import referring
+from simulator.tidb.ddl.expressions.columns import partition_columns, plain
+from simulator.tidb.ddl.partitions.alter import MOST_PARTITIONS, check_partitions, partition_of, partitioned
+from simulator.tidb.ddl.partitions.functions import check_function_type, check_partition_function
+from simulator.tidb.ddl.partitions.interval import expanded
+from simulator.tidb.ddl.partitions.values import check_types
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, column_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column
 from simulator.tidb.model.types import family

@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.alteration import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
 from simulator.tidb.ddl.catalog import LONGEST_NAME, Catalog, Key, with_tables
 from simulator.tidb.ddl.catalog import key as place_of
-from simulator.tidb.ddl.create.keys import build_foreign_key
-from simulator.tidb.ddl.expression_columns import generated_from
-from simulator.tidb.ddl.index_parts import spelled
+from simulator.tidb.ddl.constraints.index_parts import spelled
+from simulator.tidb.ddl.definitions.keys import build_foreign_key
+from simulator.tidb.ddl.expressions.columns import generated_from
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column
 from simulator.tidb.syntax.alter import DropKey

@@ -3,8 +3,8 @@ pkg/ddl/partition.go, checkPartitionFuncValid, checkPartitionFuncType; pkg/expre
 
 from __future__ import annotations
 
-from simulator.tidb.ddl.illegal_functions import tree_of, within
-from simulator.tidb.ddl.steps import column_named
+from simulator.tidb.ddl.alteration import column_named
+from simulator.tidb.ddl.expressions.illegal_functions import tree_of, within
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.alteration import Alteration, Step, Steps, lower
 from simulator.tidb.ddl.catalog import LONGEST_NAME, check_policy
-from simulator.tidb.ddl.column_definitions import LONGEST_COMMENT
-from simulator.tidb.ddl.partition_functions import is_unsigned
-from simulator.tidb.ddl.partition_values import (
+from simulator.tidb.ddl.columns.definitions import LONGEST_COMMENT
+from simulator.tidb.ddl.partitions.functions import is_unsigned
+from simulator.tidb.ddl.partitions.values import (
     DEFAULT,
     MAXVALUE,
     check_bounds,
@@ -24,7 +25,6 @@ from simulator.tidb.ddl.partition_values import (
     whole,
 )
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.steps import Alteration, Step, Steps, lower
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported
 from simulator.tidb.model.table import Partition, Partitioning, Table
 from simulator.tidb.syntax.alter import (

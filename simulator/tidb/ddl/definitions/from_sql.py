@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.create.table import DEFAULT_CHARSET, build_column, build_table
+from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET, build_column, build_table
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.parser.columns import read_column
 from simulator.tidb.parser.cursor import Cursor, position

@@ -12,9 +12,9 @@ from datetime import date, timedelta
 from types import MappingProxyType
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.partition_functions import is_unsigned
-from simulator.tidb.ddl.partitions import MOST_PARTITIONS, partitioned, with_partitions
-from simulator.tidb.ddl.steps import Alteration, Step, Steps, column_named
+from simulator.tidb.ddl.alteration import Alteration, Step, Steps, column_named
+from simulator.tidb.ddl.partitions.alter import MOST_PARTITIONS, partitioned, with_partitions
+from simulator.tidb.ddl.partitions.functions import is_unsigned
 from simulator.tidb.ddl.tidb_errors import unsupported
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import INTEGER_BITS

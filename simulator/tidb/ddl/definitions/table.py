@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simulator.errors import SchemaError, did_you_mean
-from simulator.tidb.ddl.create.checks import build_checks
-from simulator.tidb.ddl.create.defaults import default_text
-from simulator.tidb.ddl.create.keys import build_keys
-from simulator.tidb.ddl.create.types import build_type
+from simulator.tidb.ddl.definitions.checks import build_checks
+from simulator.tidb.ddl.definitions.defaults import default_text
+from simulator.tidb.ddl.definitions.keys import build_keys
+from simulator.tidb.ddl.definitions.types import build_type
 from simulator.tidb.model.charsets import resolve
 from simulator.tidb.model.table import Column, LastIds, Partition, Partitioning, Table, TimeToLive
 from simulator.tidb.parser.cursor import position

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.alteration import Alteration, Step, Steps, Touched, column_named, index_named, lower
 from simulator.tidb.ddl.catalog import LONGEST_NAME
-from simulator.tidb.ddl.checks import add_check, drop_check
-from simulator.tidb.ddl.create.keys import COLUMNAR, build_index
-from simulator.tidb.ddl.expression_columns import columns_of, partition_columns
-from simulator.tidb.ddl.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
-from simulator.tidb.ddl.index_parts import check_parts, spelled
+from simulator.tidb.ddl.constraints.checks import add_check, drop_check
+from simulator.tidb.ddl.constraints.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
+from simulator.tidb.ddl.constraints.index_parts import check_parts, spelled
+from simulator.tidb.ddl.definitions.keys import COLUMNAR, build_index
+from simulator.tidb.ddl.expressions.columns import columns_of, partition_columns
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.steps import Alteration, Step, Steps, Touched, column_named, index_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.model.table import Index, Table
 from simulator.tidb.syntax.alter import AddKey, DropKey, IndexVisibility, RenameIndex

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import MappingProxyType
 
-from simulator.tidb.ddl.illegal_functions import tree_of
+from simulator.tidb.ddl.expressions.illegal_functions import tree_of
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.native_functions import MANY, NATIVE_FUNCTIONS
 from simulator.tidb.model.types import ColumnType, family

@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from simulator.tidb.ddl.auto_random import check_auto_random
+from simulator.tidb.ddl.alteration import column_named
 from simulator.tidb.ddl.catalog import LONGEST_NAME
-from simulator.tidb.ddl.column_definitions import LONGEST_COMMENT, check_collation, check_definition, check_known
-from simulator.tidb.ddl.create.keys import COLUMNAR, INDEXED, key_names
-from simulator.tidb.ddl.create.table import build_column
-from simulator.tidb.ddl.expression_columns import columns_of, names_of
-from simulator.tidb.ddl.foreign_keys import check_new_foreign_key
-from simulator.tidb.ddl.illegal_functions import check_generated_functions
-from simulator.tidb.ddl.index_parts import check_expressions, check_parts
+from simulator.tidb.ddl.columns.definitions import LONGEST_COMMENT, check_collation, check_definition, check_known
+from simulator.tidb.ddl.constraints.foreign_keys import check_new_foreign_key
+from simulator.tidb.ddl.constraints.index_parts import check_expressions, check_parts
+from simulator.tidb.ddl.definitions.keys import COLUMNAR, INDEXED, key_names
+from simulator.tidb.ddl.definitions.table import build_column
+from simulator.tidb.ddl.expressions.columns import columns_of, names_of
+from simulator.tidb.ddl.expressions.illegal_functions import check_generated_functions
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.steps import column_named
+from simulator.tidb.ddl.tables.auto_random import check_auto_random
 from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Table

@@ -11,13 +11,13 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.alteration import Alteration, KnownTable, Step, Steps, column_named
 from simulator.tidb.ddl.catalog import check_policy
-from simulator.tidb.ddl.create.table import KEPT_OPTIONS, build_ttl
-from simulator.tidb.ddl.foreign_keys import referring
-from simulator.tidb.ddl.index_parts import check_parts
-from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, column_named
+from simulator.tidb.ddl.columns.type_changes import alike, check_charset
+from simulator.tidb.ddl.constraints.foreign_keys import referring
+from simulator.tidb.ddl.constraints.index_parts import check_parts
+from simulator.tidb.ddl.definitions.table import KEPT_OPTIONS, build_ttl
 from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
-from simulator.tidb.ddl.type_changes import alike, check_charset
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family, is_binary

@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.altered_defaults import evaluated
+from simulator.tidb.ddl.alteration import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
 from simulator.tidb.ddl.catalog import LONGEST_NAME
-from simulator.tidb.ddl.checks import check_not_checked
-from simulator.tidb.ddl.column_definitions import MOST_ROOM, built_column, check_definition, default_of, origin_default
-from simulator.tidb.ddl.expression_columns import dependent, generated_from, partition_columns
-from simulator.tidb.ddl.foreign_keys import check_not_needed
-from simulator.tidb.ddl.indexes import add_key
-from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
+from simulator.tidb.ddl.columns.definitions import MOST_ROOM, built_column, check_definition, default_of, origin_default
+from simulator.tidb.ddl.constraints.checks import check_not_checked
+from simulator.tidb.ddl.constraints.foreign_keys import check_not_needed
+from simulator.tidb.ddl.constraints.indexes import add_key
+from simulator.tidb.ddl.expressions.altered_defaults import evaluated
+from simulator.tidb.ddl.expressions.columns import dependent, generated_from, partition_columns
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.syntax.alter import AddColumns, AddKey, AlterDefault, DropColumn, Place, RenameColumn

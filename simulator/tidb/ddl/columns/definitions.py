@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from simulator.errors import SchemaError
 from simulator.tidb.collations import compare
-from simulator.tidb.ddl.create.defaults import default_text, number_text
-from simulator.tidb.ddl.create.table import build_column
-from simulator.tidb.ddl.create.types import complete_type
-from simulator.tidb.ddl.default_functions import check_default_function
+from simulator.tidb.ddl.alteration import KnownTable
+from simulator.tidb.ddl.definitions.defaults import default_text, number_text
+from simulator.tidb.ddl.definitions.table import build_column
+from simulator.tidb.ddl.definitions.types import complete_type
+from simulator.tidb.ddl.expressions.default_functions import check_default_function
 from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.steps import KnownTable
 from simulator.tidb.ddl.tidb_errors import refused, tidb, worded
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, collation
 from simulator.tidb.model.table import Column

@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from simulator.errors import SchemaError
 from simulator.tidb.collations import compare
-from simulator.tidb.ddl.column_definitions import fits
-from simulator.tidb.ddl.constants import NOWHERE, Constant, constant
-from simulator.tidb.ddl.create.defaults import value_text
-from simulator.tidb.ddl.illegal_functions import tree_of, within
-from simulator.tidb.ddl.partition_functions import check_allowed, is_unsigned
-from simulator.tidb.ddl.steps import column_named
+from simulator.tidb.ddl.alteration import column_named
+from simulator.tidb.ddl.columns.definitions import fits
+from simulator.tidb.ddl.definitions.defaults import value_text
+from simulator.tidb.ddl.expressions.constants import NOWHERE, Constant, constant
+from simulator.tidb.ddl.expressions.illegal_functions import tree_of, within
+from simulator.tidb.ddl.partitions.functions import check_allowed, is_unsigned
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import family

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from simulator.tidb.ddl.constants import constant
-from simulator.tidb.ddl.illegal_functions import tree_of
+from simulator.tidb.ddl.expressions.constants import constant
+from simulator.tidb.ddl.expressions.illegal_functions import tree_of
 from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.syntax.definitions import DefaultSyntax
 from simulator.tidb.syntax.expressions import Call, Fragment

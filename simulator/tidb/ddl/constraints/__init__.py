@@ -1,0 +1,1 @@
+"""Keys, foreign keys and CHECK constraints of existing tables."""

@@ -1,0 +1,1 @@
+"""Expressions inside definitions: DEFAULT, generated columns, functional keys, partition bounds."""

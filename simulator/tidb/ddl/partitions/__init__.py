@@ -1,0 +1,1 @@
+"""Partitioning of tables: expressions, bounds and ALTER TABLE."""

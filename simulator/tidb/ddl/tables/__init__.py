@@ -1,0 +1,1 @@
+"""CREATE, DROP, RENAME TABLE and the like; table options."""
