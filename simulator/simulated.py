@@ -47,7 +47,7 @@ from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.sql_engine.storage.stored import columns_of, rows_of
 from simulator.tidb.sql_engine.storage.unique import cells_of
 from simulator.tidb.syntax.session import Use
-from simulator.tidb.syntax.tables import TableSyntax
+from simulator.tidb.syntax.tables import CreateTable
 
 __all__ = ["Message", "Result", "SINK_URI", "TiCDC"]
 
@@ -373,7 +373,7 @@ def _as_sql_error() -> Iterator[None]:
 def _database_of(text: str) -> str:
     """The database that a statement takes to be there; empty for a statement that brings none by itself."""
     statement = read_sql(text)
-    if isinstance(statement, TableSyntax):
+    if isinstance(statement, CreateTable):
         return statement.schema
     return statement.database if isinstance(statement, Use) else ""
 

@@ -16,7 +16,8 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.read import parse_errors, statement
 from simulator.tidb.parser.texts import statements
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.statements import CreateDatabase, CreateTable, Statement
+from simulator.tidb.syntax.statements import CreateDatabase, Statement
+from simulator.tidb.syntax.tables import CreateTable
 
 
 def read_catalog(files: Iterable[tuple[str, str]], database: str) -> Catalog:

@@ -16,7 +16,7 @@ from simulator.tidb.ddl.catalog import Catalog, Key, catalog, key
 from simulator.tidb.ddl.execute import execute_on
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.read import read_statements
-from simulator.tidb.syntax.statements import CreateTable
+from simulator.tidb.syntax.tables import CreateTable
 
 DATABASE = "test"
 """Of a table that names none."""

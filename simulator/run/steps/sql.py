@@ -34,7 +34,7 @@ from simulator.tidb.syntax.session import (
     Commit,
     Execute,
     Rollback,
-    ScriptedStatement,
+    ScriptStatement,
     SessionStatement,
     SqlStatement,
 )
@@ -51,7 +51,7 @@ SQL_MODE = re.compile("sql_mode", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class SqlStep:
-    statements: tuple[ScriptedStatement, ...]
+    statements: tuple[ScriptStatement, ...]
     place: str = ""
     """What errors call the text, before the line."""
 
@@ -81,7 +81,7 @@ class SqlStep:
         jobs, rows = (tuple(each for part in parts for each in getattr(part, name)) for name in ("jobs", "rows"))
         return cursor, Addition(jobs, (), rows, notes)
 
-    def _played(self, statement: ScriptedStatement, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+    def _played(self, statement: ScriptStatement, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
         where = f"{self.place}:{self.line + statement.line - 1}" if self.place else f"line {statement.line}"
         try:
             cursor, addition, outcome = executed(statement.text, cursor, planning, where)
@@ -96,7 +96,7 @@ class SqlStep:
             return cursor, addition
         raise UserError(f"{where}: {_first_words(statement.text)}: {error}{_meant(statement, number)}") from None
 
-    def _succeeded(self, statement: ScriptedStatement, where: str, addition: Addition) -> Addition:
+    def _succeeded(self, statement: ScriptStatement, where: str, addition: Addition) -> Addition:
         """Raises UserError where it should have failed."""
         if statement.fails is not None:
             raise UserError(
@@ -165,7 +165,7 @@ def _read(text: str, modes: frozenset[str]) -> SqlStatement | None:
     return read_sql(text, modes)
 
 
-def _slots(statements: Sequence[ScriptedStatement]) -> int:
+def _slots(statements: Sequence[ScriptStatement]) -> int:
     """How many milliseconds of their own the statements and transactions of a script take at most."""
     slots, inside = 0, False
     for statement in (_read(each.text, frozenset()) for each in statements if each.fails is None):
@@ -187,13 +187,13 @@ def _first_words(text: str) -> str:
     return printable(" ".join(words[:WORDS]) + (" …" if len(words) > WORDS else ""))
 
 
-def _meant(statement: ScriptedStatement, number: int) -> str:
+def _meant(statement: ScriptStatement, number: int) -> str:
     if statement.fails is not None:
         return f" (expected was error {statement.fails})"
     return f" (if it is meant to fail, write the comment line `-- fails {number}` before it)"
 
 
-def statements_of(text: str, place: str, line: int = 1) -> tuple[ScriptedStatement, ...]:
+def statements_of(text: str, place: str, line: int = 1) -> tuple[ScriptStatement, ...]:
     """The statements of a script; raises UserError with everything in it that is no statement, `place` and line before
     each."""
     try:
@@ -210,7 +210,7 @@ def statements_of(text: str, place: str, line: int = 1) -> tuple[ScriptedStateme
     return found
 
 
-def _mistakes(statement: ScriptedStatement, place: str, line: int) -> Iterator[str]:
+def _mistakes(statement: ScriptStatement, place: str, line: int) -> Iterator[str]:
     try:
         _read(statement.text, frozenset())
     except (SqlError, DdlError) as error:

@@ -37,7 +37,7 @@ from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.outcome import Refusal
 from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.tables import TableSyntax
+from simulator.tidb.syntax.tables import CreateTable
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _defined(consumer: Consumer, jobs: list[EmittedJob], rules: ChangefeedRules)
     """Behind a statement."""
     applied = jobs[0].applied
     kept_back = any(_kept_back(job, rules) for job in jobs)
-    if kept_back and not isinstance(applied.statement, TableSyntax):
+    if kept_back and not isinstance(applied.statement, CreateTable):
         return consumer
     cursor = consumer.cursor
     upstream = cursor.state

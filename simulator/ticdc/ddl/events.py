@@ -23,7 +23,8 @@ from simulator.tidb.restore.restore import restored
 from simulator.tidb.syntax.alter import ExchangePartition
 from simulator.tidb.syntax.definitions import Pair, TableName
 from simulator.tidb.syntax.objects import CreateView
-from simulator.tidb.syntax.statements import AlterTable, CreateTable
+from simulator.tidb.syntax.statements import AlterTable
+from simulator.tidb.syntax.tables import CreateTable
 
 WITHOUT_VALIDATION = " WITHOUT VALIDATION"
 

@@ -14,8 +14,9 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.read import parse_errors, read_statements
 from simulator.tidb.parser.texts import read, statements
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.definitions import KeySyntax, TableName
-from simulator.tidb.syntax.statements import CreateIndex, CreateTable, Statement
+from simulator.tidb.syntax.definitions import KeyDefinition, TableName
+from simulator.tidb.syntax.statements import CreateIndex, Statement
+from simulator.tidb.syntax.tables import CreateTable
 
 
 def execute_text(text: str, session: Session) -> Executed:
@@ -53,4 +54,4 @@ def _hybrid_index(parser: Cursor) -> CreateIndex:
     table = TableName(*parser.qualified_name("a table name"))
     while not parser.at_end():
         parser.take()
-    return CreateIndex(table, KeySyntax("columnar", name, ()))
+    return CreateIndex(table, KeyDefinition("columnar", name, ()))

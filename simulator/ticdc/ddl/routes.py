@@ -26,8 +26,8 @@ from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.restore.restore import restored
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.statements import AlterDatabase, CreateDatabase, CreateTable, DropDatabase, Statement
-from simulator.tidb.syntax.tables import Query
+from simulator.tidb.syntax.statements import AlterDatabase, CreateDatabase, DropDatabase, Statement
+from simulator.tidb.syntax.tables import CreateTable, EmbeddedQuery
 
 Target = Callable[[str, str], TableName]
 """The names that a schema and a table, or a schema and nothing, get."""
@@ -79,7 +79,7 @@ def _with_targets(value: Any, names: Names) -> Any:
         return names.of(value)
     if isinstance(value, tuple):
         return tuple(_with_targets(part, names) for part in value)
-    if isinstance(value, Query):
+    if isinstance(value, EmbeddedQuery):
         return _query(value, names)
     if not is_dataclass(value) or isinstance(value, type):
         return value
@@ -89,7 +89,7 @@ def _with_targets(value: Any, names: Names) -> Any:
     return replace(value, **inner)
 
 
-def _query(query: Query, names: Names) -> Query:
+def _query(query: EmbeddedQuery, names: Names) -> EmbeddedQuery:
     """The SELECT of a view: its tables, and columns that are written behind a database and a table."""
     text = query.text
     try:

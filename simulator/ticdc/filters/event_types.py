@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from simulator.errors import DdlError
 from simulator.releases import Release
+from simulator.tidb import syntax
 from simulator.tidb.ddl import actions
-from simulator.tidb.syntax import objects, statements
 
 ALL_DML, ALL_DDL, ALTER_TABLE, RENAME_TABLE = "all dml", "all ddl", "alter table", "rename table"
 ROW_KINDS = ("delete", "update", "insert")
@@ -68,18 +68,18 @@ OF_PARTITIONS = (actions.ADD_TABLE_PARTITION, actions.DROP_TABLE_PARTITION, acti
 """Actions whose type is their own where statements decide."""
 
 OF_STATEMENTS: Mapping[type[object], str] = {
-    statements.CreateDatabase: "create database",
-    statements.DropDatabase: "drop database",
-    statements.AlterDatabase: "alter database",
-    statements.CreateTable: "create table",
-    statements.DropTable: "drop table",
-    statements.TruncateTable: "truncate table",
-    statements.RenameTable: RENAME_TABLE,
-    statements.AlterTable: ALTER_TABLE,
-    statements.CreateIndex: ALTER_TABLE,
-    statements.DropIndex: ALTER_TABLE,
-    objects.CreateView: "create view",
-    objects.DropView: "drop view",
+    syntax.CreateDatabase: "create database",
+    syntax.DropDatabase: "drop database",
+    syntax.AlterDatabase: "alter database",
+    syntax.CreateTable: "create table",
+    syntax.DropTable: "drop table",
+    syntax.TruncateTable: "truncate table",
+    syntax.RenameTable: RENAME_TABLE,
+    syntax.AlterTable: ALTER_TABLE,
+    syntax.CreateIndex: ALTER_TABLE,
+    syntax.DropIndex: ALTER_TABLE,
+    syntax.CreateView: "create view",
+    syntax.DropView: "drop view",
 }
 
 NOT_ALTERING = frozenset(

@@ -28,7 +28,15 @@ from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import bare, column_of, uncomputable, walk
 from simulator.tidb.expressions.values import Value, is_true
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.syntax.expressions import Call, ColumnName, Fragment, Literal, Node, Pattern, Row
+from simulator.tidb.syntax.expressions import (
+    Call,
+    ColumnName,
+    ContextExpression,
+    Literal,
+    Node,
+    PatternMatch,
+    RowExpression,
+)
 from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
 
@@ -161,7 +169,7 @@ def check(expression: str, table: Table) -> None:
     for node in walk(_tree(expression)):
         if isinstance(node, ColumnName):
             _check_column(node, table, expression)
-        if isinstance(node, (Fragment, Row, DefaultValue, InsertedValue)) and not _is_variable(node):
+        if isinstance(node, (ContextExpression, RowExpression, DefaultValue, InsertedValue)) and not _is_variable(node):
             raise _invalid(expression, f"{uncomputable(node)} has no place in it")
         if isinstance(node, Call) and (node.schema or node.name not in ELSEWHERE):
             _check_call(node, expression)
@@ -171,7 +179,7 @@ def check(expression: str, table: Table) -> None:
 
 
 def _is_variable(node: Node) -> bool:
-    return isinstance(node, Fragment) and node.what == "a variable"
+    return isinstance(node, ContextExpression) and node.what == "a variable"
 
 
 def _invalid(expression: str, why: str) -> ChangefeedError:
@@ -211,6 +219,6 @@ def _check_call(node: Call, expression: str) -> None:
 
 def _uncomputable(node: Node) -> str:
     """What TiDB can compute of a node, and DuckDB cannot."""
-    if isinstance(node, Pattern) and not isinstance(bare(node.pattern), Literal):
+    if isinstance(node, PatternMatch) and not isinstance(bare(node.pattern), Literal):
         return f"a pattern of {node.operator} that is no literal"
     return uncomputable(node)

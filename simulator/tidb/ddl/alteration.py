@@ -16,7 +16,7 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.syntax.alter import AddColumns, AddKey, DropColumn, DropKey, Spec
-from simulator.tidb.syntax.definitions import KeySyntax, TableName
+from simulator.tidb.syntax.definitions import KeyDefinition, TableName
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def check_new_columns(specs: Sequence[Spec], steps: Sequence[Step]) -> None:
             check_key(spec.key, new)
 
 
-def check_key(key: KeySyntax, new: set[str]) -> None:
+def check_key(key: KeyDefinition, new: set[str]) -> None:
     for part in key.parts:
         if part.column.lower() in new:
             foreign = key.kind == "foreign"

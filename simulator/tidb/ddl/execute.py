@@ -34,7 +34,6 @@ from simulator.tidb.syntax.statements import (
     AlterTable,
     CreateDatabase,
     CreateIndex,
-    CreateTable,
     DropDatabase,
     DropIndex,
     DropTable,
@@ -49,6 +48,7 @@ from simulator.tidb.syntax.statements import (
     TruncateTable,
     UnlockTables,
 )
+from simulator.tidb.syntax.tables import CreateTable
 
 __all__ = ["execute", "execute_batch"]
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.syntax.alter import AddColumns, AddKey, ChangeColumn, ModifyColumn, SetOptions, Spec
-from simulator.tidb.syntax.definitions import ColumnSyntax, KeyPart, KeySyntax, TypeSyntax
-from simulator.tidb.syntax.tables import TableOption, TableSyntax
+from simulator.tidb.syntax.definitions import ColumnDefinition, FieldType, KeyDefinition, KeyPart
+from simulator.tidb.syntax.tables import CreateTable, TableOption
 
 MOST_PARTS = 16
 WIDEST = 4294967295
@@ -40,7 +40,7 @@ NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 NAMED = ("key", "unique", "foreign")
 
 
-def check_grammar(syntax: TableSyntax, schema: str) -> None:
+def check_grammar(syntax: CreateTable, schema: str) -> None:
     """Raises DdlError for the first thing that TiDB refuses whatever exists; `schema` is the table's.
 
     What TiDB finds when it leaves the statement takes the place of what it found before.
@@ -94,7 +94,7 @@ def is_incorrect(name: str) -> bool:
     return not name or name.endswith(" ")
 
 
-def check_column(column: ColumnSyntax) -> None:
+def check_column(column: ColumnDefinition) -> None:
     """Name, CURRENT_TIMESTAMP as the default, and the sizes of the type."""
     if is_incorrect(column.name):
         raise tidb("ddl:1166", column.name)
@@ -105,7 +105,7 @@ def check_column(column: ColumnSyntax) -> None:
     check_type(column.name, column.type)
 
 
-def check_type(name: str, type: TypeSyntax) -> None:
+def check_type(name: str, type: FieldType) -> None:
     """TiDB: checkColumn, from the type on."""
     if type.length > WIDEST:
         raise tidb("types:1439", name, WIDEST)
@@ -136,7 +136,7 @@ def check_varchar(name: str, length: int, charset: str) -> None:
         raise tidb("types:1074", name, most)
 
 
-def check_float(name: str, type: TypeSyntax) -> None:
+def check_float(name: str, type: FieldType) -> None:
     if type.decimal < 0:
         if type.name == "float" and type.length > 53:
             raise tidb("types:1063", name)
@@ -149,7 +149,7 @@ def check_float(name: str, type: TypeSyntax) -> None:
         raise tidb("types:1427", name)
 
 
-def check_decimal(name: str, type: TypeSyntax) -> None:
+def check_decimal(name: str, type: FieldType) -> None:
     if type.decimal > 30:
         raise tidb("types:1425", type.decimal, name, 30)
     if type.length > 65:
@@ -158,14 +158,14 @@ def check_decimal(name: str, type: TypeSyntax) -> None:
         raise tidb("types:1427", name)
 
 
-def check_column_options(column: ColumnSyntax, temporary: str) -> None:
+def check_column_options(column: ColumnDefinition, temporary: str) -> None:
     if temporary and column.auto_random:
         raise tidb("planner:8006", "auto_random")
     if column.generated == "virtual" and column.option("primary"):
         raise tidb("ddl:3106", "Defining a virtual generated column as primary key")
 
 
-def check_key_grammar(key: KeySyntax) -> None:
+def check_key_grammar(key: KeyDefinition) -> None:
     """Name, number and prefixes of a key, and columns that it names twice."""
     check_parts_grammar(key.name, key.parts)
     if key.empty_name:
@@ -200,7 +200,7 @@ def check_table_options(options: Sequence[TableOption]) -> None:
             raise tidb("ddl:1286", option.value)
 
 
-def check_auto_increment(columns: Sequence[ColumnSyntax]) -> None:
+def check_auto_increment(columns: Sequence[ColumnDefinition]) -> None:
     """One column at most, a number without a default; which key it is part of does not count."""
     counting = [column for column in columns if column.auto_increment]
     for column in counting:
@@ -212,7 +212,7 @@ def check_auto_increment(columns: Sequence[ColumnSyntax]) -> None:
             raise worded("planner:1105", f"Incorrect column specifier for column '{column.name}'")
 
 
-def check_counting_default(column: ColumnSyntax) -> None:
+def check_counting_default(column: ColumnDefinition) -> None:
     """Before AUTO_INCREMENT no default may stand but NULL, behind it none but NULL and functions."""
     places = [place for place, option in enumerate(column.options) if option.kind == "auto_increment"]
     for place, option in enumerate(column.options):
@@ -222,7 +222,7 @@ def check_counting_default(column: ColumnSyntax) -> None:
             raise worded("planner:1105", f"Invalid default value for '{column.name}'")
 
 
-def check_qualifiers(syntax: TableSyntax, schema: str) -> None:
+def check_qualifiers(syntax: CreateTable, schema: str) -> None:
     """What stands before a column's name is the table's own (TiDB: checkContainDotColumn)."""
     for column in syntax.columns:
         before, _, table = column.qualifier.rpartition(".")

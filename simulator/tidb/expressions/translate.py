@@ -45,14 +45,14 @@ from simulator.tidb.syntax.expressions import (
     Cast,
     Collate,
     ColumnName,
-    Fragment,
+    ContextExpression,
     In,
     Is,
     Literal,
     Node,
     Parenthesised,
-    Pattern,
-    Row,
+    PatternMatch,
+    RowExpression,
     Unary,
     Word,
 )
@@ -202,7 +202,7 @@ def _between(node: Between, scope: Names) -> Value:
 
 
 def _of_rows(node: Binary) -> bool:
-    return node.operator in OPERATORS and isinstance(bare(node.left), Row)
+    return node.operator in OPERATORS and isinstance(bare(node.left), RowExpression)
 
 
 def _rows_compared(node: Binary, scope: Names) -> Value:
@@ -214,7 +214,7 @@ def _rows_compared(node: Binary, scope: Names) -> Value:
 def members(node: Node, scope: Names) -> list[Value]:
     """The values of a row, or of what stands for a row of one."""
     row = bare(node)
-    return [valued(item, scope) for item in (row.items if isinstance(row, Row) else (row,))]
+    return [valued(item, scope) for item in (row.items if isinstance(row, RowExpression) else (row,))]
 
 
 def pairs_compared(operator: str, left: Sequence[Value], right: Sequence[Value]) -> Sql:
@@ -234,7 +234,7 @@ def pairs_compared(operator: str, left: Sequence[Value], right: Sequence[Value])
 
 
 def _in(node: In, scope: Names) -> Value:
-    if len(node.candidates) == 1 and isinstance(node.candidates[0], Fragment):
+    if len(node.candidates) == 1 and isinstance(node.candidates[0], ContextExpression):
         found = scope.answered(node.candidates[0], node.operand).sql
         return boolean(sql("NOT {}", found) if node.negated else found)
     values, others = members(node.operand, scope), [members(candidate, scope) for candidate in node.candidates]
@@ -250,7 +250,7 @@ def _in(node: In, scope: Names) -> Value:
     return boolean(sql("NOT {}", found) if node.negated else found)
 
 
-def _pattern(node: Pattern, scope: Names) -> Value:
+def _pattern(node: PatternMatch, scope: Names) -> Value:
     value, pattern = valued(node.operand, scope), valued(node.pattern, scope)
     if "null" in (value.kind, pattern.kind):
         return null()
@@ -296,7 +296,7 @@ _VALUES: dict[type[Node], Callable[[Any, Names], Value]] = {
     Case: _case,
     Between: _between,
     In: _in,
-    Pattern: _pattern,
+    PatternMatch: _pattern,
     Is: _is,
     Collate: _collate,
     Parenthesised: lambda node, scope: valued(node.inner, scope),

@@ -18,11 +18,11 @@ from simulator.tidb.syntax.expressions import (
     Call,
     Cast,
     ColumnName,
-    Fragment,
+    ContextExpression,
     Literal,
     Node,
     Parenthesised,
-    Row,
+    RowExpression,
     Unary,
     Word,
 )
@@ -74,11 +74,11 @@ def walk(node: Node) -> Iterator[Node]:
 
 def uncomputable(node: Node) -> str:
     """What of a node TiDB can compute, and DuckDB cannot; empty for nothing."""
-    if isinstance(node, Fragment):
+    if isinstance(node, ContextExpression):
         return node.what
     if isinstance(node, (DefaultValue, InsertedValue)):
         return "DEFAULT()" if isinstance(node, DefaultValue) else "VALUES()"
-    if isinstance(node, Row):
+    if isinstance(node, RowExpression):
         return "a row of values"
     if isinstance(node, Cast) and node.type.endswith((" ARRAY", "VECTOR")):
         return f"a cast to {node.type}"

@@ -36,7 +36,7 @@ class ColumnType:
 
 
 @dataclass(frozen=True)
-class TypeRow:
+class TypeInfo:
     name: str
     code: int
     """TiDB's type byte, `"t"` of Open Protocol (TiDB: pkg/parser/mysql/type.go)."""
@@ -62,30 +62,30 @@ class TypeRow:
 TYPES = {
     row.name: row
     for row in (
-        TypeRow("tinyint", 1, -6, "integer", length=4, unsigned_length=3, maximum=255),
-        TypeRow("smallint", 2, 5, "integer", length=6, unsigned_length=5, maximum=255),
-        TypeRow("mediumint", 9, 4, "integer", length=9, unsigned_length=8, maximum=255),
-        TypeRow("int", 3, 4, "integer", length=11, unsigned_length=10, maximum=255),
-        TypeRow("bigint", 8, -5, "integer", length=20, unsigned_length=20, maximum=255),
-        TypeRow("float", 4, 7, "float", maximum=255),
-        TypeRow("double", 5, 8, "float", maximum=255),
-        TypeRow("decimal", 246, 3, "decimal", length=10, unsigned_length=10, maximum=65),
-        TypeRow("bit", 16, -7, "bit", length=1, maximum=64),
-        TypeRow("year", 13, 12, "year", length=4, maximum=4),
-        TypeRow("date", 10, 91, "date"),
-        TypeRow("time", 11, 92, "time"),
-        TypeRow("datetime", 12, 93, "datetime"),
-        TypeRow("timestamp", 7, 93, "datetime"),
-        TypeRow("char", 254, 1, "string", "binary", length=1, maximum=255),
-        TypeRow("varchar", 15, 12, "string", "varbinary", maximum=65535),
-        TypeRow("tinytext", 249, 2005, "text", "tinyblob", length=255),
-        TypeRow("text", 252, 2005, "text", "blob", length=65535),
-        TypeRow("mediumtext", 250, 2005, "text", "mediumblob", length=16777215),
-        TypeRow("longtext", 251, 2005, "text", "longblob", length=4294967295),
-        TypeRow("enum", 247, 4, "enum", maximum=65535),
-        TypeRow("set", 248, -7, "set", maximum=64),
-        TypeRow("json", 245, 12, "json"),
-        TypeRow("vector", 225, 12, "vector", maximum=16383),
+        TypeInfo("tinyint", 1, -6, "integer", length=4, unsigned_length=3, maximum=255),
+        TypeInfo("smallint", 2, 5, "integer", length=6, unsigned_length=5, maximum=255),
+        TypeInfo("mediumint", 9, 4, "integer", length=9, unsigned_length=8, maximum=255),
+        TypeInfo("int", 3, 4, "integer", length=11, unsigned_length=10, maximum=255),
+        TypeInfo("bigint", 8, -5, "integer", length=20, unsigned_length=20, maximum=255),
+        TypeInfo("float", 4, 7, "float", maximum=255),
+        TypeInfo("double", 5, 8, "float", maximum=255),
+        TypeInfo("decimal", 246, 3, "decimal", length=10, unsigned_length=10, maximum=65),
+        TypeInfo("bit", 16, -7, "bit", length=1, maximum=64),
+        TypeInfo("year", 13, 12, "year", length=4, maximum=4),
+        TypeInfo("date", 10, 91, "date"),
+        TypeInfo("time", 11, 92, "time"),
+        TypeInfo("datetime", 12, 93, "datetime"),
+        TypeInfo("timestamp", 7, 93, "datetime"),
+        TypeInfo("char", 254, 1, "string", "binary", length=1, maximum=255),
+        TypeInfo("varchar", 15, 12, "string", "varbinary", maximum=65535),
+        TypeInfo("tinytext", 249, 2005, "text", "tinyblob", length=255),
+        TypeInfo("text", 252, 2005, "text", "blob", length=65535),
+        TypeInfo("mediumtext", 250, 2005, "text", "mediumblob", length=16777215),
+        TypeInfo("longtext", 251, 2005, "text", "longblob", length=4294967295),
+        TypeInfo("enum", 247, 4, "enum", maximum=65535),
+        TypeInfo("set", 248, -7, "set", maximum=64),
+        TypeInfo("json", 245, 12, "json"),
+        TypeInfo("vector", 225, 12, "vector", maximum=16383),
     )
 }
 
@@ -101,7 +101,7 @@ def type_code(type: ColumnType) -> int:
 
 
 def family(type: ColumnType) -> str:
-    """What values of the type are: see TypeRow.family."""
+    """What values of the type are: see TypeInfo.family."""
     return TYPES[type.name].family
 
 

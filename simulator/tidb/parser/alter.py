@@ -38,6 +38,7 @@ from simulator.tidb.syntax.alter import (
     Cache,
     ChangeColumn,
     Clause,
+    ColumnPosition,
     ConvertCharset,
     DropColumn,
     DropKey,
@@ -45,7 +46,6 @@ from simulator.tidb.syntax.alter import (
     ModifyColumn,
     OrderBy,
     PartitionAction,
-    Place,
     RenameColumn,
     RenameIndex,
     RenameTo,
@@ -79,13 +79,13 @@ def add(cursor: Cursor) -> Spec:
     return AddColumns((read_column(cursor),), place(cursor), if_not_exists=if_not_exists)
 
 
-def place(cursor: Cursor) -> Place | None:
+def place(cursor: Cursor) -> ColumnPosition | None:
     """FIRST, or AFTER a column."""
     if cursor.accept("FIRST"):
-        return Place()
+        return ColumnPosition()
     if cursor.accept("AFTER"):
         qualifier, column = column_name(cursor)
-        return Place(column, qualifier)
+        return ColumnPosition(column, qualifier)
     return None
 
 

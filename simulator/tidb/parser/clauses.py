@@ -17,7 +17,7 @@ from simulator.tidb.parser.expressions.atoms import read_atom
 from simulator.tidb.parser.expressions.literals import MAX_UNSIGNED
 from simulator.tidb.parser.expressions.operators import expression_of, read_bits, read_parenthesised
 from simulator.tidb.restore.expressions import restored
-from simulator.tidb.syntax.definitions import DefaultSyntax, Expression
+from simulator.tidb.syntax.definitions import ColumnDefault, Expression
 from simulator.tidb.syntax.expressions import Literal
 
 LOCK_AND_ALGORITHM = MappingProxyType(
@@ -103,17 +103,17 @@ def begins_literal(cursor: Cursor) -> bool:
     return cursor.word() in ("NULL", "TRUE", "FALSE", ".")
 
 
-def read_literal(cursor: Cursor) -> DefaultSyntax:
+def read_literal(cursor: Cursor) -> ColumnDefault:
     """A literal without a sign; raises SchemaError."""
     if not begins_literal(cursor):
         cursor.unexpected("a string, a number, TRUE, FALSE or NULL")
     node = read_atom(cursor)
     assert isinstance(node, Literal)
     kind = "number" if node.kind in NUMBERS else node.kind
-    return DefaultSyntax(kind, node.text.upper() if kind in ("null", "boolean") else node.text, restored(node))
+    return ColumnDefault(kind, node.text.upper() if kind in ("null", "boolean") else node.text, restored(node))
 
 
-def read_signed(cursor: Cursor) -> DefaultSyntax:
+def read_signed(cursor: Cursor) -> ColumnDefault:
     """A literal, or a number with its sign; raises SchemaError."""
     if cursor.word() not in ("+", "-"):
         return read_literal(cursor)
@@ -121,7 +121,7 @@ def read_signed(cursor: Cursor) -> DefaultSyntax:
     number = read_literal(cursor)
     if number.kind != "number":
         cursor.fail("a sign stands before a number only", at)
-    return DefaultSyntax("number", sign.strip("+") + number.text, sign + number.restored)
+    return ColumnDefault("number", sign.strip("+") + number.text, sign + number.restored)
 
 
 def read_number(cursor: Cursor) -> str:

@@ -21,7 +21,7 @@ from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.defaults import read_literal_default, read_now
 from simulator.tidb.parser.keys import read_check, read_references
 from simulator.tidb.parser.types import read_type
-from simulator.tidb.syntax.definitions import ColumnOption, ColumnSyntax
+from simulator.tidb.syntax.definitions import ColumnDefinition, ColumnOption
 
 Options = tuple[ColumnOption, ...]
 
@@ -29,7 +29,7 @@ SERIAL = tuple(ColumnOption(kind) for kind in ("not null", "auto_increment", "un
 NOT_FOR_GENERATED = ("auto_increment", "on update", "default")
 
 
-def read_column(cursor: Cursor, prose: bool = False) -> ColumnSyntax:
+def read_column(cursor: Cursor, prose: bool = False) -> ColumnDefinition:
     """A column definition, up to the first word that is no option of it; raises SchemaError.
 
     With `prose`, the arguments that TiDB demands of a type (VARCHAR's length) may be missing.
@@ -49,10 +49,10 @@ def read_column(cursor: Cursor, prose: bool = False) -> ColumnSyntax:
     if wrong and any(option.kind == "generated" for option in options):
         said = f"Incorrect usage of {wrong} and generated column"
         raise SchemaError(f"{position(cursor.sql, start.start)}: column {name!r}: {said}", number=1221, said=said)
-    return ColumnSyntax(name, type, start.start, tuple(options), qualifier)
+    return ColumnDefinition(name, type, start.start, tuple(options), qualifier)
 
 
-def end_column(cursor: Cursor, column: ColumnSyntax) -> None:
+def end_column(cursor: Cursor, column: ColumnDefinition) -> None:
     """Raises SchemaError where something else follows than `,` or `)`."""
     if cursor.word() in (",", ")"):
         return

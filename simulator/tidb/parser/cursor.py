@@ -50,7 +50,7 @@ KINDS = {
 }
 
 
-class Rules(NamedTuple):
+class Grammar(NamedTuple):
     """The rules of expressions and queries, which contain each other."""
 
     node: Callable[[Cursor], Node]
@@ -73,7 +73,7 @@ class Cursor:
         self,
         sql: str,
         tokens: Sequence[Token],
-        rules: Rules,
+        rules: Grammar,
         charset: str = "utf8mb4",
         sql_mode: frozenset[str] = frozenset(),
         parameters: Sequence[Node] | None = None,

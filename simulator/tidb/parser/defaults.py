@@ -13,14 +13,14 @@ from simulator.tidb.parser.clauses import begins_literal, read_count, read_signe
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import read_expression
 from simulator.tidb.restore.names import quoted, table
-from simulator.tidb.syntax.definitions import DefaultSyntax, Expression
+from simulator.tidb.syntax.definitions import ColumnDefault, Expression
 
 NOW = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "NOW")
 TODAY = ("CURRENT_DATE", "CURDATE")
 CALL_ONLY = ("NOW", "CURDATE")
 
 
-def read_literal_default(cursor: Cursor) -> DefaultSyntax:
+def read_literal_default(cursor: Cursor) -> ColumnDefault:
     """What follows DEFAULT; raises SchemaError."""
     if cursor.word() != "(":
         return read_signed(cursor) if begins_signed(cursor) else read_call(cursor)
@@ -30,7 +30,7 @@ def read_literal_default(cursor: Cursor) -> DefaultSyntax:
     return default
 
 
-def read_parenthesised_default(cursor: Cursor) -> DefaultSyntax:
+def read_parenthesised_default(cursor: Cursor) -> ColumnDefault:
     """`(uuid())`, `((uuid()))`, `(1)` or the name of a column, which TiDB reads and then refuses."""
     if begins_signed(cursor):
         return replace(read_signed(cursor), parenthesised=True)
@@ -41,7 +41,7 @@ def read_parenthesised_default(cursor: Cursor) -> DefaultSyntax:
         return call
     if cursor.word_after() == ")" and cursor.word() not in NOW + TODAY:
         name = cursor.name("a function, a literal or a column")
-        return DefaultSyntax("expression", name, quoted(name), parenthesised=True)
+        return ColumnDefault("expression", name, quoted(name), parenthesised=True)
     return read_call(cursor)
 
 
@@ -49,15 +49,15 @@ def begins_signed(cursor: Cursor) -> bool:
     return cursor.word() in ("+", "-") or begins_literal(cursor)
 
 
-def read_call(cursor: Cursor) -> DefaultSyntax:
+def read_call(cursor: Cursor) -> ColumnDefault:
     """A function with its arguments; all but the current time stand in parentheses when TiDB writes them back."""
     start = cursor.next_token()
     if cursor.word() in NOW + TODAY:
         now = read_now(cursor)
         shown = now.restored if now.restored.startswith("CURRENT_TIMESTAMP") else f"({now.restored})"
-        return DefaultSyntax("expression", now.text, shown)
+        return ColumnDefault("expression", now.text, shown)
     restored = read_sequence(cursor) or read_function(cursor)
-    return DefaultSyntax("expression", cursor.text_since(start), f"({restored})")
+    return ColumnDefault("expression", cursor.text_since(start), f"({restored})")
 
 
 def read_now(cursor: Cursor) -> Expression:
@@ -99,7 +99,7 @@ def read_function(cursor: Cursor) -> str:
     return f"{name}({', '.join(arguments)})"
 
 
-def read_default(cursor: Cursor) -> DefaultSyntax:
+def read_default(cursor: Cursor) -> ColumnDefault:
     """What follows ALTER COLUMN … SET DEFAULT; parentheses around a literal count for nothing."""
     if not cursor.accept("("):
         if not begins_signed(cursor):
@@ -109,6 +109,6 @@ def read_default(cursor: Cursor) -> DefaultSyntax:
         found = read_signed(cursor)
     else:
         expression = read_expression(cursor)
-        found = DefaultSyntax("expression", expression.text, expression.restored)
+        found = ColumnDefault("expression", expression.text, expression.restored)
     cursor.expect(")")
     return found

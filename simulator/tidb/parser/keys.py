@@ -19,7 +19,7 @@ from simulator.tidb.parser.clauses import (
 )
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import read_expression
-from simulator.tidb.syntax.definitions import Check, KeyOptions, KeyPart, KeySyntax, References
+from simulator.tidb.syntax.definitions import CheckDefinition, KeyDefinition, KeyOptions, KeyPart, References
 from simulator.tidb.syntax.statements import CreateIndex, DropIndex
 
 REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")
@@ -67,11 +67,11 @@ def descends(cursor: Cursor) -> bool:
     return cursor.accept("DESC") or cursor.accept("ASC") and False
 
 
-def read_check(cursor: Cursor, name: str = "") -> Check:
+def read_check(cursor: Cursor, name: str = "") -> CheckDefinition:
     """What follows CHECK: `(expression) [[NOT] ENFORCED]`; a NOT NULL behind it is left alone."""
     condition = read_enclosed(cursor)
     enforced = cursor.accept("ENFORCED") or not cursor.accept("NOT ENFORCED")
-    return Check(condition, enforced, name)
+    return CheckDefinition(condition, enforced, name)
 
 
 def read_references(cursor: Cursor) -> References:
@@ -191,7 +191,7 @@ def begins_key(cursor: Cursor) -> bool:
     return word in TABLE_ELEMENTS
 
 
-def read_key(cursor: Cursor) -> KeySyntax:
+def read_key(cursor: Cursor) -> KeyDefinition:
     """A key or constraint with its options; raises SchemaError."""
     at = cursor.next_token().start
     name = None
@@ -201,7 +201,7 @@ def read_key(cursor: Cursor) -> KeySyntax:
         cursor.unexpected(f"one of {', '.join(TABLE_ELEMENTS)}", TABLE_ELEMENTS)
     kind = TABLE_ELEMENTS[cursor.take()]
     if kind == "check":
-        return KeySyntax("check", name or "", (), at=at, check=read_check(cursor, name or ""))
+        return KeyDefinition("check", name or "", (), at=at, check=read_check(cursor, name or ""))
     if kind in ("primary", "foreign"):
         cursor.expect("KEY")
     elif kind in ("vector", "columnar"):
@@ -211,7 +211,7 @@ def read_key(cursor: Cursor) -> KeySyntax:
     return key_body(cursor, kind, name, at)
 
 
-def key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> KeySyntax:
+def key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> KeyDefinition:
     """`[IF NOT EXISTS] [name] [USING t] (part, …) options`; for a foreign key what it references. `constraint` is what
     CONSTRAINT names, None without a name."""
     exists = kind in MAY_EXIST and cursor.accept("IF NOT EXISTS")
@@ -222,7 +222,7 @@ def key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> KeyS
     parts = cursor.comma_separated(read_part)
     if kind == "foreign":
         cursor.expect("REFERENCES")
-        return KeySyntax(
+        return KeyDefinition(
             kind,
             given or "",
             parts,
@@ -234,7 +234,7 @@ def key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> KeyS
     options = read_key_options(cursor)
     if using:
         options = replace(options, using=using)
-    return KeySyntax(kind, given or "", parts, options, at, exists, empty_name=given == "")
+    return KeyDefinition(kind, given or "", parts, options, at, exists, empty_name=given == "")
 
 
 def end_key(cursor: Cursor) -> None:
@@ -256,7 +256,7 @@ def create_index(cursor: Cursor, kind: str) -> CreateIndex:
     table = cursor.qualified_name()
     parts = cursor.comma_separated(read_part)
     options = read_key_options(cursor)
-    key = KeySyntax(kind, name, parts, replace(options, using=options.using or using), at, if_not_exists)
+    key = KeyDefinition(kind, name, parts, replace(options, using=options.using or using), at, if_not_exists)
     return CreateIndex(table, key, *lock_and_algorithm(cursor))
 
 

@@ -13,7 +13,7 @@ from simulator.tidb.syntax.alter import (
     Clause,
     CoalescePartition,
     ExchangePartition,
-    LastPartition,
+    IntervalPartitionSpec,
     PartitionAction,
     PartitionBy,
     PartitionOptions,
@@ -95,22 +95,22 @@ def exchange(cursor: Cursor) -> ExchangePartition:
     return ExchangePartition(name, table, validation)
 
 
-def interval_end(cursor: Cursor) -> LastPartition:
+def interval_end(cursor: Cursor) -> IntervalPartitionSpec:
     """FIRST or LAST PARTITION LESS THAN (…)"""
     verb = cursor.take()
     cursor.expect("PARTITION LESS THAN")
     bound = read_parenthesised(cursor)
     if verb == "LAST":
-        return LastPartition(verb, bound, no_write_to_binlog=no_write_to_binlog(cursor))
-    return LastPartition(verb, bound, if_exists=cursor.accept("IF EXISTS"))
+        return IntervalPartitionSpec(verb, bound, no_write_to_binlog=no_write_to_binlog(cursor))
+    return IntervalPartitionSpec(verb, bound, if_exists=cursor.accept("IF EXISTS"))
 
 
-def interval_change(cursor: Cursor) -> LastPartition:
+def interval_change(cursor: Cursor) -> IntervalPartitionSpec:
     """SPLIT MAXVALUE or MERGE FIRST PARTITION LESS THAN (…)"""
     verb = "SPLIT MAXVALUE" if cursor.word() == "SPLIT" else "MERGE FIRST"
     cursor.expect(verb)
     cursor.expect("PARTITION LESS THAN")
-    return LastPartition(verb, read_parenthesised(cursor))
+    return IntervalPartitionSpec(verb, read_parenthesised(cursor))
 
 
 def attributes_value(cursor: Cursor) -> str | None:

@@ -17,7 +17,13 @@ from simulator.tidb.parser.expressions.times import UNITS, read_unit
 from simulator.tidb.parser.options import begins_partition_option, read_option
 from simulator.tidb.restore.names import column
 from simulator.tidb.syntax.definitions import Expression, KeyOptions
-from simulator.tidb.syntax.tables import IntervalSyntax, MethodSyntax, PartitionDefinition, PartitionSyntax, TableOption
+from simulator.tidb.syntax.tables import (
+    PartitionClause,
+    PartitionDefinition,
+    PartitionInterval,
+    PartitionMethod,
+    TableOption,
+)
 
 Row = tuple[Expression, ...]
 
@@ -146,7 +152,7 @@ Mistake = tuple[int, tuple[str, ...]]
 """A number of TEXTS and the values of its text."""
 
 
-def check_partitioning(cursor: Cursor, partitioning: PartitionSyntax) -> None:
+def check_partitioning(cursor: Cursor, partitioning: PartitionClause) -> None:
     """Raises SchemaError for the first thing that is wrong."""
     for number, values in mistakes(partitioning):
         raise mistaken(cursor, partitioning.at, number, *values)
@@ -157,7 +163,7 @@ def mistaken(cursor: Cursor, at: int, number: int, *values: str) -> SchemaError:
     return SchemaError(f"{position(cursor.sql, at)}: {said}", number=number, said=said)
 
 
-def mistakes(partitioning: PartitionSyntax) -> Iterator[Mistake]:
+def mistakes(partitioning: PartitionClause) -> Iterator[Mistake]:
     count, written, kind = partitioning.count, len(partitioning.definitions), partitioning.kind
     if count and written and count != written:
         yield 1484, ()
@@ -170,7 +176,7 @@ def mistakes(partitioning: PartitionSyntax) -> Iterator[Mistake]:
         yield from definition_mistakes(definition, kind, len(partitioning.columns))
 
 
-def subpartition_mistakes(partitioning: PartitionSyntax) -> Iterator[Mistake]:
+def subpartition_mistakes(partitioning: PartitionClause) -> Iterator[Mistake]:
     counts = {len(definition.subpartitions) for definition in partitioning.definitions}
     written = max(counts, default=0)
     if len(counts) > 1:
@@ -209,7 +215,7 @@ def wrong_values(said: str, kind: str) -> Mistake:
 METHODS = ("HASH", "KEY", "RANGE", "LIST", "SYSTEM_TIME")
 
 
-def read_partitioning(cursor: Cursor) -> PartitionSyntax:
+def read_partitioning(cursor: Cursor) -> PartitionClause:
     """What follows PARTITION BY; raises SchemaError."""
     at = cursor.next_token().start
     method = read_method(cursor, METHODS)
@@ -222,12 +228,12 @@ def read_partitioning(cursor: Cursor) -> PartitionSyntax:
     updated: tuple[tuple[str, KeyOptions], ...] = ()
     if cursor.accept("UPDATE INDEXES"):
         updated = cursor.comma_separated(read_updated_index)
-    partitioning = PartitionSyntax(method, definitions, at, subpartition, interval, updated)
+    partitioning = PartitionClause(method, definitions, at, subpartition, interval, updated)
     check_partitioning(cursor, partitioning)
     return partitioning
 
 
-def counted(cursor: Cursor, method: MethodSyntax, word: str) -> MethodSyntax:
+def counted(cursor: Cursor, method: PartitionMethod, word: str) -> PartitionMethod:
     """The method with the number of partitions, where the statement gives it."""
     if not cursor.accept(word):
         return method
@@ -237,7 +243,7 @@ def counted(cursor: Cursor, method: MethodSyntax, word: str) -> MethodSyntax:
     return replace(method, count=count)
 
 
-def read_method(cursor: Cursor, accepted: tuple[str, ...]) -> MethodSyntax:
+def read_method(cursor: Cursor, accepted: tuple[str, ...]) -> PartitionMethod:
     """`RANGE (expression)` and the like."""
     linear = cursor.accept("LINEAR")
     kind = cursor.word()
@@ -252,7 +258,7 @@ def read_method(cursor: Cursor, accepted: tuple[str, ...]) -> MethodSyntax:
     if kind in ("RANGE", "LIST") and (cursor.accept("COLUMNS") or cursor.accept("FIELDS")):
         return columns_method(cursor, kind.lower())
     expression = read_enclosed_bits(cursor)
-    return MethodSyntax(kind.lower(), expression.text, expression.restored, linear=linear)
+    return PartitionMethod(kind.lower(), expression.text, expression.restored, linear=linear)
 
 
 def read_algorithm(cursor: Cursor) -> int | None:
@@ -266,26 +272,26 @@ def read_algorithm(cursor: Cursor) -> int | None:
     return algorithm
 
 
-def columns_method(cursor: Cursor, kind: str) -> MethodSyntax:
+def columns_method(cursor: Cursor, kind: str) -> PartitionMethod:
     """`(a, b)`; `()` for KEY, which then takes the primary key."""
     if kind == "key" and cursor.accept("( )"):
-        return MethodSyntax(kind)
+        return PartitionMethod(kind)
     names = cursor.comma_separated(lambda cursor: column_name(cursor, "a column"))
     restored = ",".join(column(name, qualifier) for qualifier, name in names)
-    return MethodSyntax(kind, restored=restored, columns=tuple(name for _, name in names))
+    return PartitionMethod(kind, restored=restored, columns=tuple(name for _, name in names))
 
 
-def system_time(cursor: Cursor) -> MethodSyntax:
+def system_time(cursor: Cursor) -> PartitionMethod:
     """`SYSTEM_TIME [INTERVAL 1 DAY | LIMIT 10]`"""
     if cursor.accept("LIMIT"):
-        return MethodSyntax("system_time", limit=read_count(cursor))
+        return PartitionMethod("system_time", limit=read_count(cursor))
     if not cursor.accept("INTERVAL"):
-        return MethodSyntax("system_time")
+        return PartitionMethod("system_time")
     every = read_expression(cursor)
-    return MethodSyntax("system_time", every.text, every.restored, unit=read_unit(cursor).text)
+    return PartitionMethod("system_time", every.text, every.restored, unit=read_unit(cursor).text)
 
 
-def read_interval(cursor: Cursor) -> IntervalSyntax:
+def read_interval(cursor: Cursor) -> PartitionInterval:
     """`INTERVAL (1 MONTH) FIRST PARTITION LESS THAN (…) LAST PARTITION LESS THAN (…) NULL PARTITION …`"""
     token = cursor.next_token()
     at = token.start
@@ -302,7 +308,7 @@ def read_interval(cursor: Cursor) -> IntervalSyntax:
         last = read_enclosed_bits(cursor)
     null = cursor.accept("NULL PARTITION")
     maxvalue = cursor.accept("MAXVALUE PARTITION")
-    return IntervalSyntax(every, unit, first, last, null, maxvalue, at, len(cursor.text_since(token)))
+    return PartitionInterval(every, unit, first, last, null, maxvalue, at, len(cursor.text_since(token)))
 
 
 def read_updated_index(cursor: Cursor) -> tuple[str, KeyOptions]:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb.parser.cursor import position
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.session import ScriptedStatement
+from simulator.tidb.syntax.session import ScriptStatement
 
 ESCAPED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`"""
 PLAIN = r"""'[^']*+'|"[^"]*+"|`[^`]*+`"""
@@ -47,7 +47,7 @@ DELIMITER = re.compile(r"DELIMITER(?=\s)", re.IGNORECASE)
 COMMENT_ALONE = re.compile(r"/\*[Tt]?!(?:(?!\*/).)*\*/\s*", re.DOTALL)
 
 
-def scripted(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[ScriptedStatement, ...]:
+def scripted(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[ScriptStatement, ...]:
     """The statements of a script, in order; `sql_mode` is the session's before it.
 
     Backslashes are read as the last SET sql_mode says that names NO_BACKSLASH_ESCAPES or not.
@@ -58,7 +58,7 @@ def scripted(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[Scripte
     return tuple(_statements(text, NO_ESCAPES not in sql_mode))
 
 
-def _statements(text: str, escapes: bool) -> Iterator[ScriptedStatement]:
+def _statements(text: str, escapes: bool) -> Iterator[ScriptStatement]:
     if "\0" in text:
         raise _wrong(text, text.index("\0"), "a NUL character: this is no text of SQL")
     here, line, counted = 0, 1, 0
@@ -80,7 +80,7 @@ def _statements(text: str, escapes: bool) -> Iterator[ScriptedStatement]:
                 counted = begin
                 written = text[begin:start].rstrip()
                 if not _is_comment(written):
-                    yield ScriptedStatement(written, line, fails)
+                    yield ScriptStatement(written, line, fails)
                     escapes = NO_ESCAPES not in written.upper() if SETS_MODE.match(written) else escapes
                     fails = None
             begin = -1

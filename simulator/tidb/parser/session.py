@@ -22,16 +22,16 @@ from simulator.tidb.syntax.session import (
     Commit,
     Deallocate,
     Execute,
-    Nothing,
+    IgnoredStatement,
     Prepare,
     ReleaseSavepoint,
     Rollback,
     Savepoint,
-    Select,
+    SelectStatement,
     SessionStatement,
-    Setting,
     SetVariables,
     Use,
+    VariableAssignment,
 )
 
 SCOPES = ("GLOBAL", "SESSION", "LOCAL", "INSTANCE")
@@ -108,7 +108,7 @@ def read_use(cursor: Cursor) -> Use:
     return Use(cursor.name("the name of a database"))
 
 
-def read_set(cursor: Cursor) -> SetVariables | Nothing:
+def read_set(cursor: Cursor) -> SetVariables | IgnoredStatement:
     """What follows SET."""
     word = cursor.word()
     places = 1 if word in ("GLOBAL", "SESSION") else 0
@@ -122,20 +122,20 @@ def read_set(cursor: Cursor) -> SetVariables | Nothing:
     return SetVariables(tuple(settings))
 
 
-def _transaction(cursor: Cursor) -> Nothing:
+def _transaction(cursor: Cursor) -> IgnoredStatement:
     while not cursor.at_end():
         if cursor.accept("READ ONLY"):
             raise not_simulated("SET TRANSACTION READ ONLY", "READ WRITE, ISOLATION LEVEL …")
         cursor.literal()
-    return Nothing("SET TRANSACTION")
+    return IgnoredStatement("SET TRANSACTION")
 
 
-def _settings(cursor: Cursor) -> tuple[Setting, ...]:
+def _settings(cursor: Cursor) -> tuple[VariableAssignment, ...]:
     """One variable and its value; NAMES gives two where it has a COLLATE."""
     if cursor.word() == "@":
         name = _user_variable(cursor)
         _equals(cursor)
-        return (Setting(name, cursor.rules.node(cursor), "user"),)
+        return (VariableAssignment(name, cursor.rules.node(cursor), "user"),)
     if cursor.word() in ("NAMES", "CHARSET") and cursor.word_after() not in ("=", ":=", "."):
         return _names(cursor, cursor.take().lower())
     if cursor.accept("CHARACTER SET") or cursor.accept("CHAR SET"):
@@ -143,7 +143,7 @@ def _settings(cursor: Cursor) -> tuple[Setting, ...]:
     return (_variable(cursor),)
 
 
-def _variable(cursor: Cursor) -> Setting:
+def _variable(cursor: Cursor) -> VariableAssignment:
     system = cursor.accept("@@")
     scope = ""
     behind = cursor.word_after()
@@ -155,9 +155,9 @@ def _variable(cursor: Cursor) -> Setting:
     _equals(cursor)
     if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
         cursor.take()
-        return Setting(name, None, _scope(scope))
+        return VariableAssignment(name, None, _scope(scope))
     value = _bare_word(cursor)
-    return Setting(name, value, _scope(scope))
+    return VariableAssignment(name, value, _scope(scope))
 
 
 def _scope(scope: str) -> str:
@@ -185,16 +185,16 @@ def _bare_word(cursor: Cursor) -> Node:
     return Literal("string", node.parts[0], cursor.charset) if alone and isinstance(node, ColumnName) else node
 
 
-def _names(cursor: Cursor, kind: str) -> tuple[Setting, ...]:
+def _names(cursor: Cursor, kind: str) -> tuple[VariableAssignment, ...]:
     """What follows SET NAMES and SET CHARSET."""
     if cursor.accept("DEFAULT"):
-        return (Setting(kind, None, "session"),)
+        return (VariableAssignment(kind, None, "session"),)
     name = cursor.name_or_string("a character set")
     try:
         value = Literal("string", charset(name, ""), cursor.charset)
     except SchemaError:
         raise SqlError(1115, "42000", f"Unknown character set: '{name}'") from None
-    names = Setting(kind, value, "session")
+    names = VariableAssignment(kind, value, "session")
     if kind == "charset" or not cursor.accept("COLLATE"):
         return (names,)
     named = cursor.name_or_string("a collation").lower()
@@ -202,7 +202,9 @@ def _names(cursor: Cursor, kind: str) -> tuple[Setting, ...]:
         raise SqlError(1273, "HY000", f"Unknown collation: '{named}'")
     if charset_of(named, "") != value.text:
         raise SqlError(1253, "42000", f"COLLATION '{named}' is not valid for CHARACTER SET '{value.text}'")
-    return names, Setting("collation_connection", Literal("string", collation(named), cursor.charset), "session")
+    return names, VariableAssignment(
+        "collation_connection", Literal("string", collation(named), cursor.charset), "session"
+    )
 
 
 # -- prepared statements ------------------------------------------------------------------------------------------
@@ -235,14 +237,14 @@ def _user_variable(cursor: Cursor) -> str:
 # -- queries, and what begins with WITH ---------------------------------------------------------------------------
 
 
-def read_select_statement(cursor: Cursor) -> Select:
+def read_select_statement(cursor: Cursor) -> SelectStatement:
     """A whole query."""
     tree = read_query(cursor).tree
     assert tree is not None
-    return Select(tree)
+    return SelectStatement(tree)
 
 
-def read_with(cursor: Cursor) -> Select | Update | Delete:
+def read_with(cursor: Cursor) -> SelectStatement | Update | Delete:
     """A whole statement that begins with WITH."""
     common = read_common(cursor)
     if cursor.accept("UPDATE"):
@@ -251,36 +253,36 @@ def read_with(cursor: Cursor) -> Select | Update | Delete:
         return read_delete(cursor, common)
     tree = read_query(cursor).tree
     assert tree is not None
-    return Select(WithTree(common.tables, common.recursive, tree))
+    return SelectStatement(WithTree(common.tables, common.recursive, tree))
 
 
 # -- what does nothing, and what is not played --------------------------------------------------------------------
 
 
-def read_nothing(cursor: Cursor, what: str) -> Nothing:
+def read_nothing(cursor: Cursor, what: str) -> IgnoredStatement:
     """Passes over the rest."""
     while not cursor.at_end():
         cursor.literal()
-    return Nothing(what)
+    return IgnoredStatement(what)
 
 
-def read_explained(cursor: Cursor, what: str) -> Nothing:
+def read_explained(cursor: Cursor, what: str) -> IgnoredStatement:
     """What follows EXPLAIN, DESC or TRACE, which play a statement only with ANALYZE."""
     plays = what == "TRACE" or cursor.word() == "ANALYZE"
     while not cursor.at_end():
         if plays and cursor.word() in ("INSERT", "REPLACE", "UPDATE", "DELETE") and cursor.word_after() != "(":
             raise not_simulated(f"{what} of a statement that changes rows", f"{what} of a query")
         cursor.literal()
-    return Nothing(what)
+    return IgnoredStatement(what)
 
 
-def read_do(cursor: Cursor) -> Nothing:
+def read_do(cursor: Cursor) -> IgnoredStatement:
     """What follows DO, which shows nothing; an assignment in it would be felt."""
     while not cursor.at_end():
         if cursor.word() == ":=":
             raise not_simulated("DO with an assignment", "SET @a = …")
         cursor.literal()
-    return Nothing("DO")
+    return IgnoredStatement("DO")
 
 
 def refuse(cursor: Cursor, what: str) -> SessionStatement:

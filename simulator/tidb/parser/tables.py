@@ -13,8 +13,8 @@ from simulator.tidb.parser.keys import begins_key, end_key, read_key
 from simulator.tidb.parser.options import begins_option, read_option, unknown_option
 from simulator.tidb.parser.partitions import read_partitioning
 from simulator.tidb.parser.queries.query import read_query
-from simulator.tidb.syntax.definitions import ColumnSyntax, KeySyntax, TableName
-from simulator.tidb.syntax.tables import Query, TableOption, TableSyntax
+from simulator.tidb.syntax.definitions import ColumnDefinition, KeyDefinition, TableName
+from simulator.tidb.syntax.tables import CreateTable, EmbeddedQuery, TableOption
 
 OTHER_STATEMENTS = frozenset(("SET", "USE", "DROP", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT"))
 OTHER_OBJECTS = frozenset(
@@ -44,7 +44,7 @@ def begins_other_statement(cursor: Cursor) -> bool:
     return cursor.word() in OTHER_STATEMENTS
 
 
-def read_create_table(cursor: Cursor) -> TableSyntax:
+def read_create_table(cursor: Cursor) -> CreateTable:
     """A CREATE TABLE statement, up to its end; raises SchemaError."""
     start = cursor.next_token()
     temporary = read_temporary(cursor)
@@ -53,7 +53,7 @@ def read_create_table(cursor: Cursor) -> TableSyntax:
     begun = cursor.next_token()
     like = read_like(cursor)
     if like:
-        table = TableSyntax(*name, (), (), (), at=start.start, like=like, source_at=begun.start)
+        table = CreateTable(*name, (), (), (), at=start.start, like=like, source_at=begun.start)
     else:
         table = body(cursor, name, start.start)
     commit = read_on_commit(cursor)
@@ -88,7 +88,7 @@ def read_like(cursor: Cursor) -> TableName | None:
     return name
 
 
-def body(cursor: Cursor, name: TableName, at: int) -> TableSyntax:
+def body(cursor: Cursor, name: TableName, at: int) -> CreateTable:
     """All between the table's name and ON COMMIT."""
     columns, keys = elements(cursor)
     options = read_options(cursor)
@@ -96,20 +96,20 @@ def body(cursor: Cursor, name: TableName, at: int) -> TableSyntax:
     begun = cursor.next_token()
     duplicate, query = read_source(cursor)
     source_at = 0 if cursor.next_token() is begun else begun.start
-    table = TableSyntax(*name, columns, keys, options, partitioning, at)
+    table = CreateTable(*name, columns, keys, options, partitioning, at)
     return replace(table, query=query, on_duplicate=duplicate, source_at=source_at)
 
 
-def elements(cursor: Cursor) -> tuple[tuple[ColumnSyntax, ...], tuple[KeySyntax, ...]]:
+def elements(cursor: Cursor) -> tuple[tuple[ColumnDefinition, ...], tuple[KeyDefinition, ...]]:
     """The columns, and the keys that stand beside them; none of both where no parenthesis comes."""
     if cursor.word() != "(":
         return (), ()
     read = cursor.comma_separated(read_element)
-    columns = tuple(element for element in read if isinstance(element, ColumnSyntax))
-    return columns, tuple(element for element in read if isinstance(element, KeySyntax))
+    columns = tuple(element for element in read if isinstance(element, ColumnDefinition))
+    return columns, tuple(element for element in read if isinstance(element, KeyDefinition))
 
 
-def read_element(cursor: Cursor) -> ColumnSyntax | KeySyntax:
+def read_element(cursor: Cursor) -> ColumnDefinition | KeyDefinition:
     """One column or key, and nothing behind it."""
     if begins_key(cursor):
         key = read_key(cursor)
@@ -130,7 +130,7 @@ def read_options(cursor: Cursor) -> tuple[TableOption, ...]:
     return tuple(options)
 
 
-def read_source(cursor: Cursor) -> tuple[str, Query | None]:
+def read_source(cursor: Cursor) -> tuple[str, EmbeddedQuery | None]:
     """`[IGNORE | REPLACE] [AS] query`; TiDB's grammar takes the words without a query too."""
     duplicate = next((word for word in BEFORE_QUERY[:2] if cursor.accept(word)), "")
     cursor.accept("AS")
@@ -147,7 +147,7 @@ def read_on_commit(cursor: Cursor) -> bool | None:
     return False
 
 
-def end_table(cursor: Cursor, table: TableSyntax) -> None:
+def end_table(cursor: Cursor, table: CreateTable) -> None:
     """Raises SchemaError: something follows that is no part of a table."""
     if table.partitioning or table.query or table.like or table.on_commit_delete is not None:
         cursor.unexpected("the end of the statement")

@@ -12,14 +12,14 @@ from typing import TypeVar
 from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import DdlError
-from simulator.tidb.parser.cursor import Cursor, Rules
+from simulator.tidb.parser.cursor import Cursor, Grammar
 from simulator.tidb.parser.expressions.operators import read_bits, read_node, read_simple
 from simulator.tidb.parser.queries.query import read_subquery
 from simulator.tidb.syntax.expressions import Node
 
 T = TypeVar("T")
 
-RULES = Rules(read_node, read_bits, read_simple, read_subquery)
+RULES = Grammar(read_node, read_bits, read_simple, read_subquery)
 
 _OPENING = re.compile(r"/\*(?:!\d*|[Tt]!(?:\[[^\]]*\])?)\s*\Z")
 _CLOSING = re.compile(r"\s*\*/")

@@ -12,7 +12,7 @@ from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.model.charsets import charset
 from simulator.tidb.parser.clauses import read_count, read_plain_string
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.syntax.definitions import TypeSyntax
+from simulator.tidb.syntax.definitions import FieldType
 
 NAMES = MappingProxyType(
     {
@@ -120,7 +120,7 @@ UNSUPPORTED = frozenset(
 )
 
 
-def read_type(cursor: Cursor, column: str, prose: bool = False) -> TypeSyntax:
+def read_type(cursor: Cursor, column: str, prose: bool = False) -> FieldType:
     """The type that comes next; raises SchemaError naming the column where TiDB has no such type.
 
     With `prose`, arguments that TiDB demands (VARCHAR's length, ENUM's members) may be missing.
@@ -142,7 +142,7 @@ def read_type(cursor: Cursor, column: str, prose: bool = False) -> TypeSyntax:
     return type
 
 
-def spelling(cursor: Cursor, column: str, word: str, at: int) -> TypeSyntax:
+def spelling(cursor: Cursor, column: str, word: str, at: int) -> FieldType:
     """The words of the type's name."""
     if word == "NATIONAL":
         cursor.take()
@@ -155,7 +155,7 @@ def spelling(cursor: Cursor, column: str, word: str, at: int) -> TypeSyntax:
         cursor.accept("PRECISION")
     if any(cursor.accept(phrase) for phrase in VARYING.get(word, ())):
         name = "varchar"
-    type = TypeSyntax(name, word, at, charset="binary" if word in BINARY else "")
+    type = FieldType(name, word, at, charset="binary" if word in BINARY else "")
     if word == "LONG":
         return long_type(cursor, type)
     if word in ("BOOL", "BOOLEAN"):
@@ -175,7 +175,7 @@ def reject(cursor: Cursor, column: str, word: str) -> None:
     )
 
 
-def long_type(cursor: Cursor, type: TypeSyntax) -> TypeSyntax:
+def long_type(cursor: Cursor, type: FieldType) -> FieldType:
     """LONG, LONG VARCHAR, LONG CHAR VARYING and LONG VARBINARY are MEDIUMTEXT and MEDIUMBLOB."""
     if cursor.accept("VARBINARY"):
         return replace(type, charset="binary")
@@ -184,7 +184,7 @@ def long_type(cursor: Cursor, type: TypeSyntax) -> TypeSyntax:
     return type
 
 
-def arguments(cursor: Cursor, type: TypeSyntax) -> TypeSyntax:
+def arguments(cursor: Cursor, type: FieldType) -> FieldType:
     """What stands in parentheses after the name."""
     if type.name in ("enum", "set"):
         return replace(type, elements=cursor.comma_separated(member)) if cursor.word() == "(" else type
@@ -216,7 +216,7 @@ def bytes_of(kind: str, digits: str) -> bytes:
     return int(digits or "0", base).to_bytes((len(digits) + width - 1) // width, "big")
 
 
-def attributes(cursor: Cursor, type: TypeSyntax, where: str) -> TypeSyntax:
+def attributes(cursor: Cursor, type: FieldType, where: str) -> FieldType:
     """UNSIGNED, SIGNED and ZEROFILL of numbers, in any order; BINARY and the character set of text."""
     if type.spelled == "SERIAL":
         return type
@@ -232,7 +232,7 @@ def attributes(cursor: Cursor, type: TypeSyntax, where: str) -> TypeSyntax:
     return replace(type, charset=found, binary_collation=bool(found) and cursor.accept("BINARY"))
 
 
-def number_attribute(cursor: Cursor, type: TypeSyntax, word: str) -> TypeSyntax:
+def number_attribute(cursor: Cursor, type: FieldType, word: str) -> FieldType:
     """UNSIGNED, SIGNED or ZEROFILL, which implies UNSIGNED; YEAR takes them and forgets them."""
     if type.name not in NUMBERS and type.name != "year":
         cursor.fail(f"{word} does not go with type {type.spelled}; numbers take it")
@@ -256,7 +256,7 @@ def optional_charset(cursor: Cursor, where: str) -> str:
     return charset(cursor.name_or_string("a character set"), where)
 
 
-def missing(type: TypeSyntax) -> str:
+def missing(type: FieldType) -> str:
     """What TiDB's grammar finds wrong with a type's arguments, or nothing."""
     words = type.spelled
     if type.name == "varchar" and type.length < 0:

@@ -25,18 +25,18 @@ from simulator.tidb.syntax.alter import (
     ChangeColumn,
     Clause,
     CoalescePartition,
+    ColumnPosition,
     ConvertCharset,
     DropColumn,
     DropKey,
     ExchangePartition,
     IndexVisibility,
-    LastPartition,
+    IntervalPartitionSpec,
     ModifyColumn,
     OrderBy,
     PartitionAction,
     PartitionBy,
     PartitionOptions,
-    Place,
     RemovePartitioning,
     RemoveTtl,
     RenameColumn,
@@ -47,7 +47,7 @@ from simulator.tidb.syntax.alter import (
     Spec,
     TiflashReplica,
 )
-from simulator.tidb.syntax.definitions import DefaultSyntax, KeyPart
+from simulator.tidb.syntax.definitions import ColumnDefault, KeyPart
 from simulator.tidb.syntax.statements import AlterTable
 from simulator.tidb.syntax.tables import PartitionDefinition, TableOption
 
@@ -65,7 +65,7 @@ def add_columns(spec: AddColumns) -> str:
     return words("ADD COLUMN", exists, f"({', '.join(elements)})")
 
 
-def place(where: Place | None) -> str:
+def place(where: ColumnPosition | None) -> str:
     if where is None:
         return ""
     return f"AFTER {column(where.after, where.qualifier)}" if where.after else "FIRST"
@@ -109,7 +109,7 @@ def alter_default(spec: AlterDefault) -> str:
     return f"ALTER COLUMN {name} SET DEFAULT {restored_default(spec.default)}"
 
 
-def restored_default(default: DefaultSyntax) -> str:
+def restored_default(default: ColumnDefault) -> str:
     """A literal as it is; an expression in parentheses, and a number with its sign is one."""
     literal = default.kind != "expression" and default.restored[:1] not in ("-", "+")
     return default.restored if literal else f"({default.restored})"
@@ -156,7 +156,7 @@ def add_partitions(spec: AddPartitions) -> str:
     return words("ADD PARTITION", exists, no_write(spec.no_write_to_binlog), definitions, count)
 
 
-def last_partition(spec: LastPartition) -> str:
+def last_partition(spec: IntervalPartitionSpec) -> str:
     """FIRST … IF EXISTS is forgotten, as TiDB forgets it."""
     return words(f"{spec.verb} PARTITION LESS THAN ({spec.bound.restored})", no_write(spec.no_write_to_binlog))
 
@@ -300,7 +300,7 @@ SPECS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
         AlterCheck: alter_check,
         RenameTo: rename_to,
         AddPartitions: add_partitions,
-        LastPartition: last_partition,
+        IntervalPartitionSpec: last_partition,
         PartitionAction: partition_action,
         CoalescePartition: coalesce_partition,
         ReorganizePartition: reorganize_partition,

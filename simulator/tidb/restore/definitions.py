@@ -12,14 +12,14 @@ from types import MappingProxyType
 
 from simulator.tidb.restore.names import column, feature, literal, quoted, string, table
 from simulator.tidb.syntax.definitions import (
-    Check,
+    CheckDefinition,
+    ColumnDefinition,
     ColumnOption,
-    ColumnSyntax,
+    FieldType,
+    KeyDefinition,
     KeyOptions,
     KeyPart,
-    KeySyntax,
     References,
-    TypeSyntax,
 )
 
 CHARACTERS = ("char", "varchar")
@@ -29,7 +29,7 @@ WIDEST_DOUBLE = 53
 """Bits of precision that make FLOAT(p) a FLOAT or a DOUBLE (TiDB: pkg/parser/mysql/const.go)."""
 
 
-def restored_type(type: TypeSyntax) -> str:
+def restored_type(type: FieldType) -> str:
     """The type with its arguments and attributes; charsets of ENUM and SET are lost, as TiDB loses them."""
     name, length = named(type)
     flags = (" UNSIGNED" if type.unsigned else "") + (" ZEROFILL" if type.zerofill else "")
@@ -39,7 +39,7 @@ def restored_type(type: TypeSyntax) -> str:
     return f"{name}{arguments(type, length)}{flags}{binary}{charset}"
 
 
-def named(type: TypeSyntax) -> tuple[str, int]:
+def named(type: FieldType) -> tuple[str, int]:
     """TiDB's word for the type, and its length."""
     if type.name == "float" and type.decimal < 0 and type.length <= WIDEST_DOUBLE:
         return "DOUBLE" if type.length > WIDEST_FLOAT else "FLOAT", -1
@@ -51,7 +51,7 @@ def named(type: TypeSyntax) -> tuple[str, int]:
     return type.name.upper(), length
 
 
-def arguments(type: TypeSyntax, length: int) -> str:
+def arguments(type: FieldType, length: int) -> str:
     """What stands in parentheses."""
     if type.name in ("enum", "set"):
         return f"({','.join(map(string, type.elements))})"
@@ -61,7 +61,7 @@ def arguments(type: TypeSyntax, length: int) -> str:
     return f"({length}{scale})" if length >= 0 else ""
 
 
-def restored_check(check: Check) -> str:
+def restored_check(check: CheckDefinition) -> str:
     """A check of a column or of a table."""
     name = f"CONSTRAINT {quoted(check.name)} " if check.name else ""
     return f"{name}CHECK({check.condition.restored}) {'ENFORCED' if check.enforced else 'NOT ENFORCED'}"
@@ -84,7 +84,7 @@ def restored_part(part: KeyPart) -> str:
     return f"{text} DESC" if part.descending else text
 
 
-def restored_column(syntax: ColumnSyntax) -> str:
+def restored_column(syntax: ColumnDefinition) -> str:
     """The column's name, type and options."""
     options = (f" {OPTIONS[option.kind](option)}" for option in syntax.options)
     return f"{column(syntax.name, syntax.qualifier)} {restored_type(syntax.type)}{''.join(options)}"
@@ -158,7 +158,7 @@ WORDS = MappingProxyType(
 )
 
 
-def restored_key(key: KeySyntax) -> str:
+def restored_key(key: KeyDefinition) -> str:
     """A key or constraint, as it stands beside the columns or behind ADD."""
     if key.check:
         return restored_check(key.check)

@@ -18,14 +18,14 @@ from simulator.tidb.syntax.expressions import (
     Cast,
     Collate,
     ColumnName,
-    Fragment,
+    ContextExpression,
     In,
     Is,
     Literal,
     Node,
     Parenthesised,
-    Pattern,
-    Row,
+    PatternMatch,
+    RowExpression,
     Unary,
     Word,
 )
@@ -116,12 +116,14 @@ def _between(node: Between) -> str:
 
 def _in(node: In) -> str:
     first = node.candidates[0]
-    alone = len(node.candidates) == 1 and isinstance(first, Fragment) and first.what == "the rows of a subquery"
+    alone = (
+        len(node.candidates) == 1 and isinstance(first, ContextExpression) and first.what == "the rows of a subquery"
+    )
     candidates = restored(first) if alone else f"({listed(node.candidates, ',')})"
     return f"{restored(node.operand)}{_not(node)} IN {candidates}"
 
 
-def _pattern(node: Pattern) -> str:
+def _pattern(node: PatternMatch) -> str:
     escape = "" if node.escape == "\\" else f" ESCAPE {string(node.escape)}"
     return f"{restored(node.operand)}{_not(node)} {node.operator} {restored(node.pattern)}{escape}"
 
@@ -130,7 +132,7 @@ def _is(node: Is) -> str:
     return f"{restored(node.operand)} IS{_not(node)} {node.what}"
 
 
-def _not(node: Between | In | Pattern | Is) -> str:
+def _not(node: Between | In | PatternMatch | Is) -> str:
     return " NOT" if node.negated else ""
 
 
@@ -145,12 +147,12 @@ _WRITERS: dict[type[Node], Callable[[Any], str]] = {
     Case: _case,
     Between: _between,
     In: _in,
-    Pattern: _pattern,
+    PatternMatch: _pattern,
     Is: _is,
     Collate: lambda node: f"{restored(node.operand)} COLLATE {node.collation}",
     Parenthesised: lambda node: f"({restored(node.inner)})",
-    Row: lambda node: f"ROW({listed(node.items, ',')})",
-    Fragment: lambda node: node.restored,
+    RowExpression: lambda node: f"ROW({listed(node.items, ',')})",
+    ContextExpression: lambda node: node.restored,
     DefaultValue: lambda node: f"DEFAULT({restored(node.column)})" if node.column else "DEFAULT",
     InsertedValue: lambda node: f"VALUES({restored(node.column)})",
 }

@@ -20,15 +20,8 @@ from simulator.tidb.syntax.alter import (
     SetOptions,
     Spec,
 )
-from simulator.tidb.syntax.statements import (
-    AlterDatabase,
-    AlterTable,
-    CreateDatabase,
-    CreateTable,
-    RepairTable,
-    Statement,
-)
-from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax, TableOption
+from simulator.tidb.syntax.statements import AlterDatabase, AlterTable, CreateDatabase, RepairTable, Statement
+from simulator.tidb.syntax.tables import CreateTable, PartitionClause, PartitionDefinition, TableOption
 
 Keep = Callable[[TableOption], TableOption]
 TIME_TO_LIVE = ("TTL", "TTL_ENABLE")
@@ -88,7 +81,7 @@ def attributes(value: str | None) -> str:
     return f"ATTRIBUTES={'DEFAULT' if value is None else string(value)}"
 
 
-def in_partitioning(partitioning: PartitionSyntax, keep: Keep) -> PartitionSyntax:
+def in_partitioning(partitioning: PartitionClause, keep: Keep) -> PartitionClause:
     return replace(partitioning, definitions=in_definitions(partitioning.definitions, keep))
 
 

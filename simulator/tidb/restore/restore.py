@@ -57,7 +57,6 @@ from simulator.tidb.syntax.statements import (
     AlterTable,
     CreateDatabase,
     CreateIndex,
-    CreateTable,
     DropDatabase,
     DropIndex,
     DropTable,
@@ -72,6 +71,7 @@ from simulator.tidb.syntax.statements import (
     TruncateTable,
     UnlockTables,
 )
+from simulator.tidb.syntax.tables import CreateTable
 
 
 def restored(statement: Statement, placement: bool = False, ttl_off: bool = True) -> str:

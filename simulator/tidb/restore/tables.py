@@ -14,12 +14,12 @@ from simulator.tidb.restore.definitions import restored_column, restored_key
 from simulator.tidb.restore.names import feature, quoted, string, table, words
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import (
-    IntervalSyntax,
-    MethodSyntax,
+    CreateTable,
+    PartitionClause,
     PartitionDefinition,
-    PartitionSyntax,
+    PartitionInterval,
+    PartitionMethod,
     TableOption,
-    TableSyntax,
 )
 
 OFF = TableOption("TTL_ENABLE", "OFF", quoted=True)
@@ -109,7 +109,7 @@ WRITERS: MappingProxyType[str, Callable[[TableOption], str]] = MappingProxyType(
 )
 
 
-def restored_partitioning(partitioning: PartitionSyntax) -> str:
+def restored_partitioning(partitioning: PartitionClause) -> str:
     """PARTITION BY with all that follows it."""
     definitions = partitioning.definitions
     return "".join(
@@ -125,7 +125,7 @@ def restored_partitioning(partitioning: PartitionSyntax) -> str:
     )
 
 
-def restored_method(method: MethodSyntax) -> str:
+def restored_method(method: PartitionMethod) -> str:
     linear = "LINEAR " if method.linear else ""
     algorithm = f" ALGORITHM = {method.algorithm}" if method.algorithm else ""
     if method.kind == "system_time":
@@ -135,12 +135,12 @@ def restored_method(method: MethodSyntax) -> str:
     return f"{linear}{method.kind.upper()}{algorithm}{columns} ({method.restored})"
 
 
-def partition_count(method: MethodSyntax) -> str:
+def partition_count(method: PartitionMethod) -> str:
     count = method.count or (1 if method.kind in ("hash", "key") else 0)
     return f" PARTITIONS {count}" if count else ""
 
 
-def restored_subpartitioning(partitioning: PartitionSyntax) -> str:
+def restored_subpartitioning(partitioning: PartitionClause) -> str:
     """SUBPARTITION BY; how many there are is also said where they are written out."""
     method = partitioning.subpartition
     if not method:
@@ -150,7 +150,7 @@ def restored_subpartitioning(partitioning: PartitionSyntax) -> str:
     return f" SUBPARTITION BY {restored_method(method)}" + (f" SUBPARTITIONS {count}" if count else "")
 
 
-def restored_interval(interval: IntervalSyntax) -> str:
+def restored_interval(interval: PartitionInterval) -> str:
     every = f"{interval.every.restored} {interval.unit}".rstrip()
     bounds = (("FIRST", interval.first), ("LAST", interval.last))
     ends = "".join(f" {word} PARTITION LESS THAN ({bound.restored})" for word, bound in bounds if bound)
@@ -158,7 +158,7 @@ def restored_interval(interval: IntervalSyntax) -> str:
     return f" INTERVAL ({every}){ends}{null}" + (" MAXVALUE PARTITION" if interval.maxvalue_partition else "")
 
 
-def restored_updates(partitioning: PartitionSyntax) -> str:
+def restored_updates(partitioning: PartitionClause) -> str:
     updates = ",".join(f"{quoted(name)} {options.scope}" for name, options in partitioning.update_indexes)
     return f" UPDATE INDEXES ({updates})" if updates else ""
 
@@ -179,7 +179,7 @@ def restored_values(definition: PartitionDefinition) -> str:
 TEMPORARY = MappingProxyType({"": "", "local": "TEMPORARY", "global": "GLOBAL TEMPORARY"})
 
 
-def restored_table(syntax: TableSyntax) -> str:
+def restored_table(syntax: CreateTable) -> str:
     """The whole statement."""
     name = table(TableName(syntax.schema, syntax.name))
     elements = ",".join((*map(restored_column, syntax.columns), *map(restored_key, syntax.keys)))
@@ -198,13 +198,13 @@ def restored_table(syntax: TableSyntax) -> str:
     )
 
 
-def restored_query(syntax: TableSyntax) -> str:
+def restored_query(syntax: CreateTable) -> str:
     if not syntax.query:
         return ""
     return f" {syntax.on_duplicate}".rstrip() + f" AS {syntax.query.restored}"
 
 
-def restored_commit(syntax: TableSyntax) -> str:
+def restored_commit(syntax: CreateTable) -> str:
     if syntax.on_commit_delete is None:
         return ""
     return f" ON COMMIT {'DELETE' if syntax.on_commit_delete else 'PRESERVE'} ROWS"

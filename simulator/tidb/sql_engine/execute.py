@@ -32,12 +32,12 @@ from simulator.tidb.syntax.session import (
     Commit,
     Deallocate,
     Execute,
-    Nothing,
+    IgnoredStatement,
     Prepare,
     ReleaseSavepoint,
     Rollback,
     Savepoint,
-    Select,
+    SelectStatement,
     SetVariables,
     SqlStatement,
     Use,
@@ -118,7 +118,7 @@ def _release(statement: ReleaseSavepoint, text: str, upstream: Upstream, now_ms:
     return Outcome(transactions.release(upstream, statement.name))
 
 
-def _select(statement: Select, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+def _select(statement: SelectStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome:
     problems = Problems(upstream.session)
     result = queries.select(statement.query, upstream, now_ms, problems)
     return Outcome(upstream, result=result, warnings=tuple(problems.warnings))
@@ -141,7 +141,7 @@ def _deallocate(statement: Deallocate, text: str, upstream: Upstream, now_ms: in
     return Outcome(prepared.deallocate(statement, upstream))
 
 
-def _nothing(statement: Nothing, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+def _nothing(statement: IgnoredStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome:
     return Outcome(upstream)
 
 
@@ -160,10 +160,10 @@ EXECUTED: Mapping[type, Callable[[Any, str, Upstream, int], Outcome | Refusal]] 
         Rollback: _rollback,
         Savepoint: _savepoint,
         ReleaseSavepoint: _release,
-        Select: _select,
+        SelectStatement: _select,
         Prepare: _prepare,
         Execute: _execute,
         Deallocate: _deallocate,
-        Nothing: _nothing,
+        IgnoredStatement: _nothing,
     }
 )

@@ -24,7 +24,7 @@ from simulator.tidb.sql_engine.storage.targets import target
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
 from simulator.tidb.syntax.queries import SelectTree, Star
 from simulator.tidb.syntax.rows import Delete, Insert, Update
-from simulator.tidb.syntax.session import Deallocate, Execute, Prepare, Select, SqlStatement
+from simulator.tidb.syntax.session import Deallocate, Execute, Prepare, SelectStatement, SqlStatement
 
 
 def prepare(statement: Prepare, upstream: Upstream, now_ms: int) -> Upstream:
@@ -46,7 +46,7 @@ def _unchecked(statement: SqlStatement, upstream: Upstream, now_ms: int) -> None
     """TiDB looks at most others when they are executed."""
 
 
-def _query(statement: Select, upstream: Upstream, now_ms: int) -> None:
+def _query(statement: SelectStatement, upstream: Upstream, now_ms: int) -> None:
     computation = Computation(upstream, now_ms)
     relation_of(statement.query, computation, QueryScope(computation))
 
@@ -58,11 +58,11 @@ def _insert(statement: Insert, upstream: Upstream, now_ms: int) -> None:
 def _changed(statement: Update | Delete, upstream: Upstream, now_ms: int) -> None:
     if statement.common is None:
         tree = SelectTree((Star(),), statement.source, statement.where, order=statement.order)
-        _query(Select(tree), upstream, now_ms)
+        _query(SelectStatement(tree), upstream, now_ms)
 
 
 CHECKED: Mapping[type, Callable[[Any, Upstream, int], None]] = MappingProxyType(
-    {Select: _query, Insert: _insert, Update: _changed, Delete: _changed}
+    {SelectStatement: _query, Insert: _insert, Update: _changed, Delete: _changed}
 )
 
 

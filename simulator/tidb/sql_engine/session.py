@@ -17,7 +17,7 @@ from simulator.tidb.sql_engine.sessions.settings import NAMES, with_setting
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 from simulator.tidb.syntax.expressions import Literal, Node
 from simulator.tidb.syntax.queries import SelectItem, SelectTree
-from simulator.tidb.syntax.session import Setting, SetVariables, Use
+from simulator.tidb.syntax.session import SetVariables, Use, VariableAssignment
 
 
 def use(statement: Use, upstream: Upstream) -> Upstream:
@@ -35,7 +35,7 @@ def set_variables(statement: SetVariables, upstream: Upstream, now_ms: int) -> U
     return upstream
 
 
-def _with(setting: Setting, upstream: Upstream, now_ms: int) -> SqlSession:
+def _with(setting: VariableAssignment, upstream: Upstream, now_ms: int) -> SqlSession:
     session = upstream.session
     if setting.scope == "user":
         assert setting.value is not None, "there is no SET @a = DEFAULT"

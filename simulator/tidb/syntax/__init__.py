@@ -1,1 +1,11 @@
-"""What a statement says, as trees: nothing is looked up or decided here."""
+"""The syntax trees of TiDB's statements. `from simulator.tidb import syntax` gives them all: `syntax.CreateTable`."""
+
+from simulator.tidb.syntax.alter import *
+from simulator.tidb.syntax.definitions import *
+from simulator.tidb.syntax.expressions import *
+from simulator.tidb.syntax.objects import *
+from simulator.tidb.syntax.queries import *
+from simulator.tidb.syntax.rows import *
+from simulator.tidb.syntax.session import *
+from simulator.tidb.syntax.statements import *
+from simulator.tidb.syntax.tables import *

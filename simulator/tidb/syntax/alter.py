@@ -7,26 +7,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.tidb.syntax.definitions import ColumnSyntax, DefaultSyntax, Expression, KeyPart, KeySyntax, TableName
-from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax, TableOption
+from simulator.tidb.syntax.definitions import (
+    ColumnDefault,
+    ColumnDefinition,
+    Expression,
+    KeyDefinition,
+    KeyPart,
+    TableName,
+)
+from simulator.tidb.syntax.tables import PartitionClause, PartitionDefinition, TableOption
 
 # -- columns and keys ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Place:
+class ColumnPosition:
     """Where a column goes: FIRST (`after` empty) or AFTER a column."""
 
     after: str = ""
     qualifier: str = ""
-    """What stands before that column's name, as in ColumnSyntax."""
+    """What stands before that column's name, as in ColumnDefinition."""
 
 
 @dataclass(frozen=True)
 class AddColumns:
-    columns: tuple[ColumnSyntax, ...]
-    place: Place | None = None
-    keys: tuple[KeySyntax, ...] = ()
+    columns: tuple[ColumnDefinition, ...]
+    place: ColumnPosition | None = None
+    keys: tuple[KeyDefinition, ...] = ()
     """Constraints inside the parentheses."""
 
     parenthesised: bool = False
@@ -42,16 +49,16 @@ class DropColumn:
 
 @dataclass(frozen=True)
 class ModifyColumn:
-    column: ColumnSyntax
-    place: Place | None = None
+    column: ColumnDefinition
+    place: ColumnPosition | None = None
     if_exists: bool = False
 
 
 @dataclass(frozen=True)
 class ChangeColumn:
     old: str
-    column: ColumnSyntax
-    place: Place | None = None
+    column: ColumnDefinition
+    place: ColumnPosition | None = None
     if_exists: bool = False
     qualifier: str = ""
     """Of the old name."""
@@ -68,7 +75,7 @@ class AlterDefault:
     """ALTER [COLUMN] c SET DEFAULT x | DROP DEFAULT (`default` None)."""
 
     column: str
-    default: DefaultSyntax | None
+    default: ColumnDefault | None
     qualifier: str = ""
 
 
@@ -76,7 +83,7 @@ class AlterDefault:
 class AddKey:
     """ADD INDEX, UNIQUE, PRIMARY KEY, FOREIGN KEY, FULLTEXT, VECTOR, COLUMNAR, CHECK."""
 
-    key: KeySyntax
+    key: KeyDefinition
 
 
 @dataclass(frozen=True)
@@ -118,7 +125,7 @@ class AddPartitions:
 
 
 @dataclass(frozen=True)
-class LastPartition:
+class IntervalPartitionSpec:
     """The specs of INTERVAL partitioning: `verb` is LAST, FIRST, MERGE FIRST or SPLIT MAXVALUE … LESS THAN (bound)."""
 
     verb: str
@@ -163,7 +170,7 @@ class ExchangePartition:
 
 @dataclass(frozen=True)
 class PartitionBy:
-    partitioning: PartitionSyntax
+    partitioning: PartitionClause
 
 
 @dataclass(frozen=True)
@@ -262,7 +269,7 @@ Spec = (
     | ConvertCharset
     | RenameTo
     | AddPartitions
-    | LastPartition
+    | IntervalPartitionSpec
     | PartitionAction
     | CoalescePartition
     | ReorganizePartition

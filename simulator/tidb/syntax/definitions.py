@@ -32,7 +32,7 @@ class Expression:
 
 
 @dataclass(frozen=True)
-class TypeSyntax:
+class FieldType:
     name: str
     """TiDB's name of the type, a synonym already replaced: `int` for INTEGER, `char` for BINARY."""
 
@@ -51,7 +51,7 @@ class TypeSyntax:
 
 
 @dataclass(frozen=True)
-class DefaultSyntax:
+class ColumnDefault:
     kind: str
     """`null`, `string`, `number`, `hex`, `bit`, `boolean` or `expression`."""
 
@@ -97,7 +97,7 @@ class References:
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckDefinition:
     condition: Expression
     enforced: bool = True
     name: str = ""
@@ -132,7 +132,7 @@ class KeyOptions:
 
 
 @dataclass(frozen=True)
-class KeySyntax:
+class KeyDefinition:
     kind: str
     """`primary`, `unique`, `key`, `foreign`, `check`, `columnar`, `vector`, `fulltext` or `spatial`."""
 
@@ -144,7 +144,7 @@ class KeySyntax:
     at: int = 0
     if_not_exists: bool = False
     references: References | None = None
-    check: Check | None = None
+    check: CheckDefinition | None = None
     empty_name: bool = False
     """Whether two back-quotes stand for the name."""
 
@@ -163,7 +163,7 @@ class ColumnOption:
     text: str = ""
     """A comment, a collation in lower case, a word in capitals, an attribute."""
 
-    default: DefaultSyntax | None = None
+    default: ColumnDefault | None = None
     """Of `default`."""
 
     expression: Expression | None = None
@@ -181,14 +181,14 @@ class ColumnOption:
     scope: str = ""
     """Of `primary` and `unique`: GLOBAL, LOCAL or nothing."""
 
-    check: Check | None = None
+    check: CheckDefinition | None = None
     references: References | None = None
 
 
 @dataclass(frozen=True)
-class ColumnSyntax:
+class ColumnDefinition:
     name: str
-    type: TypeSyntax
+    type: FieldType
     at: int
     options: tuple[ColumnOption, ...] = ()
     """In the order written."""
@@ -207,7 +207,7 @@ class ColumnSyntax:
         return option.kind == "null" if option else None
 
     @property
-    def default(self) -> DefaultSyntax | None:
+    def default(self) -> ColumnDefault | None:
         option = self.option("default")
         return option.default if option else None
 
@@ -245,15 +245,15 @@ class ColumnSyntax:
         return option.text if option else ""
 
     @property
-    def keys(self) -> tuple[KeySyntax, ...]:
+    def keys(self) -> tuple[KeyDefinition, ...]:
         """PRIMARY KEY and UNIQUE written with the column; TiDB makes one index of PRIMARY KEY said twice, two of
         UNIQUE."""
         return tuple(self._keys())
 
-    def _keys(self) -> Iterator[KeySyntax]:
+    def _keys(self) -> Iterator[KeyDefinition]:
         seen: set[str] = set()
         for option in self.options:
             if option.kind == "unique" or option.kind == "primary" and option.kind not in seen:
                 seen.add(option.kind)
                 settings = KeyOptions(clustered=option.clustered, scope=option.scope)
-                yield KeySyntax(option.kind, "", (KeyPart(self.name, at=self.at),), settings, self.at)
+                yield KeyDefinition(option.kind, "", (KeyPart(self.name, at=self.at),), settings, self.at)

@@ -100,7 +100,7 @@ class In(Node):
 
 
 @dataclass(frozen=True)
-class Pattern(Node):
+class PatternMatch(Node):
     operator: str
     """LIKE, ILIKE or REGEXP."""
 
@@ -131,12 +131,12 @@ class Parenthesised(Node):
 
 
 @dataclass(frozen=True)
-class Row(Node):
+class RowExpression(Node):
     items: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
-class Fragment(Node):
+class ContextExpression(Node):
     """What only a whole query or session can answer, as TiDB writes it back."""
 
     restored: str

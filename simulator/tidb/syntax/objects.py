@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.tables import Query, TableOption
+from simulator.tidb.syntax.tables import EmbeddedQuery, TableOption
 
 # -- views and sequences -----------------------------------------------------------------------------------------
 
@@ -16,7 +16,7 @@ from simulator.tidb.syntax.tables import Query, TableOption
 @dataclass(frozen=True)
 class CreateView:
     view: TableName
-    query: Query
+    query: EmbeddedQuery
     columns: tuple[str, ...] = ()
     or_replace: bool = False
     algorithm: str = "UNDEFINED"

@@ -81,7 +81,7 @@ class SelectTree:
     order: tuple[OrderItem, ...] = ()
     limit: Limit | None = None
     distinct: bool = False
-    windows: tuple[tuple[str, Window], ...] = ()
+    windows: tuple[tuple[str, WindowSpec], ...] = ()
     """Of the clause WINDOW."""
 
     beside: tuple[str, ...] = ()
@@ -127,12 +127,12 @@ class WithTree:
 QueryTree = SelectTree | ValuesTree | SetOperation | WithTree
 
 
-# -- what a query, an aggregate or a session answers inside an expression: the `tree` of a Fragment --------------------
+# -- what a query, an aggregate or a session answers inside an expression: the `tree` of a ContextExpression --------------------
 
 
 @dataclass(frozen=True)
 class Subquery:
-    """A query as a value, or as the rows of IN: `In(operand, (Fragment(…, tree=Subquery),))`."""
+    """A query as a value, or as the rows of IN: `In(operand, (ContextExpression(…, tree=Subquery),))`."""
 
     query: QueryTree
 
@@ -169,7 +169,7 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
-class Window:
+class WindowSpec:
     """What stands behind OVER."""
 
     partition: tuple[Node, ...] = ()
@@ -182,11 +182,11 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Windowed:
+class WindowFunction:
     """`function(…) OVER window`: of an aggregate function, or of one for windows alone."""
 
     function: Aggregate
-    window: Window
+    window: WindowSpec
     aside: str = ""
     """What of it is not computed: FROM LAST, IGNORE NULLS."""
 

@@ -47,7 +47,7 @@ class ReleaseSavepoint:
 
 
 @dataclass(frozen=True)
-class Setting:
+class VariableAssignment:
     """One variable of SET; SET NAMES is `names` with the charset."""
 
     name: str
@@ -62,11 +62,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class SetVariables:
-    settings: tuple[Setting, ...]
+    settings: tuple[VariableAssignment, ...]
 
 
 @dataclass(frozen=True)
-class Select:
+class SelectStatement:
     """A query as a statement of its own; SHOW and EXPLAIN are Unsupported."""
 
     query: QueryTree
@@ -96,7 +96,7 @@ class Deallocate:
 
 
 @dataclass(frozen=True)
-class Nothing:
+class IgnoredStatement:
     """A statement that a changefeed cannot see and no row feels: ANALYZE, FLUSH, SPLIT TABLE, SELECT SLEEP, SHOW, …"""
 
     what: str
@@ -110,18 +110,18 @@ SessionStatement = (
     | Savepoint
     | ReleaseSavepoint
     | SetVariables
-    | Select
+    | SelectStatement
     | Prepare
     | Execute
     | Deallocate
-    | Nothing
+    | IgnoredStatement
 )
 
 SqlStatement = Statement | RowStatement | SessionStatement
 
 
 @dataclass(frozen=True)
-class ScriptedStatement:
+class ScriptStatement:
     """A statement of a script."""
 
     text: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.tidb.syntax.alter import Spec
-from simulator.tidb.syntax.definitions import KeySyntax, TableName
+from simulator.tidb.syntax.definitions import KeyDefinition, TableName
 from simulator.tidb.syntax.objects import (
     AlterSequence,
     CreateSequence,
@@ -19,7 +19,7 @@ from simulator.tidb.syntax.objects import (
     PlacementPolicy,
     ResourceGroup,
 )
-from simulator.tidb.syntax.tables import TableOption, TableSyntax
+from simulator.tidb.syntax.tables import CreateTable, TableOption
 
 # -- databases ---------------------------------------------------------------------------------------------------
 
@@ -55,9 +55,6 @@ class FlashbackDatabase:
 
 
 # -- tables ------------------------------------------------------------------------------------------------------
-
-
-CreateTable = TableSyntax
 
 
 @dataclass(frozen=True)
@@ -111,7 +108,7 @@ class RepairTable:
     """ADMIN REPAIR TABLE t CREATE TABLE …"""
 
     table: TableName
-    definition: TableSyntax
+    definition: CreateTable
 
 
 @dataclass(frozen=True)
@@ -129,7 +126,7 @@ class UnlockTables:
 @dataclass(frozen=True)
 class CreateIndex:
     table: TableName
-    key: KeySyntax
+    key: KeyDefinition
     """`kind` is key, unique, spatial, fulltext, vector or columnar."""
 
     algorithm: str = ""

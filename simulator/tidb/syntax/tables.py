@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from simulator.tidb.syntax.definitions import ColumnSyntax, Expression, KeyOptions, KeySyntax, TableName
+from simulator.tidb.syntax.definitions import ColumnDefinition, Expression, KeyDefinition, KeyOptions, TableName
 from simulator.tidb.syntax.queries import QueryTree
 
 
@@ -46,7 +46,7 @@ class PartitionDefinition:
 
 
 @dataclass(frozen=True)
-class IntervalSyntax:
+class PartitionInterval:
     """RANGE … INTERVAL (…) [FIRST PARTITION LESS THAN (…) LAST PARTITION LESS THAN (…) …]."""
 
     every: Expression
@@ -61,7 +61,7 @@ class IntervalSyntax:
 
 
 @dataclass(frozen=True)
-class MethodSyntax:
+class PartitionMethod:
     """How rows are spread: RANGE, LIST, HASH, KEY, SYSTEM_TIME."""
 
     kind: str
@@ -85,12 +85,12 @@ class MethodSyntax:
 
 
 @dataclass(frozen=True)
-class PartitionSyntax:
-    method: MethodSyntax
+class PartitionClause:
+    method: PartitionMethod
     definitions: tuple[PartitionDefinition, ...] = ()
     at: int = 0
-    subpartition: MethodSyntax | None = None
-    interval: IntervalSyntax | None = None
+    subpartition: PartitionMethod | None = None
+    interval: PartitionInterval | None = None
     update_indexes: tuple[tuple[str, KeyOptions], ...] = ()
 
     @property
@@ -116,7 +116,7 @@ class PartitionSyntax:
 
 
 @dataclass(frozen=True)
-class Query:
+class EmbeddedQuery:
     """A SELECT inside another statement."""
 
     text: str
@@ -125,24 +125,24 @@ class Query:
 
 
 @dataclass(frozen=True)
-class TableSyntax:
+class CreateTable:
     """CREATE TABLE."""
 
     schema: str
     name: str
-    columns: tuple[ColumnSyntax, ...]
-    keys: tuple[KeySyntax, ...]
+    columns: tuple[ColumnDefinition, ...]
+    keys: tuple[KeyDefinition, ...]
     """Keys and constraints beside the columns, in the order written."""
 
     options: tuple[TableOption, ...]
-    partitioning: PartitionSyntax | None = None
+    partitioning: PartitionClause | None = None
     at: int = 0
     temporary: str = ""
     """`local`, `global` or nothing."""
 
     if_not_exists: bool = False
     like: TableName | None = None
-    query: Query | None = None
+    query: EmbeddedQuery | None = None
     """CREATE TABLE … SELECT, which TiDB parses and refuses."""
 
     on_duplicate: str = ""

@@ -19,7 +19,7 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Column, Name, Table, visible_columns
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.alter import PartitionAction, RenameTo
-from simulator.tidb.syntax.definitions import DefaultSyntax
+from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.syntax.statements import AlterTable, RenameTable, Statement
 from support.oracle.state import HIDDEN, Handle, State, count, handle_of, image_of, row_of
 from support.oracle.stream import Placed
@@ -139,4 +139,4 @@ def _text(column: Column, was: Column | None, texts: Mapping[str, str | None]) -
     text = texts[was.name]
     if text is None or text == HIDDEN or was.type == column.type:
         return text
-    return value_text(DefaultSyntax("string", text), column.type)
+    return value_text(ColumnDefault("string", text), column.type)

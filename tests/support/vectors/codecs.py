@@ -28,7 +28,8 @@ from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.statements import CreateTable, RenameTable
+from simulator.tidb.syntax.statements import RenameTable
+from simulator.tidb.syntax.tables import CreateTable
 from support.codec_rows import unframed
 from support.vectors.files import Vector
 from support.vectors.kinds import Kind, keys_of

@@ -16,7 +16,7 @@ from simulator.tidb.parser.texts import read
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.names import literal, quoted, string
 from simulator.tidb.syntax.definitions import Expression
-from simulator.tidb.syntax.tables import Query
+from simulator.tidb.syntax.tables import EmbeddedQuery
 
 
 def expression(text: str, charset: str = "utf8mb4") -> str:
@@ -181,13 +181,13 @@ def test_an_expression_ends_where_nothing_can_follow_it() -> None:
 
 
 def test_a_query_ends_where_nothing_can_follow_it() -> None:
-    def view(parser: Cursor) -> Query:
+    def view(parser: Cursor) -> EmbeddedQuery:
         found = read_query(parser)
         parser.expect("WITH CHECK OPTION")
         return found
 
     text = "select a from t where b with check option"
-    assert read(text, tokenize(text), view) == Query("select a from t where b", "SELECT `a` FROM `t` WHERE `b`")
+    assert read(text, tokenize(text), view) == EmbeddedQuery("select a from t where b", "SELECT `a` FROM `t` WHERE `b`")
 
 
 @pytest.mark.parametrize(

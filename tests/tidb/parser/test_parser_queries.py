@@ -6,7 +6,7 @@ import pytest
 
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.expressions import Binary, ColumnName, Fragment, In, Literal, Node
+from simulator.tidb.syntax.expressions import Binary, ColumnName, ContextExpression, In, Literal, Node
 from simulator.tidb.syntax.queries import (
     Aggregate,
     CommonTable,
@@ -26,11 +26,11 @@ from simulator.tidb.syntax.queries import (
     TableSource,
     ValuesTree,
     Variable,
-    Window,
-    Windowed,
+    WindowFunction,
+    WindowSpec,
     WithTree,
 )
-from simulator.tidb.syntax.session import Select
+from simulator.tidb.syntax.session import SelectStatement
 
 A, B = ColumnName(("a",)), ColumnName(("b",))
 
@@ -49,7 +49,7 @@ def one(value: int = 1) -> SelectTree:
 
 def query(text: str) -> QueryTree:
     statement = read_sql(text)
-    assert isinstance(statement, Select)
+    assert isinstance(statement, SelectStatement)
     return statement.query
 
 
@@ -186,7 +186,7 @@ def test_a_query_says_what_its_text_says(text: str, tree: QueryTree) -> None:
         ("a = ALL (SELECT 1)", Quantified(A, "=", "ALL", one())),
         ("COUNT(*)", Aggregate("COUNT", ())),
         ("std(DISTINCT a)", Aggregate("STDDEV_POP", (A,), True)),
-        ("COUNT(DISTINCT a, b) OVER ()", Windowed(Aggregate("COUNT", (A, B), True), Window())),
+        ("COUNT(DISTINCT a, b) OVER ()", WindowFunction(Aggregate("COUNT", (A, B), True), WindowSpec())),
         (
             "GROUP_CONCAT(a, b ORDER BY a DESC SEPARATOR '-')",
             Aggregate("GROUP_CONCAT", (A, B), order=(OrderItem(A, True),), separator="-"),
@@ -196,9 +196,9 @@ def test_a_query_says_what_its_text_says(text: str, tree: QueryTree) -> None:
         ("@@local.x", Variable("x", "session")),
         (
             "ROW_NUMBER() OVER (w PARTITION BY a ORDER BY b DESC ROWS 1 PRECEDING)",
-            Windowed(
+            WindowFunction(
                 Aggregate("ROW_NUMBER", ()),
-                Window((A,), (OrderItem(B, True),), "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", "w"),
+                WindowSpec((A,), (OrderItem(B, True),), "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", "w"),
             ),
         ),
         ("NEXTVAL(s)", None),
@@ -208,7 +208,7 @@ def test_what_only_a_query_or_a_session_answers_has_a_tree_beside_its_text(text:
     """None for what nobody computes."""
     node = only(f"SELECT {text}")
 
-    assert isinstance(node, Fragment)
+    assert isinstance(node, ContextExpression)
     assert node.tree == tree
 
 
@@ -216,7 +216,7 @@ def test_the_rows_of_in_are_a_query() -> None:
     """As the only candidate."""
     node = only("SELECT a NOT IN (SELECT 1)")
 
-    assert isinstance(node, In) and isinstance(node.candidates[0], Fragment)
+    assert isinstance(node, In) and isinstance(node.candidates[0], ContextExpression)
     assert (node.negated, node.candidates[0].tree) == (True, Subquery(one()))
 
 

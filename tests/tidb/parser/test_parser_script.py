@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from simulator.errors import SqlError
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
-from simulator.tidb.syntax.session import ScriptedStatement
+from simulator.tidb.syntax.session import ScriptStatement
 
 SCRIPT = """-- a comment; with a semicolon
 # and another; one
@@ -28,11 +28,11 @@ SELECT 5--3
 def test_statements_end_at_semicolons_outside_quotes_and_comments() -> None:
     """Each has its line, and only the one behind `-- fails` expects an error."""
     assert scripted(SCRIPT) == (
-        ScriptedStatement("CREATE TABLE t (a INT)", 3),
-        ScriptedStatement("INSERT INTO t VALUES\n  ('a;b', \"c;\"\"d\", 'it''s; \\' ;')", 3),
-        ScriptedStatement("INSERT INTO `a;b` /* c; */ VALUES (1)", 7, 1062),
-        ScriptedStatement("/*!40101 SET NAMES 'a;b' */", 9),
-        ScriptedStatement("SELECT 5--3", 11),
+        ScriptStatement("CREATE TABLE t (a INT)", 3),
+        ScriptStatement("INSERT INTO t VALUES\n  ('a;b', \"c;\"\"d\", 'it''s; \\' ;')", 3),
+        ScriptStatement("INSERT INTO `a;b` /* c; */ VALUES (1)", 7, 1062),
+        ScriptStatement("/*!40101 SET NAMES 'a;b' */", 9),
+        ScriptStatement("SELECT 5--3", 11),
     )
 
 

@@ -11,15 +11,15 @@ from simulator.tidb.syntax.queries import SelectItem, SelectTree
 from simulator.tidb.syntax.session import (
     Begin,
     Commit,
-    Nothing,
+    IgnoredStatement,
     ReleaseSavepoint,
     Rollback,
     Savepoint,
-    Select,
-    Setting,
+    SelectStatement,
     SetVariables,
     SqlStatement,
     Use,
+    VariableAssignment,
 )
 from simulator.tidb.syntax.statements import TruncateTable
 
@@ -58,27 +58,30 @@ def test_a_statement_about_the_session(sql: str, statement: SqlStatement) -> Non
 @pytest.mark.parametrize(
     ("sql", "settings"),
     [
-        ("SET @A = 1, @`b` := 'x'", (Setting("a", ONE, "user"), Setting("b", text("x"), "user"))),
-        ("SET autocommit = 1", (Setting("autocommit", ONE),)),
+        ("SET @A = 1, @`b` := 'x'", (VariableAssignment("a", ONE, "user"), VariableAssignment("b", text("x"), "user"))),
+        ("SET autocommit = 1", (VariableAssignment("autocommit", ONE),)),
         (
             "SET GLOBAL x = ON, @@session.y = OFF",
-            (Setting("x", text("ON"), "global"), Setting("y", text("OFF"), "session")),
+            (VariableAssignment("x", text("ON"), "global"), VariableAssignment("y", text("OFF"), "session")),
         ),
-        ("SET LOCAL sql_mode = STRICT_ALL_TABLES", (Setting("sql_mode", text("STRICT_ALL_TABLES"), "session"),)),
-        ("SET @@TIME_ZONE = '+08:00'", (Setting("time_zone", text("+08:00")),)),
-        ("SET sql_mode = DEFAULT", (Setting("sql_mode", None),)),
-        ("SET NAMES utf8", (Setting("names", text("utf8"), "session"),)),
-        ("SET CHARACTER SET 'latin1'", (Setting("charset", text("latin1"), "session"),)),
+        (
+            "SET LOCAL sql_mode = STRICT_ALL_TABLES",
+            (VariableAssignment("sql_mode", text("STRICT_ALL_TABLES"), "session"),),
+        ),
+        ("SET @@TIME_ZONE = '+08:00'", (VariableAssignment("time_zone", text("+08:00")),)),
+        ("SET sql_mode = DEFAULT", (VariableAssignment("sql_mode", None),)),
+        ("SET NAMES utf8", (VariableAssignment("names", text("utf8"), "session"),)),
+        ("SET CHARACTER SET 'latin1'", (VariableAssignment("charset", text("latin1"), "session"),)),
         (
             "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
             (
-                Setting("names", text("utf8mb4"), "session"),
-                Setting("collation_connection", text("utf8mb4_bin"), "session"),
+                VariableAssignment("names", text("utf8mb4"), "session"),
+                VariableAssignment("collation_connection", text("utf8mb4_bin"), "session"),
             ),
         ),
     ],
 )
-def test_set_names_each_variable_with_its_scope(sql: str, settings: tuple[Setting, ...]) -> None:
+def test_set_names_each_variable_with_its_scope(sql: str, settings: tuple[VariableAssignment, ...]) -> None:
     """A word alone is a string."""
     assert read_sql(sql) == SetVariables(settings)
 
@@ -100,7 +103,7 @@ def test_set_names_each_variable_with_its_scope(sql: str, settings: tuple[Settin
     ],
 )
 def test_what_no_row_feels_is_nothing(sql: str, what: str) -> None:
-    assert read_sql(sql) == Nothing(what)
+    assert read_sql(sql) == IgnoredStatement(what)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +144,6 @@ def test_the_sql_mode_changes_how_a_text_is_read() -> None:
 
     name = '"a""b" || now ()'
     call = Call("CONCAT", (ColumnName(('a"b',)), Call("NOW")))
-    assert statement == Select(SelectTree((SelectItem(call, name),)))
+    assert statement == SelectStatement(SelectTree((SelectItem(call, name),)))
     assert read_sql(r"SELECT 'a\nb'", frozenset(("NO_BACKSLASH_ESCAPES",))) == read_sql(r"SELECT 'a\\nb'")
     assert read_sql("SELECT NOT 1 = 2", frozenset(("HIGH_NOT_PRECEDENCE",))) != read_sql("SELECT NOT 1 = 2")

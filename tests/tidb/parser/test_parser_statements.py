@@ -15,15 +15,15 @@ from simulator.tidb.syntax.alter import (
     Attributes,
     ChangeColumn,
     Clause,
+    ColumnPosition,
     ConvertCharset,
     DropColumn,
     DropKey,
     ExchangePartition,
-    LastPartition,
+    IntervalPartitionSpec,
     ModifyColumn,
     PartitionAction,
     PartitionOptions,
-    Place,
     RemoveTtl,
     RenameIndex,
     RenameTo,
@@ -45,7 +45,6 @@ from simulator.tidb.syntax.statements import (
     AlterDatabase,
     AlterTable,
     CreateIndex,
-    CreateTable,
     DropIndex,
     DropTable,
     FlashbackCluster,
@@ -58,6 +57,7 @@ from simulator.tidb.syntax.statements import (
     TruncateTable,
     UnlockTables,
 )
+from simulator.tidb.syntax.tables import CreateTable
 
 T = TableName("", "t")
 
@@ -512,7 +512,7 @@ def test_a_column_is_added_with_or_without_the_word_and_its_place() -> None:
     for text in ("ADD c INT NOT NULL DEFAULT 5 FIRST", "ADD COLUMN c INT NOT NULL DEFAULT 5 FIRST"):
         added = spec(text)
         assert isinstance(added, AddColumns)
-        assert (added.columns[0].name, added.place, added.parenthesised) == ("c", Place(), False)
+        assert (added.columns[0].name, added.place, added.parenthesised) == ("c", ColumnPosition(), False)
     added = spec("ADD COLUMN IF NOT EXISTS (a INT, b INT, INDEX i (a))")
     assert isinstance(added, AddColumns)
     assert ([column.name for column in added.columns], len(added.keys), added.if_not_exists) == (["a", "b"], 1, True)
@@ -523,7 +523,7 @@ def test_a_column_may_be_named_with_its_table() -> None:
     assert spec("DROP COLUMN IF EXISTS d.t.c RESTRICT") == DropColumn("c", True, qualifier="d.t")
     changed = spec("CHANGE t.a b INT AFTER t.c")
     assert isinstance(changed, ChangeColumn)
-    assert (changed.old, changed.qualifier, changed.place) == ("a", "t", Place("c", "t"))
+    assert (changed.old, changed.qualifier, changed.place) == ("a", "t", ColumnPosition("c", "t"))
     modified = spec("MODIFY IF EXISTS a BIGINT")
     assert isinstance(modified, ModifyColumn) and modified.if_exists
 
@@ -585,7 +585,7 @@ def test_interval_partitions_have_a_bound() -> None:
         ("SPLIT MAXVALUE", "SPLIT MAXVALUE"),
     ):
         found = spec(f"{text} PARTITION LESS THAN (10 + 5)")
-        assert isinstance(found, LastPartition)
+        assert isinstance(found, IntervalPartitionSpec)
         assert (found.verb, found.bound.text) == (verb, "10 + 5")
 
 

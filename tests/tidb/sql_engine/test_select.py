@@ -17,7 +17,7 @@ from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.sql_engine.queries.queries import select
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
-from simulator.tidb.syntax.session import Select
+from simulator.tidb.syntax.session import SelectStatement
 
 NOW = 1_600_000_000_123
 
@@ -56,7 +56,7 @@ UPSTREAM = upstream_of((ITEMS, ITEM_ROWS), (SALES, SALE_ROWS))
 
 def shown(text: str, upstream: Upstream = UPSTREAM) -> list[tuple[str | None, ...]]:
     statement = read_sql(text)
-    assert isinstance(statement, Select), statement
+    assert isinstance(statement, SelectStatement), statement
     columns = select(statement.query, upstream, NOW).rows.columns
     return [
         tuple(None if cell.as_py() is None else cell.as_py().decode() for cell in row)

@@ -19,7 +19,7 @@ from simulator.tidb.expressions.evaluate import evaluated
 from simulator.tidb.expressions.moments import duration, moment
 from simulator.tidb.expressions.sql import name
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.syntax.definitions import DefaultSyntax
+from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.values import spellings
 from simulator.tidb.values.conversion import tidb_text
 
@@ -160,7 +160,7 @@ def in_file(type: ColumnType, texts: list[str]) -> list[str | None]:
 
 
 def in_default(type: ColumnType, texts: list[str], kind: str = "string") -> list[str | None]:
-    return [value_text(DefaultSyntax(kind, text), type) for text in texts]
+    return [value_text(ColumnDefault(kind, text), type) for text in texts]
 
 
 @pytest.mark.parametrize("digits", [0, 3, 6])

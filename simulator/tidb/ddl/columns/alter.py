@@ -20,8 +20,8 @@ from simulator.tidb.ddl.expressions.altered_defaults import evaluated
 from simulator.tidb.ddl.expressions.columns import dependent, generated_from, partition_columns
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.table import Column, Index, Table
-from simulator.tidb.syntax.alter import AddColumns, AddKey, AlterDefault, DropColumn, Place, RenameColumn
-from simulator.tidb.syntax.definitions import ColumnSyntax, TableName
+from simulator.tidb.syntax.alter import AddColumns, AddKey, AlterDefault, ColumnPosition, DropColumn, RenameColumn
+from simulator.tidb.syntax.definitions import ColumnDefinition, TableName
 
 MOST_COLUMNS = 1017
 REFUSED_OPTIONS = {"auto_increment": "AUTO_INCREMENT", "primary": "PRIMARY KEY", "unique": "UNIQUE KEY"}
@@ -35,7 +35,7 @@ def add_columns(spec: AddColumns, alteration: Alteration) -> Steps:
         yield from add_key(AddKey(key), alteration)
 
 
-def add_column(syntax: ColumnSyntax, spec: AddColumns, alteration: Alteration) -> Steps:
+def add_column(syntax: ColumnDefinition, spec: AddColumns, alteration: Alteration) -> Steps:
     """One column; no step where IF NOT EXISTS finds it there. Raises DdlError."""
     known, place = alteration.known, spec.place
     placed = (place.after.lower(),) if place and place.after else ()
@@ -63,7 +63,7 @@ def add_column(syntax: ColumnSyntax, spec: AddColumns, alteration: Alteration) -
     yield Step(actions.ADD_COLUMN, lambda before: inserted(before, column, place), touched)
 
 
-def check_options(syntax: ColumnSyntax, table: TableName) -> None:
+def check_options(syntax: ColumnDefinition, table: TableName) -> None:
     """A column comes without keys and without AUTO_INCREMENT (TiDB: checkUnsupportedColumnConstraint)."""
     where = f"when altering '{table.schema}.{table.name}'"
     for option in syntax.options:
@@ -74,7 +74,7 @@ def check_options(syntax: ColumnSyntax, table: TableName) -> None:
             raise tidb("ddl:8216", f"unsupported add column '{syntax.name}' constraint AUTO_RANDOM {where}")
 
 
-def check_generated(column: Column, table: Table, place: Place | None) -> None:
+def check_generated(column: Column, table: Table, place: ColumnPosition | None) -> None:
     """A column added later is virtual, of columns that are there, and behind the generated ones that it needs."""
     if not column.generated:
         return
@@ -90,7 +90,7 @@ def check_generated(column: Column, table: Table, place: Place | None) -> None:
             raise tidb("ddl:3107")
 
 
-def comes_before(table: Table, place: Place | None, name: str) -> bool:
+def comes_before(table: Table, place: ColumnPosition | None, name: str) -> bool:
     """Whether a column put in that place stands before the named one."""
     names = lower(column.name for column in table.columns)
     if place is None or place.after.lower() not in (*names, ""):
@@ -98,12 +98,12 @@ def comes_before(table: Table, place: Place | None, name: str) -> bool:
     return names.index(name) >= (names.index(place.after.lower()) + 1 if place.after else 0)
 
 
-def check_place(place: Place | None, table: Table) -> None:
+def check_place(place: ColumnPosition | None, table: Table) -> None:
     if place and place.after and column_named(table, place.after) is None:
         raise tidb("schema:1054", place.after, table.name)
 
 
-def inserted(table: Table, column: Column, place: Place | None) -> Table:
+def inserted(table: Table, column: Column, place: ColumnPosition | None) -> Table:
     """The table with the column in its place, the last one without a place, under the next id."""
     at = len(table.columns)
     if place is not None:

@@ -24,7 +24,7 @@ from simulator.tidb.ddl.tidb_errors import refused, tidb, worded
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, collation
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, TYPES, ColumnType, family, is_binary
-from simulator.tidb.syntax.definitions import ColumnSyntax, DefaultSyntax
+from simulator.tidb.syntax.definitions import ColumnDefault, ColumnDefinition
 from simulator.tidb.values import spellings
 
 MOST_ROOM = ("latin1", "latin1_bin")
@@ -34,14 +34,16 @@ LONGEST_COMMENT = 1024
 """Bytes of the comment of a column, an index or a partition; a table's may have twice as many."""
 
 
-def built_column(syntax: ColumnSyntax, known: KnownTable, charset: tuple[str, str], session: Session) -> Column:
+def built_column(syntax: ColumnDefinition, known: KnownTable, charset: tuple[str, str], session: Session) -> Column:
     """The column of the definition; `charset` is the table's with its collation. Raises DdlError."""
     check_definition(syntax, charset, session)
     with refused("types:1105"):
         return build_column(syntax, charset, known.text)
 
 
-def check_definition(syntax: ColumnSyntax, charset: tuple[str, str], session: Session, primary: bool = False) -> None:
+def check_definition(
+    syntax: ColumnDefinition, charset: tuple[str, str], session: Session, primary: bool = False
+) -> None:
     """Raises DdlError for a column that no table can have; `primary` is whether a key beside the columns makes it part
     of the primary key (TiDB: buildColumnAndConstraint, columnDefToCol)."""
     check_column(syntax)
@@ -71,7 +73,7 @@ def check_definition(syntax: ColumnSyntax, charset: tuple[str, str], session: Se
 NULL = "NULL"
 
 
-def check_options(syntax: ColumnSyntax, column: Column, session: Session) -> str:
+def check_options(syntax: ColumnDefinition, column: Column, session: Session) -> str:
     """The options in their order; NULL where the last default is."""
     default = ""
     counting = syntax.option("default")
@@ -93,13 +95,13 @@ def check_options(syntax: ColumnSyntax, column: Column, session: Session) -> str
     return default
 
 
-def check_digits(syntax: ColumnSyntax) -> None:
+def check_digits(syntax: ColumnDefinition) -> None:
     """A time has six digits of a second at most."""
     if TYPES[syntax.type.name].family in ("time", "datetime") and syntax.type.decimal > 6:
         raise tidb("types:1426", syntax.type.decimal, syntax.name, 6)
 
 
-def check_members(syntax: ColumnSyntax, type: ColumnType) -> None:
+def check_members(syntax: ColumnDefinition, type: ColumnType) -> None:
     """Members of an ENUM or SET are short, and all different (TiDB: checkColumnValueConstraint)."""
     if not type.elements:
         return
@@ -127,7 +129,7 @@ def check_collation(name: str) -> None:
         raise worded("ddl:1273", f"Unsupported collation when new collation is enabled: '{name}'")
 
 
-def check_charset(syntax: ColumnSyntax, session: Session) -> None:
+def check_charset(syntax: ColumnDefinition, session: Session) -> None:
     """Character set and collation are known, and belong together."""
     named = ALIASES.get(syntax.type.charset.lower(), syntax.type.charset.lower())
     if named and named not in CHARSETS:
@@ -149,7 +151,7 @@ NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 WITHOUT_DEFAULT = ("text", "json", "vector")
 
 
-def default_of(syntax: DefaultSyntax, column: Column, session: Session) -> tuple[str | None, bool]:
+def default_of(syntax: ColumnDefault, column: Column, session: Session) -> tuple[str | None, bool]:
     """The default's text and whether it is an expression; raises DdlError."""
     kind = family(column.type)
     if syntax.parenthesised and not session.release.default_parentheses:

@@ -21,8 +21,8 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.syntax.alter import ChangeColumn, ModifyColumn, Place
-from simulator.tidb.syntax.definitions import ColumnSyntax, KeyPart, KeySyntax, TableName
+from simulator.tidb.syntax.alter import ChangeColumn, ColumnPosition, ModifyColumn
+from simulator.tidb.syntax.definitions import ColumnDefinition, KeyDefinition, KeyPart, TableName
 
 REFUSED_OPTIONS = {
     "primary": "can't change column constraint (PRIMARY KEY)",
@@ -53,7 +53,7 @@ def check_qualifier(qualifier: str, table: TableName) -> None:
 
 
 def changed_column(
-    name: str, syntax: ColumnSyntax, place: Place | None, if_exists: bool, alteration: Alteration
+    name: str, syntax: ColumnDefinition, place: ColumnPosition | None, if_exists: bool, alteration: Alteration
 ) -> Steps:
     """The column under another definition, in another place, by another name; raises DdlError."""
     known, touched = alteration.known, touched_by(name, syntax.name, place)
@@ -79,21 +79,21 @@ def changed_column(
     yield Step(actions.MODIFY_COLUMN, lambda before: modified(before, old.name, new, place, rewritten), touched, names)
 
 
-def touched_by(old: str, new: str, place: Place | None) -> Touched:
+def touched_by(old: str, new: str, place: ColumnPosition | None) -> Touched:
     placed = (place.after.lower(),) if place and place.after else ()
     if old.lower() == new.lower():
         return Touched(modified=(old.lower(),), placed=placed)
     return Touched(added=(new.lower(),), dropped=(old.lower(),), placed=placed)
 
 
-def check_options(syntax: ColumnSyntax) -> None:
+def check_options(syntax: ColumnDefinition) -> None:
     """A new definition says nothing of keys (TiDB: ProcessModifyColumnOptions)."""
     for option in syntax.options:
         if option.kind in REFUSED_OPTIONS:
             raise worded("ddl:8200", REFUSED_OPTIONS[option.kind])
 
 
-def redefined(old: Column, syntax: ColumnSyntax, known: KnownTable, session: Session) -> Column:
+def redefined(old: Column, syntax: ColumnDefinition, known: KnownTable, session: Session) -> Column:
     """The column as its new definition says, NOT NULL where the primary key has it."""
     table = known.table
     check_options(syntax)
@@ -129,7 +129,7 @@ def check_modified(old: Column, new: Column, known: KnownTable, session: Session
     check_auto_random(old, new, primary and table.clustered)
 
 
-def check_moved(old: Column, place: Place | None, table: Table) -> None:
+def check_moved(old: Column, place: ColumnPosition | None, table: Table) -> None:
     """The column that it goes behind is there, and is another."""
     if place is None or not place.after:
         return
@@ -137,7 +137,7 @@ def check_moved(old: Column, place: Place | None, table: Table) -> None:
         raise tidb("schema:1054", old.name if place.after.lower() == old.name.lower() else place.after, table.name)
 
 
-def modified(table: Table, old: str, new: Column, place: Place | None, rewritten: bool) -> Table:
+def modified(table: Table, old: str, new: Column, place: ColumnPosition | None, rewritten: bool) -> Table:
     """The table with the column so redefined, renamed and moved; where rows are written anew, its keys are new too."""
     changed = renamed(table, old, new.name) if old != new.name else table
     if rewritten:
@@ -242,7 +242,7 @@ def check_keys(old: Column, new: Column, table: Table) -> None:
                 )
                 for part in index.columns
             )
-            check_parts(KeySyntax("key", "", parts), changed)
+            check_parts(KeyDefinition("key", "", parts), changed)
 
 
 def kept_prefix(name: str, length: int, old: Column, new: Column) -> int:

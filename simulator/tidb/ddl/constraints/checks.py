@@ -18,23 +18,23 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.model.table import CheckConstraint, Table
 from simulator.tidb.syntax.alter import AlterCheck
-from simulator.tidb.syntax.definitions import Check
+from simulator.tidb.syntax.definitions import CheckDefinition
 from simulator.tidb.syntax.expressions import (
     Between,
     Binary,
     Call,
-    Fragment,
+    ContextExpression,
     In,
     Is,
     Literal,
     Node,
     Parenthesised,
-    Pattern,
+    PatternMatch,
     Unary,
     names_in,
 )
 from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
-from simulator.tidb.syntax.tables import TableSyntax
+from simulator.tidb.syntax.tables import CreateTable
 
 CHECK_IS_OFF = (
     "CHECK is a job with tidb_enable_check_constraint alone, and then error 8200 among other clauses; while that is "
@@ -60,7 +60,7 @@ def copied_checks(table: Table, name: str) -> tuple[CheckConstraint, ...]:
     return tuple(replace(check, name=free) for check, free in zip(table.checks, free_names(name, set())))
 
 
-def check_new_checks(syntax: TableSyntax, table: Table) -> None:
+def check_new_checks(syntax: CreateTable, table: Table) -> None:
     """Raises DdlError for a CHECK in CREATE TABLE that TiDB does not take (BuildTableInfo)."""
     for name, check, column in named_checks(syntax):
         tree = tree_of(check.condition.text)
@@ -92,9 +92,9 @@ def check_condition(name: str, tree: Node) -> None:
             raise tidb("ddl:3814", name, node.name.lower())
         if isinstance(node, DefaultValue):
             raise tidb("ddl:3814", name, "default")
-        if isinstance(node, Fragment) and node.what == "a variable":
+        if isinstance(node, ContextExpression) and node.what == "a variable":
             raise tidb("ddl:3816", name)
-        if isinstance(node, Fragment) and node.what in SUBQUERIES:
+        if isinstance(node, ContextExpression) and node.what in SUBQUERIES:
             raise tidb("ddl:3815", name)
 
 
@@ -112,7 +112,7 @@ def check_columns(name: str, tree: Node, names: Sequence[str], table: Table) -> 
     for node in within(tree):
         if isinstance(node, InsertedValue):
             raise worded("ddl:1105", NOT_PLANNED.format("ValuesExpr"))
-        if isinstance(node, Fragment) and node.what == "an aggregate function":
+        if isinstance(node, ContextExpression) and node.what == "an aggregate function":
             raise worded("ddl:1105", NOT_PLANNED.format("AggregateFuncExpr"))
     if not is_boolean(tree):
         raise tidb("ddl:3812", name)
@@ -129,7 +129,7 @@ def is_boolean(node: Node) -> bool:
             return operator in ("NOT", "!")
         case Binary(operator):
             return operator in TRUTHS
-        case Pattern(operator, negated=negated):
+        case PatternMatch(operator, negated=negated):
             return operator != "ILIKE" or negated
         case Call("NULLIF", (value, *_)):
             return is_boolean(value)
@@ -162,7 +162,7 @@ def unknown_check(action: int, session: Session) -> Steps:
         yield Step(action)
 
 
-def add_check(check: Check, alteration: Alteration) -> Steps:
+def add_check(check: CheckDefinition, alteration: Alteration) -> Steps:
     """The CHECK under its name, or the first free one. Raises DdlError."""
     known = alteration.known
     if known is None or not alteration.session.check_constraints:

@@ -20,12 +20,12 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column
 from simulator.tidb.syntax.alter import DropKey
-from simulator.tidb.syntax.definitions import KeySyntax
+from simulator.tidb.syntax.definitions import KeyDefinition
 
 COMES_WITH_INDEX = "a foreign key on columns that begin no index comes with an index, both as one job 61"
 
 
-def add_foreign_key(key: KeySyntax, alteration: Alteration) -> Steps:
+def add_foreign_key(key: KeyDefinition, alteration: Alteration) -> Steps:
     """The foreign key, behind the index that it needs and the table lacks; raises DdlError.
 
     TiDB up to 6.4 has no job for that index; the table is taken to have it all the same.
@@ -66,7 +66,7 @@ def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog, sessi
     check_parent(foreign, table, catalog, session)
 
 
-def check_new_foreign_key(key: KeySyntax, number: int, table: Table) -> None:
+def check_new_foreign_key(key: KeyDefinition, number: int, table: Table) -> None:
     """A foreign key of a table that is being made."""
     check_columns(build_foreign_key(key, key.parts, number, table.schema), table)
 

@@ -18,7 +18,7 @@ from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType, family
-from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
+from simulator.tidb.syntax.definitions import KeyDefinition, KeyPart
 from simulator.tidb.syntax.expressions import Call, Cast, ColumnName, Node, Parenthesised
 
 LONGEST_KEY = 3072
@@ -51,7 +51,7 @@ def spelled(part: KeyPart, table: Table) -> KeyPart:
     return replace(part, column=column.name) if column else part
 
 
-def check_parts(key: KeySyntax, table: Table, name: str = "", strict: bool = True) -> None:
+def check_parts(key: KeyDefinition, table: Table, name: str = "", strict: bool = True) -> None:
     """Raises DdlError for a key that the table cannot have; `name` is the key's (TiDB: buildIndexColumns)."""
     check_parts_grammar("", key.parts)
     check_expressions(key, table, name or key.name)
@@ -70,7 +70,7 @@ def check_parts(key: KeySyntax, table: Table, name: str = "", strict: bool = Tru
             raise worded("ddl:1072", f"column does not exist: {part.column}")
 
 
-def check_expressions(key: KeySyntax, table: Table, name: str) -> None:
+def check_expressions(key: KeyDefinition, table: Table, name: str) -> None:
     """The expressions of a functional key (TiDB: buildHiddenColumnInfoWithCheck)."""
     if key.kind in COLUMNAR:
         return

@@ -20,7 +20,7 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.model.table import Index, Table
 from simulator.tidb.syntax.alter import AddKey, DropKey, IndexVisibility, RenameIndex
-from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
+from simulator.tidb.syntax.definitions import KeyDefinition, KeyPart
 
 MOST_KEYS = 64
 
@@ -51,7 +51,7 @@ def add_key(spec: AddKey, alteration: Alteration) -> Steps:
         yield from (add_primary_key if kind == "primary" else add_index)(spec.key, alteration)
 
 
-def add_index(key: KeySyntax, alteration: Alteration) -> Steps:
+def add_index(key: KeyDefinition, alteration: Alteration) -> Steps:
     """A key that is not the primary one; no step where IF NOT EXISTS finds its name taken. Raises DdlError."""
     action = actions.ADD_COLUMNAR_INDEX if key.kind in COLUMNAR else actions.ADD_INDEX
     name = key.name
@@ -73,7 +73,7 @@ def add_index(key: KeySyntax, alteration: Alteration) -> Steps:
     yield Step(action, lambda before: with_index(before, key, name), touched)
 
 
-def check_index(key: KeySyntax, table: Table, session: Session) -> str:
+def check_index(key: KeyDefinition, table: Table, session: Session) -> str:
     """The index's name, TiDB's where it has none: that of its first part (getAnonymousIndex); raises DdlError."""
     check_key_name(key.name)
     if len(table.indexes) >= MOST_KEYS:
@@ -84,7 +84,7 @@ def check_index(key: KeySyntax, table: Table, session: Session) -> str:
     return name
 
 
-def anonymous_name(key: KeySyntax, table: Table) -> str:
+def anonymous_name(key: KeyDefinition, table: Table) -> str:
     """TiDB's name for an added key: its first column's, or `expression_index`, numbered from 2 where taken
     (getAnonymousIndex)."""
     part = key.parts[0]
@@ -106,13 +106,13 @@ def check_key_name(name: str) -> None:
         raise worded("ddl:1280", f"Incorrect index name '{name}'")
 
 
-def related(key: KeySyntax) -> tuple[str, ...]:
+def related(key: KeyDefinition) -> tuple[str, ...]:
     """The columns of a key, those in its expressions too."""
     named = {part.column.lower() for part in key.parts if part.column}
     return tuple(sorted(named.union(*(columns_of(part.expression) for part in key.parts if part.expression))))
 
 
-def add_primary_key(key: KeySyntax, alteration: Alteration) -> Steps:
+def add_primary_key(key: KeyDefinition, alteration: Alteration) -> Steps:
     """A primary key that is not clustered, its columns NOT NULL; raises DdlError."""
     if alteration.known is not None:
         check_primary_key(key, alteration.known.table, alteration.session)
@@ -120,7 +120,7 @@ def add_primary_key(key: KeySyntax, alteration: Alteration) -> Steps:
     yield Step(actions.ADD_PRIMARY_KEY, lambda before: with_primary_key(before, key), touched)
 
 
-def check_primary_key(key: KeySyntax, table: Table, session: Session) -> None:
+def check_primary_key(key: KeyDefinition, table: Table, session: Session) -> None:
     if key.options.visible is False:
         raise tidb("ddl:3522")
     if key.clustered:
@@ -139,14 +139,14 @@ def check_primary_key(key: KeySyntax, table: Table, session: Session) -> None:
     check_partitioned(key, "PRIMARY", table, session)
 
 
-def with_primary_key(table: Table, key: KeySyntax) -> Table:
+def with_primary_key(table: Table, key: KeyDefinition) -> Table:
     changed = with_index(table, key, "PRIMARY")
     names = tuple(part.name for part in changed.indexes[-1].columns)
     columns = tuple(replace(column, not_null=True) if column.name in names else column for column in changed.columns)
     return replace(changed, columns=columns, primary_key=names, clustered=False)
 
 
-def with_index(table: Table, key: KeySyntax, name: str) -> Table:
+def with_index(table: Table, key: KeyDefinition, name: str) -> Table:
     """The table with one more index, under the next id."""
     last = max(table.last_ids.index, *(index.id for index in (*table.indexes, *table.columnar_indexes)), 0)
     index = build_index(key, tuple(spelled(part, table) for part in key.parts), last + 1, name)
@@ -156,7 +156,7 @@ def with_index(table: Table, key: KeySyntax, name: str) -> Table:
     return replace(table, indexes=(*table.indexes, index), last_ids=ids)
 
 
-def check_partitioned(key: KeySyntax, name: str, table: Table, session: Session) -> None:
+def check_partitioned(key: KeyDefinition, name: str, table: Table, session: Session) -> None:
     """A unique key that is not GLOBAL holds every column that the partitioning needs."""
     if key.kind not in ("primary", "unique"):
         return

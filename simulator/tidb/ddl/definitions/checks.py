@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import count
 
 from simulator.tidb.model.table import CheckConstraint
-from simulator.tidb.syntax.definitions import Check
-from simulator.tidb.syntax.tables import TableSyntax
+from simulator.tidb.syntax.definitions import CheckDefinition
+from simulator.tidb.syntax.tables import CreateTable
 
 
-def named_checks(syntax: TableSyntax) -> list[tuple[str, Check, str]]:
+def named_checks(syntax: CreateTable) -> list[tuple[str, CheckDefinition, str]]:
     """The CHECKs of a CREATE TABLE, those beside the columns first: name, the CHECK, the column that it belongs to.
 
     Those without a name are called `t_chk_1`, `t_chk_2`, … (TiDB: setEmptyCheckConstraintName).
@@ -27,5 +27,5 @@ def free_names(table: str, taken: set[str]) -> Iterator[str]:
     return (name for number in count(1) if (name := f"{table.lower()}_chk_{number}") not in taken)
 
 
-def build_checks(syntax: TableSyntax) -> tuple[CheckConstraint, ...]:
+def build_checks(syntax: CreateTable) -> tuple[CheckConstraint, ...]:
     return tuple(CheckConstraint(name, check.condition.text, check.enforced) for name, check, _ in named_checks(syntax))

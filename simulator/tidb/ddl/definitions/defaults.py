@@ -11,11 +11,11 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from simulator.errors import SchemaError
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.parser.types import bytes_of
-from simulator.tidb.syntax.definitions import DefaultSyntax
+from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.values import spellings
 
 
-def default_text(syntax: DefaultSyntax | None, type: ColumnType, where: str) -> tuple[str | None, bool]:
+def default_text(syntax: ColumnDefault | None, type: ColumnType, where: str) -> tuple[str | None, bool]:
     """The default's text and whether it is an expression; None where there is none or it is NULL.
 
     Raises SchemaError, its text begun by `where`, for a number or member that the type does not have.
@@ -30,7 +30,7 @@ def default_text(syntax: DefaultSyntax | None, type: ColumnType, where: str) -> 
     return text, False
 
 
-def value_text(syntax: DefaultSyntax, type: ColumnType) -> str | None:
+def value_text(syntax: ColumnDefault, type: ColumnType) -> str | None:
     """A literal in the form that TiDB prints values of the type in; None where the type has no such value."""
     kind = family(type)
     if syntax.kind in ("hex", "bit"):

@@ -15,8 +15,8 @@ from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.tables import begins_other_statement, read_create_table
 from simulator.tidb.parser.texts import begins, read, statements, text_of
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.definitions import ColumnSyntax
-from simulator.tidb.syntax.tables import TableSyntax
+from simulator.tidb.syntax.definitions import ColumnDefinition
+from simulator.tidb.syntax.tables import CreateTable
 
 KNOWN = 1 << 16
 """Tables that are not read again: two snapshots of a database say most of them in the same words."""
@@ -58,11 +58,11 @@ def column(text: str) -> Column:
     return build_column(read(text, tokenize(text), read_column_in_prose), DEFAULT_CHARSET, text, prose=True)
 
 
-def read_column_in_prose(parser: Cursor) -> ColumnSyntax:
+def read_column_in_prose(parser: Cursor) -> ColumnDefinition:
     return read_column(parser, prose=True)
 
 
-def read_written_out(parser: Cursor) -> TableSyntax:
+def read_written_out(parser: Cursor) -> CreateTable:
     """A CREATE TABLE statement that says all of its table itself; raises SchemaError for any other."""
     table = read_create_table(parser)
     if table.like:

@@ -15,8 +15,8 @@ from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.parser.cursor import position
-from simulator.tidb.syntax.definitions import KeyPart, KeySyntax, References, TableName
-from simulator.tidb.syntax.tables import TableSyntax
+from simulator.tidb.syntax.definitions import KeyDefinition, KeyPart, References, TableName
+from simulator.tidb.syntax.tables import CreateTable
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ INDEXED = ("primary", "unique", "key", *COLUMNAR)
 
 
 def build_keys(
-    syntax: TableSyntax,
+    syntax: CreateTable,
     columns: tuple[Column, ...],
     names: dict[str, str],
     text: str,
@@ -70,7 +70,7 @@ def build_keys(
     )
 
 
-def is_clustered(primary: KeySyntax, integer: bool, clustered_index: str) -> bool:
+def is_clustered(primary: KeyDefinition, integer: bool, clustered_index: str) -> bool:
     """As the key says, else as tidb_enable_clustered_index does: INT_ONLY is for one integer column."""
     if primary.clustered is not None:
         return primary.clustered
@@ -88,7 +88,7 @@ def resolve(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
     return replace(part, column=spelled)
 
 
-def check_parts(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], types: dict[str, ColumnType], text: str) -> None:
+def check_parts(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], types: dict[str, ColumnType], text: str) -> None:
     """Raises SchemaError for a key on what cannot be one (a TEXT without prefix, a JSON), and for a number's prefix."""
     parts = chain.from_iterable(parts for key, parts in keys if key.kind in ("primary", "unique", "key"))
     for part in parts:
@@ -102,7 +102,7 @@ def check_parts(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], types: dict[s
             raise SchemaError(f"{where}: only text and binary columns take a prefix length")
 
 
-def find_primary(keys: tuple[KeySyntax, ...], text: str) -> KeySyntax | None:
+def find_primary(keys: tuple[KeyDefinition, ...], text: str) -> KeyDefinition | None:
     """The primary key; raises SchemaError where there are two, or where it holds an expression."""
     primary = [key for key in keys if key.kind == "primary"]
     if len(primary) > 1:
@@ -113,7 +113,7 @@ def find_primary(keys: tuple[KeySyntax, ...], text: str) -> KeySyntax | None:
 
 
 def with_primary_key(
-    syntax: TableSyntax, columns: tuple[Column, ...], primary: KeySyntax, names: tuple[str, ...], text: str
+    syntax: CreateTable, columns: tuple[Column, ...], primary: KeyDefinition, names: tuple[str, ...], text: str
 ) -> tuple[Column, ...]:
     """The columns, those of the primary key made NOT NULL; raises SchemaError where one is declared NULL or virtual."""
     where = position(text, primary.at)
@@ -126,12 +126,12 @@ def with_primary_key(
     return tuple(replace(column, not_null=True) if column.name in names else column for column in columns)
 
 
-def wanted(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]]) -> list[tuple[KeySyntax, tuple[KeyPart, ...]]]:
+def wanted(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]]) -> list[tuple[KeyDefinition, tuple[KeyPart, ...]]]:
     """The keys that are indexes."""
     return [(key, parts) for key, parts in keys if key.kind in INDEXED]
 
 
-def build_indexes(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], names: Mapping[int, str]) -> list[Index]:
+def build_indexes(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], names: Mapping[int, str]) -> list[Index]:
     """Index by index with its id; `names` are those of `key_names`."""
     return [
         build_index(key, parts, number, "PRIMARY" if key.kind == "primary" else names[id(key)])
@@ -139,7 +139,7 @@ def build_indexes(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], names: Mapp
     ]
 
 
-def key_names(keys: Iterable[KeySyntax], text: str = "") -> dict[int, str]:
+def key_names(keys: Iterable[KeyDefinition], text: str = "") -> dict[int, str]:
     """Every key's name by its identity, TiDB's own where the statement gives none; raises SchemaError for one given
     twice.
 
@@ -150,7 +150,7 @@ def key_names(keys: Iterable[KeySyntax], text: str = "") -> dict[int, str]:
     return {id(key): key.name or free_name(key.parts, taken) if key.parts else key.name for key in keys}
 
 
-def build_index(key: KeySyntax, parts: tuple[KeyPart, ...], id: int, name: str) -> Index:
+def build_index(key: KeyDefinition, parts: tuple[KeyPart, ...], id: int, name: str) -> Index:
     """The index of a key whose parts are spelled as the table's columns are."""
     primary = key.kind == "primary"
     return Index(
@@ -165,7 +165,7 @@ def build_index(key: KeySyntax, parts: tuple[KeyPart, ...], id: int, name: str) 
     )
 
 
-def check_names(keys: list[KeySyntax], text: str) -> set[str]:
+def check_names(keys: list[KeyDefinition], text: str) -> set[str]:
     """The names given to keys, in lower case; raises SchemaError for one given twice."""
     taken: set[str] = set()
     for key in keys:
@@ -199,13 +199,13 @@ def index_column(part: KeyPart, index: str, position_in_key: int) -> IndexColumn
     return IndexColumn(part.column, part.length)
 
 
-def build_foreign_keys(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], schema: str) -> tuple[ForeignKey, ...]:
+def build_foreign_keys(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], schema: str) -> tuple[ForeignKey, ...]:
     """The foreign keys with TiDB's names for those that have none; `schema` is the table's own."""
     foreign = [(key, parts) for key, parts in keys if key.kind == "foreign"]
     return tuple(build_foreign_key(key, parts, number, schema) for number, (key, parts) in enumerate(foreign, 1))
 
 
-def build_foreign_key(key: KeySyntax, parts: tuple[KeyPart, ...], id: int, schema: str) -> ForeignKey:
+def build_foreign_key(key: KeyDefinition, parts: tuple[KeyPart, ...], id: int, schema: str) -> ForeignKey:
     refers = key.references or References(TableName("", ""), ())
     return ForeignKey(
         id,
@@ -220,7 +220,7 @@ def build_foreign_key(key: KeySyntax, parts: tuple[KeyPart, ...], id: int, schem
 
 
 def foreign_indexes(
-    keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]],
+    keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]],
     indexes: list[Index],
     columnar: Collection[int],
     handle: tuple[str, ...],

@@ -16,8 +16,8 @@ from simulator.tidb.ddl.definitions.types import build_type
 from simulator.tidb.model.charsets import resolve
 from simulator.tidb.model.table import Column, LastIds, Partition, Partitioning, Table, TimeToLive
 from simulator.tidb.parser.cursor import position
-from simulator.tidb.syntax.definitions import ColumnSyntax
-from simulator.tidb.syntax.tables import PartitionSyntax, TableSyntax
+from simulator.tidb.syntax.definitions import ColumnDefinition
+from simulator.tidb.syntax.tables import CreateTable, PartitionClause
 
 DEFAULT_CHARSET = ("utf8mb4", "utf8mb4_bin")
 KEPT_OPTIONS = ("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS")
@@ -26,7 +26,7 @@ SHARD_BITS = 5
 
 
 def build_table(
-    syntax: TableSyntax,
+    syntax: CreateTable,
     schema: str,
     text: str,
     statement: str,
@@ -80,7 +80,9 @@ def build_ttl(options: Mapping[str, str]) -> TimeToLive | None:
     return TimeToLive(column, value[split + 8 :].strip(), enabled, options.get("TTL_JOB_INTERVAL", ""))
 
 
-def build_column(syntax: ColumnSyntax, default: tuple[str, str], text: str, prose: bool = False, id: int = 0) -> Column:
+def build_column(
+    syntax: ColumnDefinition, default: tuple[str, str], text: str, prose: bool = False, id: int = 0
+) -> Column:
     """A column with its complete type; the keys may still make it NOT NULL. Raises SchemaError."""
     where = f"{position(text, syntax.type.at)}: column {syntax.name!r}"
     type = build_type(syntax.type, syntax.collation, default, where, prose)
@@ -102,13 +104,13 @@ def build_column(syntax: ColumnSyntax, default: tuple[str, str], text: str, pros
     )
 
 
-def shard_bits(syntax: ColumnSyntax) -> int:
+def shard_bits(syntax: ColumnDefinition) -> int:
     """The shard bits of AUTO_RANDOM; 0 without it."""
     option = syntax.option("auto_random")
     return (option.numbers or (SHARD_BITS,))[0] if option else 0
 
 
-def column_names(columns: tuple[Column, ...], syntax: TableSyntax, text: str) -> dict[str, str]:
+def column_names(columns: tuple[Column, ...], syntax: CreateTable, text: str) -> dict[str, str]:
     """Each column's name by its lower-case form; raises SchemaError for none at all and for the same one twice."""
     if not columns:
         raise SchemaError(f"{position(text, syntax.at)}: table {syntax.name!r} has no columns")
@@ -120,7 +122,7 @@ def column_names(columns: tuple[Column, ...], syntax: TableSyntax, text: str) ->
 
 
 def build_partitioning(
-    syntax: PartitionSyntax | None, names: dict[str, str], primary_key: tuple[str, ...], text: str
+    syntax: PartitionClause | None, names: dict[str, str], primary_key: tuple[str, ...], text: str
 ) -> Partitioning | None:
     """The partitions, those of HASH and KEY named as TiDB does: p0, p1, … Raises SchemaError."""
     if syntax is None:
@@ -135,7 +137,7 @@ def build_partitioning(
     return Partitioning(syntax.kind, syntax.expression, columns, partitions)
 
 
-def check_partitions(syntax: PartitionSyntax, partitions: tuple[Partition, ...], width: int, where: str) -> None:
+def check_partitions(syntax: PartitionClause, partitions: tuple[Partition, ...], width: int, where: str) -> None:
     """Raises SchemaError for partitions without values or with too many, and for a name given twice."""
     if syntax.count and syntax.count != len(partitions):
         raise SchemaError(f"{where}: PARTITIONS {syntax.count}, but {len(partitions)} are possible or written out")

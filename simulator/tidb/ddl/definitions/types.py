@@ -9,14 +9,14 @@ from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb.model.charsets import CHARSETS, charset_of, collation, resolve
-from simulator.tidb.model.types import TYPES, ColumnType, TypeRow
-from simulator.tidb.syntax.definitions import TypeSyntax
+from simulator.tidb.model.types import TYPES, ColumnType, TypeInfo
+from simulator.tidb.syntax.definitions import FieldType
 
 TEXT_SIZES = tuple((TYPES[name].length, name) for name in ("tinytext", "text", "mediumtext", "longtext"))
 
 
 def build_type(
-    syntax: TypeSyntax, collation_name: str, default: tuple[str, str], where: str, prose: bool = False
+    syntax: FieldType, collation_name: str, default: tuple[str, str], where: str, prose: bool = False
 ) -> ColumnType:
     """The complete type of a column; `default` is the table's charset and collation, `where` begins error messages.
 
@@ -27,7 +27,7 @@ def build_type(
     return built
 
 
-def complete_type(syntax: TypeSyntax, collation_name: str, default: tuple[str, str], where: str) -> ColumnType:
+def complete_type(syntax: FieldType, collation_name: str, default: tuple[str, str], where: str) -> ColumnType:
     """As `build_type`, of sizes and members that nobody has looked at."""
     row = TYPES[syntax.name]
     if row.family == "float":
@@ -41,7 +41,7 @@ def complete_type(syntax: TypeSyntax, collation_name: str, default: tuple[str, s
     return ColumnType(name, length, decimal, syntax.unsigned, syntax.zerofill, charset, collate, syntax.elements)
 
 
-def text_charset(syntax: TypeSyntax, collation_name: str, default: tuple[str, str], where: str) -> tuple[str, str]:
+def text_charset(syntax: FieldType, collation_name: str, default: tuple[str, str], where: str) -> tuple[str, str]:
     """Charset and collation of a character column; BINARY as an attribute asks for the charset's default collation."""
     if syntax.charset == "binary" and syntax.spelled.split("(")[0].split()[0].upper() not in ("ENUM", "SET"):
         if collation_name and collation(collation_name) != "binary":
@@ -53,7 +53,7 @@ def text_charset(syntax: TypeSyntax, collation_name: str, default: tuple[str, st
     return charset, collate
 
 
-def sized_float(syntax: TypeSyntax, where: str) -> TypeSyntax:
+def sized_float(syntax: FieldType, where: str) -> FieldType:
     """FLOAT(p) is FLOAT up to 24 bits and DOUBLE up to 53; FLOAT(m,d) and DOUBLE(m,d) keep their digits."""
     if syntax.length < 0 or syntax.decimal >= 0:
         return syntax
@@ -64,7 +64,7 @@ def sized_float(syntax: TypeSyntax, where: str) -> TypeSyntax:
     return replace(syntax, name="float" if syntax.length <= 24 else "double", length=-1)
 
 
-def sizes(syntax: TypeSyntax, row: TypeRow, charset: str) -> tuple[int, int, str]:
+def sizes(syntax: FieldType, row: TypeInfo, charset: str) -> tuple[int, int, str]:
     """Length, decimal and name, TiDB's defaults filled in; TEXT(n) and BLOB(n) become the smallest that holds them."""
     if row.family == "text":
         wanted = syntax.length * CHARSETS[charset][1] if syntax.name == "text" and syntax.length >= 0 else row.length
@@ -78,7 +78,7 @@ def sizes(syntax: TypeSyntax, row: TypeRow, charset: str) -> tuple[int, int, str
     return length, max(syntax.decimal, 0) if row.family == "decimal" else syntax.decimal, row.name
 
 
-def check(type: ColumnType, row: TypeRow, syntax: TypeSyntax, where: str, prose: bool) -> None:
+def check(type: ColumnType, row: TypeInfo, syntax: FieldType, where: str, prose: bool) -> None:
     """Raises SchemaError for sizes and members that TiDB refuses."""
     spelled = syntax.spelled
     if row.family in ("enum", "set"):
@@ -105,7 +105,7 @@ def check_varchar(type: ColumnType, where: str, spelled: str, prose: bool) -> No
         raise SchemaError(f"{where}: {spelled} is too long; accepted: up to {most}, or TEXT or BLOB")
 
 
-def check_members(type: ColumnType, row: TypeRow, where: str, prose: bool) -> None:
+def check_members(type: ColumnType, row: TypeInfo, where: str, prose: bool) -> None:
     """ENUM and SET have members, all different; a SET at most 64, without commas."""
     members = type.elements
     if not members and not prose:

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from simulator.tidb.ddl.expressions.constants import constant
 from simulator.tidb.ddl.expressions.illegal_functions import tree_of
 from simulator.tidb.ddl.tidb_errors import tidb, worded
-from simulator.tidb.syntax.definitions import DefaultSyntax
-from simulator.tidb.syntax.expressions import Call, Fragment
+from simulator.tidb.syntax.definitions import ColumnDefault
+from simulator.tidb.syntax.expressions import Call, ContextExpression
 
 OTHER_CLOCKS = ("NOW", "LOCALTIME", "LOCALTIMESTAMP", "CURDATE")
 LITERALS = MappingProxyType(
@@ -22,10 +22,10 @@ LITERALS = MappingProxyType(
 """Kinds of values, and of the literals that say them."""
 
 
-def evaluated(default: DefaultSyntax, column: str) -> DefaultSyntax:
+def evaluated(default: ColumnDefault, column: str) -> ColumnDefault:
     """The default as a literal or a call; raises DdlError."""
     tree = tree_of(default.text) if default.kind == "expression" else None
-    if tree is None or isinstance(tree, Fragment) and tree.what == "a sequence":
+    if tree is None or isinstance(tree, ContextExpression) and tree.what == "a sequence":
         return default
     if isinstance(tree, Call):
         if tree.name in OTHER_CLOCKS:
@@ -34,4 +34,4 @@ def evaluated(default: DefaultSyntax, column: str) -> DefaultSyntax:
     found = constant(default.text)
     if found.kind not in LITERALS:
         raise worded("ddl:1235", f"SET DEFAULT ({default.text}) is not simulated; accepted: literals and calls")
-    return DefaultSyntax(LITERALS[found.kind], found.text)
+    return ColumnDefault(LITERALS[found.kind], found.text)

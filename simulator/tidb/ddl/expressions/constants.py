@@ -16,7 +16,7 @@ from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import bare, definition, parsed
 from simulator.tidb.expressions.values import as_text
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.expressions import Call, Fragment, Literal, Node, Unary, names_in
+from simulator.tidb.syntax.expressions import Call, ContextExpression, Literal, Node, Unary, names_in
 
 NOWHERE = Table("", "", ())
 CLOCKS = (
@@ -56,7 +56,7 @@ def constant(expression: str) -> Constant:
     """What the expression comes to; raises DdlError 1054 for a column in it."""
     tree = bare(parsed(expression))
     for node in within(tree):
-        if isinstance(node, Fragment) and node.what in UNPLANNED:
+        if isinstance(node, ContextExpression) and node.what in UNPLANNED:
             raise worded(
                 "ddl:1105",
                 f"node '*ast.{UNPLANNED[node.what]}' is not allowed when building an expression without planner",

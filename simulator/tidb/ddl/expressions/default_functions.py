@@ -10,15 +10,15 @@ from simulator.tidb.ddl.expressions.illegal_functions import tree_of
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.native_functions import MANY, NATIVE_FUNCTIONS
 from simulator.tidb.model.types import ColumnType, family
-from simulator.tidb.syntax.definitions import DefaultSyntax
-from simulator.tidb.syntax.expressions import Call, Fragment, Literal, Node
+from simulator.tidb.syntax.definitions import ColumnDefault
+from simulator.tidb.syntax.expressions import Call, ContextExpression, Literal, Node
 
 NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 TODAY = ("CURRENT_DATE", "CURDATE")
 DATE_FORMATS = ("%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H.%i.%s", "%Y-%m-%d %H:%i:%s")
 
 
-def check_default_function(column: str, type: ColumnType, default: DefaultSyntax, newer: frozenset[str]) -> None:
+def check_default_function(column: str, type: ColumnType, default: ColumnDefault, newer: frozenset[str]) -> None:
     """Raises DdlError for a function that may not be the column's default; `newer` are those that the release has
     beside the ones that all have."""
     spelled = default.text.partition("(")[0].strip()
@@ -32,7 +32,7 @@ def check_default_function(column: str, type: ColumnType, default: DefaultSyntax
             raise tidb("types:1067", column)
         return
     tree = tree_of(default.text)
-    if isinstance(tree, Fragment) and tree.what == "a sequence" or name.startswith("NEXT"):
+    if isinstance(tree, ContextExpression) and tree.what == "a sequence" or name.startswith("NEXT"):
         if family(type) != "integer":
             raise tidb("ddl:8228", column)
         return

@@ -11,7 +11,7 @@ from simulator.tidb.model.native_functions import LATER_FUNCTIONS, MANY, NATIVE_
 from simulator.tidb.parser.expressions.operators import read_node
 from simulator.tidb.parser.texts import read
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.expressions import Call, Cast, Fragment, Node, Parenthesised, Row
+from simulator.tidb.syntax.expressions import Call, Cast, ContextExpression, Node, Parenthesised, RowExpression
 from simulator.tidb.syntax.rows import InsertedValue
 
 ILLEGAL = frozenset(
@@ -64,7 +64,7 @@ def check_key_functions(key: str, expression: str) -> None:
 
 
 def is_unsafe(node: Node) -> bool:
-    if isinstance(node, Fragment):
+    if isinstance(node, ContextExpression):
         return node.what == "a sequence"
     return isinstance(node, Call) and node.name not in SAFE_IN_KEYS
 
@@ -119,11 +119,11 @@ def problems(tree: Node, arrays: bool) -> Iterator[tuple[str, str]]:
     for node in within(tree):
         if isinstance(node, Call):
             yield from call_problems(node)
-        elif isinstance(node, Fragment):
+        elif isinstance(node, ContextExpression):
             yield from fragment_problems(node)
         elif isinstance(node, InsertedValue):
             yield "function", "VALUES"
-        elif isinstance(node, Row):
+        elif isinstance(node, RowExpression):
             yield "row", ""
         elif isinstance(node, Cast) and node.type.endswith(" ARRAY") and node is not outermost and arrays:
             yield "array", ARRAYS
@@ -140,7 +140,7 @@ def call_problems(call: Call) -> Iterator[tuple[str, str]]:
             yield "count", call.name.lower()
 
 
-def fragment_problems(fragment: Fragment) -> Iterator[tuple[str, str]]:
+def fragment_problems(fragment: ContextExpression) -> Iterator[tuple[str, str]]:
     if fragment.what in FORBIDDEN:
         yield "function", fragment.what
     elif fragment.what == "an aggregate function":

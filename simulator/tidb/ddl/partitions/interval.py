@@ -19,8 +19,8 @@ from simulator.tidb.ddl.tidb_errors import unsupported
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.restore.names import quoted
-from simulator.tidb.syntax.alter import LastPartition
-from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax, TableSyntax
+from simulator.tidb.syntax.alter import IntervalPartitionSpec
+from simulator.tidb.syntax.tables import CreateTable, PartitionClause, PartitionDefinition
 
 MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 DAYS = {"DAY": 1, "WEEK": 7}
@@ -29,7 +29,7 @@ LOWEST = "-9223372036854775808"
 Bound = int | date
 
 
-def expanded(syntax: PartitionSyntax, table: Table) -> PartitionSyntax:
+def expanded(syntax: PartitionClause, table: Table) -> PartitionClause:
     """The partitioning with the partitions of its INTERVAL written out; raises DdlError where they cannot be."""
     interval = syntax.interval
     if interval is None:
@@ -50,7 +50,7 @@ def expanded(syntax: PartitionSyntax, table: Table) -> PartitionSyntax:
     return replace(syntax, definitions=tuple(definitions), interval=None)
 
 
-def lowest_number(syntax: PartitionSyntax, column: Column | None, table: Table) -> str:
+def lowest_number(syntax: PartitionClause, column: Column | None, table: Table) -> str:
     """What no number lies below: of the column's type, of 64 bits for an expression (TiDB: getLowerBoundInt)."""
     if column is None:
         return "0" if is_unsigned(syntax.expression, table) else LOWEST
@@ -75,7 +75,7 @@ def written(value: Bound, midnight: str = "") -> str:
     return f"'{value}{midnight}'" if isinstance(value, date) else str(value)
 
 
-def rewritten(syntax: TableSyntax, text: str, table: Table) -> str:
+def rewritten(syntax: CreateTable, text: str, table: Table) -> str:
     """The statement that the job has: the partitions in place of INTERVAL (TiDB: buildTablePartitionInfo,
     AppendPartitionDefs)."""
     interval = syntax.partitioning.interval if syntax.partitioning else None
@@ -148,7 +148,7 @@ def same_step(before: Bound, last: Bound) -> Callable[[Bound], Bound]:
     return stepper(str(last - before), "")
 
 
-def last_partition(spec: LastPartition, alteration: Alteration) -> Steps:
+def last_partition(spec: IntervalPartitionSpec, alteration: Alteration) -> Steps:
     """FIRST and LAST PARTITION LESS THAN of INTERVAL partitioning; raises DdlError."""
     if spec.verb not in INTERVALS:
         what = "SPLIT LAST PARTITION" if spec.verb.startswith("SPLIT") else "MERGE FIRST PARTITION"

@@ -24,7 +24,7 @@ from simulator.tidb.model.table import Column, Index, Partition, Partitioning, T
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionBy, RemovePartitioning
 from simulator.tidb.syntax.definitions import KeyOptions
-from simulator.tidb.syntax.tables import PartitionSyntax
+from simulator.tidb.syntax.tables import PartitionClause
 
 FOR_COLUMNS = ("integer", "date", "datetime", "time", "string")
 """Types of columns in RANGE COLUMNS and LIST COLUMNS; KEY takes almost any."""
@@ -45,7 +45,7 @@ def partition_by(spec: PartitionBy, alteration: Alteration) -> Steps:
     )
 
 
-def new_partitioning(syntax: PartitionSyntax, table: Table, session: Session) -> Partitioning | None:
+def new_partitioning(syntax: PartitionClause, table: Table, session: Session) -> Partitioning | None:
     """How the table is partitioned from now on, None for what TiDB takes as no partitioning; raises DdlError (TiDB:
     buildTablePartitionInfo, checkPartitionDefinitionConstraints, checkPartitioningKeysConstraints)."""
     if syntax.kind == "system_time":

@@ -21,7 +21,7 @@ from simulator.tidb.ddl.partitions.functions import check_allowed, is_unsigned
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.syntax.definitions import DefaultSyntax
+from simulator.tidb.syntax.definitions import ColumnDefault
 
 MAXVALUE, DEFAULT = "MAXVALUE", ("DEFAULT",)
 KINDS = {
@@ -78,7 +78,7 @@ def check_column_value(value: Constant, column: Column) -> None:
 
 def stored(value: Constant, column: Column) -> str | None:
     """The constant as the column has it; None where it does not take it."""
-    syntax = DefaultSyntax("string" if value.kind in ("string", "bytes") else "number", value.text)
+    syntax = ColumnDefault("string" if value.kind in ("string", "bytes") else "number", value.text)
     try:
         text = value_text(syntax, column.type)
     except SchemaError:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from simulator.tidb.ddl.tidb_errors import tidb
-from simulator.tidb.syntax.definitions import ColumnSyntax, KeySyntax
-from simulator.tidb.syntax.tables import TableSyntax
+from simulator.tidb.syntax.definitions import ColumnDefinition, KeyDefinition
+from simulator.tidb.syntax.tables import CreateTable
 
 SHARD_BITS, RANGE_BITS = 5, 64
 MOST_SHARD_BITS = 15
@@ -13,7 +13,7 @@ LEAST_BITS = 27
 """That count up."""
 
 
-def check_auto_random(syntax: TableSyntax, handle: KeySyntax | None) -> None:
+def check_auto_random(syntax: CreateTable, handle: KeyDefinition | None) -> None:
     """Raises DdlError 8216 for a column that cannot have it; `handle` is the clustered primary key."""
     for column in syntax.columns:
         option = column.option("auto_random")
@@ -35,7 +35,7 @@ def check_auto_random(syntax: TableSyntax, handle: KeySyntax | None) -> None:
         check_bits(column, option.numbers)
 
 
-def check_bits(column: ColumnSyntax, numbers: tuple[int, ...]) -> None:
+def check_bits(column: ColumnDefinition, numbers: tuple[int, ...]) -> None:
     shard = numbers[0] if numbers else SHARD_BITS
     bits = numbers[1] if len(numbers) > 1 else RANGE_BITS
     if shard == 0:
@@ -55,6 +55,6 @@ def check_bits(column: ColumnSyntax, numbers: tuple[int, ...]) -> None:
         )
 
 
-def type_name(column: ColumnSyntax) -> str:
+def type_name(column: ColumnDefinition) -> str:
     """TiDB's name of the type (TiDB: pkg/parser/types/etc.go, TypeStr)."""
     return {"text": "text", "mediumtext": "mediumtext"}.get(column.type.name, column.type.name)

@@ -38,7 +38,7 @@ from simulator.tidb.parser.tables import read_create_table
 from simulator.tidb.parser.texts import read
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.tables import TableSyntax
+from simulator.tidb.syntax.tables import CreateTable
 
 TEMPORARY = "a local temporary table lives in its session alone: no job"
 
@@ -53,7 +53,7 @@ def existing_table(catalog: Catalog, schema: str, name: str) -> Table:
     return table
 
 
-def create_table(statement: TableSyntax, text: str, session: Session) -> Executed:
+def create_table(statement: CreateTable, text: str, session: Session) -> Executed:
     """No job where IF NOT EXISTS finds one, nor for a local temporary table. Raises DdlError."""
     catalog = session.catalog
     check_grammar(statement, statement.schema or session.database)
@@ -81,7 +81,7 @@ def create_table(statement: TableSyntax, text: str, session: Session) -> Execute
     return Executed((new_job(reread(statement, text, query), query, session),), (), with_table(catalog, table))
 
 
-def reread(statement: TableSyntax, text: str, query: str) -> TableSyntax:
+def reread(statement: CreateTable, text: str, query: str) -> CreateTable:
     """The statement as TiCDC reads it in the job, where that is another text."""
     if query == text:
         return statement
@@ -91,13 +91,13 @@ def reread(statement: TableSyntax, text: str, query: str) -> TableSyntax:
         return statement
 
 
-def new_job(statement: TableSyntax, text: str, session: Session) -> Job:
+def new_job(statement: CreateTable, text: str, session: Session) -> Job:
     name = session.new(session.written(TableName(statement.schema, statement.name)))
     copied = session.named(statement.like) if statement.like else None
     return Job(actions.CREATE_TABLE, text, statement, *name, like=copied)
 
 
-def create_tables(statements: Sequence[TableSyntax], text: str, session: Session) -> Executed:
+def create_tables(statements: Sequence[CreateTable], text: str, session: Session) -> Executed:
     """The one job of several CREATE TABLE in one text (CREATE TABLES), as restoring tools queue it; they are of one
     database. Raises DdlError."""
     names = [session.new(TableName(statement.schema, statement.name)) for statement in statements]
@@ -113,7 +113,7 @@ def create_tables(statements: Sequence[TableSyntax], text: str, session: Session
     return Executed((job,), tuple(notes), behind.catalog)
 
 
-def new_table(catalog: Catalog, syntax: TableSyntax, database: Database, text: str, session: Session) -> Table:
+def new_table(catalog: Catalog, syntax: CreateTable, database: Database, text: str, session: Session) -> Table:
     """The table in a known database; raises DdlError (TiDB: BuildTableInfoWithStmt, checkTableInfoValidWithStmt)."""
     if syntax.like is not None:
         return copied_table(catalog, syntax, database.name, session)
@@ -150,7 +150,7 @@ def new_table(catalog: Catalog, syntax: TableSyntax, database: Database, text: s
     return table
 
 
-def check_unknown(syntax: TableSyntax, session: Session) -> None:
+def check_unknown(syntax: CreateTable, session: Session) -> None:
     """What can be said of a definition where nothing is known of databases and tables."""
     if syntax.like is None:
         charset = check_charset(syntax, DEFAULT_CHARSET, session)
@@ -158,7 +158,7 @@ def check_unknown(syntax: TableSyntax, session: Session) -> None:
         check_keys(syntax, charset, "", session)
 
 
-def copied_table(catalog: Catalog, syntax: TableSyntax, schema: str, session: Session) -> Table:
+def copied_table(catalog: Catalog, syntax: CreateTable, schema: str, session: Session) -> Table:
     """Another table's definition, without its foreign keys and its place in other things."""
     assert syntax.like is not None
     model = existing_table(catalog, *session.written(syntax.like))
@@ -177,7 +177,7 @@ def copied_table(catalog: Catalog, syntax: TableSyntax, schema: str, session: Se
     )
 
 
-def check_copied(syntax: TableSyntax, model: Table) -> None:
+def check_copied(syntax: CreateTable, model: Table) -> None:
     """A temporary table is not copied, and a copy that is one has no partitions and no options of stored tables (TiDB:
     checkCreateTableGrammar, checkReferInfoForTemporaryTable)."""
     if model.temporary:

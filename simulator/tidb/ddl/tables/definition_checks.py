@@ -21,14 +21,14 @@ from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import family
-from simulator.tidb.syntax.definitions import KeySyntax
-from simulator.tidb.syntax.tables import TableSyntax
+from simulator.tidb.syntax.definitions import KeyDefinition
+from simulator.tidb.syntax.tables import CreateTable
 
 MOST_COLUMNS = 1017
 MOST_KEYS = 64
 
 
-def check_charset(syntax: TableSyntax, default: tuple[str, str], session: Session) -> tuple[str, str]:
+def check_charset(syntax: CreateTable, default: tuple[str, str], session: Session) -> tuple[str, str]:
     """The table's character set and collation, those of its database without any (TiDB:
     GetCharsetAndCollateInTableOption)."""
     charset, collated = "", ""
@@ -50,14 +50,14 @@ def check_charset(syntax: TableSyntax, default: tuple[str, str], session: Sessio
     return (charset, collated) if charset else default
 
 
-def check_columns(syntax: TableSyntax, charset: tuple[str, str], session: Session) -> None:
+def check_columns(syntax: CreateTable, charset: tuple[str, str], session: Session) -> None:
     """Each column's own definition."""
     primary = {part.column.lower() for key in syntax.keys if key.kind == "primary" for part in key.parts}
     for column in syntax.columns:
         check_definition(column, charset, session, column.name.lower() in primary)
 
 
-def check_keys(syntax: TableSyntax, charset: tuple[str, str], schema: str, session: Session) -> None:
+def check_keys(syntax: CreateTable, charset: tuple[str, str], schema: str, session: Session) -> None:
     """Names of keys, then the keys in TiDB's order: those beside the columns first (TiDB: checkConstraintNames,
     BuildTableInfo)."""
     keys = [*syntax.keys, *(key for column in syntax.columns for key in column.keys)]
@@ -90,7 +90,7 @@ def check_keys(syntax: TableSyntax, charset: tuple[str, str], schema: str, sessi
     check_foreign_indexes(keys, taken, table)
 
 
-def check_constraint_names(keys: Sequence[KeySyntax]) -> None:
+def check_constraint_names(keys: Sequence[KeyDefinition]) -> None:
     """TiDB: checkDuplicateConstraint."""
     taken: dict[bool, set[str]] = {True: set(), False: set()}
     for key in keys:
@@ -100,7 +100,7 @@ def check_constraint_names(keys: Sequence[KeySyntax]) -> None:
         taken[is_foreign].add(key.name.lower())
 
 
-def check_key(key: KeySyntax, name: str, table: Table, session: Session) -> None:
+def check_key(key: KeyDefinition, name: str, table: Table, session: Session) -> None:
     """A key that the columns can have."""
     if key.kind in ("check", "fulltext", "spatial"):
         return
@@ -119,7 +119,7 @@ def check_key(key: KeySyntax, name: str, table: Table, session: Session) -> None
         raise tidb("ddl:1688", "PRIMARY" if key.kind == "primary" else name)
 
 
-def check_primary_key(key: KeySyntax, table: Table) -> bool:
+def check_primary_key(key: KeyDefinition, table: Table) -> bool:
     """Whether it is one integer under which rows are stored, and so no index."""
     for part in key.parts:
         if part.expression:
@@ -135,7 +135,7 @@ def check_primary_key(key: KeySyntax, table: Table) -> bool:
     return clustered and len(key.parts) == 1 and column is not None and family(column.type) == "integer"
 
 
-def check_foreign_indexes(keys: Sequence[KeySyntax], taken: set[str], table: Table) -> None:
+def check_foreign_indexes(keys: Sequence[KeyDefinition], taken: set[str], table: Table) -> None:
     """The index that a foreign key gets has a name of its own, and columns for it (TiDB: addIndexForForeignKey)."""
     beginnings = [
         tuple(part.column.lower() if part.length < 0 else "" for part in key.parts)
@@ -149,17 +149,17 @@ def check_foreign_indexes(keys: Sequence[KeySyntax], taken: set[str], table: Tab
         name = key.name or f"fk_{number}"
         if name.lower() in taken:
             raise worded("ddl:1061", f"duplicate key name {name}")
-        check_parts(KeySyntax("key", name, key.parts), table)
+        check_parts(KeyDefinition("key", name, key.parts), table)
         taken.add(name.lower())
         beginnings.append(columns)
 
 
-def check_on_commit(syntax: TableSyntax) -> None:
+def check_on_commit(syntax: CreateTable) -> None:
     if syntax.temporary == "global" and not syntax.on_commit_delete:
         raise worded("ddl:8200", "TiDB doesn't support ON COMMIT PRESERVE ROWS for now")
 
 
-def check_options(syntax: TableSyntax, session: Session) -> None:
+def check_options(syntax: CreateTable, session: Session) -> None:
     """What the table's options ask for (TiDB: setTemporaryType, setTableAutoRandomBits, handleTableOptions)."""
     check_on_commit(syntax)
     handle = handle_key(syntax)
@@ -178,13 +178,13 @@ def check_options(syntax: TableSyntax, session: Session) -> None:
         raise tidb("ddl:1628", syntax.name.lower())
 
 
-def handle_key(syntax: TableSyntax) -> KeySyntax | None:
+def handle_key(syntax: CreateTable) -> KeyDefinition | None:
     """The primary key that rows are stored under."""
     keys = [*syntax.keys, *(key for column in syntax.columns for key in column.keys)]
     return next((key for key in keys if key.kind == "primary" and key.clustered is not False), None)
 
 
-def check_generated_columns(syntax: TableSyntax, schema: str) -> None:
+def check_generated_columns(syntax: CreateTable, schema: str) -> None:
     """Generated columns are computed from what may be, and from generated ones that stand before them (TiDB:
     checkGeneratedColumn, verifyColumnGeneration)."""
     places = {column.name.lower(): place for place, column in enumerate(syntax.columns)}
@@ -215,7 +215,7 @@ def check_names(expression: str, schema: str, table: str) -> None:
             raise tidb("ddl:1103", parts[-2])
 
 
-def check_limits(syntax: TableSyntax, table: Table) -> None:
+def check_limits(syntax: CreateTable, table: Table) -> None:
     """Lengths of names, and how many columns and keys there may be (TiDB: checkTableInfoValidExtra)."""
     if len(syntax.name) > LONGEST_NAME:
         raise tidb("ddl:1059", syntax.name)
@@ -231,7 +231,7 @@ def check_limits(syntax: TableSyntax, table: Table) -> None:
         raise tidb("ddl:3522")
 
 
-def check_same_names(syntax: TableSyntax) -> None:
+def check_same_names(syntax: CreateTable) -> None:
     names: set[str] = set()
     for column in syntax.columns:
         if column.name.lower() in names:

@@ -22,7 +22,7 @@ from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family, is_binary
 from simulator.tidb.syntax.alter import Cache, ConvertCharset, RemoveTtl, SetOptions
-from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
+from simulator.tidb.syntax.definitions import KeyDefinition, KeyPart
 from simulator.tidb.syntax.tables import TableOption
 
 ENGINES = frozenset(
@@ -269,7 +269,7 @@ def check_columns(table: Table, wanted: tuple[str, str]) -> None:
     changed = with_charset(table, wanted, True)
     for index in table.indexes:
         parts = (KeyPart("" if part.expression else part.name, part.length, part.expression) for part in index.columns)
-        check_parts(KeySyntax("key", "", tuple(parts)), changed)
+        check_parts(KeyDefinition("key", "", tuple(parts)), changed)
 
 
 def with_charset(table: Table, wanted: tuple[str, str], columns_too: bool) -> Table:

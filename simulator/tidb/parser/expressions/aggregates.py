@@ -11,22 +11,22 @@ from simulator.tidb.parser.expressions.literals import LITERALS
 from simulator.tidb.parser.expressions.times import read_unit
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.restore.names import literal, quoted
-from simulator.tidb.syntax.expressions import Fragment, Node
-from simulator.tidb.syntax.queries import Aggregate, OrderItem, Window, Windowed
+from simulator.tidb.syntax.expressions import ContextExpression, Node
+from simulator.tidb.syntax.queries import Aggregate, OrderItem, WindowFunction, WindowSpec
 
 
-def read_over(cursor: Cursor) -> tuple[str, Window | None]:
+def read_over(cursor: Cursor) -> tuple[str, WindowSpec | None]:
     """` OVER w`, ` OVER (…)`, or nothing where no OVER follows."""
     if not cursor.accept("OVER"):
         return "", None
     if cursor.word() != "(":
         name = cursor.name("the name of a window")
-        return f" OVER {quoted(name)}", Window(base=name)
+        return f" OVER {quoted(name)}", WindowSpec(base=name)
     text, window = read_window_definition(cursor)
     return f" OVER {text}", window
 
 
-def read_window_definition(cursor: Cursor) -> tuple[str, Window]:
+def read_window_definition(cursor: Cursor) -> tuple[str, WindowSpec]:
     """`([name] [PARTITION BY …] [ORDER BY …] [frame])`"""
     cursor.expect("(")
     parts, base = [], ""
@@ -43,7 +43,7 @@ def read_window_definition(cursor: Cursor) -> tuple[str, Window]:
     frame = _frame(cursor) if cursor.word() in ("ROWS", "RANGE") else ""
     parts += [frame] * bool(frame)
     cursor.expect(")")
-    window = Window(tuple(item.expression for item in partition), order, frame, base)
+    window = WindowSpec(tuple(item.expression for item in partition), order, frame, base)
     return f"({' '.join(parts)})", window
 
 
@@ -168,7 +168,7 @@ def read_aggregate(cursor: Cursor, name: str) -> Node:
     over, window = read_over(cursor)
     tree = Aggregate(name, tuple(arguments), bool(distinct))
     text = f"{name}({distinct}{listed(arguments) or '1'}){over}"
-    return Fragment(text, WHAT, tree if window is None else Windowed(tree, window))
+    return ContextExpression(text, WHAT, tree if window is None else WindowFunction(tree, window))
 
 
 def _distinct(cursor: Cursor, name: str = "") -> str:
@@ -192,9 +192,11 @@ def _group_concat(cursor: Cursor) -> Node:
     tree = Aggregate("GROUP_CONCAT", tuple(arguments), bool(distinct), order, separator)
     inner = distinct + listed(arguments)
     if window is not None:
-        return Fragment(f"GROUP_CONCAT({inner}, {literal(separator)}){over}", WHAT, Windowed(tree, window))
+        return ContextExpression(
+            f"GROUP_CONCAT({inner}, {literal(separator)}){over}", WHAT, WindowFunction(tree, window)
+        )
     ordered = f" {written_order(order)}" if order else ""
-    return Fragment(f"GROUP_CONCAT({inner}{ordered} SEPARATOR {literal(separator)})", WHAT, tree)
+    return ContextExpression(f"GROUP_CONCAT({inner}{ordered} SEPARATOR {literal(separator)})", WHAT, tree)
 
 
 def read_window(cursor: Cursor, name: str) -> Node:
@@ -213,8 +215,8 @@ def read_window(cursor: Cursor, name: str) -> Node:
     if window is None:
         cursor.unexpected("'OVER'")
     ways = f"{' FROM LAST' if last else ''}{' IGNORE NULLS' if ignore else ''}"
-    tree = Windowed(Aggregate(name, tuple(arguments)), window, ways.strip())
-    return Fragment(f"{name}({listed(arguments)}){ways}{over}", "a window function", tree)
+    tree = WindowFunction(Aggregate(name, tuple(arguments)), window, ways.strip())
+    return ContextExpression(f"{name}({listed(arguments)}){ways}{over}", "a window function", tree)
 
 
 _COUNTS = {

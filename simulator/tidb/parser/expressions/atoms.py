@@ -13,7 +13,16 @@ from simulator.tidb.parser.expressions.literals import LITERALS, read_fraction
 from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import restored
 from simulator.tidb.restore.names import quoted
-from simulator.tidb.syntax.expressions import Call, Case, ColumnName, Fragment, Literal, Node, Parenthesised, Row
+from simulator.tidb.syntax.expressions import (
+    Call,
+    Case,
+    ColumnName,
+    ContextExpression,
+    Literal,
+    Node,
+    Parenthesised,
+    RowExpression,
+)
 from simulator.tidb.syntax.queries import Exists, Subquery, Variable
 
 
@@ -47,7 +56,7 @@ def read_assignment(cursor: Cursor, value: Callable[[Cursor], Node]) -> Node:
     """`@name := value`"""
     name = restored(_variable(cursor))
     cursor.take()
-    return Fragment(f"{name}:={restored(value(cursor))}", "a variable")
+    return ContextExpression(f"{name}:={restored(value(cursor))}", "a variable")
 
 
 def _name(cursor: Cursor) -> Node:
@@ -92,9 +101,9 @@ def _parentheses(cursor: Cursor) -> Node:
     """A subquery, an expression, or a row."""
     if begins_subquery(cursor):
         text, query = cursor.rules.subquery(cursor)
-        return Fragment(text, "a subquery", Subquery(query))
+        return ContextExpression(text, "a subquery", Subquery(query))
     items = cursor.comma_separated(cursor.rules.node)
-    return Row(items) if len(items) > 1 else Parenthesised(items[0])
+    return RowExpression(items) if len(items) > 1 else Parenthesised(items[0])
 
 
 def _row(cursor: Cursor) -> Node:
@@ -103,13 +112,13 @@ def _row(cursor: Cursor) -> Node:
     items = cursor.comma_separated(cursor.rules.node)
     if len(items) < 2:
         cursor.fail("ROW takes two values or more", at)
-    return Row(items)
+    return RowExpression(items)
 
 
 def _exists(cursor: Cursor) -> Node:
     cursor.take()
     text, query = cursor.rules.subquery(cursor)
-    return Fragment(f"EXISTS {text}", "EXISTS", Exists(query))
+    return ContextExpression(f"EXISTS {text}", "EXISTS", Exists(query))
 
 
 def _case(cursor: Cursor) -> Node:
@@ -138,13 +147,13 @@ def _braces(cursor: Cursor) -> Node:
         return inner
     if isinstance(inner, Literal) and inner.kind == "string":
         return Literal(kind, inner.text)
-    return Fragment(f"{kind.upper()} {restored(inner)}", "a literal of time")
+    return ContextExpression(f"{kind.upper()} {restored(inner)}", "a literal of time")
 
 
 def _variable(cursor: Cursor) -> Node:
     """`@name`"""
     name = cursor.user_variable()
-    return Fragment(f"@{quoted(name)}", "a variable", Variable(name.lower(), "user"))
+    return ContextExpression(f"@{quoted(name)}", "a variable", Variable(name.lower(), "user"))
 
 
 def _system_variable(cursor: Cursor) -> Node:
@@ -157,8 +166,8 @@ def _system_variable(cursor: Cursor) -> Node:
     scope, point, rest = name.partition(".")
     if point and scope in ("global", "session", "local", "instance"):
         scope = "SESSION" if scope == "local" else scope.upper()
-        return Fragment(f"@@{scope}.{quoted(rest)}", "a variable", Variable(rest, scope.lower()))
-    return Fragment(f"@@{quoted(name)}", "a variable", Variable(name))
+        return ContextExpression(f"@@{scope}.{quoted(rest)}", "a variable", Variable(rest, scope.lower()))
+    return ContextExpression(f"@@{quoted(name)}", "a variable", Variable(name))
 
 
 _KEYWORDS: dict[str, Callable[[Cursor], Node]] = {

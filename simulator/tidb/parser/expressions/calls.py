@@ -14,7 +14,7 @@ from simulator.tidb.parser.expressions.times import TIME_FORMS
 from simulator.tidb.parser.reserved import NOT_CALLED, RESERVED
 from simulator.tidb.restore.expressions import restored
 from simulator.tidb.restore.names import table
-from simulator.tidb.syntax.expressions import Binary, Call, Cast, ColumnName, Fragment, Literal, Node, Word
+from simulator.tidb.syntax.expressions import Binary, Call, Cast, ColumnName, ContextExpression, Literal, Node, Word
 from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
 ACCEPTED = "BINARY, CHAR, DATE, DATETIME, DECIMAL, DOUBLE, FLOAT, JSON, REAL, SIGNED, TIME, UNSIGNED, VECTOR or YEAR"
@@ -109,7 +109,7 @@ def _sum_crc32(cursor: Cursor, name: str) -> Node:
     cast = _cast(cursor, name)
     if isinstance(cast, Cast) and not cast.type.endswith(" ARRAY"):
         cursor.fail(f"{name} takes an ARRAY")
-    return Fragment(restored(cast).replace("CAST", name, 1), name)
+    return ContextExpression(restored(cast).replace("CAST", name, 1), name)
 
 
 def _convert(cursor: Cursor, name: str) -> Node:
@@ -221,7 +221,7 @@ def _sequence(cursor: Cursor, name: str) -> Node:
         sign = cursor.take() if cursor.word() in ("-", "+") else ""
         value = f", {sign.strip('+')}{cursor.integer()}"
     cursor.expect(")")
-    return Fragment(f"{name}({table}{value})", "a sequence")
+    return ContextExpression(f"{name}({table}{value})", "a sequence")
 
 
 def read_sequence_name(cursor: Cursor) -> str:
@@ -366,4 +366,4 @@ def _next_value(cursor: Cursor) -> Node:
     """`NEXT VALUE FOR s`"""
     if not cursor.accept("NEXT VALUE FOR"):
         return ColumnName((cursor.name(),))
-    return Fragment(f"NEXTVAL({read_sequence_name(cursor)})", "a sequence")
+    return ContextExpression(f"NEXTVAL({read_sequence_name(cursor)})", "a sequence")

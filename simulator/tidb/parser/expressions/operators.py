@@ -16,7 +16,18 @@ from simulator.tidb.parser.expressions.times import read_unit
 from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.syntax.definitions import Expression
-from simulator.tidb.syntax.expressions import Between, Binary, Call, Collate, Fragment, In, Is, Node, Pattern, Unary
+from simulator.tidb.syntax.expressions import (
+    Between,
+    Binary,
+    Call,
+    Collate,
+    ContextExpression,
+    In,
+    Is,
+    Node,
+    PatternMatch,
+    Unary,
+)
 from simulator.tidb.syntax.queries import Exists, Quantified, Subquery
 
 LOGICAL = {"OR": ("OR", 1), "||": ("OR", 1), "XOR": ("XOR", 2), "AND": ("AND", 3), "&&": ("AND", 3)}
@@ -107,12 +118,12 @@ def _truth(cursor: Cursor) -> Node:
 
 
 def _negated(node: Node) -> Node:
-    if isinstance(node, Fragment) and node.what in ("EXISTS", "NOT EXISTS"):
+    if isinstance(node, ContextExpression) and node.what in ("EXISTS", "NOT EXISTS"):
         positive = node.restored.removeprefix("NOT ")
         tree = replace(node.tree, negated=node.what == "EXISTS") if isinstance(node.tree, Exists) else None
         if node.what == "NOT EXISTS":
-            return Fragment(positive, "EXISTS", tree)
-        return Fragment(f"NOT {positive}", "NOT EXISTS", tree)
+            return ContextExpression(positive, "EXISTS", tree)
+        return ContextExpression(f"NOT {positive}", "NOT EXISTS", tree)
     return Unary("NOT", node)
 
 
@@ -129,7 +140,7 @@ def _match(cursor: Cursor) -> Node:
         cursor.accept("IN NATURAL LANGUAGE MODE")
         mode = " WITH QUERY EXPANSION" if cursor.accept("WITH QUERY EXPANSION") else ""
     cursor.expect(")")
-    return Fragment(f"MATCH ({listed(columns, ',')}) AGAINST ({against}{mode})", "MATCH … AGAINST")
+    return ContextExpression(f"MATCH ({listed(columns, ',')}) AGAINST ({against}{mode})", "MATCH … AGAINST")
 
 
 def _comparisons(cursor: Cursor) -> Node:
@@ -152,7 +163,7 @@ def _compared(cursor: Cursor, left: Node, operator: str) -> Node:
         quantifier = "ALL" if cursor.take() == "ALL" else "ANY"
         rows, query = cursor.rules.subquery(cursor)
         tree = Quantified(left, operator, quantifier, query)
-        return Fragment(f"{restored(left)}{operator}{quantifier} {rows}", "a subquery", tree)
+        return ContextExpression(f"{restored(left)}{operator}{quantifier} {rows}", "a subquery", tree)
     if begins_assignment(cursor):
         return Binary(operator, left, read_assignment(cursor, _predicate))
     return Binary(operator, left, _predicate(cursor))
@@ -185,7 +196,7 @@ def _predicate(cursor: Cursor) -> Node:
 def _candidates(cursor: Cursor) -> tuple[Node, ...]:
     if begins_subquery(cursor):
         rows, query = cursor.rules.subquery(cursor)
-        return (Fragment(rows, "the rows of a subquery", Subquery(query)),)
+        return (ContextExpression(rows, "the rows of a subquery", Subquery(query)),)
     return cursor.comma_separated(read_node)
 
 
@@ -197,7 +208,7 @@ def _pattern(cursor: Cursor, node: Node, operator: str, negated: bool) -> Node:
         escape = cursor.string("a character") or escape
         if len(escape.encode()) > 1:
             cursor.fail("ESCAPE takes one character", at)
-    return Pattern(operator, node, pattern, escape, negated)
+    return PatternMatch(operator, node, pattern, escape, negated)
 
 
 def read_bits(cursor: Cursor, weakest: int = 1) -> Node:

@@ -23,7 +23,7 @@ from simulator.tidb.syntax.queries import (
     Star,
     WithTree,
 )
-from simulator.tidb.syntax.tables import Query
+from simulator.tidb.syntax.tables import EmbeddedQuery
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class Operation:
     braced: bool = False
 
 
-def read_query(cursor: Cursor) -> Query:
+def read_query(cursor: Cursor) -> EmbeddedQuery:
     """SELECT, WITH, TABLE, VALUES, a set operation or a query in parentheses, to its end; raises SchemaError."""
     start = cursor.next_token()
     try:
         query = read_any(cursor)
-        return Query(cursor.text_since(start), _written_operand(query), tree_of(query))
+        return EmbeddedQuery(cursor.text_since(start), _written_operand(query), tree_of(query))
     except RecursionError:
         cursor.fail("this query is nested too deeply", start)
 

@@ -32,7 +32,7 @@ from simulator.tidb.syntax.queries import (
     Star,
     TableSource,
     ValuesTree,
-    Window,
+    WindowSpec,
 )
 from simulator.tidb.syntax.rows import DefaultValue
 
@@ -224,7 +224,7 @@ def _body(cursor: Cursor, tree: SelectTree) -> tuple[str, SelectTree]:
     where = _condition(cursor, "WHERE")
     group = read_items(cursor) if cursor.accept("GROUP BY") else ()
     rollup = bool(group) and cursor.accept("WITH ROLLUP")
-    shown, windows = "", tuple[tuple[str, Window], ...]()
+    shown, windows = "", tuple[tuple[str, WindowSpec], ...]()
     if source:
         having = _condition(cursor, "HAVING")
         shown, windows = _windows(cursor)
@@ -248,14 +248,14 @@ def _condition(cursor: Cursor, word: str) -> Node | None:
     return cursor.rules.node(cursor) if cursor.accept(word) else None
 
 
-def _windows(cursor: Cursor) -> tuple[str, tuple[tuple[str, Window], ...]]:
+def _windows(cursor: Cursor) -> tuple[str, tuple[tuple[str, WindowSpec], ...]]:
     if not cursor.accept("WINDOW"):
         return "", ()
     found = cursor.listed(_window)
     return f" WINDOW {','.join(text for text, _, _ in found)}", tuple((name, window) for _, name, window in found)
 
 
-def _window(cursor: Cursor) -> tuple[str, str, Window]:
+def _window(cursor: Cursor) -> tuple[str, str, WindowSpec]:
     name = cursor.name("the name of a window")
     cursor.expect("AS")
     text, window = read_window_definition(cursor)

@@ -32,7 +32,6 @@ from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction, SetO
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import (
     AlterTable,
-    CreateTable,
     FlashbackCluster,
     FlashbackDatabase,
     FlashbackTable,
@@ -40,6 +39,7 @@ from simulator.tidb.syntax.statements import (
     Statement,
     TruncateTable,
 )
+from simulator.tidb.syntax.tables import CreateTable
 
 Rows = Mapping[Key, StoredRows]
 

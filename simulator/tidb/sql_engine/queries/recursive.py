@@ -38,7 +38,7 @@ from simulator.tidb.syntax.queries import (
     SetOperation,
     Source,
     TableSource,
-    Windowed,
+    WindowFunction,
 )
 
 Relations = Callable[[QueryTree | CommonTable, Answers, QueryScope], Relation]
@@ -100,7 +100,7 @@ def _step(tree: QueryTree, named: str) -> SelectTree:
     block = f"In recursive query block of Recursive Common Table Expression '{named}', the recursive table must "
     if _references(tree, named) != 1 or tree.source is None or not _in_from(tree.source, named):
         raise worded(3577, f"{block}be referenced only once, and not in any subquery")
-    if tree.group_by or any(isinstance(part, Aggregate | Windowed) for part in _parts(tree)):
+    if tree.group_by or any(isinstance(part, Aggregate | WindowFunction) for part in _parts(tree)):
         raise worded(
             3575,
             f"Recursive Common Table Expression '{named}' can contain neither aggregation nor window"

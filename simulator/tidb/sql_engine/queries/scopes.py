@@ -27,7 +27,7 @@ from simulator.tidb.sql_engine.refusals import outside
 from simulator.tidb.sql_engine.sessions.session_values import session_function, statement_time, variable, zone_of
 from simulator.tidb.sql_engine.sessions.settings import answer
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.syntax.expressions import Call, ColumnName, Fragment, Node
+from simulator.tidb.syntax.expressions import Call, ColumnName, ContextExpression, Node
 from simulator.tidb.syntax.queries import (
     Aggregate,
     CommonTable,
@@ -36,7 +36,7 @@ from simulator.tidb.syntax.queries import (
     QueryTree,
     Subquery,
     Variable,
-    Windowed,
+    WindowFunction,
 )
 from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
@@ -138,7 +138,7 @@ class QueryScope:
     aggregate: Callable[[Aggregate], Value] | None = None
     """The value of an aggregate function, where there may be one."""
 
-    windowed: Callable[[Windowed, QueryScope], Value] | None = None
+    windowed: Callable[[WindowFunction, QueryScope], Value] | None = None
     """The value of a window function, where there may be one."""
 
     common: Mapping[str, tuple[CommonTable, Mapping[str, Any]]] = field(default_factory=dict)
@@ -214,7 +214,7 @@ class QueryScope:
             return self._default(node)
         if isinstance(node, InsertedValue):
             return replace(self, fields=self.inserted, outer=None).named(node.column)
-        tree = node.tree if isinstance(node, Fragment) else None
+        tree = node.tree if isinstance(node, ContextExpression) else None
         if isinstance(tree, Subquery):
             if operand is None:
                 return self.answers.one_value(tree.query, self)
@@ -226,7 +226,7 @@ class QueryScope:
             return boolean(self.answers.quantified(valued(tree.operand, self), tree, self))
         if isinstance(tree, Variable):
             return variable(tree, self.answers.upstream, self.answers.now_ms)
-        if isinstance(tree, Windowed):
+        if isinstance(tree, WindowFunction):
             if self.windowed is None or self.clause not in ("field list", "order clause"):
                 raise SqlError(
                     3593,
@@ -238,8 +238,8 @@ class QueryScope:
             if self.aggregate is None:
                 raise SqlError(1111, "HY000", "Invalid use of group function")
             return self.aggregate(tree)
-        what = node.what if isinstance(node, Fragment) else type(node).__name__.lower()
-        shown = f"{what} {node.restored}" if isinstance(node, Fragment) else what
+        what = node.what if isinstance(node, ContextExpression) else type(node).__name__.lower()
+        shown = f"{what} {node.restored}" if isinstance(node, ContextExpression) else what
         raise outside(f"{shown} is not computed; expressions, subqueries, aggregate and window functions are")
 
     def _default(self, node: DefaultValue) -> Value:

@@ -26,7 +26,7 @@ from simulator.tidb.sql_engine.queries.sorting import ordered, ordinal, sort_key
 from simulator.tidb.sql_engine.queries.sources import Relation, kept_rows, restricted, source_of
 from simulator.tidb.sql_engine.queries.windows import windowed
 from simulator.tidb.sql_engine.refusals import outside
-from simulator.tidb.syntax.expressions import ColumnName, Fragment, Literal, Node, names_in
+from simulator.tidb.syntax.expressions import ColumnName, ContextExpression, Literal, Node, names_in
 from simulator.tidb.syntax.queries import (
     Aggregate,
     CommonTable,
@@ -38,7 +38,7 @@ from simulator.tidb.syntax.queries import (
     SetOperation,
     Star,
     ValuesTree,
-    Windowed,
+    WindowFunction,
     WithTree,
 )
 
@@ -106,16 +106,16 @@ def _selected(tree: SelectTree, answers: Answers, outer: QueryScope) -> Relation
     return _shown(tree, items, values, base, scope, answers, lambda node: None)
 
 
-def _windows(tree: SelectTree, rows: Sequence[str]) -> Callable[[Windowed, QueryScope], Value]:
+def _windows(tree: SelectTree, rows: Sequence[str]) -> Callable[[WindowFunction, QueryScope], Value]:
     return lambda asked, scope: windowed(asked, scope, tree.windows, rows)
 
 
 def aggregates(node: Node) -> bool:
     return any(
-        isinstance(part, Fragment)
+        isinstance(part, ContextExpression)
         and (
             isinstance(part.tree, Aggregate)
-            or isinstance(part.tree, Windowed)
+            or isinstance(part.tree, WindowFunction)
             and (any(map(aggregates, part.tree.function.arguments)))
         )
         for part in walk(node)
@@ -154,7 +154,7 @@ def replaced(node: Node, change: Callable[[Node], Node | None]) -> Node:
     found = change(node)
     if found is not None:
         return found
-    if isinstance(node, (Fragment, Computed)):
+    if isinstance(node, (ContextExpression, Computed)):
         return node
     parts = {member.name: _replaced(getattr(node, member.name), change) for member in members_of(node)}  # type: ignore
     same = all(part is getattr(node, called) for called, part in parts.items())

@@ -28,7 +28,7 @@ from simulator.tidb.sql_engine.refusals import outside
 from simulator.tidb.sql_engine.sessions.session_values import is_utc
 from simulator.tidb.sql_engine.storage.state import ROW_ID, SqlSession
 from simulator.tidb.sql_engine.storage.targets import partition_set
-from simulator.tidb.syntax.expressions import Binary, ColumnName, Fragment, In, Literal, Node, names_in
+from simulator.tidb.syntax.expressions import Binary, ColumnName, ContextExpression, In, Literal, Node, names_in
 from simulator.tidb.syntax.queries import CommonTable, DerivedTable, Join, QueryTree, Source, TableSource
 
 ROW_ID_COLUMN = Column(ROW_ID, ColumnType("bigint", 20), not_null=True)
@@ -286,7 +286,7 @@ def _is_by_key(part: Node, relation: Relation, scope: QueryScope) -> bool:
         return False
     columns = [side for side in sides if isinstance(side, ColumnName)]
     if len(columns) != 1 or any(
-        any(names_in(side)) or isinstance(side, Fragment) for side in sides if side is not columns[0]
+        any(names_in(side)) or isinstance(side, ContextExpression) for side in sides if side is not columns[0]
     ):
         return False
     field = scope.find(columns[0])

@@ -19,7 +19,7 @@ from simulator.tidb.sql_engine.queries.aggregates import aggregated
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, sort_key, sorted_by
 from simulator.tidb.sql_engine.refusals import outside
-from simulator.tidb.syntax.queries import Aggregate, Window, Windowed
+from simulator.tidb.syntax.queries import Aggregate, WindowFunction, WindowSpec
 
 HOLE = re.compile(r"\x00(\d+)\x00")
 ALL = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
@@ -73,7 +73,9 @@ class _Rows:
         )
 
 
-def windowed(tree: Windowed, scope: QueryScope, known: Sequence[tuple[str, Window]], rows: Sequence[str]) -> Value:
+def windowed(
+    tree: WindowFunction, scope: QueryScope, known: Sequence[tuple[str, WindowSpec]], rows: Sequence[str]
+) -> Value:
     """The value of a window function for each row. Raises SqlError."""
     if tree.aside:
         raise SqlError(1235, "42000", f"This version of TiDB doesn't yet support '{tree.aside}'")
@@ -94,7 +96,7 @@ def windowed(tree: Windowed, scope: QueryScope, known: Sequence[tuple[str, Windo
     return aggregated(function, values, found) if compute is None else compute(found, values, function, window)
 
 
-def _whole(window: Window, known: Mapping[str, Window]) -> Window:
+def _whole(window: WindowSpec, known: Mapping[str, WindowSpec]) -> WindowSpec:
     """A window with what the one has that it names. Raises SqlError 3579."""
     if not window.base:
         return window
@@ -102,10 +104,10 @@ def _whole(window: Window, known: Mapping[str, Window]) -> Window:
     if base is None:
         raise SqlError(3579, "HY000", f"Window name '{window.base}' is not defined.")
     base = _whole(base, known)
-    return Window(window.partition or base.partition, window.order or base.order, window.frame or base.frame)
+    return WindowSpec(window.partition or base.partition, window.order or base.order, window.frame or base.frame)
 
 
-Compute = Callable[[_Rows, Sequence[Value], Aggregate, Window], Value]
+Compute = Callable[[_Rows, Sequence[Value], Aggregate, WindowSpec], Value]
 
 
 def _number(name: str, kind: str, by_rows: bool) -> Compute:
@@ -115,7 +117,7 @@ def _number(name: str, kind: str, by_rows: bool) -> Compute:
     )
 
 
-def _tiles(rows: _Rows, values: Sequence[Value], function: Aggregate, window: Window) -> Value:
+def _tiles(rows: _Rows, values: Sequence[Value], function: Aggregate, window: WindowSpec) -> Value:
     (count,) = values
     if count.kind == "null":
         return null()
@@ -127,7 +129,7 @@ def _tiles(rows: _Rows, values: Sequence[Value], function: Aggregate, window: Wi
 def _shifted(name: str) -> Compute:
     """LEAD, LAG"""
 
-    def shifted(rows: _Rows, values: Sequence[Value], function: Aggregate, window: Window) -> Value:
+    def shifted(rows: _Rows, values: Sequence[Value], function: Aggregate, window: WindowSpec) -> Value:
         places = values[1].constant if len(values) > 1 else "1"
         if places is None or not places.isdigit():
             raise SqlError(1210, "HY000", f"Incorrect arguments to {name}")
@@ -143,7 +145,7 @@ def _shifted(name: str) -> Compute:
 def _of_frame(name: str) -> Compute:
     """FIRST_VALUE, LAST_VALUE, NTH_VALUE"""
 
-    def of_frame(rows: _Rows, values: Sequence[Value], function: Aggregate, window: Window) -> Value:
+    def of_frame(rows: _Rows, values: Sequence[Value], function: Aggregate, window: WindowSpec) -> Value:
         place = ""
         if len(values) > 1:
             if values[1].constant is None or not values[1].constant.isdigit() or not int(values[1].constant):
