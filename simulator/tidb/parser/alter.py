@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from simulator.tidb import syntax
 from simulator.tidb.parser import partition_specs
 from simulator.tidb.parser.clauses import (
     LOCK_AND_ALGORITHM,
@@ -29,40 +30,14 @@ from simulator.tidb.parser.options import begins_option, read_option
 from simulator.tidb.parser.tables import elements
 from simulator.tidb.parser.texts import not_ddl
 from simulator.tidb.restore.names import column, quoted, string
-from simulator.tidb.syntax.alter import (
-    AddColumns,
-    AddKey,
-    AlterCheck,
-    AlterDefault,
-    Attributes,
-    Cache,
-    ChangeColumn,
-    Clause,
-    ColumnPosition,
-    ConvertCharset,
-    DropColumn,
-    DropKey,
-    IndexVisibility,
-    ModifyColumn,
-    OrderBy,
-    PartitionAction,
-    RenameColumn,
-    RenameIndex,
-    RenameTo,
-    SetOptions,
-    Spec,
-    TiflashReplica,
-)
-from simulator.tidb.syntax.definitions import KeyPart
-from simulator.tidb.syntax.statements import AlterTable
 
-Reader = Callable[[Cursor], Spec]
+Reader = Callable[[Cursor], syntax.Spec]
 
 
 # -- columns and keys ---------------------------------------------------------------------------------------------
 
 
-def add(cursor: Cursor) -> Spec:
+def add(cursor: Cursor) -> syntax.Spec:
     """ADD: partitions, statistics, a key or constraint, a column or several in parentheses."""
     cursor.take()
     if cursor.accept("PARTITION"):
@@ -70,75 +45,75 @@ def add(cursor: Cursor) -> Spec:
     if cursor.accept("STATS_EXTENDED"):
         return add_statistics(cursor)
     if begins_key(cursor):
-        return AddKey(read_key(cursor))
+        return syntax.AddKey(read_key(cursor))
     cursor.accept("COLUMN")
     if_not_exists = cursor.accept("IF NOT EXISTS")
     if cursor.word() == "(":
         columns, keys = elements(cursor)
-        return AddColumns(columns, None, keys, parenthesised=True, if_not_exists=if_not_exists)
-    return AddColumns((read_column(cursor),), place(cursor), if_not_exists=if_not_exists)
+        return syntax.AddColumns(columns, None, keys, parenthesised=True, if_not_exists=if_not_exists)
+    return syntax.AddColumns((read_column(cursor),), place(cursor), if_not_exists=if_not_exists)
 
 
-def place(cursor: Cursor) -> ColumnPosition | None:
+def place(cursor: Cursor) -> syntax.ColumnPosition | None:
     """FIRST, or AFTER a column."""
     if cursor.accept("FIRST"):
-        return ColumnPosition()
+        return syntax.ColumnPosition()
     if cursor.accept("AFTER"):
         qualifier, column = column_name(cursor)
-        return ColumnPosition(column, qualifier)
+        return syntax.ColumnPosition(column, qualifier)
     return None
 
 
-def drop(cursor: Cursor) -> Spec:
+def drop(cursor: Cursor) -> syntax.Spec:
     """DROP: a key, a constraint, partitions, statistics or a column."""
     cursor.take()
     if cursor.accept("PRIMARY"):
         cursor.expect("KEY")
-        return DropKey("primary")
+        return syntax.DropKey("primary")
     if cursor.accept("FOREIGN"):
         cursor.expect("KEY")
         return drop_key(cursor, "foreign")
     if cursor.accept("KEY") or cursor.accept("INDEX"):
         return drop_key(cursor, "index")
     if cursor.accept("CHECK") or cursor.accept("CONSTRAINT"):
-        return DropKey("check", cursor.name("the name of a constraint"))
+        return syntax.DropKey("check", cursor.name("the name of a constraint"))
     if cursor.accept("PARTITION"):
         if_exists = cursor.accept("IF EXISTS")
-        return PartitionAction("DROP", partition_specs.partition_names(cursor), if_exists)
+        return syntax.PartitionAction("DROP", partition_specs.partition_names(cursor), if_exists)
     if cursor.accept("STATS_EXTENDED"):
         return drop_statistics(cursor)
     return drop_column(cursor)
 
 
-def drop_key(cursor: Cursor, kind: str) -> DropKey:
+def drop_key(cursor: Cursor, kind: str) -> syntax.DropKey:
     if_exists = cursor.accept("IF EXISTS")
-    return DropKey(kind, cursor.name("the name of a key"), if_exists)
+    return syntax.DropKey(kind, cursor.name("the name of a key"), if_exists)
 
 
-def drop_column(cursor: Cursor) -> DropColumn:
+def drop_column(cursor: Cursor) -> syntax.DropColumn:
     cursor.accept("COLUMN")
     if_exists = cursor.accept("IF EXISTS")
     qualifier, name = column_name(cursor)
     restrict_or_cascade(cursor)
-    return DropColumn(name, if_exists, qualifier)
+    return syntax.DropColumn(name, if_exists, qualifier)
 
 
-def modify(cursor: Cursor) -> ModifyColumn:
+def modify(cursor: Cursor) -> syntax.ModifyColumn:
     cursor.take()
     cursor.accept("COLUMN")
     if_exists = cursor.accept("IF EXISTS")
-    return ModifyColumn(read_column(cursor), place(cursor), if_exists)
+    return syntax.ModifyColumn(read_column(cursor), place(cursor), if_exists)
 
 
-def change(cursor: Cursor) -> ChangeColumn:
+def change(cursor: Cursor) -> syntax.ChangeColumn:
     cursor.take()
     cursor.accept("COLUMN")
     if_exists = cursor.accept("IF EXISTS")
     qualifier, old = column_name(cursor)
-    return ChangeColumn(old, read_column(cursor), place(cursor), if_exists, qualifier)
+    return syntax.ChangeColumn(old, read_column(cursor), place(cursor), if_exists, qualifier)
 
 
-def alter(cursor: Cursor) -> Spec:
+def alter(cursor: Cursor) -> syntax.Spec:
     """ALTER: a column's default, a check's enforcement, an index's visibility."""
     cursor.take()
     if cursor.accept("INDEX"):
@@ -147,33 +122,33 @@ def alter(cursor: Cursor) -> Spec:
         name = cursor.name("the name of a constraint")
         enforced = not cursor.accept("NOT")
         cursor.expect("ENFORCED")
-        return AlterCheck(name, enforced)
+        return syntax.AlterCheck(name, enforced)
     cursor.accept("COLUMN")
     qualifier, name = column_name(cursor)
     if cursor.accept("DROP"):
         cursor.expect("DEFAULT")
-        return AlterDefault(name, None, qualifier)
+        return syntax.AlterDefault(name, None, qualifier)
     cursor.expect("SET")
     cursor.expect("DEFAULT")
-    return AlterDefault(name, read_default(cursor), qualifier)
+    return syntax.AlterDefault(name, read_default(cursor), qualifier)
 
 
-def visibility(cursor: Cursor) -> IndexVisibility:
+def visibility(cursor: Cursor) -> syntax.IndexVisibility:
     name = cursor.name("the name of an index")
     if cursor.word() not in ("VISIBLE", "INVISIBLE"):
         cursor.unexpected("VISIBLE or INVISIBLE", ("VISIBLE", "INVISIBLE"))
-    return IndexVisibility(name, cursor.take() == "VISIBLE")
+    return syntax.IndexVisibility(name, cursor.take() == "VISIBLE")
 
 
-def rename(cursor: Cursor) -> Spec:
+def rename(cursor: Cursor) -> syntax.Spec:
     """RENAME: a column, an index or the table."""
     cursor.take()
     if cursor.accept("COLUMN"):
-        return RenameColumn(*old_and_new(cursor, "the name of a column"))
+        return syntax.RenameColumn(*old_and_new(cursor, "the name of a column"))
     if cursor.accept("INDEX") or cursor.accept("KEY"):
-        return RenameIndex(*old_and_new(cursor, "the name of an index"))
+        return syntax.RenameIndex(*old_and_new(cursor, "the name of an index"))
     cursor.accept("TO") or cursor.accept("AS") or cursor.accept("=")
-    return RenameTo(cursor.qualified_name())
+    return syntax.RenameTo(cursor.qualified_name())
 
 
 def old_and_new(cursor: Cursor, what: str) -> tuple[str, str]:
@@ -201,108 +176,108 @@ SECOND_WORDS = MappingProxyType(
 STATISTICS = ("CARDINALITY", "DEPENDENCY", "CORRELATION")
 
 
-def words(cursor: Cursor) -> Clause:
+def words(cursor: Cursor) -> syntax.Clause:
     """A spec of one or two words."""
     first = cursor.take()
     second = SECOND_WORDS[first]
     if not second:
-        return Clause(first)
+        return syntax.Clause(first)
     if cursor.word() not in second:
         cursor.unexpected(" or ".join(second), second)
-    return Clause(f"{first} {cursor.take()}")
+    return syntax.Clause(f"{first} {cursor.take()}")
 
 
-def setting(cursor: Cursor) -> Clause:
+def setting(cursor: Cursor) -> syntax.Clause:
     """ALGORITHM or LOCK."""
     name = cursor.take()
-    return Clause(name, read_lock_or_algorithm(cursor, name))
+    return syntax.Clause(name, read_lock_or_algorithm(cursor, name))
 
 
-def cache(cursor: Cursor) -> Cache:
-    return Cache(cursor.take() == "CACHE")
+def cache(cursor: Cursor) -> syntax.Cache:
+    return syntax.Cache(cursor.take() == "CACHE")
 
 
-def tiflash_replica(cursor: Cursor) -> TiflashReplica:
+def tiflash_replica(cursor: Cursor) -> syntax.TiflashReplica:
     """SET [HYPO] TIFLASH REPLICA n [LOCATION LABELS …]"""
     cursor.take()
     hypothetical = cursor.accept("HYPO")
     cursor.expect("TIFLASH REPLICA")
-    return TiflashReplica(cursor.integer("the number of replicas"), location_labels(cursor), hypothetical)
+    return syntax.TiflashReplica(cursor.integer("the number of replicas"), location_labels(cursor), hypothetical)
 
 
-def convert(cursor: Cursor) -> ConvertCharset:
+def convert(cursor: Cursor) -> syntax.ConvertCharset:
     """CONVERT TO CHARACTER SET x [COLLATE y]"""
     cursor.take()
     cursor.expect("TO")
     if not cursor.accept("CHARSET") and not cursor.accept("CHAR SET"):
         cursor.expect("CHARACTER SET")
     charset = "" if cursor.accept("DEFAULT") else charset_name(cursor)
-    return ConvertCharset(charset, collation_name(cursor) if cursor.accept("COLLATE") else "")
+    return syntax.ConvertCharset(charset, collation_name(cursor) if cursor.accept("COLLATE") else "")
 
 
-def order_by(cursor: Cursor) -> OrderBy:
+def order_by(cursor: Cursor) -> syntax.OrderBy:
     cursor.take()
-    return OrderBy(cursor.listed(order_item))
+    return syntax.OrderBy(cursor.listed(order_item))
 
 
-def order_item(cursor: Cursor) -> KeyPart:
+def order_item(cursor: Cursor) -> syntax.KeyPart:
     at = cursor.next_token().start
     qualifier, name = column_name(cursor)
-    part = KeyPart(name, at=at, restored=column(name, qualifier) if qualifier else "")
+    part = syntax.KeyPart(name, at=at, restored=column(name, qualifier) if qualifier else "")
     if cursor.accept("DESC"):
         return replace(part, descending=True)
     cursor.accept("ASC")
     return part
 
 
-def attributes(cursor: Cursor) -> Attributes:
+def attributes(cursor: Cursor) -> syntax.Attributes:
     cursor.take()
-    return Attributes(partition_specs.attributes_value(cursor))
+    return syntax.Attributes(partition_specs.attributes_value(cursor))
 
 
-def stats_options(cursor: Cursor) -> Clause:
+def stats_options(cursor: Cursor) -> syntax.Clause:
     cursor.take()
     cursor.accept("=")
     if cursor.accept("DEFAULT"):
-        return Clause("STATS_OPTIONS", "DEFAULT")
-    return Clause("STATS_OPTIONS", string(cursor.string("options between quotes, or DEFAULT")))
+        return syntax.Clause("STATS_OPTIONS", "DEFAULT")
+    return syntax.Clause("STATS_OPTIONS", string(cursor.string("options between quotes, or DEFAULT")))
 
 
-def add_statistics(cursor: Cursor) -> Clause:
+def add_statistics(cursor: Cursor) -> syntax.Clause:
     """What follows ADD STATS_EXTENDED: `name kind (column, …)`"""
     exists = "IF NOT EXISTS " if cursor.accept("IF NOT EXISTS") else ""
     statistics = cursor.name("the name of statistics")
     kind = read_one_of(cursor, STATISTICS)
     columns = cursor.comma_separated(column_name)
     listed = ", ".join(column(name, qualifier) for qualifier, name in columns)
-    return Clause("ADD STATS_EXTENDED", f"{exists}{quoted(statistics)} {kind}({listed})")
+    return syntax.Clause("ADD STATS_EXTENDED", f"{exists}{quoted(statistics)} {kind}({listed})")
 
 
-def drop_statistics(cursor: Cursor) -> Clause:
+def drop_statistics(cursor: Cursor) -> syntax.Clause:
     """What follows DROP STATS_EXTENDED."""
     exists = "IF EXISTS " if cursor.accept("IF EXISTS") else ""
-    return Clause("DROP STATS_EXTENDED", exists + quoted(cursor.name("the name of statistics")))
+    return syntax.Clause("DROP STATS_EXTENDED", exists + quoted(cursor.name("the name of statistics")))
 
 
 # -- the statement ------------------------------------------------------------------------------------------------
 
 
-def alter_table(cursor: Cursor, ignore: bool = False) -> AlterTable:
+def alter_table(cursor: Cursor, ignore: bool = False) -> syntax.AlterTable:
     """What follows ALTER [IGNORE] TABLE; raises DdlError for ANALYZE and COMPACT, which change no schema."""
     table = cursor.qualified_name()
     if cursor.word() in ("ANALYZE", "COMPACT"):
         raise not_ddl(f"ALTER TABLE … {cursor.word()}")
-    specs: list[Spec] = []
+    specs: list[syntax.Spec] = []
     while not cursor.at_end() and cursor.word() not in LAST_SPECS:
         if specs and not cursor.accept(","):
             cursor.unexpected(f"',', the end of the statement, or one of {', '.join(LAST_SPECS)}")
         specs.append(read_spec(cursor))
     if not cursor.at_end():
         specs.append(LAST_SPECS[cursor.word()](cursor))
-    return AlterTable(table, tuple(specs), ignore)
+    return syntax.AlterTable(table, tuple(specs), ignore)
 
 
-def read_spec(cursor: Cursor) -> Spec:
+def read_spec(cursor: Cursor) -> syntax.Spec:
     """One spec, its first word telling which; table options in a row are one."""
     if cursor.word() in SPECS and not forced(cursor):
         return SPECS[cursor.word()](cursor)
@@ -311,11 +286,11 @@ def read_spec(cursor: Cursor) -> Spec:
     cursor.unexpected(f"one of {', '.join((*SPECS, *LAST_SPECS))}, or a table option", (*SPECS, *LAST_SPECS))
 
 
-def options(cursor: Cursor) -> SetOptions:
+def options(cursor: Cursor) -> syntax.SetOptions:
     found = [read_option(cursor)]
     while forced(cursor) or cursor.word() not in SPECS and begins_option(cursor):
         found.append(read_option(cursor))
-    return SetOptions(tuple(found))
+    return syntax.SetOptions(tuple(found))
 
 
 def forced(cursor: Cursor) -> bool:

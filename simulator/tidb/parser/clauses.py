@@ -11,14 +11,13 @@ from types import MappingProxyType
 from sqlglot.tokens import TokenType
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.model.charsets import charset, charset_of, collation
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.atoms import read_atom
 from simulator.tidb.parser.expressions.literals import MAX_UNSIGNED
 from simulator.tidb.parser.expressions.operators import expression_of, read_bits, read_parenthesised
 from simulator.tidb.restore.expressions import restored
-from simulator.tidb.syntax.definitions import ColumnDefault, Expression
-from simulator.tidb.syntax.expressions import Literal
 
 LOCK_AND_ALGORITHM = MappingProxyType(
     {"ALGORITHM": ("DEFAULT", "COPY", "INPLACE", "INSTANT"), "LOCK": ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE")}
@@ -103,17 +102,17 @@ def begins_literal(cursor: Cursor) -> bool:
     return cursor.word() in ("NULL", "TRUE", "FALSE", ".")
 
 
-def read_literal(cursor: Cursor) -> ColumnDefault:
+def read_literal(cursor: Cursor) -> syntax.ColumnDefault:
     """A literal without a sign; raises SchemaError."""
     if not begins_literal(cursor):
         cursor.unexpected("a string, a number, TRUE, FALSE or NULL")
     node = read_atom(cursor)
-    assert isinstance(node, Literal)
+    assert isinstance(node, syntax.Literal)
     kind = "number" if node.kind in NUMBERS else node.kind
-    return ColumnDefault(kind, node.text.upper() if kind in ("null", "boolean") else node.text, restored(node))
+    return syntax.ColumnDefault(kind, node.text.upper() if kind in ("null", "boolean") else node.text, restored(node))
 
 
-def read_signed(cursor: Cursor) -> ColumnDefault:
+def read_signed(cursor: Cursor) -> syntax.ColumnDefault:
     """A literal, or a number with its sign; raises SchemaError."""
     if cursor.word() not in ("+", "-"):
         return read_literal(cursor)
@@ -121,7 +120,7 @@ def read_signed(cursor: Cursor) -> ColumnDefault:
     number = read_literal(cursor)
     if number.kind != "number":
         cursor.fail("a sign stands before a number only", at)
-    return ColumnDefault("number", sign.strip("+") + number.text, sign + number.restored)
+    return syntax.ColumnDefault("number", sign.strip("+") + number.text, sign + number.restored)
 
 
 def read_number(cursor: Cursor) -> str:
@@ -147,19 +146,19 @@ def read_count(cursor: Cursor, what: str = "a whole number") -> int:
     return number
 
 
-def read_enclosed(cursor: Cursor) -> Expression:
+def read_enclosed(cursor: Cursor) -> syntax.Expression:
     """`( expression )`; raises SchemaError at the parenthesis where it is never closed."""
     if cursor.word() == "(" and cursor.closing_ahead(0) < 0:
         cursor.fail("this '(' has no ')'")
     return read_parenthesised(cursor)
 
 
-def read_bit_expression(cursor: Cursor) -> Expression:
+def read_bit_expression(cursor: Cursor) -> syntax.Expression:
     """An expression without comparisons and logic, as partitions take it; raises SchemaError."""
     return expression_of(cursor, read_bits)
 
 
-def read_enclosed_bits(cursor: Cursor) -> Expression:
+def read_enclosed_bits(cursor: Cursor) -> syntax.Expression:
     """`( expression )`, as `read_bit_expression` has it; raises SchemaError."""
     cursor.expect("(")
     expression = read_bit_expression(cursor)

@@ -13,10 +13,8 @@ from typing import NamedTuple, NoReturn, TypeVar
 from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import SchemaError, did_you_mean
+from simulator.tidb import syntax
 from simulator.tidb.parser.reserved import RESERVED
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.expressions import Node
-from simulator.tidb.syntax.queries import QueryTree
 
 T = TypeVar("T")
 
@@ -53,16 +51,16 @@ KINDS = {
 class Grammar(NamedTuple):
     """The rules of expressions and queries, which contain each other."""
 
-    node: Callable[[Cursor], Node]
+    node: Callable[[Cursor], syntax.Node]
     """An expression."""
 
-    bits: Callable[[Cursor], Node]
+    bits: Callable[[Cursor], syntax.Node]
     """An expression without comparisons."""
 
-    simple: Callable[[Cursor], Node]
+    simple: Callable[[Cursor], syntax.Node]
     """An expression without operators."""
 
-    subquery: Callable[[Cursor], tuple[str, QueryTree]]
+    subquery: Callable[[Cursor], tuple[str, syntax.QueryTree]]
     """A query in parentheses: as TiDB writes it back, and what it says."""
 
 
@@ -76,7 +74,7 @@ class Cursor:
         rules: Grammar,
         charset: str = "utf8mb4",
         sql_mode: frozenset[str] = frozenset(),
-        parameters: Sequence[Node] | None = None,
+        parameters: Sequence[syntax.Node] | None = None,
     ) -> None:
         self.sql = sql
         self.rules = rules
@@ -197,7 +195,7 @@ class Cursor:
         """The next token without its quotes, passed over."""
         return self._advance().text
 
-    def parameter(self) -> Node:
+    def parameter(self) -> syntax.Node:
         """What the `?` that comes next stands for, passed over."""
         before = sum(token.token_type is TokenType.PLACEHOLDER for token in self._tokens[: self._index])
         if self.parameters is None:
@@ -245,10 +243,10 @@ class Cursor:
             name += f".{self.name('a variable')}"
         return name
 
-    def qualified_name(self, what: str = "the name of a table") -> TableName:
+    def qualified_name(self, what: str = "the name of a table") -> syntax.TableName:
         """`schema.name` or `name`."""
         first = self.name(what)
-        return TableName(first, self.name(what)) if self.accept(".") else TableName("", first)
+        return syntax.TableName(first, self.name(what)) if self.accept(".") else syntax.TableName("", first)
 
     def keyword(self, what: str = "a word") -> str:
         """A word in capitals, whether TiDB reserves it or not."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
 
+from simulator.tidb import syntax
 from simulator.tidb.parser.clauses import (
     column_name,
     lock_and_algorithm,
@@ -19,8 +20,6 @@ from simulator.tidb.parser.clauses import (
 )
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import read_expression
-from simulator.tidb.syntax.definitions import CheckDefinition, KeyDefinition, KeyOptions, KeyPart, References
-from simulator.tidb.syntax.statements import CreateIndex, DropIndex
 
 REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")
 INDEX_TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
@@ -49,32 +48,34 @@ MAY_EXIST = ("key", "foreign", "vector", "columnar")
 # -- what keys are made of ----------------------------------------------------------------------------------------
 
 
-def read_part(cursor: Cursor) -> KeyPart:
+def read_part(cursor: Cursor) -> syntax.KeyPart:
     """`column [(prefix length)] [ASC | DESC]`, or an expression in parentheses."""
     at = cursor.next_token().start
     if cursor.word() == "(":
         expression = read_enclosed(cursor)
-        return KeyPart("", expression=expression.text, at=at, restored=expression.restored, descending=descends(cursor))
+        return syntax.KeyPart(
+            "", expression=expression.text, at=at, restored=expression.restored, descending=descends(cursor)
+        )
     qualifier, column = column_name(cursor, "a column or an expression in parentheses")
     length = -1
     if cursor.accept("("):
         length = read_count(cursor, "a prefix length")
         cursor.expect(")")
-    return KeyPart(column, length, at=at, qualifier=qualifier, descending=descends(cursor))
+    return syntax.KeyPart(column, length, at=at, qualifier=qualifier, descending=descends(cursor))
 
 
 def descends(cursor: Cursor) -> bool:
     return cursor.accept("DESC") or cursor.accept("ASC") and False
 
 
-def read_check(cursor: Cursor, name: str = "") -> CheckDefinition:
+def read_check(cursor: Cursor, name: str = "") -> syntax.CheckDefinition:
     """What follows CHECK: `(expression) [[NOT] ENFORCED]`; a NOT NULL behind it is left alone."""
     condition = read_enclosed(cursor)
     enforced = cursor.accept("ENFORCED") or not cursor.accept("NOT ENFORCED")
-    return CheckDefinition(condition, enforced, name)
+    return syntax.CheckDefinition(condition, enforced, name)
 
 
-def read_references(cursor: Cursor) -> References:
+def read_references(cursor: Cursor) -> syntax.References:
     """What follows REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`; the two ONs in any order."""
     table = cursor.qualified_name("a table")
     parts = cursor.comma_separated(read_part) if cursor.word() == "(" else ()
@@ -84,15 +85,15 @@ def read_references(cursor: Cursor) -> References:
         cursor.take()
         event = read_one_of(cursor, [event for event, action in actions.items() if not action])
         actions[event] = read_one_of(cursor, REFERENCE_ACTIONS)
-    return References(table, parts, match, actions["DELETE"], actions["UPDATE"])
+    return syntax.References(table, parts, match, actions["DELETE"], actions["UPDATE"])
 
 
 # -- options ------------------------------------------------------------------------------------------------------
 
 
-def read_key_options(cursor: Cursor) -> KeyOptions:
+def read_key_options(cursor: Cursor) -> syntax.KeyOptions:
     """All that follow, up to the first word that is none; raises SchemaError."""
-    options = KeyOptions()
+    options = syntax.KeyOptions()
     while (word := cursor.word()) in KEY_OPTIONS:
         cursor.take()
         options = KEY_OPTIONS[word](cursor, options)
@@ -104,26 +105,26 @@ def read_index_type(cursor: Cursor) -> str:
     return read_one_of(cursor, INDEX_TYPES)
 
 
-def key_block_size(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+def key_block_size(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
     cursor.accept("=")
     return replace(options, key_block_size=read_count(cursor) or options.key_block_size)
 
 
-def using(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+def using(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
     return replace(options, using=read_index_type(cursor))
 
 
-def with_parser(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+def with_parser(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
     cursor.expect("PARSER")
     return replace(options, parser=cursor.name("a parser"))
 
 
-def comment(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+def comment(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
     text = read_plain_string(cursor, "a comment in quotes")
     return replace(options, comment=text or options.comment or "")
 
 
-def pre_split(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+def pre_split(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
     """`= n`, `= (BETWEEN (…) AND (…) REGIONS n)` or `= (BY (…), …)`"""
     cursor.accept("=")
     if not cursor.accept("("):
@@ -149,17 +150,17 @@ def row(cursor: Cursor) -> str:
     return f"({','.join(cursor.comma_separated(lambda cursor: read_expression(cursor).restored))})"
 
 
-def secondary_engine_attribute(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+def secondary_engine_attribute(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
     cursor.accept("=")
     return replace(options, secondary_engine_attribute=read_plain_string(cursor))
 
 
-def where(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+def where(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
     """The condition of a partial index."""
     return replace(options, condition=read_expression(cursor))
 
 
-KEY_OPTIONS: MappingProxyType[str, Callable[[Cursor, KeyOptions], KeyOptions]] = MappingProxyType(
+KEY_OPTIONS: MappingProxyType[str, Callable[[Cursor, syntax.KeyOptions], syntax.KeyOptions]] = MappingProxyType(
     {
         "KEY_BLOCK_SIZE": key_block_size,
         "USING": using,
@@ -191,7 +192,7 @@ def begins_key(cursor: Cursor) -> bool:
     return word in TABLE_ELEMENTS
 
 
-def read_key(cursor: Cursor) -> KeyDefinition:
+def read_key(cursor: Cursor) -> syntax.KeyDefinition:
     """A key or constraint with its options; raises SchemaError."""
     at = cursor.next_token().start
     name = None
@@ -201,7 +202,7 @@ def read_key(cursor: Cursor) -> KeyDefinition:
         cursor.unexpected(f"one of {', '.join(TABLE_ELEMENTS)}", TABLE_ELEMENTS)
     kind = TABLE_ELEMENTS[cursor.take()]
     if kind == "check":
-        return KeyDefinition("check", name or "", (), at=at, check=read_check(cursor, name or ""))
+        return syntax.KeyDefinition("check", name or "", (), at=at, check=read_check(cursor, name or ""))
     if kind in ("primary", "foreign"):
         cursor.expect("KEY")
     elif kind in ("vector", "columnar"):
@@ -211,7 +212,7 @@ def read_key(cursor: Cursor) -> KeyDefinition:
     return key_body(cursor, kind, name, at)
 
 
-def key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> KeyDefinition:
+def key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> syntax.KeyDefinition:
     """`[IF NOT EXISTS] [name] [USING t] (part, …) options`; for a foreign key what it references. `constraint` is what
     CONSTRAINT names, None without a name."""
     exists = kind in MAY_EXIST and cursor.accept("IF NOT EXISTS")
@@ -222,7 +223,7 @@ def key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> KeyD
     parts = cursor.comma_separated(read_part)
     if kind == "foreign":
         cursor.expect("REFERENCES")
-        return KeyDefinition(
+        return syntax.KeyDefinition(
             kind,
             given or "",
             parts,
@@ -234,7 +235,7 @@ def key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> KeyD
     options = read_key_options(cursor)
     if using:
         options = replace(options, using=using)
-    return KeyDefinition(kind, given or "", parts, options, at, exists, empty_name=given == "")
+    return syntax.KeyDefinition(kind, given or "", parts, options, at, exists, empty_name=given == "")
 
 
 def end_key(cursor: Cursor) -> None:
@@ -246,7 +247,7 @@ def end_key(cursor: Cursor) -> None:
 # -- statements ---------------------------------------------------------------------------------------------------
 
 
-def create_index(cursor: Cursor, kind: str) -> CreateIndex:
+def create_index(cursor: Cursor, kind: str) -> syntax.CreateIndex:
     """What follows CREATE … INDEX."""
     at = cursor.next_token().start
     if_not_exists = cursor.accept("IF NOT EXISTS")
@@ -256,15 +257,15 @@ def create_index(cursor: Cursor, kind: str) -> CreateIndex:
     table = cursor.qualified_name()
     parts = cursor.comma_separated(read_part)
     options = read_key_options(cursor)
-    key = KeyDefinition(kind, name, parts, replace(options, using=options.using or using), at, if_not_exists)
-    return CreateIndex(table, key, *lock_and_algorithm(cursor))
+    key = syntax.KeyDefinition(kind, name, parts, replace(options, using=options.using or using), at, if_not_exists)
+    return syntax.CreateIndex(table, key, *lock_and_algorithm(cursor))
 
 
-def drop_index(cursor: Cursor, hypothetical: bool = False) -> DropIndex:
+def drop_index(cursor: Cursor, hypothetical: bool = False) -> syntax.DropIndex:
     """What follows DROP INDEX."""
     if_exists = cursor.accept("IF EXISTS")
     name = cursor.name("the name of an index")
     cursor.expect("ON")
     table = cursor.qualified_name()
     algorithm, lock = ("", "") if hypothetical else lock_and_algorithm(cursor)
-    return DropIndex(table, name, if_exists, algorithm, lock, hypothetical)
+    return syntax.DropIndex(table, name, if_exists, algorithm, lock, hypothetical)

@@ -9,23 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import MappingProxyType
 
+from simulator.tidb import syntax
 from simulator.tidb.parser.clauses import read_one_of, read_setting, restrict_or_cascade
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.options import begins_option, read_option
 from simulator.tidb.parser.queries.query import read_query
 from simulator.tidb.restore.names import quoted, string
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.objects import (
-    AlterSequence,
-    CreateSequence,
-    CreateView,
-    DropSequence,
-    DropView,
-    PlacementPolicy,
-    ResourceGroup,
-    SequenceOption,
-)
-from simulator.tidb.syntax.tables import TableOption
 
 # -- views --------------------------------------------------------------------------------------------------------
 
@@ -35,7 +24,7 @@ SECURITIES = ("DEFINER", "INVOKER")
 CHECKS = ("CASCADED", "LOCAL")
 
 
-def create_view(cursor: Cursor) -> CreateView:
+def create_view(cursor: Cursor) -> syntax.CreateView:
     """A whole CREATE VIEW statement."""
     cursor.expect("CREATE")
     or_replace = cursor.accept("OR REPLACE")
@@ -50,7 +39,7 @@ def create_view(cursor: Cursor) -> CreateView:
     check = view_setting(cursor, "WITH", CHECKS)
     if not cursor.at_end():
         cursor.expect("CHECK OPTION")
-    return CreateView(view, query, columns, or_replace, algorithm, by, security, check)
+    return syntax.CreateView(view, query, columns, or_replace, algorithm, by, security, check)
 
 
 def view_setting(cursor: Cursor, phrase: str, accepted: tuple[str, ...], sign: str = "") -> str:
@@ -88,12 +77,12 @@ def host_name(cursor: Cursor) -> str:
     return cursor.text_since(start)
 
 
-def drop_view(cursor: Cursor) -> DropView:
+def drop_view(cursor: Cursor) -> syntax.DropView:
     """What follows DROP VIEW."""
     if_exists = cursor.accept("IF EXISTS")
     views = cursor.listed(lambda cursor: cursor.qualified_name("the name of a view"))
     restrict_or_cascade(cursor)
-    return DropView(views, if_exists)
+    return syntax.DropView(views, if_exists)
 
 
 # -- sequences ----------------------------------------------------------------------------------------------------
@@ -123,38 +112,38 @@ PLAIN = MappingProxyType(
 SEQUENCE_WORDS = (*NUMBERED, *PLAIN, "NO")
 
 
-def create_sequence(cursor: Cursor) -> CreateSequence:
+def create_sequence(cursor: Cursor) -> syntax.CreateSequence:
     if_not_exists = cursor.accept("IF NOT EXISTS")
     name = sequence_name(cursor)
     options = sequence_options(cursor)
-    return CreateSequence(name, options, table_options(cursor), if_not_exists)
+    return syntax.CreateSequence(name, options, table_options(cursor), if_not_exists)
 
 
-def alter_sequence(cursor: Cursor) -> AlterSequence:
+def alter_sequence(cursor: Cursor) -> syntax.AlterSequence:
     if_exists = cursor.accept("IF EXISTS")
     name = sequence_name(cursor)
     if cursor.word() not in SEQUENCE_WORDS:
         cursor.unexpected(f"an option of a sequence: {', '.join(SEQUENCE_WORDS)}", SEQUENCE_WORDS)
-    return AlterSequence(name, sequence_options(cursor, altering=True), if_exists)
+    return syntax.AlterSequence(name, sequence_options(cursor, altering=True), if_exists)
 
 
-def drop_sequence(cursor: Cursor) -> DropSequence:
+def drop_sequence(cursor: Cursor) -> syntax.DropSequence:
     if_exists = cursor.accept("IF EXISTS")
-    return DropSequence(cursor.listed(sequence_name), if_exists)
+    return syntax.DropSequence(cursor.listed(sequence_name), if_exists)
 
 
-def sequence_name(cursor: Cursor) -> TableName:
+def sequence_name(cursor: Cursor) -> syntax.TableName:
     return cursor.qualified_name("the name of a sequence")
 
 
-def sequence_options(cursor: Cursor, altering: bool = False) -> tuple[SequenceOption, ...]:
+def sequence_options(cursor: Cursor, altering: bool = False) -> tuple[syntax.SequenceOption, ...]:
     options = []
     while cursor.word() in SEQUENCE_WORDS and (altering or cursor.word() != "RESTART"):
         options.append(sequence_option(cursor))
     return tuple(options)
 
 
-def sequence_option(cursor: Cursor) -> SequenceOption:
+def sequence_option(cursor: Cursor) -> syntax.SequenceOption:
     word = cursor.take()
     if word == "NO":
         word += cursor.word()
@@ -162,12 +151,12 @@ def sequence_option(cursor: Cursor) -> SequenceOption:
             cursor.unexpected("MINVALUE, MAXVALUE, CACHE or CYCLE", ("MINVALUE", "MAXVALUE", "CACHE", "CYCLE"))
         cursor.take()
     if word in PLAIN:
-        return SequenceOption(PLAIN[word])
+        return syntax.SequenceOption(PLAIN[word])
     name, instead = NUMBERED[word]
     announced = bool(instead) and cursor.accept(instead) or cursor.accept("=")
     if word == "RESTART" and not announced and cursor.kind() != "number" and cursor.word() not in ("-", "+"):
-        return SequenceOption("RESTART")
-    return SequenceOption(name, signed_number(cursor))
+        return syntax.SequenceOption("RESTART")
+    return syntax.SequenceOption(name, signed_number(cursor))
 
 
 def signed_number(cursor: Cursor) -> int:
@@ -182,7 +171,7 @@ def signed_number(cursor: Cursor) -> int:
     return value
 
 
-def table_options(cursor: Cursor) -> tuple[TableOption, ...]:
+def table_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
     options = []
     while begins_option(cursor):
         options.append(read_option(cursor))
@@ -222,15 +211,15 @@ ACTIONS = ("DRYRUN", "COOLDOWN", "KILL", "SWITCH_GROUP")
 TASKS = ("TASK_TYPES", "UTILIZATION_LIMIT")
 
 
-def placement_policy(cursor: Cursor, verb: str, or_replace: bool = False) -> PlacementPolicy:
+def placement_policy(cursor: Cursor, verb: str, or_replace: bool = False) -> syntax.PlacementPolicy:
     """What follows CREATE, ALTER or DROP PLACEMENT POLICY."""
     exists = cursor.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
     name = cursor.name("the name of a placement policy")
     options = () if verb == "DROP" else policy_options(cursor)
-    return PlacementPolicy(verb, name, options, or_replace, exists)
+    return syntax.PlacementPolicy(verb, name, options, or_replace, exists)
 
 
-def policy_options(cursor: Cursor) -> tuple[TableOption, ...]:
+def policy_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
     options = [policy_option(cursor)]
     while not cursor.at_end():
         cursor.accept(",")
@@ -238,26 +227,26 @@ def policy_options(cursor: Cursor) -> tuple[TableOption, ...]:
     return tuple(options)
 
 
-def policy_option(cursor: Cursor) -> TableOption:
+def policy_option(cursor: Cursor) -> syntax.TableOption:
     word = cursor.word()
     if word not in (*POLICY_COUNTS, *POLICY_TEXTS):
         cursor.unexpected(f"one of {', '.join((*POLICY_TEXTS, *POLICY_COUNTS))}", (*POLICY_COUNTS, *POLICY_TEXTS))
     cursor.take()
     cursor.accept("=")
     if word in POLICY_TEXTS:
-        return TableOption(word, cursor.string(), quoted=True)
+        return syntax.TableOption(word, cursor.string(), quoted=True)
     token = cursor.next_token()
     count = cursor.integer()
     if word == "FOLLOWERS" and count == 0:
         cursor.fail("FOLLOWERS must be positive", token)
-    return TableOption(word, str(count))
+    return syntax.TableOption(word, str(count))
 
 
-def resource_group(cursor: Cursor, verb: str) -> ResourceGroup:
+def resource_group(cursor: Cursor, verb: str) -> syntax.ResourceGroup:
     """What follows CREATE, ALTER or DROP RESOURCE GROUP."""
     exists = cursor.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
     name = cursor.take().lower() if cursor.word() == "DEFAULT" else cursor.name("the name of a resource group")
-    return ResourceGroup(verb, name, () if verb == "DROP" else group_options(cursor), exists)
+    return syntax.ResourceGroup(verb, name, () if verb == "DROP" else group_options(cursor), exists)
 
 
 def group_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:

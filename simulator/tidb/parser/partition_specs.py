@@ -5,24 +5,10 @@ One law: a list of partitions goes on behind every comma.
 
 from __future__ import annotations
 
+from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import read_parenthesised
 from simulator.tidb.parser.partitions import read_definition, read_definitions, read_partitioning
-from simulator.tidb.syntax.alter import (
-    AddPartitions,
-    Clause,
-    CoalescePartition,
-    ExchangePartition,
-    IntervalPartitionSpec,
-    PartitionAction,
-    PartitionBy,
-    PartitionOptions,
-    RemovePartitioning,
-    RemoveTtl,
-    ReorganizePartition,
-    Spec,
-)
-from simulator.tidb.syntax.tables import TableOption
 
 LOCAL = ("OPTIMIZE", "REPAIR", "REBUILD")
 """The verbs that NO_WRITE_TO_BINLOG may follow."""
@@ -46,44 +32,44 @@ def no_write_to_binlog(cursor: Cursor) -> bool:
     return cursor.accept("NO_WRITE_TO_BINLOG") or cursor.accept("LOCAL")
 
 
-def add_partitions(cursor: Cursor) -> AddPartitions:
+def add_partitions(cursor: Cursor) -> syntax.AddPartitions:
     """What follows ADD PARTITION: definitions, a number, or nothing."""
     if_not_exists = cursor.accept("IF NOT EXISTS")
     silent = no_write_to_binlog(cursor)
     if cursor.accept("PARTITIONS"):
         count = cursor.integer("the number of partitions")
-        return AddPartitions((), count, if_not_exists, silent)
+        return syntax.AddPartitions((), count, if_not_exists, silent)
     definitions = read_definitions(cursor) if cursor.word() == "(" else ()
-    return AddPartitions(definitions, 0, if_not_exists, silent)
+    return syntax.AddPartitions(definitions, 0, if_not_exists, silent)
 
 
-def action(cursor: Cursor) -> PartitionAction:
+def action(cursor: Cursor) -> syntax.PartitionAction:
     """A verb, PARTITION, and names or ALL."""
     verb = cursor.take()
     cursor.expect("PARTITION")
     silent = verb in LOCAL and no_write_to_binlog(cursor)
-    return PartitionAction(verb, all_or_names(cursor), no_write_to_binlog=silent)
+    return syntax.PartitionAction(verb, all_or_names(cursor), no_write_to_binlog=silent)
 
 
-def tablespace(cursor: Cursor) -> Spec:
+def tablespace(cursor: Cursor) -> syntax.Spec:
     """IMPORT or DISCARD, of partitions or of the table."""
     verb = cursor.take()
     if cursor.accept("TABLESPACE"):
-        return Clause(f"{verb} TABLESPACE")
+        return syntax.Clause(f"{verb} TABLESPACE")
     cursor.expect("PARTITION")
     names = all_or_names(cursor)
     cursor.expect("TABLESPACE")
-    return PartitionAction(verb, names)
+    return syntax.PartitionAction(verb, names)
 
 
-def coalesce(cursor: Cursor) -> CoalescePartition:
+def coalesce(cursor: Cursor) -> syntax.CoalescePartition:
     cursor.take()
     cursor.expect("PARTITION")
     silent = no_write_to_binlog(cursor)
-    return CoalescePartition(cursor.integer("the number of partitions"), silent)
+    return syntax.CoalescePartition(cursor.integer("the number of partitions"), silent)
 
 
-def exchange(cursor: Cursor) -> ExchangePartition:
+def exchange(cursor: Cursor) -> syntax.ExchangePartition:
     cursor.take()
     cursor.expect("PARTITION")
     name = partition_name(cursor)
@@ -92,25 +78,25 @@ def exchange(cursor: Cursor) -> ExchangePartition:
     validation = not cursor.accept("WITHOUT VALIDATION")
     if validation:
         cursor.accept("WITH VALIDATION")
-    return ExchangePartition(name, table, validation)
+    return syntax.ExchangePartition(name, table, validation)
 
 
-def interval_end(cursor: Cursor) -> IntervalPartitionSpec:
+def interval_end(cursor: Cursor) -> syntax.IntervalPartitionSpec:
     """FIRST or LAST PARTITION LESS THAN (…)"""
     verb = cursor.take()
     cursor.expect("PARTITION LESS THAN")
     bound = read_parenthesised(cursor)
     if verb == "LAST":
-        return IntervalPartitionSpec(verb, bound, no_write_to_binlog=no_write_to_binlog(cursor))
-    return IntervalPartitionSpec(verb, bound, if_exists=cursor.accept("IF EXISTS"))
+        return syntax.IntervalPartitionSpec(verb, bound, no_write_to_binlog=no_write_to_binlog(cursor))
+    return syntax.IntervalPartitionSpec(verb, bound, if_exists=cursor.accept("IF EXISTS"))
 
 
-def interval_change(cursor: Cursor) -> IntervalPartitionSpec:
+def interval_change(cursor: Cursor) -> syntax.IntervalPartitionSpec:
     """SPLIT MAXVALUE or MERGE FIRST PARTITION LESS THAN (…)"""
     verb = "SPLIT MAXVALUE" if cursor.word() == "SPLIT" else "MERGE FIRST"
     cursor.expect(verb)
     cursor.expect("PARTITION LESS THAN")
-    return IntervalPartitionSpec(verb, read_parenthesised(cursor))
+    return syntax.IntervalPartitionSpec(verb, read_parenthesised(cursor))
 
 
 def attributes_value(cursor: Cursor) -> str | None:
@@ -119,12 +105,12 @@ def attributes_value(cursor: Cursor) -> str | None:
     return None if cursor.accept("DEFAULT") else cursor.string("attributes between quotes, or DEFAULT")
 
 
-def partition_by(cursor: Cursor) -> PartitionBy:
+def partition_by(cursor: Cursor) -> syntax.PartitionBy:
     cursor.take()
-    return PartitionBy(read_partitioning(cursor))
+    return syntax.PartitionBy(read_partitioning(cursor))
 
 
-def partition_options(cursor: Cursor) -> PartitionOptions:
+def partition_options(cursor: Cursor) -> syntax.PartitionOptions:
     """PARTITION p ATTRIBUTES …, or options of a partition, which may be none."""
     token = cursor.next_token()
     definition = read_definition(cursor)
@@ -132,27 +118,27 @@ def partition_options(cursor: Cursor) -> PartitionOptions:
         cursor.fail("a partition is not defined here. Accepted: its options, or ATTRIBUTES", token)
     if not definition.options and cursor.accept("ATTRIBUTES"):
         value = attributes_value(cursor)
-        option = TableOption("ATTRIBUTES", value or "", quoted=value is not None, default=value is None)
-        return PartitionOptions(definition.name, (option,))
-    return PartitionOptions(definition.name, definition.options)
+        option = syntax.TableOption("ATTRIBUTES", value or "", quoted=value is not None, default=value is None)
+        return syntax.PartitionOptions(definition.name, (option,))
+    return syntax.PartitionOptions(definition.name, definition.options)
 
 
-def remove(cursor: Cursor) -> RemovePartitioning | RemoveTtl:
+def remove(cursor: Cursor) -> syntax.RemovePartitioning | syntax.RemoveTtl:
     cursor.take()
     if cursor.accept("PARTITIONING"):
-        return RemovePartitioning()
+        return syntax.RemovePartitioning()
     if cursor.accept("TTL"):
-        return RemoveTtl()
+        return syntax.RemoveTtl()
     cursor.unexpected("PARTITIONING or TTL", ("PARTITIONING", "TTL"))
 
 
-def reorganize(cursor: Cursor) -> ReorganizePartition:
+def reorganize(cursor: Cursor) -> syntax.ReorganizePartition:
     """REORGANIZE PARTITION of all, or of names INTO definitions."""
     cursor.take()
     cursor.expect("PARTITION")
     silent = no_write_to_binlog(cursor)
     if cursor.at_end():
-        return ReorganizePartition((), (), silent)
+        return syntax.ReorganizePartition((), (), silent)
     names = partition_names(cursor)
     cursor.expect("INTO")
-    return ReorganizePartition(names, read_definitions(cursor), silent)
+    return syntax.ReorganizePartition(names, read_definitions(cursor), silent)

@@ -10,52 +10,45 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.parser.clauses import column_name, read_bit_expression, read_count, read_enclosed_bits, read_one_of
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.operators import read_expression
 from simulator.tidb.parser.expressions.times import UNITS, read_unit
 from simulator.tidb.parser.options import begins_partition_option, read_option
 from simulator.tidb.restore.names import column
-from simulator.tidb.syntax.definitions import Expression, KeyOptions
-from simulator.tidb.syntax.tables import (
-    PartitionClause,
-    PartitionDefinition,
-    PartitionInterval,
-    PartitionMethod,
-    TableOption,
-)
 
-Row = tuple[Expression, ...]
+Row = tuple[syntax.Expression, ...]
 
-MAXVALUE = Expression("MAXVALUE", "MAXVALUE")
-DEFAULT = Expression("DEFAULT", "DEFAULT")
+MAXVALUE = syntax.Expression("MAXVALUE", "MAXVALUE")
+DEFAULT = syntax.Expression("DEFAULT", "DEFAULT")
 
 
 # -- what a partition holds ---------------------------------------------------------------------------------------
 
 
-def read_definitions(cursor: Cursor) -> tuple[PartitionDefinition, ...]:
+def read_definitions(cursor: Cursor) -> tuple[syntax.PartitionDefinition, ...]:
     """`(PARTITION p …, PARTITION q …)`; raises SchemaError."""
     return cursor.comma_separated(read_definition)
 
 
-def read_definition(cursor: Cursor) -> PartitionDefinition:
+def read_definition(cursor: Cursor) -> syntax.PartitionDefinition:
     """`PARTITION p VALUES LESS THAN (…) options (SUBPARTITION …)`; raises SchemaError."""
     cursor.expect("PARTITION")
     name = cursor.name("the name of a partition")
     kind, rows, restored = read_values(cursor)
     options = read_partition_options(cursor)
     subpartitions = cursor.comma_separated(read_subpartition) if cursor.word() == "(" else ()
-    return PartitionDefinition(name, tuple(map(texts, rows)), kind, restored, options, subpartitions)
+    return syntax.PartitionDefinition(name, tuple(map(texts, rows)), kind, restored, options, subpartitions)
 
 
-def read_subpartition(cursor: Cursor) -> PartitionDefinition:
+def read_subpartition(cursor: Cursor) -> syntax.PartitionDefinition:
     cursor.expect("SUBPARTITION")
     name = cursor.name("the name of a subpartition")
-    return PartitionDefinition(name, options=read_partition_options(cursor))
+    return syntax.PartitionDefinition(name, options=read_partition_options(cursor))
 
 
-def read_partition_options(cursor: Cursor) -> tuple[TableOption, ...]:
+def read_partition_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
     options = []
     while begins_partition_option(cursor):
         options.append(read_option(cursor))
@@ -78,7 +71,7 @@ def read_values(cursor: Cursor) -> tuple[str, tuple[Row, ...], str]:
     return kind.lower(), (), ""
 
 
-def read_bound(cursor: Cursor) -> Expression:
+def read_bound(cursor: Cursor) -> syntax.Expression:
     return MAXVALUE if cursor.accept("MAXVALUE") else read_bit_expression(cursor)
 
 
@@ -152,7 +145,7 @@ Mistake = tuple[int, tuple[str, ...]]
 """A number of TEXTS and the values of its text."""
 
 
-def check_partitioning(cursor: Cursor, partitioning: PartitionClause) -> None:
+def check_partitioning(cursor: Cursor, partitioning: syntax.PartitionClause) -> None:
     """Raises SchemaError for the first thing that is wrong."""
     for number, values in mistakes(partitioning):
         raise mistaken(cursor, partitioning.at, number, *values)
@@ -163,7 +156,7 @@ def mistaken(cursor: Cursor, at: int, number: int, *values: str) -> SchemaError:
     return SchemaError(f"{position(cursor.sql, at)}: {said}", number=number, said=said)
 
 
-def mistakes(partitioning: PartitionClause) -> Iterator[Mistake]:
+def mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:
     count, written, kind = partitioning.count, len(partitioning.definitions), partitioning.kind
     if count and written and count != written:
         yield 1484, ()
@@ -176,7 +169,7 @@ def mistakes(partitioning: PartitionClause) -> Iterator[Mistake]:
         yield from definition_mistakes(definition, kind, len(partitioning.columns))
 
 
-def subpartition_mistakes(partitioning: PartitionClause) -> Iterator[Mistake]:
+def subpartition_mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:
     counts = {len(definition.subpartitions) for definition in partitioning.definitions}
     written = max(counts, default=0)
     if len(counts) > 1:
@@ -188,7 +181,7 @@ def subpartition_mistakes(partitioning: PartitionClause) -> Iterator[Mistake]:
         yield 1485, ()
 
 
-def definition_mistakes(definition: PartitionDefinition, kind: str, columns: int) -> Iterator[Mistake]:
+def definition_mistakes(definition: syntax.PartitionDefinition, kind: str, columns: int) -> Iterator[Mistake]:
     """What a partition says that the partitioning of `kind` by so many columns, 0 for an expression, does not take."""
     if definition.kind not in KINDS[kind]:
         yield wrong_values(definition.kind, kind)
@@ -215,7 +208,7 @@ def wrong_values(said: str, kind: str) -> Mistake:
 METHODS = ("HASH", "KEY", "RANGE", "LIST", "SYSTEM_TIME")
 
 
-def read_partitioning(cursor: Cursor) -> PartitionClause:
+def read_partitioning(cursor: Cursor) -> syntax.PartitionClause:
     """What follows PARTITION BY; raises SchemaError."""
     at = cursor.next_token().start
     method = read_method(cursor, METHODS)
@@ -225,15 +218,15 @@ def read_partitioning(cursor: Cursor) -> PartitionClause:
     if cursor.accept("SUBPARTITION BY"):
         subpartition = counted(cursor, read_method(cursor, METHODS[:2]), "SUBPARTITIONS")
     definitions = read_definitions(cursor) if cursor.word() == "(" else ()
-    updated: tuple[tuple[str, KeyOptions], ...] = ()
+    updated: tuple[tuple[str, syntax.KeyOptions], ...] = ()
     if cursor.accept("UPDATE INDEXES"):
         updated = cursor.comma_separated(read_updated_index)
-    partitioning = PartitionClause(method, definitions, at, subpartition, interval, updated)
+    partitioning = syntax.PartitionClause(method, definitions, at, subpartition, interval, updated)
     check_partitioning(cursor, partitioning)
     return partitioning
 
 
-def counted(cursor: Cursor, method: PartitionMethod, word: str) -> PartitionMethod:
+def counted(cursor: Cursor, method: syntax.PartitionMethod, word: str) -> syntax.PartitionMethod:
     """The method with the number of partitions, where the statement gives it."""
     if not cursor.accept(word):
         return method
@@ -243,7 +236,7 @@ def counted(cursor: Cursor, method: PartitionMethod, word: str) -> PartitionMeth
     return replace(method, count=count)
 
 
-def read_method(cursor: Cursor, accepted: tuple[str, ...]) -> PartitionMethod:
+def read_method(cursor: Cursor, accepted: tuple[str, ...]) -> syntax.PartitionMethod:
     """`RANGE (expression)` and the like."""
     linear = cursor.accept("LINEAR")
     kind = cursor.word()
@@ -258,7 +251,7 @@ def read_method(cursor: Cursor, accepted: tuple[str, ...]) -> PartitionMethod:
     if kind in ("RANGE", "LIST") and (cursor.accept("COLUMNS") or cursor.accept("FIELDS")):
         return columns_method(cursor, kind.lower())
     expression = read_enclosed_bits(cursor)
-    return PartitionMethod(kind.lower(), expression.text, expression.restored, linear=linear)
+    return syntax.PartitionMethod(kind.lower(), expression.text, expression.restored, linear=linear)
 
 
 def read_algorithm(cursor: Cursor) -> int | None:
@@ -272,26 +265,26 @@ def read_algorithm(cursor: Cursor) -> int | None:
     return algorithm
 
 
-def columns_method(cursor: Cursor, kind: str) -> PartitionMethod:
+def columns_method(cursor: Cursor, kind: str) -> syntax.PartitionMethod:
     """`(a, b)`; `()` for KEY, which then takes the primary key."""
     if kind == "key" and cursor.accept("( )"):
-        return PartitionMethod(kind)
+        return syntax.PartitionMethod(kind)
     names = cursor.comma_separated(lambda cursor: column_name(cursor, "a column"))
     restored = ",".join(column(name, qualifier) for qualifier, name in names)
-    return PartitionMethod(kind, restored=restored, columns=tuple(name for _, name in names))
+    return syntax.PartitionMethod(kind, restored=restored, columns=tuple(name for _, name in names))
 
 
-def system_time(cursor: Cursor) -> PartitionMethod:
+def system_time(cursor: Cursor) -> syntax.PartitionMethod:
     """`SYSTEM_TIME [INTERVAL 1 DAY | LIMIT 10]`"""
     if cursor.accept("LIMIT"):
-        return PartitionMethod("system_time", limit=read_count(cursor))
+        return syntax.PartitionMethod("system_time", limit=read_count(cursor))
     if not cursor.accept("INTERVAL"):
-        return PartitionMethod("system_time")
+        return syntax.PartitionMethod("system_time")
     every = read_expression(cursor)
-    return PartitionMethod("system_time", every.text, every.restored, unit=read_unit(cursor).text)
+    return syntax.PartitionMethod("system_time", every.text, every.restored, unit=read_unit(cursor).text)
 
 
-def read_interval(cursor: Cursor) -> PartitionInterval:
+def read_interval(cursor: Cursor) -> syntax.PartitionInterval:
     """`INTERVAL (1 MONTH) FIRST PARTITION LESS THAN (…) LAST PARTITION LESS THAN (…) NULL PARTITION …`"""
     token = cursor.next_token()
     at = token.start
@@ -300,18 +293,18 @@ def read_interval(cursor: Cursor) -> PartitionInterval:
     every = read_bit_expression(cursor)
     unit = read_unit(cursor).text if cursor.word().removeprefix("SQL_TSI_") in UNITS else ""
     cursor.expect(")")
-    first: Expression | None = None
-    last: Expression | None = None
+    first: syntax.Expression | None = None
+    last: syntax.Expression | None = None
     if cursor.accept("FIRST PARTITION LESS THAN"):
         first = read_enclosed_bits(cursor)
         cursor.expect("LAST PARTITION LESS THAN")
         last = read_enclosed_bits(cursor)
     null = cursor.accept("NULL PARTITION")
     maxvalue = cursor.accept("MAXVALUE PARTITION")
-    return PartitionInterval(every, unit, first, last, null, maxvalue, at, len(cursor.text_since(token)))
+    return syntax.PartitionInterval(every, unit, first, last, null, maxvalue, at, len(cursor.text_since(token)))
 
 
-def read_updated_index(cursor: Cursor) -> tuple[str, KeyOptions]:
+def read_updated_index(cursor: Cursor) -> tuple[str, syntax.KeyOptions]:
     """One member of UPDATE INDEXES: `name GLOBAL` or `name LOCAL`."""
     name = cursor.name("the name of an index")
-    return name, KeyOptions(scope=read_one_of(cursor, ("GLOBAL", "LOCAL")))
+    return name, syntax.KeyOptions(scope=read_one_of(cursor, ("GLOBAL", "LOCAL")))

@@ -7,6 +7,7 @@ One law: what TiDB's grammar takes is read, and what nobody here plays is refuse
 from __future__ import annotations
 
 from simulator.errors import SqlError
+from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import read_order
 from simulator.tidb.parser.expressions.literals import LITERALS
@@ -22,11 +23,6 @@ from simulator.tidb.parser.queries.sources import (
     read_source_list,
     tree_of,
 )
-from simulator.tidb.syntax import queries as syntax
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.expressions import ColumnName, Node
-from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, SelectTree, Star, TableSource, WithTree
-from simulator.tidb.syntax.rows import Assignment, Delete, Insert, Update
 
 PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 
@@ -34,25 +30,25 @@ PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 # -- INSERT and REPLACE -------------------------------------------------------------------------------------------
 
 
-def read_insert(cursor: Cursor) -> Insert:
+def read_insert(cursor: Cursor) -> syntax.Insert:
     """What follows INSERT."""
     _hints_and_priority(cursor)
     return _inserted(cursor, replace=False, ignore=cursor.accept("IGNORE"))
 
 
-def read_replace(cursor: Cursor) -> Insert:
+def read_replace(cursor: Cursor) -> syntax.Insert:
     """What follows REPLACE."""
     _hints_and_priority(cursor)
     return _inserted(cursor, replace=True, ignore=False)
 
 
-def _inserted(cursor: Cursor, replace: bool, ignore: bool) -> Insert:
+def _inserted(cursor: Cursor, replace: bool, ignore: bool) -> syntax.Insert:
     cursor.accept("INTO")
     table = cursor.qualified_name()
     partitions = read_partitions(cursor)
     columns: tuple[str, ...] | None = None
-    rows: tuple[tuple[Node, ...], ...] | None = None
-    query: QueryTree | None = None
+    rows: tuple[tuple[syntax.Node, ...], ...] | None = None
+    query: syntax.QueryTree | None = None
     if cursor.word() == "(" and not _begins_query(cursor):
         columns = _columns(cursor)
     if cursor.accept("SET"):
@@ -67,7 +63,7 @@ def _inserted(cursor: Cursor, replace: bool, ignore: bool) -> Insert:
     else:
         cursor.unexpected("VALUES, SET, SELECT, TABLE or WITH", ("VALUES", "VALUE", "SET", "SELECT", "TABLE", "WITH"))
     on_duplicate = () if replace else _on_duplicate(cursor)
-    return Insert(table, columns, rows, query, on_duplicate, ignore, replace, partitions)
+    return syntax.Insert(table, columns, rows, query, on_duplicate, ignore, replace, partitions)
 
 
 def _begins_query(cursor: Cursor) -> bool:
@@ -82,11 +78,11 @@ def _columns(cursor: Cursor) -> tuple[str, ...]:
     return () if cursor.accept("( )") else cursor.comma_separated(lambda cursor: read_column(cursor).parts[-1])
 
 
-def _row(cursor: Cursor) -> tuple[Node, ...]:
+def _row(cursor: Cursor) -> tuple[syntax.Node, ...]:
     return () if cursor.accept("( )") else cursor.comma_separated(_value)
 
 
-def _value(cursor: Cursor) -> Node:
+def _value(cursor: Cursor) -> syntax.Node:
     """As `read_value`; a literal alone, which most values are, is taken at once."""
     kind = cursor.kind()
     if kind in LITERALS and cursor.word_after() in (",", ")"):
@@ -94,14 +90,14 @@ def _value(cursor: Cursor) -> Node:
     return read_value(cursor)
 
 
-def _on_duplicate(cursor: Cursor) -> tuple[Assignment, ...]:
+def _on_duplicate(cursor: Cursor) -> tuple[syntax.Assignment, ...]:
     return cursor.listed(read_assignment) if cursor.accept("ON DUPLICATE KEY UPDATE") else ()
 
 
 # -- UPDATE -------------------------------------------------------------------------------------------------------
 
 
-def read_update(cursor: Cursor, common: Common | None = None) -> Update:
+def read_update(cursor: Cursor, common: Common | None = None) -> syntax.Update:
     """What follows UPDATE; `common` is the WITH before it."""
     _hints_and_priority(cursor)
     ignore = cursor.accept("IGNORE")
@@ -109,29 +105,29 @@ def read_update(cursor: Cursor, common: Common | None = None) -> Update:
     cursor.expect("SET")
     assignments = cursor.listed(read_assignment)
     where, order, limit = _which(cursor, source)
-    return Update(source, assignments, where, order, limit, ignore, _with(common, source))
+    return syntax.Update(source, assignments, where, order, limit, ignore, _with(common, source))
 
 
-def read_assignment(cursor: Cursor) -> Assignment:
+def read_assignment(cursor: Cursor) -> syntax.Assignment:
     """`column = value`"""
     column = read_column(cursor)
     if not cursor.accept(":="):
         cursor.expect("=")
-    return Assignment(column, read_value(cursor))
+    return syntax.Assignment(column, read_value(cursor))
 
 
-def read_column(cursor: Cursor) -> ColumnName:
+def read_column(cursor: Cursor) -> syntax.ColumnName:
     """`c`, `t.c` or `d.t.c`"""
     parts = [cursor.name("the name of a column")]
     while len(parts) < 3 and cursor.accept("."):
         parts.append(cursor.name("the name of a column"))
-    return ColumnName(tuple(parts))
+    return syntax.ColumnName(tuple(parts))
 
 
 # -- DELETE -------------------------------------------------------------------------------------------------------
 
 
-def read_delete(cursor: Cursor, common: Common | None = None) -> Delete:
+def read_delete(cursor: Cursor, common: Common | None = None) -> syntax.Delete:
     """What follows DELETE; `common` is the WITH before it."""
     _hints_and_priority(cursor)
     cursor.accept("QUICK")
@@ -147,23 +143,25 @@ def read_delete(cursor: Cursor, common: Common | None = None) -> Delete:
         cursor.unexpected("'USING'")
     alias = read_name_alias(cursor) if cursor.word() != "PARTITION" else ""
     partitions = read_partitions(cursor)
-    source = TableSource(targets[0], alias or read_name_alias(cursor))
+    source = syntax.TableSource(targets[0], alias or read_name_alias(cursor))
     where, order, limit = _which(cursor, source)
-    return Delete(source, (), where, order, limit, ignore, partitions, _with(common, source))
+    return syntax.Delete(source, (), where, order, limit, ignore, partitions, _with(common, source))
 
 
-def _delete_of_several(cursor: Cursor, targets: tuple[TableName, ...], ignore: bool, common: Common | None) -> Delete:
+def _delete_of_several(
+    cursor: Cursor, targets: tuple[syntax.TableName, ...], ignore: bool, common: Common | None
+) -> syntax.Delete:
     source = _sources(cursor, "DELETE")
     where = cursor.rules.node(cursor) if cursor.accept("WHERE") else None
-    return Delete(source, targets, where, ignore=ignore, common=_with(common, source))
+    return syntax.Delete(source, targets, where, ignore=ignore, common=_with(common, source))
 
 
-def _target(cursor: Cursor) -> TableName:
+def _target(cursor: Cursor) -> syntax.TableName:
     """`t`, `db.t`, `t.*` or `db.t.*`"""
     first = cursor.name("the name of a table")
     if not cursor.accept(".") or cursor.accept("*"):
-        return TableName("", first)
-    name = TableName(first, cursor.name("the name of a table"))
+        return syntax.TableName("", first)
+    name = syntax.TableName(first, cursor.name("the name of a table"))
     if cursor.accept("."):
         cursor.expect("*")
     return name
@@ -189,10 +187,12 @@ def _sources(cursor: Cursor, verb: str) -> syntax.Source:
     return tree_of(join)
 
 
-def _which(cursor: Cursor, source: syntax.Source) -> tuple[Node | None, tuple[OrderItem, ...], Limit | None]:
+def _which(
+    cursor: Cursor, source: syntax.Source
+) -> tuple[syntax.Node | None, tuple[syntax.OrderItem, ...], syntax.Limit | None]:
     """WHERE, and ORDER BY and LIMIT without an offset where one table is changed."""
     where = cursor.rules.node(cursor) if cursor.accept("WHERE") else None
-    if not isinstance(source, TableSource):
+    if not isinstance(source, syntax.TableSource):
         return where, (), None
     order = read_order(cursor)
     limit = read_limit(cursor)
@@ -201,6 +201,10 @@ def _which(cursor: Cursor, source: syntax.Source) -> tuple[Node | None, tuple[Or
     return where, order, limit.tree if limit else None
 
 
-def _with(common: Common | None, source: syntax.Source) -> WithTree | None:
+def _with(common: Common | None, source: syntax.Source) -> syntax.WithTree | None:
     """The WITH before a statement, as that of a query of all that the statement reads."""
-    return WithTree(common.tables, common.recursive, SelectTree((Star(),), source)) if common else None
+    return (
+        syntax.WithTree(common.tables, common.recursive, syntax.SelectTree((syntax.Star(),), source))
+        if common
+        else None
+    )

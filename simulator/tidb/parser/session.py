@@ -10,29 +10,11 @@ from collections.abc import Callable
 from functools import partial
 
 from simulator.errors import SchemaError, SqlError
+from simulator.tidb import syntax
 from simulator.tidb.model.charsets import COLLATIONS, charset, charset_of, collation
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.queries.query import read_common, read_query
 from simulator.tidb.parser.rows import read_delete, read_update
-from simulator.tidb.syntax.expressions import ColumnName, Literal, Node
-from simulator.tidb.syntax.queries import WithTree
-from simulator.tidb.syntax.rows import Delete, Update
-from simulator.tidb.syntax.session import (
-    Begin,
-    Commit,
-    Deallocate,
-    Execute,
-    IgnoredStatement,
-    Prepare,
-    ReleaseSavepoint,
-    Rollback,
-    Savepoint,
-    SelectStatement,
-    SessionStatement,
-    SetVariables,
-    Use,
-    VariableAssignment,
-)
 
 SCOPES = ("GLOBAL", "SESSION", "LOCAL", "INSTANCE")
 SET_NOTHING = ("PASSWORD", "ROLE", "DEFAULT", "RESOURCE", "CONFIG", "BINDING", "SESSION_STATES")
@@ -46,13 +28,13 @@ def not_simulated(what: str, accepted: str) -> SqlError:
 # -- transactions -------------------------------------------------------------------------------------------------
 
 
-def read_begin(cursor: Cursor) -> Begin:
+def read_begin(cursor: Cursor) -> syntax.Begin:
     """What follows BEGIN."""
     cursor.accept("PESSIMISTIC") or cursor.accept("OPTIMISTIC") or cursor.accept("WORK")
-    return Begin()
+    return syntax.Begin()
 
 
-def read_start(cursor: Cursor) -> Begin:
+def read_start(cursor: Cursor) -> syntax.Begin:
     """What follows START TRANSACTION."""
     if cursor.accept("READ ONLY"):
         raise not_simulated("START TRANSACTION READ ONLY", "START TRANSACTION [READ WRITE]")
@@ -61,22 +43,22 @@ def read_start(cursor: Cursor) -> Begin:
             cursor.expect("CAUSAL CONSISTENCY ONLY")
     else:
         cursor.accept("READ WRITE") or cursor.accept("PESSIMISTIC") or cursor.accept("OPTIMISTIC")
-    return Begin()
+    return syntax.Begin()
 
 
-def read_commit(cursor: Cursor) -> Commit:
+def read_commit(cursor: Cursor) -> syntax.Commit:
     """What follows COMMIT."""
     cursor.accept("WORK")
-    return Commit(_chain(cursor))
+    return syntax.Commit(_chain(cursor))
 
 
-def read_rollback(cursor: Cursor) -> Rollback:
+def read_rollback(cursor: Cursor) -> syntax.Rollback:
     """What follows ROLLBACK."""
     cursor.accept("WORK")
     if cursor.accept("TO"):
         cursor.accept("SAVEPOINT")
-        return Rollback(cursor.name("a savepoint"))
-    return Rollback(chain=_chain(cursor))
+        return syntax.Rollback(cursor.name("a savepoint"))
+    return syntax.Rollback(chain=_chain(cursor))
 
 
 def _chain(cursor: Cursor) -> bool:
@@ -90,25 +72,25 @@ def _chain(cursor: Cursor) -> bool:
     return chain
 
 
-def read_savepoint(cursor: Cursor) -> Savepoint:
+def read_savepoint(cursor: Cursor) -> syntax.Savepoint:
     """What follows SAVEPOINT."""
-    return Savepoint(cursor.name("a savepoint"))
+    return syntax.Savepoint(cursor.name("a savepoint"))
 
 
-def read_release(cursor: Cursor) -> ReleaseSavepoint:
+def read_release(cursor: Cursor) -> syntax.ReleaseSavepoint:
     """What follows RELEASE SAVEPOINT."""
-    return ReleaseSavepoint(cursor.name("a savepoint"))
+    return syntax.ReleaseSavepoint(cursor.name("a savepoint"))
 
 
 # -- USE and SET --------------------------------------------------------------------------------------------------
 
 
-def read_use(cursor: Cursor) -> Use:
+def read_use(cursor: Cursor) -> syntax.Use:
     """What follows USE."""
-    return Use(cursor.name("the name of a database"))
+    return syntax.Use(cursor.name("the name of a database"))
 
 
-def read_set(cursor: Cursor) -> SetVariables | IgnoredStatement:
+def read_set(cursor: Cursor) -> syntax.SetVariables | syntax.IgnoredStatement:
     """What follows SET."""
     word = cursor.word()
     places = 1 if word in ("GLOBAL", "SESSION") else 0
@@ -119,23 +101,23 @@ def read_set(cursor: Cursor) -> SetVariables | IgnoredStatement:
     settings = list(_settings(cursor))
     while cursor.accept(","):
         settings += _settings(cursor)
-    return SetVariables(tuple(settings))
+    return syntax.SetVariables(tuple(settings))
 
 
-def _transaction(cursor: Cursor) -> IgnoredStatement:
+def _transaction(cursor: Cursor) -> syntax.IgnoredStatement:
     while not cursor.at_end():
         if cursor.accept("READ ONLY"):
             raise not_simulated("SET TRANSACTION READ ONLY", "READ WRITE, ISOLATION LEVEL …")
         cursor.literal()
-    return IgnoredStatement("SET TRANSACTION")
+    return syntax.IgnoredStatement("SET TRANSACTION")
 
 
-def _settings(cursor: Cursor) -> tuple[VariableAssignment, ...]:
+def _settings(cursor: Cursor) -> tuple[syntax.VariableAssignment, ...]:
     """One variable and its value; NAMES gives two where it has a COLLATE."""
     if cursor.word() == "@":
         name = _user_variable(cursor)
         _equals(cursor)
-        return (VariableAssignment(name, cursor.rules.node(cursor), "user"),)
+        return (syntax.VariableAssignment(name, cursor.rules.node(cursor), "user"),)
     if cursor.word() in ("NAMES", "CHARSET") and cursor.word_after() not in ("=", ":=", "."):
         return _names(cursor, cursor.take().lower())
     if cursor.accept("CHARACTER SET") or cursor.accept("CHAR SET"):
@@ -143,7 +125,7 @@ def _settings(cursor: Cursor) -> tuple[VariableAssignment, ...]:
     return (_variable(cursor),)
 
 
-def _variable(cursor: Cursor) -> VariableAssignment:
+def _variable(cursor: Cursor) -> syntax.VariableAssignment:
     system = cursor.accept("@@")
     scope = ""
     behind = cursor.word_after()
@@ -155,9 +137,9 @@ def _variable(cursor: Cursor) -> VariableAssignment:
     _equals(cursor)
     if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
         cursor.take()
-        return VariableAssignment(name, None, _scope(scope))
+        return syntax.VariableAssignment(name, None, _scope(scope))
     value = _bare_word(cursor)
-    return VariableAssignment(name, value, _scope(scope))
+    return syntax.VariableAssignment(name, value, _scope(scope))
 
 
 def _scope(scope: str) -> str:
@@ -176,25 +158,29 @@ def _equals(cursor: Cursor) -> None:
         cursor.unexpected("'='")
 
 
-def _bare_word(cursor: Cursor) -> Node:
+def _bare_word(cursor: Cursor) -> syntax.Node:
     """An expression; a word alone is a string."""
     if cursor.word() in ("ON", "BINARY", "ALL") and cursor.word_after() in ("", ",") and cursor.kind() == "word":
-        return Literal("string", cursor.literal(), cursor.charset)
+        return syntax.Literal("string", cursor.literal(), cursor.charset)
     node = cursor.rules.node(cursor)
-    alone = isinstance(node, ColumnName) and len(node.parts) == 1
-    return Literal("string", node.parts[0], cursor.charset) if alone and isinstance(node, ColumnName) else node
+    alone = isinstance(node, syntax.ColumnName) and len(node.parts) == 1
+    return (
+        syntax.Literal("string", node.parts[0], cursor.charset)
+        if alone and isinstance(node, syntax.ColumnName)
+        else node
+    )
 
 
-def _names(cursor: Cursor, kind: str) -> tuple[VariableAssignment, ...]:
+def _names(cursor: Cursor, kind: str) -> tuple[syntax.VariableAssignment, ...]:
     """What follows SET NAMES and SET CHARSET."""
     if cursor.accept("DEFAULT"):
-        return (VariableAssignment(kind, None, "session"),)
+        return (syntax.VariableAssignment(kind, None, "session"),)
     name = cursor.name_or_string("a character set")
     try:
-        value = Literal("string", charset(name, ""), cursor.charset)
+        value = syntax.Literal("string", charset(name, ""), cursor.charset)
     except SchemaError:
         raise SqlError(1115, "42000", f"Unknown character set: '{name}'") from None
-    names = VariableAssignment(kind, value, "session")
+    names = syntax.VariableAssignment(kind, value, "session")
     if kind == "charset" or not cursor.accept("COLLATE"):
         return (names,)
     named = cursor.name_or_string("a collation").lower()
@@ -202,32 +188,32 @@ def _names(cursor: Cursor, kind: str) -> tuple[VariableAssignment, ...]:
         raise SqlError(1273, "HY000", f"Unknown collation: '{named}'")
     if charset_of(named, "") != value.text:
         raise SqlError(1253, "42000", f"COLLATION '{named}' is not valid for CHARACTER SET '{value.text}'")
-    return names, VariableAssignment(
-        "collation_connection", Literal("string", collation(named), cursor.charset), "session"
+    return names, syntax.VariableAssignment(
+        "collation_connection", syntax.Literal("string", collation(named), cursor.charset), "session"
     )
 
 
 # -- prepared statements ------------------------------------------------------------------------------------------
 
 
-def read_prepare(cursor: Cursor) -> Prepare:
+def read_prepare(cursor: Cursor) -> syntax.Prepare:
     """What follows PREPARE."""
     name = cursor.name("the name of a prepared statement")
     cursor.expect("FROM")
     if cursor.word() == "@":
-        return Prepare(name, _user_variable(cursor), True)
-    return Prepare(name, cursor.string())
+        return syntax.Prepare(name, _user_variable(cursor), True)
+    return syntax.Prepare(name, cursor.string())
 
 
-def read_execute(cursor: Cursor) -> Execute:
+def read_execute(cursor: Cursor) -> syntax.Execute:
     """What follows EXECUTE."""
     name = cursor.name("the name of a prepared statement")
-    return Execute(name, cursor.listed(_user_variable) if cursor.accept("USING") else ())
+    return syntax.Execute(name, cursor.listed(_user_variable) if cursor.accept("USING") else ())
 
 
-def read_deallocate(cursor: Cursor) -> Deallocate:
+def read_deallocate(cursor: Cursor) -> syntax.Deallocate:
     """What follows DEALLOCATE PREPARE or DROP PREPARE."""
-    return Deallocate(cursor.name("the name of a prepared statement"))
+    return syntax.Deallocate(cursor.name("the name of a prepared statement"))
 
 
 def _user_variable(cursor: Cursor) -> str:
@@ -237,14 +223,14 @@ def _user_variable(cursor: Cursor) -> str:
 # -- queries, and what begins with WITH ---------------------------------------------------------------------------
 
 
-def read_select_statement(cursor: Cursor) -> SelectStatement:
+def read_select_statement(cursor: Cursor) -> syntax.SelectStatement:
     """A whole query."""
     tree = read_query(cursor).tree
     assert tree is not None
-    return SelectStatement(tree)
+    return syntax.SelectStatement(tree)
 
 
-def read_with(cursor: Cursor) -> SelectStatement | Update | Delete:
+def read_with(cursor: Cursor) -> syntax.SelectStatement | syntax.Update | syntax.Delete:
     """A whole statement that begins with WITH."""
     common = read_common(cursor)
     if cursor.accept("UPDATE"):
@@ -253,39 +239,39 @@ def read_with(cursor: Cursor) -> SelectStatement | Update | Delete:
         return read_delete(cursor, common)
     tree = read_query(cursor).tree
     assert tree is not None
-    return SelectStatement(WithTree(common.tables, common.recursive, tree))
+    return syntax.SelectStatement(syntax.WithTree(common.tables, common.recursive, tree))
 
 
 # -- what does nothing, and what is not played --------------------------------------------------------------------
 
 
-def read_nothing(cursor: Cursor, what: str) -> IgnoredStatement:
+def read_nothing(cursor: Cursor, what: str) -> syntax.IgnoredStatement:
     """Passes over the rest."""
     while not cursor.at_end():
         cursor.literal()
-    return IgnoredStatement(what)
+    return syntax.IgnoredStatement(what)
 
 
-def read_explained(cursor: Cursor, what: str) -> IgnoredStatement:
+def read_explained(cursor: Cursor, what: str) -> syntax.IgnoredStatement:
     """What follows EXPLAIN, DESC or TRACE, which play a statement only with ANALYZE."""
     plays = what == "TRACE" or cursor.word() == "ANALYZE"
     while not cursor.at_end():
         if plays and cursor.word() in ("INSERT", "REPLACE", "UPDATE", "DELETE") and cursor.word_after() != "(":
             raise not_simulated(f"{what} of a statement that changes rows", f"{what} of a query")
         cursor.literal()
-    return IgnoredStatement(what)
+    return syntax.IgnoredStatement(what)
 
 
-def read_do(cursor: Cursor) -> IgnoredStatement:
+def read_do(cursor: Cursor) -> syntax.IgnoredStatement:
     """What follows DO, which shows nothing; an assignment in it would be felt."""
     while not cursor.at_end():
         if cursor.word() == ":=":
             raise not_simulated("DO with an assignment", "SET @a = …")
         cursor.literal()
-    return IgnoredStatement("DO")
+    return syntax.IgnoredStatement("DO")
 
 
-def refuse(cursor: Cursor, what: str) -> SessionStatement:
+def refuse(cursor: Cursor, what: str) -> syntax.SessionStatement:
     raise not_simulated(what, PLAYED)
 
 
@@ -372,7 +358,7 @@ REFUSED = (
 
 UNPLAYED = frozenset((*NOTHING, *REFUSED))
 
-Reader = Callable[[Cursor], SessionStatement | Update | Delete]
+Reader = Callable[[Cursor], syntax.SessionStatement | syntax.Update | syntax.Delete]
 
 BEHIND: dict[str, Reader] = {
     "BEGIN": read_begin,

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import SchemaError, SqlError
+from simulator.tidb import syntax
 from simulator.tidb.parser import alter, session
 from simulator.tidb.parser import read as ddl
 from simulator.tidb.parser.cursor import Cursor, position
@@ -21,22 +22,18 @@ from simulator.tidb.parser.read import Phrase, fail_at_first_words, first_words,
 from simulator.tidb.parser.rows import read_delete, read_insert, read_replace, read_update
 from simulator.tidb.parser.texts import read, statements
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.alter import Clause
-from simulator.tidb.syntax.expressions import Literal, Node
-from simulator.tidb.syntax.session import Deallocate, Execute, Prepare, SqlStatement
-from simulator.tidb.syntax.statements import AlterTable, Statement
 
-Reader = Callable[[Cursor], SqlStatement]
+Reader = Callable[[Cursor], syntax.SqlStatement]
 
 
-def alter_table(cursor: Cursor, ignore: bool = False) -> AlterTable:
+def alter_table(cursor: Cursor, ignore: bool = False) -> syntax.AlterTable:
     """What follows ALTER [IGNORE] TABLE; ANALYZE and COMPACT change no schema and no row of the table."""
     word = cursor.word_ahead(3 if cursor.word_ahead(1) == "." else 1)
     if word not in ("ANALYZE", "COMPACT"):
         return alter.alter_table(cursor, ignore)
     table = cursor.qualified_name()
     session.read_nothing(cursor, word)
-    return AlterTable(table, (Clause(word),), ignore)
+    return syntax.AlterTable(table, (syntax.Clause(word),), ignore)
 
 
 ROWS: dict[str, Reader] = {
@@ -64,8 +61,11 @@ AT_END = "the end of the statement is not expected here"
 
 
 def read_sql(
-    text: str, sql_mode: frozenset[str] = frozenset(), charset: str = "", parameters: Sequence[Node] | None = None
-) -> SqlStatement | None:
+    text: str,
+    sql_mode: frozenset[str] = frozenset(),
+    charset: str = "",
+    parameters: Sequence[syntax.Node] | None = None,
+) -> syntax.SqlStatement | None:
     """The one statement in the text; None where the text has none. `charset` is the client's, utf8mb4 if empty.
 
     ANSI_QUOTES, PIPES_AS_CONCAT, IGNORE_SPACE, NO_BACKSLASH_ESCAPES, HIGH_NOT_PRECEDENCE and REAL_AS_FLOAT of
@@ -88,7 +88,7 @@ def read_sql(
             raise _unclosed(text, tokens, error) if AT_END in str(error) else error from None
 
 
-def read_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[SqlStatement, int]:
+def read_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[syntax.SqlStatement, int]:
     """The statement of PREPARE with 1 for each `?`, and how many there are.
 
     Raises SqlError: as `read_sql`, 1295 for what cannot be prepared, 8115 for several statements or none, 8116 for DDL
@@ -102,11 +102,11 @@ def read_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[Sq
     if words.startswith(("LOAD DATA", "IMPORT INTO", "BATCH ")):
         raise NOT_PREPARED
     count = sum(token.token_type is TokenType.PLACEHOLDER for token in found[0])
-    statement = read_sql(text, sql_mode, parameters=[Literal("integer", "1")] * count)
+    statement = read_sql(text, sql_mode, parameters=[syntax.Literal("integer", "1")] * count)
     assert statement is not None, "it has tokens"
-    if isinstance(statement, Prepare | Execute | Deallocate):
+    if isinstance(statement, syntax.Prepare | syntax.Execute | syntax.Deallocate):
         raise NOT_PREPARED
-    if count and isinstance(statement, Statement):
+    if count and isinstance(statement, syntax.Statement):
         raise SqlError(8116, "HY000", "Can not prepare DDL statements with parameters")
     return statement, count
 
@@ -164,8 +164,8 @@ def syntax_error(why: str) -> SqlError:
 
 
 def _statement(
-    text: str, tokens: list[Token], sql_mode: frozenset[str], charset: str, parameters: Sequence[Node] | None
-) -> SqlStatement:
+    text: str, tokens: list[Token], sql_mode: frozenset[str], charset: str, parameters: Sequence[syntax.Node] | None
+) -> syntax.SqlStatement:
     words = first_words(tokens)
     for length in range(len(words), 0, -1):
         if found := READERS.get(words[:length]):

@@ -5,6 +5,7 @@ One law: each begins behind the words that name it.
 
 from __future__ import annotations
 
+from simulator.tidb import syntax
 from simulator.tidb.parser.clauses import (
     charset_name,
     collation_name,
@@ -15,23 +16,6 @@ from simulator.tidb.parser.clauses import (
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.tables import read_create_table
 from simulator.tidb.restore.names import string
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.statements import (
-    AlterDatabase,
-    CreateDatabase,
-    DropDatabase,
-    DropTable,
-    FlashbackCluster,
-    FlashbackDatabase,
-    FlashbackTable,
-    LockTables,
-    RecoverTable,
-    RenameTable,
-    RepairTable,
-    TruncateTable,
-    UnlockTables,
-)
-from simulator.tidb.syntax.tables import TableOption
 
 DATABASE_OPTIONS = ("DEFAULT", "CHARSET", "CHARACTER", "CHAR", "COLLATE", "ENCRYPTION", "PLACEMENT", "SET", "READ")
 UNRESERVED_OPTIONS = ("CHARSET", "ENCRYPTION", "PLACEMENT")
@@ -40,48 +24,48 @@ UNRESERVED_OPTIONS = ("CHARSET", "ENCRYPTION", "PLACEMENT")
 # -- databases ----------------------------------------------------------------------------------------------------
 
 
-def create_database(cursor: Cursor) -> CreateDatabase:
+def create_database(cursor: Cursor) -> syntax.CreateDatabase:
     if_not_exists = cursor.accept("IF NOT EXISTS")
-    return CreateDatabase(cursor.name("the name of a database"), database_options(cursor), if_not_exists)
+    return syntax.CreateDatabase(cursor.name("the name of a database"), database_options(cursor), if_not_exists)
 
 
-def alter_database(cursor: Cursor) -> AlterDatabase:
+def alter_database(cursor: Cursor) -> syntax.AlterDatabase:
     word, after = cursor.word(), cursor.word_after()
     unnamed = word in DATABASE_OPTIONS and (word not in UNRESERVED_OPTIONS or after not in DATABASE_OPTIONS)
     name = "" if unnamed else cursor.name("the name of a database")
     if cursor.at_end():
         cursor.unexpected(f"an option of a database: {', '.join(DATABASE_OPTIONS)}")
-    return AlterDatabase(name, database_options(cursor))
+    return syntax.AlterDatabase(name, database_options(cursor))
 
 
-def drop_database(cursor: Cursor) -> DropDatabase:
+def drop_database(cursor: Cursor) -> syntax.DropDatabase:
     if_exists = cursor.accept("IF EXISTS")
-    return DropDatabase(cursor.name("the name of a database"), if_exists)
+    return syntax.DropDatabase(cursor.name("the name of a database"), if_exists)
 
 
-def database_options(cursor: Cursor) -> tuple[TableOption, ...]:
+def database_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
     options = []
     while not cursor.at_end():
         options.append(database_option(cursor))
     return tuple(options)
 
 
-def database_option(cursor: Cursor) -> TableOption:
+def database_option(cursor: Cursor) -> syntax.TableOption:
     """CHARSET, COLLATE, ENCRYPTION, PLACEMENT POLICY, TIFLASH REPLICA (its value as TiDB writes it) or READ ONLY."""
     if cursor.accept("SET TIFLASH REPLICA"):
-        return TableOption("TIFLASH REPLICA", tiflash_replica(cursor))
+        return syntax.TableOption("TIFLASH REPLICA", tiflash_replica(cursor))
     if cursor.accept("READ ONLY"):
-        return TableOption("READ ONLY", read_setting(cursor, ("0", "1", "DEFAULT")))
+        return syntax.TableOption("READ ONLY", read_setting(cursor, ("0", "1", "DEFAULT")))
     cursor.accept("DEFAULT")
     if cursor.accept("CHARSET") or cursor.accept("CHARACTER SET") or cursor.accept("CHAR SET"):
         cursor.accept("=")
-        return TableOption("CHARSET", charset_name(cursor))
+        return syntax.TableOption("CHARSET", charset_name(cursor))
     if cursor.accept("COLLATE"):
         cursor.accept("=")
-        return TableOption("COLLATE", collation_name(cursor))
+        return syntax.TableOption("COLLATE", collation_name(cursor))
     if cursor.accept("ENCRYPTION"):
         cursor.accept("=")
-        return TableOption("ENCRYPTION", encryption(cursor), quoted=True)
+        return syntax.TableOption("ENCRYPTION", encryption(cursor), quoted=True)
     if cursor.accept("PLACEMENT POLICY"):
         return placement_option(cursor)
     cursor.unexpected(f"an option of a database: {', '.join(DATABASE_OPTIONS)}", DATABASE_OPTIONS)
@@ -102,66 +86,66 @@ def encryption(cursor: Cursor) -> str:
     return value
 
 
-def placement_option(cursor: Cursor) -> TableOption:
+def placement_option(cursor: Cursor) -> syntax.TableOption:
     """What follows PLACEMENT POLICY: a policy, DEFAULT or SET DEFAULT."""
     if cursor.accept("SET"):
         cursor.expect("DEFAULT")
-        return TableOption("PLACEMENT POLICY", "DEFAULT", default=True)
+        return syntax.TableOption("PLACEMENT POLICY", "DEFAULT", default=True)
     cursor.accept("=")
     if cursor.accept("DEFAULT"):
-        return TableOption("PLACEMENT POLICY", "DEFAULT", default=True)
-    return TableOption("PLACEMENT POLICY", cursor.name_or_string("a placement policy"))
+        return syntax.TableOption("PLACEMENT POLICY", "DEFAULT", default=True)
+    return syntax.TableOption("PLACEMENT POLICY", cursor.name_or_string("a placement policy"))
 
 
 # -- tables -------------------------------------------------------------------------------------------------------
 
 
-def drop_table(cursor: Cursor, temporary: str = "") -> DropTable:
+def drop_table(cursor: Cursor, temporary: str = "") -> syntax.DropTable:
     if_exists = cursor.accept("IF EXISTS")
     tables = cursor.listed(Cursor.qualified_name)
-    return DropTable(tables, if_exists, temporary, restrict_or_cascade(cursor))
+    return syntax.DropTable(tables, if_exists, temporary, restrict_or_cascade(cursor))
 
 
-def truncate_table(cursor: Cursor) -> TruncateTable:
+def truncate_table(cursor: Cursor) -> syntax.TruncateTable:
     cursor.accept("TABLE")
-    return TruncateTable(cursor.qualified_name())
+    return syntax.TruncateTable(cursor.qualified_name())
 
 
-def rename_table(cursor: Cursor) -> RenameTable:
-    return RenameTable(cursor.listed(pair))
+def rename_table(cursor: Cursor) -> syntax.RenameTable:
+    return syntax.RenameTable(cursor.listed(pair))
 
 
-def pair(cursor: Cursor) -> tuple[TableName, TableName]:
+def pair(cursor: Cursor) -> tuple[syntax.TableName, syntax.TableName]:
     """`old TO new`"""
     old = cursor.qualified_name()
     cursor.expect("TO")
     return old, cursor.qualified_name()
 
 
-def repair_table(cursor: Cursor) -> RepairTable:
-    return RepairTable(cursor.qualified_name(), read_create_table(cursor))
+def repair_table(cursor: Cursor) -> syntax.RepairTable:
+    return syntax.RepairTable(cursor.qualified_name(), read_create_table(cursor))
 
 
 # -- RECOVER and FLASHBACK ----------------------------------------------------------------------------------------
 
 
-Flashback = FlashbackTable | FlashbackDatabase | FlashbackCluster
+Flashback = syntax.FlashbackTable | syntax.FlashbackDatabase | syntax.FlashbackCluster
 
 
-def recover_table(cursor: Cursor) -> RecoverTable:
+def recover_table(cursor: Cursor) -> syntax.RecoverTable:
     """What follows RECOVER TABLE: BY JOB n, or a table and which of its drops."""
     if cursor.accept("BY"):
         cursor.expect("JOB")
-        return RecoverTable(None, job=cursor.integer("the number of a job"))
+        return syntax.RecoverTable(None, job=cursor.integer("the number of a job"))
     table = cursor.qualified_name()
-    return RecoverTable(table, number=0 if cursor.at_end() else cursor.integer())
+    return syntax.RecoverTable(table, number=0 if cursor.at_end() else cursor.integer())
 
 
 def flashback(cursor: Cursor) -> Flashback:
     """What follows FLASHBACK."""
     if cursor.accept("CLUSTER"):
         timestamp, tso = moment(cursor)
-        return FlashbackCluster(timestamp, tso)
+        return syntax.FlashbackCluster(timestamp, tso)
     if cursor.accept("TABLE"):
         return flashback_table(cursor)
     if cursor.accept("DATABASE") or cursor.accept("SCHEMA"):
@@ -169,20 +153,20 @@ def flashback(cursor: Cursor) -> Flashback:
     cursor.unexpected("TABLE, DATABASE or CLUSTER", ("TABLE", "DATABASE", "SCHEMA", "CLUSTER"))
 
 
-def flashback_table(cursor: Cursor) -> FlashbackTable | FlashbackCluster:
+def flashback_table(cursor: Cursor) -> syntax.FlashbackTable | syntax.FlashbackCluster:
     tables = cursor.listed(Cursor.qualified_name)
     if len(tables) > 1 or goes_to_moment(cursor):
         timestamp, tso = moment(cursor)
-        return FlashbackCluster(timestamp, tso, tables)
-    return FlashbackTable(tables[0], new_name(cursor))
+        return syntax.FlashbackCluster(timestamp, tso, tables)
+    return syntax.FlashbackTable(tables[0], new_name(cursor))
 
 
-def flashback_database(cursor: Cursor) -> FlashbackDatabase | FlashbackCluster:
+def flashback_database(cursor: Cursor) -> syntax.FlashbackDatabase | syntax.FlashbackCluster:
     database = cursor.name("the name of a database")
     if goes_to_moment(cursor):
         timestamp, tso = moment(cursor)
-        return FlashbackCluster(timestamp, tso, database=database)
-    return FlashbackDatabase(database, new_name(cursor))
+        return syntax.FlashbackCluster(timestamp, tso, database=database)
+    return syntax.FlashbackDatabase(database, new_name(cursor))
 
 
 def goes_to_moment(cursor: Cursor) -> bool:
@@ -209,11 +193,11 @@ def moment(cursor: Cursor) -> tuple[str, int]:
 # -- locks --------------------------------------------------------------------------------------------------------
 
 
-def lock_tables(cursor: Cursor) -> LockTables:
-    return LockTables(cursor.listed(lock))
+def lock_tables(cursor: Cursor) -> syntax.LockTables:
+    return syntax.LockTables(cursor.listed(lock))
 
 
-def lock(cursor: Cursor) -> tuple[TableName, str]:
+def lock(cursor: Cursor) -> tuple[syntax.TableName, str]:
     """`table READ [LOCAL]` or `table WRITE [LOCAL]`"""
     table = cursor.qualified_name()
     if cursor.word() not in ("READ", "WRITE"):
@@ -222,9 +206,9 @@ def lock(cursor: Cursor) -> tuple[TableName, str]:
     return table, f"{kind} LOCAL" if cursor.accept("LOCAL") else kind
 
 
-def unlock_tables(cursor: Cursor) -> UnlockTables:
-    return UnlockTables()
+def unlock_tables(cursor: Cursor) -> syntax.UnlockTables:
+    return syntax.UnlockTables()
 
 
-def cleanup_locks(cursor: Cursor) -> UnlockTables:
-    return UnlockTables(cursor.listed(Cursor.qualified_name))
+def cleanup_locks(cursor: Cursor) -> syntax.UnlockTables:
+    return syntax.UnlockTables(cursor.listed(Cursor.qualified_name))

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.parser.columns import end_column, read_column
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.keys import begins_key, end_key, read_key
 from simulator.tidb.parser.options import begins_option, read_option, unknown_option
 from simulator.tidb.parser.partitions import read_partitioning
 from simulator.tidb.parser.queries.query import read_query
-from simulator.tidb.syntax.definitions import ColumnDefinition, KeyDefinition, TableName
-from simulator.tidb.syntax.tables import CreateTable, EmbeddedQuery, TableOption
 
 OTHER_STATEMENTS = frozenset(("SET", "USE", "DROP", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT"))
 OTHER_OBJECTS = frozenset(
@@ -44,7 +43,7 @@ def begins_other_statement(cursor: Cursor) -> bool:
     return cursor.word() in OTHER_STATEMENTS
 
 
-def read_create_table(cursor: Cursor) -> CreateTable:
+def read_create_table(cursor: Cursor) -> syntax.CreateTable:
     """A CREATE TABLE statement, up to its end; raises SchemaError."""
     start = cursor.next_token()
     temporary = read_temporary(cursor)
@@ -53,7 +52,7 @@ def read_create_table(cursor: Cursor) -> CreateTable:
     begun = cursor.next_token()
     like = read_like(cursor)
     if like:
-        table = CreateTable(*name, (), (), (), at=start.start, like=like, source_at=begun.start)
+        table = syntax.CreateTable(*name, (), (), (), at=start.start, like=like, source_at=begun.start)
     else:
         table = body(cursor, name, start.start)
     commit = read_on_commit(cursor)
@@ -77,7 +76,7 @@ def read_temporary(cursor: Cursor) -> str:
     cursor.unexpected("CREATE TABLE", ("CREATE", "TABLE"))
 
 
-def read_like(cursor: Cursor) -> TableName | None:
+def read_like(cursor: Cursor) -> syntax.TableName | None:
     """`LIKE t` or `(LIKE t)`; None where something else comes."""
     parenthesised = cursor.accept("( LIKE")
     if not parenthesised and not cursor.accept("LIKE"):
@@ -88,7 +87,7 @@ def read_like(cursor: Cursor) -> TableName | None:
     return name
 
 
-def body(cursor: Cursor, name: TableName, at: int) -> CreateTable:
+def body(cursor: Cursor, name: syntax.TableName, at: int) -> syntax.CreateTable:
     """All between the table's name and ON COMMIT."""
     columns, keys = elements(cursor)
     options = read_options(cursor)
@@ -96,20 +95,20 @@ def body(cursor: Cursor, name: TableName, at: int) -> CreateTable:
     begun = cursor.next_token()
     duplicate, query = read_source(cursor)
     source_at = 0 if cursor.next_token() is begun else begun.start
-    table = CreateTable(*name, columns, keys, options, partitioning, at)
+    table = syntax.CreateTable(*name, columns, keys, options, partitioning, at)
     return replace(table, query=query, on_duplicate=duplicate, source_at=source_at)
 
 
-def elements(cursor: Cursor) -> tuple[tuple[ColumnDefinition, ...], tuple[KeyDefinition, ...]]:
+def elements(cursor: Cursor) -> tuple[tuple[syntax.ColumnDefinition, ...], tuple[syntax.KeyDefinition, ...]]:
     """The columns, and the keys that stand beside them; none of both where no parenthesis comes."""
     if cursor.word() != "(":
         return (), ()
     read = cursor.comma_separated(read_element)
-    columns = tuple(element for element in read if isinstance(element, ColumnDefinition))
-    return columns, tuple(element for element in read if isinstance(element, KeyDefinition))
+    columns = tuple(element for element in read if isinstance(element, syntax.ColumnDefinition))
+    return columns, tuple(element for element in read if isinstance(element, syntax.KeyDefinition))
 
 
-def read_element(cursor: Cursor) -> ColumnDefinition | KeyDefinition:
+def read_element(cursor: Cursor) -> syntax.ColumnDefinition | syntax.KeyDefinition:
     """One column or key, and nothing behind it."""
     if begins_key(cursor):
         key = read_key(cursor)
@@ -120,7 +119,7 @@ def read_element(cursor: Cursor) -> ColumnDefinition | KeyDefinition:
     return column
 
 
-def read_options(cursor: Cursor) -> tuple[TableOption, ...]:
+def read_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
     """The options that follow each other, commas between them or not; raises SchemaError."""
     if not begins_option(cursor):
         return ()
@@ -130,7 +129,7 @@ def read_options(cursor: Cursor) -> tuple[TableOption, ...]:
     return tuple(options)
 
 
-def read_source(cursor: Cursor) -> tuple[str, EmbeddedQuery | None]:
+def read_source(cursor: Cursor) -> tuple[str, syntax.EmbeddedQuery | None]:
     """`[IGNORE | REPLACE] [AS] query`; TiDB's grammar takes the words without a query too."""
     duplicate = next((word for word in BEFORE_QUERY[:2] if cursor.accept(word)), "")
     cursor.accept("AS")
@@ -147,7 +146,7 @@ def read_on_commit(cursor: Cursor) -> bool | None:
     return False
 
 
-def end_table(cursor: Cursor, table: CreateTable) -> None:
+def end_table(cursor: Cursor, table: syntax.CreateTable) -> None:
     """Raises SchemaError: something follows that is no part of a table."""
     if table.partitioning or table.query or table.like or table.on_commit_delete is not None:
         cursor.unexpected("the end of the statement")

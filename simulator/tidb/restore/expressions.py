@@ -9,27 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from simulator.tidb import syntax
 from simulator.tidb.restore.names import literal, quoted, string
-from simulator.tidb.syntax.expressions import (
-    Between,
-    Binary,
-    Call,
-    Case,
-    Cast,
-    Collate,
-    ColumnName,
-    ContextExpression,
-    In,
-    Is,
-    Literal,
-    Node,
-    Parenthesised,
-    PatternMatch,
-    RowExpression,
-    Unary,
-    Word,
-)
-from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
 TEMPLATES = {
     "CONVERT": "{} USING {}",
@@ -43,16 +24,16 @@ TEMPLATES = {
 """Functions whose arguments are written with words between them."""
 
 
-def restored(node: Node) -> str:
+def restored(node: syntax.Node) -> str:
     """The text of a node."""
     return _WRITERS[type(node)](node)
 
 
-def listed(nodes: Iterable[Node], separator: str = ", ") -> str:
+def listed(nodes: Iterable[syntax.Node], separator: str = ", ") -> str:
     return separator.join(map(restored, nodes))
 
 
-def _literal(node: Literal) -> str:
+def _literal(node: syntax.Literal) -> str:
     if node.kind == "string":
         return literal(node.text, node.charset)
     if node.kind in ("hex", "bit"):
@@ -62,23 +43,23 @@ def _literal(node: Literal) -> str:
     return node.text.upper() if node.kind in ("boolean", "null") else node.text
 
 
-def _unary(node: Unary) -> str:
+def _unary(node: syntax.Unary) -> str:
     space = " " if node.operator.isalpha() else ""
     return f"{node.operator}{space}{restored(node.operand)}"
 
 
-def _binary(node: Binary) -> str:
+def _binary(node: syntax.Binary) -> str:
     """Long chains lean to the left, so the left side is walked, not recursed into."""
     parts: list[str] = []
-    left: Node = node
-    while isinstance(left, Binary):
+    left: syntax.Node = node
+    while isinstance(left, syntax.Binary):
         space = " " if left.operator.isalpha() else ""
         parts.append(f"{space}{left.operator}{space}{restored(left.right)}")
         left = left.left
     return restored(left) + "".join(reversed(parts))
 
 
-def _call(node: Call) -> str:
+def _call(node: syntax.Call) -> str:
     arguments = [restored(argument) for argument in node.arguments]
     if node.name == "JSON_MEMBEROF":
         return "{} MEMBER OF ({})".format(*arguments)
@@ -87,7 +68,7 @@ def _call(node: Call) -> str:
     return f"{schema}{name}({_arguments(node, arguments)})"
 
 
-def _arguments(node: Call, arguments: list[str]) -> str:
+def _arguments(node: syntax.Call, arguments: list[str]) -> str:
     if node.name in TEMPLATES and not node.schema:
         return TEMPLATES[node.name].format(*arguments)
     if node.name == "TRIM" and len(arguments) > 1:
@@ -97,62 +78,64 @@ def _arguments(node: Call, arguments: list[str]) -> str:
     return ", ".join(arguments)
 
 
-def _cast(node: Cast) -> str:
+def _cast(node: syntax.Cast) -> str:
     if node.convert:
         return f"CONVERT({restored(node.operand)}, {node.type})"
     return f"CAST({restored(node.operand)} AS {node.type})"
 
 
-def _case(node: Case) -> str:
+def _case(node: syntax.Case) -> str:
     value = f" {restored(node.value)}" if node.value else ""
     branches = "".join(f" WHEN {restored(when)} THEN {restored(then)}" for when, then in node.branches)
     otherwise = f" ELSE {restored(node.otherwise)}" if node.otherwise else ""
     return f"CASE{value}{branches}{otherwise} END"
 
 
-def _between(node: Between) -> str:
+def _between(node: syntax.Between) -> str:
     return f"{restored(node.operand)}{_not(node)} BETWEEN {restored(node.low)} AND {restored(node.high)}"
 
 
-def _in(node: In) -> str:
+def _in(node: syntax.In) -> str:
     first = node.candidates[0]
     alone = (
-        len(node.candidates) == 1 and isinstance(first, ContextExpression) and first.what == "the rows of a subquery"
+        len(node.candidates) == 1
+        and isinstance(first, syntax.ContextExpression)
+        and first.what == "the rows of a subquery"
     )
     candidates = restored(first) if alone else f"({listed(node.candidates, ',')})"
     return f"{restored(node.operand)}{_not(node)} IN {candidates}"
 
 
-def _pattern(node: PatternMatch) -> str:
+def _pattern(node: syntax.PatternMatch) -> str:
     escape = "" if node.escape == "\\" else f" ESCAPE {string(node.escape)}"
     return f"{restored(node.operand)}{_not(node)} {node.operator} {restored(node.pattern)}{escape}"
 
 
-def _is(node: Is) -> str:
+def _is(node: syntax.Is) -> str:
     return f"{restored(node.operand)} IS{_not(node)} {node.what}"
 
 
-def _not(node: Between | In | PatternMatch | Is) -> str:
+def _not(node: syntax.Between | syntax.In | syntax.PatternMatch | syntax.Is) -> str:
     return " NOT" if node.negated else ""
 
 
-_WRITERS: dict[type[Node], Callable[[Any], str]] = {
-    Literal: _literal,
-    ColumnName: lambda node: ".".join(map(quoted, node.parts)),
-    Word: lambda node: node.text,
-    Unary: _unary,
-    Binary: _binary,
-    Call: _call,
-    Cast: _cast,
-    Case: _case,
-    Between: _between,
-    In: _in,
-    PatternMatch: _pattern,
-    Is: _is,
-    Collate: lambda node: f"{restored(node.operand)} COLLATE {node.collation}",
-    Parenthesised: lambda node: f"({restored(node.inner)})",
-    RowExpression: lambda node: f"ROW({listed(node.items, ',')})",
-    ContextExpression: lambda node: node.restored,
-    DefaultValue: lambda node: f"DEFAULT({restored(node.column)})" if node.column else "DEFAULT",
-    InsertedValue: lambda node: f"VALUES({restored(node.column)})",
+_WRITERS: dict[type[syntax.Node], Callable[[Any], str]] = {
+    syntax.Literal: _literal,
+    syntax.ColumnName: lambda node: ".".join(map(quoted, node.parts)),
+    syntax.Word: lambda node: node.text,
+    syntax.Unary: _unary,
+    syntax.Binary: _binary,
+    syntax.Call: _call,
+    syntax.Cast: _cast,
+    syntax.Case: _case,
+    syntax.Between: _between,
+    syntax.In: _in,
+    syntax.PatternMatch: _pattern,
+    syntax.Is: _is,
+    syntax.Collate: lambda node: f"{restored(node.operand)} COLLATE {node.collation}",
+    syntax.Parenthesised: lambda node: f"({restored(node.inner)})",
+    syntax.RowExpression: lambda node: f"ROW({listed(node.items, ',')})",
+    syntax.ContextExpression: lambda node: node.restored,
+    syntax.DefaultValue: lambda node: f"DEFAULT({restored(node.column)})" if node.column else "DEFAULT",
+    syntax.InsertedValue: lambda node: f"VALUES({restored(node.column)})",
 }

@@ -8,29 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.restore.names import feature, quoted, string
 from simulator.tidb.restore.tables import restored_option
-from simulator.tidb.syntax.alter import (
-    AddPartitions,
-    Attributes,
-    Clause,
-    PartitionBy,
-    PartitionOptions,
-    ReorganizePartition,
-    SetOptions,
-    Spec,
-)
-from simulator.tidb.syntax.statements import AlterDatabase, AlterTable, CreateDatabase, RepairTable, Statement
-from simulator.tidb.syntax.tables import CreateTable, PartitionClause, PartitionDefinition, TableOption
 
-Keep = Callable[[TableOption], TableOption]
+Keep = Callable[[syntax.TableOption], syntax.TableOption]
 TIME_TO_LIVE = ("TTL", "TTL_ENABLE")
 
 
-def with_dropped_options(statement: Statement, placement: bool, time_to_live: bool) -> Statement:
+def with_dropped_options(statement: syntax.Statement, placement: bool, time_to_live: bool) -> syntax.Statement:
     """The statement, its options of placement and of time to live under names that no writer drops."""
 
-    def keep(option: TableOption) -> TableOption:
+    def keep(option: syntax.TableOption) -> syntax.TableOption:
         if placement and option.name == "PLACEMENT POLICY":
             return written(feature(placement_policy(option), "placement"))
         return written(restored_option(option)) if time_to_live and option.name in TIME_TO_LIVE else option
@@ -38,42 +27,42 @@ def with_dropped_options(statement: Statement, placement: bool, time_to_live: bo
     return in_statement(statement, keep, placement)
 
 
-def written(text: str) -> TableOption:
+def written(text: str) -> syntax.TableOption:
     """An option that is written as the text, which has a ` = `."""
     name, _, value = text.partition(" = ")
-    return TableOption(name, value)
+    return syntax.TableOption(name, value)
 
 
-def placement_policy(option: TableOption) -> str:
+def placement_policy(option: syntax.TableOption) -> str:
     return f"PLACEMENT POLICY = {quoted(option.value or 'DEFAULT')}"
 
 
-def in_statement(statement: Statement, keep: Keep, placement: bool) -> Statement:
-    if isinstance(statement, CreateTable):
+def in_statement(statement: syntax.Statement, keep: Keep, placement: bool) -> syntax.Statement:
+    if isinstance(statement, syntax.CreateTable):
         partitioning = statement.partitioning and in_partitioning(statement.partitioning, keep)
         return replace(statement, options=tuple(map(keep, statement.options)), partitioning=partitioning)
-    if isinstance(statement, RepairTable):
+    if isinstance(statement, syntax.RepairTable):
         definition = in_statement(statement.definition, keep, placement)
-        assert isinstance(definition, CreateTable)
+        assert isinstance(definition, syntax.CreateTable)
         return replace(statement, definition=definition)
-    if isinstance(statement, AlterTable):
+    if isinstance(statement, syntax.AlterTable):
         return replace(statement, specs=tuple(in_spec(spec, keep, placement) for spec in statement.specs))
-    if isinstance(statement, (CreateDatabase, AlterDatabase)):
+    if isinstance(statement, (syntax.CreateDatabase, syntax.AlterDatabase)):
         return replace(statement, options=tuple(map(keep, statement.options)))
     return statement
 
 
-def in_spec(spec: Spec, keep: Keep, placement: bool) -> Spec:
-    if isinstance(spec, SetOptions):
+def in_spec(spec: syntax.Spec, keep: Keep, placement: bool) -> syntax.Spec:
+    if isinstance(spec, syntax.SetOptions):
         return replace(spec, options=tuple(map(keep, spec.options)))
-    if isinstance(spec, (AddPartitions, ReorganizePartition)):
+    if isinstance(spec, (syntax.AddPartitions, syntax.ReorganizePartition)):
         return replace(spec, definitions=in_definitions(spec.definitions, keep))
-    if isinstance(spec, PartitionBy):
-        return PartitionBy(in_partitioning(spec.partitioning, keep))
-    if placement and isinstance(spec, Attributes):
-        return Clause(attributes(spec.value))
-    if placement and isinstance(spec, PartitionOptions):
-        return Clause(partition_options(spec))
+    if isinstance(spec, syntax.PartitionBy):
+        return syntax.PartitionBy(in_partitioning(spec.partitioning, keep))
+    if placement and isinstance(spec, syntax.Attributes):
+        return syntax.Clause(attributes(spec.value))
+    if placement and isinstance(spec, syntax.PartitionOptions):
+        return syntax.Clause(partition_options(spec))
     return spec
 
 
@@ -81,11 +70,13 @@ def attributes(value: str | None) -> str:
     return f"ATTRIBUTES={'DEFAULT' if value is None else string(value)}"
 
 
-def in_partitioning(partitioning: PartitionClause, keep: Keep) -> PartitionClause:
+def in_partitioning(partitioning: syntax.PartitionClause, keep: Keep) -> syntax.PartitionClause:
     return replace(partitioning, definitions=in_definitions(partitioning.definitions, keep))
 
 
-def in_definitions(definitions: tuple[PartitionDefinition, ...], keep: Keep) -> tuple[PartitionDefinition, ...]:
+def in_definitions(
+    definitions: tuple[syntax.PartitionDefinition, ...], keep: Keep
+) -> tuple[syntax.PartitionDefinition, ...]:
     return tuple(
         replace(
             partition,
@@ -96,7 +87,7 @@ def in_definitions(definitions: tuple[PartitionDefinition, ...], keep: Keep) -> 
     )
 
 
-def partition_options(spec: PartitionOptions) -> str:
+def partition_options(spec: syntax.PartitionOptions) -> str:
     """One comment of the feature, and none inside it; attributes without one."""
     for option in spec.options:
         if option.name == "ATTRIBUTES":

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from simulator.tidb import syntax
 from simulator.tidb.restore.alter import alter_table
 from simulator.tidb.restore.names import feature, table
 from simulator.tidb.restore.objects import (
@@ -43,48 +44,19 @@ from simulator.tidb.restore.statements import (
     unlock_tables,
 )
 from simulator.tidb.restore.tables import restored_table
-from simulator.tidb.syntax.objects import (
-    AlterSequence,
-    CreateSequence,
-    CreateView,
-    DropSequence,
-    DropView,
-    PlacementPolicy,
-    ResourceGroup,
-)
-from simulator.tidb.syntax.statements import (
-    AlterDatabase,
-    AlterTable,
-    CreateDatabase,
-    CreateIndex,
-    DropDatabase,
-    DropIndex,
-    DropTable,
-    FlashbackCluster,
-    FlashbackDatabase,
-    FlashbackTable,
-    LockTables,
-    RecoverTable,
-    RenameTable,
-    RepairTable,
-    Statement,
-    TruncateTable,
-    UnlockTables,
-)
-from simulator.tidb.syntax.tables import CreateTable
 
 
-def restored(statement: Statement, placement: bool = False, ttl_off: bool = True) -> str:
+def restored(statement: syntax.Statement, placement: bool = False, ttl_off: bool = True) -> str:
     """The text TiCDC sends; empty where nothing is left without placement.
 
     `placement`: whether it stays (tiflow before 6.0). `ttl_off`: whether TTL comes with TTL_ENABLE = 'OFF', and
     TTL_ENABLE not otherwise (tiflow from 7.0).
     """
-    if placement and isinstance(statement, PlacementPolicy):
+    if placement and isinstance(statement, syntax.PlacementPolicy):
         return placement_policy_of_old_releases(statement)
-    if placement and isinstance(statement, AlterDatabase) and is_placement(statement):
+    if placement and isinstance(statement, syntax.AlterDatabase) and is_placement(statement):
         return feature(alter_database_placement(statement), "placement")
-    if placement and isinstance(statement, AlterTable) and not statement.specs:
+    if placement and isinstance(statement, syntax.AlterTable) and not statement.specs:
         return f"ALTER TABLE {table(statement.table)}"
     if placement or not ttl_off:
         statement = with_dropped_options(statement, placement, not ttl_off)
@@ -93,29 +65,29 @@ def restored(statement: Statement, placement: bool = False, ttl_off: bool = True
 
 RESTORERS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
     {
-        CreateDatabase: create_database,
-        AlterDatabase: alter_database,
-        DropDatabase: drop_database,
-        FlashbackDatabase: flashback_database,
-        CreateTable: restored_table,
-        DropTable: drop_table,
-        TruncateTable: truncate_table,
-        RenameTable: rename_table,
-        RecoverTable: recover_table,
-        FlashbackTable: flashback_table,
-        FlashbackCluster: flashback_cluster,
-        RepairTable: repair_table,
-        LockTables: lock_tables,
-        UnlockTables: unlock_tables,
-        CreateIndex: create_index,
-        DropIndex: drop_index,
-        CreateView: create_view,
-        DropView: drop_view,
-        CreateSequence: create_sequence,
-        AlterSequence: alter_sequence,
-        DropSequence: drop_sequence,
-        PlacementPolicy: placement_policy,
-        ResourceGroup: resource_group,
-        AlterTable: alter_table,
+        syntax.CreateDatabase: create_database,
+        syntax.AlterDatabase: alter_database,
+        syntax.DropDatabase: drop_database,
+        syntax.FlashbackDatabase: flashback_database,
+        syntax.CreateTable: restored_table,
+        syntax.DropTable: drop_table,
+        syntax.TruncateTable: truncate_table,
+        syntax.RenameTable: rename_table,
+        syntax.RecoverTable: recover_table,
+        syntax.FlashbackTable: flashback_table,
+        syntax.FlashbackCluster: flashback_cluster,
+        syntax.RepairTable: repair_table,
+        syntax.LockTables: lock_tables,
+        syntax.UnlockTables: unlock_tables,
+        syntax.CreateIndex: create_index,
+        syntax.DropIndex: drop_index,
+        syntax.CreateView: create_view,
+        syntax.DropView: drop_view,
+        syntax.CreateSequence: create_sequence,
+        syntax.AlterSequence: alter_sequence,
+        syntax.DropSequence: drop_sequence,
+        syntax.PlacementPolicy: placement_policy,
+        syntax.ResourceGroup: resource_group,
+        syntax.AlterTable: alter_table,
     }
 )

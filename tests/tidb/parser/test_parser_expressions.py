@@ -9,14 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import read_expression, read_parenthesised
 from simulator.tidb.parser.queries.query import read_query
 from simulator.tidb.parser.texts import read
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.names import literal, quoted, string
-from simulator.tidb.syntax.definitions import Expression
-from simulator.tidb.syntax.tables import EmbeddedQuery
 
 
 def expression(text: str, charset: str = "utf8mb4") -> str:
@@ -173,21 +172,26 @@ def test_the_charset_of_the_text_is_that_of_its_strings() -> None:
 
 
 def test_an_expression_ends_where_nothing_can_follow_it() -> None:
-    def pair(parser: Cursor) -> tuple[Expression, Expression]:
+    def pair(parser: Cursor) -> tuple[syntax.Expression, syntax.Expression]:
         return read_expression(parser), read_parenthesised(parser)
 
     text = "a + 1 ( b  or c )"
-    assert read(text, tokenize(text), pair) == (Expression("a + 1", "`a`+1"), Expression("b  or c", "`b` OR `c`"))
+    assert read(text, tokenize(text), pair) == (
+        syntax.Expression("a + 1", "`a`+1"),
+        syntax.Expression("b  or c", "`b` OR `c`"),
+    )
 
 
 def test_a_query_ends_where_nothing_can_follow_it() -> None:
-    def view(parser: Cursor) -> EmbeddedQuery:
+    def view(parser: Cursor) -> syntax.EmbeddedQuery:
         found = read_query(parser)
         parser.expect("WITH CHECK OPTION")
         return found
 
     text = "select a from t where b with check option"
-    assert read(text, tokenize(text), view) == EmbeddedQuery("select a from t where b", "SELECT `a` FROM `t` WHERE `b`")
+    assert read(text, tokenize(text), view) == syntax.EmbeddedQuery(
+        "select a from t where b", "SELECT `a` FROM `t` WHERE `b`"
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,61 +4,36 @@ from __future__ import annotations
 
 import pytest
 
+from simulator.tidb import syntax
 from simulator.tidb.parser.sql import read_sql
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.expressions import Binary, ColumnName, ContextExpression, In, Literal, Node
-from simulator.tidb.syntax.queries import (
-    Aggregate,
-    CommonTable,
-    DerivedTable,
-    Exists,
-    Join,
-    Limit,
-    OrderItem,
-    Quantified,
-    QueryTree,
-    SelectItem,
-    SelectTree,
-    SetOperation,
-    Source,
-    Star,
-    Subquery,
-    TableSource,
-    ValuesTree,
-    Variable,
-    WindowFunction,
-    WindowSpec,
-    WithTree,
-)
-from simulator.tidb.syntax.session import SelectStatement
 
-A, B = ColumnName(("a",)), ColumnName(("b",))
+A, B = syntax.ColumnName(("a",)), syntax.ColumnName(("b",))
 
 
-def number(value: int) -> Node:
-    return Literal("integer", str(value))
+def number(value: int) -> syntax.Node:
+    return syntax.Literal("integer", str(value))
 
 
-def table(name: str, alias: str = "") -> TableSource:
-    return TableSource(TableName("", name), alias)
+def table(name: str, alias: str = "") -> syntax.TableSource:
+    return syntax.TableSource(syntax.TableName("", name), alias)
 
 
-def one(value: int = 1) -> SelectTree:
-    return SelectTree((SelectItem(number(value), str(value)),))
+def one(value: int = 1) -> syntax.SelectTree:
+    return syntax.SelectTree((syntax.SelectItem(number(value), str(value)),))
 
 
-def query(text: str) -> QueryTree:
+def query(text: str) -> syntax.QueryTree:
     statement = read_sql(text)
-    assert isinstance(statement, SelectStatement)
+    assert isinstance(statement, syntax.SelectStatement)
     return statement.query
 
 
-def only(text: str) -> Node:
+def only(text: str) -> syntax.Node:
     """The one expression that a query selects."""
     tree = query(text)
-    assert isinstance(tree, SelectTree)
+    assert isinstance(tree, syntax.SelectTree)
     (item,) = tree.items
-    assert isinstance(item, SelectItem)
+    assert isinstance(item, syntax.SelectItem)
     return item.expression
 
 
@@ -83,8 +58,8 @@ def test_a_column_is_called_as_tidb_calls_it(field: str, name: str) -> None:
     """Its alias, its own name, or its text as it is written."""
     tree = query(f"SELECT {field} FROM t")
 
-    assert isinstance(tree, SelectTree)
-    assert [item.name for item in tree.items if isinstance(item, SelectItem)] == [name]
+    assert isinstance(tree, syntax.SelectTree)
+    assert [item.name for item in tree.items if isinstance(item, syntax.SelectItem)] == [name]
 
 
 @pytest.mark.parametrize(
@@ -92,22 +67,25 @@ def test_a_column_is_called_as_tidb_calls_it(field: str, name: str) -> None:
     [
         ("t", table("t")),
         ("DUAL", None),
-        ("s.t AS x", TableSource(TableName("s", "t"), "x")),
-        ("t, u v", Join(table("t"), table("u", "v"))),
-        ("t JOIN u ON a = b", Join(table("t"), table("u"), on=Binary("=", A, B))),
-        ("t LEFT OUTER JOIN u USING (a, b)", Join(table("t"), table("u"), "LEFT", using=("a", "b"))),
-        ("t NATURAL RIGHT JOIN u", Join(table("t"), table("u"), "RIGHT", natural=True)),
-        ("t STRAIGHT_JOIN u", Join(table("t"), table("u"))),
-        ("(t, u) JOIN v", Join(Join(table("t"), table("u")), table("v"))),
-        ("t JOIN u JOIN v ON a JOIN w", Join(Join(Join(table("t"), table("u")), table("v"), on=A), table("w"))),
-        ("(SELECT 1) d", DerivedTable(one(), "d")),
+        ("s.t AS x", syntax.TableSource(syntax.TableName("s", "t"), "x")),
+        ("t, u v", syntax.Join(table("t"), table("u", "v"))),
+        ("t JOIN u ON a = b", syntax.Join(table("t"), table("u"), on=syntax.Binary("=", A, B))),
+        ("t LEFT OUTER JOIN u USING (a, b)", syntax.Join(table("t"), table("u"), "LEFT", using=("a", "b"))),
+        ("t NATURAL RIGHT JOIN u", syntax.Join(table("t"), table("u"), "RIGHT", natural=True)),
+        ("t STRAIGHT_JOIN u", syntax.Join(table("t"), table("u"))),
+        ("(t, u) JOIN v", syntax.Join(syntax.Join(table("t"), table("u")), table("v"))),
+        (
+            "t JOIN u JOIN v ON a JOIN w",
+            syntax.Join(syntax.Join(syntax.Join(table("t"), table("u")), table("v"), on=A), table("w")),
+        ),
+        ("(SELECT 1) d", syntax.DerivedTable(one(), "d")),
     ],
 )
-def test_what_a_query_reads_from(text: str, source: Source | None) -> None:
+def test_what_a_query_reads_from(text: str, source: syntax.Source | None) -> None:
     """Joins are grouped as TiDB groups them."""
     tree = query(f"SELECT * FROM {text}")
 
-    assert isinstance(tree, SelectTree)
+    assert isinstance(tree, syntax.SelectTree)
     assert tree.source == source
 
 
@@ -116,61 +94,77 @@ def test_what_a_query_reads_from(text: str, source: Source | None) -> None:
     [
         (
             "SELECT DISTINCT *, t.*, s.t.* FROM t",
-            SelectTree((Star(), Star(TableName("", "t")), Star(TableName("s", "t"))), table("t"), distinct=True),
+            syntax.SelectTree(
+                (syntax.Star(), syntax.Star(syntax.TableName("", "t")), syntax.Star(syntax.TableName("s", "t"))),
+                table("t"),
+                distinct=True,
+            ),
         ),
         (
             "SELECT a FROM t WHERE b GROUP BY a, b DESC HAVING a ORDER BY 1 DESC LIMIT 5, 6 FOR UPDATE",
-            SelectTree(
-                (SelectItem(A, "a"),),
+            syntax.SelectTree(
+                (syntax.SelectItem(A, "a"),),
                 table("t"),
                 B,
-                (OrderItem(A), OrderItem(B, True)),
+                (syntax.OrderItem(A), syntax.OrderItem(B, True)),
                 A,
-                (OrderItem(number(1), True),),
-                Limit(6, 5),
+                (syntax.OrderItem(number(1), True),),
+                syntax.Limit(6, 5),
             ),
         ),
-        ("SELECT /*+ DISTINCT() */ 1 LIMIT 1 OFFSET 2", SelectTree(one().items, limit=Limit(1, 2))),
-        ("TABLE t ORDER BY a", SelectTree((Star(),), table("t"), order=(OrderItem(A),))),
+        ("SELECT /*+ DISTINCT() */ 1 LIMIT 1 OFFSET 2", syntax.SelectTree(one().items, limit=syntax.Limit(1, 2))),
+        ("TABLE t ORDER BY a", syntax.SelectTree((syntax.Star(),), table("t"), order=(syntax.OrderItem(A),))),
         (
             "VALUES ROW(1, 2), ROW(3, 4) LIMIT 1",
-            ValuesTree(((number(1), number(2)), (number(3), number(4))), limit=Limit(1)),
+            syntax.ValuesTree(((number(1), number(2)), (number(3), number(4))), limit=syntax.Limit(1)),
         ),
         (
             "SELECT 1 UNION SELECT 2 INTERSECT SELECT 3 ORDER BY 1",
-            SetOperation("UNION", one(), SetOperation("INTERSECT", one(2), one(3)), (OrderItem(number(1)),)),
+            syntax.SetOperation(
+                "UNION", one(), syntax.SetOperation("INTERSECT", one(2), one(3)), (syntax.OrderItem(number(1)),)
+            ),
         ),
         (
             "SELECT 1 EXCEPT SELECT 2 UNION ALL SELECT 3 LIMIT 1",
-            SetOperation("UNION ALL", SetOperation("EXCEPT", one(), one(2)), one(3), limit=Limit(1)),
+            syntax.SetOperation(
+                "UNION ALL", syntax.SetOperation("EXCEPT", one(), one(2)), one(3), limit=syntax.Limit(1)
+            ),
         ),
         (
             "(SELECT 1 LIMIT 1) UNION DISTINCT (SELECT 2)",
-            SetOperation("UNION", SelectTree(one().items, limit=Limit(1)), one(2)),
+            syntax.SetOperation("UNION", syntax.SelectTree(one().items, limit=syntax.Limit(1)), one(2)),
         ),
         ("((SELECT 1))", one()),
         (
             "(SELECT 1 LIMIT 2) LIMIT 1",
-            SelectTree((Star(),), DerivedTable(SelectTree(one().items, limit=Limit(2)), ""), limit=Limit(1)),
+            syntax.SelectTree(
+                (syntax.Star(),),
+                syntax.DerivedTable(syntax.SelectTree(one().items, limit=syntax.Limit(2)), ""),
+                limit=syntax.Limit(1),
+            ),
         ),
         (
             "WITH RECURSIVE c (n) AS (SELECT 1 UNION SELECT n FROM c), d AS (SELECT 2) SELECT * FROM d",
-            WithTree(
+            syntax.WithTree(
                 (
-                    CommonTable(
+                    syntax.CommonTable(
                         "c",
                         ("n",),
-                        SetOperation("UNION", one(), SelectTree((SelectItem(ColumnName(("n",)), "n"),), table("c"))),
+                        syntax.SetOperation(
+                            "UNION",
+                            one(),
+                            syntax.SelectTree((syntax.SelectItem(syntax.ColumnName(("n",)), "n"),), table("c")),
+                        ),
                     ),
-                    CommonTable("d", (), one(2)),
+                    syntax.CommonTable("d", (), one(2)),
                 ),
                 True,
-                SelectTree((Star(),), table("d")),
+                syntax.SelectTree((syntax.Star(),), table("d")),
             ),
         ),
     ],
 )
-def test_a_query_says_what_its_text_says(text: str, tree: QueryTree) -> None:
+def test_a_query_says_what_its_text_says(text: str, tree: syntax.QueryTree) -> None:
     """Clauses, set operations by their precedence, WITH."""
     assert query(text) == tree
 
@@ -178,27 +172,30 @@ def test_a_query_says_what_its_text_says(text: str, tree: QueryTree) -> None:
 @pytest.mark.parametrize(
     ("text", "tree"),
     [
-        ("(SELECT 1)", Subquery(one())),
-        ("EXISTS (SELECT 1)", Exists(one())),
-        ("NOT EXISTS (SELECT 1)", Exists(one(), True)),
-        ("NOT NOT EXISTS (SELECT 1)", Exists(one())),
-        ("a > SOME (SELECT 1)", Quantified(A, ">", "ANY", one())),
-        ("a = ALL (SELECT 1)", Quantified(A, "=", "ALL", one())),
-        ("COUNT(*)", Aggregate("COUNT", ())),
-        ("std(DISTINCT a)", Aggregate("STDDEV_POP", (A,), True)),
-        ("COUNT(DISTINCT a, b) OVER ()", WindowFunction(Aggregate("COUNT", (A, B), True), WindowSpec())),
+        ("(SELECT 1)", syntax.Subquery(one())),
+        ("EXISTS (SELECT 1)", syntax.Exists(one())),
+        ("NOT EXISTS (SELECT 1)", syntax.Exists(one(), True)),
+        ("NOT NOT EXISTS (SELECT 1)", syntax.Exists(one())),
+        ("a > SOME (SELECT 1)", syntax.Quantified(A, ">", "ANY", one())),
+        ("a = ALL (SELECT 1)", syntax.Quantified(A, "=", "ALL", one())),
+        ("COUNT(*)", syntax.Aggregate("COUNT", ())),
+        ("std(DISTINCT a)", syntax.Aggregate("STDDEV_POP", (A,), True)),
+        (
+            "COUNT(DISTINCT a, b) OVER ()",
+            syntax.WindowFunction(syntax.Aggregate("COUNT", (A, B), True), syntax.WindowSpec()),
+        ),
         (
             "GROUP_CONCAT(a, b ORDER BY a DESC SEPARATOR '-')",
-            Aggregate("GROUP_CONCAT", (A, B), order=(OrderItem(A, True),), separator="-"),
+            syntax.Aggregate("GROUP_CONCAT", (A, B), order=(syntax.OrderItem(A, True),), separator="-"),
         ),
-        ("@Name", Variable("name", "user")),
-        ("@@SQL_mode", Variable("sql_mode")),
-        ("@@local.x", Variable("x", "session")),
+        ("@Name", syntax.Variable("name", "user")),
+        ("@@SQL_mode", syntax.Variable("sql_mode")),
+        ("@@local.x", syntax.Variable("x", "session")),
         (
             "ROW_NUMBER() OVER (w PARTITION BY a ORDER BY b DESC ROWS 1 PRECEDING)",
-            WindowFunction(
-                Aggregate("ROW_NUMBER", ()),
-                WindowSpec((A,), (OrderItem(B, True),), "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", "w"),
+            syntax.WindowFunction(
+                syntax.Aggregate("ROW_NUMBER", ()),
+                syntax.WindowSpec((A,), (syntax.OrderItem(B, True),), "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", "w"),
             ),
         ),
         ("NEXTVAL(s)", None),
@@ -208,7 +205,7 @@ def test_what_only_a_query_or_a_session_answers_has_a_tree_beside_its_text(text:
     """None for what nobody computes."""
     node = only(f"SELECT {text}")
 
-    assert isinstance(node, ContextExpression)
+    assert isinstance(node, syntax.ContextExpression)
     assert node.tree == tree
 
 
@@ -216,8 +213,8 @@ def test_the_rows_of_in_are_a_query() -> None:
     """As the only candidate."""
     node = only("SELECT a NOT IN (SELECT 1)")
 
-    assert isinstance(node, In) and isinstance(node.candidates[0], ContextExpression)
-    assert (node.negated, node.candidates[0].tree) == (True, Subquery(one()))
+    assert isinstance(node, syntax.In) and isinstance(node.candidates[0], syntax.ContextExpression)
+    assert (node.negated, node.candidates[0].tree) == (True, syntax.Subquery(one()))
 
 
 @pytest.mark.parametrize(
@@ -233,5 +230,5 @@ def test_clauses_that_nobody_computes_are_named(text: str, beside: tuple[str, ..
     """So that whoever runs the query refuses them by name."""
     tree = query(text)
 
-    assert isinstance(tree, SelectTree)
+    assert isinstance(tree, syntax.SelectTree)
     assert tree.beside == beside

@@ -5,126 +5,139 @@ from __future__ import annotations
 import pytest
 
 from simulator.errors import SqlError
+from simulator.tidb import syntax
 from simulator.tidb.parser.sql import read_sql
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.expressions import Binary, ColumnName, Literal, Node, Unary
-from simulator.tidb.syntax.queries import (
-    CommonTable,
-    DerivedTable,
-    Join,
-    Limit,
-    OrderItem,
-    SelectItem,
-    SelectTree,
-    Star,
-    TableSource,
-    WithTree,
-)
-from simulator.tidb.syntax.rows import Assignment, DefaultValue, Delete, Insert, InsertedValue, RowStatement, Update
 
-T = TableName("", "t")
-U = TableName("", "u")
-ALL_OF_U = SelectTree((Star(),), TableSource(U))
+T = syntax.TableName("", "t")
+U = syntax.TableName("", "u")
+ALL_OF_U = syntax.SelectTree((syntax.Star(),), syntax.TableSource(U))
 
 
-def number(value: int) -> Node:
-    return Literal("integer", str(value))
+def number(value: int) -> syntax.Node:
+    return syntax.Literal("integer", str(value))
 
 
-def column(*parts: str) -> ColumnName:
-    return ColumnName(parts)
+def column(*parts: str) -> syntax.ColumnName:
+    return syntax.ColumnName(parts)
 
 
-def is_one(*parts: str) -> Node:
-    return Binary("=", column(*parts), number(1))
+def is_one(*parts: str) -> syntax.Node:
+    return syntax.Binary("=", column(*parts), number(1))
 
 
-ONE = SelectTree((SelectItem(number(1), "1"),))
-A_IS_ONE = Assignment(column("a"), number(1))
+ONE = syntax.SelectTree((syntax.SelectItem(number(1), "1"),))
+A_IS_ONE = syntax.Assignment(column("a"), number(1))
 
 INSERTS = [
-    ("INSERT INTO t VALUES (1, -2)", Insert(T, None, ((number(1), Unary("-", number(2))),))),
-    ("INSERT t VALUE (1), (2)", Insert(T, None, ((number(1),), (number(2),)))),
-    ("INSERT HIGH_PRIORITY IGNORE INTO s.t () VALUES ()", Insert(TableName("s", "t"), (), ((),), ignore=True)),
+    ("INSERT INTO t VALUES (1, -2)", syntax.Insert(T, None, ((number(1), syntax.Unary("-", number(2))),))),
+    ("INSERT t VALUE (1), (2)", syntax.Insert(T, None, ((number(1),), (number(2),)))),
+    (
+        "INSERT HIGH_PRIORITY IGNORE INTO s.t () VALUES ()",
+        syntax.Insert(syntax.TableName("s", "t"), (), ((),), ignore=True),
+    ),
     (
         "INSERT DELAYED t (a, t.b) VALUES (DEFAULT, DEFAULT(b))",
-        Insert(T, ("a", "b"), ((DefaultValue(), DefaultValue(column("b"))),)),
+        syntax.Insert(T, ("a", "b"), ((syntax.DefaultValue(), syntax.DefaultValue(column("b"))),)),
     ),
-    ("INSERT INTO t PARTITION (p0, p1) (a) VALUES (1)", Insert(T, ("a",), ((number(1),),), partitions=("p0", "p1"))),
-    ("INSERT INTO t SET a = 1, b = a", Insert(T, ("a", "b"), ((number(1), column("a")),))),
-    ("INSERT INTO t SELECT * FROM u", Insert(T, None, None, ALL_OF_U)),
-    ("INSERT INTO t (a) (SELECT 1)", Insert(T, ("a",), None, ONE)),
-    ("INSERT INTO t TABLE u", Insert(T, None, None, ALL_OF_U)),
+    (
+        "INSERT INTO t PARTITION (p0, p1) (a) VALUES (1)",
+        syntax.Insert(T, ("a",), ((number(1),),), partitions=("p0", "p1")),
+    ),
+    ("INSERT INTO t SET a = 1, b = a", syntax.Insert(T, ("a", "b"), ((number(1), column("a")),))),
+    ("INSERT INTO t SELECT * FROM u", syntax.Insert(T, None, None, ALL_OF_U)),
+    ("INSERT INTO t (a) (SELECT 1)", syntax.Insert(T, ("a",), None, ONE)),
+    ("INSERT INTO t TABLE u", syntax.Insert(T, None, None, ALL_OF_U)),
     (
         "INSERT INTO t WITH c AS (SELECT 1) SELECT * FROM u",
-        Insert(T, None, None, WithTree((CommonTable("c", (), ONE),), False, ALL_OF_U)),
+        syntax.Insert(T, None, None, syntax.WithTree((syntax.CommonTable("c", (), ONE),), False, ALL_OF_U)),
     ),
     (
         "INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = a + VALUES(a), b = DEFAULT",
-        Insert(
+        syntax.Insert(
             T,
             None,
             ((number(1),),),
             on_duplicate=(
-                Assignment(column("a"), Binary("+", column("a"), InsertedValue(column("a")))),
-                Assignment(column("b"), DefaultValue()),
+                syntax.Assignment(column("a"), syntax.Binary("+", column("a"), syntax.InsertedValue(column("a")))),
+                syntax.Assignment(column("b"), syntax.DefaultValue()),
             ),
         ),
     ),
-    ("REPLACE LOW_PRIORITY INTO t (a) VALUES (1)", Insert(T, ("a",), ((number(1),),), replace=True)),
-    ("REPLACE t SET a = 1", Insert(T, ("a",), ((number(1),),), replace=True)),
+    ("REPLACE LOW_PRIORITY INTO t (a) VALUES (1)", syntax.Insert(T, ("a",), ((number(1),),), replace=True)),
+    ("REPLACE t SET a = 1", syntax.Insert(T, ("a",), ((number(1),),), replace=True)),
 ]
 
 UPDATES = [
-    ("UPDATE LOW_PRIORITY IGNORE t SET a = 1", Update(TableSource(T), (A_IS_ONE,), ignore=True)),
+    ("UPDATE LOW_PRIORITY IGNORE t SET a = 1", syntax.Update(syntax.TableSource(T), (A_IS_ONE,), ignore=True)),
     (
         "UPDATE t AS x SET x.a = DEFAULT WHERE x.b = 1 ORDER BY b DESC, c LIMIT 3",
-        Update(
-            TableSource(T, "x"),
-            (Assignment(column("x", "a"), DefaultValue()),),
+        syntax.Update(
+            syntax.TableSource(T, "x"),
+            (syntax.Assignment(column("x", "a"), syntax.DefaultValue()),),
             is_one("x", "b"),
-            (OrderItem(column("b"), True), OrderItem(column("c"))),
-            Limit(3),
+            (syntax.OrderItem(column("b"), True), syntax.OrderItem(column("c"))),
+            syntax.Limit(3),
         ),
     ),
-    ("UPDATE t, u SET a = 1", Update(Join(TableSource(T), TableSource(U)), (A_IS_ONE,))),
+    ("UPDATE t, u SET a = 1", syntax.Update(syntax.Join(syntax.TableSource(T), syntax.TableSource(U)), (A_IS_ONE,))),
     (
         "UPDATE t LEFT JOIN (SELECT 1) d USING (a) SET a = 1",
-        Update(Join(TableSource(T), DerivedTable(ONE, "d"), "LEFT", using=("a",)), (A_IS_ONE,)),
+        syntax.Update(
+            syntax.Join(syntax.TableSource(T), syntax.DerivedTable(ONE, "d"), "LEFT", using=("a",)), (A_IS_ONE,)
+        ),
     ),
     (
         "WITH c AS (SELECT 1) UPDATE t SET a = 1",
-        Update(
-            TableSource(T),
+        syntax.Update(
+            syntax.TableSource(T),
             (A_IS_ONE,),
-            common=WithTree((CommonTable("c", (), ONE),), False, SelectTree((Star(),), TableSource(T))),
+            common=syntax.WithTree(
+                (syntax.CommonTable("c", (), ONE),), False, syntax.SelectTree((syntax.Star(),), syntax.TableSource(T))
+            ),
         ),
     ),
 ]
 
 DELETES = [
-    ("DELETE QUICK IGNORE FROM t", Delete(TableSource(T), ignore=True)),
+    ("DELETE QUICK IGNORE FROM t", syntax.Delete(syntax.TableSource(T), ignore=True)),
     (
         "DELETE FROM t x PARTITION (p) WHERE a = 1 ORDER BY a LIMIT 2",
-        Delete(TableSource(T, "x"), (), is_one("a"), (OrderItem(column("a")),), Limit(2), partitions=("p",)),
+        syntax.Delete(
+            syntax.TableSource(T, "x"),
+            (),
+            is_one("a"),
+            (syntax.OrderItem(column("a")),),
+            syntax.Limit(2),
+            partitions=("p",),
+        ),
     ),
     (
         "DELETE t, s.u.* FROM t JOIN u ON t.a = 1",
-        Delete(Join(TableSource(T), TableSource(U), on=is_one("t", "a")), (T, TableName("s", "u"))),
+        syntax.Delete(
+            syntax.Join(syntax.TableSource(T), syntax.TableSource(U), on=is_one("t", "a")),
+            (T, syntax.TableName("s", "u")),
+        ),
     ),
-    ("DELETE FROM t.* USING t, u WHERE a = 1", Delete(Join(TableSource(T), TableSource(U)), (T,), is_one("a"))),
+    (
+        "DELETE FROM t.* USING t, u WHERE a = 1",
+        syntax.Delete(syntax.Join(syntax.TableSource(T), syntax.TableSource(U)), (T,), is_one("a")),
+    ),
     (
         "WITH RECURSIVE c (n) AS (SELECT 1) DELETE FROM t",
-        Delete(
-            TableSource(T),
-            common=WithTree((CommonTable("c", ("n",), ONE),), True, SelectTree((Star(),), TableSource(T))),
+        syntax.Delete(
+            syntax.TableSource(T),
+            common=syntax.WithTree(
+                (syntax.CommonTable("c", ("n",), ONE),),
+                True,
+                syntax.SelectTree((syntax.Star(),), syntax.TableSource(T)),
+            ),
         ),
     ),
 ]
 
 
 @pytest.mark.parametrize(("text", "tree"), [*INSERTS, *UPDATES, *DELETES])
-def test_a_statement_on_rows_says_what_its_text_says(text: str, tree: RowStatement) -> None:
+def test_a_statement_on_rows_says_what_its_text_says(text: str, tree: syntax.RowStatement) -> None:
     """Each clause in its place, whatever the spelling."""
     assert read_sql(text) == tree
 

@@ -5,85 +5,76 @@ from __future__ import annotations
 import pytest
 
 from simulator.errors import SqlError
+from simulator.tidb import syntax
 from simulator.tidb.parser.sql import read_sql
-from simulator.tidb.syntax.expressions import Call, ColumnName, Literal, Node
-from simulator.tidb.syntax.queries import SelectItem, SelectTree
-from simulator.tidb.syntax.session import (
-    Begin,
-    Commit,
-    IgnoredStatement,
-    ReleaseSavepoint,
-    Rollback,
-    Savepoint,
-    SelectStatement,
-    SetVariables,
-    SqlStatement,
-    Use,
-    VariableAssignment,
-)
-from simulator.tidb.syntax.statements import TruncateTable
 
 
-def text(value: str) -> Node:
-    return Literal("string", value, "utf8mb4")
+def text(value: str) -> syntax.Node:
+    return syntax.Literal("string", value, "utf8mb4")
 
 
-ONE = Literal("integer", "1")
+ONE = syntax.Literal("integer", "1")
 
 
 @pytest.mark.parametrize(
     ("sql", "statement"),
     [
-        ("BEGIN", Begin()),
-        ("begin optimistic", Begin()),
-        ("START TRANSACTION", Begin()),
-        ("START TRANSACTION READ WRITE", Begin()),
-        ("START TRANSACTION WITH CONSISTENT SNAPSHOT", Begin()),
-        ("COMMIT", Commit()),
-        ("COMMIT WORK AND CHAIN NO RELEASE", Commit(True)),
-        ("COMMIT AND NO CHAIN", Commit()),
-        ("ROLLBACK", Rollback()),
-        ("ROLLBACK AND CHAIN", Rollback(chain=True)),
-        ("ROLLBACK TO a", Rollback("a")),
-        ("ROLLBACK TO SAVEPOINT `a b`", Rollback("a b")),
-        ("SAVEPOINT a", Savepoint("a")),
-        ("RELEASE SAVEPOINT a", ReleaseSavepoint("a")),
-        ("USE `my shop`", Use("my shop")),
+        ("BEGIN", syntax.Begin()),
+        ("begin optimistic", syntax.Begin()),
+        ("START TRANSACTION", syntax.Begin()),
+        ("START TRANSACTION READ WRITE", syntax.Begin()),
+        ("START TRANSACTION WITH CONSISTENT SNAPSHOT", syntax.Begin()),
+        ("COMMIT", syntax.Commit()),
+        ("COMMIT WORK AND CHAIN NO RELEASE", syntax.Commit(True)),
+        ("COMMIT AND NO CHAIN", syntax.Commit()),
+        ("ROLLBACK", syntax.Rollback()),
+        ("ROLLBACK AND CHAIN", syntax.Rollback(chain=True)),
+        ("ROLLBACK TO a", syntax.Rollback("a")),
+        ("ROLLBACK TO SAVEPOINT `a b`", syntax.Rollback("a b")),
+        ("SAVEPOINT a", syntax.Savepoint("a")),
+        ("RELEASE SAVEPOINT a", syntax.ReleaseSavepoint("a")),
+        ("USE `my shop`", syntax.Use("my shop")),
     ],
 )
-def test_a_statement_about_the_session(sql: str, statement: SqlStatement) -> None:
+def test_a_statement_about_the_session(sql: str, statement: syntax.SqlStatement) -> None:
     assert read_sql(sql) == statement
 
 
 @pytest.mark.parametrize(
     ("sql", "settings"),
     [
-        ("SET @A = 1, @`b` := 'x'", (VariableAssignment("a", ONE, "user"), VariableAssignment("b", text("x"), "user"))),
-        ("SET autocommit = 1", (VariableAssignment("autocommit", ONE),)),
+        (
+            "SET @A = 1, @`b` := 'x'",
+            (syntax.VariableAssignment("a", ONE, "user"), syntax.VariableAssignment("b", text("x"), "user")),
+        ),
+        ("SET autocommit = 1", (syntax.VariableAssignment("autocommit", ONE),)),
         (
             "SET GLOBAL x = ON, @@session.y = OFF",
-            (VariableAssignment("x", text("ON"), "global"), VariableAssignment("y", text("OFF"), "session")),
+            (
+                syntax.VariableAssignment("x", text("ON"), "global"),
+                syntax.VariableAssignment("y", text("OFF"), "session"),
+            ),
         ),
         (
             "SET LOCAL sql_mode = STRICT_ALL_TABLES",
-            (VariableAssignment("sql_mode", text("STRICT_ALL_TABLES"), "session"),),
+            (syntax.VariableAssignment("sql_mode", text("STRICT_ALL_TABLES"), "session"),),
         ),
-        ("SET @@TIME_ZONE = '+08:00'", (VariableAssignment("time_zone", text("+08:00")),)),
-        ("SET sql_mode = DEFAULT", (VariableAssignment("sql_mode", None),)),
-        ("SET NAMES utf8", (VariableAssignment("names", text("utf8"), "session"),)),
-        ("SET CHARACTER SET 'latin1'", (VariableAssignment("charset", text("latin1"), "session"),)),
+        ("SET @@TIME_ZONE = '+08:00'", (syntax.VariableAssignment("time_zone", text("+08:00")),)),
+        ("SET sql_mode = DEFAULT", (syntax.VariableAssignment("sql_mode", None),)),
+        ("SET NAMES utf8", (syntax.VariableAssignment("names", text("utf8"), "session"),)),
+        ("SET CHARACTER SET 'latin1'", (syntax.VariableAssignment("charset", text("latin1"), "session"),)),
         (
             "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
             (
-                VariableAssignment("names", text("utf8mb4"), "session"),
-                VariableAssignment("collation_connection", text("utf8mb4_bin"), "session"),
+                syntax.VariableAssignment("names", text("utf8mb4"), "session"),
+                syntax.VariableAssignment("collation_connection", text("utf8mb4_bin"), "session"),
             ),
         ),
     ],
 )
-def test_set_names_each_variable_with_its_scope(sql: str, settings: tuple[VariableAssignment, ...]) -> None:
+def test_set_names_each_variable_with_its_scope(sql: str, settings: tuple[syntax.VariableAssignment, ...]) -> None:
     """A word alone is a string."""
-    assert read_sql(sql) == SetVariables(settings)
+    assert read_sql(sql) == syntax.SetVariables(settings)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +94,7 @@ def test_set_names_each_variable_with_its_scope(sql: str, settings: tuple[Variab
     ],
 )
 def test_what_no_row_feels_is_nothing(sql: str, what: str) -> None:
-    assert read_sql(sql) == IgnoredStatement(what)
+    assert read_sql(sql) == syntax.IgnoredStatement(what)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +125,7 @@ def test_what_is_not_played_is_refused_with_its_number(sql: str, number: int, wh
 
 
 def test_ddl_is_read_as_ever_and_an_empty_text_is_nothing() -> None:
-    assert isinstance(read_sql("TRUNCATE TABLE t"), TruncateTable)
+    assert isinstance(read_sql("TRUNCATE TABLE t"), syntax.TruncateTable)
     assert read_sql(" /* nothing */ -- at all") is None
 
 
@@ -143,7 +134,7 @@ def test_the_sql_mode_changes_how_a_text_is_read() -> None:
     statement = read_sql('SELECT "a""b" || now ()', frozenset(("ANSI_QUOTES", "PIPES_AS_CONCAT", "IGNORE_SPACE")))
 
     name = '"a""b" || now ()'
-    call = Call("CONCAT", (ColumnName(('a"b',)), Call("NOW")))
-    assert statement == SelectStatement(SelectTree((SelectItem(call, name),)))
+    call = syntax.Call("CONCAT", (syntax.ColumnName(('a"b',)), syntax.Call("NOW")))
+    assert statement == syntax.SelectStatement(syntax.SelectTree((syntax.SelectItem(call, name),)))
     assert read_sql(r"SELECT 'a\nb'", frozenset(("NO_BACKSLASH_ESCAPES",))) == read_sql(r"SELECT 'a\\nb'")
     assert read_sql("SELECT NOT 1 = 2", frozenset(("HIGH_NOT_PRECEDENCE",))) != read_sql("SELECT NOT 1 = 2")

@@ -5,71 +5,21 @@ from __future__ import annotations
 import pytest
 
 from simulator.errors import DdlError
+from simulator.tidb import syntax
 from simulator.tidb.parser.read import read_statement, read_statements
 from simulator.tidb.restore.restore import restored
-from simulator.tidb.syntax.alter import (
-    AddColumns,
-    AddKey,
-    AddPartitions,
-    AlterDefault,
-    Attributes,
-    ChangeColumn,
-    Clause,
-    ColumnPosition,
-    ConvertCharset,
-    DropColumn,
-    DropKey,
-    ExchangePartition,
-    IntervalPartitionSpec,
-    ModifyColumn,
-    PartitionAction,
-    PartitionOptions,
-    RemoveTtl,
-    RenameIndex,
-    RenameTo,
-    ReorganizePartition,
-    SetOptions,
-    Spec,
-    TiflashReplica,
-)
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.objects import (
-    AlterSequence,
-    CreateView,
-    DropView,
-    PlacementPolicy,
-    ResourceGroup,
-    SequenceOption,
-)
-from simulator.tidb.syntax.statements import (
-    AlterDatabase,
-    AlterTable,
-    CreateIndex,
-    DropIndex,
-    DropTable,
-    FlashbackCluster,
-    FlashbackDatabase,
-    FlashbackTable,
-    LockTables,
-    RecoverTable,
-    RenameTable,
-    RepairTable,
-    TruncateTable,
-    UnlockTables,
-)
-from simulator.tidb.syntax.tables import CreateTable
 
-T = TableName("", "t")
+T = syntax.TableName("", "t")
 
 
-def specs(text: str) -> tuple[Spec, ...]:
+def specs(text: str) -> tuple[syntax.Spec, ...]:
     """The specs of `ALTER TABLE t` and the text."""
     statement = read_statement(f"ALTER TABLE t {text}")
-    assert isinstance(statement, AlterTable)
+    assert isinstance(statement, syntax.AlterTable)
     return statement.specs
 
 
-def spec(text: str) -> Spec:
+def spec(text: str) -> syntax.Spec:
     (found,) = specs(text)
     return found
 
@@ -113,12 +63,12 @@ def test_a_text_without_words_has_no_statement(text: str) -> None:
 )
 def test_case_blanks_comments_and_versioned_comments_change_nothing(text: str) -> None:
     """A versioned comment counts as what it holds."""
-    assert read_statement(text) == TruncateTable(T)
+    assert read_statement(text) == syntax.TruncateTable(T)
 
 
 def test_a_comment_of_an_unknown_feature_is_a_comment() -> None:
     """TiDB leaves out what a later TiDB put into a comment of a feature it does not know."""
-    assert read_statement("TRUNCATE /*T![feature_of_tomorrow] nonsense */ t") == TruncateTable(T)
+    assert read_statement("TRUNCATE /*T![feature_of_tomorrow] nonsense */ t") == syntax.TruncateTable(T)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +83,7 @@ def test_a_comment_of_an_unknown_feature_is_a_comment() -> None:
 )
 def test_a_versioned_comment_may_go_on_to_the_end(text: str) -> None:
     """TiDB asks for no end of what it opens."""
-    assert read_statement(text) == TruncateTable(T)
+    assert read_statement(text) == syntax.TruncateTable(T)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +119,10 @@ def test_two_statements_are_refused_where_the_second_begins() -> None:
 
 def test_several_statements_can_be_read_in_order() -> None:
     """As for the job that creates several tables at once."""
-    assert read_statements("DROP TABLE a; ; TRUNCATE t;") == (DropTable((TableName("", "a"),)), TruncateTable(T))
+    assert read_statements("DROP TABLE a; ; TRUNCATE t;") == (
+        syntax.DropTable((syntax.TableName("", "a"),)),
+        syntax.TruncateTable(T),
+    )
 
 
 @pytest.mark.parametrize(
@@ -261,14 +214,14 @@ def test_nesting_without_end_is_refused_like_any_other_mistake() -> None:
 def test_a_database_that_is_not_named_is_the_current_one(text: str, name: str) -> None:
     """ALTER DATABASE may begin with an option."""
     statement = read_statement(text)
-    assert isinstance(statement, AlterDatabase)
+    assert isinstance(statement, syntax.AlterDatabase)
     assert statement.name == name
 
 
 def test_charsets_and_collations_are_those_of_tidb() -> None:
     """In TiDB's own spelling."""
     statement = read_statement("ALTER DATABASE d CHARSET 'UTF8MB3' COLLATE Utf8_General_CI")
-    assert isinstance(statement, AlterDatabase)
+    assert isinstance(statement, syntax.AlterDatabase)
     assert [option.value for option in statement.options] == ["utf8", "utf8_general_ci"]
     assert "unknown character set 'klingon'" in refused("CREATE DATABASE d CHARSET klingon")
 
@@ -284,8 +237,8 @@ def test_a_policy_named_default_is_no_policy() -> None:
 
 def test_names_keep_their_case_and_lose_their_quotes() -> None:
     """Any word is a name between back-quotes, and behind a dot."""
-    assert read_statement("RENAME TABLE `we``ird`.`a b` TO Shop.`select`, t TO `表`") == RenameTable(
-        ((TableName("we`ird", "a b"), TableName("Shop", "select")), (T, TableName("", "表")))
+    assert read_statement("RENAME TABLE `we``ird`.`a b` TO Shop.`select`, t TO `表`") == syntax.RenameTable(
+        ((syntax.TableName("we`ird", "a b"), syntax.TableName("Shop", "select")), (T, syntax.TableName("", "表")))
     )
 
 
@@ -298,18 +251,20 @@ def test_a_reserved_word_is_no_name() -> None:
 
 def test_drop_says_of_which_kind_the_tables_are() -> None:
     """RESTRICT and CASCADE are read, and change nothing."""
-    assert read_statement("DROP TEMPORARY TABLES IF EXISTS t, d.u CASCADE") == DropTable(
-        (T, TableName("d", "u")), if_exists=True, temporary="local", behaviour="CASCADE"
+    assert read_statement("DROP TEMPORARY TABLES IF EXISTS t, d.u CASCADE") == syntax.DropTable(
+        (T, syntax.TableName("d", "u")), if_exists=True, temporary="local", behaviour="CASCADE"
     )
-    assert read_statement("drop view v restrict") == DropView((TableName("", "v"),))
+    assert read_statement("drop view v restrict") == syntax.DropView((syntax.TableName("", "v"),))
 
 
 def test_flashback_to_a_moment_is_told_from_flashback_to_a_name() -> None:
     """`TO timestamp` begins a moment."""
-    assert read_statement("FLASHBACK TABLE t TO t2") == FlashbackTable(T, "t2")
-    assert read_statement("FLASHBACK TABLE t, u TO TSO 5") == FlashbackCluster(tso=5, tables=(T, TableName("", "u")))
-    assert read_statement("FLASHBACK SCHEMA d TO TIMESTAMP 'now'") == FlashbackCluster("now", database="d")
-    assert read_statement("FLASHBACK DATABASE d") == FlashbackDatabase("d")
+    assert read_statement("FLASHBACK TABLE t TO t2") == syntax.FlashbackTable(T, "t2")
+    assert read_statement("FLASHBACK TABLE t, u TO TSO 5") == syntax.FlashbackCluster(
+        tso=5, tables=(T, syntax.TableName("", "u"))
+    )
+    assert read_statement("FLASHBACK SCHEMA d TO TIMESTAMP 'now'") == syntax.FlashbackCluster("now", database="d")
+    assert read_statement("FLASHBACK DATABASE d") == syntax.FlashbackDatabase("d")
     refused("FLASHBACK TABLE t, u TO v")
     refused("FLASHBACK CLUSTER TO TSO 0")
 
@@ -358,33 +313,35 @@ def test_other_spellings_of_reserved_words_are_reserved_and_short_charsets_are_o
 
 def test_recover_names_a_table_or_a_job() -> None:
     """A number behind the table says which of its drops."""
-    assert read_statement("RECOVER TABLE t 2") == RecoverTable(T, number=2)
-    assert read_statement("RECOVER TABLE BY JOB 7") == RecoverTable(None, job=7)
+    assert read_statement("RECOVER TABLE t 2") == syntax.RecoverTable(T, number=2)
+    assert read_statement("RECOVER TABLE BY JOB 7") == syntax.RecoverTable(None, job=7)
 
 
 def test_locks_and_admin_statements_that_make_jobs_are_ddl() -> None:
     """ADMIN is DDL where it repairs a table or cleans up locks."""
-    assert read_statement("LOCK TABLE t READ LOCAL, d.u WRITE") == LockTables(
-        ((T, "READ LOCAL"), (TableName("d", "u"), "WRITE"))
+    assert read_statement("LOCK TABLE t READ LOCAL, d.u WRITE") == syntax.LockTables(
+        ((T, "READ LOCAL"), (syntax.TableName("d", "u"), "WRITE"))
     )
-    assert read_statement("ADMIN CLEANUP TABLE LOCK t") == UnlockTables((T,))
-    assert isinstance(read_statement("ADMIN REPAIR TABLE t CREATE TABLE t (a INT)"), RepairTable)
+    assert read_statement("ADMIN CLEANUP TABLE LOCK t") == syntax.UnlockTables((T,))
+    assert isinstance(read_statement("ADMIN REPAIR TABLE t CREATE TABLE t (a INT)"), syntax.RepairTable)
 
 
 def test_an_index_type_behind_the_columns_wins_over_one_before() -> None:
     """Both places are TiDB's, and LOCK and ALGORITHM may come in any order."""
     statement = read_statement("CREATE UNIQUE INDEX i USING HASH ON t (a) USING BTREE LOCK NONE ALGORITHM = INPLACE")
-    assert isinstance(statement, CreateIndex)
+    assert isinstance(statement, syntax.CreateIndex)
     assert (statement.key.kind, statement.key.options.using) == ("unique", "BTREE")
     assert (statement.algorithm, statement.lock) == ("INPLACE", "NONE")
-    assert read_statement("DROP HYPO INDEX IF EXISTS i ON t") == DropIndex(T, "i", if_exists=True, hypothetical=True)
+    assert read_statement("DROP HYPO INDEX IF EXISTS i ON t") == syntax.DropIndex(
+        T, "i", if_exists=True, hypothetical=True
+    )
     refused("CREATE INDEX i ON t (a) LOCK = NONE LOCK = NONE")
 
 
 def test_a_view_is_what_tidb_takes_for_what_it_does_not_say() -> None:
     """The definer is the current user, or a user at any host."""
     view = read_statement("CREATE VIEW v AS SELECT 1")
-    assert isinstance(view, CreateView)
+    assert isinstance(view, syntax.CreateView)
     assert (view.algorithm, view.definer, view.security, view.check_option) == (
         "UNDEFINED",
         "CURRENT_USER",
@@ -395,7 +352,7 @@ def test_a_view_is_what_tidb_takes_for_what_it_does_not_say() -> None:
         "CREATE ALGORITHM = MERGE DEFINER = root@LocalHost SQL SECURITY INVOKER VIEW v (a, b) AS SELECT 1, 2"
         " WITH LOCAL CHECK OPTION"
     )
-    assert isinstance(view, CreateView)
+    assert isinstance(view, syntax.CreateView)
     assert (view.algorithm, view.definer, view.security, view.check_option) == (
         "MERGE",
         "`root`@`localhost`",
@@ -419,7 +376,7 @@ def test_a_view_is_what_tidb_takes_for_what_it_does_not_say() -> None:
 def test_a_definer_is_read_as_tidb_reads_users(definer: str, read: str) -> None:
     """Hosts are in lower case."""
     view = read_statement(f"CREATE DEFINER = {definer} VIEW v AS SELECT 1")
-    assert isinstance(view, CreateView)
+    assert isinstance(view, syntax.CreateView)
     assert view.definer == read
 
 
@@ -428,16 +385,16 @@ def test_sequence_options_have_many_spellings() -> None:
     statement = read_statement(
         "ALTER SEQUENCE IF EXISTS s INCREMENT = -2 NOMINVALUE NO MAXVALUE CACHE 10 NO CYCLE RESTART WITH 5 RESTART"
     )
-    assert statement == AlterSequence(
-        TableName("", "s"),
+    assert statement == syntax.AlterSequence(
+        syntax.TableName("", "s"),
         (
-            SequenceOption("INCREMENT BY", -2),
-            SequenceOption("NO MINVALUE"),
-            SequenceOption("NO MAXVALUE"),
-            SequenceOption("CACHE", 10),
-            SequenceOption("NOCYCLE"),
-            SequenceOption("RESTART WITH", 5),
-            SequenceOption("RESTART"),
+            syntax.SequenceOption("INCREMENT BY", -2),
+            syntax.SequenceOption("NO MINVALUE"),
+            syntax.SequenceOption("NO MAXVALUE"),
+            syntax.SequenceOption("CACHE", 10),
+            syntax.SequenceOption("NOCYCLE"),
+            syntax.SequenceOption("RESTART WITH", 5),
+            syntax.SequenceOption("RESTART"),
         ),
         if_exists=True,
     )
@@ -449,13 +406,13 @@ def test_sequence_options_have_many_spellings() -> None:
 def test_cluster_objects_are_read_too() -> None:
     """TiCDC replicates none of them, but they are DDL."""
     policy = read_statement("CREATE OR REPLACE PLACEMENT POLICY IF NOT EXISTS p REGIONS='a,b', FOLLOWERS=2")
-    assert isinstance(policy, PlacementPolicy)
+    assert isinstance(policy, syntax.PlacementPolicy)
     assert (policy.verb, policy.or_replace, policy.exists, len(policy.options)) == ("CREATE", True, True, 2)
     group = read_statement(
         "CREATE RESOURCE GROUP g RU_PER_SEC = 500, PRIORITY = HIGH BURSTABLE QUERY_LIMIT = (EXEC_ELAPSED '60s',"
         " ACTION = SWITCH_GROUP(h), WATCH = SIMILAR DURATION = '10m') BACKGROUND = (TASK_TYPES 'br')"
     )
-    assert isinstance(group, ResourceGroup)
+    assert isinstance(group, syntax.ResourceGroup)
     assert group.options == (
         ("RU_PER_SEC", "500"),
         ("PRIORITY", "HIGH"),
@@ -472,16 +429,16 @@ def test_cluster_objects_are_read_too() -> None:
 def test_table_options_without_commas_are_one_spec_and_with_commas_several() -> None:
     """TiDB makes jobs of specs, so that the comma counts."""
     (first,) = specs("COMMENT 'x' CHARSET utf8 AUTO_INCREMENT = 5")
-    assert isinstance(first, SetOptions)
+    assert isinstance(first, syntax.SetOptions)
     assert [option.name for option in first.options] == ["COMMENT", "CHARSET", "AUTO_INCREMENT"]
     assert len(specs("COMMENT 'x', CHARSET utf8, AUTO_INCREMENT = 5")) == 3
 
 
 def test_force_is_a_spec_alone_and_part_of_an_option_before_auto_increment() -> None:
     """`FORCE, AUTO_INCREMENT = 1` is two specs."""
-    assert [type(spec) for spec in specs("FORCE, AUTO_INCREMENT = 1")] == [Clause, SetOptions]
+    assert [type(spec) for spec in specs("FORCE, AUTO_INCREMENT = 1")] == [syntax.Clause, syntax.SetOptions]
     forced = spec("FORCE AUTO_INCREMENT = 1")
-    assert isinstance(forced, SetOptions)
+    assert isinstance(forced, syntax.SetOptions)
     (option,) = forced.options
     assert (option.name, option.value, option.force) == ("AUTO_INCREMENT", "1", True)
 
@@ -511,68 +468,70 @@ def test_a_column_is_added_with_or_without_the_word_and_its_place() -> None:
     """FIRST and AFTER come behind all options of the column."""
     for text in ("ADD c INT NOT NULL DEFAULT 5 FIRST", "ADD COLUMN c INT NOT NULL DEFAULT 5 FIRST"):
         added = spec(text)
-        assert isinstance(added, AddColumns)
-        assert (added.columns[0].name, added.place, added.parenthesised) == ("c", ColumnPosition(), False)
+        assert isinstance(added, syntax.AddColumns)
+        assert (added.columns[0].name, added.place, added.parenthesised) == ("c", syntax.ColumnPosition(), False)
     added = spec("ADD COLUMN IF NOT EXISTS (a INT, b INT, INDEX i (a))")
-    assert isinstance(added, AddColumns)
+    assert isinstance(added, syntax.AddColumns)
     assert ([column.name for column in added.columns], len(added.keys), added.if_not_exists) == (["a", "b"], 1, True)
 
 
 def test_a_column_may_be_named_with_its_table() -> None:
     """The table's name is kept apart."""
-    assert spec("DROP COLUMN IF EXISTS d.t.c RESTRICT") == DropColumn("c", True, qualifier="d.t")
+    assert spec("DROP COLUMN IF EXISTS d.t.c RESTRICT") == syntax.DropColumn("c", True, qualifier="d.t")
     changed = spec("CHANGE t.a b INT AFTER t.c")
-    assert isinstance(changed, ChangeColumn)
-    assert (changed.old, changed.qualifier, changed.place) == ("a", "t", ColumnPosition("c", "t"))
+    assert isinstance(changed, syntax.ChangeColumn)
+    assert (changed.old, changed.qualifier, changed.place) == ("a", "t", syntax.ColumnPosition("c", "t"))
     modified = spec("MODIFY IF EXISTS a BIGINT")
-    assert isinstance(modified, ModifyColumn) and modified.if_exists
+    assert isinstance(modified, syntax.ModifyColumn) and modified.if_exists
 
 
 def test_a_default_is_a_literal_or_an_expression_in_parentheses() -> None:
     """Parentheses around a literal count for nothing."""
     default = spec("ALTER COLUMN a SET DEFAULT ('x')")
     assert default == spec("ALTER a SET DEFAULT 'x'")
-    assert isinstance(default, AlterDefault) and default.default and default.default.kind == "string"
+    assert isinstance(default, syntax.AlterDefault) and default.default and default.default.kind == "string"
     computed = spec("ALTER a SET DEFAULT (UUID())")
-    assert isinstance(computed, AlterDefault) and computed.default and computed.default.kind == "expression"
-    assert spec("ALTER a DROP DEFAULT") == AlterDefault("a", None)
+    assert isinstance(computed, syntax.AlterDefault) and computed.default and computed.default.kind == "expression"
+    assert spec("ALTER a DROP DEFAULT") == syntax.AlterDefault("a", None)
     refused("ALTER TABLE t ALTER a SET DEFAULT UUID()")
 
 
 def test_keys_are_added_dropped_renamed_and_hidden() -> None:
     """KEY and INDEX are one word."""
-    assert isinstance(spec("ADD UNIQUE KEY u (a)"), AddKey)
-    assert isinstance(spec("ADD CONSTRAINT c CHECK (a > 0)"), AddKey)
-    assert spec("DROP KEY IF EXISTS i") == DropKey("index", "i", if_exists=True)
-    assert spec("DROP PRIMARY KEY") == DropKey("primary")
-    assert spec("DROP CONSTRAINT c") == spec("DROP CHECK c") == DropKey("check", "c")
-    assert spec("RENAME KEY a TO b") == RenameIndex("a", "b")
+    assert isinstance(spec("ADD UNIQUE KEY u (a)"), syntax.AddKey)
+    assert isinstance(spec("ADD CONSTRAINT c CHECK (a > 0)"), syntax.AddKey)
+    assert spec("DROP KEY IF EXISTS i") == syntax.DropKey("index", "i", if_exists=True)
+    assert spec("DROP PRIMARY KEY") == syntax.DropKey("primary")
+    assert spec("DROP CONSTRAINT c") == spec("DROP CHECK c") == syntax.DropKey("check", "c")
+    assert spec("RENAME KEY a TO b") == syntax.RenameIndex("a", "b")
 
 
 @pytest.mark.parametrize("word", ["TO ", "AS ", "= ", ""])
 def test_a_table_is_renamed_in_four_spellings(word: str) -> None:
     """RENAME without a word is one of them."""
-    assert spec(f"RENAME {word}d.u") == RenameTo(TableName("d", "u"))
+    assert spec(f"RENAME {word}d.u") == syntax.RenameTo(syntax.TableName("d", "u"))
 
 
 def test_partitions_are_named_all_or_none() -> None:
     """LOCAL is another word for NO_WRITE_TO_BINLOG."""
-    assert spec("DROP PARTITION IF EXISTS p0, p1") == PartitionAction("DROP", ("p0", "p1"), if_exists=True)
-    assert spec("TRUNCATE PARTITION ALL") == PartitionAction("TRUNCATE", ())
-    assert spec("REBUILD PARTITION LOCAL p") == PartitionAction("REBUILD", ("p",), no_write_to_binlog=True)
-    assert spec("DISCARD PARTITION p TABLESPACE") == PartitionAction("DISCARD", ("p",))
-    assert spec("DISCARD TABLESPACE") == Clause("DISCARD TABLESPACE")
-    assert spec("REORGANIZE PARTITION") == ReorganizePartition(())
+    assert spec("DROP PARTITION IF EXISTS p0, p1") == syntax.PartitionAction("DROP", ("p0", "p1"), if_exists=True)
+    assert spec("TRUNCATE PARTITION ALL") == syntax.PartitionAction("TRUNCATE", ())
+    assert spec("REBUILD PARTITION LOCAL p") == syntax.PartitionAction("REBUILD", ("p",), no_write_to_binlog=True)
+    assert spec("DISCARD PARTITION p TABLESPACE") == syntax.PartitionAction("DISCARD", ("p",))
+    assert spec("DISCARD TABLESPACE") == syntax.Clause("DISCARD TABLESPACE")
+    assert spec("REORGANIZE PARTITION") == syntax.ReorganizePartition(())
     added = spec("ADD PARTITION IF NOT EXISTS NO_WRITE_TO_BINLOG PARTITIONS 3")
-    assert isinstance(added, AddPartitions) and (added.count, added.no_write_to_binlog) == (3, True)
+    assert isinstance(added, syntax.AddPartitions) and (added.count, added.no_write_to_binlog) == (3, True)
 
 
 def test_an_exchange_validates_unless_it_says_otherwise() -> None:
     """WITH VALIDATION is what it is by default."""
-    assert spec("EXCHANGE PARTITION p WITH TABLE u") == ExchangePartition("p", TableName("", "u"))
-    assert spec("EXCHANGE PARTITION p WITH TABLE u WITH VALIDATION") == ExchangePartition("p", TableName("", "u"))
-    assert spec("EXCHANGE PARTITION p WITH TABLE u WITHOUT VALIDATION") == ExchangePartition(
-        "p", TableName("", "u"), validation=False
+    assert spec("EXCHANGE PARTITION p WITH TABLE u") == syntax.ExchangePartition("p", syntax.TableName("", "u"))
+    assert spec("EXCHANGE PARTITION p WITH TABLE u WITH VALIDATION") == syntax.ExchangePartition(
+        "p", syntax.TableName("", "u")
+    )
+    assert spec("EXCHANGE PARTITION p WITH TABLE u WITHOUT VALIDATION") == syntax.ExchangePartition(
+        "p", syntax.TableName("", "u"), validation=False
     )
 
 
@@ -585,19 +544,19 @@ def test_interval_partitions_have_a_bound() -> None:
         ("SPLIT MAXVALUE", "SPLIT MAXVALUE"),
     ):
         found = spec(f"{text} PARTITION LESS THAN (10 + 5)")
-        assert isinstance(found, IntervalPartitionSpec)
+        assert isinstance(found, syntax.IntervalPartitionSpec)
         assert (found.verb, found.bound.text) == (verb, "10 + 5")
 
 
 def test_settings_of_tidb_alone_are_specs() -> None:
     """Attributes, cache, replicas, time to live."""
-    assert spec("ATTRIBUTES = 'merge_option=deny'") == Attributes("merge_option=deny")
-    assert spec("ATTRIBUTES DEFAULT") == Attributes(None)
-    assert spec("SET TIFLASH REPLICA 2 LOCATION LABELS 'a', 'b'") == TiflashReplica(2, ("a", "b"))
-    assert spec("REMOVE TTL") == RemoveTtl()
-    assert spec("CONVERT TO CHARACTER SET DEFAULT COLLATE utf8mb4_bin") == ConvertCharset("", "utf8mb4_bin")
-    assert spec("LOCK = none") == Clause("LOCK", "NONE")
-    assert isinstance(spec("PARTITION p ATTRIBUTES DEFAULT"), PartitionOptions)
+    assert spec("ATTRIBUTES = 'merge_option=deny'") == syntax.Attributes("merge_option=deny")
+    assert spec("ATTRIBUTES DEFAULT") == syntax.Attributes(None)
+    assert spec("SET TIFLASH REPLICA 2 LOCATION LABELS 'a', 'b'") == syntax.TiflashReplica(2, ("a", "b"))
+    assert spec("REMOVE TTL") == syntax.RemoveTtl()
+    assert spec("CONVERT TO CHARACTER SET DEFAULT COLLATE utf8mb4_bin") == syntax.ConvertCharset("", "utf8mb4_bin")
+    assert spec("LOCK = none") == syntax.Clause("LOCK", "NONE")
+    assert isinstance(spec("PARTITION p ATTRIBUTES DEFAULT"), syntax.PartitionOptions)
     refused("ALTER TABLE t LOCK = SOMETIMES")
     refused("ALTER TABLE t ALGORITHM = MAGIC")
 
@@ -616,4 +575,4 @@ def test_a_whole_table_is_read_by_the_reader_of_tables() -> None:
         "CREATE GLOBAL TEMPORARY TABLE t (a INT) ON COMMIT DELETE ROWS",
         "CREATE TABLE t AS SELECT 1",
     ):
-        assert isinstance(read_statement(text), CreateTable)
+        assert isinstance(read_statement(text), syntax.CreateTable)

@@ -6,34 +6,33 @@ start only ends at the current row.
 
 from __future__ import annotations
 
+from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.literals import LITERALS
 from simulator.tidb.parser.expressions.times import read_unit
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.restore.names import literal, quoted
-from simulator.tidb.syntax.expressions import ContextExpression, Node
-from simulator.tidb.syntax.queries import Aggregate, OrderItem, WindowFunction, WindowSpec
 
 
-def read_over(cursor: Cursor) -> tuple[str, WindowSpec | None]:
+def read_over(cursor: Cursor) -> tuple[str, syntax.WindowSpec | None]:
     """` OVER w`, ` OVER (…)`, or nothing where no OVER follows."""
     if not cursor.accept("OVER"):
         return "", None
     if cursor.word() != "(":
         name = cursor.name("the name of a window")
-        return f" OVER {quoted(name)}", WindowSpec(base=name)
+        return f" OVER {quoted(name)}", syntax.WindowSpec(base=name)
     text, window = read_window_definition(cursor)
     return f" OVER {text}", window
 
 
-def read_window_definition(cursor: Cursor) -> tuple[str, WindowSpec]:
+def read_window_definition(cursor: Cursor) -> tuple[str, syntax.WindowSpec]:
     """`([name] [PARTITION BY …] [ORDER BY …] [frame])`"""
     cursor.expect("(")
     parts, base = [], ""
     if cursor.is_name() and cursor.word() not in ("PARTITION BY", "ORDER BY", "ROWS", "RANGE", "GROUPS"):
         base = cursor.name("the name of a window")
         parts.append(quoted(base))
-    partition: tuple[OrderItem, ...] = ()
+    partition: tuple[syntax.OrderItem, ...] = ()
     if cursor.accept("PARTITION BY"):
         partition = read_items(cursor)
         parts.append(f"PARTITION BY {written_items(partition, ', ')}")
@@ -43,34 +42,34 @@ def read_window_definition(cursor: Cursor) -> tuple[str, WindowSpec]:
     frame = _frame(cursor) if cursor.word() in ("ROWS", "RANGE") else ""
     parts += [frame] * bool(frame)
     cursor.expect(")")
-    window = WindowSpec(tuple(item.expression for item in partition), order, frame, base)
+    window = syntax.WindowSpec(tuple(item.expression for item in partition), order, frame, base)
     return f"({' '.join(parts)})", window
 
 
-def read_order(cursor: Cursor) -> tuple[OrderItem, ...]:
+def read_order(cursor: Cursor) -> tuple[syntax.OrderItem, ...]:
     """`ORDER BY …`, or nothing."""
     return read_items(cursor) if cursor.accept("ORDER BY") else ()
 
 
-def read_items(cursor: Cursor) -> tuple[OrderItem, ...]:
+def read_items(cursor: Cursor) -> tuple[syntax.OrderItem, ...]:
     """What rows are ordered or grouped by."""
     return cursor.listed(_item)
 
 
-def _item(cursor: Cursor) -> OrderItem:
+def _item(cursor: Cursor) -> syntax.OrderItem:
     expression = cursor.rules.node(cursor)
     descending = cursor.accept("DESC")
     if not descending:
         cursor.accept("ASC")
-    return OrderItem(expression, descending)
+    return syntax.OrderItem(expression, descending)
 
 
-def written_order(items: tuple[OrderItem, ...]) -> str:
+def written_order(items: tuple[syntax.OrderItem, ...]) -> str:
     """`ORDER BY …`, or nothing."""
     return f"ORDER BY {written_items(items)}" if items else ""
 
 
-def written_items(items: tuple[OrderItem, ...], separator: str = ",") -> str:
+def written_items(items: tuple[syntax.OrderItem, ...], separator: str = ",") -> str:
     return separator.join(restored(item.expression) + " DESC" * item.descending for item in items)
 
 
@@ -148,12 +147,12 @@ MORE = {"APPROX_COUNT_DISTINCT": 255, "APPROX_PERCENTILE": 255, "JSON_OBJECTAGG"
 WHAT = "an aggregate function"
 
 
-def read_aggregate(cursor: Cursor, name: str) -> Node:
+def read_aggregate(cursor: Cursor, name: str) -> syntax.Node:
     """The call, its name just passed over, with its OVER."""
     cursor.expect("(")
     if name == "GROUP_CONCAT":
         return _group_concat(cursor)
-    arguments: list[Node] = []
+    arguments: list[syntax.Node] = []
     distinct = ""
     if name != "COUNT" or not cursor.accept("*"):
         distinct = _distinct(cursor, name)
@@ -166,9 +165,9 @@ def read_aggregate(cursor: Cursor, name: str) -> Node:
     cursor.expect(")")
     name = NAMES.get(name, name)
     over, window = read_over(cursor)
-    tree = Aggregate(name, tuple(arguments), bool(distinct))
+    tree = syntax.Aggregate(name, tuple(arguments), bool(distinct))
     text = f"{name}({distinct}{listed(arguments) or '1'}){over}"
-    return ContextExpression(text, WHAT, tree if window is None else WindowFunction(tree, window))
+    return syntax.ContextExpression(text, WHAT, tree if window is None else syntax.WindowFunction(tree, window))
 
 
 def _distinct(cursor: Cursor, name: str = "") -> str:
@@ -180,7 +179,7 @@ def _distinct(cursor: Cursor, name: str = "") -> str:
     return ""
 
 
-def _group_concat(cursor: Cursor) -> Node:
+def _group_concat(cursor: Cursor) -> syntax.Node:
     distinct = _distinct(cursor)
     arguments = [cursor.rules.node(cursor)]
     while cursor.accept(","):
@@ -189,17 +188,17 @@ def _group_concat(cursor: Cursor) -> Node:
     separator = cursor.string() if cursor.accept("SEPARATOR") else ","
     cursor.expect(")")
     over, window = read_over(cursor)
-    tree = Aggregate("GROUP_CONCAT", tuple(arguments), bool(distinct), order, separator)
+    tree = syntax.Aggregate("GROUP_CONCAT", tuple(arguments), bool(distinct), order, separator)
     inner = distinct + listed(arguments)
     if window is not None:
-        return ContextExpression(
-            f"GROUP_CONCAT({inner}, {literal(separator)}){over}", WHAT, WindowFunction(tree, window)
+        return syntax.ContextExpression(
+            f"GROUP_CONCAT({inner}, {literal(separator)}){over}", WHAT, syntax.WindowFunction(tree, window)
         )
     ordered = f" {written_order(order)}" if order else ""
-    return ContextExpression(f"GROUP_CONCAT({inner}{ordered} SEPARATOR {literal(separator)})", WHAT, tree)
+    return syntax.ContextExpression(f"GROUP_CONCAT({inner}{ordered} SEPARATOR {literal(separator)})", WHAT, tree)
 
 
-def read_window(cursor: Cursor, name: str) -> Node:
+def read_window(cursor: Cursor, name: str) -> syntax.Node:
     """The call of a window function, its name just passed over."""
     cursor.expect("(")
     arguments = [] if cursor.word() == ")" else [cursor.rules.node(cursor)]
@@ -215,8 +214,8 @@ def read_window(cursor: Cursor, name: str) -> Node:
     if window is None:
         cursor.unexpected("'OVER'")
     ways = f"{' FROM LAST' if last else ''}{' IGNORE NULLS' if ignore else ''}"
-    tree = WindowFunction(Aggregate(name, tuple(arguments)), window, ways.strip())
-    return ContextExpression(f"{name}({listed(arguments)}){ways}{over}", "a window function", tree)
+    tree = syntax.WindowFunction(syntax.Aggregate(name, tuple(arguments)), window, ways.strip())
+    return syntax.ContextExpression(f"{name}({listed(arguments)}){ways}{over}", "a window function", tree)
 
 
 _COUNTS = {

@@ -7,26 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.calls import WITHOUT_PARENTHESES, is_function, read_arguments, read_call
 from simulator.tidb.parser.expressions.literals import LITERALS, read_fraction
 from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import restored
 from simulator.tidb.restore.names import quoted
-from simulator.tidb.syntax.expressions import (
-    Call,
-    Case,
-    ColumnName,
-    ContextExpression,
-    Literal,
-    Node,
-    Parenthesised,
-    RowExpression,
-)
-from simulator.tidb.syntax.queries import Exists, Subquery, Variable
 
 
-def read_atom(cursor: Cursor) -> Node:
+def read_atom(cursor: Cursor) -> syntax.Node:
     """A literal, a name, a call, CASE, or anything in parentheses; raises SchemaError."""
     kind = cursor.kind()
     if kind in LITERALS:
@@ -37,7 +27,7 @@ def read_atom(cursor: Cursor) -> Node:
         return _KEYWORDS[word](cursor)
     if word in ("DATE", "TIME", "TIMESTAMP") and cursor.string_follows():
         cursor.take()
-        return Literal(word.lower(), cursor.literal())
+        return syntax.Literal(word.lower(), cursor.literal())
     if word and cursor.word_after() == "(" and is_function(cursor):
         return read_call(cursor)
     if word in WITHOUT_PARENTHESES and not qualifies:
@@ -52,14 +42,14 @@ def begins_assignment(cursor: Cursor) -> bool:
     return cursor.word() == "@" and cursor.word_ahead(2) == ":="
 
 
-def read_assignment(cursor: Cursor, value: Callable[[Cursor], Node]) -> Node:
+def read_assignment(cursor: Cursor, value: Callable[[Cursor], syntax.Node]) -> syntax.Node:
     """`@name := value`"""
     name = restored(_variable(cursor))
     cursor.take()
-    return ContextExpression(f"{name}:={restored(value(cursor))}", "a variable")
+    return syntax.ContextExpression(f"{name}:={restored(value(cursor))}", "a variable")
 
 
-def _name(cursor: Cursor) -> Node:
+def _name(cursor: Cursor) -> syntax.Node:
     """A column, with what JSON path follows it, or a call of a function of a schema."""
     in_quotes = cursor.kind() == "name"
     parts = [cursor.name("an expression")]
@@ -67,11 +57,13 @@ def _name(cursor: Cursor) -> Node:
         parts.append(cursor.name("a name"))
     if cursor.word() == "(" and (in_quotes if len(parts) == 1 else len(parts) == 2):
         arguments = read_arguments(cursor)
-        return Call(parts[-1], arguments, parts[0]) if len(parts) == 2 else Call(parts[0].upper(), arguments)
-    return _path(cursor, ColumnName(tuple(parts)))
+        return (
+            syntax.Call(parts[-1], arguments, parts[0]) if len(parts) == 2 else syntax.Call(parts[0].upper(), arguments)
+        )
+    return _path(cursor, syntax.ColumnName(tuple(parts)))
 
 
-def _path(cursor: Cursor, column: Node) -> Node:
+def _path(cursor: Cursor, column: syntax.Node) -> syntax.Node:
     """`->'$.path'` and `->>'$.path'` behind a column."""
     arrow = cursor.word()
     if arrow not in ("->", "->>"):
@@ -79,49 +71,49 @@ def _path(cursor: Cursor, column: Node) -> Node:
     cursor.take()
     if cursor.kind() != "string":
         cursor.unexpected("a path in quotes")
-    found = Call("JSON_EXTRACT", (column, Literal("string", cursor.literal(), cursor.charset)))
-    return Call("JSON_UNQUOTE", (found,)) if arrow == "->>" else found
+    found = syntax.Call("JSON_EXTRACT", (column, syntax.Literal("string", cursor.literal(), cursor.charset)))
+    return syntax.Call("JSON_UNQUOTE", (found,)) if arrow == "->>" else found
 
 
-def _word_literal(cursor: Cursor) -> Node:
+def _word_literal(cursor: Cursor) -> syntax.Node:
     word = cursor.take()
-    return Literal("null" if word == "NULL" else "boolean", word)
+    return syntax.Literal("null" if word == "NULL" else "boolean", word)
 
 
-def _escaped_null(cursor: Cursor) -> Node:
+def _escaped_null(cursor: Cursor) -> syntax.Node:
     """`\\N`"""
     if cursor.word_after() != "N" or not cursor.touches_next():
         cursor.unexpected("an expression")
     cursor.take()
     cursor.take()
-    return Literal("null", "NULL")
+    return syntax.Literal("null", "NULL")
 
 
-def _parentheses(cursor: Cursor) -> Node:
+def _parentheses(cursor: Cursor) -> syntax.Node:
     """A subquery, an expression, or a row."""
     if begins_subquery(cursor):
         text, query = cursor.rules.subquery(cursor)
-        return ContextExpression(text, "a subquery", Subquery(query))
+        return syntax.ContextExpression(text, "a subquery", syntax.Subquery(query))
     items = cursor.comma_separated(cursor.rules.node)
-    return RowExpression(items) if len(items) > 1 else Parenthesised(items[0])
+    return syntax.RowExpression(items) if len(items) > 1 else syntax.Parenthesised(items[0])
 
 
-def _row(cursor: Cursor) -> Node:
+def _row(cursor: Cursor) -> syntax.Node:
     at = cursor.next_token()
     cursor.take()
     items = cursor.comma_separated(cursor.rules.node)
     if len(items) < 2:
         cursor.fail("ROW takes two values or more", at)
-    return RowExpression(items)
+    return syntax.RowExpression(items)
 
 
-def _exists(cursor: Cursor) -> Node:
+def _exists(cursor: Cursor) -> syntax.Node:
     cursor.take()
     text, query = cursor.rules.subquery(cursor)
-    return ContextExpression(f"EXISTS {text}", "EXISTS", Exists(query))
+    return syntax.ContextExpression(f"EXISTS {text}", "EXISTS", syntax.Exists(query))
 
 
-def _case(cursor: Cursor) -> Node:
+def _case(cursor: Cursor) -> syntax.Node:
     cursor.take()
     value = None if cursor.word() == "WHEN" else cursor.rules.node(cursor)
     branches = []
@@ -133,10 +125,10 @@ def _case(cursor: Cursor) -> Node:
         cursor.unexpected("'WHEN'")
     otherwise = cursor.rules.node(cursor) if cursor.accept("ELSE") else None
     cursor.expect("END")
-    return Case(value, tuple(branches), otherwise)
+    return syntax.Case(value, tuple(branches), otherwise)
 
 
-def _braces(cursor: Cursor) -> Node:
+def _braces(cursor: Cursor) -> syntax.Node:
     """`{d '…'}`, `{t '…'}`, `{ts '…'}`, and `{anything expression}`, which is the expression."""
     cursor.take()
     name = cursor.name("a name")
@@ -145,18 +137,18 @@ def _braces(cursor: Cursor) -> Node:
     kind = {"d": "date", "t": "time", "ts": "timestamp"}.get(name)
     if not kind:
         return inner
-    if isinstance(inner, Literal) and inner.kind == "string":
-        return Literal(kind, inner.text)
-    return ContextExpression(f"{kind.upper()} {restored(inner)}", "a literal of time")
+    if isinstance(inner, syntax.Literal) and inner.kind == "string":
+        return syntax.Literal(kind, inner.text)
+    return syntax.ContextExpression(f"{kind.upper()} {restored(inner)}", "a literal of time")
 
 
-def _variable(cursor: Cursor) -> Node:
+def _variable(cursor: Cursor) -> syntax.Node:
     """`@name`"""
     name = cursor.user_variable()
-    return ContextExpression(f"@{quoted(name)}", "a variable", Variable(name.lower(), "user"))
+    return syntax.ContextExpression(f"@{quoted(name)}", "a variable", syntax.Variable(name.lower(), "user"))
 
 
-def _system_variable(cursor: Cursor) -> Node:
+def _system_variable(cursor: Cursor) -> syntax.Node:
     """`@@name`, `@@global.name`"""
     cursor.take()
     name = cursor.name("a variable")
@@ -166,11 +158,11 @@ def _system_variable(cursor: Cursor) -> Node:
     scope, point, rest = name.partition(".")
     if point and scope in ("global", "session", "local", "instance"):
         scope = "SESSION" if scope == "local" else scope.upper()
-        return ContextExpression(f"@@{scope}.{quoted(rest)}", "a variable", Variable(rest, scope.lower()))
-    return ContextExpression(f"@@{quoted(name)}", "a variable", Variable(name))
+        return syntax.ContextExpression(f"@@{scope}.{quoted(rest)}", "a variable", syntax.Variable(rest, scope.lower()))
+    return syntax.ContextExpression(f"@@{quoted(name)}", "a variable", syntax.Variable(name))
 
 
-_KEYWORDS: dict[str, Callable[[Cursor], Node]] = {
+_KEYWORDS: dict[str, Callable[[Cursor], syntax.Node]] = {
     ".": read_fraction,
     "(": _parentheses,
     "{": _braces,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from simulator.tidb import syntax
 from simulator.tidb.model.charsets import charset
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import AGGREGATES, WINDOWS, read_aggregate, read_window
@@ -14,8 +15,6 @@ from simulator.tidb.parser.expressions.times import TIME_FORMS
 from simulator.tidb.parser.reserved import NOT_CALLED, RESERVED
 from simulator.tidb.restore.expressions import restored
 from simulator.tidb.restore.names import table
-from simulator.tidb.syntax.expressions import Binary, Call, Cast, ColumnName, ContextExpression, Literal, Node, Word
-from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
 ACCEPTED = "BINARY, CHAR, DATE, DATETIME, DECIMAL, DOUBLE, FLOAT, JSON, REAL, SIGNED, TIME, UNSIGNED, VECTOR or YEAR"
 
@@ -84,93 +83,93 @@ def _characters(cursor: Cursor, length: str) -> str:
     return f"CHAR{length} CHARSET {name.upper()}" if name not in ("", "utf8mb4") else f"CHAR{length}"
 
 
-def read_arguments(cursor: Cursor) -> tuple[Node, ...]:
+def read_arguments(cursor: Cursor) -> tuple[syntax.Node, ...]:
     """`( expression, … )` or `()`"""
     if cursor.accept("( )"):
         return ()
     return cursor.comma_separated(cursor.rules.node)
 
 
-def _renamed(name: str) -> Callable[[Cursor, str], Node]:
-    return lambda cursor, _: Call(name, read_arguments(cursor))
+def _renamed(name: str) -> Callable[[Cursor, str], syntax.Node]:
+    return lambda cursor, _: syntax.Call(name, read_arguments(cursor))
 
 
-def _cast(cursor: Cursor, name: str) -> Node:
+def _cast(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
     operand = cursor.rules.node(cursor)
     cursor.expect("AS")
     type = read_cast_type(cursor)
     array = " ARRAY" if cursor.accept("ARRAY") else ""
     cursor.expect(")")
-    return Cast(operand, type + array)
+    return syntax.Cast(operand, type + array)
 
 
-def _sum_crc32(cursor: Cursor, name: str) -> Node:
+def _sum_crc32(cursor: Cursor, name: str) -> syntax.Node:
     cast = _cast(cursor, name)
-    if isinstance(cast, Cast) and not cast.type.endswith(" ARRAY"):
+    if isinstance(cast, syntax.Cast) and not cast.type.endswith(" ARRAY"):
         cursor.fail(f"{name} takes an ARRAY")
-    return ContextExpression(restored(cast).replace("CAST", name, 1), name)
+    return syntax.ContextExpression(restored(cast).replace("CAST", name, 1), name)
 
 
-def _convert(cursor: Cursor, name: str) -> Node:
+def _convert(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
     operand = cursor.rules.node(cursor)
     if cursor.accept("USING"):
-        return Call(name, (operand, _charset(cursor)))
+        return syntax.Call(name, (operand, _charset(cursor)))
     cursor.expect(",")
     type = read_cast_type(cursor)
     cursor.expect(")")
-    return Cast(operand, type, convert=True)
+    return syntax.Cast(operand, type, convert=True)
 
 
-def _charset(cursor: Cursor) -> Node:
+def _charset(cursor: Cursor) -> syntax.Node:
     """The charset behind USING, and the `)`."""
     name = charset(cursor.name_or_string("a character set"), "USING")
     cursor.expect(")")
-    return Literal("string", name)
+    return syntax.Literal("string", name)
 
 
-def _char(cursor: Cursor, name: str) -> Node:
+def _char(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
     arguments = [cursor.rules.node(cursor)]
     while cursor.accept(","):
         arguments.append(cursor.rules.node(cursor))
     if cursor.accept("USING"):
-        return Call("CHAR_FUNC", (*arguments, _charset(cursor)))
+        return syntax.Call("CHAR_FUNC", (*arguments, _charset(cursor)))
     cursor.expect(")")
-    return Call("CHAR_FUNC", (*arguments, Literal("null", "NULL")))
+    return syntax.Call("CHAR_FUNC", (*arguments, syntax.Literal("null", "NULL")))
 
 
-def _mod(cursor: Cursor, name: str) -> Node:
+def _mod(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
     left = cursor.rules.node(cursor)
     cursor.expect(",")
     right = cursor.rules.node(cursor)
     cursor.expect(")")
-    return Binary("%", left, right)
+    return syntax.Binary("%", left, right)
 
 
-def _of_column(cursor: Cursor, name: str) -> Node:
+def _of_column(cursor: Cursor, name: str) -> syntax.Node:
     """`VALUES(column)`, `DEFAULT(column)`"""
     cursor.expect("(")
     parts = [cursor.name("a column")]
     while len(parts) < 3 and cursor.accept("."):
         parts.append(cursor.name("a column"))
     cursor.expect(")")
-    column = ColumnName(tuple(parts))
-    return DefaultValue(column) if name == "DEFAULT" else InsertedValue(column)
+    column = syntax.ColumnName(tuple(parts))
+    return syntax.DefaultValue(column) if name == "DEFAULT" else syntax.InsertedValue(column)
 
 
-def _position(cursor: Cursor, name: str) -> Node:
+def _position(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
     part = cursor.rules.bits(cursor)
     cursor.expect("IN")
     text = cursor.rules.node(cursor)
     cursor.expect(")")
-    return Call(name, (part, text))
+    return syntax.Call(name, (part, text))
 
 
-def _substring(cursor: Cursor, name: str) -> Node:
+def _substring(cursor: Cursor, name: str) -> syntax.Node:
     """`SUBSTRING(x, 1, 2)`, `SUBSTRING(x FROM 1 FOR 2)`"""
     cursor.expect("(")
     arguments = [cursor.rules.node(cursor)]
@@ -181,37 +180,41 @@ def _substring(cursor: Cursor, name: str) -> Node:
     if cursor.accept(second):
         arguments.append(cursor.rules.node(cursor))
     cursor.expect(")")
-    return Call(name, tuple(arguments))
+    return syntax.Call(name, tuple(arguments))
 
 
-def _trim(cursor: Cursor, name: str) -> Node:
+def _trim(cursor: Cursor, name: str) -> syntax.Node:
     """`TRIM(x)`, `TRIM(y FROM x)`, `TRIM(LEADING y FROM x)`, `TRIM(LEADING FROM x)`"""
     cursor.expect("(")
     side = cursor.take() if cursor.word() in ("BOTH", "LEADING", "TRAILING") else ""
-    first = Literal("string", " ", cursor.charset) if cursor.word() == "FROM" and side else (cursor.rules.node(cursor))
+    first = (
+        syntax.Literal("string", " ", cursor.charset)
+        if cursor.word() == "FROM" and side
+        else (cursor.rules.node(cursor))
+    )
     if not side and cursor.accept(")"):
-        return Call(name, (first,))
+        return syntax.Call(name, (first,))
     cursor.expect("FROM")
     text = cursor.rules.node(cursor)
     cursor.expect(")")
-    return Call(name, (text, first, Word(side)) if side else (text, first))
+    return syntax.Call(name, (text, first, syntax.Word(side)) if side else (text, first))
 
 
-def _weight_string(cursor: Cursor, name: str) -> Node:
+def _weight_string(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
     text = cursor.rules.node(cursor)
     if cursor.accept(")"):
-        return Call(name, (text,))
+        return syntax.Call(name, (text,))
     cursor.expect("AS")
     if cursor.word() not in ("CHAR", "CHARACTER", "BINARY"):
         cursor.unexpected("CHAR or BINARY")
     kind = "BINARY" if cursor.take() == "BINARY" else "CHAR"
     (length,) = cursor.comma_separated(lambda cursor: cursor.integer())
     cursor.expect(")")
-    return Call(name, (text, Word(kind), Word(str(length))))
+    return syntax.Call(name, (text, syntax.Word(kind), syntax.Word(str(length))))
 
 
-def _sequence(cursor: Cursor, name: str) -> Node:
+def _sequence(cursor: Cursor, name: str) -> syntax.Node:
     """`NEXTVAL(s)`, `LASTVAL(s)`, `SETVAL(s, 5)`"""
     cursor.expect("(")
     table = read_sequence_name(cursor)
@@ -221,14 +224,14 @@ def _sequence(cursor: Cursor, name: str) -> Node:
         sign = cursor.take() if cursor.word() in ("-", "+") else ""
         value = f", {sign.strip('+')}{cursor.integer()}"
     cursor.expect(")")
-    return ContextExpression(f"{name}({table}{value})", "a sequence")
+    return syntax.ContextExpression(f"{name}({table}{value})", "a sequence")
 
 
 def read_sequence_name(cursor: Cursor) -> str:
     return table(cursor.qualified_name("a sequence"))
 
 
-FORMS: dict[str, Callable[[Cursor, str], Node]] = {
+FORMS: dict[str, Callable[[Cursor, str], syntax.Node]] = {
     **TIME_FORMS,
     **{name: _substring for name in ("SUBSTR", "SUBSTRING", "MID")},
     **{name: _sequence for name in ("NEXTVAL", "LASTVAL", "SETVAL")},
@@ -340,7 +343,7 @@ def is_function(cursor: Cursor) -> bool:
     return cursor.is_name() and (word not in RESERVED or word in CALLABLE or word in WINDOWS)
 
 
-def read_call(cursor: Cursor) -> Node:
+def read_call(cursor: Cursor) -> syntax.Node:
     """The call that begins here."""
     word = cursor.word()
     if word == "NEXT":
@@ -358,12 +361,12 @@ def read_call(cursor: Cursor) -> Node:
     return read(cursor, word) if read and (touching or word not in GENERIC_APART) else _plain(cursor, word)
 
 
-def _plain(cursor: Cursor, name: str) -> Node:
-    return Call("PASSWORD_FUNC" if name == "PASSWORD" else name, read_arguments(cursor))
+def _plain(cursor: Cursor, name: str) -> syntax.Node:
+    return syntax.Call("PASSWORD_FUNC" if name == "PASSWORD" else name, read_arguments(cursor))
 
 
-def _next_value(cursor: Cursor) -> Node:
+def _next_value(cursor: Cursor) -> syntax.Node:
     """`NEXT VALUE FOR s`"""
     if not cursor.accept("NEXT VALUE FOR"):
-        return ColumnName((cursor.name(),))
-    return ContextExpression(f"NEXTVAL({read_sequence_name(cursor)})", "a sequence")
+        return syntax.ColumnName((cursor.name(),))
+    return syntax.ContextExpression(f"NEXTVAL({read_sequence_name(cursor)})", "a sequence")

@@ -9,26 +9,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.model.charsets import COLLATIONS, collation
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.atoms import begins_assignment, read_assignment, read_atom
 from simulator.tidb.parser.expressions.times import read_unit
 from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import listed, restored
-from simulator.tidb.syntax.definitions import Expression
-from simulator.tidb.syntax.expressions import (
-    Between,
-    Binary,
-    Call,
-    Collate,
-    ContextExpression,
-    In,
-    Is,
-    Node,
-    PatternMatch,
-    Unary,
-)
-from simulator.tidb.syntax.queries import Exists, Quantified, Subquery
 
 LOGICAL = {"OR": ("OR", 1), "||": ("OR", 1), "XOR": ("XOR", 2), "AND": ("AND", 3), "&&": ("AND", 3)}
 COMPARISONS = {"=": "=", ">=": ">=", ">": ">", "<=": "<=", "<": "<", "!=": "!=", "<>": "!=", "<=>": "<=>"}
@@ -50,22 +37,22 @@ PREDICATES = ("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE")
 TRUTHS = {"TRUE": "TRUE", "FALSE": "FALSE", "UNKNOWN": "NULL"}
 
 
-def read_expression(cursor: Cursor) -> Expression:
+def read_expression(cursor: Cursor) -> syntax.Expression:
     """The expression that begins here, up to where it ends; raises SchemaError."""
     return expression_of(cursor, read_node)
 
 
-def expression_of(cursor: Cursor, read: Callable[[Cursor], Node]) -> Expression:
+def expression_of(cursor: Cursor, read: Callable[[Cursor], syntax.Node]) -> syntax.Expression:
     """What `read` reads, with its text; raises SchemaError, also for what is nested too deeply."""
     start = cursor.next_token()
     try:
         node = read(cursor)
-        return Expression(cursor.text_since(start), restored(node))
+        return syntax.Expression(cursor.text_since(start), restored(node))
     except RecursionError:
         cursor.fail("this expression is nested too deeply", start)
 
 
-def read_parenthesised(cursor: Cursor) -> Expression:
+def read_parenthesised(cursor: Cursor) -> syntax.Expression:
     """`( expression )`, its text and its restored text without the parentheses; raises SchemaError."""
     cursor.expect("(")
     expression = read_expression(cursor)
@@ -73,34 +60,34 @@ def read_parenthesised(cursor: Cursor) -> Expression:
     return expression
 
 
-def read_node(cursor: Cursor, weakest: int = 1) -> Node:
+def read_node(cursor: Cursor, weakest: int = 1) -> syntax.Node:
     """As `read_expression`, as a tree; an operator weaker than `weakest` ends it."""
     node = _truth(cursor)
     while (found := LOGICAL.get(cursor.word(), ("", 0)))[1] >= weakest:
         cursor.take()
-        node = Binary(found[0], node, read_node(cursor, found[1] + 1))
+        node = syntax.Binary(found[0], node, read_node(cursor, found[1] + 1))
     return node
 
 
-def read_simple(cursor: Cursor) -> Node:
+def read_simple(cursor: Cursor) -> syntax.Node:
     """What operators stand between: a literal, a name, a call, parentheses; signs before it, COLLATE behind it."""
     word = cursor.word()
     if word in ("!", "~", "-", "+", "BINARY") or word == "NOT" and cursor.negates_early:
         cursor.take()
-        node: Node = Unary("!" if word == "NOT" else word, read_simple(cursor))
+        node: syntax.Node = syntax.Unary("!" if word == "NOT" else word, read_simple(cursor))
     else:
         node = read_atom(cursor)
     while cursor.accept("COLLATE"):
         name = cursor.name_or_string("a collation")
         if collation(name) not in COLLATIONS:
             raise SchemaError(f"Unknown collation: '{name}'", number=1273)
-        node = Collate(node, collation(name))
+        node = syntax.Collate(node, collation(name))
     if cursor.concatenates and cursor.accept("||"):
-        return Call("CONCAT", (node, read_simple(cursor)))
+        return syntax.Call("CONCAT", (node, read_simple(cursor)))
     return node
 
 
-def _truth(cursor: Cursor) -> Node:
+def _truth(cursor: Cursor) -> syntax.Node:
     """NOT, MATCH, an assignment, or comparisons with IS TRUE behind them."""
     if cursor.word() == "NOT" and not (cursor.negates_early and cursor.word_after() != "EXISTS"):
         cursor.take()
@@ -113,21 +100,21 @@ def _truth(cursor: Cursor) -> Node:
     negated = cursor.word() == "IS" and cursor.word_after() == "NOT"
     if cursor.word() == "IS" and cursor.word_ahead(1 + negated) in TRUTHS:
         cursor.accept("IS NOT") or cursor.accept("IS")
-        return Is(node, TRUTHS[cursor.take()], negated)
+        return syntax.Is(node, TRUTHS[cursor.take()], negated)
     return node
 
 
-def _negated(node: Node) -> Node:
-    if isinstance(node, ContextExpression) and node.what in ("EXISTS", "NOT EXISTS"):
+def _negated(node: syntax.Node) -> syntax.Node:
+    if isinstance(node, syntax.ContextExpression) and node.what in ("EXISTS", "NOT EXISTS"):
         positive = node.restored.removeprefix("NOT ")
-        tree = replace(node.tree, negated=node.what == "EXISTS") if isinstance(node.tree, Exists) else None
+        tree = replace(node.tree, negated=node.what == "EXISTS") if isinstance(node.tree, syntax.Exists) else None
         if node.what == "NOT EXISTS":
-            return ContextExpression(positive, "EXISTS", tree)
-        return ContextExpression(f"NOT {positive}", "NOT EXISTS", tree)
-    return Unary("NOT", node)
+            return syntax.ContextExpression(positive, "EXISTS", tree)
+        return syntax.ContextExpression(f"NOT {positive}", "NOT EXISTS", tree)
+    return syntax.Unary("NOT", node)
 
 
-def _match(cursor: Cursor) -> Node:
+def _match(cursor: Cursor) -> syntax.Node:
     cursor.take()
     columns = cursor.comma_separated(read_simple)
     cursor.expect("AGAINST")
@@ -140,10 +127,10 @@ def _match(cursor: Cursor) -> Node:
         cursor.accept("IN NATURAL LANGUAGE MODE")
         mode = " WITH QUERY EXPANSION" if cursor.accept("WITH QUERY EXPANSION") else ""
     cursor.expect(")")
-    return ContextExpression(f"MATCH ({listed(columns, ',')}) AGAINST ({against}{mode})", "MATCH … AGAINST")
+    return syntax.ContextExpression(f"MATCH ({listed(columns, ',')}) AGAINST ({against}{mode})", "MATCH … AGAINST")
 
 
-def _comparisons(cursor: Cursor) -> Node:
+def _comparisons(cursor: Cursor) -> syntax.Node:
     node = _predicate(cursor)
     while True:
         if cursor.word() == "IS":
@@ -151,25 +138,25 @@ def _comparisons(cursor: Cursor) -> Node:
             if cursor.word_ahead(1 + negated) != "NULL":
                 return node
             cursor.accept("IS NOT NULL") or cursor.accept("IS NULL")
-            node = Is(node, "NULL", negated)
+            node = syntax.Is(node, "NULL", negated)
         elif cursor.word() in COMPARISONS:
             node = _compared(cursor, node, COMPARISONS[cursor.take()])
         else:
             return node
 
 
-def _compared(cursor: Cursor, left: Node, operator: str) -> Node:
+def _compared(cursor: Cursor, left: syntax.Node, operator: str) -> syntax.Node:
     if cursor.word() in ("ALL", "ANY", "SOME") and cursor.word_after() == "(":
         quantifier = "ALL" if cursor.take() == "ALL" else "ANY"
         rows, query = cursor.rules.subquery(cursor)
-        tree = Quantified(left, operator, quantifier, query)
-        return ContextExpression(f"{restored(left)}{operator}{quantifier} {rows}", "a subquery", tree)
+        tree = syntax.Quantified(left, operator, quantifier, query)
+        return syntax.ContextExpression(f"{restored(left)}{operator}{quantifier} {rows}", "a subquery", tree)
     if begins_assignment(cursor):
-        return Binary(operator, left, read_assignment(cursor, _predicate))
-    return Binary(operator, left, _predicate(cursor))
+        return syntax.Binary(operator, left, read_assignment(cursor, _predicate))
+    return syntax.Binary(operator, left, _predicate(cursor))
 
 
-def _predicate(cursor: Cursor) -> Node:
+def _predicate(cursor: Cursor) -> syntax.Node:
     node = read_bits(cursor)
     negated = cursor.word() == "NOT" and cursor.word_after() in PREDICATES
     if negated:
@@ -178,29 +165,29 @@ def _predicate(cursor: Cursor) -> Node:
     if word in PREDICATES:
         cursor.take()
     if word == "IN":
-        return In(node, _candidates(cursor), negated)
+        return syntax.In(node, _candidates(cursor), negated)
     if word == "BETWEEN":
         low = read_bits(cursor)
         cursor.expect("AND")
-        return Between(node, low, _predicate(cursor), negated)
+        return syntax.Between(node, low, _predicate(cursor), negated)
     if word in PREDICATES:
         return _pattern(cursor, node, "REGEXP" if word == "RLIKE" else word, negated)
     if cursor.accept("MEMBER OF"):
         cursor.expect("(")
         document = read_simple(cursor)
         cursor.expect(")")
-        return Call("JSON_MEMBEROF", (node, document))
+        return syntax.Call("JSON_MEMBEROF", (node, document))
     return node
 
 
-def _candidates(cursor: Cursor) -> tuple[Node, ...]:
+def _candidates(cursor: Cursor) -> tuple[syntax.Node, ...]:
     if begins_subquery(cursor):
         rows, query = cursor.rules.subquery(cursor)
-        return (ContextExpression(rows, "the rows of a subquery", Subquery(query)),)
+        return (syntax.ContextExpression(rows, "the rows of a subquery", syntax.Subquery(query)),)
     return cursor.comma_separated(read_node)
 
 
-def _pattern(cursor: Cursor, node: Node, operator: str, negated: bool) -> Node:
+def _pattern(cursor: Cursor, node: syntax.Node, operator: str, negated: bool) -> syntax.Node:
     pattern = read_simple(cursor)
     escape = "\\"
     if operator != "REGEXP" and cursor.accept("ESCAPE"):
@@ -208,10 +195,10 @@ def _pattern(cursor: Cursor, node: Node, operator: str, negated: bool) -> Node:
         escape = cursor.string("a character") or escape
         if len(escape.encode()) > 1:
             cursor.fail("ESCAPE takes one character", at)
-    return PatternMatch(operator, node, pattern, escape, negated)
+    return syntax.PatternMatch(operator, node, pattern, escape, negated)
 
 
-def read_bits(cursor: Cursor, weakest: int = 1) -> Node:
+def read_bits(cursor: Cursor, weakest: int = 1) -> syntax.Node:
     """What a comparison stands between: arithmetic, shifts, and intervals added to a time."""
     node = _interval_first(cursor) if begins_interval(cursor) else read_simple(cursor)
     while (found := BITWISE.get(_operator(cursor), ("", 0)))[1] >= weakest:
@@ -220,9 +207,9 @@ def read_bits(cursor: Cursor, weakest: int = 1) -> Node:
             cursor.take()
         if found[0] in ("+", "-") and begins_interval(cursor):
             amount, unit = _interval(cursor)
-            node = Call("DATE_ADD" if found[0] == "+" else "DATE_SUB", (node, amount, unit))
+            node = syntax.Call("DATE_ADD" if found[0] == "+" else "DATE_SUB", (node, amount, unit))
         else:
-            node = Binary(found[0], node, read_bits(cursor, found[1] + 1))
+            node = syntax.Binary(found[0], node, read_bits(cursor, found[1] + 1))
     return node
 
 
@@ -238,14 +225,14 @@ def begins_interval(cursor: Cursor) -> bool:
     return cursor.word() == "INTERVAL" and cursor.word_after() != "("
 
 
-def _interval_first(cursor: Cursor) -> Node:
+def _interval_first(cursor: Cursor) -> syntax.Node:
     """`INTERVAL 1 DAY + x`"""
     amount, unit = _interval(cursor)
     cursor.expect("+")
-    return Call("DATE_ADD", (read_bits(cursor, 5), amount, unit))
+    return syntax.Call("DATE_ADD", (read_bits(cursor, 5), amount, unit))
 
 
-def _interval(cursor: Cursor) -> tuple[Node, Node]:
+def _interval(cursor: Cursor) -> tuple[syntax.Node, syntax.Node]:
     cursor.take()
     amount = read_node(cursor)
     return amount, read_unit(cursor)

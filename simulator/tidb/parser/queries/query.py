@@ -8,22 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import read_order, written_order
 from simulator.tidb.parser.queries.lookahead import OPERATORS
 from simulator.tidb.parser.queries.select import Common, Limited, Select, read_limit, read_select
 from simulator.tidb.restore.names import quoted
-from simulator.tidb.syntax.queries import (
-    CommonTable,
-    DerivedTable,
-    OrderItem,
-    QueryTree,
-    SelectTree,
-    SetOperation,
-    Star,
-    WithTree,
-)
-from simulator.tidb.syntax.tables import EmbeddedQuery
 
 
 @dataclass(frozen=True)
@@ -42,23 +32,23 @@ class Operation:
     operands: tuple[tuple[str, Select | Operand], ...]
     """Each with the operator before it."""
 
-    order: tuple[OrderItem, ...] = ()
+    order: tuple[syntax.OrderItem, ...] = ()
     limit: Limited | None = None
     common: Common | None = None
     braced: bool = False
 
 
-def read_query(cursor: Cursor) -> EmbeddedQuery:
+def read_query(cursor: Cursor) -> syntax.EmbeddedQuery:
     """SELECT, WITH, TABLE, VALUES, a set operation or a query in parentheses, to its end; raises SchemaError."""
     start = cursor.next_token()
     try:
         query = read_any(cursor)
-        return EmbeddedQuery(cursor.text_since(start), _written_operand(query), tree_of(query))
+        return syntax.EmbeddedQuery(cursor.text_since(start), _written_operand(query), tree_of(query))
     except RecursionError:
         cursor.fail("this query is nested too deeply", start)
 
 
-def read_subquery(cursor: Cursor) -> tuple[str, QueryTree]:
+def read_subquery(cursor: Cursor) -> tuple[str, syntax.QueryTree]:
     """`( query )`: as TiDB writes it back, in one pair of parentheses, and what it says."""
     query = _in_parentheses(cursor)
     return f"({written(query)})", tree_of(query)
@@ -130,7 +120,7 @@ def read_common(cursor: Cursor) -> Common:
     return Common(text, tuple(table for _, table in tables), recursive)
 
 
-def _common_table(cursor: Cursor) -> tuple[str, CommonTable]:
+def _common_table(cursor: Cursor) -> tuple[str, syntax.CommonTable]:
     name = cursor.name("the name of a table")
     names: tuple[str, ...] = ()
     if cursor.word() == "(":
@@ -138,7 +128,7 @@ def _common_table(cursor: Cursor) -> tuple[str, CommonTable]:
     columns = f" ({', '.join(map(quoted, names))})" if names else ""
     cursor.expect("AS")
     text, query = read_subquery(cursor)
-    return f"{quoted(name)}{columns} AS {text}", CommonTable(name, names, query)
+    return f"{quoted(name)}{columns} AS {text}", syntax.CommonTable(name, names, query)
 
 
 def written(query: Select | Operation) -> str:
@@ -165,38 +155,38 @@ def _written_operand(operand: Select | Operation | Operand) -> str:
     return f"({_written_common(operand.query) * operand.last}{written(operand.query)})"
 
 
-def tree_of(query: Select | Operation | Operand) -> QueryTree:
+def tree_of(query: Select | Operation | Operand) -> syntax.QueryTree:
     """What a query says."""
     if isinstance(query, Operand):
         return tree_of(query.query)
     tree = query.tree if isinstance(query, Select) else _operation(query)
-    return WithTree(query.common.tables, query.common.recursive, tree) if query.common else tree
+    return syntax.WithTree(query.common.tables, query.common.recursive, tree) if query.common else tree
 
 
-def _operation(query: Operation) -> QueryTree:
+def _operation(query: Operation) -> syntax.QueryTree:
     """INTERSECT binds tighter than the others, which go from left to right.
 
     Source: tidb pkg/planner/core/logical_plan_builder.go, buildSetOpr.
     """
-    groups: list[tuple[str, QueryTree]] = []
+    groups: list[tuple[str, syntax.QueryTree]] = []
     for operator, operand in query.operands:
         tree = tree_of(operand)
         if operator.startswith("INTERSECT"):
             before, left = groups.pop()
-            groups.append((before, SetOperation(operator, left, tree)))
+            groups.append((before, syntax.SetOperation(operator, left, tree)))
         else:
             groups.append((operator, tree))
     found = groups[0][1]
     for operator, tree in groups[1:]:
-        found = SetOperation(operator, found, tree)
+        found = syntax.SetOperation(operator, found, tree)
     return _ordered(found, query.order, query.limit)
 
 
-def _ordered(tree: QueryTree, order: tuple[OrderItem, ...], limit: Limited | None) -> QueryTree:
+def _ordered(tree: syntax.QueryTree, order: tuple[syntax.OrderItem, ...], limit: Limited | None) -> syntax.QueryTree:
     """The query with what follows it: of one that has an ORDER BY or LIMIT of its own, what it gives is ordered."""
     if not order and limit is None:
         return tree
     most = limit.tree if limit else None
-    if isinstance(tree, WithTree) or tree.order or tree.limit:
-        return SelectTree((Star(),), DerivedTable(tree, ""), order=order, limit=most)
+    if isinstance(tree, syntax.WithTree) or tree.order or tree.limit:
+        return syntax.SelectTree((syntax.Star(),), syntax.DerivedTable(tree, ""), order=order, limit=most)
     return replace(tree, order=order, limit=most)

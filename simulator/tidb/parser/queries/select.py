@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from simulator.errors import SqlError
+from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import (
     read_items,
@@ -21,20 +22,6 @@ from simulator.tidb.parser.queries.hints import read_hints
 from simulator.tidb.parser.queries.sources import beside, read_source_list, read_table_name, tree_of, written
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.restore.names import quoted, string, table
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.expressions import ColumnName, Literal, Node, Parenthesised, Unary
-from simulator.tidb.syntax.queries import (
-    CommonTable,
-    Limit,
-    OrderItem,
-    SelectItem,
-    SelectTree,
-    Star,
-    TableSource,
-    ValuesTree,
-    WindowSpec,
-)
-from simulator.tidb.syntax.rows import DefaultValue
 
 PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 FLAGS = ("SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT", "SQL_NO_CACHE", "SQL_CALC_FOUND_ROWS")
@@ -45,10 +32,10 @@ class Select:
     text: str
     """Up to the window definitions."""
 
-    body: SelectTree | ValuesTree
+    body: syntax.SelectTree | syntax.ValuesTree
     """Without ORDER BY and LIMIT."""
 
-    order: tuple[OrderItem, ...] = ()
+    order: tuple[syntax.OrderItem, ...] = ()
     limit: Limited | None = None
     lock: str = ""
     common: Common | None = None
@@ -60,7 +47,7 @@ class Select:
         return " ".join(part for part in (self.text, written_order(self.order), limit, self.lock) if part)
 
     @property
-    def tree(self) -> SelectTree | ValuesTree:
+    def tree(self) -> syntax.SelectTree | syntax.ValuesTree:
         return replace(self.body, order=self.order, limit=self.limit.tree if self.limit else None)
 
 
@@ -69,7 +56,7 @@ class Limited:
     text: str
     """`LIMIT [offset,]count`"""
 
-    tree: Limit
+    tree: syntax.Limit
 
 
 @dataclass(frozen=True)
@@ -79,32 +66,32 @@ class Common:
     text: str
     """`WITH …`, with a blank behind it."""
 
-    tables: tuple[CommonTable, ...]
+    tables: tuple[syntax.CommonTable, ...]
     recursive: bool
 
 
 def read_select(cursor: Cursor) -> Select:
     """SELECT, TABLE or VALUES with its ORDER BY, LIMIT and locks; raises SchemaError."""
-    body: SelectTree | ValuesTree
+    body: syntax.SelectTree | syntax.ValuesTree
     if cursor.accept("SELECT"):
         options = _options(cursor)
         distinct = "DISTINCT" in options.rpartition("*/")[2]
         fields = cursor.listed(_field)
-        clauses, body = _body(cursor, SelectTree(tuple(item for _, item in fields), distinct=distinct))
+        clauses, body = _body(cursor, syntax.SelectTree(tuple(item for _, item in fields), distinct=distinct))
         text = f"SELECT {options}{','.join(text for text, _ in fields)}{clauses}"
     elif cursor.accept("TABLE"):
         name = cursor.qualified_name("a table")
-        text, body = f"TABLE {table(name)}", SelectTree((Star(),), TableSource(name))
+        text, body = f"TABLE {table(name)}", syntax.SelectTree((syntax.Star(),), syntax.TableSource(name))
     elif cursor.accept("VALUES"):
         rows = cursor.listed(_row)
         written_rows = (f"ROW({listed(row, ',')})" for row in rows)
-        text, body = f"VALUES {', '.join(written_rows)}", ValuesTree(rows)
+        text, body = f"VALUES {', '.join(written_rows)}", syntax.ValuesTree(rows)
     else:
         cursor.unexpected("SELECT, TABLE, VALUES or WITH")
     order = read_order(cursor)
     limit = read_limit(cursor)
     lock, into = _lock(cursor), _into(cursor)
-    if into and isinstance(body, SelectTree):
+    if into and isinstance(body, syntax.SelectTree):
         body = replace(body, beside=(*body.beside, "INTO OUTFILE"))
     return Select(text, body, order, limit, " ".join(part for part in (lock, into) if part))
 
@@ -116,15 +103,15 @@ def read_limit(cursor: Cursor) -> Limited | None:
         count = 1 if cursor.word() in ("ROW", "ROWS") else cursor.integer()
         _one_of(cursor, "ROW", "ROWS")
         cursor.expect("ONLY")
-        return Limited(f"LIMIT {count}", Limit(count))
+        return Limited(f"LIMIT {count}", syntax.Limit(count))
     if not cursor.accept("LIMIT"):
         return None
     count = _limit_number(cursor)
     if cursor.word() not in (",", "OFFSET"):
-        return Limited(f"LIMIT {count}", Limit(count))
+        return Limited(f"LIMIT {count}", syntax.Limit(count))
     offset_first = cursor.take() == ","
     offset, count = (count, _limit_number(cursor)) if offset_first else (_limit_number(cursor), count)
-    return Limited(f"LIMIT {offset},{count}", Limit(count, offset))
+    return Limited(f"LIMIT {offset},{count}", syntax.Limit(count, offset))
 
 
 def _limit_number(cursor: Cursor) -> int:
@@ -132,7 +119,7 @@ def _limit_number(cursor: Cursor) -> int:
     if cursor.word() != "?":
         return cursor.integer()
     found = cursor.parameter()
-    if not isinstance(found, Literal) or found.kind != "integer":
+    if not isinstance(found, syntax.Literal) or found.kind != "integer":
         raise SqlError(1210, "HY000", "Incorrect arguments to LIMIT")
     return int(found.text)
 
@@ -170,36 +157,38 @@ def _options(cursor: Cursor) -> str:
     return "".join(f"{word} " for word in words if word)
 
 
-def _field(cursor: Cursor) -> tuple[str, SelectItem | Star]:
+def _field(cursor: Cursor) -> tuple[str, syntax.SelectItem | syntax.Star]:
     """`*`, `t.*`, or an expression with its alias: its text, and what it says."""
     if cursor.accept("*"):
-        return "*", Star()
+        return "*", syntax.Star()
     names = next((count for count in (1, 2) if cursor.word_ahead(2 * count) == "*" and _dots(cursor, count)), 0)
     if names and cursor.is_name():
         first = cursor.name()
         cursor.expect(".")
-        name = TableName(first, cursor.name()) if names > 1 else TableName("", first)
+        name = syntax.TableName(first, cursor.name()) if names > 1 else syntax.TableName("", first)
         cursor.expect(". *" if names > 1 else "*")
-        return f"{table(name)}.*", Star(name)
+        return f"{table(name)}.*", syntax.Star(name)
     start = cursor.next_token()
     node = cursor.rules.node(cursor)
     text = cursor.text_since(start)
     alias = read_alias(cursor)
-    return restored(node) + (f" AS {quoted(alias)}" if alias else ""), SelectItem(node, alias or _called(node, text))
+    return restored(node) + (f" AS {quoted(alias)}" if alias else ""), syntax.SelectItem(
+        node, alias or _called(node, text)
+    )
 
 
-def _called(node: Node, text: str) -> str:
+def _called(node: syntax.Node, text: str) -> str:
     """What TiDB calls a column without an alias.
 
     Source: tidb pkg/planner/core/logical_plan_builder.go, buildProjectionFieldNameFromExpressions.
     """
-    while isinstance(node, Parenthesised) or isinstance(node, Unary) and node.operator == "+":
-        node = node.inner if isinstance(node, Parenthesised) else node.operand
-    if isinstance(node, ColumnName):
+    while isinstance(node, syntax.Parenthesised) or isinstance(node, syntax.Unary) and node.operator == "+":
+        node = node.inner if isinstance(node, syntax.Parenthesised) else node.operand
+    if isinstance(node, syntax.ColumnName):
         return node.parts[-1]
-    if isinstance(node, Literal) and node.kind == "string":
+    if isinstance(node, syntax.Literal) and node.kind == "string":
         return node.text.lstrip()
-    if isinstance(node, Literal) and node.kind in ("boolean", "null"):
+    if isinstance(node, syntax.Literal) and node.kind in ("boolean", "null"):
         return node.text.upper()
     return text
 
@@ -215,7 +204,7 @@ def read_alias(cursor: Cursor) -> str:
     return cursor.name() if cursor.is_free_name() else ""
 
 
-def _body(cursor: Cursor, tree: SelectTree) -> tuple[str, SelectTree]:
+def _body(cursor: Cursor, tree: syntax.SelectTree) -> tuple[str, syntax.SelectTree]:
     """FROM and what follows, up to the windows: its text, and the tree with it."""
     having = _condition(cursor, "HAVING")
     source = None
@@ -224,7 +213,7 @@ def _body(cursor: Cursor, tree: SelectTree) -> tuple[str, SelectTree]:
     where = _condition(cursor, "WHERE")
     group = read_items(cursor) if cursor.accept("GROUP BY") else ()
     rollup = bool(group) and cursor.accept("WITH ROLLUP")
-    shown, windows = "", tuple[tuple[str, WindowSpec], ...]()
+    shown, windows = "", tuple[tuple[str, syntax.WindowSpec], ...]()
     if source:
         having = _condition(cursor, "HAVING")
         shown, windows = _windows(cursor)
@@ -244,34 +233,34 @@ def _body(cursor: Cursor, tree: SelectTree) -> tuple[str, SelectTree]:
     )
 
 
-def _condition(cursor: Cursor, word: str) -> Node | None:
+def _condition(cursor: Cursor, word: str) -> syntax.Node | None:
     return cursor.rules.node(cursor) if cursor.accept(word) else None
 
 
-def _windows(cursor: Cursor) -> tuple[str, tuple[tuple[str, WindowSpec], ...]]:
+def _windows(cursor: Cursor) -> tuple[str, tuple[tuple[str, syntax.WindowSpec], ...]]:
     if not cursor.accept("WINDOW"):
         return "", ()
     found = cursor.listed(_window)
     return f" WINDOW {','.join(text for text, _, _ in found)}", tuple((name, window) for _, name, window in found)
 
 
-def _window(cursor: Cursor) -> tuple[str, str, WindowSpec]:
+def _window(cursor: Cursor) -> tuple[str, str, syntax.WindowSpec]:
     name = cursor.name("the name of a window")
     cursor.expect("AS")
     text, window = read_window_definition(cursor)
     return f"{quoted(name)} AS {text}", name, window
 
 
-def _row(cursor: Cursor) -> tuple[Node, ...]:
+def _row(cursor: Cursor) -> tuple[syntax.Node, ...]:
     cursor.expect("ROW")
     return () if cursor.accept("( )") else cursor.comma_separated(read_value)
 
 
-def read_value(cursor: Cursor) -> Node:
+def read_value(cursor: Cursor) -> syntax.Node:
     """An expression or DEFAULT."""
     if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
         cursor.take()
-        return DefaultValue()
+        return syntax.DefaultValue()
     return cursor.rules.node(cursor)
 
 

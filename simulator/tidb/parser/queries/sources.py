@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.restore.names import quoted, table
-from simulator.tidb.syntax import queries as syntax
-from simulator.tidb.syntax.expressions import ColumnName, Node
-from simulator.tidb.syntax.queries import DerivedTable, TableSource
-from simulator.tidb.syntax.queries import Source as Tree
 
 
 @dataclass(frozen=True)
 class Source:
     text: str
-    tree: TableSource | DerivedTable
+    tree: syntax.TableSource | syntax.DerivedTable
     beside: tuple[str, ...] = ()
     """What no SELECT computes: AS OF TIMESTAMP."""
 
@@ -40,7 +37,7 @@ class Join:
 @dataclass(frozen=True)
 class Condition:
     text: str
-    on: Node | None = None
+    on: syntax.Node | None = None
     using: tuple[str, ...] = ()
 
 
@@ -54,7 +51,7 @@ def read_table_name(cursor: Cursor) -> str:
     return table(cursor.qualified_name("a table"))
 
 
-def tree_of(join: Source | Join) -> Tree:
+def tree_of(join: Source | Join) -> syntax.Source:
     """What a list of sources says."""
     if isinstance(join, Source):
         return join.tree
@@ -76,7 +73,7 @@ def beside(join: Source | Join | None) -> tuple[str, ...]:
 def in_partitions(join: Source | Join | None) -> bool:
     """Whether a list of sources has one with PARTITION (…)."""
     if join is None or isinstance(join, Source):
-        return join is not None and isinstance(join.tree, TableSource) and bool(join.tree.partitions)
+        return join is not None and isinstance(join.tree, syntax.TableSource) and bool(join.tree.partitions)
     return in_partitions(join.left) or in_partitions(join.right)
 
 
@@ -134,7 +131,7 @@ def _condition(cursor: Cursor) -> Condition | None:
         return Condition(f" ON {restored(on)}", on)
     if cursor.accept("USING"):
         columns = cursor.comma_separated(cursor.rules.simple)
-        names = tuple(node.parts[-1] if isinstance(node, ColumnName) else restored(node) for node in columns)
+        names = tuple(node.parts[-1] if isinstance(node, syntax.ColumnName) else restored(node) for node in columns)
         return Condition(f" USING ({listed(columns, ',')})", using=names)
     return None
 
@@ -161,7 +158,7 @@ def _factor(cursor: Cursor) -> Source | Join:
     if begins_subquery(cursor, nested=True):
         text, query = cursor.rules.subquery(cursor)
         alias = read_name_alias(cursor)
-        return Source(text + _as(alias), DerivedTable(query, alias))
+        return Source(text + _as(alias), syntax.DerivedTable(query, alias))
     cursor.expect("(")
     join = _list(cursor)
     cursor.expect(")")
@@ -181,7 +178,7 @@ def _table(cursor: Cursor) -> Source:
     while cursor.word() in ("USE", "IGNORE", "FORCE"):
         hints += f" {_hint(cursor)}"
     aside = ("AS OF TIMESTAMP",) * bool(moment)
-    return Source(table(name) + text + _as(alias) + moment + hints, TableSource(name, alias, partitions), aside)
+    return Source(table(name) + text + _as(alias) + moment + hints, syntax.TableSource(name, alias, partitions), aside)
 
 
 def read_partitions(cursor: Cursor) -> tuple[str, ...]:
@@ -226,7 +223,7 @@ def written(join: Source | Join) -> str:
         isinstance(join.left, Join)
         and join.left.right is None
         and isinstance(join.left.left, Source)
-        and isinstance(join.left.left.tree, DerivedTable)
+        and isinstance(join.left.left.tree, syntax.DerivedTable)
     )
     left = written(join.left)
     if isinstance(join.left, Join) and not comma:
