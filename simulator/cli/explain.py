@@ -20,8 +20,8 @@ from simulator.ticdc.filters.event_filters import event_filters
 from simulator.ticdc.rules import rules, verify
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.read import parse_errors
-from simulator.tidb.parser.use import split
+from simulator.tidb.parser.ddl import parse_errors
+from simulator.tidb.parser.splitting import split
 
 
 def row(

@@ -13,10 +13,10 @@ from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, Database, with_database
 from simulator.tidb.ddl.execute import execute_on
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.read import parse_errors, statement
-from simulator.tidb.parser.texts import statements
+from simulator.tidb.parser.ddl import parse_errors, statement
+from simulator.tidb.parser.splitting import statements
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.statements import CreateDatabase, Statement
+from simulator.tidb.syntax.ddl import CreateDatabase, Statement
 from simulator.tidb.syntax.tables import CreateTable
 
 

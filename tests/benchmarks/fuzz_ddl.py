@@ -22,8 +22,8 @@ from simulator.ticdc.ddl.events import events, sent_query
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.read import read_statement
-from simulator.tidb.restore.restore import restored
+from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.restore.ddl import restored
 
 SHORT = (
     "CREATE DATABASE shop CHARACTER SET utf8mb4",

@@ -12,8 +12,8 @@ from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.read import read_statement
-from simulator.tidb.syntax.statements import Statement
+from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.syntax.ddl import Statement
 
 NOW = "2020-02-20 02:20:20.123456"
 

@@ -24,10 +24,10 @@ from simulator.tidb.ddl.catalog import Catalog, Database, Key, catalog, key, wit
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.parser.read import read_statement
+from simulator.tidb.parser.ddl import read_statement
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
-from simulator.tidb.syntax.statements import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
-from simulator.tidb.syntax.statements import Statement as Syntax
+from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
+from simulator.tidb.syntax.ddl import Statement as Syntax
 
 FIRST = "test"
 """The database that every new TiDB has."""

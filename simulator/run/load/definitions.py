@@ -15,7 +15,7 @@ from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Key, catalog, key
 from simulator.tidb.ddl.execute import execute_on
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.read import read_statements
+from simulator.tidb.parser.ddl import read_statements
 from simulator.tidb.syntax.tables import CreateTable
 
 DATABASE = "test"

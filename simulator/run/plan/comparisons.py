@@ -20,7 +20,7 @@ from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, conversi
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Name, Table, common_handle, row_id_column, visible_columns
 from simulator.tidb.syntax.alter import PartitionAction
-from simulator.tidb.syntax.statements import AlterTable, Statement, TruncateTable
+from simulator.tidb.syntax.ddl import AlterTable, Statement, TruncateTable
 from simulator.tidb.values.changed_types import convertible
 from simulator.tso import Span
 

@@ -25,8 +25,8 @@ from simulator.tidb.model.types import family
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.sql_engine.storage.auto_ids import behind
 from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
+from simulator.tidb.syntax.ddl import DropTable
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.statements import DropTable
 
 MOST_BYTES = 256 << 20
 """Of the files of a table that is read into memory."""

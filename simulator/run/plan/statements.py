@@ -20,8 +20,8 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.execute import execute_on
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.parser.read import read_statement
-from simulator.tidb.syntax.statements import Statement
+from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.syntax.ddl import Statement
 
 BEFORE_ROWS, AMONG_ROWS, AFTER_ROWS, IN_SCRIPT = range(4)
 """Where a statement stands: before all rows of its step, at the schema change among them, behind all rows; or between

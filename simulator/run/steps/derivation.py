@@ -25,7 +25,7 @@ from simulator.run.plan.versions import same
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.parser.use import sql_statements
+from simulator.tidb.parser.splitting import sql_statements
 from simulator.tidb.restore.names import quoted
 
 Tables = Mapping[Name, Table]

@@ -22,7 +22,7 @@ from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.sql_engine.storage.outcome import Committed, Defined, TableChanges
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
-from simulator.tidb.syntax.statements import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable, TruncateTable
+from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable, TruncateTable
 
 BRING_BACK = (RecoverTable, FlashbackTable, FlashbackDatabase)
 

@@ -28,7 +28,7 @@ from simulator.tidb.sql_engine.prepared import resolved
 from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.outcome import Outcome, Refusal
 from simulator.tidb.sql_engine.storage.state import STRICT, Upstream
-from simulator.tidb.syntax.rows import RowStatement
+from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.session import (
     Begin,
     Commit,

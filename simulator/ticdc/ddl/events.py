@@ -18,12 +18,12 @@ from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.ticdc.ddl.views import naming_databases
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.session import Job
+from simulator.tidb.restore.ddl import restored
 from simulator.tidb.restore.names import quoted
-from simulator.tidb.restore.restore import restored
 from simulator.tidb.syntax.alter import ExchangePartition
+from simulator.tidb.syntax.ddl import AlterTable
 from simulator.tidb.syntax.definitions import Pair, TableName
 from simulator.tidb.syntax.objects import CreateView
-from simulator.tidb.syntax.statements import AlterTable
 from simulator.tidb.syntax.tables import CreateTable
 
 WITHOUT_VALIDATION = " WITHOUT VALIDATION"

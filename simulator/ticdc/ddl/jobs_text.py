@@ -11,11 +11,11 @@ from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.execute import execute, execute_batch
 from simulator.tidb.ddl.session import Executed, Session
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.read import parse_errors, read_statements
-from simulator.tidb.parser.texts import read, statements
+from simulator.tidb.parser.ddl import parse_errors, read_statements
+from simulator.tidb.parser.splitting import read, statements
 from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.syntax.ddl import CreateIndex, Statement
 from simulator.tidb.syntax.definitions import KeyDefinition, TableName
-from simulator.tidb.syntax.statements import CreateIndex, Statement
 from simulator.tidb.syntax.tables import CreateTable
 
 

@@ -19,14 +19,14 @@ from simulator.errors import DdlError, SchemaError
 from simulator.ticdc.ddl.events import Event
 from simulator.ticdc.filters.table_routes import TableRoutes
 from simulator.tidb.ddl import actions
+from simulator.tidb.parser.ddl import read_statement
 from simulator.tidb.parser.queries.query import read_query
-from simulator.tidb.parser.read import read_statement
-from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.splitting import read
 from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.restore.ddl import restored
 from simulator.tidb.restore.names import quoted
-from simulator.tidb.restore.restore import restored
+from simulator.tidb.syntax.ddl import AlterDatabase, CreateDatabase, DropDatabase, Statement
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.statements import AlterDatabase, CreateDatabase, DropDatabase, Statement
 from simulator.tidb.syntax.tables import CreateTable, EmbeddedQuery
 
 Target = Callable[[str, str], TableName]

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.tidb.parser.read import read_statements
-from simulator.tidb.restore.restore import restored
+from simulator.tidb.parser.ddl import read_statements
+from simulator.tidb.restore.ddl import restored
 
 SHARDS = (r"(?ai)(?P<mark>SHARD_ROW_ID_BITS\s*=\s*\d+\s*)", r"(?ai)(?P<mark>PRE_SPLIT_REGIONS\s*=\s*\d+\s*)")
 FEATURES = (

@@ -17,7 +17,7 @@ from sqlglot.errors import SqlglotError
 
 from simulator.errors import SchemaError
 from simulator.tidb.parser.queries.query import read_query
-from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.splitting import read
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.objects import CreateView

@@ -140,7 +140,7 @@ def of_ddl(type_code: int, query: str, release: Release) -> str:
     """
     if not release.event_type_from_sql or type_code in OF_PARTITIONS:
         return OF_ACTIONS.get(type_code, "") if type_code in release.allowed_ddl else ""
-    from simulator.tidb.parser.read import read_statement  # the grammar of DDL takes long to import
+    from simulator.tidb.parser.ddl import read_statement  # the grammar of DDL takes long to import
 
     try:
         statement = read_statement(query)

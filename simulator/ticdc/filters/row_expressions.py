@@ -28,6 +28,7 @@ from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import bare, column_of, uncomputable, walk
 from simulator.tidb.expressions.values import Value, is_true
 from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import (
     Call,
     ColumnName,
@@ -37,7 +38,6 @@ from simulator.tidb.syntax.expressions import (
     PatternMatch,
     RowExpression,
 )
-from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
 
 def let_through(

@@ -81,8 +81,8 @@ from simulator.tidb.syntax.alter import (
     Spec,
     TiflashReplica,
 )
+from simulator.tidb.syntax.ddl import AlterTable, CreateIndex, DropIndex, Statement
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.statements import AlterTable, CreateIndex, DropIndex, Statement
 
 LEFT_OUT = ("ALGORITHM", "LOCK")
 """Clauses that TiDB takes out before it looks at the specs."""

@@ -16,14 +16,8 @@ from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
 from simulator.tidb.model.charsets import charset as known
 from simulator.tidb.model.charsets import charset_of, resolve
+from simulator.tidb.syntax.ddl import AlterDatabase, CreateDatabase, DropDatabase, FlashbackCluster, FlashbackDatabase
 from simulator.tidb.syntax.objects import PlacementPolicy, ResourceGroup
-from simulator.tidb.syntax.statements import (
-    AlterDatabase,
-    CreateDatabase,
-    DropDatabase,
-    FlashbackCluster,
-    FlashbackDatabase,
-)
 from simulator.tidb.syntax.tables import TableOption
 
 OPTIONS = (

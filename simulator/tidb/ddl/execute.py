@@ -20,16 +20,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.tables import create
 from simulator.tidb.ddl.tables import statements as tables
-from simulator.tidb.syntax.objects import (
-    AlterSequence,
-    CreateSequence,
-    CreateView,
-    DropSequence,
-    DropView,
-    PlacementPolicy,
-    ResourceGroup,
-)
-from simulator.tidb.syntax.statements import (
+from simulator.tidb.syntax.ddl import (
     AlterDatabase,
     AlterTable,
     CreateDatabase,
@@ -47,6 +38,15 @@ from simulator.tidb.syntax.statements import (
     Statement,
     TruncateTable,
     UnlockTables,
+)
+from simulator.tidb.syntax.objects import (
+    AlterSequence,
+    CreateSequence,
+    CreateView,
+    DropSequence,
+    DropView,
+    PlacementPolicy,
+    ResourceGroup,
 )
 from simulator.tidb.syntax.tables import CreateTable
 

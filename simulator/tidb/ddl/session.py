@@ -14,8 +14,8 @@ from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Sequence, View, key
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Table
+from simulator.tidb.syntax.ddl import Statement
 from simulator.tidb.syntax.definitions import Pair, TableName
-from simulator.tidb.syntax.statements import Statement
 from simulator.tidb.syntax.tables import CreateTable
 
 START = "1970-01-01 00:00:00.000000"

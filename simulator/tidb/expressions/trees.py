@@ -12,8 +12,9 @@ from simulator.tidb.expressions.functions import FUNCTIONS
 from simulator.tidb.expressions.time_functions import UNITS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.parser.expressions.operators import read_node
-from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.splitting import read
 from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import (
     Call,
     Cast,
@@ -26,7 +27,6 @@ from simulator.tidb.syntax.expressions import (
     Unary,
     Word,
 )
-from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
 
 def parsed(expression: str) -> Node:

@@ -13,8 +13,8 @@ from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
 from simulator.tidb.model.charsets import COLLATIONS, charset, charset_of, collation
 from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.dml import read_delete, read_update
 from simulator.tidb.parser.queries.query import read_common, read_query
-from simulator.tidb.parser.rows import read_delete, read_update
 
 SCOPES = ("GLOBAL", "SESSION", "LOCAL", "INSTANCE")
 SET_NOTHING = ("PASSWORD", "ROLE", "DEFAULT", "RESOURCE", "CONFIG", "BINDING", "SESSION_STATES")

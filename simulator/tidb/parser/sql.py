@@ -15,12 +15,12 @@ from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
-from simulator.tidb.parser import alter, session
-from simulator.tidb.parser import read as ddl
+from simulator.tidb.parser import alter_table as alter
+from simulator.tidb.parser import ddl, session
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.read import Phrase, fail_at_first_words, first_words, words_after
-from simulator.tidb.parser.rows import read_delete, read_insert, read_replace, read_update
-from simulator.tidb.parser.texts import read, statements
+from simulator.tidb.parser.ddl import Phrase, fail_at_first_words, first_words, words_after
+from simulator.tidb.parser.dml import read_delete, read_insert, read_replace, read_update
+from simulator.tidb.parser.splitting import read, statements
 from simulator.tidb.parser.tokens import tokenize
 
 Reader = Callable[[Cursor], syntax.SqlStatement]

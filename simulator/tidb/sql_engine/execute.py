@@ -26,7 +26,8 @@ from simulator.tidb.sql_engine.refusals import error_number
 from simulator.tidb.sql_engine.sessions import transactions
 from simulator.tidb.sql_engine.storage.outcome import Committed, Defined, Outcome, Refusal
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.syntax.rows import Delete, Insert, RowStatement, Update
+from simulator.tidb.syntax.ddl import Statement
+from simulator.tidb.syntax.dml import Delete, Insert, RowStatement, Update
 from simulator.tidb.syntax.session import (
     Begin,
     Commit,
@@ -42,7 +43,6 @@ from simulator.tidb.syntax.session import (
     SqlStatement,
     Use,
 )
-from simulator.tidb.syntax.statements import Statement
 
 __all__ = ["error_number", "execute", "starting"]
 

@@ -21,9 +21,9 @@ from simulator.tidb.sql_engine.queries.scopes import QueryScope
 from simulator.tidb.sql_engine.queries.selects import relation_of
 from simulator.tidb.sql_engine.storage.state import STRICT, PreparedStatement, SqlSession, Upstream
 from simulator.tidb.sql_engine.storage.targets import target
+from simulator.tidb.syntax.dml import Delete, Insert, Update
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
 from simulator.tidb.syntax.queries import SelectTree, Star
-from simulator.tidb.syntax.rows import Delete, Insert, Update
 from simulator.tidb.syntax.session import Deallocate, Execute, Prepare, SelectStatement, SqlStatement
 
 

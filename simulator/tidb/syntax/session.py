@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simulator.tidb.syntax.ddl import Statement
+from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.queries import QueryTree
-from simulator.tidb.syntax.rows import RowStatement
-from simulator.tidb.syntax.statements import Statement
 
 
 @dataclass(frozen=True)

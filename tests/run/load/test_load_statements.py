@@ -37,7 +37,7 @@ from simulator.sources.generate.wanted import ColumnWanted, Reference, TableWant
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.read import read_statement
+from simulator.tidb.parser.ddl import read_statement
 
 CUSTOMER = create_table("CREATE TABLE customer (id BIGINT PRIMARY KEY, name VARCHAR(200), doc JSON)", "shop")
 ORDERS = create_table(

@@ -17,10 +17,10 @@ from simulator.tidb.ddl.definitions.defaults import value_text
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Column, Name, Table, visible_columns
-from simulator.tidb.parser.read import read_statement
+from simulator.tidb.parser.ddl import read_statement
 from simulator.tidb.syntax.alter import PartitionAction, RenameTo
+from simulator.tidb.syntax.ddl import AlterTable, RenameTable, Statement
 from simulator.tidb.syntax.definitions import ColumnDefault
-from simulator.tidb.syntax.statements import AlterTable, RenameTable, Statement
 from support.oracle.state import HIDDEN, Handle, State, count, handle_of, image_of, row_of
 from support.oracle.stream import Placed
 

@@ -26,9 +26,9 @@ from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
-from simulator.tidb.parser.read import read_statement
+from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.syntax.ddl import RenameTable
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.statements import RenameTable
 from simulator.tidb.syntax.tables import CreateTable
 from support.codec_rows import unframed
 from support.vectors.files import Vector

@@ -23,8 +23,8 @@ from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Table
+from simulator.tidb.syntax.ddl import AlterTable, RecoverTable
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.statements import AlterTable, RecoverTable
 from simulator.tidb.syntax.tables import CreateTable
 from support.vectors.codecs import Json
 from support.vectors.files import Vector, releases_of

@@ -23,7 +23,7 @@ from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.parser.read import read_statement
+from simulator.tidb.parser.ddl import read_statement
 from simulator.tidb.syntax.definitions import TableName
 from support.evolving import behind
 from support.vectors.codecs import Json

@@ -18,8 +18,8 @@ from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.ddl.routes import renamed
 from simulator.ticdc.filters.table_routes import conflict, table_routes
-from simulator.tidb.parser.read import read_statement
-from simulator.tidb.restore.restore import restored
+from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.restore.ddl import restored
 from simulator.tidb.syntax.definitions import TableName
 
 RELEASE = find("v8.5.7", "new")

@@ -12,7 +12,7 @@ from simulator.ticdc.table_info import flags, handle_key
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.column_sources import FromColumn, conversion
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.parser.read import read_statement
+from simulator.tidb.parser.ddl import read_statement
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "E", "a2"])
 TYPES = st.sampled_from(

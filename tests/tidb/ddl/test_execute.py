@@ -11,7 +11,7 @@ from simulator.releases import V8_5, Release, find
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Executed, Session
-from simulator.tidb.parser.read import read_statement, read_statements
+from simulator.tidb.parser.ddl import read_statement, read_statements
 
 NOTHING = catalog((), ["test", "shop", "other"])
 

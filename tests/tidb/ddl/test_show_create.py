@@ -12,7 +12,7 @@ from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.show_create import show_create, written
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.read import read_statement
+from simulator.tidb.parser.ddl import read_statement
 
 
 def altered(before: Table, text: str) -> Table:

@@ -8,7 +8,7 @@ import pytest
 
 from simulator.errors import SchemaError
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.texts import RULES
+from simulator.tidb.parser.splitting import RULES
 from simulator.tidb.parser.tokens import tokenize
 
 

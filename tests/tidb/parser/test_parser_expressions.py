@@ -13,7 +13,7 @@ from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import read_expression, read_parenthesised
 from simulator.tidb.parser.queries.query import read_query
-from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.splitting import read
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.names import literal, quoted, string
 

@@ -17,10 +17,10 @@ from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.read import read_statement
+from simulator.tidb.parser.ddl import read_statement
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
-from simulator.tidb.restore.restore import restored
+from simulator.tidb.restore.ddl import restored
 
 GOOD = (
     "CREATE DATABASE IF NOT EXISTS shop CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",

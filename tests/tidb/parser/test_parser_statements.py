@@ -6,8 +6,8 @@ import pytest
 
 from simulator.errors import DdlError
 from simulator.tidb import syntax
-from simulator.tidb.parser.read import read_statement, read_statements
-from simulator.tidb.restore.restore import restored
+from simulator.tidb.parser.ddl import read_statement, read_statements
+from simulator.tidb.restore.ddl import restored
 
 T = syntax.TableName("", "t")
 

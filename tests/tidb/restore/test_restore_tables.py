@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from support import table_texts
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.tables import read_create_table
-from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.create_table import read_create_table
+from simulator.tidb.parser.splitting import read
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.tables import restored_table
 

@@ -9,9 +9,9 @@ from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5
 from simulator.tidb.sql_engine.execute import EXECUTED, error_number, starting
 from simulator.tidb.sql_engine.storage.outcome import Committed, Outcome
-from simulator.tidb.syntax.rows import RowStatement
+from simulator.tidb.syntax.ddl import Statement
+from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.session import SessionStatement
-from simulator.tidb.syntax.statements import Statement
 
 T = "CREATE TABLE t (a INT PRIMARY KEY, b INT);"
 

@@ -20,8 +20,8 @@ from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.queries.queries import Known, RowSource, columns_of, matching, values_of
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.dml import DefaultValue
 from simulator.tidb.syntax.queries import Limit, OrderItem, TableSource
-from simulator.tidb.syntax.rows import DefaultValue
 
 NOW = 1_600_000_000_123
 """2020-09-13 12:26:40.123 UTC."""

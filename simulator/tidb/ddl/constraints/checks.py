@@ -19,6 +19,7 @@ from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.model.table import CheckConstraint, Table
 from simulator.tidb.syntax.alter import AlterCheck
 from simulator.tidb.syntax.definitions import CheckDefinition
+from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import (
     Between,
     Binary,
@@ -33,7 +34,6 @@ from simulator.tidb.syntax.expressions import (
     Unary,
     names_in,
 )
-from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 from simulator.tidb.syntax.tables import CreateTable
 
 CHECK_IS_OFF = (

@@ -11,9 +11,9 @@ from simulator.errors import SchemaError
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET, build_column, build_table
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.parser.columns import read_column
+from simulator.tidb.parser.create_table import begins_other_statement, read_create_table
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.tables import begins_other_statement, read_create_table
-from simulator.tidb.parser.texts import begins, read, statements, text_of
+from simulator.tidb.parser.splitting import begins, read, statements, text_of
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import ColumnDefinition
 from simulator.tidb.syntax.tables import CreateTable

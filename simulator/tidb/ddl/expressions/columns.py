@@ -10,7 +10,7 @@ from functools import lru_cache
 from simulator.errors import SchemaError
 from simulator.tidb.model.table import Column, Index, Partitioning, Table
 from simulator.tidb.parser.expressions.operators import read_node
-from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.splitting import read
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.expressions import names_in
 

@@ -9,10 +9,10 @@ from simulator.errors import SchemaError
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported
 from simulator.tidb.model.native_functions import LATER_FUNCTIONS, MANY, NATIVE_FUNCTIONS
 from simulator.tidb.parser.expressions.operators import read_node
-from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.splitting import read
 from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.syntax.dml import InsertedValue
 from simulator.tidb.syntax.expressions import Call, Cast, ContextExpression, Node, Parenthesised, RowExpression
-from simulator.tidb.syntax.rows import InsertedValue
 
 ILLEGAL = frozenset(
     "CONNECTION_ID LOAD_FILE LAST_INSERT_ID RAND UUID UUID_SHORT CURDATE CURRENT_DATE CURTIME CURRENT_TIME"

@@ -34,8 +34,8 @@ from simulator.tidb.ddl.tables.definition_checks import (
 from simulator.tidb.ddl.tables.options import check_ttl
 from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.tables import read_create_table
-from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.create_table import read_create_table
+from simulator.tidb.parser.splitting import read
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import CreateTable

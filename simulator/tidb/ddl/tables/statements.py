@@ -19,8 +19,7 @@ from simulator.tidb.ddl.tables.create import TEMPORARY, existing_table
 from simulator.tidb.ddl.tidb_errors import refused, tidb, worded
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.alter import RenameTo
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.statements import (
+from simulator.tidb.syntax.ddl import (
     DropTable,
     FlashbackTable,
     LockTables,
@@ -30,6 +29,7 @@ from simulator.tidb.syntax.statements import (
     TruncateTable,
     UnlockTables,
 )
+from simulator.tidb.syntax.definitions import TableName
 
 
 def drop_table(statement: DropTable, text: str, session: Session) -> Executed:

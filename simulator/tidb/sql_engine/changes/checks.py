@@ -19,8 +19,8 @@ from simulator.tidb.sql_engine.queries.queries import RowSource, values_of
 from simulator.tidb.sql_engine.refusals import refused
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.sql_engine.storage.stored import KeyedRows, columns_of
+from simulator.tidb.syntax.ddl import Statement
 from simulator.tidb.syntax.expressions import Is
-from simulator.tidb.syntax.statements import Statement
 from simulator.tidb.syntax.tables import CreateTable
 
 

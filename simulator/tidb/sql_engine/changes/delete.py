@@ -17,7 +17,7 @@ from simulator.tidb.sql_engine.storage.stored import rows_of, taken
 from simulator.tidb.sql_engine.storage.targets import partition_set, valid, where
 from simulator.tidb.sql_engine.storage.unique import ordinals_of
 from simulator.tidb.sql_engine.storage.written import NONE, nothing_written
-from simulator.tidb.syntax.rows import Delete
+from simulator.tidb.syntax.dml import Delete
 
 
 def delete(statement: Delete, upstream: Upstream, now_ms: int) -> Outcome:

@@ -44,8 +44,8 @@ from simulator.tidb.sql_engine.storage.targets import (
 )
 from simulator.tidb.sql_engine.storage.unique import columns_by_name, key_columns
 from simulator.tidb.sql_engine.storage.written import Failed, Written, nothing_written, sliced
+from simulator.tidb.syntax.dml import Assignment, DefaultValue, Insert
 from simulator.tidb.syntax.expressions import Node, names_in
-from simulator.tidb.syntax.rows import Assignment, DefaultValue, Insert
 
 Values = dict[str, Value]
 

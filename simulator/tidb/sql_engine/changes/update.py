@@ -30,9 +30,9 @@ from simulator.tidb.sql_engine.storage.targets import Warned, means_row_id, row_
 from simulator.tidb.sql_engine.storage.unique import columns_by_name
 from simulator.tidb.sql_engine.storage.written import Failed, Written, differ, nothing_written
 from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.dml import Update
 from simulator.tidb.syntax.expressions import ColumnName
 from simulator.tidb.syntax.queries import DerivedTable, Join, SelectItem, SelectTree, Source, TableSource
-from simulator.tidb.syntax.rows import Update
 
 
 @dataclass(frozen=True)

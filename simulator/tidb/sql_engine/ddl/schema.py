@@ -29,8 +29,7 @@ from simulator.tidb.sql_engine.storage.outcome import Defined, Outcome, Refusal
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.sql_engine.storage.stored import columns_of, empty, keyed, located, uncounted
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction, SetOptions, Spec
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.statements import (
+from simulator.tidb.syntax.ddl import (
     AlterTable,
     FlashbackCluster,
     FlashbackDatabase,
@@ -39,6 +38,7 @@ from simulator.tidb.syntax.statements import (
     Statement,
     TruncateTable,
 )
+from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import CreateTable
 
 Rows = Mapping[Key, StoredRows]

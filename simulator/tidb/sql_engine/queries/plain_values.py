@@ -18,8 +18,8 @@ from simulator.tidb.expressions.trees import bare
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, family, is_text
 from simulator.tidb.sql_engine.queries.literals import Unknown, literal_datum
+from simulator.tidb.syntax.dml import InsertedValue
 from simulator.tidb.syntax.expressions import Binary, Call, ColumnName, Literal, Node, Unary, names_in
-from simulator.tidb.syntax.rows import InsertedValue
 
 FEW = 16
 """Rows up to which cells are computed so."""

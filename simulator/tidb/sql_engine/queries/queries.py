@@ -40,9 +40,9 @@ from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.storage.outcome import ResultSet
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.sql_engine.storage.unique import columns_by_name
+from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import Call, ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import CommonTable, Limit, OrderItem, QueryTree, Source, TableSource, WithTree
-from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
 
 class MatchedTable(NamedTuple):

@@ -27,6 +27,7 @@ from simulator.tidb.sql_engine.refusals import outside
 from simulator.tidb.sql_engine.sessions.session_values import session_function, statement_time, variable, zone_of
 from simulator.tidb.sql_engine.sessions.settings import answer
 from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import Call, ColumnName, ContextExpression, Node
 from simulator.tidb.syntax.queries import (
     Aggregate,
@@ -38,7 +39,6 @@ from simulator.tidb.syntax.queries import (
     Variable,
     WindowFunction,
 )
-from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,15 +6,18 @@ One law: what a statement says is for its reader; nothing of it is read here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from sqlglot.tokens import Token, TokenType
 
-from simulator.errors import DdlError
+from simulator.errors import DdlError, SchemaError, UserError
+from simulator.files import read_text
 from simulator.tidb.parser.cursor import Cursor, Grammar
 from simulator.tidb.parser.expressions.operators import read_bits, read_node, read_simple
 from simulator.tidb.parser.queries.query import read_subquery
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.expressions import Node
 
 T = TypeVar("T")
@@ -71,3 +74,29 @@ def read(
     if not cursor.at_end():
         cursor.unexpected("the end of the statement")
     return result
+
+
+def sql_statements(path: Path, database: str) -> Iterator[tuple[str, str]]:
+    """Database and text of each statement; raises UserError for a file that cannot be read or taken apart."""
+    try:
+        yield from split(read_text(path), database)
+    except SchemaError as error:
+        raise UserError(f"{path}: {error}") from None
+
+
+def split(text: str, database: str) -> Iterator[tuple[str, str]]:
+    """Database and text of each statement; raises SchemaError for what cannot be taken apart."""
+    for tokens in statements(tokenize(text)):
+        if begins(text, tokens, _is_use):
+            database = read(text, tokens, _used)
+        else:
+            yield database, text_of(text, tokens)
+
+
+def _is_use(cursor: Cursor) -> bool:
+    return cursor.accept("USE")
+
+
+def _used(cursor: Cursor) -> str:
+    cursor.expect("USE")
+    return cursor.name("the name of a database")

@@ -13,8 +13,8 @@ from simulator.tidb.parser.clauses import (
     read_setting,
     restrict_or_cascade,
 )
+from simulator.tidb.parser.create_table import read_create_table
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.tables import read_create_table
 from simulator.tidb.restore.names import string
 
 DATABASE_OPTIONS = ("DEFAULT", "CHARSET", "CHARACTER", "CHAR", "COLLATE", "ENCRYPTION", "PLACEMENT", "SET", "READ")

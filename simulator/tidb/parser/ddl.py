@@ -16,19 +16,10 @@ from typing import NoReturn
 from sqlglot.tokens import Token
 
 from simulator.errors import DdlError, SchemaError, did_you_mean
-from simulator.tidb.parser.alter import alter_table
+from simulator.tidb.parser.alter_table import alter_table
+from simulator.tidb.parser.create_table import read_create_table
 from simulator.tidb.parser.cursor import QUOTED, Cursor, position
-from simulator.tidb.parser.keys import create_index, drop_index
-from simulator.tidb.parser.objects import (
-    alter_sequence,
-    create_sequence,
-    create_view,
-    drop_sequence,
-    drop_view,
-    placement_policy,
-    resource_group,
-)
-from simulator.tidb.parser.statements import (
+from simulator.tidb.parser.databases_and_tables import (
     alter_database,
     cleanup_locks,
     create_database,
@@ -42,10 +33,19 @@ from simulator.tidb.parser.statements import (
     truncate_table,
     unlock_tables,
 )
-from simulator.tidb.parser.tables import read_create_table
-from simulator.tidb.parser.texts import not_ddl, read, statements
+from simulator.tidb.parser.keys import create_index, drop_index
+from simulator.tidb.parser.objects import (
+    alter_sequence,
+    create_sequence,
+    create_view,
+    drop_sequence,
+    drop_view,
+    placement_policy,
+    resource_group,
+)
+from simulator.tidb.parser.splitting import not_ddl, read, statements
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.statements import Statement
+from simulator.tidb.syntax.ddl import Statement
 
 Reader = Callable[[Cursor], Statement]
 Phrase = tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Reads ALTER TABLE: the table, and its specs as commas separate them; those on partitions are in `partition_specs`.
+"""Reads ALTER TABLE: the table, and its specs as commas separate them; those on partitions are in `alter_partitions`.
 
 One law: a spec of LAST_SPECS stands alone or behind the others, without a comma (TiDB: pkg/parser/parser.y,
 AlterTableSpecSingleOpt); COLUMN may be left out wherever the next word is no other kind of thing.
@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb import syntax
-from simulator.tidb.parser import partition_specs
+from simulator.tidb.parser import alter_partitions
 from simulator.tidb.parser.clauses import (
     LOCK_AND_ALGORITHM,
     charset_name,
@@ -23,12 +23,12 @@ from simulator.tidb.parser.clauses import (
     restrict_or_cascade,
 )
 from simulator.tidb.parser.columns import read_column
+from simulator.tidb.parser.create_table import elements
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.defaults import read_default
 from simulator.tidb.parser.keys import begins_key, read_key
 from simulator.tidb.parser.options import begins_option, read_option
-from simulator.tidb.parser.tables import elements
-from simulator.tidb.parser.texts import not_ddl
+from simulator.tidb.parser.splitting import not_ddl
 from simulator.tidb.restore.names import column, quoted, string
 
 Reader = Callable[[Cursor], syntax.Spec]
@@ -41,7 +41,7 @@ def add(cursor: Cursor) -> syntax.Spec:
     """ADD: partitions, statistics, a key or constraint, a column or several in parentheses."""
     cursor.take()
     if cursor.accept("PARTITION"):
-        return partition_specs.add_partitions(cursor)
+        return alter_partitions.add_partitions(cursor)
     if cursor.accept("STATS_EXTENDED"):
         return add_statistics(cursor)
     if begins_key(cursor):
@@ -79,7 +79,7 @@ def drop(cursor: Cursor) -> syntax.Spec:
         return syntax.DropKey("check", cursor.name("the name of a constraint"))
     if cursor.accept("PARTITION"):
         if_exists = cursor.accept("IF EXISTS")
-        return syntax.PartitionAction("DROP", partition_specs.partition_names(cursor), if_exists)
+        return syntax.PartitionAction("DROP", alter_partitions.partition_names(cursor), if_exists)
     if cursor.accept("STATS_EXTENDED"):
         return drop_statistics(cursor)
     return drop_column(cursor)
@@ -232,7 +232,7 @@ def order_item(cursor: Cursor) -> syntax.KeyPart:
 
 def attributes(cursor: Cursor) -> syntax.Attributes:
     cursor.take()
-    return syntax.Attributes(partition_specs.attributes_value(cursor))
+    return syntax.Attributes(alter_partitions.attributes_value(cursor))
 
 
 def stats_options(cursor: Cursor) -> syntax.Clause:
@@ -306,11 +306,11 @@ SPECS: Mapping[str, Reader] = MappingProxyType(
         "CHANGE": change,
         "ALTER": alter,
         "RENAME": rename,
-        "COALESCE": partition_specs.coalesce,
-        "EXCHANGE": partition_specs.exchange,
-        **dict.fromkeys(("FIRST", "LAST"), partition_specs.interval_end),
-        **dict.fromkeys(("TRUNCATE", "CHECK", "OPTIMIZE", "REPAIR", "REBUILD"), partition_specs.action),
-        **dict.fromkeys(("IMPORT", "DISCARD"), partition_specs.tablespace),
+        "COALESCE": alter_partitions.coalesce,
+        "EXCHANGE": alter_partitions.exchange,
+        **dict.fromkeys(("FIRST", "LAST"), alter_partitions.interval_end),
+        **dict.fromkeys(("TRUNCATE", "CHECK", "OPTIMIZE", "REPAIR", "REBUILD"), alter_partitions.action),
+        **dict.fromkeys(("IMPORT", "DISCARD"), alter_partitions.tablespace),
         "SET": tiflash_replica,
         "CONVERT": convert,
         "ORDER BY": order_by,
@@ -325,11 +325,11 @@ SPECS: Mapping[str, Reader] = MappingProxyType(
 
 LAST_SPECS: Mapping[str, Reader] = MappingProxyType(
     {
-        "PARTITION BY": partition_specs.partition_by,
-        "PARTITION": partition_specs.partition_options,
-        "REMOVE": partition_specs.remove,
-        "REORGANIZE": partition_specs.reorganize,
-        **dict.fromkeys(("SPLIT", "MERGE"), partition_specs.interval_change),
+        "PARTITION BY": alter_partitions.partition_by,
+        "PARTITION": alter_partitions.partition_options,
+        "REMOVE": alter_partitions.remove,
+        "REORGANIZE": alter_partitions.reorganize,
+        **dict.fromkeys(("SPLIT", "MERGE"), alter_partitions.interval_change),
     }
 )
 """By first word."""
