@@ -13,13 +13,15 @@ import pyarrow as pa
 
 from simulator.errors import SchemaError
 from simulator.tidb.collations import compare
-from simulator.tidb.expressions.casts import cast
-from simulator.tidb.expressions.comparisons import blob, collated, compared
-from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.sql import FALSE, NULL, TRUE, Sql, joined, name, sql, switched, when
+from simulator.tidb.expressions.operators.casts import cast
+from simulator.tidb.expressions.operators.comparisons import compared
+from simulator.tidb.expressions.operators.texts import blob, collated
+from simulator.tidb.expressions.sql.evaluate import Uncomputable, evaluated
+from simulator.tidb.expressions.sql.graph import FALSE, NULL, TRUE, Sql, joined, name, sql, switched, when
 from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import definition
-from simulator.tidb.expressions.values import Value, is_true, of_column
+from simulator.tidb.expressions.values.literals import of_column
+from simulator.tidb.expressions.values.value import Value, is_true
 from simulator.tidb.model.table import Column, Partitioning, Table
 
 KEY_TYPES = (

@@ -18,7 +18,7 @@ from simulator.sources.snapshots.physical import located
 from simulator.sources.snapshots.pieces import Piece
 from simulator.sources.snapshots.records import Raw
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.expressions import generated
+from simulator.tidb.expressions.generated_columns import generated
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, is_binary
 from simulator.tidb.values.conversion import accepted, tidb_text

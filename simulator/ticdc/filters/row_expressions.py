@@ -21,12 +21,12 @@ from simulator.errors import ChangefeedError, SchemaError
 from simulator.ticdc.filters.event_filters import EventFilters, EventRule, ignoring_row, reads_values
 from simulator.ticdc.filters.event_types import ROW_KINDS
 from simulator.tidb.expressions import trees
-from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.functions import ELSEWHERE, FUNCTIONS
-from simulator.tidb.expressions.sql import FALSE, Sql, name, sql
+from simulator.tidb.expressions.functions.registry import ELSEWHERE, FUNCTIONS
+from simulator.tidb.expressions.sql.evaluate import Uncomputable, evaluated
+from simulator.tidb.expressions.sql.graph import FALSE, Sql, name, sql
 from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import bare, column_of, uncomputable, walk
-from simulator.tidb.expressions.values import Value, is_true
+from simulator.tidb.expressions.values.value import Value, is_true
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import (

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression
-from simulator.tidb.expressions import generated
+from simulator.tidb.expressions.generated_columns import generated
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.values.changed_types import text_as
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simulator.tidb.expressions.comparisons import blob
-from simulator.tidb.expressions.sql import Sql, sql
-from simulator.tidb.expressions.values import Value, as_shown, as_text, numeric
+from simulator.tidb.expressions.operators.texts import blob
+from simulator.tidb.expressions.sql.graph import Sql, sql
+from simulator.tidb.expressions.values.value import Value, as_shown, as_text, numeric
 from simulator.tidb.model.table import Column
 
 

@@ -12,29 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.arithmetic import calculated, negative
-from simulator.tidb.expressions.branches import as_known, chosen
-from simulator.tidb.expressions.casts import cast, stored
-from simulator.tidb.expressions.coercion import by, derived, of_function, of_value, with_collation
-from simulator.tidb.expressions.comparisons import OPERATORS, between, compared, like, regexp
-from simulator.tidb.expressions.functions import FUNCTIONS
-from simulator.tidb.expressions.situation import Situation
-from simulator.tidb.expressions.sql import Sql, joined, sql, text
-from simulator.tidb.expressions.time_functions import dated
+from simulator.tidb.expressions.functions.choices import as_known, chosen
+from simulator.tidb.expressions.functions.registry import FUNCTIONS
+from simulator.tidb.expressions.operators.arithmetic import calculated, negative
+from simulator.tidb.expressions.operators.casts import cast, stored
+from simulator.tidb.expressions.operators.comparisons import OPERATORS, between, compared
+from simulator.tidb.expressions.operators.texts import like, regexp
+from simulator.tidb.expressions.sql.graph import Sql, joined, sql, text
 from simulator.tidb.expressions.trees import bare, column_of, parsed
-from simulator.tidb.expressions.values import (
-    CONNECTION,
-    MOMENTS,
-    Value,
-    as_text,
-    boolean,
-    is_true,
-    null,
-    of_column,
-    of_literal,
-    of_number,
-    truth,
-)
+from simulator.tidb.expressions.values.collations import by, derived, of_function, of_value, with_collation
+from simulator.tidb.expressions.values.context import Situation
+from simulator.tidb.expressions.values.literals import of_column, of_literal, of_number
+from simulator.tidb.expressions.values.times import moment_argument
+from simulator.tidb.expressions.values.value import CONNECTION, MOMENTS, Value, as_text, boolean, is_true, null, truth
 from simulator.tidb.model.charsets import charset_of
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.expressions import (
@@ -179,7 +169,7 @@ def _of_today(value: Value, scope: Names) -> Value:
     """A TIME as the moment that it is on the day on which the statement runs."""
     if value.kind != "time" or not scope.situation().today:
         return value
-    return Value(dated(scope.situation(), value), "datetime", scale=value.scale)
+    return Value(moment_argument(scope.situation(), value), "datetime", scale=value.scale)
 
 
 def _case(node: Case, scope: Names) -> Value:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.errors import SchemaError
-from simulator.tidb.expressions.functions import FUNCTIONS
-from simulator.tidb.expressions.time_functions import UNITS
+from simulator.tidb.expressions.functions.registry import FUNCTIONS
+from simulator.tidb.expressions.values.times import UNITS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.parser.expressions.operators import read_node
 from simulator.tidb.parser.splitting import read

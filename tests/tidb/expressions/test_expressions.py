@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from simulator.errors import SnapshotError
 from simulator.ticdc.filters.row_expressions import ignores
 from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.expressions import generated
+from simulator.tidb.expressions.generated_columns import generated
 from simulator.tidb.model.table import Table
 
 Cells = list[str | None]

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.tidb.ddl.definitions.defaults import value_text
-from simulator.tidb.expressions.comparisons import duration_literal, moment_literal
-from simulator.tidb.expressions.evaluate import evaluated
-from simulator.tidb.expressions.moments import duration, moment
-from simulator.tidb.expressions.sql import name
+from simulator.tidb.expressions.operators.comparisons import duration_literal, moment_literal
+from simulator.tidb.expressions.sql.evaluate import evaluated
+from simulator.tidb.expressions.sql.graph import name
+from simulator.tidb.expressions.sql.moments import duration, moment
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.values import spellings

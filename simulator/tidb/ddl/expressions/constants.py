@@ -11,10 +11,10 @@ from functools import lru_cache
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.expressions.illegal_functions import within
 from simulator.tidb.ddl.tidb_errors import tidb, worded
-from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
+from simulator.tidb.expressions.sql.evaluate import Uncomputable, evaluated
 from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import bare, definition, parsed
-from simulator.tidb.expressions.values import as_text
+from simulator.tidb.expressions.values.value import as_text
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.expressions import Call, ContextExpression, Literal, Node, Unary, names_in
 

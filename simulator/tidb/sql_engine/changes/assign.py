@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from simulator.columns.row_image import same
 from simulator.errors import SnapshotError, SqlError
 from simulator.tidb.ddl.catalog import key
-from simulator.tidb.expressions.generated import generated
+from simulator.tidb.expressions.generated_columns import generated
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.sql_engine.changes.defaults import default_texts, has_default
 from simulator.tidb.sql_engine.changes.fitting import (

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions import wide_decimals
-from simulator.tidb.expressions.arithmetic import bits, calculated
-from simulator.tidb.expressions.branches import as_known
-from simulator.tidb.expressions.called import asked
-from simulator.tidb.expressions.json import item
-from simulator.tidb.expressions.sql import Sql, joined, sql, text, when
-from simulator.tidb.expressions.values import Value, as_text, decimal, numeric, wide
+from simulator.tidb.expressions.functions.choices import as_known
+from simulator.tidb.expressions.operators.arithmetic import bits, calculated
+from simulator.tidb.expressions.sql import wide_decimals
+from simulator.tidb.expressions.sql.graph import Sql, joined, sql, text, when
+from simulator.tidb.expressions.sql.python_functions import asked
+from simulator.tidb.expressions.values.json_documents import item
+from simulator.tidb.expressions.values.value import Value, as_text, decimal, numeric, wide
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, sorted_by
 from simulator.tidb.sql_engine.refusals import outside
 from simulator.tidb.syntax.queries import Aggregate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.tidb.expressions.values import Value
+from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.sql_engine.queries.scopes import Field
 

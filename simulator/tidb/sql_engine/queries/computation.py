@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key
-from simulator.tidb.expressions.evaluate import Uncomputable, fetched, strings
-from simulator.tidb.expressions.problems import KINDS, problems_of
-from simulator.tidb.expressions.sql import Sql, query, quoted, sql
-from simulator.tidb.expressions.values import Value
+from simulator.tidb.expressions.sql.evaluate import Uncomputable, fetched, strings
+from simulator.tidb.expressions.sql.graph import Sql, query, quoted, sql
+from simulator.tidb.expressions.sql.problems import KINDS, problems_of
+from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.queries import subqueries
 from simulator.tidb.sql_engine.queries.problems import Problems

@@ -11,11 +11,11 @@ from dataclasses import replace
 from functools import partial
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.problems import inside, problems_of, with_problems
-from simulator.tidb.expressions.sql import Sql, name, query, quoted, sql
+from simulator.tidb.expressions.sql.graph import Sql, name, query, quoted, sql
+from simulator.tidb.expressions.sql.problems import inside, problems_of, with_problems
 from simulator.tidb.expressions.translate import Computed, valued
 from simulator.tidb.expressions.trees import bare
-from simulator.tidb.expressions.values import Value
+from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.sql_engine.queries.aggregates import aggregated
 from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, sort_key, sorted_by

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import raw
 from simulator.tidb.collations import compare
-from simulator.tidb.expressions.evaluate import as_texts
+from simulator.tidb.expressions.sql.evaluate import as_texts
 from simulator.tidb.expressions.trees import bare
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType, is_binary, is_text

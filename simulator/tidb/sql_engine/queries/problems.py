@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.tidb.expressions.problems import ALWAYS, DIVIDED, TRUNCATED
+from simulator.tidb.expressions.sql.problems import ALWAYS, DIVIDED, TRUNCATED
 from simulator.tidb.sql_engine.refusals import worded
 from simulator.tidb.sql_engine.storage.state import SqlSession
 from simulator.tidb.sql_engine.storage.targets import MOST_WARNINGS

@@ -18,15 +18,16 @@ import pyarrow as pa
 from simulator.tidb.datums.kinds import Datum, cells_of, datums, each
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.ddl.columns.definitions import zero
-from simulator.tidb.expressions.called import asked
-from simulator.tidb.expressions.casts import stored
-from simulator.tidb.expressions.comparisons import blob
 from simulator.tidb.expressions.datums import DatumSql, datum
-from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql, when
-from simulator.tidb.expressions.sql import text as text_of
+from simulator.tidb.expressions.operators.casts import stored
+from simulator.tidb.expressions.operators.texts import blob
+from simulator.tidb.expressions.sql.graph import Sql, joined, name, query, quoted, sql, when
+from simulator.tidb.expressions.sql.graph import text as text_of
+from simulator.tidb.expressions.sql.python_functions import asked
 from simulator.tidb.expressions.translate import Computed, valued
 from simulator.tidb.expressions.trees import bare, walk
-from simulator.tidb.expressions.values import Value, as_shown, as_text, null, of_column, printed_real
+from simulator.tidb.expressions.values.literals import of_column
+from simulator.tidb.expressions.values.value import Value, as_shown, as_text, null, printed_real
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.queries import lookups, plain_values
 from simulator.tidb.sql_engine.queries.computation import Computation

@@ -13,11 +13,11 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from simulator.tidb.expressions.comparisons import blob
-from simulator.tidb.expressions.sql import Sql, quoted, sql
+from simulator.tidb.expressions.operators.texts import blob
+from simulator.tidb.expressions.sql.graph import Sql, quoted, sql
 from simulator.tidb.expressions.translate import Computed, valued
 from simulator.tidb.expressions.trees import bare
-from simulator.tidb.expressions.values import Value, as_text
+from simulator.tidb.expressions.values.value import Value, as_text
 from simulator.tidb.keys import ordered
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType, is_text

@@ -15,13 +15,14 @@ import pyarrow as pa
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key
-from simulator.tidb.expressions.coercion import of_function, with_collation
-from simulator.tidb.expressions.functions import ELSEWHERE, FUNCTIONS
-from simulator.tidb.expressions.situation import Situation
-from simulator.tidb.expressions.sql import Sql, joined, sql, text
+from simulator.tidb.expressions.functions.registry import ELSEWHERE, FUNCTIONS
+from simulator.tidb.expressions.sql.graph import Sql, joined, sql, text
 from simulator.tidb.expressions.translate import computed, members, valued
 from simulator.tidb.expressions.trees import uncomputable
-from simulator.tidb.expressions.values import Value, boolean, of_column
+from simulator.tidb.expressions.values.collations import of_function, with_collation
+from simulator.tidb.expressions.values.context import Situation
+from simulator.tidb.expressions.values.literals import of_column
+from simulator.tidb.expressions.values.value import Value, boolean
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.refusals import outside
 from simulator.tidb.sql_engine.sessions.session_values import session_function, statement_time, variable, zone_of

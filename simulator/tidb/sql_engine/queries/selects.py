@@ -12,13 +12,13 @@ from dataclasses import fields as members_of
 from functools import partial
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.branches import as_kind, united
-from simulator.tidb.expressions.coercion import of_union, with_collation
-from simulator.tidb.expressions.problems import KINDS, problems_of, with_problems
-from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql
+from simulator.tidb.expressions.functions.choices import as_kind, united
+from simulator.tidb.expressions.sql.graph import Sql, joined, name, query, quoted, sql
+from simulator.tidb.expressions.sql.problems import KINDS, problems_of, with_problems
 from simulator.tidb.expressions.translate import Computed, valued
 from simulator.tidb.expressions.trees import bare, walk
-from simulator.tidb.expressions.values import Value, truth
+from simulator.tidb.expressions.values.collations import of_union, with_collation
+from simulator.tidb.expressions.values.value import Value, truth
 from simulator.tidb.sql_engine.queries.grouping import Grouping, by_values, constants, distinct, exported
 from simulator.tidb.sql_engine.queries.recursive import names_itself, recursion
 from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions import wide_decimals
-from simulator.tidb.expressions.comparisons import collated
-from simulator.tidb.expressions.json import json_key
-from simulator.tidb.expressions.sql import NULL, Sql, sql
-from simulator.tidb.expressions.values import Value
+from simulator.tidb.expressions.operators.texts import collated
+from simulator.tidb.expressions.sql import wide_decimals
+from simulator.tidb.expressions.sql.graph import NULL, Sql, sql
+from simulator.tidb.expressions.values.json_documents import json_key
+from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.syntax.queries import Limit
 
 

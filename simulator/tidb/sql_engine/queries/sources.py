@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, key
-from simulator.tidb.expressions.casts import stored
-from simulator.tidb.expressions.comparisons import OPERATORS, compared
-from simulator.tidb.expressions.moments import from_timestamp, timestamp
-from simulator.tidb.expressions.sql import Sql, inline, name, query, quoted, sql, when
-from simulator.tidb.expressions.time_functions import moved
+from simulator.tidb.expressions.functions.times import moved
+from simulator.tidb.expressions.operators.casts import stored
+from simulator.tidb.expressions.operators.comparisons import OPERATORS, compared
+from simulator.tidb.expressions.sql.graph import Sql, inline, name, query, quoted, sql, when
+from simulator.tidb.expressions.sql.moments import from_timestamp, timestamp
 from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import bare, parsed
-from simulator.tidb.expressions.values import Value, is_true, of_column, truth
+from simulator.tidb.expressions.values.literals import of_column
+from simulator.tidb.expressions.values.value import Value, is_true, truth
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.partitions import ordinal_of

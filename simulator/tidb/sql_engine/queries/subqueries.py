@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.comparisons import comparable, compared
-from simulator.tidb.expressions.problems import inside, with_problems
-from simulator.tidb.expressions.sql import Sql, sql
-from simulator.tidb.expressions.sql import query as rendered
-from simulator.tidb.expressions.values import Value
+from simulator.tidb.expressions.operators.comparisons import comparable, compared
+from simulator.tidb.expressions.sql.graph import Sql, sql
+from simulator.tidb.expressions.sql.graph import query as rendered
+from simulator.tidb.expressions.sql.problems import inside, with_problems
+from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.sql_engine.queries.scopes import Answers, QueryScope, conjunction
 from simulator.tidb.sql_engine.queries.selects import relation_of
 from simulator.tidb.sql_engine.queries.sources import Relation

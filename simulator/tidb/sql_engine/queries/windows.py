@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.branches import chosen
-from simulator.tidb.expressions.sql import Sql, sql
+from simulator.tidb.expressions.functions.choices import chosen
+from simulator.tidb.expressions.sql.graph import Sql, sql
 from simulator.tidb.expressions.translate import valued
-from simulator.tidb.expressions.values import Value, null
+from simulator.tidb.expressions.values.value import Value, null
 from simulator.tidb.sql_engine.queries.aggregates import aggregated
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, sort_key, sorted_by

@@ -12,8 +12,9 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.sql import NULL, Sql, sql, text
-from simulator.tidb.expressions.values import Value, decimal, of_number, real, string
+from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text
+from simulator.tidb.expressions.values.literals import of_number
+from simulator.tidb.expressions.values.value import Value, decimal, real, string
 from simulator.tidb.sql_engine.sessions.settings import answer
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 from simulator.tidb.syntax.queries import Variable

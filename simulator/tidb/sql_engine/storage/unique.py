@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Places, binary, buffers, fixed, latin1, raw, surrogate_unescaped
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb.collations.compare import sortable
-from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.sql import name as named
+from simulator.tidb.expressions.sql.evaluate import Uncomputable, evaluated
+from simulator.tidb.expressions.sql.graph import name as named
 from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import definition
-from simulator.tidb.expressions.values import as_text
+from simulator.tidb.expressions.values.value import as_text
 from simulator.tidb.keys import SIGN, ordered, prefix
 from simulator.tidb.model.table import Column, IndexColumn, Table, common_handle, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType, family, is_binary

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from simulator.tidb.expressions.branches import BRANCHES
-from simulator.tidb.expressions.json import JSON_FUNCTIONS
-from simulator.tidb.expressions.number_functions import NUMBER_FUNCTIONS
-from simulator.tidb.expressions.text_functions import TEXT_FUNCTIONS
-from simulator.tidb.expressions.texts_called import TEXTS_CALLED, bit_as_bytes
-from simulator.tidb.expressions.time_functions import TIME_FUNCTIONS
-from simulator.tidb.expressions.values import Function, Value
+from simulator.tidb.expressions.functions.choices import BRANCHES
+from simulator.tidb.expressions.functions.json import JSON_FUNCTIONS
+from simulator.tidb.expressions.functions.numbers import NUMBER_FUNCTIONS
+from simulator.tidb.expressions.functions.python_texts import TEXTS_CALLED, bit_as_bytes
+from simulator.tidb.expressions.functions.texts import TEXT_FUNCTIONS
+from simulator.tidb.expressions.functions.times import TIME_FUNCTIONS
+from simulator.tidb.expressions.values.value import Function, Value
 
 NUMBERS_OF_BITS = (
     "HEX",

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from simulator.tidb.expressions.problems import ALWAYS, DIVIDED, TRUNCATED, WARNED, with_problems
-from simulator.tidb.expressions.sql import Sql, sql, text, when
+from simulator.tidb.expressions.sql.graph import Sql, sql, text, when
+from simulator.tidb.expressions.sql.problems import ALWAYS, DIVIDED, TRUNCATED, WARNED, with_problems
 from simulator.tidb.functions import FUNCTIONS
 from simulator.tidb.functions.problems import Problem
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from simulator.tidb.expressions.problems import SHOWN, TRUNCATED, WARNED, always, flawed
-from simulator.tidb.expressions.sql import Sql, sql, switched, text, when
+from simulator.tidb.expressions.sql.graph import Sql, sql, switched, text, when
+from simulator.tidb.expressions.sql.problems import SHOWN, TRUNCATED, WARNED, always, flawed
 
 NUMBER = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 LARGEST = "1.7976931348623157e308"

@@ -18,8 +18,8 @@ from simulator.tidb.datums.columns import cast_column
 from simulator.tidb.datums.kinds import bodies, datums, nulls
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.expressions.datums import datum
-from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.sql import name
+from simulator.tidb.expressions.sql.evaluate import Uncomputable, evaluated
+from simulator.tidb.expressions.sql.graph import name
 from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import column_of, definition
 from simulator.tidb.model.table import Column, Table

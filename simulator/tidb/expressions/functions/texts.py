@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from simulator.tidb.expressions.arithmetic import bits
-from simulator.tidb.expressions.branches import as_known
-from simulator.tidb.expressions.coercion import derived
-from simulator.tidb.expressions.comparisons import (
+from simulator.tidb.expressions.functions.choices import as_known
+from simulator.tidb.expressions.functions.python_texts import alike, folded
+from simulator.tidb.expressions.operators.arithmetic import bits
+from simulator.tidb.expressions.operators.comparisons import compared
+from simulator.tidb.expressions.operators.texts import (
     as_bytes,
     as_bytes_alike,
     blob,
     collated,
-    compared,
     is_exact,
     own_charset,
     shown,
     texts,
 )
-from simulator.tidb.expressions.sql import NULL, Sql, joined, sql, switched, text, when
-from simulator.tidb.expressions.texts_called import alike, folded
-from simulator.tidb.expressions.values import (
+from simulator.tidb.expressions.sql.graph import NULL, Sql, joined, sql, switched, text, when
+from simulator.tidb.expressions.values.collations import derived
+from simulator.tidb.expressions.values.value import (
     MANY,
     NUMBERS,
     Function,

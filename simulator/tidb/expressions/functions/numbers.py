@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulator.tidb.expressions import wide_decimals
-from simulator.tidb.expressions.arithmetic import bits, calculated, lost
-from simulator.tidb.expressions.called import asked
-from simulator.tidb.expressions.problems import WARNED, flawed
-from simulator.tidb.expressions.sql import Sql, sql, when
-from simulator.tidb.expressions.values import (
+from simulator.tidb.expressions.operators.arithmetic import bits, calculated, lost
+from simulator.tidb.expressions.sql import wide_decimals
+from simulator.tidb.expressions.sql.graph import Sql, sql, when
+from simulator.tidb.expressions.sql.problems import WARNED, flawed
+from simulator.tidb.expressions.sql.python_functions import asked
+from simulator.tidb.expressions.sql.wide_decimals import MOST, MOST_BEHIND
+from simulator.tidb.expressions.values.value import (
     DIGITS,
     NUMBERS,
     Function,
@@ -24,7 +25,6 @@ from simulator.tidb.expressions.values import (
     real,
     wide,
 )
-from simulator.tidb.expressions.wide_decimals import MOST, MOST_BEHIND
 from simulator.tidb.functions.elementary import ELEMENTARY
 
 

@@ -6,8 +6,8 @@ is a number of microseconds.
 
 from __future__ import annotations
 
-from simulator.tidb.expressions.problems import TRUNCATED, flawed
-from simulator.tidb.expressions.sql import Sql, sql, when
+from simulator.tidb.expressions.sql.graph import Sql, sql, when
+from simulator.tidb.expressions.sql.problems import TRUNCATED, flawed
 
 
 def printed_moment(shown: Sql) -> Sql:

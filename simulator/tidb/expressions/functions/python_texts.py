@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.called import asked
-from simulator.tidb.expressions.coercion import derived, of_value
-from simulator.tidb.expressions.comparisons import as_bytes, blob, is_exact, own_charset
-from simulator.tidb.expressions.sql import NULL, Sql, sql, text
-from simulator.tidb.expressions.values import (
+from simulator.tidb.expressions.operators.texts import as_bytes, blob, is_exact, own_charset
+from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text
+from simulator.tidb.expressions.sql.python_functions import asked
+from simulator.tidb.expressions.values.collations import derived, of_value
+from simulator.tidb.expressions.values.value import (
     MANY,
     NUMBERS,
     Function,

@@ -22,8 +22,9 @@ import pyarrow.compute as pc
 
 from simulator.columns import hashing
 from simulator.tidb.collations import compare, weights
-from simulator.tidb.expressions import called, wide_decimals
-from simulator.tidb.expressions.sql import Sql, query, quoted
+from simulator.tidb.expressions.sql import python_functions as called
+from simulator.tidb.expressions.sql import wide_decimals
+from simulator.tidb.expressions.sql.graph import Sql, query, quoted
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values import spellings, times
 from simulator.tidb.values.kernels import each_distinct

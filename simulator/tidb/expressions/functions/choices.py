@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from simulator.tidb.expressions.comparisons import compared, is_constant
-from simulator.tidb.expressions.sql import FALSE, NULL, Sql, sql, switched
-from simulator.tidb.expressions.values import (
+from simulator.tidb.expressions.operators.comparisons import compared, is_constant
+from simulator.tidb.expressions.sql.graph import FALSE, NULL, Sql, sql, switched
+from simulator.tidb.expressions.values.value import (
     DIGITS,
     MANY,
     MOMENTS,

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.tidb.expressions import wide_decimals
-from simulator.tidb.expressions.comparisons import as_bytes, as_duration, as_moment, blob
-from simulator.tidb.expressions.conversions import decimal_text
-from simulator.tidb.expressions.json import document
-from simulator.tidb.expressions.moments import duration_text, rounded_duration, rounded_moment
-from simulator.tidb.expressions.problems import TRUNCATED, flawed
-from simulator.tidb.expressions.sql import Sql, sql, when
-from simulator.tidb.expressions.values import (
+from simulator.tidb.expressions.operators.comparisons import as_duration, as_moment
+from simulator.tidb.expressions.operators.texts import as_bytes, blob
+from simulator.tidb.expressions.sql import wide_decimals
+from simulator.tidb.expressions.sql.conversions import decimal_text
+from simulator.tidb.expressions.sql.graph import Sql, sql, when
+from simulator.tidb.expressions.sql.moments import duration_text, rounded_duration, rounded_moment
+from simulator.tidb.expressions.sql.problems import TRUNCATED, flawed
+from simulator.tidb.expressions.sql.wide_decimals import MOST, MOST_BEHIND
+from simulator.tidb.expressions.values.json_documents import document
+from simulator.tidb.expressions.values.literals import of_column
+from simulator.tidb.expressions.values.value import (
     CONNECTION,
     DIGITS,
     Value,
@@ -24,13 +27,11 @@ from simulator.tidb.expressions.values import (
     decimal,
     null,
     numeric,
-    of_column,
     printed_real,
     real,
     whole,
     wide,
 )
-from simulator.tidb.expressions.wide_decimals import MOST, MOST_BEHIND
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS

@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Conte
 
 import pyarrow as pa
 
-from simulator.tidb.expressions.sql import Sql, sql, text
+from simulator.tidb.expressions.sql.graph import Sql, sql, text
 from simulator.tidb.values.kernels import each_distinct
 
 MOST, MOST_BEFORE, MOST_BEHIND = 65, 81, 30

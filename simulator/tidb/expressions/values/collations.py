@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.values import CONNECTION, Value
+from simulator.tidb.expressions.values.value import CONNECTION, Value
 from simulator.tidb.model.charsets import CHARSETS
 
 EXPLICIT, NONE, IMPLICIT, SYSTEM, COERCIBLE, NUMERIC, IGNORABLE = range(7)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from simulator.tidb.expressions import wide_decimals
-from simulator.tidb.expressions.comparisons import as_decimals
-from simulator.tidb.expressions.conversions import NAMES, TYPES, bits_as, decimal_text
-from simulator.tidb.expressions.problems import ALWAYS, DIVIDED, flawed
-from simulator.tidb.expressions.sql import Sql, sql, text, when
-from simulator.tidb.expressions.values import (
+from simulator.tidb.expressions.operators.comparisons import as_decimals
+from simulator.tidb.expressions.sql import wide_decimals
+from simulator.tidb.expressions.sql.conversions import NAMES, TYPES, bits_as, decimal_text
+from simulator.tidb.expressions.sql.graph import Sql, sql, text, when
+from simulator.tidb.expressions.sql.problems import ALWAYS, DIVIDED, flawed
+from simulator.tidb.expressions.sql.wide_decimals import MOST_BEHIND
+from simulator.tidb.expressions.values.value import (
     DIGITS,
     Value,
     as_integer,
@@ -27,7 +28,6 @@ from simulator.tidb.expressions.values import (
     whole,
     wide,
 )
-from simulator.tidb.expressions.wide_decimals import MOST_BEHIND
 
 TWO_64 = f"{2**64}::HUGEINT"
 WORD = 9

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulator.tidb.expressions.sql import NULL, Sql, in_order, sql, text, when
+from simulator.tidb.expressions.sql.graph import NULL, Sql, in_order, sql, text, when
 
 TRUNCATED, DIVIDED, ALWAYS, WARNED = KINDS = "truncated", "divided", "always", "warned"
 """An error where strict mode writes rows, else a warning; the same of a division by 0, if ERROR_FOR_DIVISION_BY_ZERO is

@@ -1,0 +1,161 @@
+"""MySQL's functions that add to and subtract from dates and times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text, when
+from simulator.tidb.expressions.sql.python_functions import asked
+from simulator.tidb.expressions.values.context import Situation
+from simulator.tidb.expressions.values.times import (
+    bits_text,
+    date_value,
+    digits_of,
+    duration_argument,
+    integer_value,
+    moment_argument,
+    moment_value,
+    number_text,
+    time_value,
+)
+from simulator.tidb.expressions.values.value import NUMBERS, Value, as_real, as_text, null, string
+from simulator.tidb.functions.intervals import is_clock
+
+# -- sums and differences ----------------------------------------------------------------------------------------------
+
+
+def date_add(sign: int) -> Callable[[Situation, Value, Value, Value], Value]:
+    """DATE_ADD, DATE_SUB: what they give follows from the first value (addSubDateFunctionClass)."""
+
+    def added(situation: Situation, base: Value, amount: Value, unit: Value) -> Value:
+        name = unit.constant or ""
+        if "null" in (base.kind, amount.kind):
+            return null()
+        kind, shown = _amount(amount)
+        digits = _digits_added(base, amount, name)
+        if base.kind == "time" and (is_clock(name) and not name.startswith("DAY_") or name == "DAY_MICROSECOND"):
+            found = asked("duration_add", text(str(sign)), text(name), duration_argument(base), text(kind), shown)
+            return time_value(found, digits)
+        of = (
+            "datetime"
+            if base.kind in ("datetime", "time")
+            else "date"
+            if base.kind == "date"
+            else ("number" if base.kind in NUMBERS else "string")
+        )
+        start = (
+            moment_argument(situation, base)
+            if of in ("date", "datetime")
+            else (number_text(base) if of == "number" else as_text(base))
+        )
+        found = asked(
+            "date_add",
+            text(str(sign)),
+            text(name),
+            text(situation.zone),
+            text(str(digits)),
+            text(of),
+            start,
+            text(kind),
+            shown,
+        )
+        if of in ("string", "number"):
+            return string(found)
+        return date_value(found) if of == "date" and not is_clock(name) else moment_value(found, digits)
+
+    return added
+
+
+def _amount(value: Value) -> tuple[str, Sql]:
+    """How an amount is read, and its text."""
+    if value.kind in ("string", "json", "word"):
+        return "string", as_text(value)
+    if value.kind in ("decimal", "wide", "real"):
+        return "decimal", as_text(value)
+    return "int", bits_text(value)
+
+
+def _digits_added(base: Value, amount: Value, unit: str) -> int:
+    if unit.endswith("MICROSECOND"):
+        return 6
+    more = 0
+    if unit == "SECOND":
+        more = (
+            6
+            if amount.kind in ("string", "real", "json")
+            else min(amount.scale, 6)
+            if (amount.kind in ("decimal", "wide"))
+            else 0
+        )
+    return max(digits_of(base) if base.kind in ("date", "datetime", "time") else 0, more)
+
+
+def timestamp_add(situation: Situation, unit: Value, amount: Value, base: Value) -> Value:
+    found = asked(
+        "timestamp_add",
+        text(unit.constant or ""),
+        sql("{}::VARCHAR", as_real(amount)),
+        moment_argument(situation, base),
+        text("d") if base.kind == "date" else NULL,
+    )
+    return string(found)
+
+
+def timestamp_difference(situation: Situation, unit: Value, start: Value, end: Value) -> Value:
+    return integer_value(
+        asked(
+            "timestampdiff",
+            text(unit.constant or ""),
+            moment_argument(situation, start),
+            moment_argument(situation, end),
+        )
+    )
+
+
+def add_time(sign: int) -> Callable[[Value, Value], Value]:
+    """ADDTIME, SUBTIME"""
+
+    def added(base: Value, amount: Value) -> Value:
+        if amount.kind == "datetime" or base.kind == "null":
+            return null() if base.kind != "string" else string(sql("NULL::VARCHAR"))
+        way = text(str(sign))
+        kind, by = ("time", duration_argument(amount)) if amount.kind == "time" else ("string", as_text(amount))
+        digits = max(digits_of(base), digits_of(amount))
+        if base.kind == "datetime":
+            return moment_value(asked("add_to_moment", way, base.sql, text(kind), by), digits)
+        if base.kind == "time":
+            return time_value(asked("add_to_duration", way, duration_argument(base), text(kind), by), digits)
+        if base.kind == "date":
+            shown = asked("add_date_time", way, text(kind), by, text(str(digits_of(amount))))
+            return string(when(sql("{} IS NOT NULL", base.sql), shown))
+        if kind == "string" and amount.kind not in ("string", "null") and amount.kind not in NUMBERS:
+            return string(sql("NULL::VARCHAR"))
+        return string(asked("add_to_text", way, as_text(base), text(kind), by))
+
+    return added
+
+
+def time_difference(first: Value, second: Value) -> Value:
+    """TIMEDIFF"""
+    sides = []
+    for value in (first, second):
+        known = value.kind in ("date", "datetime")
+        kind = value.kind if known or value.kind == "time" else "string"
+        sides += [text(kind), value.sql if known else duration_argument(value) if kind == "time" else as_text(value)]
+    return time_value(asked("timediff", *sides), max(digits_of(first), digits_of(second)))
+
+
+def timestamp(situation: Situation, value: Value, clock: Value | None = None) -> Value:
+    """TIMESTAMP, of one value or of a moment and a time."""
+    shown = (
+        value
+        if value.kind in ("date", "datetime") or value.kind in NUMBERS and not value.year
+        else (string(as_text(value)))
+    )
+    found, digits = moment_argument(situation._replace(zeros="zp"), shown), digits_of(value)
+    if clock is None:
+        return moment_value(found, digits)
+    digits = max(digits, digits_of(clock))
+    start = when(sql("{} NOT LIKE '0000%'", found), found)
+    by = ("time", duration_argument(clock)) if clock.kind == "time" else ("clock", as_text(clock))
+    return moment_value(asked("add_to_moment", text("1"), start, text(by[0]), by[1]), digits)

@@ -1,0 +1,278 @@
+"""MySQL's functions of dates and times, as DuckDB SQL.
+
+Parts of a moment are read from its text, so that zero dates have them; whatever else there is about a day or a clock
+`tidb.functions` computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simulator.tidb.expressions.functions.time_arithmetic import (
+    add_time,
+    date_add,
+    time_difference,
+    timestamp,
+    timestamp_add,
+    timestamp_difference,
+)
+from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text, when
+from simulator.tidb.expressions.sql.problems import without_problems
+from simulator.tidb.expressions.sql.python_functions import asked
+from simulator.tidb.expressions.values.context import Situation
+from simulator.tidb.expressions.values.times import (
+    CLOCK,
+    PARTS,
+    bits_text,
+    date_value,
+    digits_of,
+    duration_argument,
+    integer_value,
+    moment_argument,
+    moment_value,
+    time_value,
+)
+from simulator.tidb.expressions.values.value import (
+    Function,
+    Value,
+    as_real,
+    as_text,
+    decimal,
+    integer,
+    null,
+    numeric,
+    string,
+)
+from simulator.tidb.functions.intervals import is_clock
+from simulator.tidb.functions.time_forms import kind_of
+from simulator.tidb.functions.time_readings import offset_of
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+def _part(name: str) -> Callable[[Situation, Value], Value]:
+    start, length = PARTS[name]
+    return lambda situation, value: integer(
+        sql(f"substring({{}}, {start}, {length})", moment_argument(situation, value))
+    )
+
+
+def _clock_part(name: str) -> Callable[[Value], Value]:
+    over = {"MINUTE": 60, "SECOND": 60, "MICROSECOND": 10**6}.get(name, 10**9)
+    return lambda value: integer(
+        sql(f"(abs({{}}::BIGINT) // {CLOCK[name]}) % {over}", without_problems(duration_argument(value)))
+    )
+
+
+def _of_day(name: str, gives: Callable[[Sql], Value]) -> Callable[[Situation, Value], Value]:
+    return lambda situation, value: gives(asked(name, text(_kind(value)), moment_argument(situation, value)))
+
+
+def _kind(value: Value) -> str:
+    return "date" if value.kind == "date" else "datetime"
+
+
+def _extract(situation: Situation, unit: Value, value: Value) -> Value:
+    """A unit of the clock is that of a duration; of a moment those with a day, too."""
+    name = unit.constant or ""
+    if not is_clock(name):
+        return integer_value(asked("part_of_moment", text(name), moment_argument(situation, value)))
+    if name.startswith("DAY_") and value.kind in ("date", "datetime"):
+        return integer_value(asked("part_of_moment", text(name), value.sql))
+    if name.startswith("DAY_") and value.kind != "time":
+        return integer_value(asked("extract_day", text(name), as_text(value)))
+    found = asked("time_of_text", as_text(value)) if value.kind in ("string", "json") else duration_argument(value)
+    return integer_value(asked("part_of_duration", text(name), found))
+
+
+def _date(situation: Situation, value: Value) -> Value:
+    found = moment_argument(situation, value)
+    if "z" not in situation.zeros:
+        found = when(sql("{} NOT LIKE '0000-00-00%'", found), found)
+    return date_value(sql("left({}, 10) || ' 00:00:00.000000'", found))
+
+
+def _of_time(value: Value) -> Value:
+    """TIME"""
+    if value.kind == "time":
+        return value
+    if value.kind == "null":
+        return null()
+    return time_value(
+        asked("time_of_text", sql("substring({}, 12)", value.sql) if value.kind == "datetime" else as_text(value)),
+        digits_of(value),
+    )
+
+
+def _last_day(situation: Situation, value: Value) -> Value:
+    return date_value(
+        asked(
+            "last_day",
+            text(_kind(value)),
+            moment_argument(situation, value),
+            text("z" if "z" in situation.zeros else ""),
+        )
+    )
+
+
+def _days_between(situation: Situation, end: Value, start: Value) -> Value:
+    return integer_value(asked("datediff", moment_argument(situation, end), moment_argument(situation, start)))
+
+
+def _week(name: str) -> Callable[..., Value]:
+    def week(situation: Situation, value: Value, mode: Value | None = None) -> Value:
+        way = text("0") if mode is None else bits_text(mode)
+        return integer_value(asked(name, text(_kind(value)), moment_argument(situation, value), way))
+
+    return week
+
+
+# -- numbers of seconds, zones -----------------------------------------------------------------------------------------
+
+
+def _unix_timestamp(situation: Situation, value: Value) -> Value:
+    """A whole number of a moment without a fraction, else a decimal."""
+    digits = digits_of(value)
+    if value.kind == "null":
+        return null()
+    micros = sql(
+        "{}::BIGINT", asked("unix_timestamp", without_problems(moment_argument(situation, value)), text(situation.zone))
+    )
+    if not digits:
+        return integer(sql("{} // 1000000", micros))
+    cut = sql(f"({{}} // {10 ** (6 - digits)})::DECIMAL(38, 0) * 0.{'0' * (digits - 1)}1::DECIMAL(7, {digits})", micros)
+    found = decimal(cut, digits)
+    shown = sql("CASE WHEN {} = 0 THEN '0' ELSE {}::VARCHAR END", micros, found.sql)
+    return Value(found.sql, "decimal", scale=digits, text=shown)
+
+
+def _from_unixtime(situation: Situation, value: Value, form: Value | None = None) -> Value:
+    number = numeric(value)
+    if number.kind == "wide":
+        return null()
+    micros = sql("try_cast({} * 1000000 AS BIGINT)::VARCHAR", decimal(number.sql, 6).sql)
+    found = asked("from_unixtime", micros, text(situation.zone))
+    if form is not None:
+        return string(asked("date_format", found, as_text(form)))
+    digits = 6 if value.kind in ("string", "real", "json") else min(number.scale, 6) if number.kind == "decimal" else 0
+    return moment_value(found, digits)
+
+
+def _in_zone(situation: Situation, value: Value, source: Value, target: Value) -> Value:
+    """CONVERT_TZ"""
+    if "null" in (value.kind, source.kind, target.kind):
+        return null()
+    found = asked("convert_tz", moment_argument(situation, value), as_text(source), as_text(target))
+    return moment_value(found, digits_of(value))
+
+
+def moved(moment: Sql, zone: str, sign: int) -> Sql:
+    """A timestamp from UTC to a zone, or back."""
+    minutes = 0 if zone.upper() in ("UTC", "SYSTEM") else offset_of(zone)
+    if minutes is not None:
+        return sql(f"{{}} + to_minutes({sign * minutes})", moment)
+    zones = ("UTC", zone) if sign > 0 else (zone, "UTC")
+    return sql("try(timezone({}, timezone({}, {})))", text(zones[1]), text(zones[0]), moment)
+
+
+# -- made of numbers and texts -----------------------------------------------------------------------------------------
+
+
+def _make_time(hour: Value, minute: Value, second: Value) -> Value:
+    digits = (
+        0
+        if second.kind in ("bool", "int", "uint", "null")
+        else min(second.scale, 6)
+        if (second.kind in ("decimal", "wide"))
+        else 6
+    )
+    return time_value(
+        asked("maketime", bits_text(hour), bits_text(minute), sql("{}::VARCHAR", as_real(second)), text(str(digits))),
+        digits,
+    )
+
+
+def _sec_to_time(value: Value) -> Value:
+    digits = (
+        0
+        if value.kind in ("bool", "int", "uint", "null")
+        else min(value.scale, 6)
+        if (value.kind in ("decimal", "wide"))
+        else 6
+    )
+    return time_value(asked("sec_to_time", sql("{}::VARCHAR", as_real(value)), text(str(digits))), digits)
+
+
+def _str_to_date(situation: Situation, value: Value, form: Value) -> Value:
+    kind = kind_of(form.constant) if form.constant is not None else "datetime"
+    digits = 6 if form.constant is None or "%f" in form.constant else 0
+    found = asked(
+        "str_to_date", as_text(value), as_text(form), text(kind), text("z") if "z" in situation.zeros else NULL
+    )
+    if kind == "time":
+        return time_value(found, digits)
+    return date_value(found) if kind == "date" else moment_value(found, digits)
+
+
+def _formatted(situation: Situation, value: Value, form: Value) -> Value:
+    return string(asked("date_format", moment_argument(situation, value), as_text(form)))
+
+
+def _of_numbers(name: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
+    return lambda *values: gives(asked(name, *map(bits_text, values)))
+
+
+TIME_FUNCTIONS: dict[str, Function] = {
+    **{name: Function(1, 1, _part(name), situated=True) for name in PARTS},
+    "DAYOFMONTH": Function(1, 1, _part("DAY"), situated=True),
+    **{name: Function(1, 1, _clock_part(name)) for name in CLOCK},
+    "DATE": Function(1, 1, _date, situated=True),
+    "TIMESTAMP": Function(1, 2, timestamp, situated=True),
+    "TIME": Function(1, 1, _of_time),
+    "QUARTER": Function(
+        1,
+        1,
+        lambda situation, value: integer(
+            sql("(substring({}, 6, 2)::BIGINT + 2) // 3", moment_argument(situation, value))
+        ),
+        situated=True,
+    ),
+    **{
+        name.upper(): Function(1, 1, _of_day(name, integer_value), situated=True)
+        for name in ("dayofweek", "dayofyear", "weekday", "weekofyear", "to_days", "to_seconds")
+    },
+    **{name.upper(): Function(1, 1, _of_day(name, string), situated=True) for name in ("dayname", "monthname")},
+    "LAST_DAY": Function(1, 1, _last_day, situated=True),
+    "DATEDIFF": Function(2, 2, _days_between, situated=True),
+    "WEEK": Function(1, 2, _week("week"), situated=True),
+    "YEARWEEK": Function(1, 2, _week("yearweek"), situated=True),
+    "TIME_TO_SEC": Function(
+        1, 1, lambda value: integer(sql("trunc({}::BIGINT / 1000000)", without_problems(duration_argument(value))))
+    ),
+    "SEC_TO_TIME": Function(1, 1, _sec_to_time),
+    "MAKEDATE": Function(2, 2, _of_numbers("makedate", date_value)),
+    "MAKETIME": Function(3, 3, _make_time),
+    "FROM_DAYS": Function(1, 1, _of_numbers("from_days", date_value)),
+    "PERIOD_ADD": Function(2, 2, _of_numbers("period_add", integer_value)),
+    "PERIOD_DIFF": Function(2, 2, _of_numbers("period_diff", integer_value)),
+    "UNIX_TIMESTAMP": Function(1, 1, _unix_timestamp, situated=True),
+    "FROM_UNIXTIME": Function(1, 2, _from_unixtime, situated=True),
+    "DATE_FORMAT": Function(2, 2, _formatted, situated=True),
+    "TIME_FORMAT": Function(
+        2, 2, lambda value, form: string(asked("time_format", duration_argument(value), as_text(form)))
+    ),
+    "GET_FORMAT": Function(
+        2, 2, lambda kind, region: string(asked("get_format", text(kind.constant or ""), as_text(region))), (0,)
+    ),
+    "STR_TO_DATE": Function(2, 2, _str_to_date, situated=True),
+    "CONVERT_TZ": Function(3, 3, _in_zone, situated=True),
+    **{name: Function(3, 3, date_add(1), (2,), situated=True) for name in ("DATE_ADD", "ADDDATE")},
+    **{name: Function(3, 3, date_add(-1), (2,), situated=True) for name in ("DATE_SUB", "SUBDATE")},
+    "ADDTIME": Function(2, 2, add_time(1)),
+    "SUBTIME": Function(2, 2, add_time(-1)),
+    "TIMEDIFF": Function(2, 2, time_difference),
+    "EXTRACT": Function(2, 2, _extract, (0,), situated=True),
+    "TIMESTAMPDIFF": Function(3, 3, timestamp_difference, (0,), situated=True),
+    "TIMESTAMPADD": Function(3, 3, timestamp_add, (0,), situated=True),
+}
+"""By TiDB's names."""

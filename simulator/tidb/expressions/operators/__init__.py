@@ -1,0 +1,1 @@
+"""Operators and casts of MySQL."""

@@ -1,0 +1,1 @@
+"""Values of MySQL expressions: kinds, conversions, literals, collations."""

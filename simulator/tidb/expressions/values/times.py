@@ -1,0 +1,83 @@
+"""Arguments of time functions as moments and durations, and results of theirs."""
+
+from __future__ import annotations
+
+from simulator.tidb.expressions.sql.graph import Sql, sql, text
+from simulator.tidb.expressions.sql.python_functions import asked
+from simulator.tidb.expressions.values.context import Situation
+from simulator.tidb.expressions.values.value import NUMBERS, Value, as_integer, as_text, numeric
+from simulator.tidb.functions.intervals import COMPOUND
+
+PARTS = {"YEAR": (1, 4), "MONTH": (6, 2), "DAY": (9, 2)}
+"""First character and length in the text of a moment."""
+
+
+CLOCK = {"HOUR": 3600 * 10**6, "MINUTE": 60 * 10**6, "SECOND": 10**6, "MICROSECOND": 1}
+
+
+UNITS = (*CLOCK, "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND)
+
+
+def moment_argument(situation: Situation, value: Value) -> Sql:
+    """A value as a moment, `YYYY-MM-DD hh:mm:ss.ffffff`."""
+    if value.kind in ("date", "datetime"):
+        return value.sql
+    if value.kind == "null":
+        return sql("NULL::VARCHAR")
+    if value.kind == "time":
+        return asked("moment_of_duration", sql("{}::VARCHAR", value.sql), text(situation.today))
+    if value.year:
+        return asked("moment_of_year", sql("{}::VARCHAR", value.sql))
+    if value.kind in NUMBERS:
+        return asked("moment_of_number", number_text(value))
+    return asked("moment_of_text", as_text(value), text(situation.zone), text(situation.zeros))
+
+
+def number_text(value: Value) -> Sql:
+    return text(value.constant) if value.constant is not None and "e" not in value.constant else as_text(value)
+
+
+def duration_argument(value: Value) -> Sql:
+    """A value as microseconds of a duration, as text."""
+    if value.kind == "time":
+        return sql("{}::VARCHAR", value.sql)
+    if value.kind == "null":
+        return sql("NULL::VARCHAR")
+    if value.kind in ("date", "datetime"):
+        return asked("duration_of_text", sql("substring({}, 12)", value.sql))
+    return asked("duration_of_text", number_text(value) if value.kind in NUMBERS else as_text(value))
+
+
+def digits_of(value: Value) -> int:
+    """Digits of a second that a value has: of a text that is no literal all (getExpressionFsp)."""
+    if value.constant is not None:
+        return min(len(value.constant.rpartition(".")[2]), 6) if "." in value.constant else 0
+    if value.kind in ("date", "datetime", "time"):
+        return value.scale
+    if value.kind in ("bool", "int", "uint", "null"):
+        return 0
+    return min(value.scale, 6) if value.kind in ("decimal", "wide") else 6
+
+
+def moment_value(found: Sql, digits: int) -> Value:
+    return Value(found, "datetime", scale=digits)
+
+
+def date_value(found: Sql) -> Value:
+    return Value(found, "date")
+
+
+def time_value(micros: Sql, digits: int) -> Value:
+    return Value(sql("{}::BIGINT", micros), "time", scale=digits)
+
+
+def integer_value(found: Sql) -> Value:
+    return Value(sql("{}::BIGINT", found), "int")
+
+
+def bits_text(value: Value) -> Sql:
+    """The 64 bits of a whole number as text."""
+    number = numeric(value)
+    if number.kind == "uint":
+        return sql(f"(({{}}::HUGEINT + {2**63}) % {2**64} - {2**63})::VARCHAR", number.sql)
+    return sql("{}::VARCHAR", as_integer(value))
