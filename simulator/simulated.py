@@ -38,8 +38,8 @@ from simulator.ticdc.changefeed import Changefeed, load, load_file
 from simulator.ticdc.rules import rules
 from simulator.tidb.ddl.catalog import Database
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.script import scripted
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.script import split_script
+from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.sql_engine.refusals import error_number, refused, worded
 from simulator.tidb.sql_engine.storage.outcome import Outcome, ResultSet
@@ -122,7 +122,7 @@ class TiCDC:
         Raises SqlError with TiDB's number, SQLSTATE and text; what stands before the one that fails has been done.
         """
         result = Result()
-        for statement in scripted(sql, self._open().upstream().session.sql_mode):
+        for statement in split_script(sql, self._open().upstream().session.sql_mode):
             result = _result(self._executed(statement.text))
         return result
 
@@ -372,7 +372,7 @@ def _as_sql_error() -> Iterator[None]:
 
 def _database_of(text: str) -> str:
     """The database that a statement takes to be there; empty for a statement that brings none by itself."""
-    statement = read_sql(text)
+    statement = parse_sql(text)
     if isinstance(statement, CreateTable):
         return statement.schema
     return statement.database if isinstance(statement, Use) else ""

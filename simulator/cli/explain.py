@@ -21,7 +21,7 @@ from simulator.ticdc.rules import rules, verify
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl import parse_errors
-from simulator.tidb.parser.splitting import split
+from simulator.tidb.parser.splitting import split_sql
 
 
 def row(
@@ -100,7 +100,7 @@ def table(
 def _statements(text: str, database: str) -> list[tuple[str, str]]:
     """Current database and text of each; one that stands alone is taken as it was typed."""
     with parse_errors():
-        found = list(split(text, database))
+        found = list(split_sql(text, database))
     alone = len(found) < 2 and all(current == database for current, _ in found)
     return [(database, text)] if alone else found
 

@@ -19,7 +19,7 @@ from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
 from simulator.read.lines import lines, raw_lines
 from simulator.run.faults import FAULTS
 from simulator.simulated import Message, TiCDC, records
-from simulator.tidb.parser.script import scripted
+from simulator.tidb.parser.script import split_script
 
 SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol&partition-num=1"
 """Where none is given: one partition, so that what is shown is short."""
@@ -115,7 +115,7 @@ class Shell:
         """Runs a command or statements, and shows what came of it; raises SimulatorError, Quit."""
         name, _, argument = BARE.get(text.strip().rstrip(";").lower(), text.strip()).partition(" ")
         if not name.startswith("\\"):
-            for statement in scripted(text):
+            for statement in split_script(text):
                 self._run(statement.text)
             return
         if name not in COMMANDS:
@@ -198,7 +198,7 @@ def is_whole(text: str) -> bool:
     if not words or words.startswith(("\\", "delimiter ")) or words in BARE or words == "-- fails" or "\0" in text:
         return True
     try:
-        return len(scripted(f"{text}\nx")) > len(scripted(text))
+        return len(split_script(f"{text}\nx")) > len(split_script(text))
     except SqlError:  # a quote or a comment is open
         return False
 

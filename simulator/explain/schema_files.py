@@ -13,8 +13,8 @@ from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, Database, with_database
 from simulator.tidb.ddl.execute import execute_on
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.ddl import parse_errors, statement
-from simulator.tidb.parser.splitting import statements
+from simulator.tidb.parser.ddl import parse_errors, parse_statement
+from simulator.tidb.parser.splitting import split_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.ddl import CreateDatabase, Statement
 from simulator.tidb.syntax.tables import CreateTable
@@ -38,14 +38,14 @@ def read_catalog(files: Iterable[tuple[str, str]], database: str) -> Catalog:
 def _statements(text: str, database: str) -> Iterator[tuple[str, Statement, str]]:
     """Current database, statement and its text, of what is DDL."""
     with parse_errors():
-        parts = statements(tokenize(text))
+        parts = split_tokens(tokenize(text))
     for tokens in parts:
         if tokens[0].text.upper() == "USE" and len(tokens) == 2:
             database = tokens[1].text
             continue
         try:
             with parse_errors():
-                read = statement(text, tokens, "")
+                read = parse_statement(text, tokens, "")
         except DdlError as error:
             if error.code:
                 raise

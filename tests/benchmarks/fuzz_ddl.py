@@ -22,7 +22,7 @@ from simulator.ticdc.ddl.events import events, sent_query
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.restore.ddl import restored
 
 SHORT = (
@@ -205,7 +205,7 @@ def known() -> Catalog:
     """What the good CREATE statements make, as far as TiDB takes them one after the other."""
     held = catalog((), ("shop",))
     for text in GOOD:
-        statement = read_statement(text) if text.startswith("CREATE ") else None
+        statement = parse_ddl(text) if text.startswith("CREATE ") else None
         with suppress(DdlError):
             held = execute(statement, text, Session("shop", held, V8_5)).catalog or held if statement else held
     return held
@@ -214,7 +214,7 @@ def known() -> Catalog:
 def outcome(text: str, held: Catalog | None) -> str:
     """What becomes of a text: `taken`, `empty`, or the code of its DdlError; anything else is raised."""
     try:
-        statement = read_statement(text)
+        statement = parse_ddl(text)
         if statement is None:
             return "empty"
         restored(statement)

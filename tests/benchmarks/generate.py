@@ -20,8 +20,8 @@ from simulator.sources.generate.table_values import TableValues, table_values
 from simulator.sources.generate.timetable import Segment
 from simulator.sources.generate.wanted import TableWanted
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.script import scripted
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.script import split_script
+from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.execute import execute, starting
 
 TYPES = ("INT", "VARCHAR(40)", "DECIMAL(12, 2)", "DATETIME", "VARCHAR(60)")
@@ -36,8 +36,8 @@ def definition(columns: int) -> str:
 def table(text: str) -> Table:
     upstream = starting(V8_5)
     upstream = replace(upstream, session=replace(upstream.session, database="test"))
-    for part in scripted(text):
-        statement = read_sql(part.text, upstream.session.sql_mode)
+    for part in split_script(text):
+        statement = parse_sql(part.text, upstream.session.sql_mode)
         assert statement is not None
         upstream = execute(statement, part.text, upstream, 0).upstream
     return next(iter(upstream.catalog.tables.values()))

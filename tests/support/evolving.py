@@ -12,7 +12,7 @@ from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.ddl import Statement
 
 NOW = "2020-02-20 02:20:20.123456"
@@ -22,7 +22,7 @@ def after(*texts: str, start: Catalog | None = None, database: str = "test") -> 
     """The catalog after the statements, the first of them on an empty database `test`."""
     state = catalog((), ["test"]) if start is None else start
     for text in texts:
-        statement = read_statement(text)
+        statement = parse_ddl(text)
         assert statement is not None
         state = behind(statement, text, state, database)
     return state

@@ -21,8 +21,8 @@ from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary
-from simulator.tidb.parser.script import scripted
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.script import split_script
+from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.execute import error_number, execute, starting
 from simulator.tidb.sql_engine.storage.outcome import Committed, Refusal, TableChanges
 from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
@@ -162,9 +162,9 @@ def says_something(event: object) -> bool:
 def happened(story: Path) -> Log:
     """What the scripted upstream makes of a story."""
     log, upstream = Log(), starting(V8_5)
-    for number, part in enumerate(scripted(story.read_bytes().decode("utf-8"))):
+    for number, part in enumerate(split_script(story.read_bytes().decode("utf-8"))):
         try:
-            statement = read_sql(part.text, upstream.session.sql_mode)
+            statement = parse_sql(part.text, upstream.session.sql_mode)
             assert statement is not None, part.text
             outcome = execute(statement, part.text, upstream, START_MS + number)
             if isinstance(outcome, Refusal):

@@ -10,8 +10,8 @@ import pyarrow as pa
 from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import visible_columns
-from simulator.tidb.parser.script import scripted
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.script import split_script
+from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.execute import execute, starting
 from simulator.tidb.sql_engine.storage.auto_ids import behind
 from simulator.tidb.sql_engine.storage.outcome import Committed, Outcome, Refusal
@@ -27,8 +27,8 @@ def played(text: str, upstream: Upstream | None = None, now_ms: int = NOW_MS) ->
         new = starting(V8_5)
         upstream = replace(new, session=replace(new.session, database="test"))
     outcome = Outcome(upstream)
-    for part in scripted(text):
-        statement = read_sql(part.text, outcome.upstream.session.sql_mode)
+    for part in split_script(text):
+        statement = parse_sql(part.text, outcome.upstream.session.sql_mode)
         if statement is not None:
             made = execute(statement, part.text, outcome.upstream, now_ms)
             if isinstance(made, Refusal):
@@ -39,7 +39,7 @@ def played(text: str, upstream: Upstream | None = None, now_ms: int = NOW_MS) ->
 
 def refusal(text: str, upstream: Upstream, now_ms: int = NOW_MS) -> Refusal:
     """What a statement that is refused leaves behind."""
-    statement = read_sql(text, upstream.session.sql_mode)
+    statement = parse_sql(text, upstream.session.sql_mode)
     assert statement is not None
     found = execute(statement, text, upstream, now_ms)
     assert isinstance(found, Refusal), f"not refused: {text}"

@@ -254,15 +254,15 @@ def _executed(
     example: Example, catalog: Catalog, tables: Sequence[PhysicalTable], release: Release
 ) -> list[pa.RecordBatch]:
     """The row changes (CHANGES) that TiDB makes of a script."""
-    from simulator.tidb.parser.script import scripted
-    from simulator.tidb.parser.sql import read_sql
+    from simulator.tidb.parser.script import split_script
+    from simulator.tidb.parser.sql import parse_sql
     from simulator.tidb.sql_engine.execute import execute, starting
 
     upstream, parts = starting(release, catalog), []
     upstream = replace(upstream, session=replace(upstream.session, database=example.database))
     numbers = {table.table.name: number for number, table in enumerate(tables)}
-    for second, statement in enumerate(scripted(example.script)):
-        read, now_ms = read_sql(statement.text), tso.physical(_commit_ts(second))
+    for second, statement in enumerate(split_script(example.script)):
+        read, now_ms = parse_sql(statement.text), tso.physical(_commit_ts(second))
         assert read is not None
         outcome = execute(read, statement.text, upstream, now_ms)
         if isinstance(outcome, Refusal):

@@ -24,7 +24,7 @@ from simulator.tidb.ddl.catalog import Catalog, Database, Key, catalog, key, wit
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
 from simulator.tidb.syntax.ddl import Statement as Syntax
@@ -191,7 +191,7 @@ class _Made:
 
     def take(self, sent: Sent) -> None:
         try:
-            statement = read_statement(sent.query)
+            statement = parse_ddl(sent.query)
             if statement is None:
                 return
             if sent.schema and not self.catalog.database(sent.schema):
@@ -331,7 +331,7 @@ def _renames(sent: Sent) -> list[tuple[Name, Name]]:
 def _jobs(sent: Sent) -> Sequence[Job]:
     """What a statement does, as far as that follows from its text."""
     try:
-        statement = read_statement(sent.query)
+        statement = parse_ddl(sent.query)
         return execute(statement, sent.query, Session(sent.schema, None, V8_5)).jobs if statement else ()
     except DdlError:
         return ()

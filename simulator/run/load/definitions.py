@@ -15,7 +15,7 @@ from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Key, catalog, key
 from simulator.tidb.ddl.execute import execute_on
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.ddl import read_statements
+from simulator.tidb.parser.ddl import parse_ddl_script
 from simulator.tidb.syntax.tables import CreateTable
 
 DATABASE = "test"
@@ -58,7 +58,7 @@ class Definition:
 
 def read_definition(number: int, text: str, also: Iterable[Key] = ()) -> Definition:
     """Raises DdlError for what cannot be read, UserError for what is no plain CREATE TABLE."""
-    statements = read_statements(text)
+    statements = parse_ddl_script(text)
     statement = statements[0] if len(statements) == 1 else None
     if not isinstance(statement, CreateTable):
         raise UserError(f"{EXPECTED}, got {' '.join(text.split())[:60]!r}")

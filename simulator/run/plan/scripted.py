@@ -22,7 +22,7 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Catalog, Key, key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import family
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.storage.auto_ids import behind
 from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
 from simulator.tidb.syntax.ddl import DropTable
@@ -102,7 +102,7 @@ def _related(places: Iterable[Key], catalog: Catalog) -> Collection[Key]:
             waiting += (key(foreign.schema, foreign.table) for foreign in catalog.tables[place].foreign_keys)
             waiting += _children(place, catalog.tables)
         if place in catalog.views:
-            waiting += _named(read_sql(catalog.views[place].query), place[0])
+            waiting += _named(parse_sql(catalog.views[place].query), place[0])
     return found
 
 

@@ -20,7 +20,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.execute import execute_on
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.ddl import Statement
 
 BEFORE_ROWS, AMONG_ROWS, AFTER_ROWS, IN_SCRIPT = range(4)
@@ -81,7 +81,7 @@ def apply(statements: Iterable[PendingStatement], known: Catalog, now: str, rele
     for pending in statements:
         before = done[-1].after if done else known
         try:
-            statement = read_statement(pending.text)
+            statement = parse_ddl(pending.text)
             assert statement is not None
             session = Session(pending.database, None, release, now)
             jobs, after = execute_on(before, statement, pending.text, session)

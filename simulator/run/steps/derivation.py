@@ -25,7 +25,7 @@ from simulator.run.plan.versions import same
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.parser.splitting import sql_statements
+from simulator.tidb.parser.splitting import split_sql_file
 from simulator.tidb.restore.names import quoted
 
 Tables = Mapping[Name, Table]
@@ -73,7 +73,7 @@ def _given(file: Path, known: Catalog, now: str, release: Release) -> tuple[list
     current = schemas.pop() if len(schemas) == 1 else ""
     given = [
         PendingStatement(text, database, AMONG_ROWS, f"{file}, statement {number}")
-        for number, (database, text) in enumerate(sql_statements(file, current), 1)
+        for number, (database, text) in enumerate(split_sql_file(file, current), 1)
     ]
     if not given:
         raise UserError(f"{file} has no statement")

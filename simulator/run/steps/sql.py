@@ -21,8 +21,8 @@ from simulator.run.plan.scripted import still_unread, with_rows
 from simulator.run.settings import DURATION, Key, to_duration_ms, to_text
 from simulator.run.steps.events import added
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
-from simulator.tidb.parser.script import scripted
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.script import split_script
+from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.execute import error_number, execute, starting
 from simulator.tidb.sql_engine.prepared import resolved
 from simulator.tidb.sql_engine.sessions.transactions import rollback
@@ -162,7 +162,7 @@ def upstream_of(cursor: Cursor, planning: Planning) -> Cursor:
 
 @lru_cache(16_384)
 def _read(text: str, modes: frozenset[str]) -> SqlStatement | None:
-    return read_sql(text, modes)
+    return parse_sql(text, modes)
 
 
 def _slots(statements: Sequence[ScriptStatement]) -> int:
@@ -197,7 +197,7 @@ def statements_of(text: str, place: str, line: int = 1) -> tuple[ScriptStatement
     """The statements of a script; raises UserError with everything in it that is no statement, `place` and line before
     each."""
     try:
-        found = scripted(text)
+        found = split_script(text)
     except SqlError as error:
         raise UserError(f"{place}: {error}") from None
     if not found:

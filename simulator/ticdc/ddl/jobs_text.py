@@ -11,8 +11,8 @@ from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.execute import execute, execute_batch
 from simulator.tidb.ddl.session import Executed, Session
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.ddl import parse_errors, read_statements
-from simulator.tidb.parser.splitting import read, statements
+from simulator.tidb.parser.ddl import parse_ddl_script, parse_errors
+from simulator.tidb.parser.splitting import parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.ddl import CreateIndex, Statement
 from simulator.tidb.syntax.definitions import KeyDefinition, TableName
@@ -41,9 +41,9 @@ def text_statements(text: str, release: Release) -> tuple[Statement, ...]:
     """The statements of a text, with CREATE HYBRID INDEX where the release knows it; raises DdlError."""
     hybrid = actions.CREATE_HYBRID_INDEX in release.allowed_ddl
     if not hybrid or not text.strip().upper().startswith("CREATE HYBRID INDEX"):
-        return read_statements(text)
+        return parse_ddl_script(text)
     with parse_errors():
-        return tuple(read(text, tokens, _hybrid_index) for tokens in statements(tokenize(text)))
+        return tuple(parse_tokens(text, tokens, _hybrid_index) for tokens in split_tokens(tokenize(text)))
 
 
 def _hybrid_index(parser: Cursor) -> CreateIndex:

@@ -19,9 +19,9 @@ from simulator.errors import DdlError, SchemaError
 from simulator.ticdc.ddl.events import Event
 from simulator.ticdc.filters.table_routes import TableRoutes
 from simulator.tidb.ddl import actions
-from simulator.tidb.parser.ddl import read_statement
-from simulator.tidb.parser.queries.query import read_query
-from simulator.tidb.parser.splitting import read
+from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.parser.queries.query import parse_query
+from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.ddl import restored
 from simulator.tidb.restore.names import quoted
@@ -42,7 +42,7 @@ def routed(event: Event, query: str, routes: TableRoutes) -> tuple[Event, str]:
     if event.type_code in UNSUPPORTED:
         text = f"table routing does not support ddl type {event.type_code}, query: {query}"
         raise DdlError(text, "CDC:ErrTableRoutingFailed")
-    statement = read_statement(query)
+    statement = parse_ddl(query)
     found = renamed(statement, event.schema, routes.target) if statement else None
     if statement is None or found is None or found == statement:
         return event, query
@@ -106,7 +106,7 @@ def _query(query: EmbeddedQuery, names: Names) -> EmbeddedQuery:
                 spans.append((*_span(column.args["db"], column.args["table"]), known))
         for start, end, name in sorted(spans, reverse=True):
             text = f"{text[:start]}{quoted(name.schema)}.{quoted(name.name)}{text[end:]}"
-        return read(text, tokenize(text), read_query)
+        return parse_tokens(text, tokenize(text), parse_query)
     except (SqlglotError, SchemaError, RecursionError, KeyError) as error:
         raise DdlError(f"table routing failed: {error}", "CDC:ErrTableRoutingFailed") from error
 

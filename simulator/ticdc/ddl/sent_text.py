@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.tidb.parser.ddl import read_statements
+from simulator.tidb.parser.ddl import parse_ddl_script
 from simulator.tidb.restore.ddl import restored
 
 SHARDS = (r"(?ai)(?P<mark>SHARD_ROW_ID_BITS\s*=\s*\d+\s*)", r"(?ai)(?P<mark>PRE_SPLIT_REGIONS\s*=\s*\d+\s*)")
@@ -36,7 +36,7 @@ def sent_text(query: str, release: Release, charset: str = "") -> str:
         return query
     if release.ddl_text == "marked":
         return _marked(query, release.ddl_mark)
-    statements = read_statements(query, charset if release.ddl_text_charset else "")
+    statements = parse_ddl_script(query, charset if release.ddl_text_charset else "")
     if len(statements) != 1 and not (statements and release.ddl_text_joined):
         raise DdlError(
             f"invalid ddlQuery statement size: {len(statements)} statements; one is accepted", "CDC:ErrUnexpected"

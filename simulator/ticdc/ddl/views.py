@@ -16,8 +16,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.queries.query import read_query
-from simulator.tidb.parser.splitting import read
+from simulator.tidb.parser.queries.query import parse_query
+from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.objects import CreateView
@@ -36,7 +36,7 @@ def naming_databases(statement: CreateView, schema: str, database: str) -> Creat
             return statement
         added = [insertion for _, insertion in tables if insertion] + columns + list(_aliases(tree, text))
         written = _inserted(text, added)
-        return replace(statement, query=read(written, tokenize(written), read_query))
+        return replace(statement, query=parse_tokens(written, tokenize(written), parse_query))
     except (SqlglotError, SchemaError, RecursionError, KeyError):
         return statement
 

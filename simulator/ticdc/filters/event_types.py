@@ -140,10 +140,10 @@ def of_ddl(type_code: int, query: str, release: Release) -> str:
     """
     if not release.event_type_from_sql or type_code in OF_PARTITIONS:
         return OF_ACTIONS.get(type_code, "") if type_code in release.allowed_ddl else ""
-    from simulator.tidb.parser.ddl import read_statement  # the grammar of DDL takes long to import
+    from simulator.tidb.parser.ddl import parse_ddl  # the grammar of DDL takes long to import
 
     try:
-        statement = read_statement(query)
+        statement = parse_ddl(query)
     except DdlError as error:
         text = f"failed to convert ddl '{query}' to filter event type: {error}"
         raise DdlError(text, "CDC:ErrConvertDDLToEventTypeFailed") from error

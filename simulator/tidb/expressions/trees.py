@@ -11,8 +11,8 @@ from simulator.errors import SchemaError
 from simulator.tidb.expressions.functions.registry import FUNCTIONS
 from simulator.tidb.expressions.values.times import UNITS
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.parser.expressions.operators import read_node
-from simulator.tidb.parser.splitting import read
+from simulator.tidb.parser.expressions.operators import parse_node
+from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import (
@@ -32,7 +32,7 @@ from simulator.tidb.syntax.expressions import (
 def parsed(expression: str) -> Node:
     """The tree; raises SchemaError for text that is no expression."""
     try:
-        return read(expression, tokenize(expression), read_node)
+        return parse_tokens(expression, tokenize(expression), parse_node)
     except RecursionError:
         raise SchemaError("it is nested too deeply") from None
 

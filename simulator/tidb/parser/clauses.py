@@ -14,9 +14,9 @@ from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.model.charsets import charset, charset_of, collation
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.expressions.atoms import read_atom
+from simulator.tidb.parser.expressions.atoms import parse_atom
 from simulator.tidb.parser.expressions.literals import MAX_UNSIGNED
-from simulator.tidb.parser.expressions.operators import expression_of, read_bits, read_parenthesised
+from simulator.tidb.parser.expressions.operators import parse_bit_node, parse_expression_with, parse_parenthesised
 from simulator.tidb.restore.expressions import restored
 
 LOCK_AND_ALGORITHM = MappingProxyType(
@@ -28,7 +28,7 @@ NUMBERS = ("integer", "decimal", "float")
 # -- names, words and settings ------------------------------------------------------------------------------------
 
 
-def column_name(cursor: Cursor, what: str = "the name of a column") -> tuple[str, str]:
+def parse_column_name(cursor: Cursor, what: str = "the name of a column") -> tuple[str, str]:
     """`c`, `t.c` or `d.t.c`: what stands before the last dot, and the column's own name."""
     names = [cursor.name(what)]
     while len(names) < 3 and cursor.accept("."):
@@ -36,13 +36,13 @@ def column_name(cursor: Cursor, what: str = "the name of a column") -> tuple[str
     return ".".join(names[:-1]), names[-1]
 
 
-def charset_name(cursor: Cursor) -> str:
+def parse_charset_name(cursor: Cursor) -> str:
     """A character set that TiDB has, as TiDB keeps its name."""
     where = position(cursor.sql, cursor.next_token().start)
     return charset(cursor.name_or_string("a character set"), where)
 
 
-def collation_name(cursor: Cursor) -> str:
+def parse_collation_name(cursor: Cursor) -> str:
     """A collation of a character set that TiDB has, as TiDB keeps its name."""
     where = position(cursor.sql, cursor.next_token().start)
     name = cursor.name_or_string("a collation")
@@ -50,12 +50,12 @@ def collation_name(cursor: Cursor) -> str:
     return collation(name)
 
 
-def restrict_or_cascade(cursor: Cursor) -> str:
+def parse_restrict_or_cascade(cursor: Cursor) -> str:
     """RESTRICT, CASCADE or nothing: TiDB reads it and forgets it."""
     return cursor.take() if cursor.word() in ("RESTRICT", "CASCADE") else ""
 
 
-def read_one_of(cursor: Cursor, words: Sequence[str]) -> str:
+def parse_one_of(cursor: Cursor, words: Sequence[str]) -> str:
     """One of the words, or phrases, as they are listed; raises SchemaError."""
     found = next((word for word in words if cursor.accept(word)), "")
     if not found:
@@ -63,32 +63,32 @@ def read_one_of(cursor: Cursor, words: Sequence[str]) -> str:
     return found
 
 
-def read_setting(cursor: Cursor, words: Sequence[str]) -> str:
+def parse_setting(cursor: Cursor, words: Sequence[str]) -> str:
     """`= word` or `word`, which must be one of these."""
     cursor.accept("=")
-    return read_one_of(cursor, words)
+    return parse_one_of(cursor, words)
 
 
-def read_lock_or_algorithm(cursor: Cursor, name: str) -> str:
+def parse_lock_or_algorithm(cursor: Cursor, name: str) -> str:
     """What follows LOCK or ALGORITHM; raises SchemaError for a word that TiDB does not know."""
     cursor.accept("=")
     words = LOCK_AND_ALGORITHM[name]
     if cursor.is_name() and cursor.word() not in words:
         unknown = f"LOCK type '{cursor.literal()}'" if name == "LOCK" else f"ALGORITHM '{name.lower()}'"
         raise SchemaError(f"Unknown {unknown}", number=1801 if name == "LOCK" else 1800)
-    return read_one_of(cursor, words)
+    return parse_one_of(cursor, words)
 
 
-def lock_and_algorithm(cursor: Cursor) -> tuple[str, str]:
+def parse_lock_and_algorithm(cursor: Cursor) -> tuple[str, str]:
     """ALGORITHM and LOCK behind a statement on an index, each once, in any order: their values or nothing."""
     values = {"ALGORITHM": "", "LOCK": ""}
     while (word := cursor.word()) in values and not values[word]:
         cursor.take()
-        values[word] = read_lock_or_algorithm(cursor, word)
+        values[word] = parse_lock_or_algorithm(cursor, word)
     return values["ALGORITHM"], values["LOCK"]
 
 
-def location_labels(cursor: Cursor) -> tuple[str, ...]:
+def parse_location_labels(cursor: Cursor) -> tuple[str, ...]:
     """`LOCATION LABELS 'zone', 'rack'` of a TiFlash replica."""
     return cursor.listed(Cursor.string) if cursor.accept("LOCATION LABELS") else ()
 
@@ -102,42 +102,42 @@ def begins_literal(cursor: Cursor) -> bool:
     return cursor.word() in ("NULL", "TRUE", "FALSE", ".")
 
 
-def read_literal(cursor: Cursor) -> syntax.ColumnDefault:
+def parse_literal(cursor: Cursor) -> syntax.ColumnDefault:
     """A literal without a sign; raises SchemaError."""
     if not begins_literal(cursor):
         cursor.unexpected("a string, a number, TRUE, FALSE or NULL")
-    node = read_atom(cursor)
+    node = parse_atom(cursor)
     assert isinstance(node, syntax.Literal)
     kind = "number" if node.kind in NUMBERS else node.kind
     return syntax.ColumnDefault(kind, node.text.upper() if kind in ("null", "boolean") else node.text, restored(node))
 
 
-def read_signed(cursor: Cursor) -> syntax.ColumnDefault:
+def parse_signed_literal(cursor: Cursor) -> syntax.ColumnDefault:
     """A literal, or a number with its sign; raises SchemaError."""
     if cursor.word() not in ("+", "-"):
-        return read_literal(cursor)
+        return parse_literal(cursor)
     sign, at = cursor.take(), cursor.next_token()
-    number = read_literal(cursor)
+    number = parse_literal(cursor)
     if number.kind != "number":
         cursor.fail("a sign stands before a number only", at)
     return syntax.ColumnDefault("number", sign.strip("+") + number.text, sign + number.restored)
 
 
-def read_number(cursor: Cursor) -> str:
+def parse_number(cursor: Cursor) -> str:
     """A number without a sign, as TiDB writes it back; raises SchemaError."""
     if cursor.kind() != "number" and cursor.word() != ".":
         cursor.unexpected("a number")
-    return read_literal(cursor).restored
+    return parse_literal(cursor).restored
 
 
-def read_plain_string(cursor: Cursor, what: str = "a string in quotes") -> str:
+def parse_plain_string(cursor: Cursor, what: str = "a string in quotes") -> str:
     """A string without an introducer, as options and comments take it; raises SchemaError."""
     if cursor.kind() != "string" or cursor.next_token().token_type is TokenType.NATIONAL_STRING:
         cursor.unexpected(what)
     return cursor.literal()
 
 
-def read_count(cursor: Cursor, what: str = "a whole number") -> int:
+def parse_count(cursor: Cursor, what: str = "a whole number") -> int:
     """A whole number of 64 bits at most; raises SchemaError."""
     token = cursor.next_token()
     number = cursor.integer(what)
@@ -146,21 +146,21 @@ def read_count(cursor: Cursor, what: str = "a whole number") -> int:
     return number
 
 
-def read_enclosed(cursor: Cursor) -> syntax.Expression:
+def parse_closed_parentheses(cursor: Cursor) -> syntax.Expression:
     """`( expression )`; raises SchemaError at the parenthesis where it is never closed."""
     if cursor.word() == "(" and cursor.closing_ahead(0) < 0:
         cursor.fail("this '(' has no ')'")
-    return read_parenthesised(cursor)
+    return parse_parenthesised(cursor)
 
 
-def read_bit_expression(cursor: Cursor) -> syntax.Expression:
+def parse_bit_expression(cursor: Cursor) -> syntax.Expression:
     """An expression without comparisons and logic, as partitions take it; raises SchemaError."""
-    return expression_of(cursor, read_bits)
+    return parse_expression_with(cursor, parse_bit_node)
 
 
-def read_enclosed_bits(cursor: Cursor) -> syntax.Expression:
-    """`( expression )`, as `read_bit_expression` has it; raises SchemaError."""
+def parse_parenthesised_bit_expression(cursor: Cursor) -> syntax.Expression:
+    """`( expression )`, as `parse_bit_expression` has it; raises SchemaError."""
     cursor.expect("(")
-    expression = read_bit_expression(cursor)
+    expression = parse_bit_expression(cursor)
     cursor.expect(")")
     return expression

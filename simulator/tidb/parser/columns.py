@@ -10,17 +10,17 @@ from types import MappingProxyType
 
 from simulator.errors import SchemaError
 from simulator.tidb.parser.clauses import (
-    collation_name,
-    column_name,
-    read_count,
-    read_enclosed,
-    read_one_of,
-    read_plain_string,
+    parse_closed_parentheses,
+    parse_collation_name,
+    parse_column_name,
+    parse_count,
+    parse_one_of,
+    parse_plain_string,
 )
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.defaults import read_literal_default, read_now
-from simulator.tidb.parser.keys import read_check, read_references
-from simulator.tidb.parser.types import read_type
+from simulator.tidb.parser.defaults import parse_literal_default, parse_now
+from simulator.tidb.parser.keys import parse_check, parse_references
+from simulator.tidb.parser.types import parse_type
 from simulator.tidb.syntax.definitions import ColumnDefinition, ColumnOption
 
 Options = tuple[ColumnOption, ...]
@@ -29,14 +29,14 @@ SERIAL = tuple(ColumnOption(kind) for kind in ("not null", "auto_increment", "un
 NOT_FOR_GENERATED = ("auto_increment", "on update", "default")
 
 
-def read_column(cursor: Cursor, prose: bool = False) -> ColumnDefinition:
+def parse_column(cursor: Cursor, prose: bool = False) -> ColumnDefinition:
     """A column definition, up to the first word that is no option of it; raises SchemaError.
 
     With `prose`, the arguments that TiDB demands of a type (VARCHAR's length) may be missing.
     """
     start = cursor.next_token()
-    qualifier, name = column_name(cursor, "a column name")
-    type = read_type(cursor, name, prose)
+    qualifier, name = parse_column_name(cursor, "a column name")
+    type = parse_type(cursor, name, prose)
     options = list(SERIAL if type.spelled.upper() == "SERIAL" else ())
     while (word := cursor.word()) in COLUMN_OPTIONS:
         option = cursor.next_token()
@@ -52,7 +52,7 @@ def read_column(cursor: Cursor, prose: bool = False) -> ColumnDefinition:
     return ColumnDefinition(name, type, start.start, tuple(options), qualifier)
 
 
-def end_column(cursor: Cursor, column: ColumnDefinition) -> None:
+def expect_column_end(cursor: Cursor, column: ColumnDefinition) -> None:
     """Raises SchemaError where something else follows than `,` or `)`."""
     if cursor.word() in (",", ")"):
         return
@@ -60,117 +60,117 @@ def end_column(cursor: Cursor, column: ColumnDefinition) -> None:
     cursor.unexpected(f"',' or ')' or an option of column {column.name!r}", known)
 
 
-def not_null(cursor: Cursor) -> Options:
+def parse_not_null(cursor: Cursor) -> Options:
     cursor.expect("NULL")
     return (ColumnOption("not null"),)
 
 
-def null(cursor: Cursor) -> Options:
+def parse_null(cursor: Cursor) -> Options:
     return (ColumnOption("null"),)
 
 
-def default(cursor: Cursor) -> Options:
-    return (ColumnOption("default", default=read_literal_default(cursor)),)
+def parse_default(cursor: Cursor) -> Options:
+    return (ColumnOption("default", default=parse_literal_default(cursor)),)
 
 
-def on_update(cursor: Cursor) -> Options:
+def parse_on_update(cursor: Cursor) -> Options:
     cursor.expect("UPDATE")
-    return (ColumnOption("on update", expression=read_now(cursor)),)
+    return (ColumnOption("on update", expression=parse_now(cursor)),)
 
 
-def auto_increment(cursor: Cursor) -> Options:
+def parse_auto_increment(cursor: Cursor) -> Options:
     return (ColumnOption("auto_increment"),)
 
 
-def auto_random(cursor: Cursor) -> Options:
+def parse_auto_random(cursor: Cursor) -> Options:
     """`AUTO_RANDOM [(shard bits [, range bits])]`"""
     bits: tuple[int, ...] = ()
     if cursor.accept("("):
-        bits = (read_count(cursor, "the number of shard bits"),)
+        bits = (parse_count(cursor, "the number of shard bits"),)
         if cursor.accept(","):
-            bits += (read_count(cursor, "the number of range bits"),)
+            bits += (parse_count(cursor, "the number of range bits"),)
         cursor.expect(")")
     return (ColumnOption("auto_random", numbers=bits),)
 
 
-def primary(cursor: Cursor) -> Options:
+def parse_primary(cursor: Cursor) -> Options:
     cursor.expect("KEY")
-    return key(cursor)
+    return parse_primary_key(cursor)
 
 
-def key(cursor: Cursor) -> Options:
+def parse_primary_key(cursor: Cursor) -> Options:
     """`KEY` with a column is its primary key."""
     clustered = True if cursor.accept("CLUSTERED") else False if cursor.accept("NONCLUSTERED") else None
-    return (ColumnOption("primary", clustered=clustered, scope=scope(cursor)),)
+    return (ColumnOption("primary", clustered=clustered, scope=parse_scope(cursor)),)
 
 
-def unique(cursor: Cursor) -> Options:
+def parse_unique(cursor: Cursor) -> Options:
     cursor.accept("KEY")
-    return (ColumnOption("unique", scope=scope(cursor)),)
+    return (ColumnOption("unique", scope=parse_scope(cursor)),)
 
 
-def scope(cursor: Cursor) -> str:
+def parse_scope(cursor: Cursor) -> str:
     """GLOBAL, LOCAL or nothing."""
     return next((word for word in ("GLOBAL", "LOCAL") if cursor.accept(word)), "")
 
 
-def comment(cursor: Cursor) -> Options:
-    return (ColumnOption("comment", read_plain_string(cursor, "a comment in quotes")),)
+def parse_comment(cursor: Cursor) -> Options:
+    return (ColumnOption("comment", parse_plain_string(cursor, "a comment in quotes")),)
 
 
-def collate(cursor: Cursor) -> Options:
-    return (ColumnOption("collate", collation_name(cursor)),)
+def parse_collate(cursor: Cursor) -> Options:
+    return (ColumnOption("collate", parse_collation_name(cursor)),)
 
 
-def generated_always(cursor: Cursor) -> Options:
+def parse_generated_always(cursor: Cursor) -> Options:
     cursor.expect("ALWAYS AS")
-    return generated(cursor)
+    return parse_generated(cursor)
 
 
-def generated(cursor: Cursor) -> Options:
+def parse_generated(cursor: Cursor) -> Options:
     """`AS (expression) [VIRTUAL | STORED]`"""
-    expression = read_enclosed(cursor)
+    expression = parse_closed_parentheses(cursor)
     stored = cursor.accept("STORED")
     if not stored:
         cursor.accept("VIRTUAL")
     return (ColumnOption("generated", expression=expression, stored=stored),)
 
 
-def constraint(cursor: Cursor) -> Options:
+def parse_constraint(cursor: Cursor) -> Options:
     name = "" if cursor.word() == "CHECK" else cursor.name("the name of a constraint")
     cursor.expect("CHECK")
-    return check(cursor, name)
+    return parse_check_option(cursor, name)
 
 
-def check(cursor: Cursor, name: str = "") -> Options:
+def parse_check_option(cursor: Cursor, name: str = "") -> Options:
     """`CHECK (…) NOT NULL` is a check and NOT NULL."""
-    return (ColumnOption("check", check=read_check(cursor, name)),)
+    return (ColumnOption("check", check=parse_check(cursor, name)),)
 
 
-def references(cursor: Cursor) -> Options:
+def parse_references_option(cursor: Cursor) -> Options:
     """TiDB takes a reference written with a column, and forgets it."""
-    return (ColumnOption("references", references=read_references(cursor)),)
+    return (ColumnOption("references", references=parse_references(cursor)),)
 
 
-def column_format(cursor: Cursor) -> Options:
-    return (ColumnOption("column_format", read_one_of(cursor, ("DEFAULT", "FIXED", "DYNAMIC"))),)
+def parse_column_format(cursor: Cursor) -> Options:
+    return (ColumnOption("column_format", parse_one_of(cursor, ("DEFAULT", "FIXED", "DYNAMIC"))),)
 
 
-def storage(cursor: Cursor) -> Options:
-    return (ColumnOption("storage", read_one_of(cursor, ("DEFAULT", "DISK", "MEMORY"))),)
+def parse_storage(cursor: Cursor) -> Options:
+    return (ColumnOption("storage", parse_one_of(cursor, ("DEFAULT", "DISK", "MEMORY"))),)
 
 
-def engine_attribute(cursor: Cursor) -> Options:
+def parse_engine_attribute(cursor: Cursor) -> Options:
     cursor.accept("=")
-    return (ColumnOption("engine_attribute", read_plain_string(cursor)),)
+    return (ColumnOption("engine_attribute", parse_plain_string(cursor)),)
 
 
-def secondary_engine_attribute(cursor: Cursor) -> Options:
+def parse_secondary_engine_attribute(cursor: Cursor) -> Options:
     cursor.accept("=")
-    return (ColumnOption("secondary_engine_attribute", read_plain_string(cursor)),)
+    return (ColumnOption("secondary_engine_attribute", parse_plain_string(cursor)),)
 
 
-def serial_default(cursor: Cursor) -> Options:
+def parse_serial_default(cursor: Cursor) -> Options:
     """SERIAL DEFAULT VALUE is NOT NULL AUTO_INCREMENT UNIQUE."""
     cursor.expect("DEFAULT VALUE")
     return SERIAL
@@ -178,26 +178,26 @@ def serial_default(cursor: Cursor) -> Options:
 
 COLUMN_OPTIONS: MappingProxyType[str, Callable[[Cursor], Options]] = MappingProxyType(
     {
-        "NOT": not_null,
-        "NULL": null,
-        "DEFAULT": default,
-        "ON": on_update,
-        "AUTO_INCREMENT": auto_increment,
-        "AUTO_RANDOM": auto_random,
-        "PRIMARY": primary,
-        "KEY": key,
-        "UNIQUE": unique,
-        "COMMENT": comment,
-        "COLLATE": collate,
-        "GENERATED": generated_always,
-        "AS": generated,
-        "CONSTRAINT": constraint,
-        "CHECK": check,
-        "REFERENCES": references,
-        "COLUMN_FORMAT": column_format,
-        "STORAGE": storage,
-        "SECONDARY_ENGINE_ATTRIBUTE": secondary_engine_attribute,
-        "ENGINE_ATTRIBUTE": engine_attribute,
-        "SERIAL": serial_default,
+        "NOT": parse_not_null,
+        "NULL": parse_null,
+        "DEFAULT": parse_default,
+        "ON": parse_on_update,
+        "AUTO_INCREMENT": parse_auto_increment,
+        "AUTO_RANDOM": parse_auto_random,
+        "PRIMARY": parse_primary,
+        "KEY": parse_primary_key,
+        "UNIQUE": parse_unique,
+        "COMMENT": parse_comment,
+        "COLLATE": parse_collate,
+        "GENERATED": parse_generated_always,
+        "AS": parse_generated,
+        "CONSTRAINT": parse_constraint,
+        "CHECK": parse_check_option,
+        "REFERENCES": parse_references_option,
+        "COLUMN_FORMAT": parse_column_format,
+        "STORAGE": parse_storage,
+        "SECONDARY_ENGINE_ATTRIBUTE": parse_secondary_engine_attribute,
+        "ENGINE_ATTRIBUTE": parse_engine_attribute,
+        "SERIAL": parse_serial_default,
     }
 )

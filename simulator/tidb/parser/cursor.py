@@ -206,7 +206,7 @@ class Cursor:
     def accept(self, phrase: str) -> bool:
         """Passes over the phrase if it comes next."""
         index = self._index
-        for part in parts_of(phrase):
+        for part in phrase_words(phrase):
             if self._words[index] != part:
                 return False
             index += 1
@@ -311,7 +311,7 @@ class Cursor:
 
 
 @cache
-def parts_of(phrase: str) -> tuple[str, ...]:
+def phrase_words(phrase: str) -> tuple[str, ...]:
     """The words of a phrase as the tokens have them."""
     return (phrase,) if phrase in PHRASES else tuple(phrase.split())
 

@@ -16,34 +16,34 @@ from typing import NoReturn
 from sqlglot.tokens import Token
 
 from simulator.errors import DdlError, SchemaError, did_you_mean
-from simulator.tidb.parser.alter_table import alter_table
-from simulator.tidb.parser.create_table import read_create_table
+from simulator.tidb.parser.alter_table import parse_alter_table
+from simulator.tidb.parser.create_table import parse_create_table
 from simulator.tidb.parser.cursor import QUOTED, Cursor, position
 from simulator.tidb.parser.databases_and_tables import (
-    alter_database,
-    cleanup_locks,
-    create_database,
-    drop_database,
-    drop_table,
-    flashback,
-    lock_tables,
-    recover_table,
-    rename_table,
-    repair_table,
-    truncate_table,
-    unlock_tables,
+    parse_alter_database,
+    parse_cleanup_locks,
+    parse_create_database,
+    parse_drop_database,
+    parse_drop_table,
+    parse_flashback,
+    parse_lock_tables,
+    parse_recover_table,
+    parse_rename_table,
+    parse_repair_table,
+    parse_truncate_table,
+    parse_unlock_tables,
 )
-from simulator.tidb.parser.keys import create_index, drop_index
+from simulator.tidb.parser.keys import parse_create_index, parse_drop_index
 from simulator.tidb.parser.objects import (
-    alter_sequence,
-    create_sequence,
-    create_view,
-    drop_sequence,
-    drop_view,
-    placement_policy,
-    resource_group,
+    parse_alter_sequence,
+    parse_create_sequence,
+    parse_create_view,
+    parse_drop_sequence,
+    parse_drop_view,
+    parse_placement_policy,
+    parse_resource_group,
 )
-from simulator.tidb.parser.splitting import not_ddl, read, statements
+from simulator.tidb.parser.splitting import not_ddl_error, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.ddl import Statement
 
@@ -57,45 +57,45 @@ def phrases(text: str) -> tuple[Phrase, ...]:
 
 
 BEHIND: Mapping[str, Reader] = {
-    "CREATE DATABASE|SCHEMA": create_database,
-    "ALTER DATABASE|SCHEMA": alter_database,
-    "DROP DATABASE|SCHEMA": drop_database,
-    "DROP TABLE|TABLES": drop_table,
-    "DROP TEMPORARY TABLE|TABLES": partial(drop_table, temporary="local"),
-    "DROP GLOBAL TEMPORARY TABLE|TABLES": partial(drop_table, temporary="global"),
-    "TRUNCATE": truncate_table,
-    "RENAME TABLE": rename_table,
-    "RECOVER TABLE": recover_table,
-    "FLASHBACK": flashback,
-    "ADMIN REPAIR TABLE": repair_table,
-    "ADMIN CLEANUP TABLE LOCK": cleanup_locks,
-    "LOCK TABLE|TABLES": lock_tables,
-    "UNLOCK TABLE|TABLES": unlock_tables,
-    "CREATE INDEX": partial(create_index, kind="key"),
+    "CREATE DATABASE|SCHEMA": parse_create_database,
+    "ALTER DATABASE|SCHEMA": parse_alter_database,
+    "DROP DATABASE|SCHEMA": parse_drop_database,
+    "DROP TABLE|TABLES": parse_drop_table,
+    "DROP TEMPORARY TABLE|TABLES": partial(parse_drop_table, temporary="local"),
+    "DROP GLOBAL TEMPORARY TABLE|TABLES": partial(parse_drop_table, temporary="global"),
+    "TRUNCATE": parse_truncate_table,
+    "RENAME TABLE": parse_rename_table,
+    "RECOVER TABLE": parse_recover_table,
+    "FLASHBACK": parse_flashback,
+    "ADMIN REPAIR TABLE": parse_repair_table,
+    "ADMIN CLEANUP TABLE LOCK": parse_cleanup_locks,
+    "LOCK TABLE|TABLES": parse_lock_tables,
+    "UNLOCK TABLE|TABLES": parse_unlock_tables,
+    "CREATE INDEX": partial(parse_create_index, kind="key"),
     **{
-        f"CREATE {kind} INDEX": partial(create_index, kind=kind.lower())
+        f"CREATE {kind} INDEX": partial(parse_create_index, kind=kind.lower())
         for kind in ("UNIQUE", "SPATIAL", "FULLTEXT", "VECTOR", "COLUMNAR")
     },
-    "DROP INDEX": drop_index,
-    "DROP HYPO INDEX": partial(drop_index, hypothetical=True),
-    "DROP VIEW": drop_view,
-    "CREATE SEQUENCE": create_sequence,
-    "ALTER SEQUENCE": alter_sequence,
-    "DROP SEQUENCE": drop_sequence,
-    "CREATE OR REPLACE PLACEMENT POLICY": partial(placement_policy, verb="CREATE", or_replace=True),
-    **{f"{verb} PLACEMENT POLICY": partial(placement_policy, verb=verb) for verb in ("CREATE", "ALTER", "DROP")},
-    **{f"{verb} RESOURCE GROUP": partial(resource_group, verb=verb) for verb in ("CREATE", "ALTER", "DROP")},
-    "ALTER TABLE": alter_table,
-    "ALTER IGNORE TABLE": partial(alter_table, ignore=True),
+    "DROP INDEX": parse_drop_index,
+    "DROP HYPO INDEX": partial(parse_drop_index, hypothetical=True),
+    "DROP VIEW": parse_drop_view,
+    "CREATE SEQUENCE": parse_create_sequence,
+    "ALTER SEQUENCE": parse_alter_sequence,
+    "DROP SEQUENCE": parse_drop_sequence,
+    "CREATE OR REPLACE PLACEMENT POLICY": partial(parse_placement_policy, verb="CREATE", or_replace=True),
+    **{f"{verb} PLACEMENT POLICY": partial(parse_placement_policy, verb=verb) for verb in ("CREATE", "ALTER", "DROP")},
+    **{f"{verb} RESOURCE GROUP": partial(parse_resource_group, verb=verb) for verb in ("CREATE", "ALTER", "DROP")},
+    "ALTER TABLE": parse_alter_table,
+    "ALTER IGNORE TABLE": partial(parse_alter_table, ignore=True),
 }
 """Readers that begin behind the phrase."""
 
 WHOLE: Mapping[str, Reader] = {
-    "CREATE TABLE": read_create_table,
-    "CREATE TEMPORARY TABLE": read_create_table,
-    "CREATE GLOBAL TEMPORARY TABLE": read_create_table,
-    "CREATE VIEW|ALGORITHM|DEFINER|SQL": create_view,
-    "CREATE OR REPLACE VIEW|ALGORITHM|DEFINER|SQL": create_view,
+    "CREATE TABLE": parse_create_table,
+    "CREATE TEMPORARY TABLE": parse_create_table,
+    "CREATE GLOBAL TEMPORARY TABLE": parse_create_table,
+    "CREATE VIEW|ALGORITHM|DEFINER|SQL": parse_create_view,
+    "CREATE OR REPLACE VIEW|ALGORITHM|DEFINER|SQL": parse_create_view,
 }
 """Readers that begin with the phrase itself."""
 
@@ -131,7 +131,7 @@ NOT_DDL = frozenset(
 """How the statements begin that change no schema."""
 
 
-def words_after(known: Iterable[Phrase]) -> Mapping[Phrase, tuple[str, ...]]:
+def next_words(known: Iterable[Phrase]) -> Mapping[Phrase, tuple[str, ...]]:
     """By the beginning of a phrase: the words that can follow."""
     found: dict[Phrase, dict[str, None]] = {}
     for phrase in known:
@@ -140,30 +140,30 @@ def words_after(known: Iterable[Phrase]) -> Mapping[Phrase, tuple[str, ...]]:
     return MappingProxyType({start: tuple(words) for start, words in found.items()})
 
 
-WORDS_AFTER = words_after((*READERS, *sorted(NOT_DDL)))
-DDL_WORDS_AFTER = words_after(READERS)
+WORDS_AFTER = next_words((*READERS, *sorted(NOT_DDL)))
+DDL_WORDS_AFTER = next_words(READERS)
 SYNTAX = "parser:1064"
 LONGEST = max(len(phrase) for phrase in (*READERS, *NOT_DDL))
 
 
-def read_statement(text: str, charset: str = "") -> Statement | None:
+def parse_ddl(text: str, charset: str = "") -> Statement | None:
     """The one statement in the text; None where the text has none. `charset` is the client's, utf8mb4 if empty.
 
     Raises DdlError: `parser:1064` with line and column for what TiDB cannot parse and for a second statement; no code
     for a statement that is not DDL.
     """
     with parse_errors():
-        found = statements(tokenize(text))
+        found = split_tokens(tokenize(text))
         if len(found) > 1:
             second = position(text, found[1][0].start)
             raise SchemaError(f"{second}: a second statement begins here; one is accepted")
-        return statement(text, found[0], charset) if found else None
+        return parse_statement(text, found[0], charset) if found else None
 
 
-def read_statements(text: str, charset: str = "") -> tuple[Statement, ...]:
-    """Every statement in the text, in order; raises DdlError as `read_statement` does."""
+def parse_ddl_script(text: str, charset: str = "") -> tuple[Statement, ...]:
+    """Every statement in the text, in order; raises DdlError as `parse_ddl` does."""
     with parse_errors():
-        return tuple(statement(text, tokens, charset) for tokens in statements(tokenize(text)))
+        return tuple(parse_statement(text, tokens, charset) for tokens in split_tokens(tokenize(text)))
 
 
 @contextmanager
@@ -177,16 +177,16 @@ def parse_errors() -> Iterator[None]:
         raise DdlError("the statement is nested too deeply", SYNTAX) from None
 
 
-def statement(text: str, tokens: list[Token], charset: str) -> Statement:
+def parse_statement(text: str, tokens: list[Token], charset: str) -> Statement:
     """What the tokens of one statement say; raises SchemaError, or DdlError if it is not DDL."""
     words = first_words(tokens)
     for length in range(len(words), 0, -1):
         phrase = words[:length]
         if phrase in READERS:
             behind, reader = READERS[phrase]
-            return read(text, tokens[length:] if behind else tokens, reader, charset or "utf8mb4")
+            return parse_tokens(text, tokens[length:] if behind else tokens, reader, charset or "utf8mb4")
         if phrase in NOT_DDL:
-            raise not_ddl(" ".join(phrase))
+            raise not_ddl_error(" ".join(phrase))
     fail_at_first_words(text, tokens, words, WORDS_AFTER, DDL_WORDS_AFTER)
 
 

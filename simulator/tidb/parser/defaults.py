@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.tidb.parser.clauses import begins_literal, read_count, read_signed
+from simulator.tidb.parser.clauses import begins_literal, parse_count, parse_signed_literal
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions.operators import read_expression
+from simulator.tidb.parser.expressions.operators import parse_expression
 from simulator.tidb.restore.names import quoted, table
 from simulator.tidb.syntax.definitions import ColumnDefault, Expression
 
@@ -20,47 +20,47 @@ TODAY = ("CURRENT_DATE", "CURDATE")
 CALL_ONLY = ("NOW", "CURDATE")
 
 
-def read_literal_default(cursor: Cursor) -> ColumnDefault:
+def parse_literal_default(cursor: Cursor) -> ColumnDefault:
     """What follows DEFAULT; raises SchemaError."""
     if cursor.word() != "(":
-        return read_signed(cursor) if begins_signed(cursor) else read_call(cursor)
+        return parse_signed_literal(cursor) if begins_signed(cursor) else parse_call(cursor)
     cursor.expect("(")
-    default = read_parenthesised_default(cursor)
+    default = parse_parenthesised_default(cursor)
     cursor.expect(")")
     return default
 
 
-def read_parenthesised_default(cursor: Cursor) -> ColumnDefault:
+def parse_parenthesised_default(cursor: Cursor) -> ColumnDefault:
     """`(uuid())`, `((uuid()))`, `(1)` or the name of a column, which TiDB reads and then refuses."""
     if begins_signed(cursor):
-        return replace(read_signed(cursor), parenthesised=True)
+        return replace(parse_signed_literal(cursor), parenthesised=True)
     if cursor.word() == "(":
         cursor.expect("(")
-        call = read_call(cursor) if cursor.word() != "(" else read_parenthesised_default(cursor)
+        call = parse_call(cursor) if cursor.word() != "(" else parse_parenthesised_default(cursor)
         cursor.expect(")")
         return call
     if cursor.word_after() == ")" and cursor.word() not in NOW + TODAY:
         name = cursor.name("a function, a literal or a column")
         return ColumnDefault("expression", name, quoted(name), parenthesised=True)
-    return read_call(cursor)
+    return parse_call(cursor)
 
 
 def begins_signed(cursor: Cursor) -> bool:
     return cursor.word() in ("+", "-") or begins_literal(cursor)
 
 
-def read_call(cursor: Cursor) -> ColumnDefault:
+def parse_call(cursor: Cursor) -> ColumnDefault:
     """A function with its arguments; all but the current time stand in parentheses when TiDB writes them back."""
     start = cursor.next_token()
     if cursor.word() in NOW + TODAY:
-        now = read_now(cursor)
+        now = parse_now(cursor)
         shown = now.restored if now.restored.startswith("CURRENT_TIMESTAMP") else f"({now.restored})"
         return ColumnDefault("expression", now.text, shown)
-    restored = read_sequence(cursor) or read_function(cursor)
+    restored = parse_sequence(cursor) or parse_function(cursor)
     return ColumnDefault("expression", cursor.text_since(start), f"({restored})")
 
 
-def read_now(cursor: Cursor) -> Expression:
+def parse_now(cursor: Cursor) -> Expression:
     """CURRENT_TIMESTAMP and its synonyms, with or without the digits of a second; CURRENT_DATE."""
     start, word = cursor.next_token(), cursor.word()
     if word not in NOW + TODAY:
@@ -69,13 +69,13 @@ def read_now(cursor: Cursor) -> Expression:
     digits = ""
     if word in CALL_ONLY or cursor.word() == "(":
         cursor.expect("(")
-        digits = "" if cursor.word() == ")" or word in TODAY else str(read_count(cursor, "the digits of a second"))
+        digits = "" if cursor.word() == ")" or word in TODAY else str(parse_count(cursor, "the digits of a second"))
         cursor.expect(")")
     name = "CURRENT_DATE" if word in TODAY else "CURRENT_TIMESTAMP"
     return Expression(cursor.text_since(start), f"{name}({digits})")
 
 
-def read_sequence(cursor: Cursor) -> str:
+def parse_sequence(cursor: Cursor) -> str:
     """`NEXT VALUE FOR s` or `NEXTVAL(s)` as TiDB writes it back; empty where neither comes."""
     called = cursor.word() == "NEXTVAL" and cursor.word_after() == "("
     if not called and not cursor.accept("NEXT VALUE FOR"):
@@ -89,26 +89,26 @@ def read_sequence(cursor: Cursor) -> str:
     return f"NEXTVAL({table(sequence)})"
 
 
-def read_function(cursor: Cursor) -> str:
+def parse_function(cursor: Cursor) -> str:
     """`name(argument, …)` as TiDB writes it back."""
     name = cursor.take() if cursor.word() == "REPLACE" else cursor.name("a literal or a function").upper()
     if cursor.word() == "(" and cursor.word_after() == ")":
         cursor.accept("( )")
         return f"{name}()"
-    arguments = cursor.comma_separated(lambda cursor: read_expression(cursor).restored)
+    arguments = cursor.comma_separated(lambda cursor: parse_expression(cursor).restored)
     return f"{name}({', '.join(arguments)})"
 
 
-def read_default(cursor: Cursor) -> ColumnDefault:
+def parse_default(cursor: Cursor) -> ColumnDefault:
     """What follows ALTER COLUMN … SET DEFAULT; parentheses around a literal count for nothing."""
     if not cursor.accept("("):
         if not begins_signed(cursor):
             cursor.unexpected("a literal, or an expression in parentheses")
-        return read_signed(cursor)
+        return parse_signed_literal(cursor)
     if begins_literal(cursor) and cursor.word_after() == ")":
-        found = read_signed(cursor)
+        found = parse_signed_literal(cursor)
     else:
-        expression = read_expression(cursor)
+        expression = parse_expression(cursor)
         found = ColumnDefault("expression", expression.text, expression.restored)
     cursor.expect(")")
     return found

@@ -9,19 +9,19 @@ from __future__ import annotations
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions.aggregates import read_order
+from simulator.tidb.parser.expressions.aggregates import parse_order
 from simulator.tidb.parser.expressions.literals import LITERALS
-from simulator.tidb.parser.queries.hints import read_hints
+from simulator.tidb.parser.queries.hints import parse_hints
 from simulator.tidb.parser.queries.lookahead import begins_query
-from simulator.tidb.parser.queries.query import read_query
-from simulator.tidb.parser.queries.select import Common, read_limit, read_value
+from simulator.tidb.parser.queries.query import parse_query
+from simulator.tidb.parser.queries.select import Common, parse_limit, parse_value
 from simulator.tidb.parser.queries.sources import (
-    beside,
-    in_partitions,
-    read_name_alias,
-    read_partitions,
-    read_source_list,
-    tree_of,
+    has_partition_clause,
+    parse_name_alias,
+    parse_partitions,
+    parse_source_list,
+    source_tree,
+    unsupported_clauses,
 )
 
 PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
@@ -30,39 +30,39 @@ PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 # -- INSERT and REPLACE -------------------------------------------------------------------------------------------
 
 
-def read_insert(cursor: Cursor) -> syntax.Insert:
+def parse_insert(cursor: Cursor) -> syntax.Insert:
     """What follows INSERT."""
-    _hints_and_priority(cursor)
-    return _inserted(cursor, replace=False, ignore=cursor.accept("IGNORE"))
+    _skip_hints_and_priority(cursor)
+    return _parse_insert_body(cursor, replace=False, ignore=cursor.accept("IGNORE"))
 
 
-def read_replace(cursor: Cursor) -> syntax.Insert:
+def parse_replace(cursor: Cursor) -> syntax.Insert:
     """What follows REPLACE."""
-    _hints_and_priority(cursor)
-    return _inserted(cursor, replace=True, ignore=False)
+    _skip_hints_and_priority(cursor)
+    return _parse_insert_body(cursor, replace=True, ignore=False)
 
 
-def _inserted(cursor: Cursor, replace: bool, ignore: bool) -> syntax.Insert:
+def _parse_insert_body(cursor: Cursor, replace: bool, ignore: bool) -> syntax.Insert:
     cursor.accept("INTO")
     table = cursor.qualified_name()
-    partitions = read_partitions(cursor)
+    partitions = parse_partitions(cursor)
     columns: tuple[str, ...] | None = None
     rows: tuple[tuple[syntax.Node, ...], ...] | None = None
     query: syntax.QueryTree | None = None
     if cursor.word() == "(" and not _begins_query(cursor):
-        columns = _columns(cursor)
+        columns = _parse_columns(cursor)
     if cursor.accept("SET"):
-        assignments = cursor.listed(read_assignment)
+        assignments = cursor.listed(parse_assignment)
         columns = tuple(assignment.column.parts[-1] for assignment in assignments)
         rows = (tuple(assignment.value for assignment in assignments),)
     elif cursor.word() in ("VALUES", "VALUE") and not begins_query(cursor):
         cursor.take()
-        rows = cursor.listed(_row)
+        rows = cursor.listed(_parse_row)
     elif _begins_query(cursor):
-        query = read_query(cursor).tree
+        query = parse_query(cursor).tree
     else:
         cursor.unexpected("VALUES, SET, SELECT, TABLE or WITH", ("VALUES", "VALUE", "SET", "SELECT", "TABLE", "WITH"))
-    on_duplicate = () if replace else _on_duplicate(cursor)
+    on_duplicate = () if replace else _parse_on_duplicate(cursor)
     return syntax.Insert(table, columns, rows, query, on_duplicate, ignore, replace, partitions)
 
 
@@ -74,49 +74,49 @@ def _begins_query(cursor: Cursor) -> bool:
     return begins_query(cursor, places)
 
 
-def _columns(cursor: Cursor) -> tuple[str, ...]:
-    return () if cursor.accept("( )") else cursor.comma_separated(lambda cursor: read_column(cursor).parts[-1])
+def _parse_columns(cursor: Cursor) -> tuple[str, ...]:
+    return () if cursor.accept("( )") else cursor.comma_separated(lambda cursor: parse_column_name(cursor).parts[-1])
 
 
-def _row(cursor: Cursor) -> tuple[syntax.Node, ...]:
-    return () if cursor.accept("( )") else cursor.comma_separated(_value)
+def _parse_row(cursor: Cursor) -> tuple[syntax.Node, ...]:
+    return () if cursor.accept("( )") else cursor.comma_separated(_parse_value)
 
 
-def _value(cursor: Cursor) -> syntax.Node:
-    """As `read_value`; a literal alone, which most values are, is taken at once."""
+def _parse_value(cursor: Cursor) -> syntax.Node:
+    """As `parse_value`; a literal alone, which most values are, is taken at once."""
     kind = cursor.kind()
     if kind in LITERALS and cursor.word_after() in (",", ")"):
         return LITERALS[kind](cursor)
-    return read_value(cursor)
+    return parse_value(cursor)
 
 
-def _on_duplicate(cursor: Cursor) -> tuple[syntax.Assignment, ...]:
-    return cursor.listed(read_assignment) if cursor.accept("ON DUPLICATE KEY UPDATE") else ()
+def _parse_on_duplicate(cursor: Cursor) -> tuple[syntax.Assignment, ...]:
+    return cursor.listed(parse_assignment) if cursor.accept("ON DUPLICATE KEY UPDATE") else ()
 
 
 # -- UPDATE -------------------------------------------------------------------------------------------------------
 
 
-def read_update(cursor: Cursor, common: Common | None = None) -> syntax.Update:
+def parse_update(cursor: Cursor, common: Common | None = None) -> syntax.Update:
     """What follows UPDATE; `common` is the WITH before it."""
-    _hints_and_priority(cursor)
+    _skip_hints_and_priority(cursor)
     ignore = cursor.accept("IGNORE")
-    source = _sources(cursor, "UPDATE")
+    source = _parse_sources(cursor, "UPDATE")
     cursor.expect("SET")
-    assignments = cursor.listed(read_assignment)
-    where, order, limit = _which(cursor, source)
-    return syntax.Update(source, assignments, where, order, limit, ignore, _with(common, source))
+    assignments = cursor.listed(parse_assignment)
+    where, order, limit = _parse_row_selection(cursor, source)
+    return syntax.Update(source, assignments, where, order, limit, ignore, _with_query(common, source))
 
 
-def read_assignment(cursor: Cursor) -> syntax.Assignment:
+def parse_assignment(cursor: Cursor) -> syntax.Assignment:
     """`column = value`"""
-    column = read_column(cursor)
+    column = parse_column_name(cursor)
     if not cursor.accept(":="):
         cursor.expect("=")
-    return syntax.Assignment(column, read_value(cursor))
+    return syntax.Assignment(column, parse_value(cursor))
 
 
-def read_column(cursor: Cursor) -> syntax.ColumnName:
+def parse_column_name(cursor: Cursor) -> syntax.ColumnName:
     """`c`, `t.c` or `d.t.c`"""
     parts = [cursor.name("the name of a column")]
     while len(parts) < 3 and cursor.accept("."):
@@ -127,36 +127,36 @@ def read_column(cursor: Cursor) -> syntax.ColumnName:
 # -- DELETE -------------------------------------------------------------------------------------------------------
 
 
-def read_delete(cursor: Cursor, common: Common | None = None) -> syntax.Delete:
+def parse_delete(cursor: Cursor, common: Common | None = None) -> syntax.Delete:
     """What follows DELETE; `common` is the WITH before it."""
-    _hints_and_priority(cursor)
+    _skip_hints_and_priority(cursor)
     cursor.accept("QUICK")
     ignore = cursor.accept("IGNORE")
     if not cursor.accept("FROM"):
-        targets = cursor.listed(_target)
+        targets = cursor.listed(_parse_delete_target)
         cursor.expect("FROM")
-        return _delete_of_several(cursor, targets, ignore, common)
-    targets = cursor.listed(_target)
+        return _parse_multi_table_delete(cursor, targets, ignore, common)
+    targets = cursor.listed(_parse_delete_target)
     if cursor.accept("USING"):
-        return _delete_of_several(cursor, targets, ignore, common)
+        return _parse_multi_table_delete(cursor, targets, ignore, common)
     if len(targets) > 1:
         cursor.unexpected("'USING'")
-    alias = read_name_alias(cursor) if cursor.word() != "PARTITION" else ""
-    partitions = read_partitions(cursor)
-    source = syntax.TableSource(targets[0], alias or read_name_alias(cursor))
-    where, order, limit = _which(cursor, source)
-    return syntax.Delete(source, (), where, order, limit, ignore, partitions, _with(common, source))
+    alias = parse_name_alias(cursor) if cursor.word() != "PARTITION" else ""
+    partitions = parse_partitions(cursor)
+    source = syntax.TableSource(targets[0], alias or parse_name_alias(cursor))
+    where, order, limit = _parse_row_selection(cursor, source)
+    return syntax.Delete(source, (), where, order, limit, ignore, partitions, _with_query(common, source))
 
 
-def _delete_of_several(
+def _parse_multi_table_delete(
     cursor: Cursor, targets: tuple[syntax.TableName, ...], ignore: bool, common: Common | None
 ) -> syntax.Delete:
-    source = _sources(cursor, "DELETE")
+    source = _parse_sources(cursor, "DELETE")
     where = cursor.rules.node(cursor) if cursor.accept("WHERE") else None
-    return syntax.Delete(source, targets, where, ignore=ignore, common=_with(common, source))
+    return syntax.Delete(source, targets, where, ignore=ignore, common=_with_query(common, source))
 
 
-def _target(cursor: Cursor) -> syntax.TableName:
+def _parse_delete_target(cursor: Cursor) -> syntax.TableName:
     """`t`, `db.t`, `t.*` or `db.t.*`"""
     first = cursor.name("the name of a table")
     if not cursor.accept(".") or cursor.accept("*"):
@@ -170,38 +170,41 @@ def _target(cursor: Cursor) -> syntax.TableName:
 # -- what they share ----------------------------------------------------------------------------------------------
 
 
-def _hints_and_priority(cursor: Cursor) -> None:
+def _skip_hints_and_priority(cursor: Cursor) -> None:
     """TiDB reads them, and no row feels them."""
     if cursor.word().startswith("/*+"):
-        read_hints(cursor)
+        parse_hints(cursor)
     if cursor.word() in PRIORITIES:
         cursor.take()
 
 
-def _sources(cursor: Cursor, verb: str) -> syntax.Source:
+def _parse_sources(cursor: Cursor, verb: str) -> syntax.Source:
     """The tables behind UPDATE, or behind the FROM or USING of a DELETE."""
-    join = read_source_list(cursor)
-    aside = (*beside(join), *(("PARTITION (…)",) if verb == "UPDATE" and in_partitions(join) else ()))
+    join = parse_source_list(cursor)
+    aside = (
+        *unsupported_clauses(join),
+        *(("PARTITION (…)",) if verb == "UPDATE" and has_partition_clause(join) else ()),
+    )
     if aside:
         raise SqlError(1235, "42000", f"{verb} with {aside[0]} is not simulated; accepted: tables, queries and joins")
-    return tree_of(join)
+    return source_tree(join)
 
 
-def _which(
+def _parse_row_selection(
     cursor: Cursor, source: syntax.Source
 ) -> tuple[syntax.Node | None, tuple[syntax.OrderItem, ...], syntax.Limit | None]:
     """WHERE, and ORDER BY and LIMIT without an offset where one table is changed."""
     where = cursor.rules.node(cursor) if cursor.accept("WHERE") else None
     if not isinstance(source, syntax.TableSource):
         return where, (), None
-    order = read_order(cursor)
-    limit = read_limit(cursor)
+    order = parse_order(cursor)
+    limit = parse_limit(cursor)
     if limit and limit.tree.offset:
         cursor.unexpected("LIMIT without an offset")
     return where, order, limit.tree if limit else None
 
 
-def _with(common: Common | None, source: syntax.Source) -> syntax.WithTree | None:
+def _with_query(common: Common | None, source: syntax.Source) -> syntax.WithTree | None:
     """The WITH before a statement, as that of a query of all that the statement reads."""
     return (
         syntax.WithTree(common.tables, common.recursive, syntax.SelectTree((syntax.Star(),), source))

@@ -11,15 +11,15 @@ from types import MappingProxyType
 
 from simulator.tidb import syntax
 from simulator.tidb.parser.clauses import (
-    column_name,
-    lock_and_algorithm,
-    read_count,
-    read_enclosed,
-    read_one_of,
-    read_plain_string,
+    parse_closed_parentheses,
+    parse_column_name,
+    parse_count,
+    parse_lock_and_algorithm,
+    parse_one_of,
+    parse_plain_string,
 )
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions.operators import read_expression
+from simulator.tidb.parser.expressions.operators import parse_expression
 
 REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")
 INDEX_TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
@@ -48,50 +48,50 @@ MAY_EXIST = ("key", "foreign", "vector", "columnar")
 # -- what keys are made of ----------------------------------------------------------------------------------------
 
 
-def read_part(cursor: Cursor) -> syntax.KeyPart:
+def parse_key_part(cursor: Cursor) -> syntax.KeyPart:
     """`column [(prefix length)] [ASC | DESC]`, or an expression in parentheses."""
     at = cursor.next_token().start
     if cursor.word() == "(":
-        expression = read_enclosed(cursor)
+        expression = parse_closed_parentheses(cursor)
         return syntax.KeyPart(
-            "", expression=expression.text, at=at, restored=expression.restored, descending=descends(cursor)
+            "", expression=expression.text, at=at, restored=expression.restored, descending=parse_descending(cursor)
         )
-    qualifier, column = column_name(cursor, "a column or an expression in parentheses")
+    qualifier, column = parse_column_name(cursor, "a column or an expression in parentheses")
     length = -1
     if cursor.accept("("):
-        length = read_count(cursor, "a prefix length")
+        length = parse_count(cursor, "a prefix length")
         cursor.expect(")")
-    return syntax.KeyPart(column, length, at=at, qualifier=qualifier, descending=descends(cursor))
+    return syntax.KeyPart(column, length, at=at, qualifier=qualifier, descending=parse_descending(cursor))
 
 
-def descends(cursor: Cursor) -> bool:
+def parse_descending(cursor: Cursor) -> bool:
     return cursor.accept("DESC") or cursor.accept("ASC") and False
 
 
-def read_check(cursor: Cursor, name: str = "") -> syntax.CheckDefinition:
+def parse_check(cursor: Cursor, name: str = "") -> syntax.CheckDefinition:
     """What follows CHECK: `(expression) [[NOT] ENFORCED]`; a NOT NULL behind it is left alone."""
-    condition = read_enclosed(cursor)
+    condition = parse_closed_parentheses(cursor)
     enforced = cursor.accept("ENFORCED") or not cursor.accept("NOT ENFORCED")
     return syntax.CheckDefinition(condition, enforced, name)
 
 
-def read_references(cursor: Cursor) -> syntax.References:
+def parse_references(cursor: Cursor) -> syntax.References:
     """What follows REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`; the two ONs in any order."""
     table = cursor.qualified_name("a table")
-    parts = cursor.comma_separated(read_part) if cursor.word() == "(" else ()
-    match = read_one_of(cursor, ("FULL", "PARTIAL", "SIMPLE")) if cursor.accept("MATCH") else ""
+    parts = cursor.comma_separated(parse_key_part) if cursor.word() == "(" else ()
+    match = parse_one_of(cursor, ("FULL", "PARTIAL", "SIMPLE")) if cursor.accept("MATCH") else ""
     actions = {"DELETE": "", "UPDATE": ""}
     while cursor.word() == "ON" and not all(actions.values()):
         cursor.take()
-        event = read_one_of(cursor, [event for event, action in actions.items() if not action])
-        actions[event] = read_one_of(cursor, REFERENCE_ACTIONS)
+        event = parse_one_of(cursor, [event for event, action in actions.items() if not action])
+        actions[event] = parse_one_of(cursor, REFERENCE_ACTIONS)
     return syntax.References(table, parts, match, actions["DELETE"], actions["UPDATE"])
 
 
 # -- options ------------------------------------------------------------------------------------------------------
 
 
-def read_key_options(cursor: Cursor) -> syntax.KeyOptions:
+def parse_key_options(cursor: Cursor) -> syntax.KeyOptions:
     """All that follow, up to the first word that is none; raises SchemaError."""
     options = syntax.KeyOptions()
     while (word := cursor.word()) in KEY_OPTIONS:
@@ -100,83 +100,83 @@ def read_key_options(cursor: Cursor) -> syntax.KeyOptions:
     return options
 
 
-def read_index_type(cursor: Cursor) -> str:
+def parse_index_type(cursor: Cursor) -> str:
     """What follows USING or TYPE."""
-    return read_one_of(cursor, INDEX_TYPES)
+    return parse_one_of(cursor, INDEX_TYPES)
 
 
-def key_block_size(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
+def parse_key_block_size(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
     cursor.accept("=")
-    return replace(options, key_block_size=read_count(cursor) or options.key_block_size)
+    return replace(options, key_block_size=parse_count(cursor) or options.key_block_size)
 
 
-def using(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
-    return replace(options, using=read_index_type(cursor))
+def parse_using(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
+    return replace(options, using=parse_index_type(cursor))
 
 
-def with_parser(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
+def parse_with_parser(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
     cursor.expect("PARSER")
     return replace(options, parser=cursor.name("a parser"))
 
 
-def comment(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
-    text = read_plain_string(cursor, "a comment in quotes")
+def parse_comment(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
+    text = parse_plain_string(cursor, "a comment in quotes")
     return replace(options, comment=text or options.comment or "")
 
 
-def pre_split(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
+def parse_pre_split(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
     """`= n`, `= (BETWEEN (…) AND (…) REGIONS n)` or `= (BY (…), …)`"""
     cursor.accept("=")
     if not cursor.accept("("):
-        return replace(options, pre_split=str(read_count(cursor)))
-    text = f"BY {','.join(cursor.listed(row))}" if cursor.accept("BY") else split_between(cursor)
+        return replace(options, pre_split=str(parse_count(cursor)))
+    text = f"BY {','.join(cursor.listed(parse_row))}" if cursor.accept("BY") else parse_split_between(cursor)
     cursor.expect(")")
     return replace(options, pre_split=f"({text})")
 
 
-def split_between(cursor: Cursor) -> str:
+def parse_split_between(cursor: Cursor) -> str:
     cursor.expect("BETWEEN")
-    low = row(cursor)
+    low = parse_row(cursor)
     cursor.expect("AND")
-    high = row(cursor)
+    high = parse_row(cursor)
     cursor.expect("REGIONS")
-    return f"BETWEEN {low} AND {high} REGIONS {read_count(cursor)}"
+    return f"BETWEEN {low} AND {high} REGIONS {parse_count(cursor)}"
 
 
-def row(cursor: Cursor) -> str:
+def parse_row(cursor: Cursor) -> str:
     """`(value, …)`, or `()`, as TiDB writes it back."""
     if cursor.word_after() == ")" and cursor.accept("( )"):
         return "()"
-    return f"({','.join(cursor.comma_separated(lambda cursor: read_expression(cursor).restored))})"
+    return f"({','.join(cursor.comma_separated(lambda cursor: parse_expression(cursor).restored))})"
 
 
-def secondary_engine_attribute(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
+def parse_secondary_engine_attribute(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
     cursor.accept("=")
-    return replace(options, secondary_engine_attribute=read_plain_string(cursor))
+    return replace(options, secondary_engine_attribute=parse_plain_string(cursor))
 
 
-def where(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
+def parse_where(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
     """The condition of a partial index."""
-    return replace(options, condition=read_expression(cursor))
+    return replace(options, condition=parse_expression(cursor))
 
 
 KEY_OPTIONS: MappingProxyType[str, Callable[[Cursor, syntax.KeyOptions], syntax.KeyOptions]] = MappingProxyType(
     {
-        "KEY_BLOCK_SIZE": key_block_size,
-        "USING": using,
-        "TYPE": using,
-        "COMMENT": comment,
-        "WITH": with_parser,
+        "KEY_BLOCK_SIZE": parse_key_block_size,
+        "USING": parse_using,
+        "TYPE": parse_using,
+        "COMMENT": parse_comment,
+        "WITH": parse_with_parser,
         "VISIBLE": lambda cursor, options: replace(options, visible=True),
         "INVISIBLE": lambda cursor, options: replace(options, visible=False),
         "CLUSTERED": lambda cursor, options: replace(options, clustered=True),
         "NONCLUSTERED": lambda cursor, options: replace(options, clustered=False),
         "GLOBAL": lambda cursor, options: replace(options, scope="GLOBAL"),
         "LOCAL": lambda cursor, options: replace(options, scope=options.scope or "LOCAL"),
-        "PRE_SPLIT_REGIONS": pre_split,
-        "SECONDARY_ENGINE_ATTRIBUTE": secondary_engine_attribute,
+        "PRE_SPLIT_REGIONS": parse_pre_split,
+        "SECONDARY_ENGINE_ATTRIBUTE": parse_secondary_engine_attribute,
         "ADD_COLUMNAR_REPLICA_ON_DEMAND": lambda cursor, options: replace(options, on_demand=True),
-        "WHERE": where,
+        "WHERE": parse_where,
     }
 )
 
@@ -192,7 +192,7 @@ def begins_key(cursor: Cursor) -> bool:
     return word in TABLE_ELEMENTS
 
 
-def read_key(cursor: Cursor) -> syntax.KeyDefinition:
+def parse_key(cursor: Cursor) -> syntax.KeyDefinition:
     """A key or constraint with its options; raises SchemaError."""
     at = cursor.next_token().start
     name = None
@@ -202,25 +202,25 @@ def read_key(cursor: Cursor) -> syntax.KeyDefinition:
         cursor.unexpected(f"one of {', '.join(TABLE_ELEMENTS)}", TABLE_ELEMENTS)
     kind = TABLE_ELEMENTS[cursor.take()]
     if kind == "check":
-        return syntax.KeyDefinition("check", name or "", (), at=at, check=read_check(cursor, name or ""))
+        return syntax.KeyDefinition("check", name or "", (), at=at, check=parse_check(cursor, name or ""))
     if kind in ("primary", "foreign"):
         cursor.expect("KEY")
     elif kind in ("vector", "columnar"):
         cursor.expect("INDEX")
     elif kind != "key":
         cursor.accept("KEY") or cursor.accept("INDEX")
-    return key_body(cursor, kind, name, at)
+    return parse_key_body(cursor, kind, name, at)
 
 
-def key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> syntax.KeyDefinition:
+def parse_key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> syntax.KeyDefinition:
     """`[IF NOT EXISTS] [name] [USING t] (part, …) options`; for a foreign key what it references. `constraint` is what
     CONSTRAINT names, None without a name."""
     exists = kind in MAY_EXIST and cursor.accept("IF NOT EXISTS")
     name = None if cursor.word() in ("(", "USING") else cursor.name("the name of a key, or '('")
     given = name if constraint is None else constraint
     typed = kind in NAMED_TYPE and (cursor.accept("USING") or bool(name) and cursor.accept("TYPE"))
-    using = read_index_type(cursor) if typed else ""
-    parts = cursor.comma_separated(read_part)
+    using = parse_index_type(cursor) if typed else ""
+    parts = cursor.comma_separated(parse_key_part)
     if kind == "foreign":
         cursor.expect("REFERENCES")
         return syntax.KeyDefinition(
@@ -229,16 +229,16 @@ def key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> synt
             parts,
             at=at,
             if_not_exists=exists,
-            references=read_references(cursor),
+            references=parse_references(cursor),
             empty_name=given == "",
         )
-    options = read_key_options(cursor)
+    options = parse_key_options(cursor)
     if using:
         options = replace(options, using=using)
     return syntax.KeyDefinition(kind, given or "", parts, options, at, exists, empty_name=given == "")
 
 
-def end_key(cursor: Cursor) -> None:
+def expect_key_end(cursor: Cursor) -> None:
     """Raises SchemaError where something else follows than `,` or `)`."""
     if cursor.word() not in (",", ")"):
         cursor.unexpected(f"',' or ')' or one of {', '.join(KEY_OPTIONS)}", KEY_OPTIONS if cursor.word() else ())
@@ -247,25 +247,25 @@ def end_key(cursor: Cursor) -> None:
 # -- statements ---------------------------------------------------------------------------------------------------
 
 
-def create_index(cursor: Cursor, kind: str) -> syntax.CreateIndex:
+def parse_create_index(cursor: Cursor, kind: str) -> syntax.CreateIndex:
     """What follows CREATE … INDEX."""
     at = cursor.next_token().start
     if_not_exists = cursor.accept("IF NOT EXISTS")
     name = cursor.name("the name of an index")
-    using = read_index_type(cursor) if cursor.accept("USING") or cursor.accept("TYPE") else ""
+    using = parse_index_type(cursor) if cursor.accept("USING") or cursor.accept("TYPE") else ""
     cursor.expect("ON")
     table = cursor.qualified_name()
-    parts = cursor.comma_separated(read_part)
-    options = read_key_options(cursor)
+    parts = cursor.comma_separated(parse_key_part)
+    options = parse_key_options(cursor)
     key = syntax.KeyDefinition(kind, name, parts, replace(options, using=options.using or using), at, if_not_exists)
-    return syntax.CreateIndex(table, key, *lock_and_algorithm(cursor))
+    return syntax.CreateIndex(table, key, *parse_lock_and_algorithm(cursor))
 
 
-def drop_index(cursor: Cursor, hypothetical: bool = False) -> syntax.DropIndex:
+def parse_drop_index(cursor: Cursor, hypothetical: bool = False) -> syntax.DropIndex:
     """What follows DROP INDEX."""
     if_exists = cursor.accept("IF EXISTS")
     name = cursor.name("the name of an index")
     cursor.expect("ON")
     table = cursor.qualified_name()
-    algorithm, lock = ("", "") if hypothetical else lock_and_algorithm(cursor)
+    algorithm, lock = ("", "") if hypothetical else parse_lock_and_algorithm(cursor)
     return syntax.DropIndex(table, name, if_exists, algorithm, lock, hypothetical)

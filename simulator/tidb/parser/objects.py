@@ -10,10 +10,10 @@ from collections.abc import Callable
 from types import MappingProxyType
 
 from simulator.tidb import syntax
-from simulator.tidb.parser.clauses import read_one_of, read_setting, restrict_or_cascade
+from simulator.tidb.parser.clauses import parse_one_of, parse_restrict_or_cascade, parse_setting
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.options import begins_option, read_option
-from simulator.tidb.parser.queries.query import read_query
+from simulator.tidb.parser.options import begins_option, parse_option
+from simulator.tidb.parser.queries.query import parse_query
 from simulator.tidb.restore.names import quoted, string
 
 # -- views --------------------------------------------------------------------------------------------------------
@@ -24,34 +24,34 @@ SECURITIES = ("DEFINER", "INVOKER")
 CHECKS = ("CASCADED", "LOCAL")
 
 
-def create_view(cursor: Cursor) -> syntax.CreateView:
+def parse_create_view(cursor: Cursor) -> syntax.CreateView:
     """A whole CREATE VIEW statement."""
     cursor.expect("CREATE")
     or_replace = cursor.accept("OR REPLACE")
-    algorithm = view_setting(cursor, "ALGORITHM", VIEW_ALGORITHMS, "=")
-    by = definer(cursor)
-    security = view_setting(cursor, "SQL SECURITY", SECURITIES)
+    algorithm = parse_view_setting(cursor, "ALGORITHM", VIEW_ALGORITHMS, "=")
+    by = parse_definer(cursor)
+    security = parse_view_setting(cursor, "SQL SECURITY", SECURITIES)
     cursor.expect("VIEW")
     view = cursor.qualified_name("the name of a view")
     columns = cursor.comma_separated(lambda cursor: cursor.name("a column")) if cursor.word() == "(" else ()
     cursor.expect("AS")
-    query = read_query(cursor)
-    check = view_setting(cursor, "WITH", CHECKS)
+    query = parse_query(cursor)
+    check = parse_view_setting(cursor, "WITH", CHECKS)
     if not cursor.at_end():
         cursor.expect("CHECK OPTION")
     return syntax.CreateView(view, query, columns, or_replace, algorithm, by, security, check)
 
 
-def view_setting(cursor: Cursor, phrase: str, accepted: tuple[str, ...], sign: str = "") -> str:
+def parse_view_setting(cursor: Cursor, phrase: str, accepted: tuple[str, ...], sign: str = "") -> str:
     """One of the accepted words behind the phrase and the sign; the first of them where the phrase does not come."""
     if not cursor.accept(phrase):
         return accepted[0]
     if sign:
         cursor.expect(sign)
-    return read_one_of(cursor, accepted)
+    return parse_one_of(cursor, accepted)
 
 
-def definer(cursor: Cursor) -> str:
+def parse_definer(cursor: Cursor) -> str:
     """A user as TiDB writes it back: CURRENT_USER, or name and host between back-quotes, the host `%` if not said."""
     if not cursor.accept("DEFINER"):
         return "CURRENT_USER"
@@ -60,11 +60,11 @@ def definer(cursor: Cursor) -> str:
         cursor.accept("( )")
         return "CURRENT_USER"
     name = cursor.name_or_string("a user")
-    host = host_name(cursor).lower() if cursor.accept("@") else "%"
+    host = parse_host_name(cursor).lower() if cursor.accept("@") else "%"
     return f"{quoted(name)}@{quoted(host)}"
 
 
-def host_name(cursor: Cursor) -> str:
+def parse_host_name(cursor: Cursor) -> str:
     """A host behind `@`: quoted, or all that follows without a blank."""
     if cursor.kind() in ("string", "name"):
         return cursor.literal()
@@ -77,11 +77,11 @@ def host_name(cursor: Cursor) -> str:
     return cursor.text_since(start)
 
 
-def drop_view(cursor: Cursor) -> syntax.DropView:
+def parse_drop_view(cursor: Cursor) -> syntax.DropView:
     """What follows DROP VIEW."""
     if_exists = cursor.accept("IF EXISTS")
     views = cursor.listed(lambda cursor: cursor.qualified_name("the name of a view"))
-    restrict_or_cascade(cursor)
+    parse_restrict_or_cascade(cursor)
     return syntax.DropView(views, if_exists)
 
 
@@ -112,38 +112,38 @@ PLAIN = MappingProxyType(
 SEQUENCE_WORDS = (*NUMBERED, *PLAIN, "NO")
 
 
-def create_sequence(cursor: Cursor) -> syntax.CreateSequence:
+def parse_create_sequence(cursor: Cursor) -> syntax.CreateSequence:
     if_not_exists = cursor.accept("IF NOT EXISTS")
-    name = sequence_name(cursor)
-    options = sequence_options(cursor)
-    return syntax.CreateSequence(name, options, table_options(cursor), if_not_exists)
+    name = parse_sequence_name(cursor)
+    options = parse_sequence_options(cursor)
+    return syntax.CreateSequence(name, options, parse_table_options(cursor), if_not_exists)
 
 
-def alter_sequence(cursor: Cursor) -> syntax.AlterSequence:
+def parse_alter_sequence(cursor: Cursor) -> syntax.AlterSequence:
     if_exists = cursor.accept("IF EXISTS")
-    name = sequence_name(cursor)
+    name = parse_sequence_name(cursor)
     if cursor.word() not in SEQUENCE_WORDS:
         cursor.unexpected(f"an option of a sequence: {', '.join(SEQUENCE_WORDS)}", SEQUENCE_WORDS)
-    return syntax.AlterSequence(name, sequence_options(cursor, altering=True), if_exists)
+    return syntax.AlterSequence(name, parse_sequence_options(cursor, altering=True), if_exists)
 
 
-def drop_sequence(cursor: Cursor) -> syntax.DropSequence:
+def parse_drop_sequence(cursor: Cursor) -> syntax.DropSequence:
     if_exists = cursor.accept("IF EXISTS")
-    return syntax.DropSequence(cursor.listed(sequence_name), if_exists)
+    return syntax.DropSequence(cursor.listed(parse_sequence_name), if_exists)
 
 
-def sequence_name(cursor: Cursor) -> syntax.TableName:
+def parse_sequence_name(cursor: Cursor) -> syntax.TableName:
     return cursor.qualified_name("the name of a sequence")
 
 
-def sequence_options(cursor: Cursor, altering: bool = False) -> tuple[syntax.SequenceOption, ...]:
+def parse_sequence_options(cursor: Cursor, altering: bool = False) -> tuple[syntax.SequenceOption, ...]:
     options = []
     while cursor.word() in SEQUENCE_WORDS and (altering or cursor.word() != "RESTART"):
-        options.append(sequence_option(cursor))
+        options.append(parse_sequence_option(cursor))
     return tuple(options)
 
 
-def sequence_option(cursor: Cursor) -> syntax.SequenceOption:
+def parse_sequence_option(cursor: Cursor) -> syntax.SequenceOption:
     word = cursor.take()
     if word == "NO":
         word += cursor.word()
@@ -156,10 +156,10 @@ def sequence_option(cursor: Cursor) -> syntax.SequenceOption:
     announced = bool(instead) and cursor.accept(instead) or cursor.accept("=")
     if word == "RESTART" and not announced and cursor.kind() != "number" and cursor.word() not in ("-", "+"):
         return syntax.SequenceOption("RESTART")
-    return syntax.SequenceOption(name, signed_number(cursor))
+    return syntax.SequenceOption(name, parse_signed_number(cursor))
 
 
-def signed_number(cursor: Cursor) -> int:
+def parse_signed_number(cursor: Cursor) -> int:
     """A whole number of 64 bits, with its sign."""
     token = cursor.next_token()
     negative = cursor.accept("-")
@@ -171,10 +171,10 @@ def signed_number(cursor: Cursor) -> int:
     return value
 
 
-def table_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
+def parse_table_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
     options = []
     while begins_option(cursor):
-        options.append(read_option(cursor))
+        options.append(parse_option(cursor))
         cursor.accept(",")
     return tuple(options)
 
@@ -211,23 +211,23 @@ ACTIONS = ("DRYRUN", "COOLDOWN", "KILL", "SWITCH_GROUP")
 TASKS = ("TASK_TYPES", "UTILIZATION_LIMIT")
 
 
-def placement_policy(cursor: Cursor, verb: str, or_replace: bool = False) -> syntax.PlacementPolicy:
+def parse_placement_policy(cursor: Cursor, verb: str, or_replace: bool = False) -> syntax.PlacementPolicy:
     """What follows CREATE, ALTER or DROP PLACEMENT POLICY."""
     exists = cursor.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
     name = cursor.name("the name of a placement policy")
-    options = () if verb == "DROP" else policy_options(cursor)
+    options = () if verb == "DROP" else parse_policy_options(cursor)
     return syntax.PlacementPolicy(verb, name, options, or_replace, exists)
 
 
-def policy_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
-    options = [policy_option(cursor)]
+def parse_policy_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
+    options = [parse_policy_option(cursor)]
     while not cursor.at_end():
         cursor.accept(",")
-        options.append(policy_option(cursor))
+        options.append(parse_policy_option(cursor))
     return tuple(options)
 
 
-def policy_option(cursor: Cursor) -> syntax.TableOption:
+def parse_policy_option(cursor: Cursor) -> syntax.TableOption:
     word = cursor.word()
     if word not in (*POLICY_COUNTS, *POLICY_TEXTS):
         cursor.unexpected(f"one of {', '.join((*POLICY_TEXTS, *POLICY_COUNTS))}", (*POLICY_COUNTS, *POLICY_TEXTS))
@@ -242,18 +242,18 @@ def policy_option(cursor: Cursor) -> syntax.TableOption:
     return syntax.TableOption(word, str(count))
 
 
-def resource_group(cursor: Cursor, verb: str) -> syntax.ResourceGroup:
+def parse_resource_group(cursor: Cursor, verb: str) -> syntax.ResourceGroup:
     """What follows CREATE, ALTER or DROP RESOURCE GROUP."""
     exists = cursor.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
     name = cursor.take().lower() if cursor.word() == "DEFAULT" else cursor.name("the name of a resource group")
-    return syntax.ResourceGroup(verb, name, () if verb == "DROP" else group_options(cursor), exists)
+    return syntax.ResourceGroup(verb, name, () if verb == "DROP" else parse_group_options(cursor), exists)
 
 
-def group_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
+def parse_group_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
     options: dict[str, str] = {}
     while True:
         token = cursor.next_token()
-        name, value = group_option(cursor)
+        name, value = parse_group_option(cursor)
         if name in options:
             cursor.fail(f"{name} is said twice", token)
         options[name] = value
@@ -262,7 +262,7 @@ def group_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
         cursor.accept(",")
 
 
-def group_option(cursor: Cursor) -> tuple[str, str]:
+def parse_group_option(cursor: Cursor) -> tuple[str, str]:
     """Name and value of an option, as TiDB writes them back."""
     word = cursor.word()
     if word not in GROUP_OPTIONS:
@@ -271,31 +271,31 @@ def group_option(cursor: Cursor) -> tuple[str, str]:
     return word, GROUP_OPTIONS[word](cursor)
 
 
-def request_units(cursor: Cursor) -> str:
+def parse_request_units(cursor: Cursor) -> str:
     cursor.accept("=")
     return "UNLIMITED" if cursor.accept("UNLIMITED") else str(cursor.integer("a number or UNLIMITED"))
 
 
-def priority(cursor: Cursor) -> str:
-    return read_setting(cursor, PRIORITIES)
+def parse_priority(cursor: Cursor) -> str:
+    return parse_setting(cursor, PRIORITIES)
 
 
-def burstable(cursor: Cursor) -> str:
+def parse_burstable(cursor: Cursor) -> str:
     """A word, or nothing at all, which is TRUE."""
     if cursor.word() != "=" and cursor.word() not in BURSTS:
         return "TRUE"
-    return BURSTS[read_setting(cursor, tuple(BURSTS))]
+    return BURSTS[parse_setting(cursor, tuple(BURSTS))]
 
 
-def query_limit(cursor: Cursor) -> str:
-    return enclosed_group(cursor, query_limit_item, " ")
+def parse_query_limit(cursor: Cursor) -> str:
+    return parse_enclosed_group(cursor, parse_query_limit_item, " ")
 
 
-def background(cursor: Cursor) -> str:
-    return enclosed_group(cursor, background_task, ", ")
+def parse_background(cursor: Cursor) -> str:
+    return parse_enclosed_group(cursor, parse_background_task, ", ")
 
 
-def enclosed_group(cursor: Cursor, item: Callable[[Cursor], str], separator: str) -> str:
+def parse_enclosed_group(cursor: Cursor, item: Callable[[Cursor], str], separator: str) -> str:
     """`= ( item … )`, the items with or without commas; NULL where there is none."""
     cursor.accept("=")
     if cursor.accept("NULL"):
@@ -309,24 +309,26 @@ def enclosed_group(cursor: Cursor, item: Callable[[Cursor], str], separator: str
     return f"({separator.join(items)})" if items else "NULL"
 
 
-def query_limit_item(cursor: Cursor) -> str:
-    word = read_setting(cursor, LIMITS)
+def parse_query_limit_item(cursor: Cursor) -> str:
+    word = parse_setting(cursor, LIMITS)
     if word == "ACTION":
-        return f"ACTION = {limit_action(cursor)}"
+        return f"ACTION = {parse_limit_action(cursor)}"
     if word == "WATCH":
-        return f"WATCH = {read_setting(cursor, ('EXACT', 'SIMILAR', 'PLAN'))} DURATION = {watch_duration(cursor)}"
+        return (
+            f"WATCH = {parse_setting(cursor, ('EXACT', 'SIMILAR', 'PLAN'))} DURATION = {parse_watch_duration(cursor)}"
+        )
     cursor.accept("=")
     return f"{word} = {string(cursor.string()) if word == 'EXEC_ELAPSED' else cursor.integer()}"
 
 
-def limit_action(cursor: Cursor) -> str:
-    word = read_setting(cursor, ACTIONS)
+def parse_limit_action(cursor: Cursor) -> str:
+    word = parse_setting(cursor, ACTIONS)
     if word != "SWITCH_GROUP":
         return word
     return f"SWITCH_GROUP({quoted(cursor.comma_separated(lambda cursor: cursor.name('a resource group'))[0])})"
 
 
-def watch_duration(cursor: Cursor) -> str:
+def parse_watch_duration(cursor: Cursor) -> str:
     if not cursor.accept("DURATION"):
         return "UNLIMITED"
     cursor.accept("=")
@@ -336,18 +338,18 @@ def watch_duration(cursor: Cursor) -> str:
     return "UNLIMITED" if duration in ("", "unlimited") else string(duration)
 
 
-def background_task(cursor: Cursor) -> str:
-    word = read_setting(cursor, TASKS)
+def parse_background_task(cursor: Cursor) -> str:
+    word = parse_setting(cursor, TASKS)
     cursor.accept("=")
     return f"{word} = {string(cursor.string()) if word == 'TASK_TYPES' else cursor.integer()}"
 
 
 GROUP_OPTIONS = MappingProxyType(
     {
-        "RU_PER_SEC": request_units,
-        "PRIORITY": priority,
-        "BURSTABLE": burstable,
-        "QUERY_LIMIT": query_limit,
-        "BACKGROUND": background,
+        "RU_PER_SEC": parse_request_units,
+        "PRIORITY": parse_priority,
+        "BURSTABLE": parse_burstable,
+        "QUERY_LIMIT": parse_query_limit,
+        "BACKGROUND": parse_background,
     }
 )

@@ -13,16 +13,16 @@ from typing import NoReturn
 from simulator.errors import SchemaError
 from simulator.tidb.parser.clauses import (
     begins_literal,
-    charset_name,
-    collation_name,
-    read_count,
-    read_literal,
-    read_number,
-    read_one_of,
-    read_plain_string,
+    parse_charset_name,
+    parse_collation_name,
+    parse_count,
+    parse_literal,
+    parse_number,
+    parse_one_of,
+    parse_plain_string,
 )
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.expressions.times import read_unit
+from simulator.tidb.parser.expressions.times import parse_unit
 from simulator.tidb.restore.names import quoted, table
 from simulator.tidb.syntax.tables import TableOption
 
@@ -45,90 +45,90 @@ ROW_FORMATS = (
 )
 
 
-def number(cursor: Cursor, name: str) -> TableOption:
+def parse_number_option(cursor: Cursor, name: str) -> TableOption:
     cursor.accept("=")
-    return TableOption(name, str(read_count(cursor)))
+    return TableOption(name, str(parse_count(cursor)))
 
 
-def number_or_default(cursor: Cursor, name: str) -> TableOption:
+def parse_number_or_default(cursor: Cursor, name: str) -> TableOption:
     cursor.accept("=")
     if cursor.accept("DEFAULT"):
         return TableOption(name, "DEFAULT", default=True)
-    return TableOption(name, str(read_count(cursor, "a whole number or DEFAULT")))
+    return TableOption(name, str(parse_count(cursor, "a whole number or DEFAULT")))
 
 
-def zero_or_one(cursor: Cursor, name: str) -> TableOption:
+def parse_switch(cursor: Cursor, name: str) -> TableOption:
     """A switch, or DEFAULT."""
     token = cursor.next_token()
-    option = number_or_default(cursor, name)
+    option = parse_number_or_default(cursor, name)
     if option.value not in ("0", "1", "DEFAULT"):
         cursor.fail(f"{name} {option.value} is not possible; accepted: 0, 1, DEFAULT", token)
     return option
 
 
-def decimal(cursor: Cursor, name: str) -> TableOption:
+def parse_decimal_option(cursor: Cursor, name: str) -> TableOption:
     cursor.accept("=")
-    return TableOption(name, read_number(cursor))
+    return TableOption(name, parse_number(cursor))
 
 
-def text(cursor: Cursor, name: str) -> TableOption:
+def parse_text_option(cursor: Cursor, name: str) -> TableOption:
     cursor.accept("=")
-    return TableOption(name, read_plain_string(cursor), quoted=True)
+    return TableOption(name, parse_plain_string(cursor), quoted=True)
 
 
-def word(cursor: Cursor, name: str) -> TableOption:
+def parse_word_option(cursor: Cursor, name: str) -> TableOption:
     """A word or a string."""
     cursor.accept("=")
     if cursor.kind() == "string":
-        return TableOption(name, read_plain_string(cursor), quoted=True)
+        return TableOption(name, parse_plain_string(cursor), quoted=True)
     return TableOption(name, cursor.name("a word or a string"))
 
 
-def identifier(cursor: Cursor, name: str) -> TableOption:
+def parse_name_option(cursor: Cursor, name: str) -> TableOption:
     cursor.accept("=")
     return TableOption(name, cursor.name("a name"))
 
 
-def engine(cursor: Cursor, _: str) -> TableOption:
+def parse_engine(cursor: Cursor, _: str) -> TableOption:
     """`ENGINE = x`, `STORAGE ENGINE = x`"""
-    return word(cursor, "ENGINE")
+    return parse_word_option(cursor, "ENGINE")
 
 
-def forced(cursor: Cursor, name: str) -> TableOption:
+def parse_forced_number(cursor: Cursor, name: str) -> TableOption:
     """`FORCE AUTO_INCREMENT = 5`"""
     cursor.accept("=")
-    return TableOption(name.removeprefix("FORCE "), str(read_count(cursor)), force=True)
+    return TableOption(name.removeprefix("FORCE "), str(parse_count(cursor)), force=True)
 
 
-def charset_option(cursor: Cursor, name: str) -> TableOption:
+def parse_charset_option(cursor: Cursor, name: str) -> TableOption:
     """`[DEFAULT] CHARSET = x`, `[DEFAULT] CHARACTER SET = x`; the value as TiDB keeps it."""
     if name in ("DEFAULT CHARACTER", "DEFAULT CHAR"):
         cursor.expect("SET")
     cursor.accept("=")
-    return TableOption("CHARSET", charset_name(cursor))
+    return TableOption("CHARSET", parse_charset_name(cursor))
 
 
-def collate(cursor: Cursor, _: str) -> TableOption:
+def parse_collate_option(cursor: Cursor, _: str) -> TableOption:
     cursor.accept("=")
-    return TableOption("COLLATE", collation_name(cursor))
+    return TableOption("COLLATE", parse_collation_name(cursor))
 
 
-def row_format(cursor: Cursor, name: str) -> TableOption:
+def parse_row_format(cursor: Cursor, name: str) -> TableOption:
     cursor.accept("=")
-    return TableOption(name, read_one_of(cursor, ROW_FORMATS))
+    return TableOption(name, parse_one_of(cursor, ROW_FORMATS))
 
 
-def media(_: Cursor, name: str) -> TableOption:
+def parse_storage_media(_: Cursor, name: str) -> TableOption:
     """`STORAGE DISK`, `STORAGE MEMORY`"""
     return TableOption("STORAGE", name.split()[1])
 
 
-def secondary_engine(cursor: Cursor, name: str) -> TableOption:
+def parse_secondary_engine(cursor: Cursor, name: str) -> TableOption:
     cursor.accept("=")
-    return TableOption(name, "NULL", default=True) if cursor.accept("NULL") else word(cursor, name)
+    return TableOption(name, "NULL", default=True) if cursor.accept("NULL") else parse_word_option(cursor, name)
 
 
-def union(cursor: Cursor, name: str) -> TableOption:
+def parse_union(cursor: Cursor, name: str) -> TableOption:
     """`(a, d.b)`, kept as TiDB writes it back."""
     cursor.accept("=")
     if cursor.accept("( )"):
@@ -137,9 +137,9 @@ def union(cursor: Cursor, name: str) -> TableOption:
     return TableOption(name, f"({','.join(map(table, names))})")
 
 
-def encryption(cursor: Cursor, name: str) -> TableOption:
+def parse_encryption(cursor: Cursor, name: str) -> TableOption:
     cursor.accept("=")
-    token, value = cursor.next_token(), read_plain_string(cursor)
+    token, value = cursor.next_token(), parse_plain_string(cursor)
     if value not in ("Y", "y", "N", "n"):
         where = position(cursor.sql, token.start if token else 0)
         raise SchemaError(
@@ -150,18 +150,18 @@ def encryption(cursor: Cursor, name: str) -> TableOption:
     return TableOption(name, value, quoted=True)
 
 
-def placement(cursor: Cursor, name: str) -> TableOption:
+def parse_placement(cursor: Cursor, name: str) -> TableOption:
     """`PLACEMENT POLICY [=] p`, `[=] DEFAULT` or `SET DEFAULT`"""
     if not cursor.accept("SET"):
         cursor.accept("=")
         if cursor.word() != "DEFAULT":
-            return word(cursor, name)
+            return parse_word_option(cursor, name)
     default = cursor.written()
     cursor.expect("DEFAULT")
     return TableOption(name, default, default=True)
 
 
-def time_to_live(cursor: Cursor, name: str) -> TableOption:
+def parse_time_to_live(cursor: Cursor, name: str) -> TableOption:
     """``TTL = `column` + INTERVAL 3 MONTH``, kept as TiDB writes it back."""
     cursor.accept("=")
     column = cursor.name("a column")
@@ -169,22 +169,22 @@ def time_to_live(cursor: Cursor, name: str) -> TableOption:
     cursor.expect("INTERVAL")
     if not begins_literal(cursor):
         cursor.unexpected("an amount")
-    amount = read_literal(cursor).restored
-    return TableOption(name, f"{quoted(column)} + INTERVAL {amount} {read_unit(cursor).text}")
+    amount = parse_literal(cursor).restored
+    return TableOption(name, f"{quoted(column)} + INTERVAL {amount} {parse_unit(cursor).text}")
 
 
-def on_or_off(cursor: Cursor, name: str) -> TableOption:
+def parse_on_or_off(cursor: Cursor, name: str) -> TableOption:
     cursor.accept("=")
-    token, value = cursor.next_token(), read_plain_string(cursor).upper()
+    token, value = cursor.next_token(), parse_plain_string(cursor).upper()
     if value not in ("ON", "OFF"):
         cursor.fail(f"{name} {value!r} is not possible; accepted: 'ON', 'OFF'", token)
     return TableOption(name, value, quoted=True)
 
 
-def duration(cursor: Cursor, name: str) -> TableOption:
+def parse_duration_option(cursor: Cursor, name: str) -> TableOption:
     """Days, hours and minutes: `1d12h`, `90m`"""
     cursor.accept("=")
-    token, value = cursor.next_token(), read_plain_string(cursor)
+    token, value = cursor.next_token(), parse_plain_string(cursor)
     parts = value.replace("d", "d ").replace("h", "h ").replace("m", "m ").split(" ")
     if parts.pop() or not parts or not all(part[:-1].replace(".", "", 1).isdecimal() for part in parts):
         cursor.fail(f"{name} {value!r} is no duration; accepted: days, hours and minutes, as in '1d12h30m'", token)
@@ -196,30 +196,30 @@ Value = Callable[[Cursor, str], TableOption]
 
 def begins_option(cursor: Cursor) -> bool:
     """Whether an option of a table comes next."""
-    return bool(words_of_option(cursor, OPTIONS))
+    return bool(next_option_words(cursor, OPTIONS))
 
 
 def begins_partition_option(cursor: Cursor) -> bool:
     """Whether an option comes next that a partition may have."""
-    return words_of_option(cursor, OPTIONS) in PARTITION_OPTIONS
+    return next_option_words(cursor, OPTIONS) in PARTITION_OPTIONS
 
 
-def words_of_option(cursor: Cursor, known: Mapping[str, Value]) -> str:
+def next_option_words(cursor: Cursor, known: Mapping[str, Value]) -> str:
     """The one or two words of the option that comes next; empty where none does."""
     both = f"{cursor.word()} {cursor.word_after()}"
     return both if both in known else cursor.word() if cursor.word() in known else ""
 
 
-def read_option(cursor: Cursor) -> TableOption:
+def parse_option(cursor: Cursor) -> TableOption:
     """One option with its value; raises SchemaError."""
-    words = words_of_option(cursor, OPTIONS)
+    words = next_option_words(cursor, OPTIONS)
     if not words:
-        unknown_option(cursor)
+        fail_unknown_option(cursor)
     cursor.expect(words)
     return OPTIONS[words](cursor, words)
 
 
-def unknown_option(cursor: Cursor) -> NoReturn:
+def fail_unknown_option(cursor: Cursor) -> NoReturn:
     """Raises SchemaError: something else comes next than an option."""
     cursor.unexpected(
         "a table option (ENGINE, CHARSET, COLLATE, COMMENT, AUTO_INCREMENT, TTL, …) or PARTITION BY",
@@ -229,12 +229,14 @@ def unknown_option(cursor: Cursor) -> NoReturn:
 
 PARTITION_OPTIONS: MappingProxyType[str, Value] = MappingProxyType(
     {
-        **dict.fromkeys(("COMMENT", "DATA DIRECTORY", "INDEX DIRECTORY", "SECONDARY_ENGINE_ATTRIBUTE"), text),
-        **dict.fromkeys(("INSERT_METHOD", "ENGINE_ATTRIBUTE"), word),
-        **dict.fromkeys(("MAX_ROWS", "MIN_ROWS", "NODEGROUP"), number),
-        **dict.fromkeys(("ENGINE", "STORAGE ENGINE"), engine),
-        "TABLESPACE": identifier,
-        "PLACEMENT POLICY": placement,
+        **dict.fromkeys(
+            ("COMMENT", "DATA DIRECTORY", "INDEX DIRECTORY", "SECONDARY_ENGINE_ATTRIBUTE"), parse_text_option
+        ),
+        **dict.fromkeys(("INSERT_METHOD", "ENGINE_ATTRIBUTE"), parse_word_option),
+        **dict.fromkeys(("MAX_ROWS", "MIN_ROWS", "NODEGROUP"), parse_number_option),
+        **dict.fromkeys(("ENGINE", "STORAGE ENGINE"), parse_engine),
+        "TABLESPACE": parse_name_option,
+        "PLACEMENT POLICY": parse_placement,
     }
 )
 
@@ -261,26 +263,28 @@ OPTIONS: MappingProxyType[str, Value] = MappingProxyType(
                 "TRANSACTIONAL",
                 "SEQUENCE",
             ),
-            number,
+            parse_number_option,
         ),
-        **dict.fromkeys(("STATS_PERSISTENT", "PACK_KEYS", "STATS_SAMPLE_PAGES"), number_or_default),
-        **dict.fromkeys(("CONNECTION", "PASSWORD", "COMPRESSION", "STATS_COL_CHOICE", "STATS_COL_LIST"), text),
-        **dict.fromkeys(("AUTOEXTEND_SIZE", "IETF_QUOTES", "AFFINITY"), word),
-        **dict.fromkeys(("FORCE AUTO_INCREMENT", "FORCE AUTO_RANDOM_BASE"), forced),
+        **dict.fromkeys(("STATS_PERSISTENT", "PACK_KEYS", "STATS_SAMPLE_PAGES"), parse_number_or_default),
+        **dict.fromkeys(
+            ("CONNECTION", "PASSWORD", "COMPRESSION", "STATS_COL_CHOICE", "STATS_COL_LIST"), parse_text_option
+        ),
+        **dict.fromkeys(("AUTOEXTEND_SIZE", "IETF_QUOTES", "AFFINITY"), parse_word_option),
+        **dict.fromkeys(("FORCE AUTO_INCREMENT", "FORCE AUTO_RANDOM_BASE"), parse_forced_number),
         **dict.fromkeys(
             ("CHARSET", "CHARACTER SET", "CHAR SET", "DEFAULT CHARSET", "DEFAULT CHARACTER", "DEFAULT CHAR"),
-            charset_option,
+            parse_charset_option,
         ),
-        **dict.fromkeys(("COLLATE", "DEFAULT COLLATE"), collate),
-        **dict.fromkeys(("STORAGE DISK", "STORAGE MEMORY"), media),
-        "STATS_AUTO_RECALC": zero_or_one,
-        "STATS_SAMPLE_RATE": decimal,
-        "ROW_FORMAT": row_format,
-        "SECONDARY_ENGINE": secondary_engine,
-        "UNION": union,
-        "ENCRYPTION": encryption,
-        "TTL": time_to_live,
-        "TTL_ENABLE": on_or_off,
-        "TTL_JOB_INTERVAL": duration,
+        **dict.fromkeys(("COLLATE", "DEFAULT COLLATE"), parse_collate_option),
+        **dict.fromkeys(("STORAGE DISK", "STORAGE MEMORY"), parse_storage_media),
+        "STATS_AUTO_RECALC": parse_switch,
+        "STATS_SAMPLE_RATE": parse_decimal_option,
+        "ROW_FORMAT": parse_row_format,
+        "SECONDARY_ENGINE": parse_secondary_engine,
+        "UNION": parse_union,
+        "ENCRYPTION": parse_encryption,
+        "TTL": parse_time_to_live,
+        "TTL_ENABLE": parse_on_or_off,
+        "TTL_JOB_INTERVAL": parse_duration_option,
     }
 )

@@ -11,11 +11,17 @@ from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
-from simulator.tidb.parser.clauses import column_name, read_bit_expression, read_count, read_enclosed_bits, read_one_of
+from simulator.tidb.parser.clauses import (
+    parse_bit_expression,
+    parse_column_name,
+    parse_count,
+    parse_one_of,
+    parse_parenthesised_bit_expression,
+)
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.expressions.operators import read_expression
-from simulator.tidb.parser.expressions.times import UNITS, read_unit
-from simulator.tidb.parser.options import begins_partition_option, read_option
+from simulator.tidb.parser.expressions.operators import parse_expression
+from simulator.tidb.parser.expressions.times import UNITS, parse_unit
+from simulator.tidb.parser.options import begins_partition_option, parse_option
 from simulator.tidb.restore.names import column
 
 Row = tuple[syntax.Expression, ...]
@@ -27,55 +33,59 @@ DEFAULT = syntax.Expression("DEFAULT", "DEFAULT")
 # -- what a partition holds ---------------------------------------------------------------------------------------
 
 
-def read_definitions(cursor: Cursor) -> tuple[syntax.PartitionDefinition, ...]:
+def parse_partition_definitions(cursor: Cursor) -> tuple[syntax.PartitionDefinition, ...]:
     """`(PARTITION p …, PARTITION q …)`; raises SchemaError."""
-    return cursor.comma_separated(read_definition)
+    return cursor.comma_separated(parse_partition_definition)
 
 
-def read_definition(cursor: Cursor) -> syntax.PartitionDefinition:
+def parse_partition_definition(cursor: Cursor) -> syntax.PartitionDefinition:
     """`PARTITION p VALUES LESS THAN (…) options (SUBPARTITION …)`; raises SchemaError."""
     cursor.expect("PARTITION")
     name = cursor.name("the name of a partition")
-    kind, rows, restored = read_values(cursor)
-    options = read_partition_options(cursor)
-    subpartitions = cursor.comma_separated(read_subpartition) if cursor.word() == "(" else ()
-    return syntax.PartitionDefinition(name, tuple(map(texts, rows)), kind, restored, options, subpartitions)
+    kind, rows, restored = parse_partition_values(cursor)
+    options = parse_partition_options(cursor)
+    subpartitions = cursor.comma_separated(parse_subpartition_definition) if cursor.word() == "(" else ()
+    return syntax.PartitionDefinition(name, tuple(map(row_texts, rows)), kind, restored, options, subpartitions)
 
 
-def read_subpartition(cursor: Cursor) -> syntax.PartitionDefinition:
+def parse_subpartition_definition(cursor: Cursor) -> syntax.PartitionDefinition:
     cursor.expect("SUBPARTITION")
     name = cursor.name("the name of a subpartition")
-    return syntax.PartitionDefinition(name, options=read_partition_options(cursor))
+    return syntax.PartitionDefinition(name, options=parse_partition_options(cursor))
 
 
-def read_partition_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
+def parse_partition_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
     options = []
     while begins_partition_option(cursor):
-        options.append(read_option(cursor))
+        options.append(parse_option(cursor))
     return tuple(options)
 
 
-def read_values(cursor: Cursor) -> tuple[str, tuple[Row, ...], str]:
+def parse_partition_values(cursor: Cursor) -> tuple[str, tuple[Row, ...], str]:
     """What a partition holds: its kind, its rows of values, and them as TiDB writes them back."""
     if cursor.accept("VALUES LESS THAN"):
-        row = (MAXVALUE,) if cursor.accept("MAXVALUE") else cursor.comma_separated(read_bound)
-        return "less than", (row,), f"({listed(row)})"
+        row = (MAXVALUE,) if cursor.accept("MAXVALUE") else cursor.comma_separated(parse_bound)
+        return "less than", (row,), f"({restore_row(row)})"
     if cursor.accept("VALUES IN"):
-        rows = cursor.comma_separated(read_list_member)
+        rows = cursor.comma_separated(parse_list_member)
         if rows == ((DEFAULT,),):
             return "default", rows, ""
-        return "in", rows, f"({', '.join(listed(row) if len(row) == 1 else f'({listed(row)})' for row in rows)})"
+        return (
+            "in",
+            rows,
+            f"({', '.join(restore_row(row) if len(row) == 1 else f'({restore_row(row)})' for row in rows)})",
+        )
     if cursor.accept("DEFAULT"):
         return "default", ((DEFAULT,),), ""
     kind = next((word for word in ("HISTORY", "CURRENT") if cursor.accept(word)), "")
     return kind.lower(), (), ""
 
 
-def read_bound(cursor: Cursor) -> syntax.Expression:
-    return MAXVALUE if cursor.accept("MAXVALUE") else read_bit_expression(cursor)
+def parse_bound(cursor: Cursor) -> syntax.Expression:
+    return MAXVALUE if cursor.accept("MAXVALUE") else parse_bit_expression(cursor)
 
 
-def read_list_member(cursor: Cursor) -> Row:
+def parse_list_member(cursor: Cursor) -> Row:
     """One member of VALUES IN: a value, DEFAULT, MAXVALUE (read, and refused later), or a row in parentheses."""
     if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
         cursor.take()
@@ -84,8 +94,8 @@ def read_list_member(cursor: Cursor) -> Row:
         return (MAXVALUE,)
     if begins_row(cursor):
         cursor.accept("ROW")
-        return cursor.comma_separated(read_expression)
-    return (read_bit_expression(cursor),)
+        return cursor.comma_separated(parse_expression)
+    return (parse_bit_expression(cursor),)
 
 
 def begins_row(cursor: Cursor) -> bool:
@@ -103,11 +113,11 @@ def begins_row(cursor: Cursor) -> bool:
     return False
 
 
-def listed(row: Row) -> str:
+def restore_row(row: Row) -> str:
     return ", ".join(value.restored for value in row)
 
 
-def texts(row: Row) -> tuple[str, ...]:
+def row_texts(row: Row) -> tuple[str, ...]:
     """The values as SQL text; NULL in capitals."""
     return tuple("NULL" if value.restored == "NULL" else value.text for value in row)
 
@@ -147,29 +157,29 @@ Mistake = tuple[int, tuple[str, ...]]
 
 def check_partitioning(cursor: Cursor, partitioning: syntax.PartitionClause) -> None:
     """Raises SchemaError for the first thing that is wrong."""
-    for number, values in mistakes(partitioning):
-        raise mistaken(cursor, partitioning.at, number, *values)
+    for number, values in find_mistakes(partitioning):
+        raise partitioning_error(cursor, partitioning.at, number, *values)
 
 
-def mistaken(cursor: Cursor, at: int, number: int, *values: str) -> SchemaError:
+def partitioning_error(cursor: Cursor, at: int, number: int, *values: str) -> SchemaError:
     said = TEXTS[number].format(*values)
     return SchemaError(f"{position(cursor.sql, at)}: {said}", number=number, said=said)
 
 
-def mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:
+def find_mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:
     count, written, kind = partitioning.count, len(partitioning.definitions), partitioning.kind
     if count and written and count != written:
         yield 1484, ()
-    yield from subpartition_mistakes(partitioning)
+    yield from find_subpartition_mistakes(partitioning)
     if kind in DEFINED and not written and not partitioning.interval:
         yield 1492, (kind.upper(),)
     if kind == "system_time" and written < 2:
         yield 4128, ()
     for definition in partitioning.definitions:
-        yield from definition_mistakes(definition, kind, len(partitioning.columns))
+        yield from find_definition_mistakes(definition, kind, len(partitioning.columns))
 
 
-def subpartition_mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:
+def find_subpartition_mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:
     counts = {len(definition.subpartitions) for definition in partitioning.definitions}
     written = max(counts, default=0)
     if len(counts) > 1:
@@ -181,10 +191,10 @@ def subpartition_mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mist
         yield 1485, ()
 
 
-def definition_mistakes(definition: syntax.PartitionDefinition, kind: str, columns: int) -> Iterator[Mistake]:
+def find_definition_mistakes(definition: syntax.PartitionDefinition, kind: str, columns: int) -> Iterator[Mistake]:
     """What a partition says that the partitioning of `kind` by so many columns, 0 for an expression, does not take."""
     if definition.kind not in KINDS[kind]:
-        yield wrong_values(definition.kind, kind)
+        yield values_mistake(definition.kind, kind)
     widths = [len(row) for row in definition.values if row != ("DEFAULT",)]
     if definition.kind == "less than" and widths[0] != (columns or 1):
         yield (1653, ()) if columns else (1657, ("RANGE",))
@@ -194,7 +204,7 @@ def definition_mistakes(definition: syntax.PartitionDefinition, kind: str, colum
         yield (1653 if columns else 1658), ()
 
 
-def wrong_values(said: str, kind: str) -> Mistake:
+def values_mistake(said: str, kind: str) -> Mistake:
     if said in VALUES_OF:
         return 1480, VALUES[VALUES_OF[said]]
     if said:
@@ -208,35 +218,35 @@ def wrong_values(said: str, kind: str) -> Mistake:
 METHODS = ("HASH", "KEY", "RANGE", "LIST", "SYSTEM_TIME")
 
 
-def read_partitioning(cursor: Cursor) -> syntax.PartitionClause:
+def parse_partitioning(cursor: Cursor) -> syntax.PartitionClause:
     """What follows PARTITION BY; raises SchemaError."""
     at = cursor.next_token().start
-    method = read_method(cursor, METHODS)
-    interval = read_interval(cursor) if method.kind == "range" and cursor.word() == "INTERVAL" else None
-    method = counted(cursor, method, "PARTITIONS")
+    method = parse_partition_method(cursor, METHODS)
+    interval = parse_interval_clause(cursor) if method.kind == "range" and cursor.word() == "INTERVAL" else None
+    method = parse_partition_count(cursor, method, "PARTITIONS")
     subpartition = None
     if cursor.accept("SUBPARTITION BY"):
-        subpartition = counted(cursor, read_method(cursor, METHODS[:2]), "SUBPARTITIONS")
-    definitions = read_definitions(cursor) if cursor.word() == "(" else ()
+        subpartition = parse_partition_count(cursor, parse_partition_method(cursor, METHODS[:2]), "SUBPARTITIONS")
+    definitions = parse_partition_definitions(cursor) if cursor.word() == "(" else ()
     updated: tuple[tuple[str, syntax.KeyOptions], ...] = ()
     if cursor.accept("UPDATE INDEXES"):
-        updated = cursor.comma_separated(read_updated_index)
+        updated = cursor.comma_separated(parse_updated_index)
     partitioning = syntax.PartitionClause(method, definitions, at, subpartition, interval, updated)
     check_partitioning(cursor, partitioning)
     return partitioning
 
 
-def counted(cursor: Cursor, method: syntax.PartitionMethod, word: str) -> syntax.PartitionMethod:
+def parse_partition_count(cursor: Cursor, method: syntax.PartitionMethod, word: str) -> syntax.PartitionMethod:
     """The method with the number of partitions, where the statement gives it."""
     if not cursor.accept(word):
         return method
-    token, count = cursor.next_token(), read_count(cursor, f"the number of {word.lower()}")
+    token, count = cursor.next_token(), parse_count(cursor, f"the number of {word.lower()}")
     if not count:
-        raise mistaken(cursor, token.start if token else 0, 1504, word.lower())
+        raise partitioning_error(cursor, token.start if token else 0, 1504, word.lower())
     return replace(method, count=count)
 
 
-def read_method(cursor: Cursor, accepted: tuple[str, ...]) -> syntax.PartitionMethod:
+def parse_partition_method(cursor: Cursor, accepted: tuple[str, ...]) -> syntax.PartitionMethod:
     """`RANGE (expression)` and the like."""
     linear = cursor.accept("LINEAR")
     kind = cursor.word()
@@ -244,67 +254,67 @@ def read_method(cursor: Cursor, accepted: tuple[str, ...]) -> syntax.PartitionMe
         cursor.unexpected(f"{', '.join(accepted[:-1])} or {accepted[-1]}", accepted)
     cursor.take()
     if kind == "SYSTEM_TIME":
-        return system_time(cursor)
+        return parse_system_time(cursor)
     if kind == "KEY":
-        algorithm = read_algorithm(cursor)
-        return replace(columns_method(cursor, "key"), linear=linear, algorithm=algorithm)
+        algorithm = parse_algorithm(cursor)
+        return replace(parse_columns_method(cursor, "key"), linear=linear, algorithm=algorithm)
     if kind in ("RANGE", "LIST") and (cursor.accept("COLUMNS") or cursor.accept("FIELDS")):
-        return columns_method(cursor, kind.lower())
-    expression = read_enclosed_bits(cursor)
+        return parse_columns_method(cursor, kind.lower())
+    expression = parse_parenthesised_bit_expression(cursor)
     return syntax.PartitionMethod(kind.lower(), expression.text, expression.restored, linear=linear)
 
 
-def read_algorithm(cursor: Cursor) -> int | None:
+def parse_algorithm(cursor: Cursor) -> int | None:
     """`ALGORITHM = 1`; None where it does not come."""
     if not cursor.accept("ALGORITHM"):
         return None
     cursor.expect("=")
-    token, algorithm = cursor.next_token(), read_count(cursor)
+    token, algorithm = cursor.next_token(), parse_count(cursor)
     if algorithm not in (1, 2):
         cursor.fail(f"ALGORITHM = {algorithm} is not possible; accepted: 1, 2", token)
     return algorithm
 
 
-def columns_method(cursor: Cursor, kind: str) -> syntax.PartitionMethod:
+def parse_columns_method(cursor: Cursor, kind: str) -> syntax.PartitionMethod:
     """`(a, b)`; `()` for KEY, which then takes the primary key."""
     if kind == "key" and cursor.accept("( )"):
         return syntax.PartitionMethod(kind)
-    names = cursor.comma_separated(lambda cursor: column_name(cursor, "a column"))
+    names = cursor.comma_separated(lambda cursor: parse_column_name(cursor, "a column"))
     restored = ",".join(column(name, qualifier) for qualifier, name in names)
     return syntax.PartitionMethod(kind, restored=restored, columns=tuple(name for _, name in names))
 
 
-def system_time(cursor: Cursor) -> syntax.PartitionMethod:
+def parse_system_time(cursor: Cursor) -> syntax.PartitionMethod:
     """`SYSTEM_TIME [INTERVAL 1 DAY | LIMIT 10]`"""
     if cursor.accept("LIMIT"):
-        return syntax.PartitionMethod("system_time", limit=read_count(cursor))
+        return syntax.PartitionMethod("system_time", limit=parse_count(cursor))
     if not cursor.accept("INTERVAL"):
         return syntax.PartitionMethod("system_time")
-    every = read_expression(cursor)
-    return syntax.PartitionMethod("system_time", every.text, every.restored, unit=read_unit(cursor).text)
+    every = parse_expression(cursor)
+    return syntax.PartitionMethod("system_time", every.text, every.restored, unit=parse_unit(cursor).text)
 
 
-def read_interval(cursor: Cursor) -> syntax.PartitionInterval:
+def parse_interval_clause(cursor: Cursor) -> syntax.PartitionInterval:
     """`INTERVAL (1 MONTH) FIRST PARTITION LESS THAN (…) LAST PARTITION LESS THAN (…) NULL PARTITION …`"""
     token = cursor.next_token()
     at = token.start
     cursor.take()
     cursor.expect("(")
-    every = read_bit_expression(cursor)
-    unit = read_unit(cursor).text if cursor.word().removeprefix("SQL_TSI_") in UNITS else ""
+    every = parse_bit_expression(cursor)
+    unit = parse_unit(cursor).text if cursor.word().removeprefix("SQL_TSI_") in UNITS else ""
     cursor.expect(")")
     first: syntax.Expression | None = None
     last: syntax.Expression | None = None
     if cursor.accept("FIRST PARTITION LESS THAN"):
-        first = read_enclosed_bits(cursor)
+        first = parse_parenthesised_bit_expression(cursor)
         cursor.expect("LAST PARTITION LESS THAN")
-        last = read_enclosed_bits(cursor)
+        last = parse_parenthesised_bit_expression(cursor)
     null = cursor.accept("NULL PARTITION")
     maxvalue = cursor.accept("MAXVALUE PARTITION")
     return syntax.PartitionInterval(every, unit, first, last, null, maxvalue, at, len(cursor.text_since(token)))
 
 
-def read_updated_index(cursor: Cursor) -> tuple[str, syntax.KeyOptions]:
+def parse_updated_index(cursor: Cursor) -> tuple[str, syntax.KeyOptions]:
     """One member of UPDATE INDEXES: `name GLOBAL` or `name LOCAL`."""
     name = cursor.name("the name of an index")
-    return name, syntax.KeyOptions(scope=read_one_of(cursor, ("GLOBAL", "LOCAL")))
+    return name, syntax.KeyOptions(scope=parse_one_of(cursor, ("GLOBAL", "LOCAL")))

@@ -19,7 +19,7 @@ ESCAPED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`"""
 PLAIN = r"""'[^']*+'|"[^"]*+"|`[^`]*+`"""
 
 
-def _marks(quoted: str) -> re.Pattern[str]:
+def _delimiter_pattern(quoted: str) -> re.Pattern[str]:
     """What a statement's end is told by; two quoted texts side by side are one with a doubled quote."""
     return re.compile(
         rf"""
@@ -34,7 +34,7 @@ def _marks(quoted: str) -> re.Pattern[str]:
     )
 
 
-MARKS = MappingProxyType({True: _marks(ESCAPED), False: _marks(PLAIN)})
+MARKS = MappingProxyType({True: _delimiter_pattern(ESCAPED), False: _delimiter_pattern(PLAIN)})
 """By whether a backslash escapes."""
 
 NO_ESCAPES = "NO_BACKSLASH_ESCAPES"
@@ -47,7 +47,7 @@ DELIMITER = re.compile(r"DELIMITER(?=\s)", re.IGNORECASE)
 COMMENT_ALONE = re.compile(r"/\*[Tt]?!(?:(?!\*/).)*\*/\s*", re.DOTALL)
 
 
-def scripted(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[ScriptStatement, ...]:
+def split_script(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[ScriptStatement, ...]:
     """The statements of a script, in order; `sql_mode` is the session's before it.
 
     Backslashes are read as the last SET sql_mode says that names NO_BACKSLASH_ESCAPES or not.
@@ -55,12 +55,12 @@ def scripted(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[ScriptS
     Raises SqlError 1064 with line and column where a quote or comment is never closed, for DELIMITER, for `-- fails`
     without a number, and for a text that holds NUL.
     """
-    return tuple(_statements(text, NO_ESCAPES not in sql_mode))
+    return tuple(_split_statements(text, NO_ESCAPES not in sql_mode))
 
 
-def _statements(text: str, escapes: bool) -> Iterator[ScriptStatement]:
+def _split_statements(text: str, escapes: bool) -> Iterator[ScriptStatement]:
     if "\0" in text:
-        raise _wrong(text, text.index("\0"), "a NUL character: this is no text of SQL")
+        raise _syntax_error(text, text.index("\0"), "a NUL character: this is no text of SQL")
     here, line, counted = 0, 1, 0
     begin = -1
     fails: int | None = None
@@ -69,11 +69,11 @@ def _statements(text: str, escapes: bool) -> Iterator[ScriptStatement]:
         start = mark.start() if mark else len(text)
         kind = mark.lastgroup if mark else "end"
         if begin < 0:
-            begin = _begin(text, here, start, kind)
+            begin = _statement_start(text, here, start, kind)
         if kind == "open":
-            raise _wrong(text, start, _unclosed(text, start))
+            raise _syntax_error(text, start, _unclosed_message(text, start))
         if kind == "comment" and begin < 0 and mark:
-            fails = _fails(text, start, mark[0]) or fails
+            fails = _expected_error(text, start, mark[0]) or fails
         if kind == "end":
             if begin >= 0:
                 line += text.count("\n", counted, begin)
@@ -86,29 +86,31 @@ def _statements(text: str, escapes: bool) -> Iterator[ScriptStatement]:
             begin = -1
         here = mark.end() if mark else len(text) + 1
     if fails is not None:
-        raise _wrong(text, len(text), f"no statement follows that `-- fails {fails}` could be about")
+        raise _syntax_error(text, len(text), f"no statement follows that `-- fails {fails}` could be about")
 
 
-def _begin(text: str, here: int, start: int, kind: str | None) -> int:
+def _statement_start(text: str, here: int, start: int, kind: str | None) -> int:
     """Where a statement begins between two marks, or with the second one; -1 where none does."""
     blank = BLANK.match(text, here, start)
     first = blank.end() if blank else here
     if first == start and kind in ("end", "comment"):
         return -1
     if DELIMITER.match(text, first):
-        raise _wrong(
+        raise _syntax_error(
             text, first, "DELIMITER is not simulated, as no stored routines are. Accepted: statements that end with ';'"
         )
     return first
 
 
-def _fails(text: str, start: int, comment: str) -> int | None:
+def _expected_error(text: str, start: int, comment: str) -> int | None:
     """The error that a comment on a line of its own names; raises SqlError for `-- fails` without one."""
     if text[text.rfind("\n", 0, start) + 1 : start].strip():
         return None
     found = FAILS.fullmatch(comment)
     if found is None and FAILS_WITHOUT_NUMBER.fullmatch(comment):
-        raise _wrong(text, start, "`-- fails` names no error: expected is `-- fails 1062`, a number of 3 to 5 digits")
+        raise _syntax_error(
+            text, start, "`-- fails` names no error: expected is `-- fails 1062`, a number of 3 to 5 digits"
+        )
     return int(found[1]) if found else None
 
 
@@ -122,11 +124,11 @@ def _is_comment(statement: str) -> bool:
         return False
 
 
-def _unclosed(text: str, start: int) -> str:
+def _unclosed_message(text: str, start: int) -> str:
     if text[start] == "/":
         return "this comment has no '*/'"
     return f"what {text[start]} opens here is not closed"
 
 
-def _wrong(text: str, offset: int, what: str) -> SqlError:
+def _syntax_error(text: str, offset: int, what: str) -> SqlError:
     return SqlError(1064, "42000", f"You have an error in your SQL syntax: {position(text, offset)}: {what}")

@@ -18,31 +18,31 @@ from simulator.tidb import syntax
 from simulator.tidb.parser import alter_table as alter
 from simulator.tidb.parser import ddl, session
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.ddl import Phrase, fail_at_first_words, first_words, words_after
-from simulator.tidb.parser.dml import read_delete, read_insert, read_replace, read_update
-from simulator.tidb.parser.splitting import read, statements
+from simulator.tidb.parser.ddl import Phrase, fail_at_first_words, first_words, next_words
+from simulator.tidb.parser.dml import parse_delete, parse_insert, parse_replace, parse_update
+from simulator.tidb.parser.splitting import parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
 
 Reader = Callable[[Cursor], syntax.SqlStatement]
 
 
-def alter_table(cursor: Cursor, ignore: bool = False) -> syntax.AlterTable:
+def parse_alter_table(cursor: Cursor, ignore: bool = False) -> syntax.AlterTable:
     """What follows ALTER [IGNORE] TABLE; ANALYZE and COMPACT change no schema and no row of the table."""
     word = cursor.word_ahead(3 if cursor.word_ahead(1) == "." else 1)
     if word not in ("ANALYZE", "COMPACT"):
-        return alter.alter_table(cursor, ignore)
+        return alter.parse_alter_table(cursor, ignore)
     table = cursor.qualified_name()
-    session.read_nothing(cursor, word)
+    session.parse_ignored(cursor, word)
     return syntax.AlterTable(table, (syntax.Clause(word),), ignore)
 
 
 ROWS: dict[str, Reader] = {
-    "ALTER TABLE": alter_table,
-    "ALTER IGNORE TABLE": partial(alter_table, ignore=True),
-    "INSERT": read_insert,
-    "REPLACE": read_replace,
-    "UPDATE": read_update,
-    "DELETE": read_delete,
+    "ALTER TABLE": parse_alter_table,
+    "ALTER IGNORE TABLE": partial(parse_alter_table, ignore=True),
+    "INSERT": parse_insert,
+    "REPLACE": parse_replace,
+    "UPDATE": parse_update,
+    "DELETE": parse_delete,
 }
 """Readers that begin behind the words."""
 
@@ -55,12 +55,12 @@ READERS: Mapping[Phrase, tuple[bool, Reader]] = MappingProxyType(
 )
 """By phrase: whether the reader begins behind it, and the reader."""
 
-WORDS_AFTER = words_after(READERS)
-PLAYED_AFTER = words_after(phrase for phrase in READERS if " ".join(phrase) not in session.UNPLAYED)
+WORDS_AFTER = next_words(READERS)
+PLAYED_AFTER = next_words(phrase for phrase in READERS if " ".join(phrase) not in session.UNPLAYED)
 AT_END = "the end of the statement is not expected here"
 
 
-def read_sql(
+def parse_sql(
     text: str,
     sql_mode: frozenset[str] = frozenset(),
     charset: str = "",
@@ -75,34 +75,34 @@ def read_sql(
     not simulated; DdlError for DDL that is wrong in itself.
     """
     with parse_errors():
-        found = statements(tokenize(text, sql_mode))
+        found = split_tokens(tokenize(text, sql_mode))
         if len(found) > 1:
             second = position(text, found[1][0].start)
             raise SchemaError(f"{second}: a second statement begins here; one is accepted")
         if not found:
             return None
-        tokens = [_named(text, token) for token in found[0]] if "ANSI_QUOTES" in sql_mode else found[0]
+        tokens = [_as_quoted_name(text, token) for token in found[0]] if "ANSI_QUOTES" in sql_mode else found[0]
         try:
-            return _statement(text, tokens, sql_mode, charset or "utf8mb4", parameters)
+            return _parse_statement(text, tokens, sql_mode, charset or "utf8mb4", parameters)
         except SchemaError as error:
-            raise _unclosed(text, tokens, error) if AT_END in str(error) else error from None
+            raise _unclosed_parenthesis(text, tokens, error) if AT_END in str(error) else error from None
 
 
-def read_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[syntax.SqlStatement, int]:
+def parse_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[syntax.SqlStatement, int]:
     """The statement of PREPARE with 1 for each `?`, and how many there are.
 
-    Raises SqlError: as `read_sql`, 1295 for what cannot be prepared, 8115 for several statements or none, 8116 for DDL
+    Raises SqlError: as `parse_sql`, 1295 for what cannot be prepared, 8115 for several statements or none, 8116 for DDL
     with a `?` (tidb pkg/planner/core/plan_cache_utils.go, GeneratePlanCacheStmtWithAST).
     """
     with parse_errors():
-        found = statements(tokenize(text, sql_mode))
+        found = split_tokens(tokenize(text, sql_mode))
     if len(found) != 1:
         raise SqlError(8115, "HY000", "Can not prepare multiple statements")
     words = " ".join(first_words(found[0]))
     if words.startswith(("LOAD DATA", "IMPORT INTO", "BATCH ")):
         raise NOT_PREPARED
     count = sum(token.token_type is TokenType.PLACEHOLDER for token in found[0])
-    statement = read_sql(text, sql_mode, parameters=[syntax.Literal("integer", "1")] * count)
+    statement = parse_sql(text, sql_mode, parameters=[syntax.Literal("integer", "1")] * count)
     assert statement is not None, "it has tokens"
     if isinstance(statement, syntax.Prepare | syntax.Execute | syntax.Deallocate):
         raise NOT_PREPARED
@@ -163,18 +163,18 @@ def syntax_error(why: str) -> SqlError:
     return SqlError(1064, "42000", f"You have an error in your SQL syntax: {why}")
 
 
-def _statement(
+def _parse_statement(
     text: str, tokens: list[Token], sql_mode: frozenset[str], charset: str, parameters: Sequence[syntax.Node] | None
 ) -> syntax.SqlStatement:
     words = first_words(tokens)
     for length in range(len(words), 0, -1):
         if found := READERS.get(words[:length]):
             behind, reader = found
-            return read(text, tokens[length:] if behind else tokens, reader, charset, sql_mode, parameters)
+            return parse_tokens(text, tokens[length:] if behind else tokens, reader, charset, sql_mode, parameters)
     fail_at_first_words(text, tokens, words, WORDS_AFTER, PLAYED_AFTER)
 
 
-def _named(text: str, token: Token) -> Token:
+def _as_quoted_name(text: str, token: Token) -> Token:
     """The token as ANSI_QUOTES has it: what stands between double quotes is a name."""
     if token.token_type is not TokenType.STRING or text[token.start] != '"':
         return token
@@ -182,7 +182,7 @@ def _named(text: str, token: Token) -> Token:
     return Token(TokenType.IDENTIFIER, name, token.line, token.col, token.start, token.end)
 
 
-def _unclosed(text: str, tokens: Sequence[Token], error: SchemaError) -> SchemaError:
+def _unclosed_parenthesis(text: str, tokens: Sequence[Token], error: SchemaError) -> SchemaError:
     """The error of a statement that ends too early: that its first open parenthesis is never closed, if it has one."""
     open_ones: list[Token] = []
     for token in tokens:

@@ -70,14 +70,14 @@ def tokenize(sql: str, sql_mode: frozenset[str] = frozenset()) -> list[Token]:
     check_unicode(sql)
     tokenizer = (WithoutEscapes if "NO_BACKSLASH_ESCAPES" in sql_mode else Tokenizer)(MYSQL)
     try:
-        return phrases_joined(open_comments(sql, numbers_apart(sql, tokenizer.tokenize(sql))))
+        return join_phrases(open_comments(sql, split_number_sums(sql, tokenizer.tokenize(sql))))
     except SqlglotError as error:
         start = tokenizer.tokens[-1].end + 1 if tokenizer.tokens else 0
         start += len(sql[start:]) - len(sql[start:].lstrip())
-        raise SchemaError(f"{position(sql, start)}: {unclosed(error)}") from None
+        raise SchemaError(f"{position(sql, start)}: {tokenizer_message(error)}") from None
 
 
-def numbers_apart(sql: str, tokens: list[Token]) -> list[Token]:
+def split_number_sums(sql: str, tokens: list[Token]) -> list[Token]:
     """`1e0+1` as three tokens, which sqlglot takes for one number."""
     if not any(token.token_type is TokenType.NUMBER and SUM.match(token.text) for token in tokens):
         return tokens
@@ -103,7 +103,7 @@ def numbers_apart(sql: str, tokens: list[Token]) -> list[Token]:
     return found
 
 
-def unclosed(error: SqlglotError) -> str:
+def tokenizer_message(error: SqlglotError) -> str:
     """What the tokenizer found no end of, by what it met there: `Missing ' from …`, or the end of the text."""
     cause = str(error.__cause__ or error)
     if quote := re.match("Missing (.) from", cause):
@@ -131,8 +131,8 @@ def open_comments(sql: str, tokens: list[Token]) -> list[Token]:
         token = tokens[index]
         index += 1
         if token.token_type is TokenType.HINT and token.text in ("/*!", "/*T!", "/*T!["):
-            inside, index = after_opening(sql, tokens, index)
-        elif inside and closes(tokens, index - 1):
+            inside, index = skip_comment_opening(sql, tokens, index)
+        elif inside and is_comment_end(tokens, index - 1):
             inside = False
             index += 1
         else:
@@ -140,7 +140,7 @@ def open_comments(sql: str, tokens: list[Token]) -> list[Token]:
     return opened
 
 
-def phrases_joined(tokens: list[Token]) -> list[Token]:
+def join_phrases(tokens: list[Token]) -> list[Token]:
     """The two words of a phrase as one token, comments between them or not; changes the list."""
     ends = [index for index, token in enumerate(tokens) if len(token.text) == 2 and token.text.upper() in PHRASE_ENDS]
     for index in reversed(ends):
@@ -152,7 +152,7 @@ def phrases_joined(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
-def after_opening(sql: str, tokens: list[Token], index: int) -> tuple[bool, int]:
+def skip_comment_opening(sql: str, tokens: list[Token], index: int) -> tuple[bool, int]:
     """Where what a versioned comment holds begins, the comment's opening being just before `index`."""
     opening = tokens[index - 1]
     known = sql[opening.start : opening.end + 1] == opening.text
@@ -171,13 +171,13 @@ def after_opening(sql: str, tokens: list[Token], index: int) -> tuple[bool, int]
     if known:
         return True, index
     while index < len(tokens):
-        if closes(tokens, index):
+        if is_comment_end(tokens, index):
             return False, index + 2
         index += 1
     raise SchemaError(f"{position(sql, opening.start)}: this comment has no '*/'")
 
 
-def closes(tokens: list[Token], index: int) -> bool:
+def is_comment_end(tokens: list[Token], index: int) -> bool:
     """Whether the tokens at `index` are `*/`."""
     return (
         tokens[index].token_type is TokenType.STAR

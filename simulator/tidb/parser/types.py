@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.model.charsets import charset
-from simulator.tidb.parser.clauses import read_count, read_plain_string
+from simulator.tidb.parser.clauses import parse_count, parse_plain_string
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.syntax.definitions import FieldType
 
@@ -120,15 +120,15 @@ UNSUPPORTED = frozenset(
 )
 
 
-def read_type(cursor: Cursor, column: str, prose: bool = False) -> FieldType:
+def parse_type(cursor: Cursor, column: str, prose: bool = False) -> FieldType:
     """The type that comes next; raises SchemaError naming the column where TiDB has no such type.
 
     With `prose`, arguments that TiDB demands (VARCHAR's length, ENUM's members) may be missing.
     """
     start = cursor.next_token()
     where = f"{position(cursor.sql, start.start)}: column {column!r}"
-    known = spelling(cursor, column, cursor.word(), start.start)
-    type = attributes(cursor, arguments(cursor, known), where)
+    known = parse_type_name(cursor, column, cursor.word(), start.start)
+    type = parse_type_attributes(cursor, parse_type_arguments(cursor, known), where)
     type = replace(type, spelled=cursor.text_since(start))
     if type.name == "year" and type.length not in (-1, 4):
         raise SchemaError(f"{where}: {YEAR_LENGTH}", number=1818, said=YEAR_LENGTH)
@@ -136,19 +136,19 @@ def read_type(cursor: Cursor, column: str, prose: bool = False) -> FieldType:
         raise SchemaError(
             f"{where}: {type.spelled} is not a type; accepted: DOUBLE, DOUBLE(m,d)", number=1149, said=DOUBLE_LENGTH
         )
-    wrong = "" if prose else missing(type)
+    wrong = "" if prose else missing_argument(type)
     if wrong:
         cursor.fail(f"column {column!r}: {wrong}", start)
     return type
 
 
-def spelling(cursor: Cursor, column: str, word: str, at: int) -> FieldType:
+def parse_type_name(cursor: Cursor, column: str, word: str, at: int) -> FieldType:
     """The words of the type's name."""
     if word == "NATIONAL":
         cursor.take()
         word = cursor.word() if cursor.word() in ("CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER") else "NATIONAL"
     if word not in NAMES:
-        reject(cursor, column, word)
+        fail_unknown_type(cursor, column, word)
     cursor.take()
     name = "float" if word == "REAL" and cursor.real_is_float else NAMES[word]
     if word == "DOUBLE":
@@ -157,13 +157,13 @@ def spelling(cursor: Cursor, column: str, word: str, at: int) -> FieldType:
         name = "varchar"
     type = FieldType(name, word, at, charset="binary" if word in BINARY else "")
     if word == "LONG":
-        return long_type(cursor, type)
+        return parse_long_type(cursor, type)
     if word in ("BOOL", "BOOLEAN"):
         return replace(type, length=1)
     return replace(type, unsigned=True) if word == "SERIAL" else type
 
 
-def reject(cursor: Cursor, column: str, word: str) -> None:
+def fail_unknown_type(cursor: Cursor, column: str, word: str) -> None:
     """Raises SchemaError for a type that TiDB does not have, or that no row of TiCDC can carry."""
     if word in UNSUPPORTED:
         cursor.fail(f"column {column!r} has the spatial type {word}, which neither TiDB nor TiCDC's rows have")
@@ -175,7 +175,7 @@ def reject(cursor: Cursor, column: str, word: str) -> None:
     )
 
 
-def long_type(cursor: Cursor, type: FieldType) -> FieldType:
+def parse_long_type(cursor: Cursor, type: FieldType) -> FieldType:
     """LONG, LONG VARCHAR, LONG CHAR VARYING and LONG VARBINARY are MEDIUMTEXT and MEDIUMBLOB."""
     if cursor.accept("VARBINARY"):
         return replace(type, charset="binary")
@@ -184,17 +184,17 @@ def long_type(cursor: Cursor, type: FieldType) -> FieldType:
     return type
 
 
-def arguments(cursor: Cursor, type: FieldType) -> FieldType:
+def parse_type_arguments(cursor: Cursor, type: FieldType) -> FieldType:
     """What stands in parentheses after the name."""
     if type.name in ("enum", "set"):
-        return replace(type, elements=cursor.comma_separated(member)) if cursor.word() == "(" else type
+        return replace(type, elements=cursor.comma_separated(parse_member)) if cursor.word() == "(" else type
     if type.name == "vector" and cursor.accept("<"):
         cursor.expect("FLOAT")
         cursor.expect(">")
     sized = type.name in SIZED | SCALED and type.spelled not in ("BOOL", "BOOLEAN", "SERIAL")
     if cursor.word() != "(" or not sized:
         return type
-    numbers = cursor.comma_separated(read_count)
+    numbers = cursor.comma_separated(parse_count)
     if len(numbers) > (2 if type.name in SCALED else 1):
         cursor.fail(f"type {type.spelled} takes no {len(numbers)} arguments")
     if type.name in ("time", "datetime", "timestamp"):
@@ -202,37 +202,37 @@ def arguments(cursor: Cursor, type: FieldType) -> FieldType:
     return replace(type, length=numbers[0], decimal=numbers[1] if len(numbers) == 2 else -1)
 
 
-def member(cursor: Cursor) -> str:
+def parse_member(cursor: Cursor) -> str:
     """One member of an ENUM or SET; TiDB drops blanks at its end."""
     kind = cursor.kind()
     if kind in ("hex", "bit"):
-        return bytes_of(kind, cursor.literal()).decode("utf-8", "replace").rstrip(" ")
-    return read_plain_string(cursor, "a member in quotes").rstrip(" ")
+        return literal_bytes(kind, cursor.literal()).decode("utf-8", "replace").rstrip(" ")
+    return parse_plain_string(cursor, "a member in quotes").rstrip(" ")
 
 
-def bytes_of(kind: str, digits: str) -> bytes:
+def literal_bytes(kind: str, digits: str) -> bytes:
     """The bytes of a hexadecimal (`hex`) or binary (`bit`) literal."""
     base, width = (16, 2) if kind == "hex" else (2, 8)
     return int(digits or "0", base).to_bytes((len(digits) + width - 1) // width, "big")
 
 
-def attributes(cursor: Cursor, type: FieldType, where: str) -> FieldType:
+def parse_type_attributes(cursor: Cursor, type: FieldType, where: str) -> FieldType:
     """UNSIGNED, SIGNED and ZEROFILL of numbers, in any order; BINARY and the character set of text."""
     if type.spelled == "SERIAL":
         return type
     while cursor.word() in ("UNSIGNED", "ZEROFILL", "SIGNED"):
-        type = number_attribute(cursor, type, cursor.word())
+        type = parse_number_attribute(cursor, type, cursor.word())
     if type.name not in TEXTS or type.charset:
         return type
     if cursor.accept("BINARY"):
-        return replace(type, binary_collation=True, charset=optional_charset(cursor, where))
+        return replace(type, binary_collation=True, charset=parse_optional_charset(cursor, where))
     if cursor.word() in SHORTHANDS and type.name not in ("char", "varchar"):
         return replace(type, charset=charset(SHORTHANDS[cursor.take()], where))
-    found = optional_charset(cursor, where)
+    found = parse_optional_charset(cursor, where)
     return replace(type, charset=found, binary_collation=bool(found) and cursor.accept("BINARY"))
 
 
-def number_attribute(cursor: Cursor, type: FieldType, word: str) -> FieldType:
+def parse_number_attribute(cursor: Cursor, type: FieldType, word: str) -> FieldType:
     """UNSIGNED, SIGNED or ZEROFILL, which implies UNSIGNED; YEAR takes them and forgets them."""
     if type.name not in NUMBERS and type.name != "year":
         cursor.fail(f"{word} does not go with type {type.spelled}; numbers take it")
@@ -247,7 +247,7 @@ def begins_charset(cursor: Cursor) -> bool:
     return cursor.word() == "CHARSET" or cursor.word() in ("CHARACTER", "CHAR") and cursor.word_after() == "SET"
 
 
-def optional_charset(cursor: Cursor, where: str) -> str:
+def parse_optional_charset(cursor: Cursor, where: str) -> str:
     """What `CHARSET x` or `CHARACTER SET x` names, as TiDB keeps it; empty where neither comes."""
     if not begins_charset(cursor):
         return ""
@@ -256,7 +256,7 @@ def optional_charset(cursor: Cursor, where: str) -> str:
     return charset(cursor.name_or_string("a character set"), where)
 
 
-def missing(type: FieldType) -> str:
+def missing_argument(type: FieldType) -> str:
     """What TiDB's grammar finds wrong with a type's arguments, or nothing."""
     words = type.spelled
     if type.name == "varchar" and type.length < 0:

@@ -14,7 +14,7 @@ from typing import Any
 
 from simulator.errors import SqlError
 from simulator.tidb.parser.expressions.literals import float_literal
-from simulator.tidb.parser.sql import read_prepared, read_sql
+from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.sql_engine.changes.insert import assigned_columns
 from simulator.tidb.sql_engine.queries.computation import Computation
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
@@ -32,7 +32,7 @@ def prepare(statement: Prepare, upstream: Upstream, now_ms: int) -> Upstream:
     session = upstream.session
     text = _text(session, statement.text) if statement.is_variable else statement.text
     modes = session.sql_mode - frozenset(STRICT)
-    read, parameters = read_prepared(text, modes)
+    read, parameters = parse_prepared(text, modes)
     CHECKED.get(type(read), _unchecked)(read, upstream, now_ms)
     return _with(upstream, {**session.prepared, statement.name: PreparedStatement(text, parameters, modes)})
 
@@ -74,7 +74,7 @@ def resolved(statement: SqlStatement, text: str, upstream: Upstream) -> tuple[Sq
     found = _found(session, statement.name)
     if len(statement.variables) != found.parameters:
         raise SqlError(8112, "HY000", "Wrong parameter count")
-    read = read_sql(found.text, found.sql_mode, parameters=[_literal(session, name) for name in statement.variables])
+    read = parse_sql(found.text, found.sql_mode, parameters=[_literal(session, name) for name in statement.variables])
     assert read is not None, "PREPARE read it"
     return read, found.text
 

@@ -37,7 +37,7 @@ from simulator.sources.generate.wanted import ColumnWanted, Reference, TableWant
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.parser.ddl import parse_ddl
 
 CUSTOMER = create_table("CREATE TABLE customer (id BIGINT PRIMARY KEY, name VARCHAR(200), doc JSON)", "shop")
 ORDERS = create_table(
@@ -61,7 +61,7 @@ def played(wanted: Sequence[StatementWanted], count: int, seed: int = 7) -> tupl
     said: list[Chosen] = []
     for turn in islice(turns(wanted, seed, 0), count):
         said.append(chooser.chosen(turn, tables(known), False))
-        statement = read_statement(said[-1].text)
+        statement = parse_ddl(said[-1].text)
         assert statement is not None
         known = behind(statement, said[-1].text, known, "shop")
     return said, known

@@ -17,7 +17,7 @@ from simulator.tidb.ddl.definitions.defaults import value_text
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Column, Name, Table, visible_columns
-from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import PartitionAction, RenameTo
 from simulator.tidb.syntax.ddl import AlterTable, RenameTable, Statement
 from simulator.tidb.syntax.definitions import ColumnDefault
@@ -54,7 +54,7 @@ def changed(event: DdlEvent, known: Catalog, state: State) -> Catalog:
 
     Raises DdlError for a statement that does not fit the tables.
     """
-    statement = read_statement(event.query)
+    statement = parse_ddl(event.query)
     try:
         after = known if statement is None else _executed(statement, event, known)
     except DdlError as error:

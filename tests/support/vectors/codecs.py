@@ -26,7 +26,7 @@ from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
-from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.ddl import RenameTable
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import CreateTable
@@ -163,7 +163,7 @@ def events(data: Json) -> Iterator[DdlEvent]:
 
 def table_made(part: str) -> TableName:
     """The table as it is called after a RENAME or CREATE."""
-    statement = read_statement(part)
+    statement = parse_ddl(part)
     if isinstance(statement, RenameTable):
         return statement.pairs[-1][1]
     assert isinstance(statement, CreateTable)

@@ -23,7 +23,7 @@ from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.definitions import TableName
 from support.evolving import behind
 from support.vectors.codecs import Json
@@ -124,7 +124,7 @@ def table_of(row: Json) -> Table:
     text = row.get("create_table", f"CREATE TABLE `{row['schema']}`.`{row['table']}` (id INT PRIMARY KEY)")
     table = create_table(text)
     if "after_ddl" in row:
-        statement = read_statement(row["after_ddl"])
+        statement = parse_ddl(row["after_ddl"])
         assert statement is not None
         evolved = behind(statement, row["after_ddl"], catalog([table]), table.schema)
         found = evolved.table(table.schema, table.name)

@@ -18,7 +18,7 @@ from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.ddl.routes import renamed
 from simulator.ticdc.filters.table_routes import conflict, table_routes
-from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.restore.ddl import restored
 from simulator.tidb.syntax.definitions import TableName
 
@@ -129,7 +129,7 @@ def test_two_tables_under_one_name_are_a_conflict() -> None:
 )
 def test_every_name_in_a_statement_is_routed(text: str, sent: str) -> None:
     """Those without a database are the event's, and stay as they are where nothing is routed."""
-    statement = read_statement(text)
+    statement = parse_ddl(text)
     assert statement is not None
     found = renamed(statement, "s", routes_of(rule("s.*", "x", "{table}_r")).target)
     assert restored(found) == sent

@@ -12,7 +12,7 @@ from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.parser.ddl import parse_ddl
 
 
 def table(definition: str) -> Table:
@@ -23,7 +23,7 @@ def table_behind(before: Table, statements: tuple[str, ...]) -> Table:
     """The table behind the statements."""
     known = catalog([before])
     for text in statements:
-        statement = read_statement(text)
+        statement = parse_ddl(text)
         assert statement is not None
         known = behind(statement, text, known, "shop")
     after = known.table("shop", "t")

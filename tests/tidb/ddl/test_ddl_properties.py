@@ -12,7 +12,7 @@ from simulator.ticdc.table_info import flags, handle_key
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.column_sources import FromColumn, conversion
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.parser.ddl import parse_ddl
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "E", "a2"])
 TYPES = st.sampled_from(
@@ -70,7 +70,7 @@ def alterations(draw: st.DrawFn) -> str:
 
 def tried(state: Catalog, text: str) -> Catalog:
     """The catalog after the statement, the same one where TiDB refuses it."""
-    statement = read_statement(text)
+    statement = parse_ddl(text)
     assert statement is not None
     try:
         return behind(statement, text, state)
@@ -107,7 +107,7 @@ def test_tables_keep_together_whatever_is_done_to_them(texts: list[str]) -> None
     for text in texts:
         before, state = state, tried(state, text)
         old, new = before.table("test", "t"), state.table("test", "t")
-        statement = read_statement(text)
+        statement = parse_ddl(text)
         assert old and new and statement
         check(new)
         sources = conversion(old, new)

@@ -11,7 +11,7 @@ from simulator.releases import V8_5, Release, find
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Executed, Session
-from simulator.tidb.parser.ddl import read_statement, read_statements
+from simulator.tidb.parser.ddl import parse_ddl, parse_ddl_script
 
 NOTHING = catalog((), ["test", "shop", "other"])
 
@@ -20,7 +20,7 @@ def known(*texts: str) -> Catalog:
     """The catalog behind statements on databases `test`, `shop` and `other`."""
     held = NOTHING
     for text in texts:
-        statement = read_statement(text)
+        statement = parse_ddl(text)
         assert statement is not None
         held = behind(statement, text, held)
     return held
@@ -36,7 +36,7 @@ TABLES = known(
 
 
 def executed(text: str, catalog: Catalog | None = TABLES, release: Release = V8_5) -> Executed:
-    statement = read_statement(text)
+    statement = parse_ddl(text)
     assert statement is not None
     return execute(statement, text, Session("test", catalog, release))
 
@@ -181,7 +181,7 @@ def test_every_statement_of_the_vectors_is_the_same_jobs_with_tables_and_without
     for text, database in {(fact.data["sql"], fact.data["current_database"]) for fact in facts if fact.data.get("sql")}:
         for world in WORLDS:
             try:
-                (statement,) = read_statements(text)
+                (statement,) = parse_ddl_script(text)
                 found = execute(statement, text, Session(database, world, V8_5))
             except (DdlError, ValueError):
                 continue

@@ -12,11 +12,11 @@ from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.show_create import show_create, written
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.ddl import read_statement
+from simulator.tidb.parser.ddl import parse_ddl
 
 
 def altered(before: Table, text: str) -> Table:
-    statement = read_statement(text)
+    statement = parse_ddl(text)
     assert statement is not None
     after = behind(statement, text, catalog([before]), before.schema).table(before.schema, before.name)
     assert after is not None

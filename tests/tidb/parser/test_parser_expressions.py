@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions.operators import read_expression, read_parenthesised
-from simulator.tidb.parser.queries.query import read_query
-from simulator.tidb.parser.splitting import read
+from simulator.tidb.parser.expressions.operators import parse_expression, parse_parenthesised
+from simulator.tidb.parser.queries.query import parse_query
+from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.names import literal, quoted, string
 
 
 def expression(text: str, charset: str = "utf8mb4") -> str:
-    return read(text, tokenize(text), read_expression, charset).restored
+    return parse_tokens(text, tokenize(text), parse_expression, charset).restored
 
 
 def query(text: str) -> str:
-    return read(text, tokenize(text), read_query).restored
+    return parse_tokens(text, tokenize(text), parse_query).restored
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,10 @@ def test_the_charset_of_the_text_is_that_of_its_strings() -> None:
 
 def test_an_expression_ends_where_nothing_can_follow_it() -> None:
     def pair(parser: Cursor) -> tuple[syntax.Expression, syntax.Expression]:
-        return read_expression(parser), read_parenthesised(parser)
+        return parse_expression(parser), parse_parenthesised(parser)
 
     text = "a + 1 ( b  or c )"
-    assert read(text, tokenize(text), pair) == (
+    assert parse_tokens(text, tokenize(text), pair) == (
         syntax.Expression("a + 1", "`a`+1"),
         syntax.Expression("b  or c", "`b` OR `c`"),
     )
@@ -184,12 +184,12 @@ def test_an_expression_ends_where_nothing_can_follow_it() -> None:
 
 def test_a_query_ends_where_nothing_can_follow_it() -> None:
     def view(parser: Cursor) -> syntax.EmbeddedQuery:
-        found = read_query(parser)
+        found = parse_query(parser)
         parser.expect("WITH CHECK OPTION")
         return found
 
     text = "select a from t where b with check option"
-    assert read(text, tokenize(text), view) == syntax.EmbeddedQuery(
+    assert parse_tokens(text, tokenize(text), view) == syntax.EmbeddedQuery(
         "select a from t where b", "SELECT `a` FROM `t` WHERE `b`"
     )
 

@@ -17,9 +17,9 @@ from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.ddl import read_statement
-from simulator.tidb.parser.script import scripted
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.parser.script import split_script
+from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.restore.ddl import restored
 
 GOOD = (
@@ -107,7 +107,7 @@ def known() -> Catalog:
     """What the good CREATE statements make, as far as TiDB takes them one after the other."""
     held = catalog((), ("shop",))
     for text in GOOD:
-        statement = read_statement(text) if text.startswith("CREATE ") else None
+        statement = parse_ddl(text) if text.startswith("CREATE ") else None
         with suppress(DdlError):
             held = behind(statement, text, held, "shop") if statement else held
     return held
@@ -116,7 +116,7 @@ def known() -> Catalog:
 def outcome(text: str) -> str:
     """`read`, `empty` or the code of the DdlError; anything else is raised."""
     try:
-        statement = read_statement(text)
+        statement = parse_ddl(text)
         if statement is None:
             return "empty"
         restored(statement)
@@ -131,9 +131,9 @@ def outcome(text: str) -> str:
 def read_any(text: str) -> None:
     """Reads it as a statement of any kind, and as a script."""
     with suppress(SqlError, DdlError):
-        read_sql(text)
+        parse_sql(text)
     with suppress(SqlError):
-        scripted(text)
+        split_script(text)
 
 
 @st.composite
@@ -183,5 +183,5 @@ def test_any_text_is_read_or_refused(beginning: str, text: str) -> None:
 
 def test_every_statement_that_is_damaged_here_was_good() -> None:
     """Each is read, or is known not to be DDL."""
-    assert None not in [read_sql(text) for text in (*GOOD, *ROWS)]
+    assert None not in [parse_sql(text) for text in (*GOOD, *ROWS)]
     assert {outcome(text) for text in GOOD} <= {"read", "not DDL"}

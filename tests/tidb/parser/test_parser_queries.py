@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.tidb import syntax
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.sql import parse_sql
 
 A, B = syntax.ColumnName(("a",)), syntax.ColumnName(("b",))
 
@@ -23,7 +23,7 @@ def one(value: int = 1) -> syntax.SelectTree:
 
 
 def query(text: str) -> syntax.QueryTree:
-    statement = read_sql(text)
+    statement = parse_sql(text)
     assert isinstance(statement, syntax.SelectStatement)
     return statement.query
 

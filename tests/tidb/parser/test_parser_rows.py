@@ -6,7 +6,7 @@ import pytest
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.sql import parse_sql
 
 T = syntax.TableName("", "t")
 U = syntax.TableName("", "u")
@@ -139,7 +139,7 @@ DELETES = [
 @pytest.mark.parametrize(("text", "tree"), [*INSERTS, *UPDATES, *DELETES])
 def test_a_statement_on_rows_says_what_its_text_says(text: str, tree: syntax.RowStatement) -> None:
     """Each clause in its place, whatever the spelling."""
-    assert read_sql(text) == tree
+    assert parse_sql(text) == tree
 
 
 @pytest.mark.parametrize(
@@ -162,6 +162,6 @@ def test_a_statement_on_rows_says_what_its_text_says(text: str, tree: syntax.Row
 def test_what_is_no_such_statement_is_refused(text: str, error: str) -> None:
     """With the place, and with what could stand there."""
     with pytest.raises(SqlError) as refusal:
-        read_sql(text)
+        parse_sql(text)
 
     assert error in str(refusal.value)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.errors import SqlError
-from simulator.tidb.parser.script import scripted
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.script import split_script
+from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.session import ScriptStatement
 
 SCRIPT = """-- a comment; with a semicolon
@@ -27,7 +27,7 @@ SELECT 5--3
 
 def test_statements_end_at_semicolons_outside_quotes_and_comments() -> None:
     """Each has its line, and only the one behind `-- fails` expects an error."""
-    assert scripted(SCRIPT) == (
+    assert split_script(SCRIPT) == (
         ScriptStatement("CREATE TABLE t (a INT)", 3),
         ScriptStatement("INSERT INTO t VALUES\n  ('a;b', \"c;\"\"d\", 'it''s; \\' ;')", 3),
         ScriptStatement("INSERT INTO `a;b` /* c; */ VALUES (1)", 7, 1062),
@@ -38,7 +38,7 @@ def test_statements_end_at_semicolons_outside_quotes_and_comments() -> None:
 
 @pytest.mark.parametrize("text", ["", "\n ", ";;", "-- nothing", "/* a; */", "# x\n;"])
 def test_a_script_may_hold_no_statement(text: str) -> None:
-    assert scripted(text) == ()
+    assert split_script(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_script_may_hold_no_statement(text: str) -> None:
     ],
 )
 def test_a_comment_line_of_its_own_names_the_error_of_the_next_statement(text: str, expected: list[int | None]) -> None:
-    assert [statement.fails for statement in scripted(text)] == expected
+    assert [statement.fails for statement in split_script(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -70,25 +70,25 @@ def test_a_comment_line_of_its_own_names_the_error_of_the_next_statement(text: s
 )
 def test_a_script_that_never_ends_is_refused_with_its_place(text: str, why: str) -> None:
     with pytest.raises(SqlError) as refusal:
-        scripted(text)
+        split_script(text)
 
     assert why in str(refusal.value)
 
 
 def test_a_parenthesis_that_is_never_closed_is_found_when_its_statement_is_read() -> None:
     """A semicolon ends a statement, whatever is open."""
-    first, second = scripted("SELECT (1;\nSELECT 2")
+    first, second = split_script("SELECT (1;\nSELECT 2")
 
     assert second.line == 2
     with pytest.raises(SqlError, match=r"line 1, column 8: this '\(' has no '\)'"):
-        read_sql(first.text)
+        parse_sql(first.text)
 
 
 @given(st.lists(st.sampled_from(("'", '"', "`", "/*", "*/", "/*!", "--", "-- ", "#", "\n", ";", "a", "\\", " ", "\0"))))
 def test_any_text_is_taken_apart_or_refused(parts: list[str]) -> None:
     """No statement is empty or has blanks around it."""
     try:
-        statements = scripted("".join(parts))
+        statements = split_script("".join(parts))
     except SqlError:
         return
     assert all(statement.text.strip() == statement.text and statement.text for statement in statements)
@@ -104,5 +104,5 @@ def test_any_text_is_taken_apart_or_refused(parts: list[str]) -> None:
 )
 def test_a_backslash_escapes_as_sql_mode_says(text: str, statements: int) -> None:
     """A MySQL client is told the mode by the server, and cuts by it."""
-    assert len(scripted(text)) == statements
-    assert len(scripted("SELECT 'a\\'; SELECT 'b\\'", frozenset({"NO_BACKSLASH_ESCAPES"}))) == 2
+    assert len(split_script(text)) == statements
+    assert len(split_script("SELECT 'a\\'; SELECT 'b\\'", frozenset({"NO_BACKSLASH_ESCAPES"}))) == 2

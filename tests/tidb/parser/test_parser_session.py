@@ -6,7 +6,7 @@ import pytest
 
 from simulator.errors import SqlError
 from simulator.tidb import syntax
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.sql import parse_sql
 
 
 def text(value: str) -> syntax.Node:
@@ -37,7 +37,7 @@ ONE = syntax.Literal("integer", "1")
     ],
 )
 def test_a_statement_about_the_session(sql: str, statement: syntax.SqlStatement) -> None:
-    assert read_sql(sql) == statement
+    assert parse_sql(sql) == statement
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_statement_about_the_session(sql: str, statement: syntax.SqlStatement)
 )
 def test_set_names_each_variable_with_its_scope(sql: str, settings: tuple[syntax.VariableAssignment, ...]) -> None:
     """A word alone is a string."""
-    assert read_sql(sql) == syntax.SetVariables(settings)
+    assert parse_sql(sql) == syntax.SetVariables(settings)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_set_names_each_variable_with_its_scope(sql: str, settings: tuple[syntax
     ],
 )
 def test_what_no_row_feels_is_nothing(sql: str, what: str) -> None:
-    assert read_sql(sql) == syntax.IgnoredStatement(what)
+    assert parse_sql(sql) == syntax.IgnoredStatement(what)
 
 
 @pytest.mark.parametrize(
@@ -118,23 +118,23 @@ def test_what_no_row_feels_is_nothing(sql: str, what: str) -> None:
 )
 def test_what_is_not_played_is_refused_with_its_number(sql: str, number: int, why: str) -> None:
     with pytest.raises(SqlError) as refusal:
-        read_sql(sql)
+        parse_sql(sql)
 
     assert refusal.value.number == number
     assert why in refusal.value.text
 
 
 def test_ddl_is_read_as_ever_and_an_empty_text_is_nothing() -> None:
-    assert isinstance(read_sql("TRUNCATE TABLE t"), syntax.TruncateTable)
-    assert read_sql(" /* nothing */ -- at all") is None
+    assert isinstance(parse_sql("TRUNCATE TABLE t"), syntax.TruncateTable)
+    assert parse_sql(" /* nothing */ -- at all") is None
 
 
 def test_the_sql_mode_changes_how_a_text_is_read() -> None:
     """ANSI_QUOTES, PIPES_AS_CONCAT and IGNORE_SPACE, then NO_BACKSLASH_ESCAPES and HIGH_NOT_PRECEDENCE."""
-    statement = read_sql('SELECT "a""b" || now ()', frozenset(("ANSI_QUOTES", "PIPES_AS_CONCAT", "IGNORE_SPACE")))
+    statement = parse_sql('SELECT "a""b" || now ()', frozenset(("ANSI_QUOTES", "PIPES_AS_CONCAT", "IGNORE_SPACE")))
 
     name = '"a""b" || now ()'
     call = syntax.Call("CONCAT", (syntax.ColumnName(('a"b',)), syntax.Call("NOW")))
     assert statement == syntax.SelectStatement(syntax.SelectTree((syntax.SelectItem(call, name),)))
-    assert read_sql(r"SELECT 'a\nb'", frozenset(("NO_BACKSLASH_ESCAPES",))) == read_sql(r"SELECT 'a\\nb'")
-    assert read_sql("SELECT NOT 1 = 2", frozenset(("HIGH_NOT_PRECEDENCE",))) != read_sql("SELECT NOT 1 = 2")
+    assert parse_sql(r"SELECT 'a\nb'", frozenset(("NO_BACKSLASH_ESCAPES",))) == parse_sql(r"SELECT 'a\\nb'")
+    assert parse_sql("SELECT NOT 1 = 2", frozenset(("HIGH_NOT_PRECEDENCE",))) != parse_sql("SELECT NOT 1 = 2")

@@ -6,7 +6,7 @@ import pytest
 
 from simulator.errors import DdlError
 from simulator.tidb import syntax
-from simulator.tidb.parser.ddl import read_statement, read_statements
+from simulator.tidb.parser.ddl import parse_ddl, parse_ddl_script
 from simulator.tidb.restore.ddl import restored
 
 T = syntax.TableName("", "t")
@@ -14,7 +14,7 @@ T = syntax.TableName("", "t")
 
 def specs(text: str) -> tuple[syntax.Spec, ...]:
     """The specs of `ALTER TABLE t` and the text."""
-    statement = read_statement(f"ALTER TABLE t {text}")
+    statement = parse_ddl(f"ALTER TABLE t {text}")
     assert isinstance(statement, syntax.AlterTable)
     return statement.specs
 
@@ -26,7 +26,7 @@ def spec(text: str) -> syntax.Spec:
 
 def written(text: str) -> str:
     """`ALTER TABLE t` and the text, as TiDB writes it back."""
-    statement = read_statement(f"ALTER TABLE t {text}")
+    statement = parse_ddl(f"ALTER TABLE t {text}")
     assert statement is not None
     return restored(statement)
 
@@ -34,7 +34,7 @@ def written(text: str) -> str:
 def refused(text: str, code: str = "parser:1064") -> str:
     """What is said of a text that is no statement of DDL."""
     with pytest.raises(DdlError) as caught:
-        read_statement(text)
+        parse_ddl(text)
     assert caught.value.code == code
     return caught.value.text
 
@@ -45,8 +45,8 @@ def refused(text: str, code: str = "parser:1064") -> str:
 @pytest.mark.parametrize("text", ["", " \n\t", ";", ";;", "-- nothing", "/* nothing */ ;", "# nothing\n"])
 def test_a_text_without_words_has_no_statement(text: str) -> None:
     """Blanks, comments and semicolons say nothing."""
-    assert read_statement(text) is None
-    assert read_statements(text) == ()
+    assert parse_ddl(text) is None
+    assert parse_ddl_script(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_a_text_without_words_has_no_statement(text: str) -> None:
 )
 def test_case_blanks_comments_and_versioned_comments_change_nothing(text: str) -> None:
     """A versioned comment counts as what it holds."""
-    assert read_statement(text) == syntax.TruncateTable(T)
+    assert parse_ddl(text) == syntax.TruncateTable(T)
 
 
 def test_a_comment_of_an_unknown_feature_is_a_comment() -> None:
     """TiDB leaves out what a later TiDB put into a comment of a feature it does not know."""
-    assert read_statement("TRUNCATE /*T![feature_of_tomorrow] nonsense */ t") == syntax.TruncateTable(T)
+    assert parse_ddl("TRUNCATE /*T![feature_of_tomorrow] nonsense */ t") == syntax.TruncateTable(T)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_comment_of_an_unknown_feature_is_a_comment() -> None:
 )
 def test_a_versioned_comment_may_go_on_to_the_end(text: str) -> None:
     """TiDB asks for no end of what it opens."""
-    assert read_statement(text) == syntax.TruncateTable(T)
+    assert parse_ddl(text) == syntax.TruncateTable(T)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_two_statements_are_refused_where_the_second_begins() -> None:
 
 def test_several_statements_can_be_read_in_order() -> None:
     """As for the job that creates several tables at once."""
-    assert read_statements("DROP TABLE a; ; TRUNCATE t;") == (
+    assert parse_ddl_script("DROP TABLE a; ; TRUNCATE t;") == (
         syntax.DropTable((syntax.TableName("", "a"),)),
         syntax.TruncateTable(T),
     )
@@ -213,14 +213,14 @@ def test_nesting_without_end_is_refused_like_any_other_mistake() -> None:
 )
 def test_a_database_that_is_not_named_is_the_current_one(text: str, name: str) -> None:
     """ALTER DATABASE may begin with an option."""
-    statement = read_statement(text)
+    statement = parse_ddl(text)
     assert isinstance(statement, syntax.AlterDatabase)
     assert statement.name == name
 
 
 def test_charsets_and_collations_are_those_of_tidb() -> None:
     """In TiDB's own spelling."""
-    statement = read_statement("ALTER DATABASE d CHARSET 'UTF8MB3' COLLATE Utf8_General_CI")
+    statement = parse_ddl("ALTER DATABASE d CHARSET 'UTF8MB3' COLLATE Utf8_General_CI")
     assert isinstance(statement, syntax.AlterDatabase)
     assert [option.value for option in statement.options] == ["utf8", "utf8_general_ci"]
     assert "unknown character set 'klingon'" in refused("CREATE DATABASE d CHARSET klingon")
@@ -228,8 +228,8 @@ def test_charsets_and_collations_are_those_of_tidb() -> None:
 
 def test_a_policy_named_default_is_no_policy() -> None:
     """PLACEMENT POLICY = DEFAULT and SET DEFAULT say the same."""
-    statement = read_statement("ALTER DATABASE d PLACEMENT POLICY = DEFAULT")
-    assert statement == read_statement("ALTER DATABASE d PLACEMENT POLICY SET DEFAULT")
+    statement = parse_ddl("ALTER DATABASE d PLACEMENT POLICY = DEFAULT")
+    assert statement == parse_ddl("ALTER DATABASE d PLACEMENT POLICY SET DEFAULT")
 
 
 # -- tables, views, indexes, sequences ---------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def test_a_policy_named_default_is_no_policy() -> None:
 
 def test_names_keep_their_case_and_lose_their_quotes() -> None:
     """Any word is a name between back-quotes, and behind a dot."""
-    assert read_statement("RENAME TABLE `we``ird`.`a b` TO Shop.`select`, t TO `表`") == syntax.RenameTable(
+    assert parse_ddl("RENAME TABLE `we``ird`.`a b` TO Shop.`select`, t TO `表`") == syntax.RenameTable(
         ((syntax.TableName("we`ird", "a b"), syntax.TableName("Shop", "select")), (T, syntax.TableName("", "表")))
     )
 
@@ -251,20 +251,20 @@ def test_a_reserved_word_is_no_name() -> None:
 
 def test_drop_says_of_which_kind_the_tables_are() -> None:
     """RESTRICT and CASCADE are read, and change nothing."""
-    assert read_statement("DROP TEMPORARY TABLES IF EXISTS t, d.u CASCADE") == syntax.DropTable(
+    assert parse_ddl("DROP TEMPORARY TABLES IF EXISTS t, d.u CASCADE") == syntax.DropTable(
         (T, syntax.TableName("d", "u")), if_exists=True, temporary="local", behaviour="CASCADE"
     )
-    assert read_statement("drop view v restrict") == syntax.DropView((syntax.TableName("", "v"),))
+    assert parse_ddl("drop view v restrict") == syntax.DropView((syntax.TableName("", "v"),))
 
 
 def test_flashback_to_a_moment_is_told_from_flashback_to_a_name() -> None:
     """`TO timestamp` begins a moment."""
-    assert read_statement("FLASHBACK TABLE t TO t2") == syntax.FlashbackTable(T, "t2")
-    assert read_statement("FLASHBACK TABLE t, u TO TSO 5") == syntax.FlashbackCluster(
+    assert parse_ddl("FLASHBACK TABLE t TO t2") == syntax.FlashbackTable(T, "t2")
+    assert parse_ddl("FLASHBACK TABLE t, u TO TSO 5") == syntax.FlashbackCluster(
         tso=5, tables=(T, syntax.TableName("", "u"))
     )
-    assert read_statement("FLASHBACK SCHEMA d TO TIMESTAMP 'now'") == syntax.FlashbackCluster("now", database="d")
-    assert read_statement("FLASHBACK DATABASE d") == syntax.FlashbackDatabase("d")
+    assert parse_ddl("FLASHBACK SCHEMA d TO TIMESTAMP 'now'") == syntax.FlashbackCluster("now", database="d")
+    assert parse_ddl("FLASHBACK DATABASE d") == syntax.FlashbackDatabase("d")
     refused("FLASHBACK TABLE t, u TO v")
     refused("FLASHBACK CLUSTER TO TSO 0")
 
@@ -275,7 +275,7 @@ def test_flashback_to_a_moment_is_told_from_flashback_to_a_name() -> None:
 )
 def test_flashback_to_nothing_but_the_word_of_a_moment_is_a_new_name(text: str) -> None:
     """TiDB takes the word for a moment only where one follows."""
-    statement = read_statement(text.replace("`", ""))
+    statement = parse_ddl(text.replace("`", ""))
     assert statement is not None and restored(statement) == text
 
 
@@ -308,39 +308,37 @@ def test_a_function_is_called_by_what_is_no_word_of_the_grammar(call: str) -> No
 def test_other_spellings_of_reserved_words_are_reserved_and_short_charsets_are_of_text(text: str) -> None:
     """Back-quoted, or of a TEXT, they are read."""
     refused(text)
-    read_statement("CREATE TABLE `schema` (`schemas` TEXT ASCII, `dec` DEC(3), v CHAR(3) AS (SCHEMA()))")
+    parse_ddl("CREATE TABLE `schema` (`schemas` TEXT ASCII, `dec` DEC(3), v CHAR(3) AS (SCHEMA()))")
 
 
 def test_recover_names_a_table_or_a_job() -> None:
     """A number behind the table says which of its drops."""
-    assert read_statement("RECOVER TABLE t 2") == syntax.RecoverTable(T, number=2)
-    assert read_statement("RECOVER TABLE BY JOB 7") == syntax.RecoverTable(None, job=7)
+    assert parse_ddl("RECOVER TABLE t 2") == syntax.RecoverTable(T, number=2)
+    assert parse_ddl("RECOVER TABLE BY JOB 7") == syntax.RecoverTable(None, job=7)
 
 
 def test_locks_and_admin_statements_that_make_jobs_are_ddl() -> None:
     """ADMIN is DDL where it repairs a table or cleans up locks."""
-    assert read_statement("LOCK TABLE t READ LOCAL, d.u WRITE") == syntax.LockTables(
+    assert parse_ddl("LOCK TABLE t READ LOCAL, d.u WRITE") == syntax.LockTables(
         ((T, "READ LOCAL"), (syntax.TableName("d", "u"), "WRITE"))
     )
-    assert read_statement("ADMIN CLEANUP TABLE LOCK t") == syntax.UnlockTables((T,))
-    assert isinstance(read_statement("ADMIN REPAIR TABLE t CREATE TABLE t (a INT)"), syntax.RepairTable)
+    assert parse_ddl("ADMIN CLEANUP TABLE LOCK t") == syntax.UnlockTables((T,))
+    assert isinstance(parse_ddl("ADMIN REPAIR TABLE t CREATE TABLE t (a INT)"), syntax.RepairTable)
 
 
 def test_an_index_type_behind_the_columns_wins_over_one_before() -> None:
     """Both places are TiDB's, and LOCK and ALGORITHM may come in any order."""
-    statement = read_statement("CREATE UNIQUE INDEX i USING HASH ON t (a) USING BTREE LOCK NONE ALGORITHM = INPLACE")
+    statement = parse_ddl("CREATE UNIQUE INDEX i USING HASH ON t (a) USING BTREE LOCK NONE ALGORITHM = INPLACE")
     assert isinstance(statement, syntax.CreateIndex)
     assert (statement.key.kind, statement.key.options.using) == ("unique", "BTREE")
     assert (statement.algorithm, statement.lock) == ("INPLACE", "NONE")
-    assert read_statement("DROP HYPO INDEX IF EXISTS i ON t") == syntax.DropIndex(
-        T, "i", if_exists=True, hypothetical=True
-    )
+    assert parse_ddl("DROP HYPO INDEX IF EXISTS i ON t") == syntax.DropIndex(T, "i", if_exists=True, hypothetical=True)
     refused("CREATE INDEX i ON t (a) LOCK = NONE LOCK = NONE")
 
 
 def test_a_view_is_what_tidb_takes_for_what_it_does_not_say() -> None:
     """The definer is the current user, or a user at any host."""
-    view = read_statement("CREATE VIEW v AS SELECT 1")
+    view = parse_ddl("CREATE VIEW v AS SELECT 1")
     assert isinstance(view, syntax.CreateView)
     assert (view.algorithm, view.definer, view.security, view.check_option) == (
         "UNDEFINED",
@@ -348,7 +346,7 @@ def test_a_view_is_what_tidb_takes_for_what_it_does_not_say() -> None:
         "DEFINER",
         "CASCADED",
     )
-    view = read_statement(
+    view = parse_ddl(
         "CREATE ALGORITHM = MERGE DEFINER = root@LocalHost SQL SECURITY INVOKER VIEW v (a, b) AS SELECT 1, 2"
         " WITH LOCAL CHECK OPTION"
     )
@@ -375,14 +373,14 @@ def test_a_view_is_what_tidb_takes_for_what_it_does_not_say() -> None:
 )
 def test_a_definer_is_read_as_tidb_reads_users(definer: str, read: str) -> None:
     """Hosts are in lower case."""
-    view = read_statement(f"CREATE DEFINER = {definer} VIEW v AS SELECT 1")
+    view = parse_ddl(f"CREATE DEFINER = {definer} VIEW v AS SELECT 1")
     assert isinstance(view, syntax.CreateView)
     assert view.definer == read
 
 
 def test_sequence_options_have_many_spellings() -> None:
     """Each comes out as TiDB writes it."""
-    statement = read_statement(
+    statement = parse_ddl(
         "ALTER SEQUENCE IF EXISTS s INCREMENT = -2 NOMINVALUE NO MAXVALUE CACHE 10 NO CYCLE RESTART WITH 5 RESTART"
     )
     assert statement == syntax.AlterSequence(
@@ -405,10 +403,10 @@ def test_sequence_options_have_many_spellings() -> None:
 
 def test_cluster_objects_are_read_too() -> None:
     """TiCDC replicates none of them, but they are DDL."""
-    policy = read_statement("CREATE OR REPLACE PLACEMENT POLICY IF NOT EXISTS p REGIONS='a,b', FOLLOWERS=2")
+    policy = parse_ddl("CREATE OR REPLACE PLACEMENT POLICY IF NOT EXISTS p REGIONS='a,b', FOLLOWERS=2")
     assert isinstance(policy, syntax.PlacementPolicy)
     assert (policy.verb, policy.or_replace, policy.exists, len(policy.options)) == ("CREATE", True, True, 2)
-    group = read_statement(
+    group = parse_ddl(
         "CREATE RESOURCE GROUP g RU_PER_SEC = 500, PRIORITY = HIGH BURSTABLE QUERY_LIMIT = (EXEC_ELAPSED '60s',"
         " ACTION = SWITCH_GROUP(h), WATCH = SIMILAR DURATION = '10m') BACKGROUND = (TASK_TYPES 'br')"
     )
@@ -575,4 +573,4 @@ def test_a_whole_table_is_read_by_the_reader_of_tables() -> None:
         "CREATE GLOBAL TEMPORARY TABLE t (a INT) ON COMMIT DELETE ROWS",
         "CREATE TABLE t AS SELECT 1",
     ):
-        assert isinstance(read_statement(text), syntax.CreateTable)
+        assert isinstance(parse_ddl(text), syntax.CreateTable)

@@ -7,14 +7,14 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from support import table_texts
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.create_table import read_create_table
-from simulator.tidb.parser.splitting import read
+from simulator.tidb.parser.create_table import parse_create_table
+from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.tables import restored_table
 
 
 def sent(text: str) -> str:
-    return restored_table(read(text, tokenize(text), read_create_table))
+    return restored_table(parse_tokens(text, tokenize(text), parse_create_table))
 
 
 @pytest.mark.parametrize(

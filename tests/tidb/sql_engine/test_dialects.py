@@ -12,8 +12,8 @@ import pytest
 
 from simulator.errors import CodedError, SqlError
 from simulator.releases import V8_5
-from simulator.tidb.parser.script import scripted
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.script import split_script
+from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.execute import error_number, execute, starting
 from simulator.tidb.sql_engine.storage.outcome import Committed, Defined, Outcome, Refusal
 
@@ -28,8 +28,8 @@ class Difference(NamedTuple):
 def played(script: str) -> tuple[Outcome, list[Committed | Defined]]:
     outcome = Outcome(starting(V8_5))
     events: list[Committed | Defined] = []
-    for number, statement in enumerate(scripted(f"USE test; {script}")):
-        tree = read_sql(statement.text, outcome.upstream.session.sql_mode)
+    for number, statement in enumerate(split_script(f"USE test; {script}")):
+        tree = parse_sql(statement.text, outcome.upstream.session.sql_mode)
         assert tree is not None
         made = execute(tree, statement.text, outcome.upstream, 1_600_000_000_000 + number)
         if isinstance(made, Refusal):

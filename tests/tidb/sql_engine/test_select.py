@@ -14,7 +14,7 @@ from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.queries.queries import select
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.session import SelectStatement
@@ -55,7 +55,7 @@ UPSTREAM = upstream_of((ITEMS, ITEM_ROWS), (SALES, SALE_ROWS))
 
 
 def shown(text: str, upstream: Upstream = UPSTREAM) -> list[tuple[str | None, ...]]:
-    statement = read_sql(text)
+    statement = parse_sql(text)
     assert isinstance(statement, SelectStatement), statement
     columns = select(statement.query, upstream, NOW).rows.columns
     return [

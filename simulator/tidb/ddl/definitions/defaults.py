@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 
 from simulator.errors import SchemaError
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.parser.types import bytes_of
+from simulator.tidb.parser.types import literal_bytes
 from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.values import spellings
 
@@ -34,7 +34,7 @@ def value_text(syntax: ColumnDefault, type: ColumnType) -> str | None:
     """A literal in the form that TiDB prints values of the type in; None where the type has no such value."""
     kind = family(type)
     if syntax.kind in ("hex", "bit"):
-        return bytes_text(bytes_of(syntax.kind, syntax.text), type)
+        return bytes_text(literal_bytes(syntax.kind, syntax.text), type)
     text = syntax.text
     if syntax.kind == "boolean":
         text = "1" if text == "TRUE" else "0"

@@ -10,10 +10,10 @@ from functools import lru_cache
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET, build_column, build_table
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.parser.columns import read_column
-from simulator.tidb.parser.create_table import begins_other_statement, read_create_table
+from simulator.tidb.parser.columns import parse_column
+from simulator.tidb.parser.create_table import begins_other_statement, parse_create_table
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.splitting import begins, read, statements, text_of
+from simulator.tidb.parser.splitting import begins_with, parse_tokens, split_tokens, statement_text
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import ColumnDefinition
 from simulator.tidb.syntax.tables import CreateTable
@@ -45,9 +45,9 @@ def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
     """
     try:
         return tuple(
-            build_table(read(text, tokens, read_written_out), schema, text, text_of(text, tokens))
-            for tokens in statements(tokenize(text))
-            if not begins(text, tokens, begins_other_statement)
+            build_table(parse_tokens(text, tokens, read_written_out), schema, text, statement_text(text, tokens))
+            for tokens in split_tokens(tokenize(text))
+            if not begins_with(text, tokens, begins_other_statement)
         )
     except RecursionError:
         raise SchemaError("the statement is nested too deeply") from None
@@ -55,16 +55,16 @@ def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
 
 def column(text: str) -> Column:
     """A column definition as in prose: arguments that TiDB demands (VARCHAR's length) may be missing."""
-    return build_column(read(text, tokenize(text), read_column_in_prose), DEFAULT_CHARSET, text, prose=True)
+    return build_column(parse_tokens(text, tokenize(text), read_column_in_prose), DEFAULT_CHARSET, text, prose=True)
 
 
 def read_column_in_prose(parser: Cursor) -> ColumnDefinition:
-    return read_column(parser, prose=True)
+    return parse_column(parser, prose=True)
 
 
 def read_written_out(parser: Cursor) -> CreateTable:
     """A CREATE TABLE statement that says all of its table itself; raises SchemaError for any other."""
-    table = read_create_table(parser)
+    table = parse_create_table(parser)
     if table.like:
         refuse(parser, table.source_at, f"CREATE TABLE {table.name!r} LIKE another table: write its columns out")
     if table.source_at:

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from simulator.errors import SchemaError
 from simulator.tidb.model.table import Column, Index, Partitioning, Table
-from simulator.tidb.parser.expressions.operators import read_node
-from simulator.tidb.parser.splitting import read
+from simulator.tidb.parser.expressions.operators import parse_node
+from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.expressions import names_in
 
@@ -19,7 +19,7 @@ from simulator.tidb.syntax.expressions import names_in
 def names_of(expression: str) -> frozenset[tuple[str, ...]]:
     """The columns that an expression names, with what stands before them; none where the text cannot be read."""
     try:
-        tree = read(expression, tokenize(expression), read_node)
+        tree = parse_tokens(expression, tokenize(expression), parse_node)
     except (SchemaError, RecursionError):
         return frozenset()
     return frozenset(name.parts for name in names_in(tree))

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported
 from simulator.tidb.model.native_functions import LATER_FUNCTIONS, MANY, NATIVE_FUNCTIONS
-from simulator.tidb.parser.expressions.operators import read_node
-from simulator.tidb.parser.splitting import read
+from simulator.tidb.parser.expressions.operators import parse_node
+from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.dml import InsertedValue
 from simulator.tidb.syntax.expressions import Call, Cast, ContextExpression, Node, Parenthesised, RowExpression
@@ -72,7 +72,7 @@ def is_unsafe(node: Node) -> bool:
 def tree_of(expression: str) -> Node | None:
     """The expression, or None for text that cannot be read."""
     try:
-        return read(expression, tokenize(expression), read_node)
+        return parse_tokens(expression, tokenize(expression), parse_node)
     except (SchemaError, RecursionError):
         return None
 

@@ -34,8 +34,8 @@ from simulator.tidb.ddl.tables.definition_checks import (
 from simulator.tidb.ddl.tables.options import check_ttl
 from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.create_table import read_create_table
-from simulator.tidb.parser.splitting import read
+from simulator.tidb.parser.create_table import parse_create_table
+from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import CreateTable
@@ -86,7 +86,7 @@ def reread(statement: CreateTable, text: str, query: str) -> CreateTable:
     if query == text:
         return statement
     try:
-        return read(query, tokenize(query), read_create_table)
+        return parse_tokens(query, tokenize(query), parse_create_table)
     except SchemaError:  # with an INTERVAL and its partitions, TiDB writes the partitions twice
         return statement
 

@@ -9,23 +9,23 @@ from __future__ import annotations
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.literals import LITERALS
-from simulator.tidb.parser.expressions.times import read_unit
+from simulator.tidb.parser.expressions.times import parse_unit
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.restore.names import literal, quoted
 
 
-def read_over(cursor: Cursor) -> tuple[str, syntax.WindowSpec | None]:
+def parse_over(cursor: Cursor) -> tuple[str, syntax.WindowSpec | None]:
     """` OVER w`, ` OVER (…)`, or nothing where no OVER follows."""
     if not cursor.accept("OVER"):
         return "", None
     if cursor.word() != "(":
         name = cursor.name("the name of a window")
         return f" OVER {quoted(name)}", syntax.WindowSpec(base=name)
-    text, window = read_window_definition(cursor)
+    text, window = parse_window_definition(cursor)
     return f" OVER {text}", window
 
 
-def read_window_definition(cursor: Cursor) -> tuple[str, syntax.WindowSpec]:
+def parse_window_definition(cursor: Cursor) -> tuple[str, syntax.WindowSpec]:
     """`([name] [PARTITION BY …] [ORDER BY …] [frame])`"""
     cursor.expect("(")
     parts, base = [], ""
@@ -34,29 +34,29 @@ def read_window_definition(cursor: Cursor) -> tuple[str, syntax.WindowSpec]:
         parts.append(quoted(base))
     partition: tuple[syntax.OrderItem, ...] = ()
     if cursor.accept("PARTITION BY"):
-        partition = read_items(cursor)
-        parts.append(f"PARTITION BY {written_items(partition, ', ')}")
-    order = read_order(cursor)
+        partition = parse_items(cursor)
+        parts.append(f"PARTITION BY {restore_items(partition, ', ')}")
+    order = parse_order(cursor)
     if order:
-        parts.append(written_order(order))
-    frame = _frame(cursor) if cursor.word() in ("ROWS", "RANGE") else ""
+        parts.append(restore_order(order))
+    frame = _parse_frame(cursor) if cursor.word() in ("ROWS", "RANGE") else ""
     parts += [frame] * bool(frame)
     cursor.expect(")")
     window = syntax.WindowSpec(tuple(item.expression for item in partition), order, frame, base)
     return f"({' '.join(parts)})", window
 
 
-def read_order(cursor: Cursor) -> tuple[syntax.OrderItem, ...]:
+def parse_order(cursor: Cursor) -> tuple[syntax.OrderItem, ...]:
     """`ORDER BY …`, or nothing."""
-    return read_items(cursor) if cursor.accept("ORDER BY") else ()
+    return parse_items(cursor) if cursor.accept("ORDER BY") else ()
 
 
-def read_items(cursor: Cursor) -> tuple[syntax.OrderItem, ...]:
+def parse_items(cursor: Cursor) -> tuple[syntax.OrderItem, ...]:
     """What rows are ordered or grouped by."""
-    return cursor.listed(_item)
+    return cursor.listed(_parse_item)
 
 
-def _item(cursor: Cursor) -> syntax.OrderItem:
+def _parse_item(cursor: Cursor) -> syntax.OrderItem:
     expression = cursor.rules.node(cursor)
     descending = cursor.accept("DESC")
     if not descending:
@@ -64,31 +64,31 @@ def _item(cursor: Cursor) -> syntax.OrderItem:
     return syntax.OrderItem(expression, descending)
 
 
-def written_order(items: tuple[syntax.OrderItem, ...]) -> str:
+def restore_order(items: tuple[syntax.OrderItem, ...]) -> str:
     """`ORDER BY …`, or nothing."""
-    return f"ORDER BY {written_items(items)}" if items else ""
+    return f"ORDER BY {restore_items(items)}" if items else ""
 
 
-def written_items(items: tuple[syntax.OrderItem, ...], separator: str = ",") -> str:
+def restore_items(items: tuple[syntax.OrderItem, ...], separator: str = ",") -> str:
     return separator.join(restored(item.expression) + " DESC" * item.descending for item in items)
 
 
-def _frame(cursor: Cursor) -> str:
+def _parse_frame(cursor: Cursor) -> str:
     unit = cursor.take()
     if not cursor.accept("BETWEEN"):
-        return f"{unit} BETWEEN {_bound(cursor)} AND CURRENT ROW"
-    start = _bound(cursor)
+        return f"{unit} BETWEEN {_parse_bound(cursor)} AND CURRENT ROW"
+    start = _parse_bound(cursor)
     cursor.expect("AND")
-    return f"{unit} BETWEEN {start} AND {_bound(cursor)}"
+    return f"{unit} BETWEEN {start} AND {_parse_bound(cursor)}"
 
 
-def _bound(cursor: Cursor) -> str:
+def _parse_bound(cursor: Cursor) -> str:
     if cursor.accept("CURRENT ROW"):
         return "CURRENT ROW"
     if cursor.accept("UNBOUNDED"):
         amount = "UNBOUNDED"
     elif cursor.accept("INTERVAL"):
-        amount = f"INTERVAL {restored(cursor.rules.node(cursor))} {read_unit(cursor).text}"
+        amount = f"INTERVAL {restored(cursor.rules.node(cursor))} {parse_unit(cursor).text}"
     elif cursor.kind() == "number":
         amount = restored(LITERALS["number"](cursor))
     else:
@@ -147,15 +147,15 @@ MORE = {"APPROX_COUNT_DISTINCT": 255, "APPROX_PERCENTILE": 255, "JSON_OBJECTAGG"
 WHAT = "an aggregate function"
 
 
-def read_aggregate(cursor: Cursor, name: str) -> syntax.Node:
+def parse_aggregate(cursor: Cursor, name: str) -> syntax.Node:
     """The call, its name just passed over, with its OVER."""
     cursor.expect("(")
     if name == "GROUP_CONCAT":
-        return _group_concat(cursor)
+        return _parse_group_concat(cursor)
     arguments: list[syntax.Node] = []
     distinct = ""
     if name != "COUNT" or not cursor.accept("*"):
-        distinct = _distinct(cursor, name)
+        distinct = _parse_distinct(cursor, name)
         arguments.append(cursor.rules.node(cursor))
         more = MORE.get(name, 0) if name != "COUNT" or distinct else 0
         while more and cursor.accept(","):
@@ -164,13 +164,13 @@ def read_aggregate(cursor: Cursor, name: str) -> syntax.Node:
             more -= 1
     cursor.expect(")")
     name = NAMES.get(name, name)
-    over, window = read_over(cursor)
+    over, window = parse_over(cursor)
     tree = syntax.Aggregate(name, tuple(arguments), bool(distinct))
     text = f"{name}({distinct}{listed(arguments) or '1'}){over}"
     return syntax.ContextExpression(text, WHAT, tree if window is None else syntax.WindowFunction(tree, window))
 
 
-def _distinct(cursor: Cursor, name: str = "") -> str:
+def _parse_distinct(cursor: Cursor, name: str = "") -> str:
     if name not in WITHOUT_DISTINCT and (cursor.accept("DISTINCT") or cursor.accept("DISTINCTROW")):
         if name != "COUNT":
             cursor.accept("ALL")
@@ -179,26 +179,26 @@ def _distinct(cursor: Cursor, name: str = "") -> str:
     return ""
 
 
-def _group_concat(cursor: Cursor) -> syntax.Node:
-    distinct = _distinct(cursor)
+def _parse_group_concat(cursor: Cursor) -> syntax.Node:
+    distinct = _parse_distinct(cursor)
     arguments = [cursor.rules.node(cursor)]
     while cursor.accept(","):
         arguments.append(cursor.rules.node(cursor))
-    order = read_order(cursor)
+    order = parse_order(cursor)
     separator = cursor.string() if cursor.accept("SEPARATOR") else ","
     cursor.expect(")")
-    over, window = read_over(cursor)
+    over, window = parse_over(cursor)
     tree = syntax.Aggregate("GROUP_CONCAT", tuple(arguments), bool(distinct), order, separator)
     inner = distinct + listed(arguments)
     if window is not None:
         return syntax.ContextExpression(
             f"GROUP_CONCAT({inner}, {literal(separator)}){over}", WHAT, syntax.WindowFunction(tree, window)
         )
-    ordered = f" {written_order(order)}" if order else ""
+    ordered = f" {restore_order(order)}" if order else ""
     return syntax.ContextExpression(f"GROUP_CONCAT({inner}{ordered} SEPARATOR {literal(separator)})", WHAT, tree)
 
 
-def read_window(cursor: Cursor, name: str) -> syntax.Node:
+def parse_window(cursor: Cursor, name: str) -> syntax.Node:
     """The call of a window function, its name just passed over."""
     cursor.expect("(")
     arguments = [] if cursor.word() == ")" else [cursor.rules.node(cursor)]
@@ -208,9 +208,9 @@ def read_window(cursor: Cursor, name: str) -> syntax.Node:
     if not least <= len(arguments) <= most:
         cursor.fail(f"{name} takes {least} to {most} arguments")
     cursor.expect(")")
-    last = name == "NTH_VALUE" and _from_last(cursor)
-    ignore = name in ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE") and _ignores_nulls(cursor)
-    over, window = read_over(cursor)
+    last = name == "NTH_VALUE" and _parse_from_last(cursor)
+    ignore = name in ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE") and _parse_ignore_nulls(cursor)
+    over, window = parse_over(cursor)
     if window is None:
         cursor.unexpected("'OVER'")
     ways = f"{' FROM LAST' if last else ''}{' IGNORE NULLS' if ignore else ''}"
@@ -228,11 +228,11 @@ _COUNTS = {
 }
 
 
-def _from_last(cursor: Cursor) -> bool:
+def _parse_from_last(cursor: Cursor) -> bool:
     cursor.accept("FROM FIRST")
     return cursor.accept("FROM LAST")
 
 
-def _ignores_nulls(cursor: Cursor) -> bool:
+def _parse_ignore_nulls(cursor: Cursor) -> bool:
     cursor.accept("RESPECT NULLS")
     return cursor.accept("IGNORE NULLS")

@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions.calls import WITHOUT_PARENTHESES, is_function, read_arguments, read_call
-from simulator.tidb.parser.expressions.literals import LITERALS, read_fraction
+from simulator.tidb.parser.expressions.calls import WITHOUT_PARENTHESES, is_function, parse_arguments, parse_call
+from simulator.tidb.parser.expressions.literals import LITERALS, parse_fraction
 from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import restored
 from simulator.tidb.restore.names import quoted
 
 
-def read_atom(cursor: Cursor) -> syntax.Node:
+def parse_atom(cursor: Cursor) -> syntax.Node:
     """A literal, a name, a call, CASE, or anything in parentheses; raises SchemaError."""
     kind = cursor.kind()
     if kind in LITERALS:
@@ -29,12 +29,12 @@ def read_atom(cursor: Cursor) -> syntax.Node:
         cursor.take()
         return syntax.Literal(word.lower(), cursor.literal())
     if word and cursor.word_after() == "(" and is_function(cursor):
-        return read_call(cursor)
+        return parse_call(cursor)
     if word in WITHOUT_PARENTHESES and not qualifies:
-        return read_call(cursor)
+        return parse_call(cursor)
     if not cursor.is_free_name():
         cursor.unexpected("an expression")
-    return _name(cursor)
+    return _parse_name_or_call(cursor)
 
 
 def begins_assignment(cursor: Cursor) -> bool:
@@ -42,28 +42,28 @@ def begins_assignment(cursor: Cursor) -> bool:
     return cursor.word() == "@" and cursor.word_ahead(2) == ":="
 
 
-def read_assignment(cursor: Cursor, value: Callable[[Cursor], syntax.Node]) -> syntax.Node:
+def parse_assignment(cursor: Cursor, value: Callable[[Cursor], syntax.Node]) -> syntax.Node:
     """`@name := value`"""
-    name = restored(_variable(cursor))
+    name = restored(_parse_variable(cursor))
     cursor.take()
     return syntax.ContextExpression(f"{name}:={restored(value(cursor))}", "a variable")
 
 
-def _name(cursor: Cursor) -> syntax.Node:
+def _parse_name_or_call(cursor: Cursor) -> syntax.Node:
     """A column, with what JSON path follows it, or a call of a function of a schema."""
     in_quotes = cursor.kind() == "name"
     parts = [cursor.name("an expression")]
     while len(parts) < 3 and cursor.accept("."):
         parts.append(cursor.name("a name"))
     if cursor.word() == "(" and (in_quotes if len(parts) == 1 else len(parts) == 2):
-        arguments = read_arguments(cursor)
+        arguments = parse_arguments(cursor)
         return (
             syntax.Call(parts[-1], arguments, parts[0]) if len(parts) == 2 else syntax.Call(parts[0].upper(), arguments)
         )
-    return _path(cursor, syntax.ColumnName(tuple(parts)))
+    return _parse_path(cursor, syntax.ColumnName(tuple(parts)))
 
 
-def _path(cursor: Cursor, column: syntax.Node) -> syntax.Node:
+def _parse_path(cursor: Cursor, column: syntax.Node) -> syntax.Node:
     """`->'$.path'` and `->>'$.path'` behind a column."""
     arrow = cursor.word()
     if arrow not in ("->", "->>"):
@@ -75,12 +75,12 @@ def _path(cursor: Cursor, column: syntax.Node) -> syntax.Node:
     return syntax.Call("JSON_UNQUOTE", (found,)) if arrow == "->>" else found
 
 
-def _word_literal(cursor: Cursor) -> syntax.Node:
+def _parse_word_literal(cursor: Cursor) -> syntax.Node:
     word = cursor.take()
     return syntax.Literal("null" if word == "NULL" else "boolean", word)
 
 
-def _escaped_null(cursor: Cursor) -> syntax.Node:
+def _parse_escaped_null(cursor: Cursor) -> syntax.Node:
     """`\\N`"""
     if cursor.word_after() != "N" or not cursor.touches_next():
         cursor.unexpected("an expression")
@@ -89,7 +89,7 @@ def _escaped_null(cursor: Cursor) -> syntax.Node:
     return syntax.Literal("null", "NULL")
 
 
-def _parentheses(cursor: Cursor) -> syntax.Node:
+def _parse_parentheses(cursor: Cursor) -> syntax.Node:
     """A subquery, an expression, or a row."""
     if begins_subquery(cursor):
         text, query = cursor.rules.subquery(cursor)
@@ -98,7 +98,7 @@ def _parentheses(cursor: Cursor) -> syntax.Node:
     return syntax.RowExpression(items) if len(items) > 1 else syntax.Parenthesised(items[0])
 
 
-def _row(cursor: Cursor) -> syntax.Node:
+def _parse_row(cursor: Cursor) -> syntax.Node:
     at = cursor.next_token()
     cursor.take()
     items = cursor.comma_separated(cursor.rules.node)
@@ -107,13 +107,13 @@ def _row(cursor: Cursor) -> syntax.Node:
     return syntax.RowExpression(items)
 
 
-def _exists(cursor: Cursor) -> syntax.Node:
+def _parse_exists(cursor: Cursor) -> syntax.Node:
     cursor.take()
     text, query = cursor.rules.subquery(cursor)
     return syntax.ContextExpression(f"EXISTS {text}", "EXISTS", syntax.Exists(query))
 
 
-def _case(cursor: Cursor) -> syntax.Node:
+def _parse_case(cursor: Cursor) -> syntax.Node:
     cursor.take()
     value = None if cursor.word() == "WHEN" else cursor.rules.node(cursor)
     branches = []
@@ -128,7 +128,7 @@ def _case(cursor: Cursor) -> syntax.Node:
     return syntax.Case(value, tuple(branches), otherwise)
 
 
-def _braces(cursor: Cursor) -> syntax.Node:
+def _parse_braces(cursor: Cursor) -> syntax.Node:
     """`{d '…'}`, `{t '…'}`, `{ts '…'}`, and `{anything expression}`, which is the expression."""
     cursor.take()
     name = cursor.name("a name")
@@ -142,13 +142,13 @@ def _braces(cursor: Cursor) -> syntax.Node:
     return syntax.ContextExpression(f"{kind.upper()} {restored(inner)}", "a literal of time")
 
 
-def _variable(cursor: Cursor) -> syntax.Node:
+def _parse_variable(cursor: Cursor) -> syntax.Node:
     """`@name`"""
     name = cursor.user_variable()
     return syntax.ContextExpression(f"@{quoted(name)}", "a variable", syntax.Variable(name.lower(), "user"))
 
 
-def _system_variable(cursor: Cursor) -> syntax.Node:
+def _parse_system_variable(cursor: Cursor) -> syntax.Node:
     """`@@name`, `@@global.name`"""
     cursor.take()
     name = cursor.name("a variable")
@@ -163,17 +163,17 @@ def _system_variable(cursor: Cursor) -> syntax.Node:
 
 
 _KEYWORDS: dict[str, Callable[[Cursor], syntax.Node]] = {
-    ".": read_fraction,
-    "(": _parentheses,
-    "{": _braces,
-    "\\": _escaped_null,
+    ".": parse_fraction,
+    "(": _parse_parentheses,
+    "{": _parse_braces,
+    "\\": _parse_escaped_null,
     "?": Cursor.parameter,
-    "@": _variable,
-    "@@": _system_variable,
-    "TRUE": _word_literal,
-    "FALSE": _word_literal,
-    "NULL": _word_literal,
-    "CASE": _case,
-    "EXISTS": _exists,
-    "ROW": _row,
+    "@": _parse_variable,
+    "@@": _parse_system_variable,
+    "TRUE": _parse_word_literal,
+    "FALSE": _parse_word_literal,
+    "NULL": _parse_word_literal,
+    "CASE": _parse_case,
+    "EXISTS": _parse_exists,
+    "ROW": _parse_row,
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from simulator.tidb import syntax
 from simulator.tidb.model.charsets import charset
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions.aggregates import AGGREGATES, WINDOWS, read_aggregate, read_window
+from simulator.tidb.parser.expressions.aggregates import AGGREGATES, WINDOWS, parse_aggregate, parse_window
 from simulator.tidb.parser.expressions.times import TIME_FORMS
 from simulator.tidb.parser.reserved import NOT_CALLED, RESERVED
 from simulator.tidb.restore.expressions import restored
@@ -19,32 +19,32 @@ from simulator.tidb.restore.names import table
 ACCEPTED = "BINARY, CHAR, DATE, DATETIME, DECIMAL, DOUBLE, FLOAT, JSON, REAL, SIGNED, TIME, UNSIGNED, VECTOR or YEAR"
 
 
-def read_cast_type(cursor: Cursor) -> str:
+def parse_cast_type(cursor: Cursor) -> str:
     """The type's text; raises SchemaError."""
     word = cursor.word()
     if word in ("BINARY", "CHAR", "CHARACTER"):
         cursor.take()
-        length = _numbers(cursor, 1)
-        return f"BINARY{length}" if word == "BINARY" else _characters(cursor, length)
+        length = _parse_type_lengths(cursor, 1)
+        return f"BINARY{length}" if word == "BINARY" else _parse_char_type(cursor, length)
     if word in ("SIGNED", "UNSIGNED"):
         cursor.take()
         cursor.accept("INTEGER") or cursor.accept("INT")
         return word
     if word in ("DATETIME", "TIME"):
         cursor.take()
-        return word + _numbers(cursor, 1)
+        return word + _parse_type_lengths(cursor, 1)
     if word in ("DECIMAL", "DEC"):
         cursor.take()
-        return "DECIMAL" + (_numbers(cursor, 2) if cursor.word() == "(" else "(10)")
+        return "DECIMAL" + (_parse_type_lengths(cursor, 2) if cursor.word() == "(" else "(10)")
     if word in ("FLOAT", "VECTOR"):
-        return _measured(cursor)
+        return _parse_float_or_vector(cursor)
     if word not in ("DATE", "YEAR", "JSON", "DOUBLE", "REAL"):
         cursor.unexpected(ACCEPTED)
     cursor.take()
     return "DOUBLE" if word == "REAL" else word
 
 
-def _measured(cursor: Cursor) -> str:
+def _parse_float_or_vector(cursor: Cursor) -> str:
     """FLOAT(p), a DOUBLE above 24 bits, and VECTOR(n); neither number is kept."""
     at, word = cursor.next_token(), cursor.take()
     if word == "VECTOR" and cursor.accept("<"):
@@ -58,7 +58,7 @@ def _measured(cursor: Cursor) -> str:
     return "DOUBLE" if word == "FLOAT" and numbers[0] > 24 else word
 
 
-def _numbers(cursor: Cursor, most: int) -> str:
+def _parse_type_lengths(cursor: Cursor, most: int) -> str:
     """`(3)`, `(10, 2)`; nothing where there is none or it is 0."""
     if cursor.word() != "(":
         return ""
@@ -71,7 +71,7 @@ def _numbers(cursor: Cursor, most: int) -> str:
     return f"({', '.join(str(number) for number in numbers if number)})"
 
 
-def _characters(cursor: Cursor, length: str) -> str:
+def _parse_char_type(cursor: Cursor, length: str) -> str:
     """CHAR with the charset that follows it."""
     binary = cursor.accept("BINARY")
     name = ""
@@ -83,64 +83,64 @@ def _characters(cursor: Cursor, length: str) -> str:
     return f"CHAR{length} CHARSET {name.upper()}" if name not in ("", "utf8mb4") else f"CHAR{length}"
 
 
-def read_arguments(cursor: Cursor) -> tuple[syntax.Node, ...]:
+def parse_arguments(cursor: Cursor) -> tuple[syntax.Node, ...]:
     """`( expression, … )` or `()`"""
     if cursor.accept("( )"):
         return ()
     return cursor.comma_separated(cursor.rules.node)
 
 
-def _renamed(name: str) -> Callable[[Cursor, str], syntax.Node]:
-    return lambda cursor, _: syntax.Call(name, read_arguments(cursor))
+def _call_as(name: str) -> Callable[[Cursor, str], syntax.Node]:
+    return lambda cursor, _: syntax.Call(name, parse_arguments(cursor))
 
 
-def _cast(cursor: Cursor, name: str) -> syntax.Node:
+def _parse_cast(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
     operand = cursor.rules.node(cursor)
     cursor.expect("AS")
-    type = read_cast_type(cursor)
+    type = parse_cast_type(cursor)
     array = " ARRAY" if cursor.accept("ARRAY") else ""
     cursor.expect(")")
     return syntax.Cast(operand, type + array)
 
 
-def _sum_crc32(cursor: Cursor, name: str) -> syntax.Node:
-    cast = _cast(cursor, name)
+def _parse_sum_crc32(cursor: Cursor, name: str) -> syntax.Node:
+    cast = _parse_cast(cursor, name)
     if isinstance(cast, syntax.Cast) and not cast.type.endswith(" ARRAY"):
         cursor.fail(f"{name} takes an ARRAY")
     return syntax.ContextExpression(restored(cast).replace("CAST", name, 1), name)
 
 
-def _convert(cursor: Cursor, name: str) -> syntax.Node:
+def _parse_convert(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
     operand = cursor.rules.node(cursor)
     if cursor.accept("USING"):
-        return syntax.Call(name, (operand, _charset(cursor)))
+        return syntax.Call(name, (operand, _parse_using_charset(cursor)))
     cursor.expect(",")
-    type = read_cast_type(cursor)
+    type = parse_cast_type(cursor)
     cursor.expect(")")
     return syntax.Cast(operand, type, convert=True)
 
 
-def _charset(cursor: Cursor) -> syntax.Node:
+def _parse_using_charset(cursor: Cursor) -> syntax.Node:
     """The charset behind USING, and the `)`."""
     name = charset(cursor.name_or_string("a character set"), "USING")
     cursor.expect(")")
     return syntax.Literal("string", name)
 
 
-def _char(cursor: Cursor, name: str) -> syntax.Node:
+def _parse_char(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
     arguments = [cursor.rules.node(cursor)]
     while cursor.accept(","):
         arguments.append(cursor.rules.node(cursor))
     if cursor.accept("USING"):
-        return syntax.Call("CHAR_FUNC", (*arguments, _charset(cursor)))
+        return syntax.Call("CHAR_FUNC", (*arguments, _parse_using_charset(cursor)))
     cursor.expect(")")
     return syntax.Call("CHAR_FUNC", (*arguments, syntax.Literal("null", "NULL")))
 
 
-def _mod(cursor: Cursor, name: str) -> syntax.Node:
+def _parse_mod(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
     left = cursor.rules.node(cursor)
     cursor.expect(",")
@@ -149,7 +149,7 @@ def _mod(cursor: Cursor, name: str) -> syntax.Node:
     return syntax.Binary("%", left, right)
 
 
-def _of_column(cursor: Cursor, name: str) -> syntax.Node:
+def _parse_column_function(cursor: Cursor, name: str) -> syntax.Node:
     """`VALUES(column)`, `DEFAULT(column)`"""
     cursor.expect("(")
     parts = [cursor.name("a column")]
@@ -160,7 +160,7 @@ def _of_column(cursor: Cursor, name: str) -> syntax.Node:
     return syntax.DefaultValue(column) if name == "DEFAULT" else syntax.InsertedValue(column)
 
 
-def _position(cursor: Cursor, name: str) -> syntax.Node:
+def _parse_position(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
     part = cursor.rules.bits(cursor)
     cursor.expect("IN")
@@ -169,7 +169,7 @@ def _position(cursor: Cursor, name: str) -> syntax.Node:
     return syntax.Call(name, (part, text))
 
 
-def _substring(cursor: Cursor, name: str) -> syntax.Node:
+def _parse_substring(cursor: Cursor, name: str) -> syntax.Node:
     """`SUBSTRING(x, 1, 2)`, `SUBSTRING(x FROM 1 FOR 2)`"""
     cursor.expect("(")
     arguments = [cursor.rules.node(cursor)]
@@ -183,7 +183,7 @@ def _substring(cursor: Cursor, name: str) -> syntax.Node:
     return syntax.Call(name, tuple(arguments))
 
 
-def _trim(cursor: Cursor, name: str) -> syntax.Node:
+def _parse_trim(cursor: Cursor, name: str) -> syntax.Node:
     """`TRIM(x)`, `TRIM(y FROM x)`, `TRIM(LEADING y FROM x)`, `TRIM(LEADING FROM x)`"""
     cursor.expect("(")
     side = cursor.take() if cursor.word() in ("BOTH", "LEADING", "TRAILING") else ""
@@ -200,7 +200,7 @@ def _trim(cursor: Cursor, name: str) -> syntax.Node:
     return syntax.Call(name, (text, first, syntax.Word(side)) if side else (text, first))
 
 
-def _weight_string(cursor: Cursor, name: str) -> syntax.Node:
+def _parse_weight_string(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
     text = cursor.rules.node(cursor)
     if cursor.accept(")"):
@@ -214,10 +214,10 @@ def _weight_string(cursor: Cursor, name: str) -> syntax.Node:
     return syntax.Call(name, (text, syntax.Word(kind), syntax.Word(str(length))))
 
 
-def _sequence(cursor: Cursor, name: str) -> syntax.Node:
+def _parse_sequence(cursor: Cursor, name: str) -> syntax.Node:
     """`NEXTVAL(s)`, `LASTVAL(s)`, `SETVAL(s, 5)`"""
     cursor.expect("(")
-    table = read_sequence_name(cursor)
+    table = parse_sequence_name(cursor)
     value = ""
     if name == "SETVAL":
         cursor.expect(",")
@@ -227,24 +227,24 @@ def _sequence(cursor: Cursor, name: str) -> syntax.Node:
     return syntax.ContextExpression(f"{name}({table}{value})", "a sequence")
 
 
-def read_sequence_name(cursor: Cursor) -> str:
+def parse_sequence_name(cursor: Cursor) -> str:
     return table(cursor.qualified_name("a sequence"))
 
 
 FORMS: dict[str, Callable[[Cursor, str], syntax.Node]] = {
     **TIME_FORMS,
-    **{name: _substring for name in ("SUBSTR", "SUBSTRING", "MID")},
-    **{name: _sequence for name in ("NEXTVAL", "LASTVAL", "SETVAL")},
-    **{name: _of_column for name in ("VALUES", "DEFAULT")},
-    "CAST": _cast,
-    "CHAR": _char,
-    "CONVERT": _convert,
-    "INSERT": _renamed("INSERT_FUNC"),
-    "JSON_SUM_CRC32": _sum_crc32,
-    "MOD": _mod,
-    "POSITION": _position,
-    "TRIM": _trim,
-    "WEIGHT_STRING": _weight_string,
+    **{name: _parse_substring for name in ("SUBSTR", "SUBSTRING", "MID")},
+    **{name: _parse_sequence for name in ("NEXTVAL", "LASTVAL", "SETVAL")},
+    **{name: _parse_column_function for name in ("VALUES", "DEFAULT")},
+    "CAST": _parse_cast,
+    "CHAR": _parse_char,
+    "CONVERT": _parse_convert,
+    "INSERT": _call_as("INSERT_FUNC"),
+    "JSON_SUM_CRC32": _parse_sum_crc32,
+    "MOD": _parse_mod,
+    "POSITION": _parse_position,
+    "TRIM": _parse_trim,
+    "WEIGHT_STRING": _parse_weight_string,
 }
 """By name."""
 
@@ -343,30 +343,30 @@ def is_function(cursor: Cursor) -> bool:
     return cursor.is_name() and (word not in RESERVED or word in CALLABLE or word in WINDOWS)
 
 
-def read_call(cursor: Cursor) -> syntax.Node:
+def parse_call(cursor: Cursor) -> syntax.Node:
     """The call that begins here."""
     word = cursor.word()
     if word == "NEXT":
-        return _next_value(cursor)
+        return _parse_next_value(cursor)
     touching = cursor.touches_next() or cursor.ignores_space and cursor.word_after() == "("
     at = cursor.next_token()
     cursor.take()
     if word in TOUCHING and not touching:
         cursor.fail(f"{word} takes its '(' right behind its name", at)
     if word in WINDOWS:
-        return read_window(cursor, word)
+        return parse_window(cursor, word)
     if word in AGGREGATES and (touching or word not in GENERIC_APART):
-        return read_aggregate(cursor, word)
+        return parse_aggregate(cursor, word)
     read = FORMS.get(word)
-    return read(cursor, word) if read and (touching or word not in GENERIC_APART) else _plain(cursor, word)
+    return read(cursor, word) if read and (touching or word not in GENERIC_APART) else _parse_plain_call(cursor, word)
 
 
-def _plain(cursor: Cursor, name: str) -> syntax.Node:
-    return syntax.Call("PASSWORD_FUNC" if name == "PASSWORD" else name, read_arguments(cursor))
+def _parse_plain_call(cursor: Cursor, name: str) -> syntax.Node:
+    return syntax.Call("PASSWORD_FUNC" if name == "PASSWORD" else name, parse_arguments(cursor))
 
 
-def _next_value(cursor: Cursor) -> syntax.Node:
+def _parse_next_value(cursor: Cursor) -> syntax.Node:
     """`NEXT VALUE FOR s`"""
     if not cursor.accept("NEXT VALUE FOR"):
         return syntax.ColumnName((cursor.name(),))
-    return syntax.ContextExpression(f"NEXTVAL({read_sequence_name(cursor)})", "a sequence")
+    return syntax.ContextExpression(f"NEXTVAL({parse_sequence_name(cursor)})", "a sequence")

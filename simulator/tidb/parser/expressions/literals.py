@@ -21,7 +21,7 @@ INTRODUCERS = ("utf8", "utf8mb4", "ascii", "latin1", "binary")
 MAX_UNSIGNED = 2**64 - 1
 
 
-def _string(cursor: Cursor) -> Node:
+def _parse_string(cursor: Cursor) -> Node:
     """A string; strings that follow each other are one."""
     if cursor.next_token().token_type is TokenType.NATIONAL_STRING:
         return Literal("string", cursor.literal(), "utf8", True)
@@ -31,7 +31,7 @@ def _string(cursor: Cursor) -> Node:
     return Literal("string", text, cursor.charset)
 
 
-def _introduced(cursor: Cursor) -> Node:
+def _parse_introduced(cursor: Cursor) -> Node:
     """`_charset'…'`, `_charset x'…'`"""
     charset = cursor.literal()[1:]
     if charset.lower() not in INTRODUCERS:
@@ -43,15 +43,15 @@ def _introduced(cursor: Cursor) -> Node:
     return LITERALS[cursor.kind()](cursor)
 
 
-def _number(cursor: Cursor) -> Node:
+def _parse_number(cursor: Cursor) -> Node:
     at = cursor.next_token()
     text = cursor.literal().lower()
     if not set(text) <= set("0123456789.e+-") or text.endswith("e") or not text[0].isdigit() and text[0] != ".":
         cursor.fail(f"{text!r} is not a number", at)
-    return number(cursor, text)
+    return number_literal(cursor, text)
 
 
-def number(cursor: Cursor, text: str) -> Literal:
+def number_literal(cursor: Cursor, text: str) -> Literal:
     """A number as TiDB keeps it: whole if 64 bits hold it, else a decimal; a float if it has an exponent."""
     if "e" in text:
         value = float(text)
@@ -70,7 +70,7 @@ def float_literal(value: float) -> Literal:
     return Literal("float", f"{value:.{digits - 1}e}")
 
 
-def read_fraction(cursor: Cursor) -> Node:
+def parse_fraction(cursor: Cursor) -> Node:
     """`.5`, which the tokenizer gives as a dot and a number."""
     touching = cursor.touches_next()
     cursor.take()
@@ -79,10 +79,10 @@ def read_fraction(cursor: Cursor) -> Node:
     text = cursor.literal().lower()
     if "." in text:
         cursor.unexpected("an operator")
-    return number(cursor, f".{text}")
+    return number_literal(cursor, f".{text}")
 
 
-def _hex(cursor: Cursor) -> Node:
+def _parse_hex(cursor: Cursor) -> Node:
     at, written = cursor.next_token(), cursor.written()
     digits = cursor.literal().lower()
     if written.startswith("0X") or not set(digits) <= set("0123456789abcdef"):
@@ -92,7 +92,7 @@ def _hex(cursor: Cursor) -> Node:
     return Literal("hex", "0" * (len(digits) % 2) + digits)
 
 
-def _bit(cursor: Cursor) -> Node:
+def _parse_bit(cursor: Cursor) -> Node:
     at, written = cursor.next_token(), cursor.written()
     digits = cursor.literal()
     if written.startswith("0B") or not set(digits) <= set("01"):
@@ -101,10 +101,10 @@ def _bit(cursor: Cursor) -> Node:
 
 
 LITERALS: dict[str, Callable[[Cursor], Node]] = {
-    "string": _string,
-    "introducer": _introduced,
-    "number": _number,
-    "hex": _hex,
-    "bit": _bit,
+    "string": _parse_string,
+    "introducer": _parse_introduced,
+    "number": _parse_number,
+    "hex": _parse_hex,
+    "bit": _parse_bit,
 }
 """By what the cursor says comes next."""

@@ -12,8 +12,8 @@ from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.model.charsets import COLLATIONS, collation
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions.atoms import begins_assignment, read_assignment, read_atom
-from simulator.tidb.parser.expressions.times import read_unit
+from simulator.tidb.parser.expressions.atoms import begins_assignment, parse_assignment, parse_atom
+from simulator.tidb.parser.expressions.times import parse_unit
 from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import listed, restored
 
@@ -37,12 +37,12 @@ PREDICATES = ("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE")
 TRUTHS = {"TRUE": "TRUE", "FALSE": "FALSE", "UNKNOWN": "NULL"}
 
 
-def read_expression(cursor: Cursor) -> syntax.Expression:
+def parse_expression(cursor: Cursor) -> syntax.Expression:
     """The expression that begins here, up to where it ends; raises SchemaError."""
-    return expression_of(cursor, read_node)
+    return parse_expression_with(cursor, parse_node)
 
 
-def expression_of(cursor: Cursor, read: Callable[[Cursor], syntax.Node]) -> syntax.Expression:
+def parse_expression_with(cursor: Cursor, read: Callable[[Cursor], syntax.Node]) -> syntax.Expression:
     """What `read` reads, with its text; raises SchemaError, also for what is nested too deeply."""
     start = cursor.next_token()
     try:
@@ -52,51 +52,51 @@ def expression_of(cursor: Cursor, read: Callable[[Cursor], syntax.Node]) -> synt
         cursor.fail("this expression is nested too deeply", start)
 
 
-def read_parenthesised(cursor: Cursor) -> syntax.Expression:
+def parse_parenthesised(cursor: Cursor) -> syntax.Expression:
     """`( expression )`, its text and its restored text without the parentheses; raises SchemaError."""
     cursor.expect("(")
-    expression = read_expression(cursor)
+    expression = parse_expression(cursor)
     cursor.expect(")")
     return expression
 
 
-def read_node(cursor: Cursor, weakest: int = 1) -> syntax.Node:
-    """As `read_expression`, as a tree; an operator weaker than `weakest` ends it."""
-    node = _truth(cursor)
+def parse_node(cursor: Cursor, weakest: int = 1) -> syntax.Node:
+    """As `parse_expression`, as a tree; an operator weaker than `weakest` ends it."""
+    node = _parse_truth(cursor)
     while (found := LOGICAL.get(cursor.word(), ("", 0)))[1] >= weakest:
         cursor.take()
-        node = syntax.Binary(found[0], node, read_node(cursor, found[1] + 1))
+        node = syntax.Binary(found[0], node, parse_node(cursor, found[1] + 1))
     return node
 
 
-def read_simple(cursor: Cursor) -> syntax.Node:
+def parse_simple_node(cursor: Cursor) -> syntax.Node:
     """What operators stand between: a literal, a name, a call, parentheses; signs before it, COLLATE behind it."""
     word = cursor.word()
     if word in ("!", "~", "-", "+", "BINARY") or word == "NOT" and cursor.negates_early:
         cursor.take()
-        node: syntax.Node = syntax.Unary("!" if word == "NOT" else word, read_simple(cursor))
+        node: syntax.Node = syntax.Unary("!" if word == "NOT" else word, parse_simple_node(cursor))
     else:
-        node = read_atom(cursor)
+        node = parse_atom(cursor)
     while cursor.accept("COLLATE"):
         name = cursor.name_or_string("a collation")
         if collation(name) not in COLLATIONS:
             raise SchemaError(f"Unknown collation: '{name}'", number=1273)
         node = syntax.Collate(node, collation(name))
     if cursor.concatenates and cursor.accept("||"):
-        return syntax.Call("CONCAT", (node, read_simple(cursor)))
+        return syntax.Call("CONCAT", (node, parse_simple_node(cursor)))
     return node
 
 
-def _truth(cursor: Cursor) -> syntax.Node:
+def _parse_truth(cursor: Cursor) -> syntax.Node:
     """NOT, MATCH, an assignment, or comparisons with IS TRUE behind them."""
     if cursor.word() == "NOT" and not (cursor.negates_early and cursor.word_after() != "EXISTS"):
         cursor.take()
-        return _negated(_truth(cursor))
+        return _negate(_parse_truth(cursor))
     if cursor.word() == "MATCH" and cursor.word_after() == "(":
-        return _match(cursor)
+        return _parse_match_against(cursor)
     if begins_assignment(cursor):
-        return read_assignment(cursor, read_node)
-    node = _comparisons(cursor)
+        return parse_assignment(cursor, parse_node)
+    node = _parse_comparisons(cursor)
     negated = cursor.word() == "IS" and cursor.word_after() == "NOT"
     if cursor.word() == "IS" and cursor.word_ahead(1 + negated) in TRUTHS:
         cursor.accept("IS NOT") or cursor.accept("IS")
@@ -104,7 +104,7 @@ def _truth(cursor: Cursor) -> syntax.Node:
     return node
 
 
-def _negated(node: syntax.Node) -> syntax.Node:
+def _negate(node: syntax.Node) -> syntax.Node:
     if isinstance(node, syntax.ContextExpression) and node.what in ("EXISTS", "NOT EXISTS"):
         positive = node.restored.removeprefix("NOT ")
         tree = replace(node.tree, negated=node.what == "EXISTS") if isinstance(node.tree, syntax.Exists) else None
@@ -114,12 +114,12 @@ def _negated(node: syntax.Node) -> syntax.Node:
     return syntax.Unary("NOT", node)
 
 
-def _match(cursor: Cursor) -> syntax.Node:
+def _parse_match_against(cursor: Cursor) -> syntax.Node:
     cursor.take()
-    columns = cursor.comma_separated(read_simple)
+    columns = cursor.comma_separated(parse_simple_node)
     cursor.expect("AGAINST")
     cursor.expect("(")
-    against = restored(read_bits(cursor))
+    against = restored(parse_bit_node(cursor))
     mode = ""
     if cursor.accept("IN BOOLEAN MODE"):
         mode = " IN BOOLEAN MODE"
@@ -130,8 +130,8 @@ def _match(cursor: Cursor) -> syntax.Node:
     return syntax.ContextExpression(f"MATCH ({listed(columns, ',')}) AGAINST ({against}{mode})", "MATCH … AGAINST")
 
 
-def _comparisons(cursor: Cursor) -> syntax.Node:
-    node = _predicate(cursor)
+def _parse_comparisons(cursor: Cursor) -> syntax.Node:
+    node = _parse_predicate(cursor)
     while True:
         if cursor.word() == "IS":
             negated = cursor.word_after() == "NOT"
@@ -140,24 +140,24 @@ def _comparisons(cursor: Cursor) -> syntax.Node:
             cursor.accept("IS NOT NULL") or cursor.accept("IS NULL")
             node = syntax.Is(node, "NULL", negated)
         elif cursor.word() in COMPARISONS:
-            node = _compared(cursor, node, COMPARISONS[cursor.take()])
+            node = _parse_comparison(cursor, node, COMPARISONS[cursor.take()])
         else:
             return node
 
 
-def _compared(cursor: Cursor, left: syntax.Node, operator: str) -> syntax.Node:
+def _parse_comparison(cursor: Cursor, left: syntax.Node, operator: str) -> syntax.Node:
     if cursor.word() in ("ALL", "ANY", "SOME") and cursor.word_after() == "(":
         quantifier = "ALL" if cursor.take() == "ALL" else "ANY"
         rows, query = cursor.rules.subquery(cursor)
         tree = syntax.Quantified(left, operator, quantifier, query)
         return syntax.ContextExpression(f"{restored(left)}{operator}{quantifier} {rows}", "a subquery", tree)
     if begins_assignment(cursor):
-        return syntax.Binary(operator, left, read_assignment(cursor, _predicate))
-    return syntax.Binary(operator, left, _predicate(cursor))
+        return syntax.Binary(operator, left, parse_assignment(cursor, _parse_predicate))
+    return syntax.Binary(operator, left, _parse_predicate(cursor))
 
 
-def _predicate(cursor: Cursor) -> syntax.Node:
-    node = read_bits(cursor)
+def _parse_predicate(cursor: Cursor) -> syntax.Node:
+    node = parse_bit_node(cursor)
     negated = cursor.word() == "NOT" and cursor.word_after() in PREDICATES
     if negated:
         cursor.take()
@@ -165,30 +165,30 @@ def _predicate(cursor: Cursor) -> syntax.Node:
     if word in PREDICATES:
         cursor.take()
     if word == "IN":
-        return syntax.In(node, _candidates(cursor), negated)
+        return syntax.In(node, _parse_in_list(cursor), negated)
     if word == "BETWEEN":
-        low = read_bits(cursor)
+        low = parse_bit_node(cursor)
         cursor.expect("AND")
-        return syntax.Between(node, low, _predicate(cursor), negated)
+        return syntax.Between(node, low, _parse_predicate(cursor), negated)
     if word in PREDICATES:
-        return _pattern(cursor, node, "REGEXP" if word == "RLIKE" else word, negated)
+        return _parse_pattern_match(cursor, node, "REGEXP" if word == "RLIKE" else word, negated)
     if cursor.accept("MEMBER OF"):
         cursor.expect("(")
-        document = read_simple(cursor)
+        document = parse_simple_node(cursor)
         cursor.expect(")")
         return syntax.Call("JSON_MEMBEROF", (node, document))
     return node
 
 
-def _candidates(cursor: Cursor) -> tuple[syntax.Node, ...]:
+def _parse_in_list(cursor: Cursor) -> tuple[syntax.Node, ...]:
     if begins_subquery(cursor):
         rows, query = cursor.rules.subquery(cursor)
         return (syntax.ContextExpression(rows, "the rows of a subquery", syntax.Subquery(query)),)
-    return cursor.comma_separated(read_node)
+    return cursor.comma_separated(parse_node)
 
 
-def _pattern(cursor: Cursor, node: syntax.Node, operator: str, negated: bool) -> syntax.Node:
-    pattern = read_simple(cursor)
+def _parse_pattern_match(cursor: Cursor, node: syntax.Node, operator: str, negated: bool) -> syntax.Node:
+    pattern = parse_simple_node(cursor)
     escape = "\\"
     if operator != "REGEXP" and cursor.accept("ESCAPE"):
         at = cursor.next_token()
@@ -198,22 +198,22 @@ def _pattern(cursor: Cursor, node: syntax.Node, operator: str, negated: bool) ->
     return syntax.PatternMatch(operator, node, pattern, escape, negated)
 
 
-def read_bits(cursor: Cursor, weakest: int = 1) -> syntax.Node:
+def parse_bit_node(cursor: Cursor, weakest: int = 1) -> syntax.Node:
     """What a comparison stands between: arithmetic, shifts, and intervals added to a time."""
-    node = _interval_first(cursor) if begins_interval(cursor) else read_simple(cursor)
-    while (found := BITWISE.get(_operator(cursor), ("", 0)))[1] >= weakest:
+    node = _parse_leading_interval(cursor) if begins_interval(cursor) else parse_simple_node(cursor)
+    while (found := BITWISE.get(_next_operator(cursor), ("", 0)))[1] >= weakest:
         cursor.take()
         if len(found[0]) == 2:
             cursor.take()
         if found[0] in ("+", "-") and begins_interval(cursor):
-            amount, unit = _interval(cursor)
+            amount, unit = _parse_interval(cursor)
             node = syntax.Call("DATE_ADD" if found[0] == "+" else "DATE_SUB", (node, amount, unit))
         else:
-            node = syntax.Binary(found[0], node, read_bits(cursor, found[1] + 1))
+            node = syntax.Binary(found[0], node, parse_bit_node(cursor, found[1] + 1))
     return node
 
 
-def _operator(cursor: Cursor) -> str:
+def _next_operator(cursor: Cursor) -> str:
     """The next word, or the shift that two symbols make."""
     word = cursor.word()
     shifts = word in ("<", ">") and cursor.word_after() == word and cursor.touches_next()
@@ -225,14 +225,14 @@ def begins_interval(cursor: Cursor) -> bool:
     return cursor.word() == "INTERVAL" and cursor.word_after() != "("
 
 
-def _interval_first(cursor: Cursor) -> syntax.Node:
+def _parse_leading_interval(cursor: Cursor) -> syntax.Node:
     """`INTERVAL 1 DAY + x`"""
-    amount, unit = _interval(cursor)
+    amount, unit = _parse_interval(cursor)
     cursor.expect("+")
-    return syntax.Call("DATE_ADD", (read_bits(cursor, 5), amount, unit))
+    return syntax.Call("DATE_ADD", (parse_bit_node(cursor, 5), amount, unit))
 
 
-def _interval(cursor: Cursor) -> tuple[syntax.Node, syntax.Node]:
+def _parse_interval(cursor: Cursor) -> tuple[syntax.Node, syntax.Node]:
     cursor.take()
-    amount = read_node(cursor)
-    return amount, read_unit(cursor)
+    amount = parse_node(cursor)
+    return amount, parse_unit(cursor)

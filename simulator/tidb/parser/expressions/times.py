@@ -26,7 +26,7 @@ COMPOUND = (
 UNITS = frozenset(("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND))
 
 
-def read_unit(cursor: Cursor) -> Word:
+def parse_unit(cursor: Cursor) -> Word:
     """A unit of time."""
     spelled = cursor.word()
     word = spelled.removeprefix("SQL_TSI_")
@@ -36,19 +36,19 @@ def read_unit(cursor: Cursor) -> Word:
     return Word(word)
 
 
-def _optional(cursor: Cursor, name: str) -> Node:
+def _parse_optional_parentheses(cursor: Cursor, name: str) -> Node:
     """`CURRENT_DATE`, `CURRENT_DATE()`"""
     cursor.accept("( )")
     return Call(name)
 
 
-def _empty(cursor: Cursor, name: str) -> Node:
+def _parse_empty_parentheses(cursor: Cursor, name: str) -> Node:
     """`CURDATE()`"""
     cursor.expect("( )")
     return Call(name)
 
 
-def _precise(cursor: Cursor, name: str) -> Node:
+def _parse_with_precision(cursor: Cursor, name: str) -> Node:
     """`CURRENT_TIMESTAMP`, `NOW()`, `NOW(6)`"""
     if not cursor.accept("(") or cursor.accept(")"):
         return Call(name)
@@ -57,7 +57,7 @@ def _precise(cursor: Cursor, name: str) -> Node:
     return Call(name, (Literal("integer", str(digits)),))
 
 
-def _interval_call(cursor: Cursor, name: str) -> Node:
+def _parse_date_arithmetic(cursor: Cursor, name: str) -> Node:
     """`DATE_ADD(x, INTERVAL 1 DAY)`; `ADDDATE(x, 1)` adds days."""
     cursor.expect("(")
     time = cursor.rules.node(cursor)
@@ -66,7 +66,7 @@ def _interval_call(cursor: Cursor, name: str) -> Node:
     if cursor.word() == "INTERVAL" and (cursor.word_after() != "(" or name.startswith("DATE_")):
         cursor.take()
         amount = cursor.rules.node(cursor)
-        unit = read_unit(cursor)
+        unit = parse_unit(cursor)
     elif name.startswith("DATE_"):
         cursor.unexpected("'INTERVAL'")
     else:
@@ -75,20 +75,20 @@ def _interval_call(cursor: Cursor, name: str) -> Node:
     return Call(name, (time, amount, unit))
 
 
-def _extract(cursor: Cursor, name: str) -> Node:
+def _parse_extract(cursor: Cursor, name: str) -> Node:
     cursor.expect("(")
-    unit = read_unit(cursor)
+    unit = parse_unit(cursor)
     cursor.expect("FROM")
     time = cursor.rules.node(cursor)
     cursor.expect(")")
     return Call(name, (unit, time))
 
 
-def _timestamp_unit(cursor: Cursor, name: str) -> Node:
+def _parse_timestamp_arithmetic(cursor: Cursor, name: str) -> Node:
     """`TIMESTAMPADD(DAY, 1, x)`"""
     cursor.expect("(")
     at = cursor.next_token()
-    unit = read_unit(cursor)
+    unit = parse_unit(cursor)
     if "_" in unit.text:
         cursor.fail(f"{name} takes no unit {unit.text}", at)
     cursor.expect(",")
@@ -99,7 +99,7 @@ def _timestamp_unit(cursor: Cursor, name: str) -> Node:
     return Call(name, (unit, first, second))
 
 
-def _get_format(cursor: Cursor, name: str) -> Node:
+def _parse_get_format(cursor: Cursor, name: str) -> Node:
     cursor.expect("(")
     if cursor.word() not in ("DATE", "DATETIME", "TIME", "TIMESTAMP"):
         cursor.unexpected("DATE, DATETIME, TIME or TIMESTAMP")
@@ -111,9 +111,12 @@ def _get_format(cursor: Cursor, name: str) -> Node:
 
 
 TIME_FORMS: dict[str, Callable[[Cursor, str], Node]] = {
-    **{name: _optional for name in ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO")},
     **{
-        name: _precise
+        name: _parse_optional_parentheses
+        for name in ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO")
+    },
+    **{
+        name: _parse_with_precision
         for name in (
             "CURRENT_TIME",
             "CURRENT_TIMESTAMP",
@@ -125,10 +128,10 @@ TIME_FORMS: dict[str, Callable[[Cursor, str], Node]] = {
             "SYSDATE",
         )
     },
-    **{name: _interval_call for name in ("ADDDATE", "SUBDATE", "DATE_ADD", "DATE_SUB")},
-    **{name: _timestamp_unit for name in ("TIMESTAMPADD", "TIMESTAMPDIFF")},
-    "CURDATE": _empty,
-    "EXTRACT": _extract,
-    "GET_FORMAT": _get_format,
+    **{name: _parse_date_arithmetic for name in ("ADDDATE", "SUBDATE", "DATE_ADD", "DATE_SUB")},
+    **{name: _parse_timestamp_arithmetic for name in ("TIMESTAMPADD", "TIMESTAMPDIFF")},
+    "CURDATE": _parse_empty_parentheses,
+    "EXTRACT": _parse_extract,
+    "GET_FORMAT": _parse_get_format,
 }
 """By name."""

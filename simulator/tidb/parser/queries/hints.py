@@ -58,56 +58,56 @@ NUMBERS = frozenset(("MAX_EXECUTION_TIME", "NTH_PLAN"))
 FLAGS = frozenset(("USE_TOJA", "USE_CASCADES"))
 
 
-def read_hints(cursor: Cursor) -> str:
+def parse_hints(cursor: Cursor) -> str:
     """The hints of the comment that comes next; nothing where TiDB would take none."""
     text = cursor.literal()[3:-2]
     try:
-        return _hints(Cursor(text, Tokenizer(MYSQL).tokenize(text), cursor.rules))
+        return _parse_hints(Cursor(text, Tokenizer(MYSQL).tokenize(text), cursor.rules))
     except (SchemaError, SqlglotError):
         return ""
 
 
-def _hints(cursor: Cursor) -> str:
+def _parse_hints(cursor: Cursor) -> str:
     hints: list[str] = []
     while not cursor.at_end():
-        hints += _hint(cursor)
+        hints += _parse_hint(cursor)
         cursor.accept(",")
     return " ".join(hint for hint in hints if hint)
 
 
-def _hint(cursor: Cursor) -> list[str]:
+def _parse_hint(cursor: Cursor) -> list[str]:
     name = cursor.keyword("a hint")
     cursor.expect("(")
     if name == "READ_FROM_STORAGE":
-        hints = _storages(cursor, name)
+        hints = _parse_storage_hints(cursor, name)
     else:
-        hints = [f"{name}({text})" for text in _inside(cursor, name)]
+        hints = [f"{name}({text})" for text in _parse_hint_body(cursor, name)]
     cursor.expect(")")
     return hints
 
 
-def _inside(cursor: Cursor, name: str) -> list[str]:
+def _parse_hint_body(cursor: Cursor, name: str) -> list[str]:
     """What stands in the parentheses; nothing for a hint that TiDB does not support."""
     if name in ("QB_NAME", "RESOURCE_GROUP"):
         return [quoted(cursor.name())]
     if name == "SET_VAR":
-        return [_variable(cursor)]
+        return [_parse_variable(cursor)]
     if name == "TIME_RANGE":
         start = cursor.string()
         cursor.accept(",")
         return [f"{string(start)}, {string(cursor.string())}"]
-    block = _block(cursor)
+    block = _parse_query_block(cursor)
     if name in BARE:
         return [block]
     space = " " if block else ""
     if name in TABLES:
-        return [f"{block}{space}{_tables(cursor)}" if cursor.word() != ")" else block + space]
+        return [f"{block}{space}{_parse_tables(cursor)}" if cursor.word() != ")" else block + space]
     if name in INDEXES:
-        return [f"{block}{space}{_indexes(cursor)}"]
-    return [f"{block}{space}{argument}" for argument in _argument(cursor, name)]
+        return [f"{block}{space}{_parse_indexes(cursor)}"]
+    return [f"{block}{space}{argument}" for argument in _parse_hint_argument(cursor, name)]
 
 
-def _argument(cursor: Cursor, name: str) -> list[str]:
+def _parse_hint_argument(cursor: Cursor, name: str) -> list[str]:
     if name in NUMBERS:
         return [str(cursor.integer())]
     if name in FLAGS:
@@ -125,7 +125,7 @@ def _argument(cursor: Cursor, name: str) -> list[str]:
     return []
 
 
-def _variable(cursor: Cursor) -> str:
+def _parse_variable(cursor: Cursor) -> str:
     name = cursor.name()
     cursor.expect("=")
     sign = cursor.take() if cursor.word() in ("-", "+") else ""
@@ -133,26 +133,26 @@ def _variable(cursor: Cursor) -> str:
     return f"{name} = {string(sign.strip('+') + value)}"
 
 
-def _block(cursor: Cursor) -> str:
+def _parse_query_block(cursor: Cursor) -> str:
     """`@block`, or nothing."""
     return f"@{quoted(cursor.name())}" if cursor.accept("@") else ""
 
 
-def _tables(cursor: Cursor) -> str:
-    return ", ".join(cursor.listed(_table))
+def _parse_tables(cursor: Cursor) -> str:
+    return ", ".join(cursor.listed(_parse_table))
 
 
-def _table(cursor: Cursor) -> str:
+def _parse_table(cursor: Cursor) -> str:
     name = table(cursor.qualified_name("a table"))
-    block = _block(cursor)
+    block = _parse_query_block(cursor)
     if not cursor.accept("PARTITION"):
         return name + block
     names = cursor.comma_separated(lambda cursor: cursor.name("a partition"))
     return f"{name}{block} PARTITION({', '.join(map(quoted, names))})"
 
 
-def _indexes(cursor: Cursor) -> str:
-    table = _table(cursor)
+def _parse_indexes(cursor: Cursor) -> str:
+    table = _parse_table(cursor)
     cursor.accept(",")
     names: list[str] = []
     while cursor.word() != ")":
@@ -162,8 +162,8 @@ def _indexes(cursor: Cursor) -> str:
     return f"{table} {', '.join(names)}"
 
 
-def _storages(cursor: Cursor, name: str) -> list[str]:
-    block = _block(cursor)
+def _parse_storage_hints(cursor: Cursor, name: str) -> list[str]:
+    block = _parse_query_block(cursor)
     space = " " if block else ""
     hints = []
     while True:
@@ -171,7 +171,7 @@ def _storages(cursor: Cursor, name: str) -> list[str]:
         if kind not in ("TIKV", "TIFLASH"):
             cursor.unexpected("TIKV or TIFLASH")
         cursor.expect("[")
-        hints.append(f"{name}({block}{space}{kind}[{_tables(cursor)}])")
+        hints.append(f"{name}({block}{space}{kind}[{_parse_tables(cursor)}])")
         cursor.expect("]")
         if not cursor.accept(","):
             return hints

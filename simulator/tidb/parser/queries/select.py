@@ -12,14 +12,20 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import (
-    read_items,
-    read_order,
-    read_window_definition,
-    written_items,
-    written_order,
+    parse_items,
+    parse_order,
+    parse_window_definition,
+    restore_items,
+    restore_order,
 )
-from simulator.tidb.parser.queries.hints import read_hints
-from simulator.tidb.parser.queries.sources import beside, read_source_list, read_table_name, tree_of, written
+from simulator.tidb.parser.queries.hints import parse_hints
+from simulator.tidb.parser.queries.sources import (
+    parse_source_list,
+    parse_table_name,
+    restore_sources,
+    source_tree,
+    unsupported_clauses,
+)
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.restore.names import quoted, string, table
 
@@ -44,7 +50,7 @@ class Select:
     @property
     def written(self) -> str:
         limit = self.limit.text if self.limit else ""
-        return " ".join(part for part in (self.text, written_order(self.order), limit, self.lock) if part)
+        return " ".join(part for part in (self.text, restore_order(self.order), limit, self.lock) if part)
 
     @property
     def tree(self) -> syntax.SelectTree | syntax.ValuesTree:
@@ -70,51 +76,51 @@ class Common:
     recursive: bool
 
 
-def read_select(cursor: Cursor) -> Select:
+def parse_select(cursor: Cursor) -> Select:
     """SELECT, TABLE or VALUES with its ORDER BY, LIMIT and locks; raises SchemaError."""
     body: syntax.SelectTree | syntax.ValuesTree
     if cursor.accept("SELECT"):
-        options = _options(cursor)
+        options = _parse_select_options(cursor)
         distinct = "DISTINCT" in options.rpartition("*/")[2]
-        fields = cursor.listed(_field)
-        clauses, body = _body(cursor, syntax.SelectTree(tuple(item for _, item in fields), distinct=distinct))
+        fields = cursor.listed(_parse_select_item)
+        clauses, body = _parse_clauses(cursor, syntax.SelectTree(tuple(item for _, item in fields), distinct=distinct))
         text = f"SELECT {options}{','.join(text for text, _ in fields)}{clauses}"
     elif cursor.accept("TABLE"):
         name = cursor.qualified_name("a table")
         text, body = f"TABLE {table(name)}", syntax.SelectTree((syntax.Star(),), syntax.TableSource(name))
     elif cursor.accept("VALUES"):
-        rows = cursor.listed(_row)
+        rows = cursor.listed(_parse_row)
         written_rows = (f"ROW({listed(row, ',')})" for row in rows)
         text, body = f"VALUES {', '.join(written_rows)}", syntax.ValuesTree(rows)
     else:
         cursor.unexpected("SELECT, TABLE, VALUES or WITH")
-    order = read_order(cursor)
-    limit = read_limit(cursor)
-    lock, into = _lock(cursor), _into(cursor)
+    order = parse_order(cursor)
+    limit = parse_limit(cursor)
+    lock, into = _parse_lock(cursor), _parse_into_outfile(cursor)
     if into and isinstance(body, syntax.SelectTree):
         body = replace(body, beside=(*body.beside, "INTO OUTFILE"))
     return Select(text, body, order, limit, " ".join(part for part in (lock, into) if part))
 
 
-def read_limit(cursor: Cursor) -> Limited | None:
+def parse_limit(cursor: Cursor) -> Limited | None:
     """`LIMIT [offset,]count`, or nothing."""
     if cursor.accept("FETCH"):
-        _one_of(cursor, "FIRST", "NEXT")
+        _expect_one_of(cursor, "FIRST", "NEXT")
         count = 1 if cursor.word() in ("ROW", "ROWS") else cursor.integer()
-        _one_of(cursor, "ROW", "ROWS")
+        _expect_one_of(cursor, "ROW", "ROWS")
         cursor.expect("ONLY")
         return Limited(f"LIMIT {count}", syntax.Limit(count))
     if not cursor.accept("LIMIT"):
         return None
-    count = _limit_number(cursor)
+    count = _parse_limit_number(cursor)
     if cursor.word() not in (",", "OFFSET"):
         return Limited(f"LIMIT {count}", syntax.Limit(count))
     offset_first = cursor.take() == ","
-    offset, count = (count, _limit_number(cursor)) if offset_first else (_limit_number(cursor), count)
+    offset, count = (count, _parse_limit_number(cursor)) if offset_first else (_parse_limit_number(cursor), count)
     return Limited(f"LIMIT {offset},{count}", syntax.Limit(count, offset))
 
 
-def _limit_number(cursor: Cursor) -> int:
+def _parse_limit_number(cursor: Cursor) -> int:
     """A number of LIMIT. Raises SqlError 1210 for a `?` that stands for anything else."""
     if cursor.word() != "?":
         return cursor.integer()
@@ -124,19 +130,19 @@ def _limit_number(cursor: Cursor) -> int:
     return int(found.text)
 
 
-def _one_of(cursor: Cursor, *words: str) -> None:
+def _expect_one_of(cursor: Cursor, *words: str) -> None:
     if cursor.word() not in words:
         cursor.unexpected(" or ".join(words))
     cursor.take()
 
 
-def _options(cursor: Cursor) -> str:
+def _parse_select_options(cursor: Cursor) -> str:
     """What stands before the fields, in TiDB's order; of several hints the first counts."""
     found: dict[str, str] = {}
     while True:
         word = cursor.word()
         if word.startswith("/*+"):
-            found.setdefault("hints", read_hints(cursor))
+            found.setdefault("hints", parse_hints(cursor))
         elif word in PRIORITIES:
             found["priority"] = cursor.take()
         elif word in ("ALL", "DISTINCT", "DISTINCTROW"):
@@ -157,11 +163,11 @@ def _options(cursor: Cursor) -> str:
     return "".join(f"{word} " for word in words if word)
 
 
-def _field(cursor: Cursor) -> tuple[str, syntax.SelectItem | syntax.Star]:
+def _parse_select_item(cursor: Cursor) -> tuple[str, syntax.SelectItem | syntax.Star]:
     """`*`, `t.*`, or an expression with its alias: its text, and what it says."""
     if cursor.accept("*"):
         return "*", syntax.Star()
-    names = next((count for count in (1, 2) if cursor.word_ahead(2 * count) == "*" and _dots(cursor, count)), 0)
+    names = next((count for count in (1, 2) if cursor.word_ahead(2 * count) == "*" and _has_dots(cursor, count)), 0)
     if names and cursor.is_name():
         first = cursor.name()
         cursor.expect(".")
@@ -171,13 +177,13 @@ def _field(cursor: Cursor) -> tuple[str, syntax.SelectItem | syntax.Star]:
     start = cursor.next_token()
     node = cursor.rules.node(cursor)
     text = cursor.text_since(start)
-    alias = read_alias(cursor)
+    alias = parse_alias(cursor)
     return restored(node) + (f" AS {quoted(alias)}" if alias else ""), syntax.SelectItem(
-        node, alias or _called(node, text)
+        node, alias or _column_name(node, text)
     )
 
 
-def _called(node: syntax.Node, text: str) -> str:
+def _column_name(node: syntax.Node, text: str) -> str:
     """What TiDB calls a column without an alias.
 
     Source: tidb pkg/planner/core/logical_plan_builder.go, buildProjectionFieldNameFromExpressions.
@@ -193,38 +199,38 @@ def _called(node: syntax.Node, text: str) -> str:
     return text
 
 
-def _dots(cursor: Cursor, count: int) -> bool:
+def _has_dots(cursor: Cursor, count: int) -> bool:
     return all(cursor.word_ahead(2 * place + 1) == "." for place in range(count))
 
 
-def read_alias(cursor: Cursor) -> str:
+def parse_alias(cursor: Cursor) -> str:
     """The name behind a field, with or without its AS; nothing where there is none or it is empty."""
     if cursor.accept("AS") or cursor.kind() == "string":
         return cursor.string() if cursor.kind() == "string" else cursor.name("an alias")
     return cursor.name() if cursor.is_free_name() else ""
 
 
-def _body(cursor: Cursor, tree: syntax.SelectTree) -> tuple[str, syntax.SelectTree]:
+def _parse_clauses(cursor: Cursor, tree: syntax.SelectTree) -> tuple[str, syntax.SelectTree]:
     """FROM and what follows, up to the windows: its text, and the tree with it."""
-    having = _condition(cursor, "HAVING")
+    having = _parse_condition(cursor, "HAVING")
     source = None
     if not having and cursor.accept("FROM") and not cursor.accept("DUAL"):
-        source = read_source_list(cursor)
-    where = _condition(cursor, "WHERE")
-    group = read_items(cursor) if cursor.accept("GROUP BY") else ()
+        source = parse_source_list(cursor)
+    where = _parse_condition(cursor, "WHERE")
+    group = parse_items(cursor) if cursor.accept("GROUP BY") else ()
     rollup = bool(group) and cursor.accept("WITH ROLLUP")
     shown, windows = "", tuple[tuple[str, syntax.WindowSpec], ...]()
     if source:
-        having = _condition(cursor, "HAVING")
-        shown, windows = _windows(cursor)
-    text = f" FROM {written(source)}" if source else " FROM DUAL" * bool(where)
+        having = _parse_condition(cursor, "HAVING")
+        shown, windows = _parse_windows(cursor)
+    text = f" FROM {restore_sources(source)}" if source else " FROM DUAL" * bool(where)
     text += f" WHERE {restored(where)}" if where else ""
-    text += f" GROUP BY {written_items(group)}{' WITH ROLLUP' * rollup}" if group else ""
+    text += f" GROUP BY {restore_items(group)}{' WITH ROLLUP' * rollup}" if group else ""
     text += f" HAVING {restored(having)}" if having else ""
-    aside = (*beside(source), *("WITH ROLLUP",) * rollup)
+    aside = (*unsupported_clauses(source), *("WITH ROLLUP",) * rollup)
     return text + shown, replace(
         tree,
-        source=tree_of(source) if source else None,
+        source=source_tree(source) if source else None,
         where=where,
         group_by=group,
         having=having,
@@ -233,30 +239,30 @@ def _body(cursor: Cursor, tree: syntax.SelectTree) -> tuple[str, syntax.SelectTr
     )
 
 
-def _condition(cursor: Cursor, word: str) -> syntax.Node | None:
+def _parse_condition(cursor: Cursor, word: str) -> syntax.Node | None:
     return cursor.rules.node(cursor) if cursor.accept(word) else None
 
 
-def _windows(cursor: Cursor) -> tuple[str, tuple[tuple[str, syntax.WindowSpec], ...]]:
+def _parse_windows(cursor: Cursor) -> tuple[str, tuple[tuple[str, syntax.WindowSpec], ...]]:
     if not cursor.accept("WINDOW"):
         return "", ()
-    found = cursor.listed(_window)
+    found = cursor.listed(_parse_window)
     return f" WINDOW {','.join(text for text, _, _ in found)}", tuple((name, window) for _, name, window in found)
 
 
-def _window(cursor: Cursor) -> tuple[str, str, syntax.WindowSpec]:
+def _parse_window(cursor: Cursor) -> tuple[str, str, syntax.WindowSpec]:
     name = cursor.name("the name of a window")
     cursor.expect("AS")
-    text, window = read_window_definition(cursor)
+    text, window = parse_window_definition(cursor)
     return f"{quoted(name)} AS {text}", name, window
 
 
-def _row(cursor: Cursor) -> tuple[syntax.Node, ...]:
+def _parse_row(cursor: Cursor) -> tuple[syntax.Node, ...]:
     cursor.expect("ROW")
-    return () if cursor.accept("( )") else cursor.comma_separated(read_value)
+    return () if cursor.accept("( )") else cursor.comma_separated(parse_value)
 
 
-def read_value(cursor: Cursor) -> syntax.Node:
+def parse_value(cursor: Cursor) -> syntax.Node:
     """An expression or DEFAULT."""
     if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
         cursor.take()
@@ -264,7 +270,7 @@ def read_value(cursor: Cursor) -> syntax.Node:
     return cursor.rules.node(cursor)
 
 
-def _lock(cursor: Cursor) -> str:
+def _parse_lock(cursor: Cursor) -> str:
     """`FOR UPDATE [OF …] [NOWAIT]`; LOCK IN SHARE MODE is FOR SHARE."""
     if cursor.accept("LOCK IN SHARE MODE"):
         return "FOR SHARE"
@@ -274,13 +280,13 @@ def _lock(cursor: Cursor) -> str:
         cursor.unexpected("UPDATE or SHARE")
     lock = f"FOR {cursor.take()}"
     if cursor.accept("OF"):
-        lock += f" OF {', '.join(cursor.listed(read_table_name))}"
+        lock += f" OF {', '.join(cursor.listed(parse_table_name))}"
     if lock.startswith("FOR UPDATE") and cursor.accept("WAIT"):
         return f"{lock} WAIT {cursor.integer()}"
     return lock + next((f" {way}" for way in ("NOWAIT", "SKIP LOCKED") if cursor.accept(way)), "")
 
 
-def _into(cursor: Cursor) -> str:
+def _parse_into_outfile(cursor: Cursor) -> str:
     if not cursor.accept("INTO OUTFILE"):
         return ""
     return f"INTO OUTFILE {string(cursor.string())}"

@@ -41,91 +41,87 @@ class Condition:
     using: tuple[str, ...] = ()
 
 
-def read_source_list(cursor: Cursor) -> Join:
-    """What stands behind FROM, or UPDATE."""
-    return _list(cursor)
-
-
-def read_table_name(cursor: Cursor) -> str:
+def parse_table_name(cursor: Cursor) -> str:
     """`[schema.]table`"""
     return table(cursor.qualified_name("a table"))
 
 
-def tree_of(join: Source | Join) -> syntax.Source:
+def source_tree(join: Source | Join) -> syntax.Source:
     """What a list of sources says."""
     if isinstance(join, Source):
         return join.tree
     if join.right is None:
-        return tree_of(join.left)
+        return source_tree(join.left)
     condition = join.condition or Condition("")
     kind = next((side for side in ("LEFT", "RIGHT") if side in join.kind), "INNER")
     natural = "NATURAL" in join.kind
-    return syntax.Join(tree_of(join.left), tree_of(join.right), kind, condition.on, condition.using, natural)
+    return syntax.Join(source_tree(join.left), source_tree(join.right), kind, condition.on, condition.using, natural)
 
 
-def beside(join: Source | Join | None) -> tuple[str, ...]:
+def unsupported_clauses(join: Source | Join | None) -> tuple[str, ...]:
     """What of a list of sources nobody computes."""
     if join is None or isinstance(join, Source):
         return join.beside if join else ()
-    return (*beside(join.left), *beside(join.right))
+    return (*unsupported_clauses(join.left), *unsupported_clauses(join.right))
 
 
-def in_partitions(join: Source | Join | None) -> bool:
+def has_partition_clause(join: Source | Join | None) -> bool:
     """Whether a list of sources has one with PARTITION (…)."""
     if join is None or isinstance(join, Source):
         return join is not None and isinstance(join.tree, syntax.TableSource) and bool(join.tree.partitions)
-    return in_partitions(join.left) or in_partitions(join.right)
+    return has_partition_clause(join.left) or has_partition_clause(join.right)
 
 
-def _list(cursor: Cursor) -> Join:
-    first = _escaped(cursor)
+def parse_source_list(cursor: Cursor) -> Join:
+    """Parse the tables behind FROM or UPDATE."""
+    first = _parse_table_reference(cursor)
     join = first if isinstance(first, Join) else Join(first)
     while cursor.accept(","):
-        join = Join(join, _escaped(cursor))
+        join = Join(join, _parse_table_reference(cursor))
     return join
 
 
-def _escaped(cursor: Cursor) -> Source | Join:
+def _parse_table_reference(cursor: Cursor) -> Source | Join:
     """A table reference; `{ OJ reference }` is one too."""
     if not cursor.accept("{"):
-        return _reference(cursor)
+        return _parse_joins(cursor)
     cursor.name()
-    reference = _reference(cursor)
+    reference = _parse_joins(cursor)
     cursor.expect("}")
     return reference
 
 
-def _reference(cursor: Cursor) -> Source | Join:
-    left = _factor(cursor)
+def _parse_joins(cursor: Cursor) -> Source | Join:
+    left = _parse_table_factor(cursor)
     while True:
         if cursor.accept("JOIN") or cursor.accept("CROSS JOIN") or cursor.accept("INNER JOIN"):
-            right = _reference(cursor)
-            condition = _condition(cursor)
-            left = Join(left, right, condition=condition) if condition else cross(left, right)
+            right = _parse_joins(cursor)
+            condition = _parse_join_condition(cursor)
+            left = Join(left, right, condition=condition) if condition else cross_join(left, right)
         elif cursor.word() in ("LEFT", "RIGHT"):
-            kind = f" {_side(cursor)} JOIN "
-            right = _reference(cursor)
-            left = Join(left, right, kind, _condition(cursor) or cursor.unexpected("ON or USING"))
+            kind = f" {_parse_outer_join(cursor)} JOIN "
+            right = _parse_joins(cursor)
+            left = Join(left, right, kind, _parse_join_condition(cursor) or cursor.unexpected("ON or USING"))
         elif cursor.accept("NATURAL"):
-            side = f" {_side(cursor)}" if cursor.word() in ("LEFT", "RIGHT") else ""
+            side = f" {_parse_outer_join(cursor)}" if cursor.word() in ("LEFT", "RIGHT") else ""
             if not side:
                 cursor.expect("JOIN")
-            left = Join(left, _factor(cursor), f" NATURAL{side} JOIN ")
+            left = Join(left, _parse_table_factor(cursor), f" NATURAL{side} JOIN ")
         elif cursor.accept("STRAIGHT_JOIN"):
-            right = _factor(cursor)
-            left = Join(left, right, " STRAIGHT_JOIN ", _condition(cursor))
+            right = _parse_table_factor(cursor)
+            left = Join(left, right, " STRAIGHT_JOIN ", _parse_join_condition(cursor))
         else:
             return left
 
 
-def _side(cursor: Cursor) -> str:
+def _parse_outer_join(cursor: Cursor) -> str:
     side = cursor.take()
     cursor.accept("OUTER")
     cursor.expect("JOIN")
     return side
 
 
-def _condition(cursor: Cursor) -> Condition | None:
+def _parse_join_condition(cursor: Cursor) -> Condition | None:
     if cursor.accept("ON"):
         on = cursor.rules.node(cursor)
         return Condition(f" ON {restored(on)}", on)
@@ -136,70 +132,72 @@ def _condition(cursor: Cursor) -> Condition | None:
     return None
 
 
-def cross(left: Source | Join, right: Source | Join) -> Join:
+def cross_join(left: Source | Join, right: Source | Join) -> Join:
     """A join without a condition; what the right side joins first is joined to the left side."""
     if not isinstance(right, Join) or right.right is None or right.parenthesised:
         return Join(left, right)
-    return cross_leftmost(left, right)
+    return cross_join_leftmost(left, right)
 
 
-def cross_leftmost(left: Source | Join, join: Join) -> Join:
+def cross_join_leftmost(left: Source | Join, join: Join) -> Join:
     """The same, further down; a RIGHT JOIN in parentheses is turned round on the way."""
     if join.kind == " RIGHT JOIN " and join.parenthesised and join.right is not None:
         join = replace(join, left=join.right, right=join.left, kind=" LEFT JOIN ")
     if isinstance(join.left, Join) and join.left.right is not None:
-        return replace(join, left=cross_leftmost(left, join.left))
+        return replace(join, left=cross_join_leftmost(left, join.left))
     return replace(join, left=Join(left, join.left))
 
 
-def _factor(cursor: Cursor) -> Source | Join:
+def _parse_table_factor(cursor: Cursor) -> Source | Join:
     if cursor.word() != "(":
-        return _table(cursor)
+        return _parse_table(cursor)
     if begins_subquery(cursor, nested=True):
         text, query = cursor.rules.subquery(cursor)
-        alias = read_name_alias(cursor)
-        return Source(text + _as(alias), syntax.DerivedTable(query, alias))
+        alias = parse_name_alias(cursor)
+        return Source(text + _restore_alias(alias), syntax.DerivedTable(query, alias))
     cursor.expect("(")
-    join = _list(cursor)
+    join = parse_source_list(cursor)
     cursor.expect(")")
     return replace(join, parenthesised=True)
 
 
-def _table(cursor: Cursor) -> Source:
+def _parse_table(cursor: Cursor) -> Source:
     """A table with its partitions, alias, time and index hints, in TiDB's order."""
     name = cursor.qualified_name("a table")
-    partitions = read_partitions(cursor)
+    partitions = parse_partitions(cursor)
     text = f" PARTITION({', '.join(map(quoted, partitions))})" if partitions else ""
-    alias = "" if cursor.word() == "AS" and cursor.word_after() == "OF" else read_name_alias(cursor)
+    alias = "" if cursor.word() == "AS" and cursor.word_after() == "OF" else parse_name_alias(cursor)
     moment = ""
     if cursor.accept("AS OF TIMESTAMP"):
         moment = f" AS OF TIMESTAMP {restored(cursor.rules.node(cursor))}"
     hints = ""
     while cursor.word() in ("USE", "IGNORE", "FORCE"):
-        hints += f" {_hint(cursor)}"
+        hints += f" {_parse_index_hint(cursor)}"
     aside = ("AS OF TIMESTAMP",) * bool(moment)
-    return Source(table(name) + text + _as(alias) + moment + hints, syntax.TableSource(name, alias, partitions), aside)
+    return Source(
+        table(name) + text + _restore_alias(alias) + moment + hints, syntax.TableSource(name, alias, partitions), aside
+    )
 
 
-def read_partitions(cursor: Cursor) -> tuple[str, ...]:
+def parse_partitions(cursor: Cursor) -> tuple[str, ...]:
     """`PARTITION (p0, …)`, or nothing."""
     if not cursor.accept("PARTITION"):
         return ()
     return cursor.comma_separated(lambda cursor: cursor.name("a partition"))
 
 
-def read_name_alias(cursor: Cursor) -> str:
+def parse_name_alias(cursor: Cursor) -> str:
     """The name behind a source, with or without its AS, or nothing."""
     if cursor.accept("AS"):
         return cursor.name("an alias")
     return cursor.name() if cursor.is_free_name() else ""
 
 
-def _as(alias: str) -> str:
+def _restore_alias(alias: str) -> str:
     return f" AS {quoted(alias)}" if alias else ""
 
 
-def _hint(cursor: Cursor) -> str:
+def _parse_index_hint(cursor: Cursor) -> str:
     """`USE INDEX [FOR JOIN] (…)`"""
     text = f"{cursor.take()} INDEX"
     if not cursor.accept("INDEX"):
@@ -207,15 +205,15 @@ def _hint(cursor: Cursor) -> str:
     if cursor.accept("FOR"):
         scope = next((scope for scope in ("JOIN", "ORDER BY", "GROUP BY") if cursor.accept(scope)), "")
         text += f" FOR {scope or cursor.unexpected('JOIN, ORDER BY or GROUP BY')}"
-    names = () if cursor.accept("( )") else cursor.comma_separated(_index)
+    names = () if cursor.accept("( )") else cursor.comma_separated(_parse_index_name)
     return f"{text} ({', '.join(map(quoted, names))})"
 
 
-def _index(cursor: Cursor) -> str:
+def _parse_index_name(cursor: Cursor) -> str:
     return cursor.literal() if cursor.word() == "PRIMARY" else cursor.name("an index")
 
 
-def written(join: Source | Join) -> str:
+def restore_sources(join: Source | Join) -> str:
     """A list of sources as TiDB writes it back."""
     if isinstance(join, Source):
         return join.text
@@ -225,11 +223,11 @@ def written(join: Source | Join) -> str:
         and isinstance(join.left.left, Source)
         and isinstance(join.left.left.tree, syntax.DerivedTable)
     )
-    left = written(join.left)
+    left = restore_sources(join.left)
     if isinstance(join.left, Join) and not comma:
         left = f"({left})"
     if join.right is None:
         return left
-    right = f"({written(join.right)})" if isinstance(join.right, Join) else written(join.right)
+    right = f"({restore_sources(join.right)})" if isinstance(join.right, Join) else restore_sources(join.right)
     kind = f"{join.kind.removesuffix(' JOIN ')}, " if comma and join.kind.endswith(" JOIN ") else join.kind
     return f"{left}{kind}{right}{join.condition.text if join.condition else ''}"
