@@ -19,8 +19,8 @@ from simulator.read.lines import as_text, show
 from simulator.releases import V8_5, Release
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
-from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Rows
-from simulator.ticdc.codecs.claim_check import address
+from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, RowChanges
+from simulator.ticdc.codecs.claim_check import file_uri
 from simulator.ticdc.ddl.allow import eligible
 from simulator.ticdc.dispatch import ROW_ID, SINGLE_COLUMN, TS, hashes, route, router, sent_table
 from simulator.ticdc.dispatch import partitions as partitions_of
@@ -206,8 +206,8 @@ def _moved_by(table: Table, change: RowChange) -> tuple[str, ...]:
 
 def _encoded(
     table: Table, changefeed: Changefeed, change: RowChange, release: Release, selected: frozenset[str] | None
-) -> Encoded:
-    rows = Rows(
+) -> EncodedRows:
+    rows = RowChanges(
         table,
         change.partition_id,
         *(pa.array([number], pa.int64()) for number in (change.commit_ts, _row_id(table, change))),
@@ -216,14 +216,14 @@ def _encoded(
     return CODECS[changefeed.codec.protocol].encode(replace(rows, selected=selected), changefeed.codec, release)
 
 
-def _messages(encoded: Encoded, options: CodecOptions, release: Release) -> tuple[tuple[bytes | None, bytes], ...]:
+def _messages(encoded: EncodedRows, options: CodecOptions, release: Release) -> tuple[tuple[bytes | None, bytes], ...]:
     framed = CODECS[options.protocol].frame(encoded, np.zeros(1, np.int64), options, release)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     return tuple(zip(keys, framed.values.to_pylist(), strict=True))
 
 
-def _stored(encoded: Encoded, options: CodecOptions) -> tuple[tuple[str, int], ...]:
-    return tuple((address(file, options), len(file.content)) for file in encoded.files)
+def _stored(encoded: EncodedRows, options: CodecOptions) -> tuple[tuple[str, int], ...]:
+    return tuple((file_uri(file, options), len(file.content)) for file in encoded.files)
 
 
 def _row_id(table: Table, change: RowChange) -> int | None:

@@ -17,9 +17,9 @@ from simulator.columns.change_frame import DDL, OPERATIONS, ROW, Ints, ints, pic
 from simulator.run.flush import Flush
 from simulator.run.job import Job
 from simulator.sinks.records import Records
-from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Messages, Rows, StoredFile
+from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, Messages, RowChanges, StoredFile
 from simulator.ticdc.codecs.binary import valid_utf8
-from simulator.ticdc.codecs.compression import decompressed_values
+from simulator.ticdc.codecs.compression import decompress_column
 from simulator.ticdc.dispatch import sent_table
 
 
@@ -48,7 +48,7 @@ def outgoing(flush: Flush, job: Job) -> Outgoing:
     )
 
 
-def _records(flush: Flush, encoded: Encoded, messages: Messages, job: Job) -> Records:
+def _records(flush: Flush, encoded: EncodedRows, messages: Messages, job: Job) -> Records:
     """The flush's messages with their places."""
     first_row = np.asarray(messages.first_row)
     destination = ints(flush.events, "destination")[first_row[:-1]]
@@ -64,11 +64,11 @@ def _records(flush: Flush, encoded: Encoded, messages: Messages, job: Job) -> Re
     )
 
 
-def _encoded(flush: Flush, job: Job) -> Encoded:
+def _encoded(flush: Flush, job: Job) -> EncodedRows:
     """Key and value of each event, in the order of the events."""
     events = flush.events
     kind, table = ints(events, "kind"), ints(events, "table")
-    parts: list[Encoded] = []
+    parts: list[EncodedRows] = []
     places: list[npt.NDArray[np.int64]] = []
     is_row = kind == ROW
     rows = events.select(["commit_ts", "row_id", "before", "after"])
@@ -86,13 +86,13 @@ def _encoded(flush: Flush, job: Job) -> Encoded:
     back = np.argsort(np.concatenate(places))
     keys = None if parts[0].keys is None else picked_values(pa.concat_arrays([part.keys for part in parts]), back)
     files = tuple(file for part in parts for file in part.files)
-    return Encoded(keys, picked_values(pa.concat_arrays([part.values for part in parts]), back), files)
+    return EncodedRows(keys, picked_values(pa.concat_arrays([part.values for part in parts]), back), files)
 
 
-def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, job: Job) -> Encoded:
+def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, job: Job) -> EncodedRows:
     physical_table, to = job.tables[number], job.routes[number]
     changed = replace(
-        Rows(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns),
+        RowChanges(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns),
         selected=to.selected,
         table_id=physical_table.table_id,
         large=large,
@@ -102,7 +102,7 @@ def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, job
 
 def _encoded_others(
     kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], job: Job
-) -> Encoded:
+) -> EncodedRows:
     """Statements and watermarks: few, so each is made once and repeated for its destinations."""
     codec = CODECS[job.options.protocol]
     wanted, place = np.unique(np.stack([kinds, index, commit_ts]), axis=1, return_inverse=True)
@@ -117,13 +117,13 @@ def _encoded_others(
     where = pa.array(place.reshape(-1))
     keys, values = [pair[0] for pair in made if pair], [pair[1] for pair in made if pair]
     values = pa.array(values, pa.binary()).take(where)
-    return Encoded(None if None in keys else pa.array(keys, pa.binary()).take(where), values)
+    return EncodedRows(None if None in keys else pa.array(keys, pa.binary()).take(where), values)
 
 
-def _readable(encoded: Encoded, first_row: pa.Array, options: CodecOptions) -> pa.Array:
+def _readable(encoded: EncodedRows, first_row: pa.Array, options: CodecOptions) -> pa.Array:
     """The messages' events as JSON lists: `{"key": …, "value": …}` each, or the value alone without keys; what ends a
     row is left out, and `?` stands for each byte that is no UTF-8."""
-    texts = decompressed_values(encoded.values, options.large_message_handle_compression)
+    texts = decompress_column(encoded.values, options.large_message_handle_compression)
     if options.terminator:
         texts = pc.replace_substring_regex(texts, rf"{re.escape(options.terminator)}\z", "")
     values = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(b"null", pa.binary()), texts)

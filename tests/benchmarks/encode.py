@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.releases import V8_5
-from simulator.ticdc.codecs import CODECS, CodecOptions, Rows
+from simulator.ticdc.codecs import CODECS, CodecOptions, RowChanges
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 
@@ -96,17 +96,17 @@ def images(made: RandomTable, rows: int, change: int) -> pa.Array:
     return pa.array([b"\xff".join(cell.encode() for cell in made(row, change)) for row in range(rows)], pa.binary())
 
 
-def batch(table: Table, made: RandomTable, operation: str, rows: int) -> Rows:
+def batch(table: Table, made: RandomTable, operation: str, rows: int) -> RowChanges:
     """Row changes as the pipeline hands them over."""
     nothing = pa.nulls(rows, pa.binary())
     before = nothing if operation == "INSERT" else images(made, rows, 0)
     after = nothing if operation == "DELETE" else images(made, rows, 1)
     places = np.arange(rows, dtype=np.int64)
     commit_ts = pa.array((1_700_000_000_000 + places // 20 << 18) + 1)
-    return Rows(table, None, commit_ts, pa.array(10**12 + places), before, after)
+    return RowChanges(table, None, commit_ts, pa.array(10**12 + places), before, after)
 
 
-def measure(protocol: str, changes: Rows) -> tuple[float, int]:
+def measure(protocol: str, changes: RowChanges) -> tuple[float, int]:
     """Rows per CPU second, and bytes of key and value a row."""
     codec, options = CODECS[protocol], CodecOptions(protocol)
     rows, group = len(changes.after), np.zeros(len(changes.after), np.int64)

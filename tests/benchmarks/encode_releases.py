@@ -19,8 +19,8 @@ import pyarrow as pa
 from encode import NARROW, WIDE, batch, narrow_row, wide_row
 
 from simulator.releases import V8_5, Release, find, option_names
-from simulator.ticdc.codecs import CODECS, CodecOptions, Rows
-from simulator.ticdc.codecs.codec_options import known_options
+from simulator.ticdc.codecs import CODECS, CodecOptions, RowChanges
+from simulator.ticdc.codecs.codec_options import supported_options
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 MIXED = """CREATE TABLE shop.mixed (id BIGINT PRIMARY KEY, f FLOAT, g FLOAT, d DOUBLE, t TINYINT UNSIGNED,
@@ -103,7 +103,7 @@ def has(release: Release, options: CodecOptions) -> bool:
     """Whether the release has the protocol, and all that is set."""
     canal, large = options.protocol == "canal-json", options.large_message_handle_option
     return (
-        known_options(options, release) == options
+        supported_options(options, release) == options
         and (not canal or "canal-json" in release.protocols)
         and (canal or not options.content_compatible)
         and (not canal or options.output_old_value)
@@ -154,7 +154,7 @@ TABLES = {
 }
 
 
-def limit(case: Case, changes: Rows) -> CodecOptions:
+def limit(case: Case, changes: RowChanges) -> CodecOptions:
     """The options with a largest message that only the long rows exceed."""
     if case.options.max_message_bytes:
         return case.options
@@ -164,7 +164,7 @@ def limit(case: Case, changes: Rows) -> CodecOptions:
     return replace(case.options, max_message_bytes=int(sizes[-1] + sizes[len(sizes) * 9 // 10]) // 2)
 
 
-def ratios(changes: Rows, chosen: Sequence[Case], passes: int) -> Iterator[tuple[str, float]]:
+def ratios(changes: RowChanges, chosen: Sequence[Case], passes: int) -> Iterator[tuple[str, float]]:
     """Each case's name, and the default's best time over its best time."""
     codec, group = CODECS[chosen[0].options.protocol], np.zeros(len(changes.after), np.int64)
     options = [limit(case, changes) for case in chosen]

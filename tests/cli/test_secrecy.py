@@ -205,6 +205,6 @@ def test_the_address_of_a_stored_message_holds_no_password() -> None:
     """It stands in messages; who has the storage's own URI reads the file."""
     uri = f"memory://u:{HUSH}@h/claims?account-key={HUSH}"
     storage.write(uri, [StoredFile("a.json", b"{}")])
-    location = f"{claim_check.root(uri)}/a.json"
+    location = f"{claim_check.storage_uri(uri)}/a.json"
 
     assert ("memory://h/claims/a.json", b"{}") == (location, storage.read(location, uri))

@@ -20,7 +20,7 @@ from simulator.releases import V8_5
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS
-from simulator.ticdc.codecs.row_changes import Rows
+from simulator.ticdc.codecs.row_changes import RowChanges
 from simulator.ticdc.dispatch import hashes, partitions, route, router
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
@@ -116,7 +116,7 @@ def encoded(changefeed: Changefeed, part: Sequence[Change]) -> list[tuple[bytes 
         pa.array([image(row.before) for row in part], pa.binary()),
         pa.array([image(row.after) for row in part], pa.binary()),
     )
-    rows = Rows(TABLE, None, pa.array([row.ts for row in part], pa.int64()), pa.array(ids, pa.int64()), *images)
+    rows = RowChanges(TABLE, None, pa.array([row.ts for row in part], pa.int64()), pa.array(ids, pa.int64()), *images)
     made = codec.encode(rows, changefeed.codec, V8_5)
     framed = codec.frame(made, np.zeros(len(part), np.int64), changefeed.codec, V8_5)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()

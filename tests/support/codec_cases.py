@@ -11,8 +11,8 @@ from hypothesis.strategies import DrawFn
 
 from simulator.errors import EncodeError
 from simulator.releases import RELEASES, Release
-from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Rows
-from simulator.ticdc.codecs.codec_options import known_options
+from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, RowChanges
+from simulator.ticdc.codecs.codec_options import supported_options
 from simulator.ticdc.table_info import handle_columns
 from support.codec_expected import Case
 from support.codec_refusals import refusal
@@ -45,7 +45,7 @@ def cases(draw: DrawFn, protocol: str) -> Case:
     switches["enable_tidb_extension"] &= protocol == "canal-json"
     if protocol == "canal-json" or "enable-old-value" not in release.options:
         switches["enable_old_value"] = True
-    options = known_options(replace(CodecOptions(protocol, build_ts=CLOCK), **switches), release)
+    options = supported_options(replace(CodecOptions(protocol, build_ts=CLOCK), **switches), release)
     return Case(release, made, options, tuple(draw(changes(made))), draw(selections(made, options, release)))
 
 
@@ -59,18 +59,18 @@ def selections(draw: DrawFn, made: RandomTable, options: CodecOptions, release: 
     return None if chosen is None else handle_columns(made.table, release) | chosen
 
 
-def encoded(case: Case) -> Encoded:
+def encoded(case: Case) -> EncodedRows:
     """The case's rows as entries."""
     return CODECS[case.options.protocol].encode(arrays(case), case.options, case.release)
 
 
-def arrays(case: Case) -> Rows:
+def arrays(case: Case) -> RowChanges:
     """The case's rows as the codecs take them."""
     made = rows(case.made.table, case.changes, case.made.binary)
     return replace(made, partition_id=case.made.partition, selected=case.selected)
 
 
-def encoded_if_not_refused(case: Case) -> Encoded | None:
+def encoded_if_not_refused(case: Case) -> EncodedRows | None:
     """The rows as entries; None where the release refuses them, as it is to."""
     refused = refusal(case)
     if not refused:

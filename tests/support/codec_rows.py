@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from simulator.ticdc.codecs import Rows
+from simulator.ticdc.codecs import RowChanges
 from simulator.tidb.model.table import Table, visible_columns
 
 Values = Mapping[str, str | bytes | None]
@@ -39,11 +39,11 @@ def image(values: Values | None, table: Table, binary: frozenset[str]) -> bytes 
     return b"\xff".join(cell(values[column.name], column.name in binary) for column in columns)
 
 
-def rows(table: Table, changes: Sequence[Change], binary: frozenset[str] = frozenset()) -> Rows:
+def rows(table: Table, changes: Sequence[Change], binary: frozenset[str] = frozenset()) -> RowChanges:
     """Changes of one table, commit-ts rising by one."""
     first_ts = 1 << 40
     before, after = ([image(change[side], table, binary) for change in changes] for side in (0, 1))
-    return Rows(
+    return RowChanges(
         table,
         None,
         pa.array(range(first_ts, first_ts + len(changes)), pa.int64()),

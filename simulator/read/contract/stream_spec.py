@@ -122,7 +122,7 @@ def stream_spec_of(
         watermarks=codec.has_watermarks(options, release),
         fidelity=codec.fidelity(options, release),
         stages=stages_of(changefeed, release, tables),
-        ddl_in_every_partition=codec.ddl_everywhere(release),
+        ddl_in_every_partition=codec.broadcasts_ddl(release),
         stored=partial(storage.read, uri=options.claim_check_storage_uri) if options.claim_check_storage_uri else None,
         restarts=restarts,
         finished=finished,
@@ -145,6 +145,6 @@ def stages_of(
     that tables whose rows have several in a partition have none (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
     rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
     fidelity = CODECS[changefeed.codec.protocol].fidelity(changefeed.codec, release)
-    found = stages(rule, fidelity.old_values and not fidelity.hides_same)
+    found = stages(rule, fidelity.old_values and not fidelity.hides_unchanged_updates)
     order = orders_of(changefeed, release, tables)
     return lambda sent: {} if order(sent) == "hash" else found

@@ -97,7 +97,7 @@ class Replaying:
             if history.odd:
                 left.add(number, name, history.odd, len(places))
                 continue
-            if not history.keyed and (self.fidelity.hides_same or not self.fidelity.old_values):
+            if not history.keyed and (self.fidelity.hides_unchanged_updates or not self.fidelity.old_values):
                 left.add(number, name, HIDES_UPDATES, len(places))
                 continue
             for definition, at in by_table(history.definition_at(ts[places])):
@@ -197,7 +197,7 @@ class Replaying:
     def _told(self, rows: pa.RecordBatch, doubtful: Mask) -> pa.Array:
         """Of INSERTs that may be UPDATEs, what the row may have been."""
         inserts = ints(rows, "op") == INSERT
-        told = np.where(inserts & self.fidelity.hides_same, SAME, STRICT)
+        told = np.where(inserts & self.fidelity.hides_unchanged_updates, SAME, STRICT)
         anything = rows.column("only_handle").to_numpy(zero_copy_only=False) | (not self.fidelity.old_values)
         told = np.where(inserts & anything | doubtful, ANY, told)
         return pa.array(told.astype(np.int8))

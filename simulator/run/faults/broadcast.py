@@ -80,7 +80,7 @@ def to_broadcast(value: object) -> str:
 def _refuse_partial(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     if values["broadcast"] == "watermark":
         return without_watermarks(values, rules)
-    if CODECS[rules.changefeed.codec.protocol].ddl_everywhere(rules.release):
+    if CODECS[rules.changefeed.codec.protocol].broadcasts_ddl(rules.release):
         return ""
     return f"{spoken(rules)} sends a statement to partition 0 alone: nothing breaks off; of = watermark is accepted"
 

@@ -20,10 +20,10 @@ from simulator.run.faults.next_rows import Mask, fitting_rows
 from simulator.run.faults.refusals import spoken
 from simulator.run.outgoing import Outgoing
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.ticdc.codecs.codec import Entry
+from simulator.ticdc.codecs.codec import KeyValue
 from simulator.ticdc.rules import ChangefeedRules
 
-Damage = Callable[[Entry, CodecOptions], Entry]
+Damage = Callable[[KeyValue, CodecOptions], KeyValue]
 
 NOTHING = "[]"
 """What fixtures say for people of a message that cannot be read."""
@@ -52,12 +52,12 @@ def _message_of(made: Outgoing, fitting: Mask) -> int | None:
     return int(np.searchsorted(made.first_row, found[0], side="right")) - 1 if len(found) else None
 
 
-def _entry_of(made: Outgoing, place: int) -> Entry:
+def _entry_of(made: Outgoing, place: int) -> KeyValue:
     """Key and value of a message; a value that is null counts as empty."""
     return made.records.key[place].as_py(), made.records.value[place].as_py() or b""
 
 
-def _with_entry(made: Outgoing, place: int, entry: Entry) -> Outgoing:
+def _with_entry(made: Outgoing, place: int, entry: KeyValue) -> Outgoing:
     """The messages, that one being another."""
     records = made.records
     key, value = (
@@ -70,21 +70,21 @@ def _with_entry(made: Outgoing, place: int, entry: Entry) -> Outgoing:
     return replace(made, records=replace(records, key=key, value=value, events=events))
 
 
-def _corrupt(entry: Entry, options: CodecOptions) -> Entry:
+def _corrupt(entry: KeyValue, options: CodecOptions) -> KeyValue:
     """The value with the end of its last object gone; of a compressed value its last byte."""
     key, value = entry
     place = value.rfind(b"}") if b"}" in value else len(value) - 1
     return key, value[:place] + b"?" + value[place + 1 :]
 
 
-def _truncated(entry: Entry, options: CodecOptions) -> Entry:
+def _truncated(entry: KeyValue, options: CodecOptions) -> KeyValue:
     """The value without its second half."""
     key, value = entry
     return key, value[: len(value) // 2]
 
 
-def _unknown(entry: Entry, options: CodecOptions) -> Entry:
-    return CODECS[options.protocol].unknown_type(entry, options)
+def _unknown(entry: KeyValue, options: CodecOptions) -> KeyValue:
+    return CODECS[options.protocol].with_unknown_type(entry, options)
 
 
 def _without_batches(values: Mapping[str, Any], rules: ChangefeedRules) -> str:

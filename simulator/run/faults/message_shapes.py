@@ -77,7 +77,7 @@ def _without_batches(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
 
 def _without_form(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     options, release = rules.changefeed.codec, rules.release
-    if CODECS[options.protocol].large_form(options, release) != "none":
+    if CODECS[options.protocol].large_message_option(options, release) != "none":
         return ""
     return (
         f"{spoken(rules)} has no form here for a row that is too large: "

@@ -20,7 +20,7 @@ from simulator.run.faults.keys import TABLE_KEY
 from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
 from simulator.run.steps.sql import executed
 from simulator.ticdc import dispatch
-from simulator.ticdc.codecs import CODECS, Rows
+from simulator.ticdc.codecs import CODECS, RowChanges
 from simulator.ticdc.dispatch import Growth
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.sql_engine.storage.outcome import Refusal
@@ -100,7 +100,7 @@ def _size(rows: tuple[VersionRows, ...], planning: Planning, column: str) -> int
     version = planning.versions.places[rows[0].version]
     stored = planning.versions.tables[version.indexes[changes["partition"][0].as_py()]]
     to = dispatch.route(planning.rules.router, stored.table)
-    row = Rows(
+    row = RowChanges(
         dispatch.sent_table(to, stored.table),
         stored.partition_id,
         changes["commit_ts"],

@@ -1,9 +1,8 @@
-"""Bytes of binary columns as TiCDC writes them: strconv.Quote, base64, Latin-1.
+"""Values of binary columns as TiCDC writes them: strconv.Quote, base64, Latin-1.
 
-One law: as in `json_text`, whole buffers only. Which code points strconv.Quote leaves as they are is a fact of Go, not
-of the Python that runs this: `_STEPS` are the distances (hexadecimal) from one boundary to the next: not printable up
-to the first, printable up to the second, and so on (strconv.IsPrint with the tables of Unicode 15, which Go 1.21 to
-1.26 carry).
+The functions work on whole buffers. The code points that strconv.Quote leaves unescaped depend on Go's tables, not on
+Python's: `_STEPS` has the distances (hexadecimal) from one boundary to the next: not printable up to the first,
+printable up to the second, and so on (strconv.IsPrint with the tables of Unicode 15, as in Go 1.21 to 1.26).
 """
 
 from __future__ import annotations
@@ -15,27 +14,27 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from simulator.columns.cells import Bytes, Offsets, Places, binary, latin1, stored_buffers
-from simulator.ticdc.codecs.json_text import join, moved
+from simulator.ticdc.codecs.json_text import join, shift_offsets
 
 
 def surrogate_escaped(cells: pa.Array) -> pa.Array:
-    """Bytes as text: what is UTF-8 as it is, every other byte as a lone surrogate (see `json_text`)."""
+    """Return bytes as text; each byte that is not valid UTF-8 becomes a lone surrogate (see `json_text`)."""
     data, offsets = stored_buffers(cells)
-    odd = data >= 0x80
-    if not odd.any():
+    invalid = data >= 0x80
+    if not invalid.any():
         return cells
     starts, widths, _ = _runes(data, offsets)
     for step in range(4):
-        odd[(starts + step)[widths > step]] = False
-    where = np.flatnonzero(odd)
+        invalid[(starts + step)[widths > step]] = False
+    where = np.flatnonzero(invalid)
     spread = np.insert(data, np.repeat(where, 2), 0)
     places = where + 2 * np.arange(len(where))
     spread[places], spread[places + 1], spread[places + 2] = 0xED, 0xB0 | data[where] >> 6, 0x80 | data[where] & 0x3F
-    return binary(spread, moved(offsets, where, np.full(len(where), 2)), cells)
+    return binary(spread, shift_offsets(offsets, where, np.full(len(where), 2)), cells)
 
 
 def base64(cells: pa.Array) -> pa.Array:
-    """Standard base64 with padding: cells are filled up to whole groups of three bytes and coded in one go."""
+    """Return standard base64 with padding. Cells are filled up to groups of three bytes and encoded in one call."""
     data, offsets = stored_buffers(cells)
     if not len(data):
         return cells
@@ -50,7 +49,7 @@ def base64(cells: pa.Array) -> pa.Array:
 
 
 def _zeros(lengths: npt.NDArray[np.int32]) -> pa.Array:
-    """Binary array of that many zero bytes a cell."""
+    """Return a binary array whose cells are zero bytes of these lengths."""
     ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     return pa.Array.from_buffers(
         pa.binary(), len(lengths), [None, pa.py_buffer(ends), pa.py_buffer(bytes(int(ends[-1])))]
@@ -58,7 +57,7 @@ def _zeros(lengths: npt.NDArray[np.int32]) -> pa.Array:
 
 
 def _quoted_byte(byte: int, html: bool) -> bytes:
-    """A byte that is no part of valid UTF-8, or ASCII, by strconv.Quote and then by JSON with or without `html`."""
+    """Return one byte, ASCII or no valid UTF-8, after strconv.Quote and JSON escaping."""
     named = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r"}
     if byte in named:
         return rb"\\" + named[byte]
@@ -77,10 +76,11 @@ _QUOTED_BYTES = {
 
 
 def quote(cells: pa.Array, unicode: int = 15, html: bool = True) -> pa.Array:
-    """Latin-1 text of bytes as the inside of a JSON string that holds strconv.Quote of them, without its quotes
-    (tiflow v8.5: pkg/sink/codec/internal/column.go; Go: strconv/quote.go).
+    """Return the Latin-1 text of bytes as the inside of a JSON string that holds their strconv.Quote, without its
+    quotes.
 
-    `unicode` is the version whose characters stay as they are, `html` whether JSON escapes `<`, `>` and `&`.
+    `unicode` is the version of Unicode whose printable characters stay as they are; `html` is whether JSON escapes `<`,
+    `>` and `&` (tiflow v8.5: pkg/sink/codec/internal/column.go; Go: strconv/quote.go).
     """
     cells = latin1(cells)
     data, offsets = stored_buffers(cells)
@@ -92,23 +92,23 @@ def quote(cells: pa.Array, unicode: int = 15, html: bool = True) -> pa.Array:
     sizes = sizes.copy()
     hidden = _classify_runes(data, offsets, sizes, unicode)
     ends = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    return binary(_spread(data, sizes, ends, hidden, html), ends[offsets], cells)
+    return binary(_write_texts(data, sizes, ends, hidden, html), ends[offsets], cells)
 
 
 def _classify_runes(data: Bytes, offsets: Offsets, sizes: Bytes, unicode: int) -> tuple[Places, Places]:
-    r"""Corrects `sizes` for valid UTF-8: printable runes stay, others become one \u or \U escape.
+    r"""Correct `sizes` for valid UTF-8: printable runes stay, others become one \u or \U escape.
 
-    Returns where the latter begin, and their code points.
+    Return where the escaped runes begin, and their code points.
     """
     starts, widths, codes = _runes(data, offsets)
-    shown = printable(codes, unicode)
+    is_printable = printable(codes, unicode)
     for width in (2, 3, 4):
-        kept, hidden = starts[shown & (widths == width)], starts[~shown & (widths == width)]
+        plain, hidden = starts[is_printable & (widths == width)], starts[~is_printable & (widths == width)]
         for step in range(width):
-            sizes[kept + step] = 1
+            sizes[plain + step] = 1
             sizes[hidden + step] = 0
         sizes[hidden] = 11 if width == 4 else 7
-    return starts[~shown], codes[~shown]
+    return starts[~is_printable], codes[~is_printable]
 
 
 _WIDTH = np.zeros(256, np.uint8)
@@ -119,7 +119,8 @@ _SECOND_HIGH[[0xED, 0xF4]] = 0x9F, 0x8F
 
 
 def _runes(data: Bytes, offsets: Offsets) -> tuple[Places, Places, Places]:
-    """Positions, widths and code points of the valid sequences of two to four bytes (Go: unicode/utf8 acceptRanges)."""
+    """Return positions, widths and code points of valid sequences of two to four bytes (Go: unicode/utf8
+    acceptRanges)."""
     starts = np.flatnonzero(data >= 0xC2)
     widths = _WIDTH[data[starts]].astype(np.int64)
     room = offsets[np.searchsorted(offsets, starts, side="right")] - starts
@@ -137,19 +138,19 @@ def _runes(data: Bytes, offsets: Offsets) -> tuple[Places, Places, Places]:
 
 
 def valid_utf8(cells: pa.Array) -> pa.Array:
-    """The bytes, with `?` for each that is no part of valid UTF-8."""
+    """Return the bytes with `?` in place of each byte that is not valid UTF-8."""
     data, offsets = stored_buffers(cells)
     if not len(data) or int(data.max()) < 0x80:
         return cells
     starts, widths, _ = _runes(data, offsets)
-    lost = data >= 0x80
+    invalid = data >= 0x80
     for step in range(4):
-        lost[(starts + step)[widths > step]] = False
-    return binary(np.where(lost, np.uint8(0x3F), data), offsets, cells) if lost.any() else cells
+        invalid[(starts + step)[widths > step]] = False
+    return binary(np.where(invalid, np.uint8(0x3F), data), offsets, cells) if invalid.any() else cells
 
 
-def _spread(data: Bytes, sizes: Bytes, ends: Places, hidden: tuple[Places, Places], html: bool) -> Bytes:
-    """Writes every byte's text at its place."""
+def _write_texts(data: Bytes, sizes: Bytes, ends: Places, hidden: tuple[Places, Places], html: bool) -> Bytes:
+    """Write the text of every byte at its position."""
     out = np.empty(int(ends[-1]), np.uint8)
     plain = np.flatnonzero(sizes == 1)
     out[ends[plain]] = data[plain]
@@ -157,11 +158,11 @@ def _spread(data: Bytes, sizes: Bytes, ends: Places, hidden: tuple[Places, Place
         where = np.flatnonzero(sizes == size)
         for step in range(size):
             out[ends[where] + step] = _QUOTED_BYTES[html][data[where], step]
-    _spread_hidden(out, ends, *hidden)
+    _write_escapes(out, ends, *hidden)
     return out
 
 
-def _spread_hidden(out: Bytes, ends: Places, starts: Places, codes: Places) -> None:
+def _write_escapes(out: Bytes, ends: Places, starts: Places, codes: Places) -> None:
     digits = np.frombuffer(b"0123456789abcdef", np.uint8)
     for wide, mark, count in ((False, b"\\\\u", 4), (True, b"\\\\U", 8)):
         chosen = (codes >= 0x10000) == wide
@@ -218,24 +219,26 @@ _NEWER = {
 52 1 a8 3 3 2 a 2 20 7 7 7 1 1 3 3 8 2 7 5 4 9 7 9 abe5 2 1055 5 5c16 1060
 """,
 }
-"""Of those, what a version of Unicode had and the one that Go took before it had not: 13 after 12, 15 after 13."""
+"""Boundaries of the code points that each version of Unicode adds to the one before: 13 to 12, 15 to 13."""
 
 
 def _boundaries(steps: str) -> npt.NDArray[np.int64]:
     return np.cumsum([int(step, 16) for step in steps.split()])
 
 
-_SHOWN, _ADDED = _boundaries(_STEPS), {version: _boundaries(steps) for version, steps in _NEWER.items()}
+_PRINTABLE, _ADDED = _boundaries(_STEPS), {version: _boundaries(steps) for version, steps in _NEWER.items()}
 
 
 def printable(codes: npt.NDArray[np.int64], unicode: int) -> npt.NDArray[np.bool_]:
-    """Whether strconv.IsPrint holds for each code point, with the tables of Unicode 12 (Go 1.14), 13 (Go 1.16 to 1.20)
-    or 15 (Go 1.21 to 1.26)."""
-    shown = _within(codes, _SHOWN)
+    """Return whether strconv.IsPrint holds for each code point.
+
+    `unicode` selects the tables: 12 (Go 1.14), 13 (Go 1.16 to 1.20) or 15 (Go 1.21 to 1.26).
+    """
+    is_printable = _within(codes, _PRINTABLE)
     for version, boundaries in _ADDED.items():
         if version > unicode:
-            shown &= ~_within(codes, boundaries)
-    return shown
+            is_printable &= ~_within(codes, boundaries)
+    return is_printable
 
 
 def _within(codes: npt.NDArray[np.int64], boundaries: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:

@@ -1,9 +1,9 @@
-"""Claim-check: files with the messages that are too large for Kafka, and where a consumer finds them.
+"""Claim-check: the files that hold messages too large for Kafka.
 
-One law: a file's name is made from what is in it and the run's seed, so equal runs give equal names in any order.
-Names in TiCDC are random UUIDs; here they are UUIDs of version 4, too (tiflow v8.5.3:
-pkg/sink/kafka/claimcheck/claim_check.go). 7.3.0 alone names them by day and row (tiflow v7.3.0:
-pkg/sink/codec/common/message.go NewClaimCheckFileName); its day, TiCDC's wall clock, is that of the commit-ts in UTC.
+A file's name is a hash of its content and the run's seed, so that equal runs give equal names in any order. TiCDC uses
+random UUIDs; here they are UUIDs of version 4, too (tiflow v8.5.3: pkg/sink/kafka/claimcheck/claim_check.go). 7.3.0
+alone names files by day and row (tiflow v7.3.0: pkg/sink/codec/common/message.go NewClaimCheckFileName). The day,
+TiCDC's wall clock, is that of the commit-ts in UTC.
 """
 
 from __future__ import annotations
@@ -28,50 +28,52 @@ from simulator.columns.row_image import split
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.compression import compressed_bytes
-from simulator.ticdc.codecs.json_members import Form
-from simulator.ticdc.codecs.row_changes import Messages, Rows, StoredFile
+from simulator.ticdc.codecs.compression import compress
+from simulator.ticdc.codecs.json_members import Converter
+from simulator.ticdc.codecs.row_changes import Messages, RowChanges, StoredFile
 from simulator.ticdc.codecs.wire_numbers import enum_number, plain_float, set_number
 from simulator.tidb.model import types
 from simulator.tidb.model.types import ColumnType
 
-LONGEST = 1024
-"""Bytes of the longest name that tells of a row."""
+MAX_NAME_BYTES = 1024
+"""Maximum bytes of a name that describes a row."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a file is made from."""
+    """The parts of a message that a file is made from."""
 
     key: bytes | None
     value: bytes
     commit_ts: int
 
 
-def stored(
-    messages: Messages, rows: Rows, options: CodecOptions, release: Release, named_anew: bool
+def make_files(
+    messages: Messages, rows: RowChanges, options: CodecOptions, release: Release, renames_file: bool
 ) -> tuple[StoredFile, ...]:
-    """A file for each message, which holds the row at its place alone; `named_anew`: where a name is a UUID in 7.3.0,
-    messages say another one."""
+    """Return a file for each message; each message holds one row.
+
+    `renames_file`: if a file of 7.3.0 is named by a UUID, the message has another UUID.
+    """
     contents = [Content(*parts) for parts in zip(*_columns(messages), rows.commit_ts.to_pylist(), strict=True)]
     if release.claim_check_by_row:
-        named = zip(_rows(rows, release), contents, strict=True)
-        return tuple(_of_row(row, content, options, named_anew) for row, content in named)
-    return tuple(_of_uuid(content, options) for content in contents)
+        names = zip(_row_names(rows, release), contents, strict=True)
+        return tuple(_file_of_row(row, content, options, renames_file) for row, content in names)
+    return tuple(_file_of_uuid(content, options) for content in contents)
 
 
-def locations(files: tuple[StoredFile, ...]) -> pa.Array:
-    """binary: where each file is as messages say it; what is no UTF-8 there is U+FFFD, as in all JSON of Go's."""
+def file_locations(files: tuple[StoredFile, ...]) -> pa.Array:
+    """Return each file's location in messages (binary). Invalid UTF-8 becomes U+FFFD, as in all JSON written by Go."""
     return pa.array([re.sub("[\udc80-\udcff]", "\ufffd", file.location).encode() for file in files], pa.binary())
 
 
-def address(file: StoredFile, options: CodecOptions) -> str:
-    """Where a file is."""
-    return f"{root(options.claim_check_storage_uri)}/{file.name}"
+def file_uri(file: StoredFile, options: CodecOptions) -> str:
+    """Return the URI of a file."""
+    return f"{storage_uri(options.claim_check_storage_uri)}/{file.name}"
 
 
-def root(uri: str) -> str:
-    """A storage's URI as TiCDC spells it: without parameters, user and last `/` (tidb: br/pkg/storage)."""
+def storage_uri(uri: str) -> str:
+    """Return a storage's URI as TiCDC spells it: without parameters, user and last `/` (tidb: br/pkg/storage)."""
     parts = urlsplit(uri)
     scheme = _SCHEMES.get(parts.scheme, parts.scheme)
     if scheme == "file":
@@ -87,24 +89,25 @@ def _columns(messages: Messages) -> Iterator[list[bytes | None]]:
     yield messages.values.to_pylist()
 
 
-def _of_uuid(content: Content, options: CodecOptions) -> StoredFile:
+def _file_of_uuid(content: Content, options: CodecOptions) -> StoredFile:
     name = f"{_uuid(content, options)}.json"
-    return StoredFile(name, _text(content, options), f"{root(options.claim_check_storage_uri)}/{name}")
+    return StoredFile(name, _file_content(content, options), f"{storage_uri(options.claim_check_storage_uri)}/{name}")
 
 
-def _of_row(row: bytes, content: Content, options: CodecOptions, named_anew: bool) -> StoredFile:
-    """The file of 7.3.0, which messages name without its storage."""
+def _file_of_row(row: bytes, content: Content, options: CodecOptions, renames_file: bool) -> StoredFile:
+    """Return a file of 7.3.0; messages refer to it without the storage's URI."""
     day = tso.sql_time(content.commit_ts)[:10]
     name = location = posixpath.normpath(posixpath.join(day.encode(), row)).decode("utf-8", "surrogateescape")
-    if len(name.encode("utf-8", "surrogateescape")) > LONGEST:
+    if len(name.encode("utf-8", "surrogateescape")) > MAX_NAME_BYTES:
         name = location = f"{day}/{_uuid(content, options)}.json"
-        if named_anew:
+        if renames_file:
             location = f"{day}/{_uuid(content, options, b'message')}.json"
-    return StoredFile(name, compressed_bytes(_text(content, options), options.claim_check_compression), location)
+    return StoredFile(name, compress(_file_content(content, options), options.claim_check_compression), location)
 
 
-def _rows(rows: Rows, release: Release) -> Iterator[bytes]:
-    """`{schema}-{table}-{commitTs}-{startTs}-{handle key}.json` of each row, by its new values, of a DELETE the old."""
+def _row_names(rows: RowChanges, release: Release) -> Iterator[bytes]:
+    """Yield `{schema}-{table}-{commitTs}-{startTs}-{handle key}.json` of each row, with the new values, for a DELETE
+    the old."""
     table, visible = rows.table, table_info.visible_columns(rows.table)
     handle = table_info.handle_columns(table, release)
     image = split(pc.coalesce(rows.after, rows.before), len(visible))
@@ -120,14 +123,14 @@ def _rows(rows: Rows, release: Release) -> Iterator[bytes]:
 
 
 def _value(cells: pa.Array, type: ColumnType) -> pa.Array:
-    """Values as dispatchers hash them, too (`ColumnValueString`, tiflow v7.3.0 cdc/model/sink.go)."""
+    """Return values as dispatchers hash them, too (`ColumnValueString`, tiflow v7.3.0 cdc/model/sink.go)."""
     if types.is_binary(type):
         return latin1(cells)
-    of_numbers = _NUMBERS.get(types.family(type))
-    return of_numbers(cells, type) if of_numbers else surrogate_unescaped(cells)
+    number_format = _NUMBERS.get(types.family(type))
+    return number_format(cells, type) if number_format else surrogate_unescaped(cells)
 
 
-_NUMBERS: dict[str, Form] = {"float": plain_float, "enum": enum_number, "set": set_number}
+_NUMBERS: dict[str, Converter] = {"float": plain_float, "enum": enum_number, "set": set_number}
 
 
 def _uuid(content: Content, options: CodecOptions, salt: bytes = b"") -> uuid.UUID:
@@ -138,7 +141,7 @@ def _uuid(content: Content, options: CodecOptions, salt: bytes = b"") -> uuid.UU
     return uuid.UUID(bytes=digest.digest(), version=4)
 
 
-def _text(content: Content, options: CodecOptions) -> bytes:
+def _file_content(content: Content, options: CodecOptions) -> bytes:
     if options.claim_check_raw_value:
         return content.value
     message = {"key": None if content.key is None else _base64(content.key), "value": _base64(content.value)}

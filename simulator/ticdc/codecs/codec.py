@@ -1,6 +1,7 @@
-"""What a protocol is to the rest: all that depends on it is asked of its Codec, and nobody compares its name.
+"""`Codec` and `Protocol`: everything in the simulator that depends on the protocol. No other code compares protocol
+names.
 
-One law: a codec's functions are pure, equal inputs give equal bytes.
+A codec's functions are pure: equal inputs give equal bytes.
 """
 
 from __future__ import annotations
@@ -13,150 +14,151 @@ import pyarrow as pa
 
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.row_changes import DdlEvent, Encoded, Frame, Rows
+from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, Frame, RowChanges
 from simulator.tidb.model.types import ColumnType
 
-Entry = tuple[bytes | None, bytes]
-"""Key and value of one event; the key is None in a protocol without."""
+KeyValue = tuple[bytes | None, bytes]
+"""Key and value of one event; the key is None in a protocol without keys."""
 
 
 def never(release: Release) -> bool:
-    """False in every release."""
+    """Return False in every release."""
     return False
 
 
 def optional(release: Release) -> str:
-    """The protocol leaves enable-old-value to the changefeed."""
+    """Return that the protocol leaves enable-old-value to the changefeed."""
     return "optional"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """What TiCDC's checks of a changefeed ask of a protocol, whether this simulator makes it or not."""
+    """The properties of a protocol that TiCDC's checks of a changefeed need, whether or not it is simulated."""
 
     name: str
     """In TiCDC's spelling."""
 
     title: str = ""
-    """In a sentence; empty where it is only spoken of by name."""
+    """The name in a sentence; empty for protocols that messages do not mention."""
 
     aliases: frozenset[str] = frozenset()
-    """What some release calls it, too."""
+    """Other names in some releases."""
 
     settings: frozenset[str] = frozenset()
-    """Of the settings that some protocols alone have a use for, those that this one has, as `Release.options` spells
-    them."""
+    """The protocol-specific settings that this protocol has, as `Release.options` spells them."""
 
     refusals: Mapping[str, str] = field(default_factory=dict)
-    """Settings that TiCDC refuses together with it, and in which words."""
+    """Settings that TiCDC refuses with the protocol, and TiCDC's texts."""
 
     tidb_extension: Callable[[Release], bool] = never
-    """Whether it has enable-tidb-extension."""
+    """Whether the protocol has enable-tidb-extension."""
 
     old_values: Callable[[Release], str] = optional
-    """What it makes of enable-old-value: `optional`, `required` (false is an error) or `forced` (false is not
-    minded)."""
+    """How the protocol treats enable-old-value: `optional`, `required` (false is an error) or `forced` (false is
+    ignored)."""
 
     large_messages_need_extension: bool = False
-    """Whether messages that are too large are handled with enable-tidb-extension alone."""
+    """Whether large-message-handle-option needs enable-tidb-extension."""
 
     topics_name_tables: bool = False
     """Whether a topic expression must have {schema} and {table}."""
 
     is_fallback: bool = False
-    """Whether releases that do not refuse an unknown protocol take this one instead."""
+    """Whether releases that accept unknown protocols use this one instead."""
 
     def exists(self, release: Release) -> bool:
-        """Whether the release makes it, under whatever name."""
+        """Return whether the release has the protocol, under any name."""
         named = {self.name, *self.aliases} & release.protocols
         return bool(named) or self.is_fallback and not release.unknown_protocol
 
 
 @dataclass(frozen=True)
 class SizeRules:
-    """How large messages of rows may be."""
+    """Size limits of messages with rows."""
 
     max_message_bytes: int
     max_batch_size: int
     """Rows in a message."""
 
     record_overhead: int
-    """Bytes that the release counts on top of key and value."""
+    """Bytes that the release adds to key and value."""
 
     large_rows: bool
-    """Whether a row by itself may be above max_message_bytes, since the release does not look."""
+    """Whether a single row may exceed max_message_bytes because the release does not check it."""
 
 
 @dataclass(frozen=True)
 class Fidelity:
-    """How far a consumer can rely on the values in messages."""
+    """Which values a consumer loses in messages."""
 
     old_values: bool = True
-    """Whether UPDATEs have old values, and are told from INSERTs by them."""
+    """Whether UPDATEs have old values, which distinguish them from INSERTs."""
 
-    hides_same: bool = False
-    """Whether an UPDATE of which no column changed looks like an INSERT, since it has no old values then."""
+    hides_unchanged_updates: bool = False
+    """Whether an UPDATE that changes no column looks like an INSERT, because it has no old values."""
 
     nulls: frozenset[str] = frozenset()
     """Families of types whose empty or zero values are sent as NULL."""
 
     old_nulls: frozenset[str] = frozenset()
-    """The same of old values that an UPDATE changed."""
+    """The same for old values that an UPDATE changed."""
 
     whole_seconds: bool = False
     """Whether a TIME is sent without its fraction."""
 
 
-ZEROS = frozenset(("string", "text", "json", "enum", "set", "decimal", "date", "datetime", "time", "vector"))
-"""Families of types whose empty or zero values early releases of the new architecture take for NULL."""
+ZERO_FAMILIES = frozenset(("string", "text", "json", "enum", "set", "decimal", "date", "datetime", "time", "vector"))
+"""Families of types whose empty or zero values become NULL in early releases of the new architecture."""
 
 
 @dataclass(frozen=True)
 class Codec:
+    """A simulated protocol."""
+
     protocol: Protocol
     batches: bool
-    """Whether a message holds several rows, so that rows that may share one are to be handed over together."""
+    """Whether a message holds several rows; if so, rows that may share one are passed together."""
 
-    encode: Callable[[Rows, CodecOptions, Release], Encoded]
-    """Row changes of one table → key and value of each; raises EncodeError."""
+    encode: Callable[[RowChanges, CodecOptions, Release], EncodedRows]
+    """Encode row changes of one table into keys and values; raises EncodeError."""
 
     frame: Frame
-    ddl: Callable[[DdlEvent, CodecOptions, Release], Entry]
-    """A statement → its key and value, not framed yet."""
+    ddl: Callable[[DdlEvent, CodecOptions, Release], KeyValue]
+    """Encode a DDL statement into key and value, without framing."""
 
-    watermark: Callable[[int, CodecOptions, Release], Entry | None]
-    """A TSO → key and value, not framed yet, that say all before it was sent; None where the protocol has none."""
+    watermark: Callable[[int, CodecOptions, Release], KeyValue | None]
+    """Encode a TSO into key and value of a watermark, without framing; None if the protocol has none."""
 
-    ddl_everywhere: Callable[[Release], bool]
-    """Whether a statement goes to every partition of its topic, not to the first alone."""
+    broadcasts_ddl: Callable[[Release], bool]
+    """Whether a DDL statement goes to every partition of its topic instead of the first."""
 
     sizes: Callable[[CodecOptions, Release], SizeRules]
     topic_limit: Callable[[Release], str]
-    """What a topic that takes less than max-message-bytes does, as `Release.topic_limit` says it."""
+    """What happens if a topic accepts less than max-message-bytes, as in `Release.topic_limit`."""
 
     fidelity: Callable[[CodecOptions, Release], Fidelity]
     column_fields: Callable[[ColumnType, CodecOptions, Release], Mapping[str, str | int]]
-    """What messages say of a column of that type beside its value, type code, flags and handle key: in their order, by
-    the names that they have there."""
+    """Fields of a column of that type in messages, besides value, type code, flags and handle key: by name, in
+    order."""
 
-    large_form: Callable[[CodecOptions, Release], str]
-    """What becomes of a row that is too large, as `CodecOptions.large_message_handle_option` says it; `none` also where
-    the release does not look at sizes."""
+    large_message_option: Callable[[CodecOptions, Release], str]
+    """How a row that is too large is sent, as in `CodecOptions.large_message_handle_option`; `none` also if the
+    release does not check sizes."""
 
-    unknown_type: Callable[[Entry, CodecOptions], Entry]
-    """A message of rows with a type that there is not, in its first row."""
+    with_unknown_type: Callable[[KeyValue, CodecOptions], KeyValue]
+    """Return a message of rows whose first row has an unknown event type."""
 
-    def message(self, entry: Entry, options: CodecOptions, release: Release) -> Entry:
-        """One event as a message of its own."""
+    def message(self, entry: KeyValue, options: CodecOptions, release: Release) -> KeyValue:
+        """Return one event as a message of its own."""
         key, value = entry
-        encoded = Encoded(None if key is None else pa.array([key], pa.binary()), pa.array([value], pa.binary()))
+        encoded = EncodedRows(None if key is None else pa.array([key], pa.binary()), pa.array([value], pa.binary()))
         framed = self.frame(encoded, np.zeros(1, np.int64), options, release)
         return None if framed.keys is None else framed.keys[0].as_py(), framed.values[0].as_py()
 
     def ddl_partitions(self, topic: range, release: Release) -> range:
-        """The partitions or destinations of a topic that a statement goes to."""
-        return topic if self.ddl_everywhere(release) else topic[:1]
+        """Return the partitions or destinations of a topic that receive a DDL statement."""
+        return topic if self.broadcasts_ddl(release) else topic[:1]
 
     def has_watermarks(self, options: CodecOptions, release: Release) -> bool:
-        """Whether there are any with these options."""
+        """Return whether the protocol has watermarks with these options."""
         return self.watermark(0, options, release) is not None

@@ -10,7 +10,7 @@ from simulator.releases import Release, option_names
 
 @dataclass(frozen=True)
 class CodecOptions:
-    """TiCDC's own names with underscores (tiflow v8.5 pkg/sink/codec/common/config.go)."""
+    """The encoder's options by TiCDC's names, with underscores (tiflow v8.5 pkg/sink/codec/common/config.go)."""
 
     protocol: str
     enable_tidb_extension: bool = False
@@ -18,50 +18,50 @@ class CodecOptions:
     """Rows in one Open Protocol message."""
 
     max_message_bytes: int = 10485760
-    """Largest message as TiCDC counts it (key + value + 36 bytes of record overhead)."""
+    """Maximum size of a message as TiCDC counts it (key + value + 36 bytes of record overhead)."""
 
     only_output_updated_columns: bool = False
-    """Whether columns that an UPDATE leaves as they are stay out of `p` and `old`."""
+    """Whether `p` and `old` have only the columns that an UPDATE changes."""
 
     delete_only_output_handle_key_columns: bool = False
-    """Whether a DELETE holds nothing but the handle key."""
+    """Whether a DELETE has only the handle key."""
 
     large_message_handle_option: str = "none"
-    """What becomes of a row above max-message-bytes: `none` is TiCDC's error, `handle-key-only` cuts it down,
-    `claim-check` cuts it down and stores the whole message in a file."""
+    """How a row above max-message-bytes is sent: `none` raises TiCDC's error, `handle-key-only` sends the handle
+    key, `claim-check` sends it and stores the whole message in a file."""
 
     large_message_handle_compression: str = "none"
-    """`none`, `lz4` (frames) or `snappy` (blocks): how values are compressed before they are measured."""
+    """`none`, `lz4` (frames) or `snappy` (blocks): the compression of values before they are measured."""
 
     claim_check_storage_uri: str = field(default="", repr=False)
-    """Where claim-check's files go."""
+    """The storage of claim-check's files."""
 
     claim_check_raw_value: bool = False
-    """Whether such a file holds the value alone, not JSON with key and value in base64."""
+    """Whether a file holds only the value, not JSON with key and value in base64."""
 
     claim_check_compression: str = "none"
-    """`none`, `lz4` or `snappy`: how the files themselves are compressed (7.3.0)."""
+    """`none`, `lz4` or `snappy`: the compression of the files (7.3.0)."""
 
     claim_check_seed: int = 0
-    """Decides the names of the files, random in TiCDC."""
+    """Seed of the file names, which are random in TiCDC."""
 
     content_compatible: bool = False
-    """Canal-JSON only: full `mysqlType`, and only_output_updated_columns with it."""
+    """Canal-JSON only: full `mysqlType`; implies only_output_updated_columns."""
 
     output_old_value: bool = True
     """`[sink.open] output-old-value`: whether an Open Protocol UPDATE has `p`."""
 
     enable_old_value: bool = True
-    """`enable-old-value`: without it an UPDATE has its new values alone and a DELETE its handle key alone."""
+    """`enable-old-value`: without it an UPDATE has only its new values and a DELETE only its handle key."""
 
     output_row_key: bool = False
     """Whether `_tidb` of Canal-JSON has `rowkey` (new architecture)."""
 
     terminator: str = ""
-    """What ends a row of Canal-JSON in the releases that send `[sink] terminator` to Kafka."""
+    """The end of a row of Canal-JSON in releases that send `[sink] terminator` to Kafka."""
 
     build_ts: int | None = None
-    """Canal-JSON's `ts`, milliseconds, which is the wall clock in TiCDC; None: the physical time of commit_ts."""
+    """Canal-JSON's `ts` in milliseconds, the wall clock in TiCDC; None means the physical time of commit_ts."""
 
 
 _SETTINGS = {
@@ -75,13 +75,14 @@ _SETTINGS = {
     "output_old_value": option_names.OPEN,
     "output_row_key": option_names.ROW_KEY,
 }
-"""Options that not every release has, and the settings that bring them, one of which is enough."""
+"""Options that only some releases have, and the settings in `Release.options` that enable each; one of them is
+enough."""
 
 
-def known_options(options: CodecOptions, release: Release) -> CodecOptions:
-    """The options as the release understands them: those that it does not have are as if they were not set."""
-    without = {name for name, settings in _SETTINGS.items() if not settings & release.options}
+def supported_options(options: CodecOptions, release: Release) -> CodecOptions:
+    """Return the options with those that the release does not have reset to their defaults."""
+    missing = {name for name, settings in _SETTINGS.items() if not settings & release.options}
     if options.large_message_handle_option == "claim-check" and not option_names.CLAIM_CHECK & release.options:
-        without.add("large_message_handle_option")
-    unset: dict[str, Any] = {field.name: field.default for field in fields(options) if field.name in without}
-    return replace(options, **unset)
+        missing.add("large_message_handle_option")
+    defaults: dict[str, Any] = {field.name: field.default for field in fields(options) if field.name in missing}
+    return replace(options, **defaults)

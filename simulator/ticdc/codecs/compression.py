@@ -1,7 +1,7 @@
-"""large-message-handle-compression: values as LZ4 frames or Snappy blocks, and back.
+"""large-message-handle-compression: LZ4 frames and Snappy blocks.
 
-One law: what is empty stays empty, and keys are never compressed (tiflow v8.5.3: pkg/compression/compress.go; TiCDC's
-libraries find other matches, so what decompresses to the same may differ in its bytes and a little in its length).
+Empty values stay empty, and keys are not compressed (tiflow v8.5.3: pkg/compression/compress.go). TiCDC's libraries
+find other matches: their output may differ in its bytes and slightly in its length.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ import pyarrow as pa
 from simulator.columns.cells import binary, stored_buffers
 from simulator.errors import EncodeError
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.row_changes import Encoded
+from simulator.ticdc.codecs.row_changes import EncodedRows
 
 _LZ4 = (0, lz4.frame.BLOCKSIZE_MAX4MB, True, False, False, False)
-"""compression_level, block_size, content_checksum, block_checksum, block_linked and store_size, by place: the library
-takes half a microsecond to read their names."""
+"""Positional compression_level, block_size, content_checksum, block_checksum, block_linked and store_size: reading
+them as keywords takes the library half a microsecond."""
 
 _BLOCK_SIZE_AT, _BLOCK_SIZE = (5, 6), (0x70, 0xB9)
-"""Largest block, 4 MiB, and the header's checksum with it. The library names a smaller one in the header of a short
-frame, TiCDC's (pierrec/lz4) does not; the blocks are the same."""
+"""Largest block, 4 MiB, and the header's checksum with it. The library writes a smaller block size into the header
+of a short frame, TiCDC's (pierrec/lz4) does not; the blocks are the same."""
 
 _SNAPPY = pa.Codec("snappy")
 
 
-def compressed(encoded: Encoded, options: CodecOptions) -> Encoded:
-    """The entries with compressed values; those without compression as they are."""
+def compress_entries(encoded: EncodedRows, options: CodecOptions) -> EncodedRows:
+    """Return the entries with compressed values, or as they are without compression."""
     if options.large_message_handle_compression == "none":
         return encoded
-    return replace(encoded, values=compressed_values(encoded.values, options.large_message_handle_compression))
+    return replace(encoded, values=compress_column(encoded.values, options.large_message_handle_compression))
 
 
-def compressed_values(values: pa.Array, compression: str) -> pa.Array:
-    """binary → binary: a library call for each value, since no library takes a column."""
+def compress_column(values: pa.Array, compression: str) -> pa.Array:
+    """Compress each value of a binary column. No library compresses a column at once."""
     data, offsets = stored_buffers(values)
     whole, compress = data.data, _WRITERS[compression]
     parts = [compress(whole[start:end]) if start < end else b"" for start, end in pairwise(offsets.tolist())]
@@ -49,28 +49,28 @@ def compressed_values(values: pa.Array, compression: str) -> pa.Array:
     return binary(joined, ends, values)
 
 
-def compressed_value(value: bytes, options: CodecOptions) -> bytes:
-    """One value; what is empty stays so."""
-    return compressed_bytes(value, options.large_message_handle_compression)
+def compress_value(value: bytes, options: CodecOptions) -> bytes:
+    """Compress one value as the options say; an empty value stays empty."""
+    return compress(value, options.large_message_handle_compression)
 
 
-def compressed_bytes(value: bytes, compression: str) -> bytes:
-    """A frame or a block; what is empty stays so, and what is to be compressed in no known way as it is."""
+def compress(value: bytes, compression: str) -> bytes:
+    """Compress one value; an empty value, or one with another `compression` than lz4 and snappy, stays as it is."""
     if compression not in _WRITERS:
         return value
-    made: bytes = compressed_values(pa.array([value], pa.binary()), compression)[0].as_py()
+    made: bytes = compress_column(pa.array([value], pa.binary()), compression)[0].as_py()
     return made
 
 
-def decompressed_values(values: pa.Array, compression: str) -> pa.Array:
-    """What `compressed_values` was given; raises EncodeError."""
+def decompress_column(values: pa.Array, compression: str) -> pa.Array:
+    """Decompress each value of a binary column; raise EncodeError for an invalid one."""
     if compression == "none":
         return values
-    return pa.array([decompressed(value, compression) for value in values.to_pylist()], pa.binary())
+    return pa.array([decompress(value, compression) for value in values.to_pylist()], pa.binary())
 
 
-def decompressed(value: bytes, compression: str) -> bytes:
-    """One value, which may be empty; raises EncodeError where it is no such frame or block."""
+def decompress(value: bytes, compression: str) -> bytes:
+    """Decompress one value, which may be empty; raise EncodeError if it is invalid."""
     if not value or compression == "none":
         return value
     try:
@@ -80,7 +80,7 @@ def decompressed(value: bytes, compression: str) -> bytes:
 
 
 def _lz4(value: memoryview) -> bytes:
-    """One frame as pierrec/lz4's writer makes it, but for `_BLOCK_SIZE`."""
+    """Return one frame as pierrec/lz4's writer makes it, except for `_BLOCK_SIZE`."""
     frame: bytes = lz4.frame.compress(value, *_LZ4)
     return frame
 
@@ -96,7 +96,7 @@ def _read_snappy(value: bytes) -> bytes:
 
 
 def _snappy_length(value: bytes) -> int:
-    """The length that opens a block, seven bits a byte (snappy: format_description.txt)."""
+    """Return the length at the start of a block, seven bits a byte (snappy: format_description.txt)."""
     length = shift = 0
     for byte in value[:5]:
         length |= (byte & 0x7F) << shift

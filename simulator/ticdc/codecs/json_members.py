@@ -1,5 +1,7 @@
-"""Columns as members of a JSON object. One law: a member is its opening constant and its value, and is not glued before
-the whole row is."""
+"""Columns as members of a JSON object.
+
+A member is a list of pieces, constants and columns of values. The pieces of a whole row are joined in one call.
+"""
 
 from __future__ import annotations
 
@@ -13,29 +15,31 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
 from simulator.columns.row_image import Image
-from simulator.ticdc.codecs.json_text import join, scattered
-from simulator.ticdc.codecs.wire_numbers import numeric
+from simulator.ticdc.codecs.json_text import join, scatter
+from simulator.ticdc.codecs.wire_numbers import to_float64
 from simulator.tidb.model.types import ColumnType, family
 
 Piece: TypeAlias = "bytes | pa.Array"
 
-Form = Callable[[pa.Array, ColumnType], pa.Array]
-"""Cells of TiDB text → text that goes on the wire as it is; nulls stay."""
+Converter = Callable[[pa.Array, ColumnType], pa.Array]
+"""Convert cells of TiDB text to text for the wire; nulls stay nulls."""
 
 
-def as_it_is(cells: pa.Array, type: ColumnType) -> pa.Array:
-    """The form of what needs none."""
+def unchanged(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return the cells unchanged."""
     return cells
 
 
 @dataclass(frozen=True)
-class Member:
+class JsonMember:
+    """A column as a member of a JSON object."""
+
     position: int
-    """Of the column among the visible columns."""
+    """Position of the column among the visible columns."""
 
     type: ColumnType
     opening: bytes
-    """What stands before the value: `"id":` or `"id":{"t":3,"h":true,"f":11,"v":`."""
+    """Text before the value: `"id":` or `"id":{"t":3,"h":true,"f":11,"v":`."""
 
     closing: bytes
     quoted: bool
@@ -44,15 +48,15 @@ class Member:
     handle: bool
     """Whether the column belongs to the handle key."""
 
-    form: Form
+    convert: Converter
 
     bare: bytes = b""
-    """What stands before the value where a member goes without its name and braces."""
+    """Text before the value of a member without name and braces."""
 
 
-def member_pieces(member: Member, cells: pa.Array, bare: bool = False) -> list[Piece]:
-    """One member's pieces for TiDB texts of its column; a null in them stands for `null`."""
-    cells = member.form(cells, member.type)
+def member_pieces(member: JsonMember, cells: pa.Array, bare: bool = False) -> list[Piece]:
+    """Return the pieces of one member for TiDB texts of its column; a null becomes `null`."""
+    cells = member.convert(cells, member.type)
     opening, closing = (member.bare, b"") if bare else (member.opening, member.closing)
     if not member.quoted:
         return [opening, cells, closing]
@@ -63,8 +67,8 @@ def member_pieces(member: Member, cells: pa.Array, bare: bool = False) -> list[P
     return [opening, strings, closing]
 
 
-def object_pieces(members: Sequence[Member], image: Image) -> list[Piece]:
-    """All members with commas between them, without the braces."""
+def object_pieces(members: Sequence[JsonMember], image: Image) -> list[Piece]:
+    """Return the pieces of all members with commas between them, without the braces."""
     pieces: list[Piece] = []
     for member in members:
         pieces += [b"," if pieces else b"", *member_pieces(member, image.cells(member.position))]
@@ -75,13 +79,13 @@ def object_pieces(members: Sequence[Member], image: Image) -> list[Piece]:
 class PartialMember:
     """A member that only some rows have."""
 
-    member: Member
+    member: JsonMember
     where: Mask
     bare: bool = False
 
 
 def partial_members(members: Iterable[PartialMember], image: Image) -> pa.Array:
-    """The image's members in the rows that have them, with commas between them; empty text for none."""
+    """Return the members of each row that has them, with commas between them; empty text for none."""
     begun = np.zeros(image.rows, np.bool_)
     pieces: list[Piece] = []
     for partial in members:
@@ -92,12 +96,12 @@ def partial_members(members: Iterable[PartialMember], image: Image) -> pa.Array:
 
 
 def _partial_pieces(partial: PartialMember, cells: pa.Array, begun: Mask) -> list[Piece]:
-    """What the other rows do not have is not made; `begun`: the rows that have members already."""
+    """Return the pieces of a member that only some rows have; `begun` are the rows that have a member already."""
     if partial.where.all():
         return [_comma(begun), *member_pieces(partial.member, cells, partial.bare)]
     some = cells.filter(pa.array(partial.where))
     text = join(_comma(begun[partial.where]), *member_pieces(partial.member, some, partial.bare))
-    return [scattered(text, partial.where)]
+    return [scatter(text, partial.where)]
 
 
 def _comma(begun: Mask) -> Piece:
@@ -106,18 +110,18 @@ def _comma(begun: Mask) -> Piece:
     return pc.if_else(pa.array(begun), pa.scalar(b",", pa.binary()), pa.scalar(b"", pa.binary()))
 
 
-def differs(member: Member, old: Image, new: Image) -> Mask:
-    """Where TiCDC sees a change: values as bytes, floats as numbers (tiflow v8.5 pkg/sink/codec/encoder.go)."""
+def is_changed(member: JsonMember, old: Image, new: Image) -> Mask:
+    """Return where TiCDC sees a change: values as bytes, floats as numbers (tiflow v8.5 pkg/sink/codec/encoder.go)."""
     before, after = old.cells(member.position), new.cells(member.position)
     if family(member.type) == "float":
-        before, after = numeric(before), numeric(after)
-    return unequal(before, after)
+        before, after = to_float64(before), to_float64(after)
+    return is_different(before, after)
 
 
-def unequal(before: pa.Array, after: pa.Array) -> Mask:
-    """Where values are neither equal nor both null."""
-    found = pc.not_equal(before, after)
-    if found.null_count:
-        found = pc.fill_null(found, pc.xor(before.is_null(), after.is_null()))
-    mask: Mask = found.to_numpy(zero_copy_only=False)
+def is_different(before: pa.Array, after: pa.Array) -> Mask:
+    """Return where values are neither equal nor both null."""
+    differs = pc.not_equal(before, after)
+    if differs.null_count:
+        differs = pc.fill_null(differs, pc.xor(before.is_null(), after.is_null()))
+    mask: Mask = differs.to_numpy(zero_copy_only=False)
     return mask

@@ -1,14 +1,12 @@
-r"""JSON text as Go writes it, over whole columns: escaping and joining.
+r"""JSON text as Go writes it, for whole columns: escaping and joining.
 
-One law: work is done per buffer, not per value.
+`escape` and `quoted` write as encoding/json and easyjson with HTML escaping. `raw_escape` and `raw_quoted` write as the
+new architecture's writer for Open Protocol, jsoniter without HTML escaping: only characters that JSON forbids are
+escaped (`"`, `\` and controls: `\n`, `\r`, `\t`, else `\u00xx`); all other bytes, valid UTF-8 or not, stay as they are
+(ticdc v8.5.4: pkg/util/json_writer.go).
 
-`escape` and `quoted` are encoding/json and easyjson with HTML escaping. `raw_escape` and `raw_quoted` are the new
-architecture's writer for Open Protocol, jsoniter without it: only what JSON forbids is escaped (`"`, `\` and controls:
-`\n`, `\r`, `\t`, else `\u00xx`), all other bytes go as they are, valid UTF-8 or not (ticdc v8.5.4:
-pkg/util/json_writer.go).
-
-Text with invalid UTF-8 travels as Python's surrogateescape writes it (one lone surrogate a byte, 0xED 0xB2..0xB3
-0x80..0xBF): a pattern that no valid text holds, and free of the bytes 0xFE and 0xFF, which have their own meaning in a
+Text with invalid UTF-8 is represented as Python's surrogateescape writes it (one lone surrogate a byte, 0xED 0xB2..0xB3
+0x80..0xBF). No valid text has this pattern, and it is free of the bytes 0xFE and 0xFF, which separate the cells of a
 row image.
 """
 
@@ -32,7 +30,8 @@ _LINE_SEPARATORS = {b"\xe2\x80\xa8": b"\\u2028", b"\xe2\x80\xa9": b"\\u2029"}
 
 
 def _escapes(short_controls: bool) -> dict[int, bytes]:
-    """What each byte becomes; the backslash comes first, since the other replacements bring backslashes in."""
+    """Return the replacement of each byte. The backslash comes first, because the other replacements contain
+    backslashes."""
     table = {byte: b"\\u%04x" % byte for byte in _HEXED} | _NAMED | (_SHORT if short_controls else {})
     return {0x5C: table.pop(0x5C)} | table
 
@@ -47,14 +46,16 @@ _TRANSLATED = {
 _GROWTH = {short: bytes(len(table.get(byte, b"1")) - 1 for byte in range(256)) for short, table in _ESCAPES.items()}
 
 
-def moved(offsets: Offsets, where: npt.NDArray[np.int64], growth: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Offsets after the byte at each of the ascending positions `where` grew by `growth`."""
+def shift_offsets(
+    offsets: Offsets, where: npt.NDArray[np.int64], growth: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return the offsets after the byte at each of the ascending positions `where` grew by `growth`."""
     grown: npt.NDArray[np.int64] = np.concatenate(([0], np.cumsum(growth)))
     return offsets.astype(np.int64) + grown[np.searchsorted(where, offsets)]
 
 
 def escape(cells: pa.Array, short_controls: bool) -> pa.Array:
-    r"""Text as the inside of a JSON string by Go's encoding/json and easyjson, HTML escaping on.
+    r"""Escape text for the inside of a JSON string as encoding/json and easyjson do, with HTML escaping.
 
     `short_controls` is whether U+0008 and U+000C become `\b` and `\f`.
     """
@@ -63,34 +64,34 @@ def escape(cells: pa.Array, short_controls: bool) -> pa.Array:
         return cells
     raw = data.tobytes()
     table = _ESCAPES[short_controls]
-    found = [byte for byte in table if byte >= 0x20 and byte in raw]
+    escaped_bytes = [byte for byte in table if byte >= 0x20 and byte in raw]
     if data.min() < 0x20:
-        found += [byte for byte in table if byte < 0x20 and byte in raw]
-    wide = [old for old in _LINE_SEPARATORS if old in raw] if 0xE2 in raw else []
+        escaped_bytes += [byte for byte in table if byte < 0x20 and byte in raw]
+    separators = [old for old in _LINE_SEPARATORS if old in raw] if 0xE2 in raw else []
     invalid = _INVALID.search(raw) if 0xED in raw else None
-    if not found and not wide and not invalid:
+    if not escaped_bytes and not separators and not invalid:
         return cells
     growth = np.frombuffer(raw.translate(_GROWTH[short_controls]), np.uint8)
-    if wide or invalid:
+    if separators or invalid:
         growth = growth + 3 * _three_byte_starts(data)
     where = np.flatnonzero(growth)
-    raw = replaced(raw, found, table)
-    for old in wide:
+    raw = replace_bytes(raw, escaped_bytes, table)
+    for old in separators:
         raw = raw.replace(old, _LINE_SEPARATORS[old])
     if invalid:
         raw = _INVALID.sub(rb"\\ufffd", raw)
-    return binary(raw, moved(offsets, where, growth[where].astype(np.int64)), cells)
+    return binary(raw, shift_offsets(offsets, where, growth[where].astype(np.int64)), cells)
 
 
-def replaced(raw: bytes, found: Iterable[int], table: Mapping[int, bytes]) -> bytes:
-    """The bytes `found` written as the table says, the backslash first."""
-    for byte in found:
+def replace_bytes(raw: bytes, escaped_bytes: Iterable[int], table: Mapping[int, bytes]) -> bytes:
+    """Return the bytes with each byte of `found` replaced by its text in the table, the backslash first."""
+    for byte in escaped_bytes:
         raw = raw.replace(bytes([byte]), table[byte])
     return raw
 
 
 def _three_byte_starts(data: Bytes) -> Bytes:
-    """1 where three bytes begin that six characters replace: U+2028, U+2029, or a surrogate for an invalid byte."""
+    """Return 1 where a sequence of three bytes begins that becomes six characters: U+2028, U+2029, or a surrogate."""
     first, second, third = data[:-2], data[1:-1], data[2:]
     separator = (first == 0xE2) & (second == 0x80) & ((third & 0xFE) == 0xA8)
     starts = separator | ((first == 0xED) & ((second & 0xFE) == 0xB2))
@@ -98,12 +99,12 @@ def _three_byte_starts(data: Bytes) -> Bytes:
 
 
 def quoted(text: str, short_controls: bool = False) -> bytes:
-    """One JSON string with its quotes, for names and statements; lone surrogates stand for invalid bytes."""
+    """Return a JSON string with its quotes; lone surrogates stand for invalid bytes."""
     return b'"' + text.translate(_TRANSLATED[short_controls]).encode() + b'"'
 
 
 def join(*pieces: bytes | pa.Array, null: bytes = b"null") -> pa.Array:
-    """Rows glued from constants and columns of equal length, at least one of them a column; `null` stands for nulls."""
+    """Join constants and columns of equal length, at least one of them a column, row by row; `null` replaces nulls."""
     merged: list[bytes | pa.Array] = []
     for piece in pieces:
         if isinstance(piece, bytes) and merged and isinstance(merged[-1], bytes):
@@ -118,8 +119,8 @@ def join(*pieces: bytes | pa.Array, null: bytes = b"null") -> pa.Array:
     )
 
 
-def scattered(cells: pa.Array, where: npt.NDArray[np.bool_]) -> pa.Array:
-    """The cells (no nulls) in the rows where `where` is true, empty text in the others; no byte is copied."""
+def scatter(cells: pa.Array, where: npt.NDArray[np.bool_]) -> pa.Array:
+    """Return the cells (no nulls) in the rows of `where` and empty text in the others; no byte is copied."""
     data, offsets = stored_buffers(cells)
     index = np.concatenate(([0], np.cumsum(where)))
     return pa.Array.from_buffers(
@@ -128,7 +129,7 @@ def scattered(cells: pa.Array, where: npt.NDArray[np.bool_]) -> pa.Array:
 
 
 def decimal(numbers: pa.Array) -> pa.Array:
-    """Integers as binary decimal text."""
+    """Return integers as binary decimal text."""
     return numbers.cast(pa.string()).cast(pa.binary())
 
 
@@ -139,21 +140,22 @@ _RAW_GROWTH = bytes(len(_RAW_ESCAPES.get(byte, b"1")) - 1 for byte in range(256)
 
 
 def raw_quoted(text: str) -> bytes:
-    """One JSON string with its quotes; lone surrogates stand for invalid bytes, which are sent as such."""
+    """Return a JSON string with its quotes; lone surrogates become the invalid bytes that they stand for."""
     return b'"' + text.translate(_RAW_TRANSLATED).encode("utf-8", "surrogateescape") + b'"'
 
 
 def raw_escape(cells: pa.Array) -> pa.Array:
-    """A column's text as the inside of JSON strings; its invalid bytes are those that it had (see above)."""
+    """Escape a column's text for the inside of JSON strings; lone surrogates become the invalid bytes that they
+    stand for."""
     data, offsets = stored_buffers(cells)
     if not len(data):
         return cells
     raw = data.tobytes()
     lowest = 0 if data.min() < 0x20 else 0x20
-    found = [byte for byte in _RAW_ESCAPES if byte >= lowest and byte in raw]
-    if not found:
+    escaped_bytes = [byte for byte in _RAW_ESCAPES if byte >= lowest and byte in raw]
+    if not escaped_bytes:
         return surrogate_unescaped(cells)
     growth = np.frombuffer(raw.translate(_RAW_GROWTH), np.uint8)
     where = np.flatnonzero(growth)
-    ends = moved(offsets, where, growth[where].astype(np.int64))
-    return surrogate_unescaped(binary(replaced(raw, found, _RAW_ESCAPES), ends, cells))
+    ends = shift_offsets(offsets, where, growth[where].astype(np.int64))
+    return surrogate_unescaped(binary(replace_bytes(raw, escaped_bytes, _RAW_ESCAPES), ends, cells))

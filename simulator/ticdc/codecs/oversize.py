@@ -1,6 +1,6 @@
-"""Rows above max-message-bytes: TiCDC's error, cut down to the handle key, or cut down and stored whole in a file.
+"""Rows above max-message-bytes: TiCDC's error, handle-key-only, or claim-check.
 
-One law: a row is judged by itself, not by its message, and by its compressed value.
+A row is measured by itself, not with its message, and after compression.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs import claim_check
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.compression import compressed
-from simulator.ticdc.codecs.row_changes import Encoded, Frame, Rows, StoredFile, rows_at
+from simulator.ticdc.codecs.compression import compress_entries
+from simulator.ticdc.codecs.row_changes import EncodedRows, Frame, RowChanges, StoredFile, rows_at
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import visible_columns
 
@@ -30,61 +30,67 @@ RECORD_OVERHEAD = 36
 
 @dataclass(frozen=True, kw_only=True)
 class SizeLimit:
-    """How a protocol compares a row with max-message-bytes, and what it makes of one that is too large."""
+    """How a protocol measures a row, and how it sends one above max-message-bytes."""
 
     overhead: int
-    """Bytes that TiCDC adds to those of key and value."""
+    """Bytes added to those of key and value."""
 
-    cut: Callable[[Rows, pa.Array | None, CodecOptions, Release], Encoded]
-    """Rows → entries with their handle key alone, not compressed, that say so, or say the claim-check location
-    (binary)."""
+    shorten: Callable[[RowChanges, pa.Array | None, CodecOptions, Release], EncodedRows]
+    """Encode rows with their handle key alone, not compressed; entries have the claim-check location (binary) or a
+    mark."""
 
     frame: Frame
     code: str = "CDC:ErrMessageTooLarge"
-    """Of TiCDC's error; without one, such rows are sent as they are."""
+    """Code of TiCDC's error; an empty code means that such rows are sent as they are."""
 
-    named_anew: bool = False
-    """As `claim_check.stored` has it."""
+    renames_file: bool = False
+    """As in `claim_check.make_files`."""
 
 
-def limited(encoded: Encoded, rows: Rows, options: CodecOptions, release: Release, limit: SizeLimit) -> Encoded:
-    """The rows as they were encoded, compressed as the options say, those that are too long cut. Raises EncodeError
-    for one that cannot be sent."""
-    encoded = compressed(encoded, options)
-    long = _sizes(encoded, limit) > options.max_message_bytes
+def apply_size_limit(
+    encoded: EncodedRows, rows: RowChanges, options: CodecOptions, release: Release, limit: SizeLimit
+) -> EncodedRows:
+    """Return the encoded rows, compressed as the options say, with those above the limit shortened.
+
+    Raise EncodeError for a row that cannot be sent.
+    """
+    encoded = compress_entries(encoded, options)
+    is_large = _sizes(encoded, limit) > options.max_message_bytes
     if rows.large is not None:
-        long |= np.asarray(rows.large)
-    if not limit.code or not long.any():
+        is_large |= np.asarray(rows.large)
+    if not limit.code or not is_large.any():
         return encoded
-    mask = pa.array(long)
-    large, original = rows_at(rows, pa.array(np.flatnonzero(long))), _filtered(encoded, mask)
+    mask = pa.array(is_large)
+    large, large_entries = rows_at(rows, pa.array(np.flatnonzero(is_large))), _filtered(encoded, mask)
     if options.large_message_handle_option == "none":
-        raise _too_large(large, 0, int(_sizes(original, limit)[0]), options, limit.code)
-    files = _stored(original, large, options, release, limit)
-    shorter = compressed(limit.cut(large, claim_check.locations(files) if files else None, options, release), options)
-    still = np.flatnonzero(_sizes(shorter, limit) > options.max_message_bytes)
-    if len(still):
-        row = int(still[0])
-        raise _too_large(large, row, int(_sizes(shorter, limit)[row]), options, limit.code)
-    keys = None if encoded.keys is None else pc.replace_with_mask(encoded.keys, mask, shorter.keys)
-    return Encoded(keys, pc.replace_with_mask(encoded.values, mask, shorter.values), files)
+        raise _too_large(large, 0, int(_sizes(large_entries, limit)[0]), options, limit.code)
+    files = _claim_check_files(large_entries, large, options, release, limit)
+    shortened = compress_entries(
+        limit.shorten(large, claim_check.file_locations(files) if files else None, options, release), options
+    )
+    too_large = np.flatnonzero(_sizes(shortened, limit) > options.max_message_bytes)
+    if len(too_large):
+        row = int(too_large[0])
+        raise _too_large(large, row, int(_sizes(shortened, limit)[row]), options, limit.code)
+    keys = None if encoded.keys is None else pc.replace_with_mask(encoded.keys, mask, shortened.keys)
+    return EncodedRows(keys, pc.replace_with_mask(encoded.values, mask, shortened.values), files)
 
 
-def _filtered(encoded: Encoded, mask: pa.Array) -> Encoded:
-    return Encoded(None if encoded.keys is None else encoded.keys.filter(mask), encoded.values.filter(mask))
+def _filtered(encoded: EncodedRows, mask: pa.Array) -> EncodedRows:
+    return EncodedRows(None if encoded.keys is None else encoded.keys.filter(mask), encoded.values.filter(mask))
 
 
-def _stored(
-    large: Encoded, rows: Rows, options: CodecOptions, release: Release, limit: SizeLimit
+def _claim_check_files(
+    large: EncodedRows, rows: RowChanges, options: CodecOptions, release: Release, limit: SizeLimit
 ) -> tuple[StoredFile, ...]:
-    """Claim-check's files, one for each of the rows; none of them otherwise."""
+    """Return claim-check's files, one for each row; none with another option."""
     if options.large_message_handle_option != "claim-check":
         return ()
     whole = limit.frame(large, np.arange(len(large.values)), options, release)
-    return claim_check.stored(whole, rows, options, release, limit.named_anew)
+    return claim_check.make_files(whole, rows, options, release, limit.renames_file)
 
 
-def _sizes(encoded: Encoded, limit: SizeLimit) -> npt.NDArray[np.int64]:
+def _sizes(encoded: EncodedRows, limit: SizeLimit) -> npt.NDArray[np.int64]:
     keys = 0 if encoded.keys is None else lengths(encoded.keys)
     return lengths(encoded.values) + keys + limit.overhead
 
@@ -94,11 +100,11 @@ _TEXTS = {
     "CDC:ErrOpenProtocolCodecRowTooLarge": "open-protocol codec single row too large",
     "CDC:ErrMessageTooLarge": "message is too large",
 }
-"""What TiCDC says with the code of a row that is too large (tiflow: pkg/errors/cdc_errors.go)."""
+"""TiCDC's texts for the codes of a row that is too large (tiflow: pkg/errors/cdc_errors.go)."""
 
 
-def _too_large(rows: Rows, row: int, size: int, options: CodecOptions, code: str) -> EncodeError:
-    """TiCDC's error, with the figures that 8.5.5 added in all releases (there), and the row."""
+def _too_large(rows: RowChanges, row: int, size: int, options: CodecOptions, code: str) -> EncodeError:
+    """Return TiCDC's error with the row. The figures, which 8.5.5 added, are in the text of all releases."""
     return EncodeError(
         f"{_TEXTS[code]}. table:{rows.table.name}, length:{size}, maxMessageBytes:{options.max_message_bytes} "
         f"(row {key_text(rows, row)} of {rows.table.schema}.{rows.table.name})",
@@ -106,8 +112,8 @@ def _too_large(rows: Rows, row: int, size: int, options: CodecOptions, code: str
     )
 
 
-def key_text(rows: Rows, row: int) -> str:
-    """`id=7` of one row, for messages to people; all columns where the table has no handle key."""
+def key_text(rows: RowChanges, row: int) -> str:
+    """Return `id=7` of one row, for messages to users; all columns if the table has no handle key."""
     columns = visible_columns(rows.table)
     images = rows.before if rows.after[row].as_py() is None else rows.after
     image = split(images.slice(row, 1), len(columns))

@@ -1,7 +1,7 @@
-"""What a codec is given and what it gives back: row changes, entries, messages. Arrow arrays, no Spark and no Kafka.
+"""Input and output of codecs, as Arrow arrays: row changes, entries, messages.
 
-A row image is the TiDB text of each visible column in table order, joined by the byte 0xFF, 0xFE alone standing for
-NULL. Bytes of binary columns are Latin-1 text; invalid UTF-8 in a text column travels as `json_text` says.
+A row image is the TiDB text of each visible column in table order, joined by the byte 0xFF; 0xFE alone stands for NULL.
+Bytes of binary columns are Latin-1 text; invalid UTF-8 in a text column is represented as in `json_text`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from simulator.columns.row_image import Image, split
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.json_text import join, scattered
+from simulator.ticdc.codecs.json_text import join, scatter
 from simulator.tidb.model.table import Table
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Row changes of one physical table, in the order they are to be encoded."""
+class RowChanges:
+    """Row changes of one physical table, in the order of encoding."""
 
     table: Table
     partition_id: int | None
-    """Physical table id of the partition, None where the table is not partitioned."""
+    """Physical table id of the partition; None if the table is not partitioned."""
 
     commit_ts: pa.Array
     """int64, no nulls: TSO of each change."""
@@ -43,39 +43,39 @@ class Rows:
     """binary row images, null for a DELETE."""
 
     selected: frozenset[str] | None = None
-    """The columns that column selectors leave; None: all visible ones. Images hold all of them in any case."""
+    """The columns that column selectors leave; None means all visible ones. Images have all columns in any case."""
 
     table_id: int = 0
-    """Physical table id where the table is not partitioned."""
+    """Physical table id if the table is not partitioned."""
 
     large: pa.Array | None = None
-    """bool: which of them are taken for too large, whatever their size; None: none."""
+    """bool: rows that are treated as too large whatever their size; None means none."""
 
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A message that claim-check put beside Kafka."""
+    """A file of claim-check with a message."""
 
     name: str
-    """Below the storage's URI; bytes that are no UTF-8 as lone surrogates."""
+    """Path below the storage's URI; lone surrogates stand for bytes that are no UTF-8."""
 
     content: bytes
     location: str = ""
-    """Where messages say that it is."""
+    """The file's location in messages."""
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """One entry per row, not framed yet."""
+class EncodedRows:
+    """Keys and values of rows, one entry a row, not framed yet."""
 
     keys: pa.Array | None
-    """binary; None for a protocol whose messages have no key."""
+    """binary; None if the protocol's messages have no key."""
 
     values: pa.Array
     """binary"""
 
     files: tuple[StoredFile, ...] = ()
-    """What is to be stored before these entries are sent."""
+    """Files that must be stored before these entries are sent."""
 
 
 @dataclass(frozen=True)
@@ -85,16 +85,16 @@ class Messages:
     keys: pa.Array | None
     values: pa.Array
     first_row: pa.Array
-    """int32, one longer than the messages."""
+    """int32, one element longer than the messages."""
 
 
-Frame = Callable[[Encoded, npt.NDArray[np.int64], CodecOptions, Release], Messages]
-"""Rows → messages; only rows next to each other whose numbers in the array are equal may share one."""
+Frame = Callable[[EncodedRows, npt.NDArray[np.int64], CodecOptions, Release], Messages]
+"""Combine rows into messages. Only neighbouring rows with equal numbers in the array may share a message."""
 
 
 @dataclass(frozen=True)
 class DdlEvent:
-    """A DDL statement as it goes on the wire."""
+    """A DDL statement as it is sent."""
 
     commit_ts: int
     schema: str
@@ -107,19 +107,19 @@ class DdlEvent:
 
 
 @dataclass(frozen=True)
-class Changes:
-    """Rows that are all of one operation."""
+class OperationRows:
+    """Row changes that are all of one operation."""
 
     operation: str
     """`INSERT`, `UPDATE` or `DELETE`."""
 
-    rows: Rows
+    rows: RowChanges
     columns: int
     places: pa.Array | None = None
-    """Where they stand among the rows of all operations; None: there are no others."""
+    """Positions among the rows of all operations; None if there are no other operations."""
 
     def own(self, column: pa.Array) -> pa.Array:
-        """What belongs to these rows in a column with an entry for the rows of all operations."""
+        """Return the entries of these rows from a column that has an entry for the rows of all operations."""
         return column if self.places is None else column.take(self.places)
 
     def before(self) -> Image:
@@ -129,9 +129,9 @@ class Changes:
         return split(self.rows.after, self.columns)
 
 
-def rows_at(rows: Rows, places: pa.Array) -> Rows:
-    """Some of the rows, in the order of `places`."""
-    return Rows(
+def rows_at(rows: RowChanges, places: pa.Array) -> RowChanges:
+    """Return the rows at `places`, in that order."""
+    return RowChanges(
         rows.table,
         rows.partition_id,
         rows.commit_ts.take(places),
@@ -144,8 +144,8 @@ def rows_at(rows: Rows, places: pa.Array) -> Rows:
     )
 
 
-def by_operation(rows: Rows, columns: int, encode: Callable[[Changes], pa.Array]) -> pa.Array:
-    """Encodes the rows of each operation together, and gives the results in the order of the rows."""
+def encode_by_operation(rows: RowChanges, columns: int, encode: Callable[[OperationRows], pa.Array]) -> pa.Array:
+    """Encode the rows of each operation together; return the results in the order of the rows."""
     inserts = pc.is_null(rows.before).to_numpy(zero_copy_only=False)
     deletes = pc.is_null(rows.after).to_numpy(zero_copy_only=False)
     if (inserts & deletes).any():
@@ -153,15 +153,19 @@ def by_operation(rows: Rows, columns: int, encode: Callable[[Changes], pa.Array]
     masks = {"INSERT": inserts, "DELETE": deletes, "UPDATE": ~(inserts | deletes)}
     present = {name: np.flatnonzero(mask) for name, mask in masks.items() if mask.any()}
     if len(present) < 2:  # none of them: an empty batch
-        return encode(Changes(next(iter(present), "INSERT"), rows, columns))
+        return encode(OperationRows(next(iter(present), "INSERT"), rows, columns))
     return join(
         *(
-            scattered(encode(Changes(name, rows_at(rows, pa.array(places)), columns, pa.array(places))), masks[name])
+            scatter(
+                encode(OperationRows(name, rows_at(rows, pa.array(places)), columns, pa.array(places))), masks[name]
+            )
             for name, places in present.items()
         )
     )
 
 
-def frame_single(encoded: Encoded, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Messages:
-    """One message a row, for protocols that do not batch."""
+def frame_one_row_each(
+    encoded: EncodedRows, group: npt.NDArray[np.int64], options: CodecOptions, release: Release
+) -> Messages:
+    """Return one message a row, for protocols that do not batch."""
     return Messages(encoded.keys, encoded.values, pa.array(np.arange(len(encoded.values) + 1, dtype=np.int32)))

@@ -1,7 +1,4 @@
-"""TiDB text of a column → the number or text that goes on the wire.
-
-One law: a function takes a whole column, and nulls stay nulls.
-"""
+"""Conversion of a column's TiDB text to the number or text on the wire. Nulls stay nulls."""
 
 from __future__ import annotations
 
@@ -20,52 +17,52 @@ _FLOAT = 4
 
 
 def go_float(cells: pa.Array, type: ColumnType, widened: bool = False) -> pa.Array:
-    """FLOAT and DOUBLE as encoding/json writes them: the shortest digits, an exponent below 1e-6 and from 1e21.
+    """Return FLOAT and DOUBLE as encoding/json writes them: the shortest digits, an exponent below 1e-6 and from 1e21.
 
-    A FLOAT that is `widened` has the digits of the 64-bit number. Arrow's cast gives the same digits, but an exponent
-    from 1e10 on.
+    A `widened` FLOAT has the digits of the 64-bit number. Arrow's cast gives the same digits, but an exponent from 1e10
+    on.
     """
     text = _shortest(cells, type, widened)
-    return _respelt(text, pc.match_substring_regex(text, r"e\+(1\d|20)$"))
+    return _expand_exponents(text, pc.match_substring_regex(text, r"e\+(1\d|20)$"))
 
 
 def padded_float(cells: pa.Array, type: ColumnType) -> pa.Array:
-    """The same as jsoniter writes them: two digits in a negative exponent."""
+    """Return the same as jsoniter writes it: two digits in a negative exponent."""
     return pc.replace_substring_regex(go_float(cells, type), r"e-(\d)$", r"e-0\1")
 
 
 def plain_float(cells: pa.Array, type: ColumnType) -> pa.Array:
-    """FLOAT and DOUBLE as strconv.FormatFloat(…, 'f', -1, …) writes them: the shortest digits, never an exponent."""
+    """Return FLOAT and DOUBLE as strconv.FormatFloat(…, 'f', -1, …) does: the shortest digits, never an exponent."""
     return _without_exponent(_shortest(cells, type, widened=False))
 
 
 def widened_plain_float(cells: pa.Array, type: ColumnType) -> pa.Array:
-    """The same of a FLOAT that became a 64-bit number: `3.140000104904175` (Release.float_widened)."""
+    """Return the same for a FLOAT that became a 64-bit number: `3.140000104904175` (Release.float_widened)."""
     return _without_exponent(_shortest(cells, type, widened=True))
 
 
 def _without_exponent(text: pa.Array) -> pa.Array:
-    return _respelt(text, pc.match_substring(text, "e"))
+    return _expand_exponents(text, pc.match_substring(text, "e"))
 
 
 def _shortest(cells: pa.Array, type: ColumnType, widened: bool) -> pa.Array:
-    numbers = numeric(cells)
+    numbers = to_float64(cells)
     if types.type_code(type) != _FLOAT:
         return numbers.cast(pa.string())
     narrow = numbers.cast(pa.float32())
     return (narrow.cast(pa.float64()) if widened else narrow).cast(pa.string())
 
 
-def numeric(cells: pa.Array) -> pa.Array:
-    """float64 of a column's text."""
+def to_float64(cells: pa.Array) -> pa.Array:
+    """Return a column's text as float64."""
     try:
         return cells.cast(pa.string()).cast(pa.float64())
     except pa.ArrowInvalid as error:
         raise EncodeError(f"not a number: {error}") from error
 
 
-def _respelt(text: pa.Array, unusual: pa.Array) -> pa.Array:
-    """Text without an exponent where `unusual`; such numbers are few, and each distinct one is written once."""
+def _expand_exponents(text: pa.Array, unusual: pa.Array) -> pa.Array:
+    """Return text without an exponent where `unusual`. Such numbers are few; each distinct one is formatted once."""
     if not pc.any(unusual).as_py():
         return text.cast(pa.binary())
     rare = text.filter(unusual).dictionary_encode()
@@ -74,23 +71,23 @@ def _respelt(text: pa.Array, unusual: pa.Array) -> pa.Array:
 
 
 def enum_number(cells: pa.Array, type: ColumnType) -> pa.Array:
-    """ENUM member → its number from 1; the error value '' is 0 where no member is called so."""
+    """Return the number of each ENUM member, from 1; 0 for the error value '' unless a member has that name."""
     members = [*type.elements, *([] if "" in type.elements else [""])]
     numbers = [*range(1, len(type.elements) + 1), 0]
-    found = pc.index_in(cells, value_set=_names(members))
-    _known(cells, found, "enum", type)
-    return decimal(pa.array(numbers, pa.int64())).take(found)
+    indexes = pc.index_in(cells, value_set=_names(members))
+    _require_members(cells, indexes, "enum", type)
+    return decimal(pa.array(numbers, pa.int64())).take(indexes)
 
 
 def set_number(cells: pa.Array, type: ColumnType) -> pa.Array:
-    """SET members joined by commas → their bitmap, unsigned."""
+    """Return the bitmap, unsigned, of SET members joined by commas."""
     lists = pc.split_pattern(cells, b",")
     names = lists.flatten()
-    found = pc.index_in(names, value_set=_names(type.elements))
-    _known(names.filter(pc.not_equal(names, b"")), found.filter(pc.not_equal(names, b"")), "set", type)
-    bits = np.left_shift(np.uint64(1), found.fill_null(0).to_numpy().astype(np.uint64))
+    indexes = pc.index_in(names, value_set=_names(type.elements))
+    _require_members(names.filter(pc.not_equal(names, b"")), indexes.filter(pc.not_equal(names, b"")), "set", type)
+    bits = np.left_shift(np.uint64(1), indexes.fill_null(0).to_numpy().astype(np.uint64))
     total = np.zeros(len(bits) + 1, np.uint64)
-    np.cumsum(bits * found.is_valid().to_numpy(zero_copy_only=False), dtype=np.uint64, out=total[1:])
+    np.cumsum(bits * indexes.is_valid().to_numpy(zero_copy_only=False), dtype=np.uint64, out=total[1:])
     ends = np.concatenate(([0], np.cumsum(pc.fill_null(pc.list_value_length(lists), 0).to_numpy())))
     sums = total[ends[1:]] - total[ends[:-1]]
     nulls = None if cells.null_count == 0 else cells.is_null().to_numpy(zero_copy_only=False)
@@ -101,8 +98,8 @@ def _names(members: tuple[str, ...] | list[str]) -> pa.Array:
     return pa.array([name.encode("utf-8", "surrogatepass") for name in members], pa.binary())
 
 
-def _known(cells: pa.Array, found: pa.Array, kind: str, type: ColumnType) -> None:
-    lost = pc.and_(found.is_null(), cells.is_valid())
-    if pc.any(lost).as_py():
-        value = cells.filter(lost)[0].as_py().decode("utf-8", "replace")
+def _require_members(cells: pa.Array, indexes: pa.Array, kind: str, type: ColumnType) -> None:
+    is_unknown = pc.and_(indexes.is_null(), cells.is_valid())
+    if pc.any(is_unknown).as_py():
+        value = cells.filter(is_unknown)[0].as_py().decode("utf-8", "replace")
         raise EncodeError(f"not a member of the {kind}: {value!r}; accepted: {', '.join(map(repr, type.elements))}")

@@ -120,7 +120,7 @@ def _apply(
                     count(rows, texts, table, by)
             return
         replaces = old is None and (not fidelity.old_values or event.only_handle)
-        if old is None and new is not None and fidelity.hides_same:
+        if old is None and new is not None and fidelity.hides_unchanged_updates:
             handle = handle_of(new, table)
             replaces = replaces or not [*_held(handle, new, table, rows.get(handle))]
         for text in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {}), doubts, replaces):

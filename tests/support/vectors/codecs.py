@@ -20,8 +20,8 @@ import pyarrow as pa
 from simulator.errors import ChangefeedError, EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
-from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows, StoredFile
-from simulator.ticdc.codecs.compression import decompressed
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows, RowChanges, StoredFile
+from simulator.ticdc.codecs.compression import decompress
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model import types
@@ -55,7 +55,7 @@ def image(values: Json | None, columns: Sequence[Column]) -> bytes | None:
     return None if values is None else b"\xff".join(cell(values.get(column.name), column) for column in columns)
 
 
-def rows(vectors: Sequence[Json]) -> Rows:
+def rows(vectors: Sequence[Json]) -> RowChanges:
     """Row vectors of one table, all of one partition."""
     first = vectors[0]
     table = create_table(first["create_table"], first["schema"])
@@ -64,7 +64,7 @@ def rows(vectors: Sequence[Json]) -> Rows:
         side: pa.array([image(vector[side], columns) for vector in vectors], pa.binary())
         for side in ("before", "after")
     }
-    return Rows(
+    return RowChanges(
         table,
         first.get("partition_id"),
         pa.array([vector["commit_ts"] for vector in vectors], pa.int64()),
@@ -74,7 +74,7 @@ def rows(vectors: Sequence[Json]) -> Rows:
     )
 
 
-def encoded(vectors: Sequence[Json], data: Json, options: CodecOptions, release: Release) -> Encoded:
+def encoded(vectors: Sequence[Json], data: Json, options: CodecOptions, release: Release) -> EncodedRows:
     """Rows of one table, without what the vector's column selectors take out of them."""
     made = rows(vectors)
     left = selected(data, made.table, release)
@@ -90,7 +90,7 @@ def messages(vectors: Sequence[Json], data: Json, release: Release) -> list[tupl
         for _, part in groupby(vectors, lambda vector: (vector["create_table"], vector.get("partition_id")))
     ]
     values = pa.concat_arrays([part.values for part in parts])
-    joined = Encoded(None if parts[0].keys is None else pa.concat_arrays([part.keys for part in parts]), values)
+    joined = EncodedRows(None if parts[0].keys is None else pa.concat_arrays([part.keys for part in parts]), values)
     framed = codec.frame(joined, np.zeros(len(values), np.int64), options, release)
     counts = np.diff(framed.first_row.to_numpy())
     keys_ = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
@@ -200,7 +200,7 @@ def plain(
     key, value, _ = message
     parts = [value] if key is None else unframed(value)
     compression = codec_options(data, release).large_message_handle_compression
-    texts = [key, *(decompressed(part, compression) for part in parts)]
+    texts = [key, *(decompress(part, compression) for part in parts)]
     return [None if text is None else renamed(text, names) for text in texts]
 
 

@@ -19,7 +19,7 @@ from simulator.errors import ChangefeedError, EncodeError, UserError
 from simulator.read.decode import DdlEvent as DdlRead
 from simulator.read.decode import Image, RowEvent, Watermark, before_image, decode, row_text
 from simulator.releases import Release
-from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows
 from simulator.ticdc.dispatch import router, topic_of
 from simulator.ticdc.table_info import handle_columns
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -135,7 +135,7 @@ def _pairs(keys: pa.Array | None, values: pa.Array) -> list[Message]:
     return list(zip([None] * len(values) if keys is None else keys.to_pylist(), values.to_pylist(), strict=True))
 
 
-def _encoded(data: Json, options: CodecOptions, release: Release) -> Encoded:
+def _encoded(data: Json, options: CodecOptions, release: Release) -> EncodedRows:
     return encoded(_given(data), _of_input(data), options, release)
 
 

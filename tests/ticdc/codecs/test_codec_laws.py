@@ -17,8 +17,8 @@ from support.codec_rows import unframed
 
 from simulator.errors import EncodeError
 from simulator.read.decode import Event, RowEvent, decode, row_text
-from simulator.ticdc.codecs import CODECS, Encoded, Messages, Rows
-from simulator.ticdc.codecs.codec_options import known_options
+from simulator.ticdc.codecs import CODECS, EncodedRows, Messages, RowChanges
+from simulator.ticdc.codecs.codec_options import supported_options
 from simulator.ticdc.table_info import handle_columns
 
 few = settings(max_examples=40, deadline=None)
@@ -38,7 +38,7 @@ def messages(framed: Messages) -> list[tuple[bytes | None, bytes]]:
     return list(zip(keys, framed.values.to_pylist(), strict=True))
 
 
-def framed(made: Encoded, case: Case, groups: list[int] | None = None) -> Messages:
+def framed(made: EncodedRows, case: Case, groups: list[int] | None = None) -> Messages:
     """Messages of entries, by default all of one group."""
     group = np.array(groups or [0] * len(made.values), np.int64)
     return CODECS[case.options.protocol].frame(made, group, case.options, case.release)
@@ -132,7 +132,7 @@ def test_entries_do_not_depend_on_batches(protocol: str, data: st.DataObject) ->
         assert together == [entry for batch in made for entry in entries(batch)]
 
 
-def part(whole: Rows, start: int, end: int) -> Rows:
+def part(whole: RowChanges, start: int, end: int) -> RowChanges:
     """Some of the rows, as views into the same buffers."""
     return replace(
         whole,
@@ -140,7 +140,7 @@ def part(whole: Rows, start: int, end: int) -> Rows:
     )
 
 
-def entries(made: Encoded) -> list[tuple[bytes | None, bytes]]:
+def entries(made: EncodedRows) -> list[tuple[bytes | None, bytes]]:
     """Key and value of each row."""
     keys = [None] * len(made.values) if made.keys is None else made.keys.to_pylist()
     return list(zip(keys, made.values.to_pylist(), strict=True))
@@ -204,7 +204,7 @@ def test_a_row_that_is_too_large_is_cut_down_to_its_key(protocol: str, data: st.
     """With handle-key-only, where the release has it; the rows that are small enough stay whole."""
     case = data.draw(cases(protocol))
     large = replace(case.options, large_message_handle_option="handle-key-only")
-    options = known_options(replace(large, enable_tidb_extension=protocol == "canal-json"), case.release)
+    options = supported_options(replace(large, enable_tidb_extension=protocol == "canal-json"), case.release)
     case = replace(case, options=options)
     encoding = encoded_if_not_refused(case)
     keyed = handle_columns(case.made.table, case.release) & set(case.made.values)

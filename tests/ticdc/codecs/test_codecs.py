@@ -15,7 +15,7 @@ from support.codec_rows import Change, Values, open_value, parsed, rows, unframe
 
 from simulator.errors import EncodeError
 from simulator.releases import V8_5
-from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Messages, Rows
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows, Messages, RowChanges
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
@@ -49,7 +49,7 @@ images = st.fixed_dictionaries(
 changes = st.tuples(st.none() | images, st.none() | images).filter(any)
 
 
-def encoded(protocol: str, changed: list[Change], **options: object) -> Encoded:
+def encoded(protocol: str, changed: list[Change], **options: object) -> EncodedRows:
     """Rows of TABLE through one codec."""
     chosen = replace(CodecOptions(protocol, build_ts=0), **options)  # type: ignore[arg-type]
     return CODECS[protocol].encode(rows(TABLE, changed, BINARY), chosen, V8_5)
@@ -123,9 +123,9 @@ def test_bytes_do_not_depend_on_batches(protocol: str, changed: list[Change], cu
         assert together.keys.to_pylist() == [key for part in parts if part.keys for key in part.keys.to_pylist()]
 
 
-def sliced(whole: Rows, start: int, count: int) -> Rows:
+def sliced(whole: RowChanges, start: int, count: int) -> RowChanges:
     """Some of the rows, as views into the same buffers."""
-    return Rows(
+    return RowChanges(
         whole.table,
         None,
         *(column.slice(start, count) for column in (whole.commit_ts, whole.row_id, whole.before, whole.after)),
@@ -218,7 +218,7 @@ def framed_one_by_one(keys: list[bytes], values: list[bytes], group: list[int], 
 def test_messages_hold_as_many_rows_as_ticdcs(sizes: list[tuple[int, int]], batch: int, limit: int) -> None:
     """Boundaries are those of TiCDC's loop, and the bytes unpack to the entries."""
     keys, values = [b"k" * 3] * len(sizes), [b"v" * size for size, _ in sizes]
-    made = Encoded(pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
+    made = EncodedRows(pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
     group = [flag for _, flag in sizes]
     options = CodecOptions("open-protocol", max_batch_size=batch, max_message_bytes=limit)
     framed: Messages = CODECS["open-protocol"].frame(made, np.array(group), options, V8_5)

@@ -13,7 +13,7 @@ from support.codec_rows import Change, rows
 from simulator.errors import EncodeError
 from simulator.releases import find
 from simulator.ticdc import table_info
-from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded
+from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 KEYED = "CREATE TABLE d.t (id INT PRIMARY KEY, u INT NOT NULL UNIQUE, f FLOAT, s INT AS (id) STORED)"
@@ -175,7 +175,7 @@ def test_old_releases_send_a_row_that_is_too_large(tag: str) -> None:
 def test_before_4_0_9_a_message_is_sent_when_it_has_4_mib(tag: str, starts: list[int]) -> None:
     """However many rows that is."""
     values = pa.array([b"v" * size for size in (1 << 20, 2 << 20, 1 << 20, 1, 1)], pa.binary())
-    made = Encoded(pa.array([b"k" * 100] * 5, pa.binary()), values)
+    made = EncodedRows(pa.array([b"k" * 100] * 5, pa.binary()), values)
     options = CodecOptions("open-protocol", max_batch_size=find(tag).max_batch_size, max_message_bytes=64 << 20)
     assert OPEN.frame(made, np.zeros(5, np.int64), options, find(tag)).first_row.to_pylist() == starts
 

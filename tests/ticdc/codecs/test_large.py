@@ -18,9 +18,9 @@ from support.codec_rows import Change, parsed, rows, unframed
 from simulator.errors import DeliveryError, EncodeError, UserError
 from simulator.releases import V8_5, find
 from simulator.run import storage
-from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows, StoredFile
-from simulator.ticdc.codecs.claim_check import root
-from simulator.ticdc.codecs.compression import compressed_value, decompressed
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows, RowChanges, StoredFile
+from simulator.ticdc.codecs.claim_check import storage_uri
+from simulator.ticdc.codecs.compression import compress_value, decompress
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 TABLE = create_table("CREATE TABLE shop.t (id INT PRIMARY KEY, v VARCHAR(9999))")
@@ -36,9 +36,9 @@ def options(protocol: str, **more: object) -> CodecOptions:
     return replace(chosen, **more)  # type: ignore[arg-type]
 
 
-def encoded(protocol: str, given: Rows | list[Change], **more: object) -> Encoded:
+def encoded(protocol: str, given: RowChanges | list[Change], **more: object) -> EncodedRows:
     """The rows, or those changes of TABLE."""
-    found = given if isinstance(given, Rows) else rows(TABLE, given)
+    found = given if isinstance(given, RowChanges) else rows(TABLE, given)
     return CODECS[protocol].encode(found, options(protocol, **more), V8_5)
 
 
@@ -49,7 +49,7 @@ def test_every_value_is_compressed_and_no_key(protocol: str, compression: str) -
     codec, asked = CODECS[protocol], options(protocol, large_message_handle_compression=compression)
     plain = options(protocol, max_message_bytes=1 << 20)
     made, want = (codec.encode(rows(TABLE, [SHORT, LONG]), chosen, V8_5) for chosen in (asked, plain))
-    assert [decompressed(value, compression) for value in made.values.to_pylist()] == want.values.to_pylist()
+    assert [decompress(value, compression) for value in made.values.to_pylist()] == want.values.to_pylist()
     assert made.keys == want.keys
     event = DdlEvent(1 << 40, "shop", "t", "DROP TABLE `shop`.`t`", 4)
     for entry, expected in (
@@ -57,7 +57,7 @@ def test_every_value_is_compressed_and_no_key(protocol: str, compression: str) -
         (codec.watermark(1 << 40, asked, V8_5), codec.watermark(1 << 40, plain, V8_5)),
     ):
         assert entry and expected
-        assert (entry[0], decompressed(entry[1], compression)) == expected
+        assert (entry[0], decompress(entry[1], compression)) == expected
         assert (entry[1] == expected[1]) is (expected[1] == b"")
 
 
@@ -65,28 +65,28 @@ def test_every_value_is_compressed_and_no_key(protocol: str, compression: str) -
 def test_lz4_frames_are_as_ticdcs_writer_makes_them_and_any_reader_takes_them(size: int) -> None:
     """Header of pierrec/lz4: independent blocks of up to 4 MiB, content checksum."""
     text = os.urandom(size // 2) + b"a" * (size - size // 2)
-    frame = compressed_value(text, CodecOptions("open-protocol", large_message_handle_compression="lz4"))
+    frame = compress_value(text, CodecOptions("open-protocol", large_message_handle_compression="lz4"))
     assert frame[:7].hex() == "04224d186470b9"
     assert lz4.frame.decompress(frame) == bytes(cramjam.lz4.decompress(frame)) == text
     with pytest.raises(EncodeError, match="not a lz4 value"):
-        decompressed(frame[:-1] + bytes([frame[-1] ^ 1]), "lz4")
+        decompress(frame[:-1] + bytes([frame[-1] ^ 1]), "lz4")
 
 
 @pytest.mark.parametrize("size", [1, 100, 70_000])
 def test_snappy_blocks_are_raw_and_any_reader_takes_them(size: int) -> None:
     """No stream identifier, no checksum."""
     text = os.urandom(size // 2) + b"a" * (size - size // 2)
-    block = compressed_value(text, CodecOptions("open-protocol", large_message_handle_compression="snappy"))
-    assert bytes(cramjam.snappy.decompress_raw(block)) == decompressed(block, "snappy") == text
+    block = compress_value(text, CodecOptions("open-protocol", large_message_handle_compression="snappy"))
+    assert bytes(cramjam.snappy.decompress_raw(block)) == decompress(block, "snappy") == text
     with pytest.raises(EncodeError, match="not a snappy value"):
-        decompressed(b"\xff" * 9, "snappy")
+        decompress(b"\xff" * 9, "snappy")
 
 
 @pytest.mark.parametrize("protocol", CODECS)
 def test_a_row_that_is_short_enough_once_compressed_stays_whole(protocol: str) -> None:
     """Sizes are measured after compression."""
     made = encoded(protocol, [LONG], large_message_handle_compression="lz4")
-    assert b"x" * 3000 in decompressed(made.values[0].as_py(), "lz4")
+    assert b"x" * 3000 in decompress(made.values[0].as_py(), "lz4")
 
 
 @pytest.mark.parametrize("protocol", CODECS)
@@ -97,7 +97,7 @@ def test_handle_key_only_cuts_large_rows_down_and_says_so(protocol: str, compres
     large: Change = ({"id": "1", "v": "old", "k": "7"}, {"id": "2", "v": os.urandom(900).hex(), "k": "7"})
     given = rows(table, [(None, {"id": "1", "v": "a", "k": "1"}), large, (None, {"id": "1", "v": "b", "k": "2"})])
     made = encoded(protocol, given, large_message_handle_compression=compression, **HANDLE)
-    texts = [parsed(decompressed(value, compression)) for value in made.values.to_pylist()]
+    texts = [parsed(decompress(value, compression)) for value in made.values.to_pylist()]
     if made.keys is not None:
         assert [sorted(parsed(key)) for key in made.keys.to_pylist()].count(sorted(parsed(made.keys[0].as_py()))) == 2
         assert json.loads(made.keys[1].as_py())["ohk"] is True
@@ -123,7 +123,7 @@ def test_claim_check_stores_the_whole_message_and_says_where(protocol: str, comp
     location = f"file:///large/{file.name}"
     content = json.loads(file.content)
     value = base64.b64decode(content["value"])
-    cut = parsed(decompressed(made.values[1].as_py(), compression))
+    cut = parsed(decompress(made.values[1].as_py(), compression))
     if protocol == "open-protocol":
         assert whole.keys is not None and made.keys is not None
         key = base64.b64decode(content["key"])
@@ -199,7 +199,7 @@ def test_names_of_files_come_from_seed_and_content_alone() -> None:
 )
 def test_a_location_names_the_storage_as_tidbs_library_does(uri: str, said: str) -> None:
     """Without parameters, which hold secrets."""
-    assert root(uri) == said
+    assert storage_uri(uri) == said
 
 
 # Storage
@@ -211,7 +211,7 @@ def test_a_file_is_written_whole_and_read_back(tmp_path: Path) -> None:
     storage.require_writable(uri)
     storage.write(uri, [StoredFile("a.json", b"1"), StoredFile("a.json", b"2"), StoredFile("b.json", b"")])
     assert sorted(path.name for path in (tmp_path / "new/deep").iterdir()) == ["a.json", "b.json"]
-    assert storage.read(f"{root(uri)}/a.json") == b"2"
+    assert storage.read(f"{storage_uri(uri)}/a.json") == b"2"
     with pytest.raises(UserError, match=rf"^{re.escape(uri)}/c.json cannot be read: No such file or directory$"):
         storage.read(f"{uri}/c.json")
 

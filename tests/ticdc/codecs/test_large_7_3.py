@@ -22,7 +22,7 @@ from simulator.read.records import read
 from simulator.releases import find
 from simulator.run import storage
 from simulator.ticdc.changefeed import load
-from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, StoredFile
+from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, StoredFile
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 RELEASE = find("v7.3.0")
@@ -35,7 +35,7 @@ NAME = f"1970-01-01/shop-t-{COMMIT_TS}-{COMMIT_TS - 1}-7-2020-02-20.json"
 LARGE = "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option = 'claim-check'\n"
 
 
-def encoded(protocol: str, changes: list[Change], table: Any = TABLE, **more: object) -> Encoded:
+def encoded(protocol: str, changes: list[Change], table: Any = TABLE, **more: object) -> EncodedRows:
     options = CodecOptions(
         protocol,
         enable_tidb_extension=protocol == "canal-json",
@@ -46,7 +46,7 @@ def encoded(protocol: str, changes: list[Change], table: Any = TABLE, **more: ob
     return CODECS[protocol].encode(rows(table, changes), replace(options, **more), RELEASE)  # type: ignore[arg-type]
 
 
-def location(made: Encoded) -> str:
+def location(made: EncodedRows) -> str:
     """Where the message says its file is."""
     found = json.loads(made.values[0].as_py()).get("_tidb") if made.keys is None else json.loads(made.keys[0].as_py())
     return str(found["claimCheckLocation"] if made.keys is None else found["ccl"])
@@ -92,7 +92,7 @@ def test_a_name_above_1024_bytes_is_a_uuid_and_canal_json_makes_another_for_the_
     """So that a consumer of Canal-JSON finds no file: a mistake of that release."""
     table = create_table("CREATE TABLE shop.t (id VARCHAR(2000) PRIMARY KEY, v LONGTEXT)")
 
-    def of(length: int) -> Encoded:
+    def of(length: int) -> EncodedRows:
         return encoded(protocol, [(None, {"id": "i" * length, "v": "x" * 9000})], table, max_message_bytes=8000)
 
     others = len(f"1970-01-01/shop-t-{COMMIT_TS}-{COMMIT_TS - 1}-.json")

@@ -14,7 +14,7 @@ from simulator.explain.change import read_row
 from simulator.explain.row import explain_row, row_as_dict
 from simulator.releases import V8_5, Release, find
 from simulator.ticdc import changefeed, dispatch
-from simulator.ticdc.codecs import CODECS, CodecOptions, Rows
+from simulator.ticdc.codecs import CODECS, CodecOptions, RowChanges
 from simulator.ticdc.filters.rules import column_filter
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
@@ -197,5 +197,5 @@ def test_the_new_architecture_refuses_rows_without_columns(protocol: str, code: 
     assert caught.value.code == code
 
 
-def selecting(given: Rows, *names: str) -> Rows:
+def selecting(given: RowChanges, *names: str) -> RowChanges:
     return replace(given, selected=frozenset(names))

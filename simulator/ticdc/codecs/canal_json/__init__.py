@@ -1,16 +1,16 @@
-"""Canal-JSON: one JSON object per event, no key; one message a row.
+"""Canal-JSON: one JSON object per event, no key, one row per message.
 
 `{"id":0,"database":…,"table":…,"pkNames":[…],"isDdl":false,"type":…,"es":…,"ts":…,"sql":"","sqlType":{…},
 "mysqlType":{…},"old":…,"data":…,"_tidb":{"commitTs":…}}`
 
-* every value is a string or null, whatever its type: ENUM and SET are their numbers, FLOAT and DOUBLE have no exponent,
-  bytes are Latin-1 text, everything else is as it is
-* statements have `isDdl` and `sql`; they go to the first partition of their topic from 5.4 on, before to all
-* `_tidb` and watermarks (`TIDB_WATERMARK`) exist with enable-tidb-extension alone
-* `mysqlType`, whose order is random in TiCDC from 6.1.3 and 6.5, is in table order there; `ts`, TiCDC's wall clock, is
-  CodecOptions.build_ts
+* Every value is a string or null, whatever its type: ENUM and SET are their numbers, FLOAT and DOUBLE have no exponent,
+  bytes are Latin-1 text, everything else is its TiDB text.
+* DDL statements have `isDdl` and `sql`; they go to the first partition of their topic from 5.4 on, before to all.
+* `_tidb` and watermarks (`TIDB_WATERMARK`) exist with enable-tidb-extension only.
+* `mysqlType`, whose order is random in TiCDC from 6.1.3 and 6.5, is in table order here; `ts`, TiCDC's wall clock, is
+  CodecOptions.build_ts.
 
-(tiflow v8.5.3: pkg/sink/codec/canal; ticdc: pkg/sink/codec/canal; docs: canal-json).
+Sources: tiflow v8.5.3: pkg/sink/codec/canal; ticdc: pkg/sink/codec/canal; docs: canal-json.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from simulator.releases import Release, option_names
 from simulator.ticdc.codecs.canal_json.columns import mysql_type, sql_type
 from simulator.ticdc.codecs.canal_json.encoder import canal_options, encode
 from simulator.ticdc.codecs.canal_json.statements import ddl, watermark
-from simulator.ticdc.codecs.codec import ZEROS, Codec, Entry, Fidelity, Protocol, SizeRules
-from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
-from simulator.ticdc.codecs.compression import compressed_bytes, decompressed
+from simulator.ticdc.codecs.codec import ZERO_FAMILIES, Codec, Fidelity, KeyValue, Protocol, SizeRules
+from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
+from simulator.ticdc.codecs.compression import compress, decompress
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
-from simulator.ticdc.codecs.row_changes import frame_single
+from simulator.ticdc.codecs.row_changes import frame_one_row_each
 from simulator.tidb.model.types import ColumnType
 
 
@@ -52,7 +52,7 @@ def _topic_limit(release: Release) -> str:
 
 
 def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
-    nulls = ZEROS if release.canal_zero_null else frozenset()
+    nulls = ZERO_FAMILIES if release.canal_zero_null else frozenset()
     if release.canal_text_null:
         nulls |= {"string", "text", "json"}
     return Fidelity(
@@ -64,7 +64,7 @@ def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
 
 
 def _column_fields(type: ColumnType, options: CodecOptions, release: Release) -> Mapping[str, str | int]:
-    full = known_options(options, release).content_compatible
+    full = supported_options(options, release).content_compatible
     return {"mysqlType": mysql_type(type, full, release), "sqlType": sql_type(type, release)}
 
 
@@ -72,10 +72,10 @@ def _large_form(options: CodecOptions, release: Release) -> str:
     return canal_options(options, release).large_message_handle_option if release.canal_size_limit else "none"
 
 
-def _unknown_type(entry: Entry, options: CodecOptions) -> Entry:
+def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
     compression = options.large_message_handle_compression
-    text = decompressed(entry[1], compression)
-    return entry[0], compressed_bytes(re.sub(rb'"type":"[A-Z]+"', b'"type":"UNKNOWN"', text, count=1), compression)
+    text = decompress(entry[1], compression)
+    return entry[0], compress(re.sub(rb'"type":"[A-Z]+"', b'"type":"UNKNOWN"', text, count=1), compression)
 
 
 CANAL_JSON = Codec(
@@ -89,14 +89,14 @@ CANAL_JSON = Codec(
     ),
     batches=False,
     encode=encode,
-    frame=frame_single,
+    frame=frame_one_row_each,
     ddl=ddl,
     watermark=watermark,
-    ddl_everywhere=_ddl_everywhere,
+    broadcasts_ddl=_ddl_everywhere,
     sizes=_sizes,
     topic_limit=_topic_limit,
     fidelity=_fidelity,
     column_fields=_column_fields,
-    large_form=_large_form,
-    unknown_type=_unknown_type,
+    large_message_option=_large_form,
+    with_unknown_type=_unknown_type,
 )

@@ -1,7 +1,7 @@
-"""The columns of Canal-JSON's rows: which there are, in which order, their types and the texts of their values.
+"""Columns of Canal-JSON rows: their order, their types and the formats of their values.
 
-One law: all of it follows from table, release and options, and is made once for all rows of a table. A type has one
-sqlType, a number of java.sql.Types, and large unsigned values may have a wider one.
+They follow from table, release and options, and are cached for all rows of a table. A type has one sqlType, a number of
+java.sql.Types; large unsigned values may have a wider one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.binary import surrogate_escaped
-from simulator.ticdc.codecs.json_members import Form, Member, as_it_is
+from simulator.ticdc.codecs.json_members import Converter, JsonMember, unchanged
 from simulator.ticdc.codecs.json_text import escape, quoted
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
@@ -27,13 +27,15 @@ from simulator.tidb.model.types import ColumnType
 
 @dataclass(frozen=True)
 class CanalColumn:
-    member: Member
-    text: Form
-    """The texts of values, not escaped yet; null where the release takes a value for NULL."""
+    """A column in rows of Canal-JSON."""
+
+    member: JsonMember
+    text: Converter
+    """The format of values before escaping; it gives null where the release sends NULL for a value."""
 
     sql_type: bytes
     promotion: tuple[int, int] | None
-    """Of an unsigned integer: the largest value that keeps `sql_type`, and the sqlType of larger ones."""
+    """For an unsigned integer: the largest value that has `sql_type`, and the sqlType of larger ones."""
 
     mysql_type: bytes
     """`"id":"int unsigned"`."""
@@ -53,7 +55,10 @@ _ORDERS: dict[str, Callable[[Column], bytes]] = {
 def canal_columns(
     table: Table, selected: frozenset[str] | None, full: bool, release: Release
 ) -> tuple[CanalColumn, ...]:
-    """Every column that rows can have, in the release's order; `full`: mysqlType with sizes (content-compatible)."""
+    """Return every column that rows can have, in the release's order.
+
+    `full` means mysqlType with sizes (content-compatible).
+    """
     handle, visible = table_info.handle_columns(table, release), table_info.visible_columns(table)
     places = {column.name: place for place, column in enumerate(visible)}
     candidates = table.columns if release.canal_virtual_columns else visible
@@ -74,9 +79,9 @@ def _column(
     column: Column, place: int | None, handle: bool, full: bool, release: Release, selected: bool
 ) -> CanalColumn:
     type, name = column.type, quoted(column.name)
-    text = _nothing if place is None else nulled(_text(type, release), type, release)
+    text = _always_null if place is None else with_nulls(_text(type, release), type, release)
     is_text = types.family(type) in ("string", "text", "json")
-    member = Member(place or 0, type, name + b":", b"", True, handle, _escaped(text) if is_text else text)
+    member = JsonMember(place or 0, type, name + b":", b"", True, handle, _escaped(text) if is_text else text)
     return CanalColumn(
         member,
         text,
@@ -87,27 +92,27 @@ def _column(
     )
 
 
-def _text(type: ColumnType, release: Release) -> Form:
+def _text(type: ColumnType, release: Release) -> Converter:
     family = types.family(type)
     if family == "float":
         return wire_numbers.widened_plain_float if release.float_widened else wire_numbers.plain_float
     if family == "string" and types.is_binary(type) and not release.canal_latin1_strings:
         return _bytes_as_text
-    return _TEXTS.get(family, as_it_is)
+    return _TEXTS.get(family, unchanged)
 
 
 def _bytes_as_text(cells: pa.Array, type: ColumnType) -> pa.Array:
     return surrogate_escaped(latin1(cells))
 
 
-def _nothing(cells: pa.Array, type: ColumnType) -> pa.Array:
+def _always_null(cells: pa.Array, type: ColumnType) -> pa.Array:
     return pa.nulls(len(cells), pa.binary())
 
 
-_TEXTS: dict[str, Form] = {"enum": wire_numbers.enum_number, "set": wire_numbers.set_number}
+_TEXTS: dict[str, Converter] = {"enum": wire_numbers.enum_number, "set": wire_numbers.set_number}
 
 
-def _escaped(text: Form) -> Form:
+def _escaped(text: Converter) -> Converter:
     return lambda cells, type: escape(text(cells, type), short_controls=False)
 
 
@@ -119,16 +124,16 @@ WIDE = {
     **dict.fromkeys(("tinytext", "text", "mediumtext", "longtext"), 12),
     **{"enum": 1, "set": 1, "json": -1},
 }
-"""sqlType up to 5.3 (tiflow v4.0.9: cdc/sink/codec/canal.go buildColumn, java.go); the types that came later are as in
-the releases that brought them."""
+"""sqlType up to 5.3 (tiflow v4.0.9: cdc/sink/codec/canal.go buildColumn, java.go). Types added later are as in the
+releases that added them."""
 
 PROMOTIONS = {"tinyint": (127, 5), "smallint": (32767, 4), "int": (2147483647, -5), "bigint": (9223372036854775807, 3)}
-"""Largest value of the unsigned type that keeps its sqlType, and the sqlType of those above; MEDIUMINT has none
+"""The largest value of an unsigned type that has its sqlType, and the sqlType of larger ones. MEDIUMINT has none
 (tiflow 5.4+: pkg/sink/codec/canal, java type of a value)."""
 
 
 def sql_type(type: ColumnType, release: Release) -> int:
-    """sqlType, before a value beyond the signed range promotes it (`promotion`)."""
+    """Return sqlType, without the promotion of a value beyond the signed range (`promotion`)."""
     if not release.canal_wide_sql_types:
         return BLOB if types.is_binary(type) else types.TYPES[type.name].sql_type
     if types.is_blob(type) and types.is_binary(type):
@@ -137,12 +142,12 @@ def sql_type(type: ColumnType, release: Release) -> int:
 
 
 def promotion(type: ColumnType, release: Release) -> tuple[int, int] | None:
-    """For an unsigned integer: the largest value that keeps `sql_type`, and the sqlType of larger ones."""
+    """Return the largest value of an unsigned integer that has `sql_type`, and the sqlType of larger ones."""
     return PROMOTIONS.get(type.name) if type.unsigned and not release.canal_wide_sql_types else None
 
 
 def mysql_type(type: ColumnType, full: bool, release: Release) -> str:
-    """mysqlType: `int unsigned`, or with `full` (content-compatible) TiDB's whole text, `int(10) unsigned`."""
+    """Return mysqlType: `int unsigned`, or with `full` (content-compatible) TiDB's whole text, `int(10) unsigned`."""
     if full:
         return types.mysql_type(type, full=True)
     unsigned = " unsigned" if type.unsigned and release.canal_unsigned_types else ""
@@ -150,59 +155,59 @@ def mysql_type(type: ColumnType, full: bool, release: Release) -> str:
 
 
 @dataclass(frozen=True)
-class Nullish:
-    """Texts that stand for NULL: those that begin so, which is quickly seen, and then match."""
+class NullTexts:
+    """Texts that stand for NULL: a fast test by their prefixes, then a pattern."""
 
-    beginnings: tuple[str, ...]
+    prefixes: tuple[str, ...]
     pattern: str
 
 
-_NULL = Nullish(("null",), "^null$")
+_NULL = NullTexts(("null",), "^null$")
 _ZEROS = {
-    **dict.fromkeys(("enum", "set"), Nullish(("0",), "^0$")),
-    **dict.fromkeys(("date", "datetime"), Nullish(("0000-00-00",), r"^0000-00-00( 00:00:00(\.0+)?)?$")),
-    "time": Nullish(("0", "-0"), "^-?0+:00:00$"),
-    "decimal": Nullish(("0", "-0"), r"^-?0+(\.0+)?$"),
-    "json": Nullish(("0", "-0"), r"^-?0(\.0+)?$"),
+    **dict.fromkeys(("enum", "set"), NullTexts(("0",), "^0$")),
+    **dict.fromkeys(("date", "datetime"), NullTexts(("0000-00-00",), r"^0000-00-00( 00:00:00(\.0+)?)?$")),
+    "time": NullTexts(("0", "-0"), "^-?0+:00:00$"),
+    "decimal": NullTexts(("0", "-0"), r"^-?0+(\.0+)?$"),
+    "json": NullTexts(("0", "-0"), r"^-?0(\.0+)?$"),
 }
-"""What 9.0.0-beta.1 takes for NULL beside empty texts (ticdc v9.0.0-beta.1: pkg/sink/codec/canal/helper.go)."""
+"""Values that 9.0.0-beta.1 sends as NULL besides empty texts (ticdc v9.0.0-beta.1: pkg/sink/codec/canal/helper.go)."""
 
 
-def nulled(form: Form, type: ColumnType, release: Release) -> Form:
-    """The form with nulls where the release has them."""
+def with_nulls(convert: Converter, type: ColumnType, release: Release) -> Converter:
+    """Return the format with null for the values that the release sends as NULL."""
     family = types.family(type)
     if release.canal_whole_seconds and family == "time":
-        form = _without_fraction(form)
+        convert = _without_fraction(convert)
     if release.canal_text_null and family in ("string", "text", "json"):
-        form = _without(_NULL, form)
+        convert = _null_if_matches(_NULL, convert)
     if release.canal_zero_null and family in ("string", "text"):
-        form = _without_empty(form)
+        convert = _null_if_empty(convert)
     if release.canal_zero_null and family in _ZEROS:
-        form = _without(_ZEROS[family], form)
-    return form
+        convert = _null_if_matches(_ZEROS[family], convert)
+    return convert
 
 
-def _without(nullish: Nullish, form: Form) -> Form:
-    def nulling(cells: pa.Array, type: ColumnType) -> pa.Array:
-        made = form(cells, type)
-        if not any(pc.any(pc.starts_with(made, text)).as_py() for text in nullish.beginnings):
-            return made
-        return _nulls_where(pc.match_substring_regex(made, nullish.pattern), made)
+def _null_if_matches(nullish: NullTexts, convert: Converter) -> Converter:
+    def convert_with_nulls(cells: pa.Array, type: ColumnType) -> pa.Array:
+        texts = convert(cells, type)
+        if not any(pc.any(pc.starts_with(texts, text)).as_py() for text in nullish.prefixes):
+            return texts
+        return _nulls_where(pc.match_substring_regex(texts, nullish.pattern), texts)
 
-    return nulling
-
-
-def _without_empty(form: Form) -> Form:
-    def nulling(cells: pa.Array, type: ColumnType) -> pa.Array:
-        made = form(cells, type)
-        return _nulls_where(pc.equal(pc.binary_length(made), 0), made)
-
-    return nulling
+    return convert_with_nulls
 
 
-def _nulls_where(found: pa.Array, made: pa.Array) -> pa.Array:
-    return pc.if_else(found, pa.scalar(None, pa.binary()), made) if pc.any(found).as_py() else made
+def _null_if_empty(convert: Converter) -> Converter:
+    def convert_with_nulls(cells: pa.Array, type: ColumnType) -> pa.Array:
+        texts = convert(cells, type)
+        return _nulls_where(pc.equal(pc.binary_length(texts), 0), texts)
+
+    return convert_with_nulls
 
 
-def _without_fraction(form: Form) -> Form:
-    return lambda cells, type: pc.replace_substring_regex(form(cells, type), r"\..*$", "")
+def _nulls_where(is_null: pa.Array, texts: pa.Array) -> pa.Array:
+    return pc.if_else(is_null, pa.scalar(None, pa.binary()), texts) if pc.any(is_null).as_py() else texts
+
+
+def _without_fraction(convert: Converter) -> Converter:
+    return lambda cells, type: pc.replace_substring_regex(convert(cells, type), r"\..*$", "")

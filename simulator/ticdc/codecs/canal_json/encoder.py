@@ -1,6 +1,6 @@
-"""Rows of Canal-JSON: an envelope whose members stand in the release's order, around the columns of a row.
+"""Rows of Canal-JSON.
 
-One law: rows of one operation are glued from constants and columns in one go, never row by row.
+The rows of one operation are joined from constants and columns in one call, never row by row.
 """
 
 from __future__ import annotations
@@ -21,46 +21,68 @@ from simulator.ticdc import table_info
 from simulator.ticdc.codecs import json_members
 from simulator.ticdc.codecs.canal_json import row_keys
 from simulator.ticdc.codecs.canal_json.columns import CanalColumn, canal_columns
-from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
+from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import decimal, join, quoted
-from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, key_text, limited
-from simulator.ticdc.codecs.row_changes import Changes, Encoded, Rows, by_operation, frame_single
+from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, apply_size_limit, key_text
+from simulator.ticdc.codecs.row_changes import (
+    EncodedRows,
+    OperationRows,
+    RowChanges,
+    encode_by_operation,
+    frame_one_row_each,
+)
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tso import LOGICAL_BITS
 
 
-def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
-    """Values of the rows. Raises EncodeError: CDC:ErrMessageTooLarge for a row above max-message-bytes, and for a row
-    that the release crashes on."""
+def encode(rows: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
+    """Return the values of the rows.
+
+    Raise EncodeError: CDC:ErrMessageTooLarge for a row above max-message-bytes, and for a row that crashes the release.
+    """
     options = canal_options(options, release)
     rows = rows if options.enable_old_value else _without_old_values(rows)
     if release.canal_fails_on_unsigned_null:
-        refuse_unsigned_nulls(rows)
-    refuse_selection(rows, options, release)
+        reject_unsigned_nulls(rows)
+    reject_selection(rows, options, release)
     # 7.3.0 makes a file's name once more for the message (tiflow v7.3.0: canal_json_row_event_encoder.go)
-    limit = SizeLimit(overhead=RECORD_OVERHEAD + _clock_bytes(options), cut=_cut, frame=frame_single, named_anew=True)
-    return limited(_encode(rows, options, release, None), rows, options, release, limit)
+    limit = SizeLimit(
+        overhead=RECORD_OVERHEAD + _clock_bytes(options),
+        shorten=_encode_handle_keys,
+        frame=frame_one_row_each,
+        renames_file=True,
+    )
+    return apply_size_limit(_encode(rows, options, release, None), rows, options, release, limit)
 
 
-def _cut(rows: Rows, locations: pa.Array | None, options: CodecOptions, release: Release) -> Encoded:
-    return _encode(rows, options, release, Cut(locations))
+def _encode_handle_keys(
+    rows: RowChanges, locations: pa.Array | None, options: CodecOptions, release: Release
+) -> EncodedRows:
+    return _encode(rows, options, release, HandleKeyOnly(locations))
 
 
 def _clock_bytes(options: CodecOptions) -> int:
-    """What the wall clock, milliseconds in 13 digits, is longer than what stands in for it."""
+    """Return by how much the wall clock, milliseconds in 13 digits, is longer than the fixed `build_ts`."""
     return 0 if options.build_ts is None else 13 - len(str(options.build_ts))
 
 
-def _encode(rows: Rows, options: CodecOptions, release: Release, cut: Cut | None) -> Encoded:
+def _encode(
+    rows: RowChanges, options: CodecOptions, release: Release, handle_key_only: HandleKeyOnly | None
+) -> EncodedRows:
     count = len(table_info.visible_columns(rows.table))
-    return Encoded(None, by_operation(rows, count, partial(row_values, options=options, release=release, cut=cut)))
+    return EncodedRows(
+        None,
+        encode_by_operation(
+            rows, count, partial(encode_operation, options=options, release=release, handle_key_only=handle_key_only)
+        ),
+    )
 
 
-def _without_old_values(rows: Rows) -> Rows:
-    """UPDATEs as INSERTs, which is what they are without enable-old-value (tiflow v4.0.9: cdc/entry/mounter.go)."""
+def _without_old_values(rows: RowChanges) -> RowChanges:
+    """Turn UPDATEs into INSERTs, as without enable-old-value (tiflow v4.0.9: cdc/entry/mounter.go)."""
     return replace(rows, before=pc.if_else(pc.is_null(rows.after), rows.before, pa.scalar(None, pa.binary())))
 
 
@@ -68,45 +90,47 @@ Columns = Sequence[CanalColumn]
 
 
 @dataclass(frozen=True)
-class Cut:
-    """That rows are cut down to their handle key."""
+class HandleKeyOnly:
+    """Rows that are sent with their handle key only."""
 
     locations: pa.Array | None
-    """binary: where the whole message of each row is; None for handle-key-only."""
+    """binary: the location of the whole message of each row; None for handle-key-only."""
 
 
-def row_values(changes: Changes, options: CodecOptions, release: Release, cut: Cut | None) -> pa.Array:
-    """JSON of rows that are all of one operation; `options` are those that the release knows (`canal_options`)."""
+def encode_operation(
+    changes: OperationRows, options: CodecOptions, release: Release, handle_key_only: HandleKeyOnly | None
+) -> pa.Array:
+    """Return the JSON of rows that are all of one operation; `options` are a result of `canal_options`."""
     table, deletes = changes.rows.table, changes.operation == "DELETE"
-    every = canal_columns(table, changes.rows.selected, options.content_compatible, release)
-    if cut or deletes and (options.delete_only_output_handle_key_columns or not options.enable_old_value):
-        every = tuple(column for column in every if column.member.handle)
-    sent = [column for column in every if column.selected]
+    columns = canal_columns(table, changes.rows.selected, options.content_compatible, release)
+    if handle_key_only or deletes and (options.delete_only_output_handle_key_columns or not options.enable_old_value):
+        columns = tuple(column for column in columns if column.member.handle)
+    selected = [column for column in columns if column.selected]
     data = changes.before() if deletes else changes.after()
-    row = [b"[{", *json_members.object_pieces([column.member for column in sent], data), b"}]"]
-    old = _old(every if release.canal_blank_old_values else sent, changes, row, data, options, release)
+    row = [b"[{", *json_members.object_pieces([column.member for column in selected], data), b"}]"]
+    old = _old(columns if release.canal_blank_old_values else selected, changes, row, data, options, release)
     images = [b',"old":', *old, b',"data":', *row] if release.canal_old_first else [b',"data":', *row, b',"old":', *old]
     return join(
         *_head(changes, options, release),
-        *_types(sent, data, release),
+        *_types(selected, data, release),
         *images,
-        *_extension(changes, options, cut),
-        b"}" + (b"" if cut else options.terminator.encode()),
+        *_extension(changes, options, handle_key_only),
+        b"}" + (b"" if handle_key_only else options.terminator.encode()),
     )
 
 
-def _head(changes: Changes, options: CodecOptions, release: Release) -> list[Piece]:
+def _head(changes: OperationRows, options: CodecOptions, release: Release) -> list[Piece]:
     physical = decimal(pc.shift_right(changes.rows.commit_ts, LOGICAL_BITS))
     build: Piece = physical if options.build_ts is None else b"%d" % options.build_ts
-    seen = changes.rows.selected if release.column_selectors == "rows" else None
-    names = _names(changes.rows.table, changes.operation, seen, release)
+    visible = changes.rows.selected if release.column_selectors == "rows" else None
+    names = _names(changes.rows.table, changes.operation, visible, release)
     return [names, physical, b',"ts":', build if release.canal_build_time else b"0", b',"sql":""']
 
 
 @lru_cache(maxsize=1024)
-def _names(table: Table, operation: str, seen: frozenset[str] | None, release: Release) -> bytes:
+def _names(table: Table, operation: str, visible: frozenset[str] | None, release: Release) -> bytes:
     primary = table_info.primary_key_names(table, release)
-    names = b",".join(quoted(name) for name in primary if seen is None or name in seen)
+    names = b",".join(quoted(name) for name in primary if visible is None or name in visible)
     return b'{"id":0,"database":%s,"table":%s,"pkNames":[%s],"isDdl":false,"type":"%s","es":' % (
         quoted(table.schema),
         quoted(table.name),
@@ -127,11 +151,11 @@ def _types(sent: Columns, data: Image, release: Release) -> list[Piece]:
 def _sql_type(column: CanalColumn, data: Image) -> Piece:
     if column.promotion is None:
         return column.sql_type
-    return promoted(data.cells(column.member.position), column.sql_type, *column.promotion)
+    return promoted_sql_types(data.cells(column.member.position), column.sql_type, *column.promotion)
 
 
-def promoted(cells: pa.Array, usual: bytes, limit: int, wider: int) -> Piece:
-    """The sqlType of each integer: `wider` for those above `limit`; one for all where no value is so large."""
+def promoted_sql_types(cells: pa.Array, usual: bytes, limit: int, wider: int) -> Piece:
+    """Return the sqlType of each integer: `wider` for those above `limit`; one constant if no value is so large."""
     if (pc.max(pc.binary_length(cells)).as_py() or 0) < len(str(limit)):
         return usual
     high = pc.greater(cells.cast(pa.string()).cast(pa.uint64()), pa.scalar(limit, pa.uint64()))
@@ -141,13 +165,13 @@ def promoted(cells: pa.Array, usual: bytes, limit: int, wider: int) -> Piece:
 
 
 def _old(
-    every: Columns, changes: Changes, row: list[Piece], data: Image, options: CodecOptions, release: Release
+    columns: Columns, changes: OperationRows, row: list[Piece], data: Image, options: CodecOptions, release: Release
 ) -> list[Piece]:
     if changes.operation != "UPDATE":
-        both = row if changes.operation == "DELETE" else [b"[null]"]
-        return both if release.canal_old_everywhere else [b"null"]
+        images = row if changes.operation == "DELETE" else [b"[null]"]
+        return images if release.canal_old_everywhere else [b"null"]
     before = changes.before()
-    old = [column if column.selected else _blank(column) for column in every]
+    old = [column if column.selected else _blank(column) for column in columns]
     if not options.only_output_updated_columns:
         return [b"[{", *json_members.object_pieces([column.member for column in old], before), b"}]"]
     listed = (json_members.PartialMember(column.member, _differs(column, before, data, release)) for column in old)
@@ -155,8 +179,8 @@ def _old(
 
 
 def _blank(column: CanalColumn) -> CanalColumn:
-    """The column as an empty text, whatever it holds."""
-    return replace(column, text=_empty, member=replace(column.member, form=_empty))
+    """Return the column as an empty text, whatever its value."""
+    return replace(column, text=_empty, member=replace(column.member, convert=_empty))
 
 
 def _empty(cells: pa.Array, type: ColumnType) -> pa.Array:
@@ -165,31 +189,35 @@ def _empty(cells: pa.Array, type: ColumnType) -> pa.Array:
 
 def _differs(column: CanalColumn, before: Image, after: Image, release: Release) -> json_members.Mask:
     if not release.canal_compares_texts:
-        return json_members.differs(column.member, before, after)
+        return json_members.is_changed(column.member, before, after)
     position, type = column.member.position, column.member.type
-    return json_members.unequal(column.text(before.cells(position), type), column.text(after.cells(position), type))
+    return json_members.is_different(
+        column.text(before.cells(position), type), column.text(after.cells(position), type)
+    )
 
 
-def _extension(changes: Changes, options: CodecOptions, cut: Cut | None) -> list[Piece]:
+def _extension(changes: OperationRows, options: CodecOptions, handle_key_only: HandleKeyOnly | None) -> list[Piece]:
     if not options.enable_tidb_extension:
         return []
     pieces: list[Piece] = [b',"_tidb":{"commitTs":', decimal(changes.rows.commit_ts)]
-    if cut and cut.locations is None:
+    if handle_key_only and handle_key_only.locations is None:
         pieces += [b',"onlyHandleKey":true']
-    elif cut:
-        texts = [quoted(location.decode()) for location in changes.own(cut.locations).to_pylist()]
+    elif handle_key_only:
+        texts = [quoted(location.decode()) for location in changes.own(handle_key_only.locations).to_pylist()]
         pieces += [b',"claimCheckLocation":', pa.array(texts, pa.binary())]
     if options.output_row_key:
-        pieces += [b',"rowkey":"', row_keys.encoded(changes), b'"']
+        pieces += [b',"rowkey":"', row_keys.encoded_row_keys(changes), b'"']
     return [*pieces, b"}"]
 
 
 @lru_cache(maxsize=256)
 def canal_options(options: CodecOptions, release: Release) -> CodecOptions:
-    """The options without those that came later; content-compatible brings only-output-updated-columns, and a release
-    that does not look at sizes has no largest message (tiflow v8.5.3: pkg/sink/codec/common/config.go). What 7.2.0 has
-    for large messages is Open Protocol's alone."""
-    options = known_options(options, release)
+    """Return the options as the release applies them to Canal-JSON.
+
+    content-compatible implies only-output-updated-columns. A release that does not check sizes has no largest message
+    (tiflow v8.5.3: pkg/sink/codec/common/config.go). Large messages of 7.2.0 exist in Open Protocol only.
+    """
+    options = supported_options(options, release)
     handles_large = bool(option_names.LARGE_MESSAGES & release.options)
     extended = options.enable_tidb_extension and release.tidb_extension
     return replace(
@@ -203,9 +231,11 @@ def canal_options(options: CodecOptions, release: Release) -> CodecOptions:
     )
 
 
-def refuse_unsigned_nulls(rows: Rows) -> None:
-    """Raises EncodeError for NULL in an unsigned integer column, which 5.4.0 panics on (tiflow v5.4.0:
-    cdc/sink/codec/canal.go getJavaSQLType)."""
+def reject_unsigned_nulls(rows: RowChanges) -> None:
+    """Raise EncodeError for NULL in an unsigned integer column, on which 5.4.0 panics.
+
+    Source: tiflow v5.4.0: cdc/sink/codec/canal.go getJavaSQLType.
+    """
     columns = table_info.visible_columns(rows.table)
     unsigned = [place for place, column in enumerate(columns) if _is_unsigned_integer(column.type)]
     for images in (rows.before, rows.after):
@@ -215,11 +245,12 @@ def refuse_unsigned_nulls(rows: Rows) -> None:
                 raise _panic(rows, _first_null(images, image.cells(place)), columns[place].name)
 
 
-def refuse_selection(rows: Rows, options: CodecOptions, release: Release) -> None:
-    """Raises EncodeError for rows that lack columns which the release's encoder cannot do without.
+def reject_selection(rows: RowChanges, options: CodecOptions, release: Release) -> None:
+    """Raise EncodeError for rows without columns that the release's encoder needs.
 
     Classic TiCDC takes columns out of rows and then looks up the name of each to compare it with the old one (tiflow
-    v8.5.3: pkg/sink/codec/canal/canal_json_row_event_encoder.go newColsMap); the new one wants any column at all.
+    v8.5.3: pkg/sink/codec/canal/canal_json_row_event_encoder.go newColsMap). The new architecture requires at least one
+    column.
     """
     if rows.selected is None:
         return
@@ -243,7 +274,7 @@ def _first_null(images: pa.Array, cells: pa.Array) -> int:
     return int(present[np.argmax(cells.is_null().to_numpy(zero_copy_only=False))])
 
 
-def _panic(rows: Rows, row: int, column: str) -> EncodeError:
+def _panic(rows: RowChanges, row: int, column: str) -> EncodeError:
     return EncodeError(
         f"panic: unsigned value not in type uint64: {column} is NULL in {rows.table.schema}.{rows.table.name}, key "
         f"{key_text(rows, row)}; TiCDC v5.4.0 crashes on NULL in unsigned integer columns, v5.4.1 does not"

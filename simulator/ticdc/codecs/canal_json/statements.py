@@ -1,6 +1,6 @@
-"""Statements and watermarks of Canal-JSON: the same envelope in all releases, with no row in it.
+"""DDL statements and watermarks of Canal-JSON, in the same form in all releases.
 
-One law: `data` stands before `old` here, whatever rows do (tiflow: canal_json_message.go JSONMessage, a struct that
+`data` precedes `old` here, whatever the order in rows (tiflow: canal_json_message.go JSONMessage, a struct that
 encoding/json or goccy/go-json writes).
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.compression import compressed_value
+from simulator.ticdc.codecs.compression import compress_value
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.row_changes import DdlEvent
 from simulator.tso import physical
@@ -20,11 +20,11 @@ _DDL_TYPES = {
     **dict.fromkeys((7, 9, 32), "CINDEX"),
     **dict.fromkeys((8, 10, 33), "DINDEX"),
 }
-"""TiDB's action type → canal's event type in all releases (tiflow v8.5.3 canal_entry.go convertDdlEventType)."""
+"""TiDB's action type → Canal's event type in all releases (tiflow v8.5.3 canal_entry.go convertDdlEventType)."""
 
 
 def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[None, bytes]:
-    """Message of a statement."""
+    """Return the message of a DDL statement."""
     extension = b'{"commitTs":%d}' % event.commit_ts if event.commit_ts else b"{}"
     value = _event(
         event.schema,
@@ -37,26 +37,26 @@ def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[None,
         options,
         release,
     )
-    return None, compressed_value(value, options)
+    return None, compress_value(value, options)
 
 
 def ddl_type(type_code: int, release: Release) -> str:
-    """Canal's event type for a statement of that action type: `ALTER`, …; `QUERY` is all that is no other."""
+    """Return Canal's event type of an action type: `ALTER`, …; `QUERY` for all others."""
     if type_code in release.canal_renames:
         return "RENAME"
     return "ALTER" if type_code in release.canal_alters else _DDL_TYPES.get(type_code, "QUERY")
 
 
 def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[None, bytes] | None:
-    """TIDB_WATERMARK, which exists with enable-tidb-extension only."""
-    if not _extended(options, release):
+    """Return TIDB_WATERMARK, or None without enable-tidb-extension."""
+    if not _has_extension(options, release):
         return None
     extension = b'{"watermarkTs":%d}' % ts if ts else b"{}"
     value = _event("", "", False, "TIDB_WATERMARK", ts, "", extension, options, release)
-    return None, compressed_value(value, options)
+    return None, compress_value(value, options)
 
 
-def _extended(options: CodecOptions, release: Release) -> bool:
+def _has_extension(options: CodecOptions, release: Release) -> bool:
     return options.enable_tidb_extension and release.tidb_extension
 
 
@@ -83,4 +83,4 @@ def _event(
         quoted(query),
     )
     text += b',"sqlType":null,"mysqlType":null,"data":null,"old":null'
-    return text + (b',"_tidb":' + extension if _extended(options, release) else b"") + b"}"
+    return text + (b',"_tidb":' + extension if _has_extension(options, release) else b"") + b"}"

@@ -1,9 +1,9 @@
-"""Open Protocol's rows, statements and watermarks as keys and values, not framed yet.
+"""Keys and values of Open Protocol's rows, DDL statements and watermarks, before framing.
 
-One law: a row is encoded by itself; which rows share a message is the framing's matter. A key says which row it is, and
-whether its value is cut down. With only-output-updated-columns `p` lists the columns that an UPDATE changed: what is
-compared is the images, what is written is the release's affair (tiflow v8.5.3: pkg/sink/codec/internal/message_key.go,
-pkg/sink/codec/open/open_protocol_message.go; ticdc v8.5.4: pkg/sink/codec/open/codec.go).
+A row is encoded by itself; framing decides which rows share a message. With only-output-updated-columns `p` lists the
+columns that an UPDATE changes: images are compared, and the release decides what is written (tiflow v8.5.3:
+pkg/sink/codec/internal/message_key.go, pkg/sink/codec/open/open_protocol_message.go; ticdc v8.5.4:
+pkg/sink/codec/open/codec.go).
 """
 
 from __future__ import annotations
@@ -19,78 +19,95 @@ from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
-from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
-from simulator.ticdc.codecs.compression import compressed_value
-from simulator.ticdc.codecs.json_members import Member, PartialMember, Piece, differs, object_pieces, partial_members
+from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
+from simulator.ticdc.codecs.compression import compress_value
+from simulator.ticdc.codecs.json_members import (
+    JsonMember,
+    PartialMember,
+    Piece,
+    is_changed,
+    object_pieces,
+    partial_members,
+)
 from simulator.ticdc.codecs.json_text import decimal, join
-from simulator.ticdc.codecs.open_protocol.columns import members, nothing, old_members, string
+from simulator.ticdc.codecs.open_protocol.columns import always_null, members, old_members, string
 from simulator.ticdc.codecs.open_protocol.framing import VERSION, frame_open, overhead
-from simulator.ticdc.codecs.oversize import SizeLimit, limited
-from simulator.ticdc.codecs.row_changes import Changes, DdlEvent, Encoded, Rows, by_operation
+from simulator.ticdc.codecs.oversize import SizeLimit, apply_size_limit
+from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, OperationRows, RowChanges, encode_by_operation
 from simulator.tidb.model import types
 
 
-def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
-    """Keys and values of the rows. Raises EncodeError: with the release's `size_error` for a row above
-    max-message-bytes, with CDC:ErrOpenProtocolCodecInvalidData for one of which nothing would be left, and with its
-    `codec_error` where its encoder does not take enable-tidb-extension."""
+def encode(rows: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
+    """Return keys and values of the rows.
+
+    Raise EncodeError: with the release's `size_error` for a row above max-message-bytes, with
+    CDC:ErrOpenProtocolCodecInvalidData for a row without columns, and with its `codec_error` if its encoder refuses
+    enable-tidb-extension.
+    """
     if options.enable_tidb_extension and release.tidb_extension_refusal:
         raise EncodeError(release.tidb_extension_refusal, release.codec_error)
-    options = known_options(options, release)
+    options = supported_options(options, release)
     limit = SizeLimit(
-        overhead=overhead(release) + 16 + len(VERSION), cut=_cut, frame=frame_open, code=release.size_error
+        overhead=overhead(release) + 16 + len(VERSION),
+        shorten=_encode_handle_keys,
+        frame=frame_open,
+        code=release.size_error,
     )
-    return limited(_encode(rows, options, release, mark=()), rows, options, release, limit)
+    return apply_size_limit(_encode(rows, options, release, mark=()), rows, options, release, limit)
 
 
-def _cut(rows: Rows, locations: pa.Array | None, options: CodecOptions, release: Release) -> Encoded:
-    return _encode(rows, options, release, cut_mark(locations, release))
+def _encode_handle_keys(
+    rows: RowChanges, locations: pa.Array | None, options: CodecOptions, release: Release
+) -> EncodedRows:
+    return _encode(rows, options, release, shortened_mark(locations, release))
 
 
-def _encode(rows: Rows, options: CodecOptions, release: Release, mark: tuple[Piece, ...]) -> Encoded:
-    """Entries; those that are marked so are cut down to the handle key."""
+def _encode(rows: RowChanges, options: CodecOptions, release: Release, mark: tuple[Piece, ...]) -> EncodedRows:
+    """Return the entries; a `mark` in the keys means that values have only the handle key."""
     count = len(table_info.visible_columns(rows.table))
-    encode_values = partial(_values, options=options, release=release, cut=bool(mark))
-    return Encoded(row_keys(rows, mark, release), by_operation(rows, count, encode_values))
+    encode_values = partial(_values, options=options, release=release, handle_key_only=bool(mark))
+    return EncodedRows(row_keys(rows, mark, release), encode_by_operation(rows, count, encode_values))
 
 
-def _values(changes: Changes, options: CodecOptions, release: Release, cut: bool) -> pa.Array:
-    """Value JSON of rows that are all of one operation."""
+def _values(changes: OperationRows, options: CodecOptions, release: Release, handle_key_only: bool) -> pa.Array:
+    """Return the JSON values of rows that are all of one operation."""
     table, selected = changes.rows.table, changes.rows.selected
-    written = members(table, release, selected)
-    by_key = cut or changes.operation == "DELETE" and _deletes_by_key(options, release)
+    columns = members(table, release, selected)
+    by_key = handle_key_only or changes.operation == "DELETE" and _deletes_by_key(options, release)
     if by_key:
-        written = tuple(member for member in written if member.handle)
-    if not written:
-        return _without_columns(changes, options, release, cut)
+        columns = tuple(member for member in columns if member.handle)
+    if not columns:
+        return _without_columns(changes, options, release, handle_key_only)
     if changes.operation == "DELETE":
-        return join(b'{"d":{', *object_pieces(written, changes.before()), b"}}")
+        return join(b'{"d":{', *object_pieces(columns, changes.before()), b"}}")
     new = changes.after()
-    pieces = [b'{"u":{', *object_pieces(written, new), b"}"]
+    pieces = [b'{"u":{', *object_pieces(columns, new), b"}"]
     if changes.operation == "INSERT" or not _has_old(options, release):
         return join(*pieces, b"}")
     old = changes.before()
     if options.only_output_updated_columns:
-        former = tuple(member for member in old_members(table, release, selected) if member.handle or not by_key)
-        return join(*pieces, *updated_pieces(written, former, old, new, release), b"}")
-    return join(*pieces, b',"p":{', *object_pieces(written, old), b"}}")
+        old_columns = tuple(member for member in old_members(table, release, selected) if member.handle or not by_key)
+        return join(*pieces, *updated_pieces(columns, old_columns, old, new, release), b"}")
+    return join(*pieces, b',"p":{', *object_pieces(columns, old), b"}}")
 
 
 def _deletes_by_key(options: CodecOptions, release: Release) -> bool:
-    """Whether a DELETE has its handle key alone."""
+    """Return whether a DELETE has only its handle key."""
     without = release.delete_without_old_value and not options.enable_old_value
     return options.delete_only_output_handle_key_columns or without or not release.open_old_values
 
 
 def _has_old(options: CodecOptions, release: Release) -> bool:
-    """Whether an UPDATE has `p`."""
-    kept = options.enable_old_value or not release.update_without_old_value
-    return release.open_old_values and kept and (options.output_old_value or not release.open_old_optional)
+    """Return whether an UPDATE has `p`."""
+    has_old_value = options.enable_old_value or not release.update_without_old_value
+    return release.open_old_values and has_old_value and (options.output_old_value or not release.open_old_optional)
 
 
-def _without_columns(changes: Changes, options: CodecOptions, release: Release, cut: bool) -> pa.Array:
-    """Rows of which no column is left; raises EncodeError where TiCDC does."""
-    by_key = cut or changes.operation == "DELETE" and options.delete_only_output_handle_key_columns
+def _without_columns(
+    changes: OperationRows, options: CodecOptions, release: Release, handle_key_only: bool
+) -> pa.Array:
+    """Return rows without any column; raise EncodeError if TiCDC fails on them."""
+    by_key = handle_key_only or changes.operation == "DELETE" and options.delete_only_output_handle_key_columns
     if not release.open_needs_columns or release.open_names_operation and not by_key:
         return pa.repeat(pa.scalar(b"{}", pa.binary()), len(changes.rows.commit_ts))
     operation = changes.operation.lower() if release.open_names_operation else "delete"
@@ -102,23 +119,26 @@ def _without_columns(changes: Changes, options: CodecOptions, release: Release, 
 
 
 def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[bytes, bytes]:
-    """Key and value of a statement."""
+    """Return key and value of a DDL statement."""
     named = ((b"scm", event.schema), (b"tbl", event.table))
     names = b"".join(
         b',"%s":%s' % (member, string(name, release)) for member, name in named if name or release.open_empty_names
     )
     value = b'{"q":%s,"t":%d}' % (string(event.query, release), event.type_code)
-    return b'{"ts":%d%s,"t":2}' % (event.commit_ts, names), compressed_value(value, known_options(options, release))
+    return b'{"ts":%d%s,"t":2}' % (event.commit_ts, names), compress_value(value, supported_options(options, release))
 
 
 def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[bytes, bytes]:
-    """Resolved event: its value is empty, which framing makes 8 zero bytes (tiflow: open_protocol_encoder.go)."""
+    """Return key and value of a resolved event; framing turns the empty value into 8 zero bytes (tiflow:
+    open_protocol_encoder.go)."""
     return b'{"ts":%d,"t":3}' % ts, b""
 
 
-def row_keys(rows: Rows, mark: tuple[Piece, ...], release: Release) -> pa.Array:
-    """Key JSON; `rid` is left out where it is null or 0, `ptn` where the table has no partitions. `mark` is what says
-    that values are cut down."""
+def row_keys(rows: RowChanges, mark: tuple[Piece, ...], release: Release) -> pa.Array:
+    """Return the JSON keys; `rid` is left out if it is null or 0, `ptn` if the table has no partitions.
+
+    `mark` is the member that marks a value with only the handle key.
+    """
     table = rows.table
     names = b',"scm":' + string(table.schema, release) + b',"tbl":' + string(table.name, release)
     row_id = _row_id(rows.row_id) if release.open_row_ids else []
@@ -131,15 +151,15 @@ def row_keys(rows: Rows, mark: tuple[Piece, ...], release: Release) -> pa.Array:
 def _row_id(row_id: pa.Array) -> list[Piece]:
     if row_id.null_count == len(row_id):
         return []
-    shown = pc.fill_null(pc.not_equal(row_id, 0), False)
-    if pc.all(shown).as_py():
+    is_sent = pc.fill_null(pc.not_equal(row_id, 0), False)
+    if pc.all(is_sent).as_py():
         return [b',"rid":', decimal(row_id)]
     text = join(b',"rid":', decimal(row_id), null=b"")
-    return [pc.if_else(shown, text, pa.scalar(b"", pa.binary()))]
+    return [pc.if_else(is_sent, text, pa.scalar(b"", pa.binary()))]
 
 
-def cut_mark(locations: pa.Array | None, release: Release) -> tuple[Piece, ...]:
-    """What says in a key that the value is cut down: `ohk`, or `ccl` with the place of the whole one."""
+def shortened_mark(locations: pa.Array | None, release: Release) -> tuple[Piece, ...]:
+    """Return the members of a key that mark a shortened value: `ohk`, or `ccl` with the location of the whole value."""
     if locations is None:
         return (b',"ohk":true',)
     flag = b',"ohk":true,"ohk":false' if release.open_location_repeats_ohk else b""
@@ -151,29 +171,32 @@ _EMPTY = pa.scalar(b"", pa.binary())
 
 
 def updated_pieces(
-    current: Sequence[Member], former: Sequence[Member], old: Image, new: Image, release: Release
+    current: Sequence[JsonMember], former: Sequence[JsonMember], old: Image, new: Image, release: Release
 ) -> list[bytes | pa.Array]:
-    """`,"p":{…}`: `former` are the members that `p` writes, `current` the same columns as they are elsewhere."""
-    columns = zip((member for member in current if member.form is not nothing), former, strict=True)
+    """Return `,"p":{…}`: `former` are the members that `p` writes, `current` the same columns in `u`."""
+    columns = zip((member for member in current if member.convert is not always_null), former, strict=True)
     changed = partial_members((member for pair in columns for member in _changed(*pair, old, new, release)), old)
     if release.open_old_always:
         return [b',"p":{', changed, b"}"]
     return [pc.if_else(pc.equal(changed, _EMPTY), _EMPTY, join(b',"p":{', changed, b"}"))]
 
 
-def _changed(current: Member, former: Member, old: Image, new: Image, release: Release) -> Iterator[PartialMember]:
-    """The member in the rows that changed it: without its name where it became NULL, in releases that lose that."""
+def _changed(
+    current: JsonMember, former: JsonMember, old: Image, new: Image, release: Release
+) -> Iterator[PartialMember]:
+    """Yield the member in the rows that changed it, without its name where it became NULL, if the release loses
+    that."""
     before, after = old.cells(current.position), new.cells(current.position)
-    changed = differs(current, old, new)
+    changed = is_changed(current, old, new)
     if not release.open_old_bits and types.family(current.type) == "bit":
-        changed = changed & (valid(before) != valid(after))
+        changed = changed & (is_valid(before) != is_valid(after))
     if release.open_old_nameless and after.null_count:
-        lost = valid(before) & ~valid(after)
-        yield PartialMember(current, lost, bare=True)
-        changed = changed & ~lost
+        became_null = is_valid(before) & ~is_valid(after)
+        yield PartialMember(current, became_null, bare=True)
+        changed = changed & ~became_null
     yield PartialMember(former, changed)
 
 
-def valid(cells: pa.Array) -> Mask:
-    found: Mask = cells.is_valid().to_numpy(zero_copy_only=False)
-    return found
+def is_valid(cells: pa.Array) -> Mask:
+    is_valid: Mask = cells.is_valid().to_numpy(zero_copy_only=False)
+    return is_valid

@@ -1,10 +1,10 @@
-"""Rows → Kafka messages. One law: a message is the rows' bytes under coarser offsets, their lengths joined in.
+"""Framing of Open Protocol: rows → Kafka messages.
 
-Open Protocol's key: version 1 as 8 bytes, then a length of 8 bytes and the JSON of each row; value: the same without
-version. TiCDC opens a message when there is none, when the last one holds max-batch-size rows, or when its Length()
-(key, value, 36 bytes) and the new row (key, value and 16 bytes) go over max-message-bytes (tiflow:
-pkg/sink/codec/open/open_protocol_encoder.go). Old releases do not count the 36 bytes, and before 4.0.9 a message is
-sent when it has 4 MiB (tiflow v4.0.8: cdc/sink/mq.go).
+A key is version 1 as 8 bytes, then the length (8 bytes) and JSON of each row; a value is the same without the version.
+TiCDC opens a message if there is none, if the last one holds max-batch-size rows, or if its Length() (key, value, 36
+bytes) and the new row (key, value and 16 bytes) exceed max-message-bytes (tiflow:
+pkg/sink/codec/open/open_protocol_encoder.go). Old releases do not count the 36 bytes; before 4.0.9 a message is sent
+when it has 4 MiB (tiflow v4.0.8: cdc/sink/mq.go).
 """
 
 from __future__ import annotations
@@ -20,30 +20,31 @@ from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
-from simulator.ticdc.codecs.row_changes import Encoded, Messages
+from simulator.ticdc.codecs.row_changes import EncodedRows, Messages
 
 VERSION = struct.pack(">Q", 1)
 FULL = 4 << 20
-"""Bytes of key and value that a message before 4.0.9 has when it is sent."""
+"""Bytes of key and value at which a message is sent before 4.0.9."""
 
 
 def overhead(release: Release) -> int:
-    """Bytes that the release counts for Kafka's record."""
+    """Return the bytes that the release counts for Kafka's record."""
     return RECORD_OVERHEAD if release.record_overhead_counted else 0
 
 
-def frame_open(encoded: Encoded, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Messages:
-    """Messages of the rows in their order; rows share one only where their groups, which stand together, are equal."""
+def frame_open(encoded: EncodedRows, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Messages:
+    """Return the messages of the rows in their order. Rows share one only if their groups, which are contiguous, are
+    equal."""
     sizes = lengths(encoded.keys), lengths(encoded.values)
     starts = message_starts(sizes[0] + sizes[1], np.asarray(group), options, release)
     first_row = np.append(starts, len(encoded.values)).astype(np.int32)
-    keys = join(_heads(sizes[0], starts), encoded.keys)
-    values = join(_heads(sizes[1], np.empty(0, np.int64)), encoded.values)
-    return Messages(_coarser(keys, first_row), _coarser(values, first_row), pa.array(first_row))
+    keys = join(_length_prefixes(sizes[0], starts), encoded.keys)
+    values = join(_length_prefixes(sizes[1], np.empty(0, np.int64)), encoded.values)
+    return Messages(_merge_rows(keys, first_row), _merge_rows(values, first_row), pa.array(first_row))
 
 
 def message_starts(sizes: Places, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Places:
-    """The first row of each message; `sizes` are bytes of key and value JSON of each row."""
+    """Return the first row of each message; `sizes` are the bytes of each row's key and value JSON."""
     rows = len(sizes)
     if rows == 0:
         return np.empty(0, np.int64)
@@ -65,7 +66,7 @@ def message_starts(sizes: Places, group: npt.NDArray[np.int64], options: CodecOp
 
 
 def _chain(following: Places) -> Places:
-    """0, following[0], following[following[0]], … by doubling: each step takes the jumps twice as far."""
+    """Return 0, following[0], following[following[0]], … by doubling: each step doubles the length of the jumps."""
     rows = len(following)
     jump = np.append(following, rows)
     chain = np.zeros(1, np.int64)
@@ -75,8 +76,8 @@ def _chain(following: Places) -> Places:
     return chain[chain < rows]
 
 
-def _heads(sizes: Places, version_at: Places) -> pa.Array:
-    """8-byte big-endian lengths, after the version where a message begins."""
+def _length_prefixes(sizes: Places, version_at: Places) -> pa.Array:
+    """Return 8-byte big-endian lengths, preceded by the version where a message begins."""
     widths = np.full(len(sizes), 8, np.int32)
     widths[version_at] = 16
     ends = np.concatenate(([0], np.cumsum(widths))).astype(np.int32)
@@ -86,7 +87,7 @@ def _heads(sizes: Places, version_at: Places) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(sizes), [None, pa.py_buffer(ends), pa.py_buffer(words)])
 
 
-def _coarser(rows: pa.Array, first_row: npt.NDArray[np.int32]) -> pa.Array:
+def _merge_rows(rows: pa.Array, first_row: npt.NDArray[np.int32]) -> pa.Array:
     data, offsets = stored_buffers(rows)
     return pa.Array.from_buffers(
         pa.binary(), len(first_row) - 1, [None, pa.py_buffer(offsets[first_row]), pa.py_buffer(data)]
