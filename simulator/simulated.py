@@ -40,7 +40,7 @@ from simulator.tidb.ddl.catalog import Database
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.refusals import error_number, refused, worded
 from simulator.tidb.sql_engine.storage.outcome import Outcome, ResultSet
 from simulator.tidb.sql_engine.storage.state import Upstream
@@ -319,7 +319,7 @@ class TiCDC:
         if found is None:
             raise refused(1146, schema, table)
         if live.cursor.unread is not None:  # a snapshot's rows are read by the first statement that needs them
-            live.execute(f"SELECT 1 FROM {quoted(found.schema)}.{quoted(found.name)} LIMIT 0")
+            live.execute(f"SELECT 1 FROM {quote_name(found.schema)}.{quote_name(found.name)} LIMIT 0")
         return live.upstream(), found
 
     def _first_offsets(self) -> dict[tuple[str, int], int]:

@@ -23,7 +23,7 @@ from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.ddl import parse_ddl
-from simulator.tidb.restore.ddl import restored
+from simulator.tidb.restore.ddl import restore_statement
 
 SHORT = (
     "CREATE DATABASE shop CHARACTER SET utf8mb4",
@@ -217,7 +217,7 @@ def outcome(text: str, held: Catalog | None) -> str:
         statement = parse_ddl(text)
         if statement is None:
             return "empty"
-        restored(statement)
+        restore_statement(statement)
         for job in execute(statement, text, Session("shop", held, V8_5)).jobs:
             for event in events(job, V8_5):
                 sent_query(event, V8_5)

@@ -20,7 +20,7 @@ from simulator.tidb.ddl.constraints.foreign_keys import referring
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Column, Index, LastIds, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import quote_name
 
 MOST_COLUMNS = 16
 MOST_INDEXES = 8
@@ -191,12 +191,12 @@ class Chooser:
         if kind == TRUNCATE:
             return Chosen(number, kind, f"TRUNCATE TABLE {_name(table)}")
         if kind == DROP_COLUMN:
-            spec = f"DROP COLUMN {quoted(columns[self._drawn(len(columns), turn, 'which')].name)}"
+            spec = f"DROP COLUMN {quote_name(columns[self._drawn(len(columns), turn, 'which')].name)}"
         elif kind == DROP_INDEX:
-            spec = f"DROP INDEX {quoted(indexes[self._drawn(len(indexes), turn, 'which')].name)}"
+            spec = f"DROP INDEX {quote_name(indexes[self._drawn(len(indexes), turn, 'which')].name)}"
         elif kind == ADD_INDEX:
             name = _free(f"added_index_{table.last_ids.index + 1}", [index.name for index in table.indexes])
-            spec = f"ADD INDEX {quoted(name)} ({parts[self._drawn(len(parts), turn, 'which')]})"
+            spec = f"ADD INDEX {quote_name(name)} ({parts[self._drawn(len(parts), turn, 'which')]})"
         else:
             spec = f"ADD COLUMN {self._column(table, turn)}"
         return Chosen(number, kind, f"ALTER TABLE {_name(table)} {spec}")
@@ -216,21 +216,21 @@ class Chooser:
             kind, length = family(column.type), column.type.length
             if kind not in ("json", "vector") and not column.generated:
                 long = kind == "text" or kind == "string" and not 0 <= length <= WHOLE
-                found.append(quoted(column.name) + (f"({PREFIX})" if long else ""))
+                found.append(quote_name(column.name) + (f"({PREFIX})" if long else ""))
         return found
 
     def _column(self, table: Table, turn: Turn) -> str:
         name = _free(f"added_{table.last_ids.column + 1}", [column.name for column in table.columns])
         type, defaults = TYPES[self._drawn(len(TYPES), turn, "type")]
         null = "NULL" if self._drawn(2, turn, "null") else "NOT NULL"
-        return f"{quoted(name)} {type} {null} DEFAULT {defaults[self._drawn(len(defaults), turn, 'default')]}"
+        return f"{quote_name(name)} {type} {null} DEFAULT {defaults[self._drawn(len(defaults), turn, 'default')]}"
 
     def _drawn(self, choices: int, turn: Turn, what: str) -> int:
         return _drawn(choices, self.seed, turn.entry, turn.number, what)
 
 
 def _name(table: Table) -> str:
-    return f"{quoted(table.schema)}.{quoted(table.name)}"
+    return f"{quote_name(table.schema)}.{quote_name(table.name)}"
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules, rules, verify
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.storage.outcome import Refusal
 from simulator.tso import Timeline
 
@@ -116,8 +116,8 @@ def _created(load: LoadPlan, cursor: Cursor, planning: Planning) -> tuple[Cursor
     cursor = upstream_of(cursor, planning)
     for table, definition in zip(load.model.tables, load.definitions, strict=True):
         if cursor.catalog.database(table.schema) is None:
-            play(f"CREATE DATABASE {quoted(table.schema)}")
-        play(f"USE {quoted(table.schema)}")
+            play(f"CREATE DATABASE {quote_name(table.schema)}")
+        play(f"USE {quote_name(table.schema)}")
         play(definition)
     return cursor, tuple(additions)
 

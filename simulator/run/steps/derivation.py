@@ -26,7 +26,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.splitting import split_sql_file
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import quote_name
 
 Tables = Mapping[Name, Table]
 
@@ -95,7 +95,7 @@ def _creating(tables: Iterable[Table], known: Catalog) -> Iterator[PendingStatem
     tables = list(tables)
     for schema in sorted({table.schema for table in tables}):
         if known.database(schema) is None:
-            yield PendingStatement(f"CREATE DATABASE {quoted(schema)}", schema, BEFORE_ROWS)
+            yield PendingStatement(f"CREATE DATABASE {quote_name(schema)}", schema, BEFORE_ROWS)
     for table in tables:
         yield PendingStatement(table.statement, table.schema, BEFORE_ROWS)
 
@@ -118,7 +118,7 @@ def _arrived(reached: Tables, wanted: Tables, file: Path | None) -> None:
 
 
 def _dotted(name: Name) -> str:
-    return ".".join(map(quoted, name))
+    return ".".join(map(quote_name, name))
 
 
 @dataclass(frozen=True)

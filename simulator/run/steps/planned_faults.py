@@ -22,7 +22,7 @@ from simulator.run.steps.sql import executed
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS, RowChanges
 from simulator.ticdc.dispatch import Growth
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.storage.outcome import Refusal
 
 TRIES = 12
@@ -77,8 +77,8 @@ def _nearer(sizes: Mapping[int, int], wanted: int) -> int:
 def _updated(
     table: str, column: str, length: int, where: str, cursor: Cursor, planning: Planning
 ) -> tuple[Cursor, Addition]:
-    name = ".".join(map(quoted, table.split(".", 1)))
-    text = f"UPDATE {name} SET {quoted(column)} = REPEAT('x', {length}){f' WHERE {where}' if where else ''} LIMIT 1"
+    name = ".".join(map(quote_name, table.split(".", 1)))
+    text = f"UPDATE {name} SET {quote_name(column)} = REPEAT('x', {length}){f' WHERE {where}' if where else ''} LIMIT 1"
     try:
         then, addition, outcome = executed(text, cursor, planning)
     except (SqlError, DdlError) as error:

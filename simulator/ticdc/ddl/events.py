@@ -18,8 +18,8 @@ from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.ticdc.ddl.views import naming_databases
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.session import Job
-from simulator.tidb.restore.ddl import restored
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.ddl import restore_statement
+from simulator.tidb.restore.names import quote_name
 from simulator.tidb.syntax.alter import ExchangePartition
 from simulator.tidb.syntax.ddl import AlterTable
 from simulator.tidb.syntax.definitions import Pair, TableName
@@ -119,7 +119,7 @@ def _created_tables(job: Job, release: Release) -> Iterator[Event]:
         return
     ending = ";" if release.keeps_statement_end else ""
     for statement in job.tables:
-        yield Event(release.create_tables_code, job.schema, statement.name, restored(statement), ending=ending)
+        yield Event(release.create_tables_code, job.schema, statement.name, restore_statement(statement), ending=ending)
 
 
 def _renamed(job: Job, release: Release) -> Iterator[Event]:
@@ -136,7 +136,7 @@ def _created(job: Job, release: Release) -> Iterator[Event]:
     event, statement, like = _plain(job, release), job.statement, job.like
     if isinstance(statement, CreateTable) and like and release.create_like_finds_schema and _unnamed(statement, job):
         named = TableName(like.schema, statement.like.name if statement.like else like.name)
-        event = replace(event, query=restored(replace(statement, like=named)))
+        event = replace(event, query=restore_statement(replace(statement, like=named)))
     yield event
 
 
@@ -150,7 +150,7 @@ def _created_view(job: Job, release: Release) -> Iterator[Event]:
     event, statement = _plain(job, release), job.statement
     if isinstance(statement, CreateView) and release.view_finds_schemas:
         named = naming_databases(statement, job.schema, job.database)
-        event = replace(event, query=restored(named)) if named is not statement else event
+        event = replace(event, query=restore_statement(named)) if named is not statement else event
     yield event
 
 
@@ -180,7 +180,7 @@ def _exchange(job: Job) -> ExchangePartition:
 
 
 def _quoted(name: str, release: Release) -> str:
-    return quoted(name) if release.escapes_rebuilt_names else f"`{name}`"
+    return quote_name(name) if release.escapes_rebuilt_names else f"`{name}`"
 
 
 def _between(text: str, begin: str, end: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import quote_name
 from simulator.tidb.syntax.definitions import Pair, TableName
 
 Discards = Callable[[str, str], bool]
@@ -216,4 +216,4 @@ def _plain(name: TableName) -> str:
 
 
 def _quoted(name: TableName) -> str:
-    return f"{quoted(name.schema)}.{quoted(name.name)}"
+    return f"{quote_name(name.schema)}.{quote_name(name.name)}"

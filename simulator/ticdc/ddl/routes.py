@@ -23,8 +23,8 @@ from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.parser.queries.query import parse_query
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.restore.ddl import restored
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.ddl import restore_statement
+from simulator.tidb.restore.names import quote_name
 from simulator.tidb.syntax.ddl import AlterDatabase, CreateDatabase, DropDatabase, Statement
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import CreateTable, EmbeddedQuery
@@ -47,7 +47,7 @@ def routed(event: Event, query: str, routes: TableRoutes) -> tuple[Event, str]:
     if statement is None or found is None or found == statement:
         return event, query
     ending = ";" if query.endswith(";") else ""
-    return replace(event, sent_as=routes.target(event.schema, event.table)), restored(found) + ending
+    return replace(event, sent_as=routes.target(event.schema, event.table)), restore_statement(found) + ending
 
 
 def renamed(statement: Statement, schema: str, target: Target) -> Statement:
@@ -105,7 +105,7 @@ def _query(query: EmbeddedQuery, names: Names) -> EmbeddedQuery:
             if known:
                 spans.append((*_span(column.args["db"], column.args["table"]), known))
         for start, end, name in sorted(spans, reverse=True):
-            text = f"{text[:start]}{quoted(name.schema)}.{quoted(name.name)}{text[end:]}"
+            text = f"{text[:start]}{quote_name(name.schema)}.{quote_name(name.name)}{text[end:]}"
         return parse_tokens(text, tokenize(text), parse_query)
     except (SqlglotError, SchemaError, RecursionError, KeyError) as error:
         raise DdlError(f"table routing failed: {error}", "CDC:ErrTableRoutingFailed") from error

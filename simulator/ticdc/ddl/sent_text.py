@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb.parser.ddl import parse_ddl_script
-from simulator.tidb.restore.ddl import restored
+from simulator.tidb.restore.ddl import restore_statement
 
 SHARDS = (r"(?ai)(?P<mark>SHARD_ROW_ID_BITS\s*=\s*\d+\s*)", r"(?ai)(?P<mark>PRE_SPLIT_REGIONS\s*=\s*\d+\s*)")
 FEATURES = (
@@ -42,7 +42,7 @@ def sent_text(query: str, release: Release, charset: str = "") -> str:
             f"invalid ddlQuery statement size: {len(statements)} statements; one is accepted", "CDC:ErrUnexpected"
         )
     return ";".join(
-        restored(statement, release.ddl_text_placement, release.ddl_text_ttl_off) for statement in statements
+        restore_statement(statement, release.ddl_text_placement, release.ddl_text_ttl_off) for statement in statements
     )
 
 

@@ -19,7 +19,7 @@ from simulator.errors import SchemaError
 from simulator.tidb.parser.queries.query import parse_query
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import quote_name
 from simulator.tidb.syntax.objects import CreateView
 
 Insertion = tuple[int, str]
@@ -46,7 +46,7 @@ def _tables(tree: exp.Expr, database: str) -> Iterator[tuple[exp.Table, Insertio
     common = {expression.alias.lower() for expression in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Identifier) and (table.db or table.name.lower() not in common):
-            yield table, None if table.db else (_start(table.this), f"{quoted(database)}.")
+            yield table, None if table.db else (_start(table.this), f"{quote_name(database)}.")
 
 
 def _columns(tree: exp.Expr, database: str) -> Iterator[Insertion]:
@@ -56,7 +56,7 @@ def _columns(tree: exp.Expr, database: str) -> Iterator[Insertion]:
         if isinstance(name, exp.Identifier) and not column.db:
             schema = _schemas(column.parent_select, database).get(name.name.lower())
             if schema:
-                yield _start(name), f"{quoted(schema)}."
+                yield _start(name), f"{quote_name(schema)}."
 
 
 def _schemas(select: exp.Expr | None, database: str) -> dict[str, str]:
@@ -87,7 +87,7 @@ def _aliases(tree: exp.Expr, text: str) -> Iterator[Insertion]:
         return
     for field, (start, stop) in zip(tree.selects, places, strict=True):
         if not isinstance(field, exp.Alias) and not field.is_star:
-            yield stop, f" AS {quoted(field.name if isinstance(field, exp.Column) else text[start:stop])}"
+            yield stop, f" AS {quote_name(field.name if isinstance(field, exp.Column) else text[start:stop])}"
 
 
 def _fields(text: str) -> Iterator[tuple[int, int]]:

@@ -22,7 +22,7 @@ from simulator.tidb.model.table import (
     TimeToLive,
 )
 from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary, mysql_type
-from simulator.tidb.restore.names import literal, quoted
+from simulator.tidb.restore.names import quote_literal, quote_name
 
 K = TypeVar("K", Index, ForeignKey)
 
@@ -34,11 +34,11 @@ def alterations(before: Table, after: Table, renamed: Mapping[str, str]) -> tupl
     """
     if before is after and not renamed:
         return ()
-    target = f"ALTER TABLE {quoted(after.schema)}.{quoted(after.name)}"
+    target = f"ALTER TABLE {quote_name(after.schema)}.{quote_name(after.name)}"
     moved = _renamed(before, renamed)
-    specs = [f"RENAME COLUMN {quoted(old)} TO {quoted(new)}" for old, new in renamed.items()]
+    specs = [f"RENAME COLUMN {quote_name(old)} TO {quote_name(new)}" for old, new in renamed.items()]
     specs += _charset(before, after)
-    specs += [f"DROP FOREIGN KEY {quoted(key.name)}" for key in _gone(moved.foreign_keys, after.foreign_keys)]
+    specs += [f"DROP FOREIGN KEY {quote_name(key.name)}" for key in _gone(moved.foreign_keys, after.foreign_keys)]
     specs += [_dropped(index) for index in _gone(moved.indexes, after.indexes)]
     specs += _columns(moved, after)
     specs += [f"ADD {index_text(index)}" for index in _gone(after.indexes, moved.indexes)]
@@ -83,14 +83,14 @@ def _bare(key: Index | ForeignKey) -> Index | ForeignKey:
 
 
 def _dropped(index: Index) -> str:
-    return "DROP PRIMARY KEY" if index.primary else f"DROP INDEX {quoted(index.name)}"
+    return "DROP PRIMARY KEY" if index.primary else f"DROP INDEX {quote_name(index.name)}"
 
 
 def _visibility(before: Table, after: Table) -> Iterator[str]:
     known = {index.name.lower(): index.visible for index in before.indexes}
     for index in after.indexes:
         if known.get(index.name.lower(), index.visible) != index.visible:
-            yield f"ALTER INDEX {quoted(index.name)} {'VISIBLE' if index.visible else 'INVISIBLE'}"
+            yield f"ALTER INDEX {quote_name(index.name)} {'VISIBLE' if index.visible else 'INVISIBLE'}"
 
 
 def _columns(before: Table, after: Table) -> Iterator[str]:
@@ -98,12 +98,12 @@ def _columns(before: Table, after: Table) -> Iterator[str]:
     wanted = {column.name.lower() for column in after.columns}
     for column in before.columns:
         if column.name.lower() not in wanted:
-            yield f"DROP COLUMN {quoted(column.name)}"
+            yield f"DROP COLUMN {quote_name(column.name)}"
     known = {column.name.lower(): column for column in before.columns if column.name.lower() in wanted}
     staying = _staying(list(known), [column.name.lower() for column in after.columns if column.name.lower() in known])
     previous: Column | None = None
     for number, column in enumerate(after.columns):
-        place = f" AFTER {quoted(previous.name)}" if previous else " FIRST"
+        place = f" AFTER {quote_name(previous.name)}" if previous else " FIRST"
         place = "" if number == len(after.columns) - 1 and column.name.lower() not in known else place
         yield from _column(known.get(column.name.lower()), column, after, place, column.name.lower() in staying)
         previous = column
@@ -132,7 +132,7 @@ def _longest(chains: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 def _options(before: Table, after: Table) -> Iterator[str]:
     if before.comment != after.comment:
-        yield f"COMMENT = {literal(after.comment)}"
+        yield f"COMMENT = {quote_literal(after.comment)}"
     if after.ttl != before.ttl:
         yield ttl_text(after.ttl) if after.ttl else "REMOVE TTL"
 
@@ -161,13 +161,13 @@ def _by_name(kind: str, before: Sequence[Partition], after: Sequence[Partition])
     new = list(after[len(kept) :])
     if not kept or list(after[: len(kept)]) != kept:
         return None
-    specs = [f"DROP PARTITION {', '.join(quoted(partition.name) for partition in gone)}"] if gone else []
+    specs = [f"DROP PARTITION {', '.join(quote_name(partition.name) for partition in gone)}"] if gone else []
     return specs + ([f"ADD PARTITION {partitions_text(kind, new)}"] if new else [])
 
 
 def column_text(column: Column, table: Table) -> str:
     """`name type attributes`, without keys; the charset only where it is not the table's."""
-    words = [quoted(column.name), type_text(column.type, table.charset, table.collation)]
+    words = [quote_name(column.name), type_text(column.type, table.charset, table.collation)]
     if column.generated:
         words.append(f"GENERATED ALWAYS AS ({column.generated_expression}) {column.generated.upper()}")
     words.append("NOT NULL" if column.not_null else "NULL" if column.type.name == "timestamp" else "")
@@ -175,7 +175,7 @@ def column_text(column: Column, table: Table) -> str:
     words.append(f"ON UPDATE {column.on_update}" if column.on_update else "")
     words.append("AUTO_INCREMENT" if column.auto_increment else "")
     words.append(f"AUTO_RANDOM({column.shard_bits})" if column.auto_random else "")
-    words.append(f"COMMENT {literal(column.comment)}" if column.comment else "")
+    words.append(f"COMMENT {quote_literal(column.comment)}" if column.comment else "")
     return " ".join(word for word in words if word)
 
 
@@ -183,7 +183,7 @@ def type_text(type: ColumnType, charset: str, collation: str) -> str:
     """The type with its charset and collation where they differ from the table's."""
     kind = family(type)
     if kind in ("enum", "set"):
-        text = f"{type.name}({','.join(literal(member) for member in type.elements)})"
+        text = f"{type.name}({','.join(quote_literal(member) for member in type.elements)})"
     else:
         text = mysql_type(type, full=not _is_usual_width(type))
     if kind not in ("string", "text", "enum", "set") or is_binary(type):
@@ -214,30 +214,30 @@ def default_text(column: Column) -> str:
     if is_binary(column.type):
         return f"DEFAULT x'{column.default.encode('latin-1').hex()}'"
     is_number = family(column.type) in ("integer", "decimal", "float", "year")
-    return f"DEFAULT {column.default if is_number else literal(column.default)}"
+    return f"DEFAULT {column.default if is_number else quote_literal(column.default)}"
 
 
 def index_text(index: Index) -> str:
     """`UNIQUE KEY name (columns)` and the like, as it stands behind ADD."""
-    kind = "PRIMARY KEY" if index.primary else f"{'UNIQUE INDEX' if index.unique else 'INDEX'} {quoted(index.name)}"
+    kind = "PRIMARY KEY" if index.primary else f"{'UNIQUE INDEX' if index.unique else 'INDEX'} {quote_name(index.name)}"
     words = [f"{kind} ({', '.join(_part(part) for part in index.columns)})"]
     words += ["NONCLUSTERED"] if index.primary else []
     words += ["GLOBAL"] if index.unpartitioned else []
-    words += [f"COMMENT {literal(index.comment)}"] if index.comment else []
+    words += [f"COMMENT {quote_literal(index.comment)}"] if index.comment else []
     return " ".join(words if index.visible else [*words, "INVISIBLE"])
 
 
 def _part(part: IndexColumn) -> str:
     if part.expression:
         return f"({part.expression})"
-    return quoted(part.name) + (f"({part.length})" if part.length >= 0 else "")
+    return quote_name(part.name) + (f"({part.length})" if part.length >= 0 else "")
 
 
 def foreign_key_text(key: ForeignKey) -> str:
     """`CONSTRAINT name FOREIGN KEY …`, as it stands behind ADD."""
-    columns, references = (", ".join(map(quoted, names)) for names in (key.columns, key.references))
-    words = [f"CONSTRAINT {quoted(key.name)} FOREIGN KEY ({columns})"]
-    words += [f"REFERENCES {quoted(key.schema)}.{quoted(key.table)} ({references})"]
+    columns, references = (", ".join(map(quote_name, names)) for names in (key.columns, key.references))
+    words = [f"CONSTRAINT {quote_name(key.name)} FOREIGN KEY ({columns})"]
+    words += [f"REFERENCES {quote_name(key.schema)}.{quote_name(key.table)} ({references})"]
     words += [f"ON DELETE {key.on_delete}"] if key.on_delete else []
     words += [f"ON UPDATE {key.on_update}"] if key.on_update else []
     return " ".join(words)
@@ -245,13 +245,15 @@ def foreign_key_text(key: ForeignKey) -> str:
 
 def ttl_text(ttl: TimeToLive) -> str:
     """The table options of a time to live."""
-    words = [f"TTL = {quoted(ttl.column)} + INTERVAL {ttl.interval} TTL_ENABLE = '{'ON' if ttl.enabled else 'OFF'}'"]
+    words = [
+        f"TTL = {quote_name(ttl.column)} + INTERVAL {ttl.interval} TTL_ENABLE = '{'ON' if ttl.enabled else 'OFF'}'"
+    ]
     return " ".join(words + ([f"TTL_JOB_INTERVAL = '{ttl.job_interval}'"] if ttl.job_interval else []))
 
 
 def partitioning_text(rule: Partitioning) -> str:
     """What follows PARTITION BY."""
-    columns = f"({', '.join(map(quoted, rule.columns))})"
+    columns = f"({', '.join(map(quote_name, rule.columns))})"
     if rule.kind == "hash":
         return f"HASH ({rule.expression}) PARTITIONS {len(rule.partitions)}"
     if rule.kind == "key":
@@ -262,7 +264,7 @@ def partitioning_text(rule: Partitioning) -> str:
 
 def partitions_text(kind: str, partitions: Sequence[Partition]) -> str:
     """`(PARTITION p VALUES …, …)`"""
-    texts = (f"PARTITION {quoted(partition.name)} {_values(kind, partition)}" for partition in partitions)
+    texts = (f"PARTITION {quote_name(partition.name)} {_values(kind, partition)}" for partition in partitions)
     return f"({', '.join(texts)})"
 
 

@@ -12,7 +12,7 @@ from simulator.errors import SchemaError
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.derive import column_text, foreign_key_text, index_text, partitioning_text, ttl_text
 from simulator.tidb.model.table import Index, Table
-from simulator.tidb.restore.names import literal, quoted
+from simulator.tidb.restore.names import quote_literal, quote_name
 
 
 def show_create(table: Table) -> str:
@@ -31,16 +31,16 @@ def written(table: Table) -> str:
     parts += _keys(table)
     lines = ",\n".join(f"  {part}" for part in parts)
     rule = f"\nPARTITION BY {partitioning_text(table.partitioning)}" if table.partitioning else ""
-    return f"CREATE TABLE {quoted(table.name)} (\n{lines}\n) {' '.join(_options(table))}{rule}"
+    return f"CREATE TABLE {quote_name(table.name)} (\n{lines}\n) {' '.join(_options(table))}{rule}"
 
 
 def _keys(table: Table) -> Iterator[str]:
     if table.primary_key and not any(index.primary for index in table.indexes):
-        yield f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))}) CLUSTERED"
+        yield f"PRIMARY KEY ({', '.join(map(quote_name, table.primary_key))}) CLUSTERED"
     yield from (_key(index, table.clustered) for index in table.indexes)
     yield from map(foreign_key_text, table.foreign_keys)
     yield from (
-        f"CONSTRAINT {quoted(check.name)} CHECK ({check.expression}){'' if check.enforced else ' NOT ENFORCED'}"
+        f"CONSTRAINT {quote_name(check.name)} CHECK ({check.expression}){'' if check.enforced else ' NOT ENFORCED'}"
         for check in table.checks
     )
 
@@ -54,6 +54,6 @@ def _options(table: Table) -> Iterator[str]:
     yield f"DEFAULT CHARSET={table.charset} COLLATE={table.collation}"
     yield from (f"{name}={value}" for name, value in table.options)
     if table.comment:
-        yield f"COMMENT={literal(table.comment)}"
+        yield f"COMMENT={quote_literal(table.comment)}"
     if table.ttl:
         yield ttl_text(table.ttl)

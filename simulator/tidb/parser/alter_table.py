@@ -29,7 +29,7 @@ from simulator.tidb.parser.defaults import parse_default
 from simulator.tidb.parser.keys import begins_key, parse_key
 from simulator.tidb.parser.options import begins_option, parse_option
 from simulator.tidb.parser.splitting import not_ddl_error
-from simulator.tidb.restore.names import column, quoted, string
+from simulator.tidb.restore.names import quote_name, quote_string, restore_column_name
 
 Reader = Callable[[Cursor], syntax.Spec]
 
@@ -223,7 +223,7 @@ def parse_order_by(cursor: Cursor) -> syntax.OrderBy:
 def parse_order_item(cursor: Cursor) -> syntax.KeyPart:
     at = cursor.next_token().start
     qualifier, name = parse_column_name(cursor)
-    part = syntax.KeyPart(name, at=at, restored=column(name, qualifier) if qualifier else "")
+    part = syntax.KeyPart(name, at=at, restored=restore_column_name(name, qualifier) if qualifier else "")
     if cursor.accept("DESC"):
         return replace(part, descending=True)
     cursor.accept("ASC")
@@ -240,7 +240,7 @@ def parse_stats_options(cursor: Cursor) -> syntax.Clause:
     cursor.accept("=")
     if cursor.accept("DEFAULT"):
         return syntax.Clause("STATS_OPTIONS", "DEFAULT")
-    return syntax.Clause("STATS_OPTIONS", string(cursor.string("options between quotes, or DEFAULT")))
+    return syntax.Clause("STATS_OPTIONS", quote_string(cursor.string("options between quotes, or DEFAULT")))
 
 
 def parse_add_statistics(cursor: Cursor) -> syntax.Clause:
@@ -249,14 +249,14 @@ def parse_add_statistics(cursor: Cursor) -> syntax.Clause:
     statistics = cursor.name("the name of statistics")
     kind = parse_one_of(cursor, STATISTICS)
     columns = cursor.comma_separated(parse_column_name)
-    listed = ", ".join(column(name, qualifier) for qualifier, name in columns)
-    return syntax.Clause("ADD STATS_EXTENDED", f"{exists}{quoted(statistics)} {kind}({listed})")
+    listed = ", ".join(restore_column_name(name, qualifier) for qualifier, name in columns)
+    return syntax.Clause("ADD STATS_EXTENDED", f"{exists}{quote_name(statistics)} {kind}({listed})")
 
 
 def parse_drop_statistics(cursor: Cursor) -> syntax.Clause:
     """What follows DROP STATS_EXTENDED."""
     exists = "IF EXISTS " if cursor.accept("IF EXISTS") else ""
-    return syntax.Clause("DROP STATS_EXTENDED", exists + quoted(cursor.name("the name of statistics")))
+    return syntax.Clause("DROP STATS_EXTENDED", exists + quote_name(cursor.name("the name of statistics")))
 
 
 # -- the statement ------------------------------------------------------------------------------------------------

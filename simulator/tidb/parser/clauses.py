@@ -17,7 +17,7 @@ from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.atoms import parse_atom
 from simulator.tidb.parser.expressions.literals import MAX_UNSIGNED
 from simulator.tidb.parser.expressions.operators import parse_bit_node, parse_expression_with, parse_parenthesised
-from simulator.tidb.restore.expressions import restored
+from simulator.tidb.restore.expressions import restore_node
 
 LOCK_AND_ALGORITHM = MappingProxyType(
     {"ALGORITHM": ("DEFAULT", "COPY", "INPLACE", "INSTANT"), "LOCK": ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE")}
@@ -109,7 +109,9 @@ def parse_literal(cursor: Cursor) -> syntax.ColumnDefault:
     node = parse_atom(cursor)
     assert isinstance(node, syntax.Literal)
     kind = "number" if node.kind in NUMBERS else node.kind
-    return syntax.ColumnDefault(kind, node.text.upper() if kind in ("null", "boolean") else node.text, restored(node))
+    return syntax.ColumnDefault(
+        kind, node.text.upper() if kind in ("null", "boolean") else node.text, restore_node(node)
+    )
 
 
 def parse_signed_literal(cursor: Cursor) -> syntax.ColumnDefault:

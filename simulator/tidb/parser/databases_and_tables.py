@@ -15,7 +15,7 @@ from simulator.tidb.parser.clauses import (
 )
 from simulator.tidb.parser.create_table import parse_create_table
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.restore.names import string
+from simulator.tidb.restore.names import quote_string
 
 DATABASE_OPTIONS = ("DEFAULT", "CHARSET", "CHARACTER", "CHAR", "COLLATE", "ENCRYPTION", "PLACEMENT", "SET", "READ")
 UNRESERVED_OPTIONS = ("CHARSET", "ENCRYPTION", "PLACEMENT")
@@ -74,7 +74,7 @@ def parse_database_option(cursor: Cursor) -> syntax.TableOption:
 def parse_tiflash_replica(cursor: Cursor) -> str:
     count = cursor.integer("the number of replicas")
     labels = parse_location_labels(cursor)
-    return f"{count} LOCATION LABELS {', '.join(map(string, labels))}" if labels else str(count)
+    return f"{count} LOCATION LABELS {', '.join(map(quote_string, labels))}" if labels else str(count)
 
 
 def parse_encryption(cursor: Cursor) -> str:

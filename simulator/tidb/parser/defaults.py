@@ -12,7 +12,7 @@ from dataclasses import replace
 from simulator.tidb.parser.clauses import begins_literal, parse_count, parse_signed_literal
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import parse_expression
-from simulator.tidb.restore.names import quoted, table
+from simulator.tidb.restore.names import quote_name, restore_table_name
 from simulator.tidb.syntax.definitions import ColumnDefault, Expression
 
 NOW = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "NOW")
@@ -41,7 +41,7 @@ def parse_parenthesised_default(cursor: Cursor) -> ColumnDefault:
         return call
     if cursor.word_after() == ")" and cursor.word() not in NOW + TODAY:
         name = cursor.name("a function, a literal or a column")
-        return ColumnDefault("expression", name, quoted(name), parenthesised=True)
+        return ColumnDefault("expression", name, quote_name(name), parenthesised=True)
     return parse_call(cursor)
 
 
@@ -86,7 +86,7 @@ def parse_sequence(cursor: Cursor) -> str:
     sequence = cursor.qualified_name("a sequence")
     if called:
         cursor.expect(")")
-    return f"NEXTVAL({table(sequence)})"
+    return f"NEXTVAL({restore_table_name(sequence)})"
 
 
 def parse_function(cursor: Cursor) -> str:

@@ -14,7 +14,7 @@ from simulator.tidb.parser.clauses import parse_one_of, parse_restrict_or_cascad
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.options import begins_option, parse_option
 from simulator.tidb.parser.queries.query import parse_query
-from simulator.tidb.restore.names import quoted, string
+from simulator.tidb.restore.names import quote_name, quote_string
 
 # -- views --------------------------------------------------------------------------------------------------------
 
@@ -61,7 +61,7 @@ def parse_definer(cursor: Cursor) -> str:
         return "CURRENT_USER"
     name = cursor.name_or_string("a user")
     host = parse_host_name(cursor).lower() if cursor.accept("@") else "%"
-    return f"{quoted(name)}@{quoted(host)}"
+    return f"{quote_name(name)}@{quote_name(host)}"
 
 
 def parse_host_name(cursor: Cursor) -> str:
@@ -318,14 +318,14 @@ def parse_query_limit_item(cursor: Cursor) -> str:
             f"WATCH = {parse_setting(cursor, ('EXACT', 'SIMILAR', 'PLAN'))} DURATION = {parse_watch_duration(cursor)}"
         )
     cursor.accept("=")
-    return f"{word} = {string(cursor.string()) if word == 'EXEC_ELAPSED' else cursor.integer()}"
+    return f"{word} = {quote_string(cursor.string()) if word == 'EXEC_ELAPSED' else cursor.integer()}"
 
 
 def parse_limit_action(cursor: Cursor) -> str:
     word = parse_setting(cursor, ACTIONS)
     if word != "SWITCH_GROUP":
         return word
-    return f"SWITCH_GROUP({quoted(cursor.comma_separated(lambda cursor: cursor.name('a resource group'))[0])})"
+    return f"SWITCH_GROUP({quote_name(cursor.comma_separated(lambda cursor: cursor.name('a resource group'))[0])})"
 
 
 def parse_watch_duration(cursor: Cursor) -> str:
@@ -335,13 +335,13 @@ def parse_watch_duration(cursor: Cursor) -> str:
     if cursor.accept("UNLIMITED"):
         return "UNLIMITED"
     duration = cursor.string("a duration between quotes").lower()
-    return "UNLIMITED" if duration in ("", "unlimited") else string(duration)
+    return "UNLIMITED" if duration in ("", "unlimited") else quote_string(duration)
 
 
 def parse_background_task(cursor: Cursor) -> str:
     word = parse_setting(cursor, TASKS)
     cursor.accept("=")
-    return f"{word} = {string(cursor.string()) if word == 'TASK_TYPES' else cursor.integer()}"
+    return f"{word} = {quote_string(cursor.string()) if word == 'TASK_TYPES' else cursor.integer()}"
 
 
 GROUP_OPTIONS = MappingProxyType(

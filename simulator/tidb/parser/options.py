@@ -23,7 +23,7 @@ from simulator.tidb.parser.clauses import (
 )
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.times import parse_unit
-from simulator.tidb.restore.names import quoted, table
+from simulator.tidb.restore.names import quote_name, restore_table_name
 from simulator.tidb.syntax.tables import TableOption
 
 ROW_FORMATS = (
@@ -134,7 +134,7 @@ def parse_union(cursor: Cursor, name: str) -> TableOption:
     if cursor.accept("( )"):
         return TableOption(name, "()")
     names = cursor.comma_separated(lambda cursor: cursor.qualified_name("a table"))
-    return TableOption(name, f"({','.join(map(table, names))})")
+    return TableOption(name, f"({','.join(map(restore_table_name, names))})")
 
 
 def parse_encryption(cursor: Cursor, name: str) -> TableOption:
@@ -170,7 +170,7 @@ def parse_time_to_live(cursor: Cursor, name: str) -> TableOption:
     if not begins_literal(cursor):
         cursor.unexpected("an amount")
     amount = parse_literal(cursor).restored
-    return TableOption(name, f"{quoted(column)} + INTERVAL {amount} {parse_unit(cursor).text}")
+    return TableOption(name, f"{quote_name(column)} + INTERVAL {amount} {parse_unit(cursor).text}")
 
 
 def parse_on_or_off(cursor: Cursor, name: str) -> TableOption:

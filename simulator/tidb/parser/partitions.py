@@ -22,7 +22,7 @@ from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.operators import parse_expression
 from simulator.tidb.parser.expressions.times import UNITS, parse_unit
 from simulator.tidb.parser.options import begins_partition_option, parse_option
-from simulator.tidb.restore.names import column
+from simulator.tidb.restore.names import restore_column_name
 
 Row = tuple[syntax.Expression, ...]
 
@@ -280,7 +280,7 @@ def parse_columns_method(cursor: Cursor, kind: str) -> syntax.PartitionMethod:
     if kind == "key" and cursor.accept("( )"):
         return syntax.PartitionMethod(kind)
     names = cursor.comma_separated(lambda cursor: parse_column_name(cursor, "a column"))
-    restored = ",".join(column(name, qualifier) for qualifier, name in names)
+    restored = ",".join(restore_column_name(name, qualifier) for qualifier, name in names)
     return syntax.PartitionMethod(kind, restored=restored, columns=tuple(name for _, name in names))
 
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from types import MappingProxyType
 
-from simulator.tidb.restore.names import column, feature, literal, quoted, string, table
-from simulator.tidb.syntax.definitions import (
-    CheckDefinition,
-    ColumnDefinition,
-    ColumnOption,
-    FieldType,
-    KeyDefinition,
-    KeyOptions,
-    KeyPart,
-    References,
+from simulator.tidb import syntax
+from simulator.tidb.restore.names import (
+    feature_comment,
+    quote_literal,
+    quote_name,
+    quote_string,
+    restore_column_name,
+    restore_table_name,
 )
 
 CHARACTERS = ("char", "varchar")
@@ -29,17 +27,17 @@ WIDEST_DOUBLE = 53
 """Bits of precision that make FLOAT(p) a FLOAT or a DOUBLE (TiDB: pkg/parser/mysql/const.go)."""
 
 
-def restored_type(type: FieldType) -> str:
+def restore_type(type: syntax.FieldType) -> str:
     """The type with its arguments and attributes; charsets of ENUM and SET are lost, as TiDB loses them."""
-    name, length = named(type)
+    name, length = type_name_and_length(type)
     flags = (" UNSIGNED" if type.unsigned else "") + (" ZEROFILL" if type.zerofill else "")
     binary = " BINARY" if type.binary_collation and type.charset != "binary" else ""
     known = type.name in CHARACTERS + TEXTS and type.charset not in ("", "binary")
     charset = f" CHARACTER SET {type.charset.upper()}" if known else ""
-    return f"{name}{arguments(type, length)}{flags}{binary}{charset}"
+    return f"{name}{type_arguments(type, length)}{flags}{binary}{charset}"
 
 
-def named(type: FieldType) -> tuple[str, int]:
+def type_name_and_length(type: syntax.FieldType) -> tuple[str, int]:
     """TiDB's word for the type, and its length."""
     if type.name == "float" and type.decimal < 0 and type.length <= WIDEST_DOUBLE:
         return "DOUBLE" if type.length > WIDEST_FLOAT else "FLOAT", -1
@@ -51,97 +49,97 @@ def named(type: FieldType) -> tuple[str, int]:
     return type.name.upper(), length
 
 
-def arguments(type: FieldType, length: int) -> str:
+def type_arguments(type: syntax.FieldType, length: int) -> str:
     """What stands in parentheses."""
     if type.name in ("enum", "set"):
-        return f"({','.join(map(string, type.elements))})"
+        return f"({','.join(map(quote_string, type.elements))})"
     if type.name in ("time", "datetime", "timestamp"):
         return f"({type.decimal})" if type.decimal >= 0 else ""
     scale = f",{type.decimal}" if type.decimal >= 0 else ""
     return f"({length}{scale})" if length >= 0 else ""
 
 
-def restored_check(check: CheckDefinition) -> str:
+def restore_check(check: syntax.CheckDefinition) -> str:
     """A check of a column or of a table."""
-    name = f"CONSTRAINT {quoted(check.name)} " if check.name else ""
+    name = f"CONSTRAINT {quote_name(check.name)} " if check.name else ""
     return f"{name}CHECK({check.condition.restored}) {'ENFORCED' if check.enforced else 'NOT ENFORCED'}"
 
 
-def restored_references(references: References) -> str:
+def restore_references(references: syntax.References) -> str:
     """What a foreign key refers to."""
-    parts = f"({', '.join(map(restored_part, references.parts))})" if references.parts else ""
+    parts = f"({', '.join(map(restore_part, references.parts))})" if references.parts else ""
     actions = (("MATCH", references.match), ("ON DELETE", references.on_delete), ("ON UPDATE", references.on_update))
     tail = "".join(f" {words} {action}" for words, action in actions if action)
-    return f"REFERENCES {table(references.table)}{parts}{tail}"
+    return f"REFERENCES {restore_table_name(references.table)}{parts}{tail}"
 
 
-def restored_part(part: KeyPart) -> str:
+def restore_part(part: syntax.KeyPart) -> str:
     """A column, a prefix of one, or an expression in parentheses."""
     if part.column:
-        text = column(part.column, part.qualifier) + (f"({part.length})" if part.length > 0 else "")
+        text = restore_column_name(part.column, part.qualifier) + (f"({part.length})" if part.length > 0 else "")
     else:
         text = f"({part.restored})"
     return f"{text} DESC" if part.descending else text
 
 
-def restored_column(syntax: ColumnDefinition) -> str:
+def restore_column(definition: syntax.ColumnDefinition) -> str:
     """The column's name, type and options."""
-    options = (f" {OPTIONS[option.kind](option)}" for option in syntax.options)
-    return f"{column(syntax.name, syntax.qualifier)} {restored_type(syntax.type)}{''.join(options)}"
+    options = (f" {OPTIONS[option.kind](option)}" for option in definition.options)
+    return f"{restore_column_name(definition.name, definition.qualifier)} {restore_type(definition.type)}{''.join(options)}"
 
 
-def restored_clustering(clustered: bool) -> str:
+def restore_clustering(clustered: bool) -> str:
     """CLUSTERED or NONCLUSTERED, which only TiDB reads."""
-    return feature("CLUSTERED" if clustered else "NONCLUSTERED", "clustered_index")
+    return feature_comment("CLUSTERED" if clustered else "NONCLUSTERED", "clustered_index")
 
 
-def primary(option: ColumnOption) -> str:
-    clustered = "" if option.clustered is None else f" {restored_clustering(option.clustered)}"
-    return f"PRIMARY KEY{clustered}{scope(option)}"
+def restore_primary_option(option: syntax.ColumnOption) -> str:
+    clustered = "" if option.clustered is None else f" {restore_clustering(option.clustered)}"
+    return f"PRIMARY KEY{clustered}{restore_scope(option)}"
 
 
-def scope(option: ColumnOption) -> str:
+def restore_scope(option: syntax.ColumnOption) -> str:
     """LOCAL is what TiDB does anyway, and never written."""
     return " GLOBAL" if option.scope == "GLOBAL" else ""
 
 
-def default(option: ColumnOption) -> str:
+def restore_default(option: syntax.ColumnOption) -> str:
     return f"DEFAULT {option.default.restored}" if option.default else ""
 
 
-def on_update(option: ColumnOption) -> str:
+def restore_on_update(option: syntax.ColumnOption) -> str:
     return f"ON UPDATE {option.expression.restored}" if option.expression else ""
 
 
-def generated(option: ColumnOption) -> str:
+def restore_generated(option: syntax.ColumnOption) -> str:
     expression = option.expression.restored if option.expression else ""
     return f"GENERATED ALWAYS AS({expression}) {'STORED' if option.stored else 'VIRTUAL'}"
 
 
-def auto_random(option: ColumnOption) -> str:
+def restore_auto_random(option: syntax.ColumnOption) -> str:
     bits = f"({', '.join(map(str, option.numbers))})" if option.numbers else ""
-    return feature(f"AUTO_RANDOM{bits}", "auto_rand")
+    return feature_comment(f"AUTO_RANDOM{bits}", "auto_rand")
 
 
-OPTIONS: MappingProxyType[str, Callable[[ColumnOption], str]] = MappingProxyType(
+OPTIONS: MappingProxyType[str, Callable[[syntax.ColumnOption], str]] = MappingProxyType(
     {
         "not null": lambda _: "NOT NULL",
         "null": lambda _: "NULL",
-        "default": default,
-        "on update": on_update,
+        "default": restore_default,
+        "on update": restore_on_update,
         "auto_increment": lambda _: "AUTO_INCREMENT",
-        "auto_random": auto_random,
-        "primary": primary,
-        "unique": lambda option: f"UNIQUE KEY{scope(option)}",
-        "comment": lambda option: f"COMMENT {literal(option.text)}",
+        "auto_random": restore_auto_random,
+        "primary": restore_primary_option,
+        "unique": lambda option: f"UNIQUE KEY{restore_scope(option)}",
+        "comment": lambda option: f"COMMENT {quote_literal(option.text)}",
         "collate": lambda option: f"COLLATE {option.text}",
-        "generated": generated,
-        "check": lambda option: restored_check(option.check) if option.check else "",
-        "references": lambda option: restored_references(option.references) if option.references else "",
+        "generated": restore_generated,
+        "check": lambda option: restore_check(option.check) if option.check else "",
+        "references": lambda option: restore_references(option.references) if option.references else "",
         "column_format": lambda option: f"COLUMN_FORMAT {option.text}",
         "storage": lambda option: f"STORAGE {option.text}",
-        "engine_attribute": lambda option: f"ENGINE_ATTRIBUTE = {string(option.text)}",
-        "secondary_engine_attribute": lambda option: f"SECONDARY_ENGINE_ATTRIBUTE = {string(option.text)}",
+        "engine_attribute": lambda option: f"ENGINE_ATTRIBUTE = {quote_string(option.text)}",
+        "secondary_engine_attribute": lambda option: f"SECONDARY_ENGINE_ATTRIBUTE = {quote_string(option.text)}",
     }
 )
 
@@ -158,49 +156,49 @@ WORDS = MappingProxyType(
 )
 
 
-def restored_key(key: KeyDefinition) -> str:
+def restore_key(key: syntax.KeyDefinition) -> str:
     """A key or constraint, as it stands beside the columns or behind ADD."""
     if key.check:
-        return restored_check(key.check)
-    parts = f"({', '.join(map(restored_part, key.parts))})"
+        return restore_check(key.check)
+    parts = f"({', '.join(map(restore_part, key.parts))})"
     exists = "IF NOT EXISTS" if key.if_not_exists else ""
     if key.references:
-        name = f"{quoted(key.name)} " if key.name else ""
-        return f"CONSTRAINT {name}FOREIGN KEY {exists and exists + ' '}{parts} {restored_references(key.references)}"
-    name = f" {quoted(key.name)}" if key.name else ""
-    options = restored_key_options(key.options)
+        name = f"{quote_name(key.name)} " if key.name else ""
+        return f"CONSTRAINT {name}FOREIGN KEY {exists and exists + ' '}{parts} {restore_references(key.references)}"
+    name = f" {quote_name(key.name)}" if key.name else ""
+    options = restore_key_options(key.options)
     return f"{WORDS[key.kind]}{exists and ' ' + exists}{name}{parts}{options and ' ' + options}"
 
 
-def restored_key_options(options: KeyOptions) -> str:
+def restore_key_options(options: syntax.KeyOptions) -> str:
     """The options, a blank between them; empty where there are none."""
-    return " ".join(option_texts(options))
+    return " ".join(key_option_texts(options))
 
 
-def option_texts(options: KeyOptions) -> Iterator[str]:
+def key_option_texts(options: syntax.KeyOptions) -> Iterator[str]:
     if options.clustered is not None:
-        yield restored_clustering(options.clustered)
+        yield restore_clustering(options.clustered)
     if options.key_block_size:
         yield f"KEY_BLOCK_SIZE={options.key_block_size}"
     if options.using:
         yield f"USING {options.using}"
     if options.parser:
-        yield f"WITH PARSER {quoted(options.parser)}"
+        yield f"WITH PARSER {quote_name(options.parser)}"
     if options.comment:
-        yield f"COMMENT {string(options.comment)}"
+        yield f"COMMENT {quote_string(options.comment)}"
     if options.on_demand:
         yield "ADD_COLUMNAR_REPLICA_ON_DEMAND"
     if options.scope == "GLOBAL":
-        yield feature("GLOBAL", "global_index")
+        yield feature_comment("GLOBAL", "global_index")
     yield from late_option_texts(options)
 
 
-def late_option_texts(options: KeyOptions) -> Iterator[str]:
+def late_option_texts(options: syntax.KeyOptions) -> Iterator[str]:
     if options.visible is not None:
         yield "VISIBLE" if options.visible else "INVISIBLE"
     if options.pre_split:
-        yield feature(f"PRE_SPLIT_REGIONS = {options.pre_split}", "pre_split")
+        yield feature_comment(f"PRE_SPLIT_REGIONS = {options.pre_split}", "pre_split")
     if options.secondary_engine_attribute:
-        yield f"SECONDARY_ENGINE_ATTRIBUTE = {string(options.secondary_engine_attribute)}"
+        yield f"SECONDARY_ENGINE_ATTRIBUTE = {quote_string(options.secondary_engine_attribute)}"
     if options.condition:
         yield f"WHERE {options.condition.restored}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from simulator.tidb import syntax
-from simulator.tidb.restore.names import literal, quoted, string
+from simulator.tidb.restore.names import quote_literal, quote_name, quote_string
 
 TEMPLATES = {
     "CONVERT": "{} USING {}",
@@ -24,51 +24,51 @@ TEMPLATES = {
 """Functions whose arguments are written with words between them."""
 
 
-def restored(node: syntax.Node) -> str:
+def restore_node(node: syntax.Node) -> str:
     """The text of a node."""
     return _WRITERS[type(node)](node)
 
 
-def listed(nodes: Iterable[syntax.Node], separator: str = ", ") -> str:
-    return separator.join(map(restored, nodes))
+def restore_list(nodes: Iterable[syntax.Node], separator: str = ", ") -> str:
+    return separator.join(map(restore_node, nodes))
 
 
-def _literal(node: syntax.Literal) -> str:
+def _restore_literal(node: syntax.Literal) -> str:
     if node.kind == "string":
-        return literal(node.text, node.charset)
+        return quote_literal(node.text, node.charset)
     if node.kind in ("hex", "bit"):
         return f"{'x' if node.kind == 'hex' else 'b'}'{node.text}'"
     if node.kind in ("date", "time", "timestamp"):
-        return f"{node.kind.upper()} {literal(node.text)}"
+        return f"{node.kind.upper()} {quote_literal(node.text)}"
     return node.text.upper() if node.kind in ("boolean", "null") else node.text
 
 
-def _unary(node: syntax.Unary) -> str:
+def _restore_unary(node: syntax.Unary) -> str:
     space = " " if node.operator.isalpha() else ""
-    return f"{node.operator}{space}{restored(node.operand)}"
+    return f"{node.operator}{space}{restore_node(node.operand)}"
 
 
-def _binary(node: syntax.Binary) -> str:
+def _restore_binary(node: syntax.Binary) -> str:
     """Long chains lean to the left, so the left side is walked, not recursed into."""
     parts: list[str] = []
     left: syntax.Node = node
     while isinstance(left, syntax.Binary):
         space = " " if left.operator.isalpha() else ""
-        parts.append(f"{space}{left.operator}{space}{restored(left.right)}")
+        parts.append(f"{space}{left.operator}{space}{restore_node(left.right)}")
         left = left.left
-    return restored(left) + "".join(reversed(parts))
+    return restore_node(left) + "".join(reversed(parts))
 
 
-def _call(node: syntax.Call) -> str:
-    arguments = [restored(argument) for argument in node.arguments]
+def _restore_call(node: syntax.Call) -> str:
+    arguments = [restore_node(argument) for argument in node.arguments]
     if node.name == "JSON_MEMBEROF":
         return "{} MEMBER OF ({})".format(*arguments)
-    schema = f"{quoted(node.schema)}." if node.schema else ""
-    name = quoted(node.name) if node.schema else node.name
-    return f"{schema}{name}({_arguments(node, arguments)})"
+    schema = f"{quote_name(node.schema)}." if node.schema else ""
+    name = quote_name(node.name) if node.schema else node.name
+    return f"{schema}{name}({_restore_arguments(node, arguments)})"
 
 
-def _arguments(node: syntax.Call, arguments: list[str]) -> str:
+def _restore_arguments(node: syntax.Call, arguments: list[str]) -> str:
     if node.name in TEMPLATES and not node.schema:
         return TEMPLATES[node.name].format(*arguments)
     if node.name == "TRIM" and len(arguments) > 1:
@@ -78,64 +78,64 @@ def _arguments(node: syntax.Call, arguments: list[str]) -> str:
     return ", ".join(arguments)
 
 
-def _cast(node: syntax.Cast) -> str:
+def _restore_cast(node: syntax.Cast) -> str:
     if node.convert:
-        return f"CONVERT({restored(node.operand)}, {node.type})"
-    return f"CAST({restored(node.operand)} AS {node.type})"
+        return f"CONVERT({restore_node(node.operand)}, {node.type})"
+    return f"CAST({restore_node(node.operand)} AS {node.type})"
 
 
-def _case(node: syntax.Case) -> str:
-    value = f" {restored(node.value)}" if node.value else ""
-    branches = "".join(f" WHEN {restored(when)} THEN {restored(then)}" for when, then in node.branches)
-    otherwise = f" ELSE {restored(node.otherwise)}" if node.otherwise else ""
+def _restore_case(node: syntax.Case) -> str:
+    value = f" {restore_node(node.value)}" if node.value else ""
+    branches = "".join(f" WHEN {restore_node(when)} THEN {restore_node(then)}" for when, then in node.branches)
+    otherwise = f" ELSE {restore_node(node.otherwise)}" if node.otherwise else ""
     return f"CASE{value}{branches}{otherwise} END"
 
 
-def _between(node: syntax.Between) -> str:
-    return f"{restored(node.operand)}{_not(node)} BETWEEN {restored(node.low)} AND {restored(node.high)}"
+def _restore_between(node: syntax.Between) -> str:
+    return f"{restore_node(node.operand)}{_restore_not(node)} BETWEEN {restore_node(node.low)} AND {restore_node(node.high)}"
 
 
-def _in(node: syntax.In) -> str:
+def _restore_in(node: syntax.In) -> str:
     first = node.candidates[0]
     alone = (
         len(node.candidates) == 1
         and isinstance(first, syntax.ContextExpression)
         and first.what == "the rows of a subquery"
     )
-    candidates = restored(first) if alone else f"({listed(node.candidates, ',')})"
-    return f"{restored(node.operand)}{_not(node)} IN {candidates}"
+    candidates = restore_node(first) if alone else f"({restore_list(node.candidates, ',')})"
+    return f"{restore_node(node.operand)}{_restore_not(node)} IN {candidates}"
 
 
-def _pattern(node: syntax.PatternMatch) -> str:
-    escape = "" if node.escape == "\\" else f" ESCAPE {string(node.escape)}"
-    return f"{restored(node.operand)}{_not(node)} {node.operator} {restored(node.pattern)}{escape}"
+def _restore_pattern(node: syntax.PatternMatch) -> str:
+    escape = "" if node.escape == "\\" else f" ESCAPE {quote_string(node.escape)}"
+    return f"{restore_node(node.operand)}{_restore_not(node)} {node.operator} {restore_node(node.pattern)}{escape}"
 
 
-def _is(node: syntax.Is) -> str:
-    return f"{restored(node.operand)} IS{_not(node)} {node.what}"
+def _restore_is(node: syntax.Is) -> str:
+    return f"{restore_node(node.operand)} IS{_restore_not(node)} {node.what}"
 
 
-def _not(node: syntax.Between | syntax.In | syntax.PatternMatch | syntax.Is) -> str:
+def _restore_not(node: syntax.Between | syntax.In | syntax.PatternMatch | syntax.Is) -> str:
     return " NOT" if node.negated else ""
 
 
 _WRITERS: dict[type[syntax.Node], Callable[[Any], str]] = {
-    syntax.Literal: _literal,
-    syntax.ColumnName: lambda node: ".".join(map(quoted, node.parts)),
+    syntax.Literal: _restore_literal,
+    syntax.ColumnName: lambda node: ".".join(map(quote_name, node.parts)),
     syntax.Word: lambda node: node.text,
-    syntax.Unary: _unary,
-    syntax.Binary: _binary,
-    syntax.Call: _call,
-    syntax.Cast: _cast,
-    syntax.Case: _case,
-    syntax.Between: _between,
-    syntax.In: _in,
-    syntax.PatternMatch: _pattern,
-    syntax.Is: _is,
-    syntax.Collate: lambda node: f"{restored(node.operand)} COLLATE {node.collation}",
-    syntax.Parenthesised: lambda node: f"({restored(node.inner)})",
-    syntax.RowExpression: lambda node: f"ROW({listed(node.items, ',')})",
+    syntax.Unary: _restore_unary,
+    syntax.Binary: _restore_binary,
+    syntax.Call: _restore_call,
+    syntax.Cast: _restore_cast,
+    syntax.Case: _restore_case,
+    syntax.Between: _restore_between,
+    syntax.In: _restore_in,
+    syntax.PatternMatch: _restore_pattern,
+    syntax.Is: _restore_is,
+    syntax.Collate: lambda node: f"{restore_node(node.operand)} COLLATE {node.collation}",
+    syntax.Parenthesised: lambda node: f"({restore_node(node.inner)})",
+    syntax.RowExpression: lambda node: f"ROW({restore_list(node.items, ',')})",
     syntax.ContextExpression: lambda node: node.restored,
-    syntax.DefaultValue: lambda node: f"DEFAULT({restored(node.column)})" if node.column else "DEFAULT",
-    syntax.InsertedValue: lambda node: f"VALUES({restored(node.column)})",
+    syntax.DefaultValue: lambda node: f"DEFAULT({restore_node(node.column)})" if node.column else "DEFAULT",
+    syntax.InsertedValue: lambda node: f"VALUES({restore_node(node.column)})",
 }

@@ -7,21 +7,28 @@ group is one comment as a whole, and of placement nothing stays but names.
 from __future__ import annotations
 
 from simulator.tidb import syntax
-from simulator.tidb.restore.names import feature, quoted, string, table, tables, words
-from simulator.tidb.restore.tables import restored_option
+from simulator.tidb.restore.names import (
+    feature_comment,
+    join_words,
+    quote_name,
+    quote_string,
+    restore_table_name,
+    restore_table_names,
+)
+from simulator.tidb.restore.tables import restore_option
 
 
-def create_view(statement: syntax.CreateView) -> str:
-    columns = f"({','.join(map(quoted, statement.columns))})" if statement.columns else ""
+def restore_create_view(statement: syntax.CreateView) -> str:
+    columns = f"({','.join(map(quote_name, statement.columns))})" if statement.columns else ""
     check = "" if statement.check_option == "CASCADED" else f"WITH {statement.check_option} CHECK OPTION"
-    return words(
+    return join_words(
         "CREATE",
         "OR REPLACE" if statement.or_replace else "",
         f"ALGORITHM = {statement.algorithm}",
         f"DEFINER = {statement.definer}",
         f"SQL SECURITY {statement.security}",
         "VIEW",
-        table(statement.view),
+        restore_table_name(statement.view),
         columns,
         "AS",
         statement.query.restored,
@@ -29,59 +36,71 @@ def create_view(statement: syntax.CreateView) -> str:
     )
 
 
-def drop_view(statement: syntax.DropView) -> str:
-    return words("DROP VIEW", "IF EXISTS" if statement.if_exists else "", tables(statement.views))
+def restore_drop_view(statement: syntax.DropView) -> str:
+    return join_words("DROP VIEW", "IF EXISTS" if statement.if_exists else "", restore_table_names(statement.views))
 
 
-def create_sequence(statement: syntax.CreateSequence) -> str:
+def restore_create_sequence(statement: syntax.CreateSequence) -> str:
     exists = "IF NOT EXISTS" if statement.if_not_exists else ""
-    table_options = "".join(f" {restored_option(option)}" for option in statement.table_options)
-    head = words("CREATE SEQUENCE", exists, table(statement.sequence), sequence_options(statement.options))
+    table_options = "".join(f" {restore_option(option)}" for option in statement.table_options)
+    head = join_words(
+        "CREATE SEQUENCE", exists, restore_table_name(statement.sequence), restore_sequence_options(statement.options)
+    )
     return head + table_options
 
 
-def alter_sequence(statement: syntax.AlterSequence) -> str:
+def restore_alter_sequence(statement: syntax.AlterSequence) -> str:
     exists = "IF EXISTS" if statement.if_exists else ""
-    return words("ALTER SEQUENCE", exists, table(statement.sequence), sequence_options(statement.options))
+    return join_words(
+        "ALTER SEQUENCE", exists, restore_table_name(statement.sequence), restore_sequence_options(statement.options)
+    )
 
 
-def drop_sequence(statement: syntax.DropSequence) -> str:
-    return words("DROP SEQUENCE", "IF EXISTS" if statement.if_exists else "", tables(statement.sequences))
+def restore_drop_sequence(statement: syntax.DropSequence) -> str:
+    return join_words(
+        "DROP SEQUENCE", "IF EXISTS" if statement.if_exists else "", restore_table_names(statement.sequences)
+    )
 
 
-def sequence_options(options: tuple[syntax.SequenceOption, ...]) -> str:
+def restore_sequence_options(options: tuple[syntax.SequenceOption, ...]) -> str:
     texts = (option.name if option.value is None else f"{option.name} {option.value}" for option in options)
     return " ".join(texts)
 
 
-def placement_policy(statement: syntax.PlacementPolicy) -> str:
+def restore_placement_policy(statement: syntax.PlacementPolicy) -> str:
     """Nothing for ALTER; each option of CREATE leaves the blank before it."""
     if statement.verb == "ALTER":
         return ""
-    return feature(policy_head(statement) + " " * len(statement.options), "placement")
+    return feature_comment(restore_policy_head(statement) + " " * len(statement.options), "placement")
 
 
-def placement_policy_of_old_releases(statement: syntax.PlacementPolicy) -> str:
+def restore_kept_placement_policy(statement: syntax.PlacementPolicy) -> str:
     """All of it, as releases before 6.0 send it."""
-    return feature(words(policy_head(statement), *map(policy_option, statement.options)), "placement")
+    return feature_comment(
+        join_words(restore_policy_head(statement), *map(restore_policy_option, statement.options)), "placement"
+    )
 
 
-def policy_head(statement: syntax.PlacementPolicy) -> str:
+def restore_policy_head(statement: syntax.PlacementPolicy) -> str:
     replace = "OR REPLACE" if statement.or_replace else ""
-    return words(statement.verb, replace, "PLACEMENT POLICY", if_exists(statement), quoted(statement.name))
+    return join_words(
+        statement.verb, replace, "PLACEMENT POLICY", restore_existence(statement), quote_name(statement.name)
+    )
 
 
-def policy_option(option: syntax.TableOption) -> str:
-    return f"{option.name} = {string(option.value) if option.quoted else option.value}"
+def restore_policy_option(option: syntax.TableOption) -> str:
+    return f"{option.name} = {quote_string(option.value) if option.quoted else option.value}"
 
 
-def resource_group(statement: syntax.ResourceGroup) -> str:
+def restore_resource_group(statement: syntax.ResourceGroup) -> str:
     options = ", ".join(f"{name} = {value}" for name, value in statement.options)
-    name = quoted(statement.name)
-    return feature(words(statement.verb, "RESOURCE GROUP", if_exists(statement), name, options), "resource_group")
+    name = quote_name(statement.name)
+    return feature_comment(
+        join_words(statement.verb, "RESOURCE GROUP", restore_existence(statement), name, options), "resource_group"
+    )
 
 
-def if_exists(statement: syntax.PlacementPolicy | syntax.ResourceGroup) -> str:
+def restore_existence(statement: syntax.PlacementPolicy | syntax.ResourceGroup) -> str:
     if not statement.exists:
         return ""
     return "IF NOT EXISTS" if statement.verb == "CREATE" else "IF EXISTS"

@@ -9,91 +9,93 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.restore.names import feature, quoted, string
-from simulator.tidb.restore.tables import restored_option
+from simulator.tidb.restore.names import feature_comment, quote_name, quote_string
+from simulator.tidb.restore.tables import restore_option
 
 Keep = Callable[[syntax.TableOption], syntax.TableOption]
 TIME_TO_LIVE = ("TTL", "TTL_ENABLE")
 
 
-def with_dropped_options(statement: syntax.Statement, placement: bool, time_to_live: bool) -> syntax.Statement:
+def keep_dropped_options(statement: syntax.Statement, placement: bool, time_to_live: bool) -> syntax.Statement:
     """The statement, its options of placement and of time to live under names that no writer drops."""
 
     def keep(option: syntax.TableOption) -> syntax.TableOption:
         if placement and option.name == "PLACEMENT POLICY":
-            return written(feature(placement_policy(option), "placement"))
-        return written(restored_option(option)) if time_to_live and option.name in TIME_TO_LIVE else option
+            return verbatim_option(feature_comment(restore_placement_policy(option), "placement"))
+        return verbatim_option(restore_option(option)) if time_to_live and option.name in TIME_TO_LIVE else option
 
-    return in_statement(statement, keep, placement)
+    return keep_in_statement(statement, keep, placement)
 
 
-def written(text: str) -> syntax.TableOption:
+def verbatim_option(text: str) -> syntax.TableOption:
     """An option that is written as the text, which has a ` = `."""
     name, _, value = text.partition(" = ")
     return syntax.TableOption(name, value)
 
 
-def placement_policy(option: syntax.TableOption) -> str:
-    return f"PLACEMENT POLICY = {quoted(option.value or 'DEFAULT')}"
+def restore_placement_policy(option: syntax.TableOption) -> str:
+    return f"PLACEMENT POLICY = {quote_name(option.value or 'DEFAULT')}"
 
 
-def in_statement(statement: syntax.Statement, keep: Keep, placement: bool) -> syntax.Statement:
+def keep_in_statement(statement: syntax.Statement, keep: Keep, placement: bool) -> syntax.Statement:
     if isinstance(statement, syntax.CreateTable):
-        partitioning = statement.partitioning and in_partitioning(statement.partitioning, keep)
+        partitioning = statement.partitioning and keep_in_partitioning(statement.partitioning, keep)
         return replace(statement, options=tuple(map(keep, statement.options)), partitioning=partitioning)
     if isinstance(statement, syntax.RepairTable):
-        definition = in_statement(statement.definition, keep, placement)
+        definition = keep_in_statement(statement.definition, keep, placement)
         assert isinstance(definition, syntax.CreateTable)
         return replace(statement, definition=definition)
     if isinstance(statement, syntax.AlterTable):
-        return replace(statement, specs=tuple(in_spec(spec, keep, placement) for spec in statement.specs))
+        return replace(statement, specs=tuple(keep_in_spec(spec, keep, placement) for spec in statement.specs))
     if isinstance(statement, (syntax.CreateDatabase, syntax.AlterDatabase)):
         return replace(statement, options=tuple(map(keep, statement.options)))
     return statement
 
 
-def in_spec(spec: syntax.Spec, keep: Keep, placement: bool) -> syntax.Spec:
+def keep_in_spec(spec: syntax.Spec, keep: Keep, placement: bool) -> syntax.Spec:
     if isinstance(spec, syntax.SetOptions):
         return replace(spec, options=tuple(map(keep, spec.options)))
     if isinstance(spec, (syntax.AddPartitions, syntax.ReorganizePartition)):
-        return replace(spec, definitions=in_definitions(spec.definitions, keep))
+        return replace(spec, definitions=keep_in_definitions(spec.definitions, keep))
     if isinstance(spec, syntax.PartitionBy):
-        return syntax.PartitionBy(in_partitioning(spec.partitioning, keep))
+        return syntax.PartitionBy(keep_in_partitioning(spec.partitioning, keep))
     if placement and isinstance(spec, syntax.Attributes):
-        return syntax.Clause(attributes(spec.value))
+        return syntax.Clause(restore_attributes(spec.value))
     if placement and isinstance(spec, syntax.PartitionOptions):
-        return syntax.Clause(partition_options(spec))
+        return syntax.Clause(restore_partition_options(spec))
     return spec
 
 
-def attributes(value: str | None) -> str:
-    return f"ATTRIBUTES={'DEFAULT' if value is None else string(value)}"
+def restore_attributes(value: str | None) -> str:
+    return f"ATTRIBUTES={'DEFAULT' if value is None else quote_string(value)}"
 
 
-def in_partitioning(partitioning: syntax.PartitionClause, keep: Keep) -> syntax.PartitionClause:
-    return replace(partitioning, definitions=in_definitions(partitioning.definitions, keep))
+def keep_in_partitioning(partitioning: syntax.PartitionClause, keep: Keep) -> syntax.PartitionClause:
+    return replace(partitioning, definitions=keep_in_definitions(partitioning.definitions, keep))
 
 
-def in_definitions(
+def keep_in_definitions(
     definitions: tuple[syntax.PartitionDefinition, ...], keep: Keep
 ) -> tuple[syntax.PartitionDefinition, ...]:
     return tuple(
         replace(
             partition,
             options=tuple(map(keep, partition.options)),
-            subpartitions=in_definitions(partition.subpartitions, keep),
+            subpartitions=keep_in_definitions(partition.subpartitions, keep),
         )
         for partition in definitions
     )
 
 
-def partition_options(spec: syntax.PartitionOptions) -> str:
+def restore_partition_options(spec: syntax.PartitionOptions) -> str:
     """One comment of the feature, and none inside it; attributes without one."""
     for option in spec.options:
         if option.name == "ATTRIBUTES":
-            return f"PARTITION {quoted(spec.partition)} {attributes(None if option.default else option.value)}"
+            return (
+                f"PARTITION {quote_name(spec.partition)} {restore_attributes(None if option.default else option.value)}"
+            )
     options = " ".join(
-        placement_policy(option) if option.name == "PLACEMENT POLICY" else restored_option(option)
+        restore_placement_policy(option) if option.name == "PLACEMENT POLICY" else restore_option(option)
         for option in spec.options
     )
-    return feature(f"PARTITION {quoted(spec.partition)} {options}", "placement")
+    return feature_comment(f"PARTITION {quote_name(spec.partition)} {options}", "placement")

@@ -6,130 +6,144 @@ One law: what TiDB forgets is not written: RESTRICT and CASCADE, LOCK and ALGORI
 from __future__ import annotations
 
 from simulator.tidb import syntax
-from simulator.tidb.restore.definitions import restored_key_options, restored_part
-from simulator.tidb.restore.names import feature, literal, quoted, string, table, tables, words
-from simulator.tidb.restore.tables import TEMPORARY, restored_table
+from simulator.tidb.restore.definitions import restore_key_options, restore_part
+from simulator.tidb.restore.names import (
+    feature_comment,
+    join_words,
+    quote_literal,
+    quote_name,
+    quote_string,
+    restore_table_name,
+    restore_table_names,
+)
+from simulator.tidb.restore.tables import TEMPORARY, restore_table
 
 
-def create_database(statement: syntax.CreateDatabase) -> str:
+def restore_create_database(statement: syntax.CreateDatabase) -> str:
     exists = "IF NOT EXISTS" if statement.if_not_exists else ""
-    return words("CREATE DATABASE", exists, quoted(statement.name)) + database_options(statement.options)
+    return join_words("CREATE DATABASE", exists, quote_name(statement.name)) + restore_database_options(
+        statement.options
+    )
 
 
-def alter_database(statement: syntax.AlterDatabase) -> str:
+def restore_alter_database(statement: syntax.AlterDatabase) -> str:
     """Nothing for a statement of placement alone."""
     if is_placement(statement):
         return ""
-    name = quoted(statement.name) if statement.name else ""
-    return words("ALTER DATABASE", name) + database_options(statement.options)
+    name = quote_name(statement.name) if statement.name else ""
+    return join_words("ALTER DATABASE", name) + restore_database_options(statement.options)
 
 
 def is_placement(statement: syntax.AlterDatabase) -> bool:
     return all(option.name == "PLACEMENT POLICY" for option in statement.options)
 
 
-def alter_database_placement(statement: syntax.AlterDatabase) -> str:
+def restore_alter_database_placement(statement: syntax.AlterDatabase) -> str:
     """A statement of placement alone, kept."""
-    name = quoted(statement.name) if statement.name else ""
-    policies = (f"PLACEMENT POLICY = {quoted(option.value)}" for option in statement.options)
-    return words("ALTER DATABASE", name, *policies)
+    name = quote_name(statement.name) if statement.name else ""
+    policies = (f"PLACEMENT POLICY = {quote_name(option.value)}" for option in statement.options)
+    return join_words("ALTER DATABASE", name, *policies)
 
 
-def database_options(options: tuple[syntax.TableOption, ...]) -> str:
-    return "".join(f" {database_option(option)}" for option in options)
+def restore_database_options(options: tuple[syntax.TableOption, ...]) -> str:
+    return "".join(f" {restore_database_option(option)}" for option in options)
 
 
-def database_option(option: syntax.TableOption) -> str:
+def restore_database_option(option: syntax.TableOption) -> str:
     """PLACEMENT POLICY leaves nothing but the blank before it."""
     if option.name == "PLACEMENT POLICY":
         return ""
     if option.name == "TIFLASH REPLICA":
         return f"SET TIFLASH REPLICA {option.value}"
     name = "CHARACTER SET" if option.name == "CHARSET" else option.name
-    return f"{name} = {string(option.value) if option.quoted else option.value}"
+    return f"{name} = {quote_string(option.value) if option.quoted else option.value}"
 
 
-def drop_database(statement: syntax.DropDatabase) -> str:
-    return words("DROP DATABASE", "IF EXISTS" if statement.if_exists else "", quoted(statement.name))
+def restore_drop_database(statement: syntax.DropDatabase) -> str:
+    return join_words("DROP DATABASE", "IF EXISTS" if statement.if_exists else "", quote_name(statement.name))
 
 
-def flashback_database(statement: syntax.FlashbackDatabase) -> str:
-    to = f"TO {quoted(statement.new_name)}" if statement.new_name else ""
-    return words("FLASHBACK DATABASE", quoted(statement.name), to)
+def restore_flashback_database(statement: syntax.FlashbackDatabase) -> str:
+    to = f"TO {quote_name(statement.new_name)}" if statement.new_name else ""
+    return join_words("FLASHBACK DATABASE", quote_name(statement.name), to)
 
 
-def drop_table(statement: syntax.DropTable) -> str:
+def restore_drop_table(statement: syntax.DropTable) -> str:
     exists = "IF EXISTS" if statement.if_exists else ""
-    return words("DROP", TEMPORARY[statement.temporary], "TABLE", exists, tables(statement.tables))
+    return join_words("DROP", TEMPORARY[statement.temporary], "TABLE", exists, restore_table_names(statement.tables))
 
 
-def truncate_table(statement: syntax.TruncateTable) -> str:
-    return f"TRUNCATE TABLE {table(statement.table)}"
+def restore_truncate_table(statement: syntax.TruncateTable) -> str:
+    return f"TRUNCATE TABLE {restore_table_name(statement.table)}"
 
 
-def rename_table(statement: syntax.RenameTable) -> str:
-    return "RENAME TABLE " + ", ".join(f"{table(old)} TO {table(new)}" for old, new in statement.pairs)
+def restore_rename_table(statement: syntax.RenameTable) -> str:
+    return "RENAME TABLE " + ", ".join(
+        f"{restore_table_name(old)} TO {restore_table_name(new)}" for old, new in statement.pairs
+    )
 
 
-def recover_table(statement: syntax.RecoverTable) -> str:
+def restore_recover_table(statement: syntax.RecoverTable) -> str:
     if statement.table is None:
         return f"RECOVER TABLE BY JOB {statement.job}"
-    return words("RECOVER TABLE", table(statement.table), str(statement.number) if statement.number else "")
+    return join_words(
+        "RECOVER TABLE", restore_table_name(statement.table), str(statement.number) if statement.number else ""
+    )
 
 
-def flashback_table(statement: syntax.FlashbackTable) -> str:
-    to = f"TO {quoted(statement.new_name)}" if statement.new_name else ""
-    return words("FLASHBACK TABLE", table(statement.table), to)
+def restore_flashback_table(statement: syntax.FlashbackTable) -> str:
+    to = f"TO {quote_name(statement.new_name)}" if statement.new_name else ""
+    return join_words("FLASHBACK TABLE", restore_table_name(statement.table), to)
 
 
-def flashback_cluster(statement: syntax.FlashbackCluster) -> str:
+def restore_flashback_cluster(statement: syntax.FlashbackCluster) -> str:
     what = "CLUSTER"
     if statement.tables:
-        what = f"TABLE {tables(statement.tables)}"
+        what = f"TABLE {restore_table_names(statement.tables)}"
     elif statement.database:
-        what = f"DATABASE {quoted(statement.database)}"
-    moment = f"TSO {statement.tso}" if statement.tso else f"TIMESTAMP {literal(statement.timestamp)}"
+        what = f"DATABASE {quote_name(statement.database)}"
+    moment = f"TSO {statement.tso}" if statement.tso else f"TIMESTAMP {quote_literal(statement.timestamp)}"
     return f"FLASHBACK {what} TO {moment}"
 
 
-def repair_table(statement: syntax.RepairTable) -> str:
-    return f"ADMIN REPAIR TABLE {table(statement.table)} {restored_table(statement.definition)}"
+def restore_repair_table(statement: syntax.RepairTable) -> str:
+    return f"ADMIN REPAIR TABLE {restore_table_name(statement.table)} {restore_table(statement.definition)}"
 
 
-def lock_tables(statement: syntax.LockTables) -> str:
-    return "LOCK TABLES " + ", ".join(f"{table(name)} {kind}" for name, kind in statement.locks)
+def restore_lock_tables(statement: syntax.LockTables) -> str:
+    return "LOCK TABLES " + ", ".join(f"{restore_table_name(name)} {kind}" for name, kind in statement.locks)
 
 
-def unlock_tables(statement: syntax.UnlockTables) -> str:
-    return f"ADMIN CLEANUP TABLE LOCK {tables(statement.tables)}" if statement.tables else "UNLOCK TABLES"
+def restore_unlock_tables(statement: syntax.UnlockTables) -> str:
+    return f"ADMIN CLEANUP TABLE LOCK {restore_table_names(statement.tables)}" if statement.tables else "UNLOCK TABLES"
 
 
-def create_index(statement: syntax.CreateIndex) -> str:
+def restore_create_index(statement: syntax.CreateIndex) -> str:
     key = statement.key
     kind = "" if key.kind == "key" else key.kind.upper()
     exists = "IF NOT EXISTS" if key.if_not_exists else ""
-    parts = ", ".join(map(restored_part, key.parts))
-    return words(
+    parts = ", ".join(map(restore_part, key.parts))
+    return join_words(
         "CREATE",
         kind,
         "INDEX",
         exists,
-        quoted(key.name),
+        quote_name(key.name),
         "ON",
-        table(statement.table),
+        restore_table_name(statement.table),
         f"({parts})",
-        restored_key_options(key.options),
-        lock_and_algorithm(statement.algorithm, statement.lock),
+        restore_key_options(key.options),
+        restore_lock_and_algorithm(statement.algorithm, statement.lock),
     )
 
 
-def drop_index(statement: syntax.DropIndex) -> str:
+def restore_drop_index(statement: syntax.DropIndex) -> str:
     """IF EXISTS is TiDB's own here, and its comment stands without a blank before the name."""
-    exists = feature("IF EXISTS ") if statement.if_exists else ""
-    tail = lock_and_algorithm(statement.algorithm, statement.lock)
-    return words(f"DROP INDEX {exists}{quoted(statement.name)} ON", table(statement.table), tail)
+    exists = feature_comment("IF EXISTS ") if statement.if_exists else ""
+    tail = restore_lock_and_algorithm(statement.algorithm, statement.lock)
+    return join_words(f"DROP INDEX {exists}{quote_name(statement.name)} ON", restore_table_name(statement.table), tail)
 
 
-def lock_and_algorithm(algorithm: str, lock: str) -> str:
+def restore_lock_and_algorithm(algorithm: str, lock: str) -> str:
     settings = (("ALGORITHM", algorithm), ("LOCK", lock))
     return " ".join(f"{name} = {value}" for name, value in settings if value not in ("", "DEFAULT"))

@@ -10,65 +10,59 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
 
-from simulator.tidb.restore.definitions import restored_column, restored_key
-from simulator.tidb.restore.names import feature, quoted, string, table, words
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.tables import (
-    CreateTable,
-    PartitionClause,
-    PartitionDefinition,
-    PartitionInterval,
-    PartitionMethod,
-    TableOption,
-)
+from simulator.tidb import syntax
+from simulator.tidb.restore.definitions import restore_column, restore_key
+from simulator.tidb.restore.names import feature_comment, join_words, quote_name, quote_string, restore_table_name
 
-OFF = TableOption("TTL_ENABLE", "OFF", quoted=True)
+OFF = syntax.TableOption("TTL_ENABLE", "OFF", quoted=True)
 
 
-def sent_options(options: Iterable[TableOption]) -> tuple[TableOption, ...]:
+def sent_options(options: Iterable[syntax.TableOption]) -> tuple[syntax.TableOption, ...]:
     """The options that TiCDC sends: TTL_ENABLE is dropped, and 'OFF' behind every TTL."""
     kept = (option for option in options if option.name != "TTL_ENABLE")
     return tuple(sent for option in kept for sent in ((option, OFF) if option.name == "TTL" else (option,)))
 
 
-def restored_options(options: Iterable[TableOption]) -> str:
+def restore_options(options: Iterable[syntax.TableOption]) -> str:
     """Each option behind a blank, which stays where TiCDC drops the option."""
-    return "".join(f" {restored_option(option)}" for option in options)
+    return "".join(f" {restore_option(option)}" for option in options)
 
 
-def restored_option(option: TableOption) -> str:
+def restore_option(option: syntax.TableOption) -> str:
     """One option, of a table or of a partition; empty for placement."""
-    return WRITERS.get(option.name, plain)(option)
+    return WRITERS.get(option.name, restore_plain)(option)
 
 
-def plain(option: TableOption) -> str:
+def restore_plain(option: syntax.TableOption) -> str:
     return f"{option.name} = {option.value}"
 
 
-def text(option: TableOption) -> str:
-    return f"{option.name} = {string(option.value)}"
+def restore_quoted(option: syntax.TableOption) -> str:
+    return f"{option.name} = {quote_string(option.value)}"
 
 
-def word(option: TableOption) -> str:
+def restore_word(option: syntax.TableOption) -> str:
     return f"{option.name} = {option.value.upper()}"
 
 
-def ignored(kind: str) -> Callable[[TableOption], str]:
+def restore_unsupported(kind: str) -> Callable[[syntax.TableOption], str]:
     """An option that TiDB reads and never keeps, as it says in a comment between blanks."""
     return lambda option: f"{option.name} = DEFAULT /* TableOption{kind} is not supported */ "
 
 
-def in_feature(name: str, write: Callable[[TableOption], str] = plain) -> Callable[[TableOption], str]:
+def restore_in_feature(
+    name: str, write: Callable[[syntax.TableOption], str] = restore_plain
+) -> Callable[[syntax.TableOption], str]:
     """An option in a comment that only a TiDB with the feature reads."""
-    return lambda option: feature(write(option), name)
+    return lambda option: feature_comment(write(option), name)
 
 
-def forced(write: Callable[[TableOption], str]) -> Callable[[TableOption], str]:
+def restore_with_force(write: Callable[[syntax.TableOption], str]) -> Callable[[syntax.TableOption], str]:
     """An option that FORCE may stand before."""
-    return lambda option: (feature("FORCE", "force_inc") + " " if option.force else "") + write(option)
+    return lambda option: (feature_comment("FORCE", "force_inc") + " " if option.force else "") + write(option)
 
 
-WRITERS: MappingProxyType[str, Callable[[TableOption], str]] = MappingProxyType(
+WRITERS: MappingProxyType[str, Callable[[syntax.TableOption], str]] = MappingProxyType(
     {
         **dict.fromkeys(
             (
@@ -84,48 +78,48 @@ WRITERS: MappingProxyType[str, Callable[[TableOption], str]] = MappingProxyType(
                 "ENGINE_ATTRIBUTE",
                 "SECONDARY_ENGINE_ATTRIBUTE",
             ),
-            text,
+            restore_quoted,
         ),
         "ENGINE": lambda option: f"ENGINE = {option.value or repr('')}",
         "CHARSET": lambda option: f"DEFAULT CHARACTER SET = {option.value.upper()}",
         "COLLATE": lambda option: f"DEFAULT COLLATE = {option.value.upper()}",
-        "AUTO_INCREMENT": forced(plain),
-        "AUTO_RANDOM_BASE": forced(in_feature("auto_rand_base")),
-        "AUTO_ID_CACHE": in_feature("auto_id_cache"),
-        "SHARD_ROW_ID_BITS": in_feature(""),
-        "PRE_SPLIT_REGIONS": in_feature(""),
-        "STATS_PERSISTENT": ignored("StatsPersistent"),
-        "PACK_KEYS": ignored("PackKeys"),
-        "INSERT_METHOD": word,
+        "AUTO_INCREMENT": restore_with_force(restore_plain),
+        "AUTO_RANDOM_BASE": restore_with_force(restore_in_feature("auto_rand_base")),
+        "AUTO_ID_CACHE": restore_in_feature("auto_id_cache"),
+        "SHARD_ROW_ID_BITS": restore_in_feature(""),
+        "PRE_SPLIT_REGIONS": restore_in_feature(""),
+        "STATS_PERSISTENT": restore_unsupported("StatsPersistent"),
+        "PACK_KEYS": restore_unsupported("PackKeys"),
+        "INSERT_METHOD": restore_word,
         "STORAGE": lambda option: f"STORAGE {option.value}",
-        "SECONDARY_ENGINE": lambda option: plain(option) if option.default else text(option),
-        "TABLESPACE": lambda option: f"TABLESPACE = {quoted(option.value)}",
-        "TTL": in_feature("ttl"),
-        "TTL_ENABLE": in_feature("ttl", text),
-        "TTL_JOB_INTERVAL": in_feature("ttl", text),
-        "AFFINITY": in_feature("affinity", text),
+        "SECONDARY_ENGINE": lambda option: restore_plain(option) if option.default else restore_quoted(option),
+        "TABLESPACE": lambda option: f"TABLESPACE = {quote_name(option.value)}",
+        "TTL": restore_in_feature("ttl"),
+        "TTL_ENABLE": restore_in_feature("ttl", restore_quoted),
+        "TTL_JOB_INTERVAL": restore_in_feature("ttl", restore_quoted),
+        "AFFINITY": restore_in_feature("affinity", restore_quoted),
         "PLACEMENT POLICY": lambda _: "",
     }
 )
 
 
-def restored_partitioning(partitioning: PartitionClause) -> str:
+def restore_partitioning(partitioning: syntax.PartitionClause) -> str:
     """PARTITION BY with all that follows it."""
     definitions = partitioning.definitions
     return "".join(
         (
             "PARTITION BY ",
-            restored_method(partitioning.method),
-            restored_interval(partitioning.interval) if partitioning.interval else "",
-            "" if definitions else partition_count(partitioning.method),
-            restored_subpartitioning(partitioning) if partitioning.subpartition else "",
-            f" ({','.join(map(restored_definition, definitions))})" if definitions else "",
-            restored_updates(partitioning),
+            restore_method(partitioning.method),
+            restore_interval(partitioning.interval) if partitioning.interval else "",
+            "" if definitions else restore_partition_count(partitioning.method),
+            restore_subpartitioning(partitioning) if partitioning.subpartition else "",
+            f" ({','.join(map(restore_definition, definitions))})" if definitions else "",
+            restore_index_updates(partitioning),
         )
     )
 
 
-def restored_method(method: PartitionMethod) -> str:
+def restore_method(method: syntax.PartitionMethod) -> str:
     linear = "LINEAR " if method.linear else ""
     algorithm = f" ALGORITHM = {method.algorithm}" if method.algorithm else ""
     if method.kind == "system_time":
@@ -135,22 +129,22 @@ def restored_method(method: PartitionMethod) -> str:
     return f"{linear}{method.kind.upper()}{algorithm}{columns} ({method.restored})"
 
 
-def partition_count(method: PartitionMethod) -> str:
+def restore_partition_count(method: syntax.PartitionMethod) -> str:
     count = method.count or (1 if method.kind in ("hash", "key") else 0)
     return f" PARTITIONS {count}" if count else ""
 
 
-def restored_subpartitioning(partitioning: PartitionClause) -> str:
+def restore_subpartitioning(partitioning: syntax.PartitionClause) -> str:
     """SUBPARTITION BY; how many there are is also said where they are written out."""
     method = partitioning.subpartition
     if not method:
         return ""
     written = len(partitioning.definitions[0].subpartitions) if partitioning.definitions else 0
     count = written or method.count
-    return f" SUBPARTITION BY {restored_method(method)}" + (f" SUBPARTITIONS {count}" if count else "")
+    return f" SUBPARTITION BY {restore_method(method)}" + (f" SUBPARTITIONS {count}" if count else "")
 
 
-def restored_interval(interval: PartitionInterval) -> str:
+def restore_interval(interval: syntax.PartitionInterval) -> str:
     every = f"{interval.every.restored} {interval.unit}".rstrip()
     bounds = (("FIRST", interval.first), ("LAST", interval.last))
     ends = "".join(f" {word} PARTITION LESS THAN ({bound.restored})" for word, bound in bounds if bound)
@@ -158,19 +152,21 @@ def restored_interval(interval: PartitionInterval) -> str:
     return f" INTERVAL ({every}){ends}{null}" + (" MAXVALUE PARTITION" if interval.maxvalue_partition else "")
 
 
-def restored_updates(partitioning: PartitionClause) -> str:
-    updates = ",".join(f"{quoted(name)} {options.scope}" for name, options in partitioning.update_indexes)
+def restore_index_updates(partitioning: syntax.PartitionClause) -> str:
+    updates = ",".join(f"{quote_name(name)} {options.scope}" for name, options in partitioning.update_indexes)
     return f" UPDATE INDEXES ({updates})" if updates else ""
 
 
-def restored_definition(definition: PartitionDefinition, word: str = "PARTITION") -> str:
+def restore_definition(definition: syntax.PartitionDefinition, word: str = "PARTITION") -> str:
     """One partition with its values, options and subpartitions."""
-    options = restored_options(definition.options)
-    parts = ",".join(restored_definition(part, "SUBPARTITION") for part in definition.subpartitions)
-    return f"{word} {quoted(definition.name)}{restored_values(definition)}{options}" + (f" ({parts})" if parts else "")
+    options = restore_options(definition.options)
+    parts = ",".join(restore_definition(part, "SUBPARTITION") for part in definition.subpartitions)
+    return f"{word} {quote_name(definition.name)}{restore_values(definition)}{options}" + (
+        f" ({parts})" if parts else ""
+    )
 
 
-def restored_values(definition: PartitionDefinition) -> str:
+def restore_values(definition: syntax.PartitionDefinition) -> str:
     if definition.kind in ("less than", "in"):
         return f" VALUES {definition.kind.upper()} {definition.restored}"
     return f" {definition.kind.upper()}" if definition.kind else ""
@@ -179,32 +175,36 @@ def restored_values(definition: PartitionDefinition) -> str:
 TEMPORARY = MappingProxyType({"": "", "local": "TEMPORARY", "global": "GLOBAL TEMPORARY"})
 
 
-def restored_table(syntax: CreateTable) -> str:
+def restore_table(statement: syntax.CreateTable) -> str:
     """The whole statement."""
-    name = table(TableName(syntax.schema, syntax.name))
-    elements = ",".join((*map(restored_column, syntax.columns), *map(restored_key, syntax.keys)))
+    name = restore_table_name(syntax.TableName(statement.schema, statement.name))
+    elements = ",".join((*map(restore_column, statement.columns), *map(restore_key, statement.keys)))
     return "".join(
         (
-            words(
-                "CREATE", TEMPORARY[syntax.temporary], "TABLE", "IF NOT EXISTS" if syntax.if_not_exists else "", name
+            join_words(
+                "CREATE",
+                TEMPORARY[statement.temporary],
+                "TABLE",
+                "IF NOT EXISTS" if statement.if_not_exists else "",
+                name,
             ),
-            f" LIKE {table(syntax.like)}" if syntax.like else "",
+            f" LIKE {restore_table_name(statement.like)}" if statement.like else "",
             f" ({elements})" if elements else "",
-            restored_options(sent_options(syntax.options)),
-            f" {restored_partitioning(syntax.partitioning)}" if syntax.partitioning else "",
-            restored_query(syntax),
-            restored_commit(syntax),
+            restore_options(sent_options(statement.options)),
+            f" {restore_partitioning(statement.partitioning)}" if statement.partitioning else "",
+            restore_query(statement),
+            restore_commit(statement),
         )
     )
 
 
-def restored_query(syntax: CreateTable) -> str:
-    if not syntax.query:
+def restore_query(statement: syntax.CreateTable) -> str:
+    if not statement.query:
         return ""
-    return f" {syntax.on_duplicate}".rstrip() + f" AS {syntax.query.restored}"
+    return f" {statement.on_duplicate}".rstrip() + f" AS {statement.query.restored}"
 
 
-def restored_commit(syntax: CreateTable) -> str:
-    if syntax.on_commit_delete is None:
+def restore_commit(statement: syntax.CreateTable) -> str:
+    if statement.on_commit_delete is None:
         return ""
-    return f" ON COMMIT {'DELETE' if syntax.on_commit_delete else 'PRESERVE'} ROWS"
+    return f" ON COMMIT {'DELETE' if statement.on_commit_delete else 'PRESERVE'} ROWS"

@@ -15,7 +15,7 @@ from simulator.tidb.parser.expressions.operators import parse_expression, parse_
 from simulator.tidb.parser.queries.query import parse_query
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.restore.names import literal, quoted, string
+from simulator.tidb.restore.names import quote_literal, quote_name, quote_string
 
 
 def expression(text: str, charset: str = "utf8mb4") -> str:
@@ -250,6 +250,6 @@ def test_nested_parentheses_and_intervals_take_no_more_than_their_length() -> No
 
 
 def test_names_and_strings_are_escaped_as_tidb_escapes_them() -> None:
-    assert quoted("a`b") == "`a``b`"
-    assert string("it's a \\") == "'it''s a \\'"
-    assert literal("it's a \\", "utf8mb4") == "_UTF8MB4'it''s a \\\\'"
+    assert quote_name("a`b") == "`a``b`"
+    assert quote_string("it's a \\") == "'it''s a \\'"
+    assert quote_literal("it's a \\", "utf8mb4") == "_UTF8MB4'it''s a \\\\'"

@@ -20,7 +20,7 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.restore.ddl import restored
+from simulator.tidb.restore.ddl import restore_statement
 
 GOOD = (
     "CREATE DATABASE IF NOT EXISTS shop CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
@@ -119,7 +119,7 @@ def outcome(text: str) -> str:
         statement = parse_ddl(text)
         if statement is None:
             return "empty"
-        restored(statement)
+        restore_statement(statement)
         execute(statement, text, Session("shop", None, V8_5))
         with suppress(DdlError):
             behind(statement, text, known(), "shop")

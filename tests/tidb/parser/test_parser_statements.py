@@ -7,7 +7,7 @@ import pytest
 from simulator.errors import DdlError
 from simulator.tidb import syntax
 from simulator.tidb.parser.ddl import parse_ddl, parse_ddl_script
-from simulator.tidb.restore.ddl import restored
+from simulator.tidb.restore.ddl import restore_statement
 
 T = syntax.TableName("", "t")
 
@@ -28,7 +28,7 @@ def written(text: str) -> str:
     """`ALTER TABLE t` and the text, as TiDB writes it back."""
     statement = parse_ddl(f"ALTER TABLE t {text}")
     assert statement is not None
-    return restored(statement)
+    return restore_statement(statement)
 
 
 def refused(text: str, code: str = "parser:1064") -> str:
@@ -276,7 +276,7 @@ def test_flashback_to_a_moment_is_told_from_flashback_to_a_name() -> None:
 def test_flashback_to_nothing_but_the_word_of_a_moment_is_a_new_name(text: str) -> None:
     """TiDB takes the word for a moment only where one follows."""
     statement = parse_ddl(text.replace("`", ""))
-    assert statement is not None and restored(statement) == text
+    assert statement is not None and restore_statement(statement) == text
 
 
 @pytest.mark.parametrize("values", ["MAXVALUE", "DEFAULT(`a`)", "1, DEFAULT", "DEFAULT(`a`), MAXVALUE"])

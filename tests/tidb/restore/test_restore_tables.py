@@ -10,11 +10,11 @@ from simulator.errors import SchemaError
 from simulator.tidb.parser.create_table import parse_create_table
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.restore.tables import restored_table
+from simulator.tidb.restore.tables import restore_table
 
 
 def sent(text: str) -> str:
-    return restored_table(parse_tokens(text, tokenize(text), parse_create_table))
+    return restore_table(parse_tokens(text, tokenize(text), parse_create_table))
 
 
 @pytest.mark.parametrize(

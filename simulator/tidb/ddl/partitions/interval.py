@@ -18,7 +18,7 @@ from simulator.tidb.ddl.partitions.functions import is_unsigned
 from simulator.tidb.ddl.tidb_errors import unsupported
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import INTEGER_BITS
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import quote_name
 from simulator.tidb.syntax.alter import IntervalPartitionSpec
 from simulator.tidb.syntax.tables import CreateTable, PartitionClause, PartitionDefinition
 
@@ -82,7 +82,7 @@ def rewritten(syntax: CreateTable, text: str, table: Table) -> str:
     if interval is None or table.partitioning is None:
         return text
     definitions = ",\n ".join(
-        f"PARTITION {quoted(partition.name)} VALUES LESS THAN ({partition.values[0][0]})"
+        f"PARTITION {quote_name(partition.name)} VALUES LESS THAN ({partition.values[0][0]})"
         for partition in table.partitioning.partitions
     )
     return f"{text[: interval.at]}({definitions}){text[interval.at + interval.length :]}"

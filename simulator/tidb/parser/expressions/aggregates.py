@@ -10,8 +10,8 @@ from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.literals import LITERALS
 from simulator.tidb.parser.expressions.times import parse_unit
-from simulator.tidb.restore.expressions import listed, restored
-from simulator.tidb.restore.names import literal, quoted
+from simulator.tidb.restore.expressions import restore_list, restore_node
+from simulator.tidb.restore.names import quote_literal, quote_name
 
 
 def parse_over(cursor: Cursor) -> tuple[str, syntax.WindowSpec | None]:
@@ -20,7 +20,7 @@ def parse_over(cursor: Cursor) -> tuple[str, syntax.WindowSpec | None]:
         return "", None
     if cursor.word() != "(":
         name = cursor.name("the name of a window")
-        return f" OVER {quoted(name)}", syntax.WindowSpec(base=name)
+        return f" OVER {quote_name(name)}", syntax.WindowSpec(base=name)
     text, window = parse_window_definition(cursor)
     return f" OVER {text}", window
 
@@ -31,7 +31,7 @@ def parse_window_definition(cursor: Cursor) -> tuple[str, syntax.WindowSpec]:
     parts, base = [], ""
     if cursor.is_name() and cursor.word() not in ("PARTITION BY", "ORDER BY", "ROWS", "RANGE", "GROUPS"):
         base = cursor.name("the name of a window")
-        parts.append(quoted(base))
+        parts.append(quote_name(base))
     partition: tuple[syntax.OrderItem, ...] = ()
     if cursor.accept("PARTITION BY"):
         partition = parse_items(cursor)
@@ -70,7 +70,7 @@ def restore_order(items: tuple[syntax.OrderItem, ...]) -> str:
 
 
 def restore_items(items: tuple[syntax.OrderItem, ...], separator: str = ",") -> str:
-    return separator.join(restored(item.expression) + " DESC" * item.descending for item in items)
+    return separator.join(restore_node(item.expression) + " DESC" * item.descending for item in items)
 
 
 def _parse_frame(cursor: Cursor) -> str:
@@ -88,9 +88,9 @@ def _parse_bound(cursor: Cursor) -> str:
     if cursor.accept("UNBOUNDED"):
         amount = "UNBOUNDED"
     elif cursor.accept("INTERVAL"):
-        amount = f"INTERVAL {restored(cursor.rules.node(cursor))} {parse_unit(cursor).text}"
+        amount = f"INTERVAL {restore_node(cursor.rules.node(cursor))} {parse_unit(cursor).text}"
     elif cursor.kind() == "number":
-        amount = restored(LITERALS["number"](cursor))
+        amount = restore_node(LITERALS["number"](cursor))
     else:
         cursor.unexpected("UNBOUNDED, CURRENT ROW, INTERVAL or a number")
     if cursor.word() not in ("PRECEDING", "FOLLOWING"):
@@ -166,7 +166,7 @@ def parse_aggregate(cursor: Cursor, name: str) -> syntax.Node:
     name = NAMES.get(name, name)
     over, window = parse_over(cursor)
     tree = syntax.Aggregate(name, tuple(arguments), bool(distinct))
-    text = f"{name}({distinct}{listed(arguments) or '1'}){over}"
+    text = f"{name}({distinct}{restore_list(arguments) or '1'}){over}"
     return syntax.ContextExpression(text, WHAT, tree if window is None else syntax.WindowFunction(tree, window))
 
 
@@ -189,13 +189,13 @@ def _parse_group_concat(cursor: Cursor) -> syntax.Node:
     cursor.expect(")")
     over, window = parse_over(cursor)
     tree = syntax.Aggregate("GROUP_CONCAT", tuple(arguments), bool(distinct), order, separator)
-    inner = distinct + listed(arguments)
+    inner = distinct + restore_list(arguments)
     if window is not None:
         return syntax.ContextExpression(
-            f"GROUP_CONCAT({inner}, {literal(separator)}){over}", WHAT, syntax.WindowFunction(tree, window)
+            f"GROUP_CONCAT({inner}, {quote_literal(separator)}){over}", WHAT, syntax.WindowFunction(tree, window)
         )
     ordered = f" {restore_order(order)}" if order else ""
-    return syntax.ContextExpression(f"GROUP_CONCAT({inner}{ordered} SEPARATOR {literal(separator)})", WHAT, tree)
+    return syntax.ContextExpression(f"GROUP_CONCAT({inner}{ordered} SEPARATOR {quote_literal(separator)})", WHAT, tree)
 
 
 def parse_window(cursor: Cursor, name: str) -> syntax.Node:
@@ -215,7 +215,7 @@ def parse_window(cursor: Cursor, name: str) -> syntax.Node:
         cursor.unexpected("'OVER'")
     ways = f"{' FROM LAST' if last else ''}{' IGNORE NULLS' if ignore else ''}"
     tree = syntax.WindowFunction(syntax.Aggregate(name, tuple(arguments)), window, ways.strip())
-    return syntax.ContextExpression(f"{name}({listed(arguments)}){ways}{over}", "a window function", tree)
+    return syntax.ContextExpression(f"{name}({restore_list(arguments)}){ways}{over}", "a window function", tree)
 
 
 _COUNTS = {

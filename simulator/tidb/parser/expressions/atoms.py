@@ -12,8 +12,8 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.calls import WITHOUT_PARENTHESES, is_function, parse_arguments, parse_call
 from simulator.tidb.parser.expressions.literals import LITERALS, parse_fraction
 from simulator.tidb.parser.queries.lookahead import begins_subquery
-from simulator.tidb.restore.expressions import restored
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.expressions import restore_node
+from simulator.tidb.restore.names import quote_name
 
 
 def parse_atom(cursor: Cursor) -> syntax.Node:
@@ -44,9 +44,9 @@ def begins_assignment(cursor: Cursor) -> bool:
 
 def parse_assignment(cursor: Cursor, value: Callable[[Cursor], syntax.Node]) -> syntax.Node:
     """`@name := value`"""
-    name = restored(_parse_variable(cursor))
+    name = restore_node(_parse_variable(cursor))
     cursor.take()
-    return syntax.ContextExpression(f"{name}:={restored(value(cursor))}", "a variable")
+    return syntax.ContextExpression(f"{name}:={restore_node(value(cursor))}", "a variable")
 
 
 def _parse_name_or_call(cursor: Cursor) -> syntax.Node:
@@ -139,13 +139,13 @@ def _parse_braces(cursor: Cursor) -> syntax.Node:
         return inner
     if isinstance(inner, syntax.Literal) and inner.kind == "string":
         return syntax.Literal(kind, inner.text)
-    return syntax.ContextExpression(f"{kind.upper()} {restored(inner)}", "a literal of time")
+    return syntax.ContextExpression(f"{kind.upper()} {restore_node(inner)}", "a literal of time")
 
 
 def _parse_variable(cursor: Cursor) -> syntax.Node:
     """`@name`"""
     name = cursor.user_variable()
-    return syntax.ContextExpression(f"@{quoted(name)}", "a variable", syntax.Variable(name.lower(), "user"))
+    return syntax.ContextExpression(f"@{quote_name(name)}", "a variable", syntax.Variable(name.lower(), "user"))
 
 
 def _parse_system_variable(cursor: Cursor) -> syntax.Node:
@@ -158,8 +158,10 @@ def _parse_system_variable(cursor: Cursor) -> syntax.Node:
     scope, point, rest = name.partition(".")
     if point and scope in ("global", "session", "local", "instance"):
         scope = "SESSION" if scope == "local" else scope.upper()
-        return syntax.ContextExpression(f"@@{scope}.{quoted(rest)}", "a variable", syntax.Variable(rest, scope.lower()))
-    return syntax.ContextExpression(f"@@{quoted(name)}", "a variable", syntax.Variable(name))
+        return syntax.ContextExpression(
+            f"@@{scope}.{quote_name(rest)}", "a variable", syntax.Variable(rest, scope.lower())
+        )
+    return syntax.ContextExpression(f"@@{quote_name(name)}", "a variable", syntax.Variable(name))
 
 
 _KEYWORDS: dict[str, Callable[[Cursor], syntax.Node]] = {

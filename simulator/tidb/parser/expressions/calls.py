@@ -13,8 +13,8 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import AGGREGATES, WINDOWS, parse_aggregate, parse_window
 from simulator.tidb.parser.expressions.times import TIME_FORMS
 from simulator.tidb.parser.reserved import NOT_CALLED, RESERVED
-from simulator.tidb.restore.expressions import restored
-from simulator.tidb.restore.names import table
+from simulator.tidb.restore.expressions import restore_node
+from simulator.tidb.restore.names import restore_table_name
 
 ACCEPTED = "BINARY, CHAR, DATE, DATETIME, DECIMAL, DOUBLE, FLOAT, JSON, REAL, SIGNED, TIME, UNSIGNED, VECTOR or YEAR"
 
@@ -108,7 +108,7 @@ def _parse_sum_crc32(cursor: Cursor, name: str) -> syntax.Node:
     cast = _parse_cast(cursor, name)
     if isinstance(cast, syntax.Cast) and not cast.type.endswith(" ARRAY"):
         cursor.fail(f"{name} takes an ARRAY")
-    return syntax.ContextExpression(restored(cast).replace("CAST", name, 1), name)
+    return syntax.ContextExpression(restore_node(cast).replace("CAST", name, 1), name)
 
 
 def _parse_convert(cursor: Cursor, name: str) -> syntax.Node:
@@ -228,7 +228,7 @@ def _parse_sequence(cursor: Cursor, name: str) -> syntax.Node:
 
 
 def parse_sequence_name(cursor: Cursor) -> str:
-    return table(cursor.qualified_name("a sequence"))
+    return restore_table_name(cursor.qualified_name("a sequence"))
 
 
 FORMS: dict[str, Callable[[Cursor, str], syntax.Node]] = {

@@ -15,7 +15,7 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.atoms import begins_assignment, parse_assignment, parse_atom
 from simulator.tidb.parser.expressions.times import parse_unit
 from simulator.tidb.parser.queries.lookahead import begins_subquery
-from simulator.tidb.restore.expressions import listed, restored
+from simulator.tidb.restore.expressions import restore_list, restore_node
 
 LOGICAL = {"OR": ("OR", 1), "||": ("OR", 1), "XOR": ("XOR", 2), "AND": ("AND", 3), "&&": ("AND", 3)}
 COMPARISONS = {"=": "=", ">=": ">=", ">": ">", "<=": "<=", "<": "<", "!=": "!=", "<>": "!=", "<=>": "<=>"}
@@ -47,7 +47,7 @@ def parse_expression_with(cursor: Cursor, read: Callable[[Cursor], syntax.Node])
     start = cursor.next_token()
     try:
         node = read(cursor)
-        return syntax.Expression(cursor.text_since(start), restored(node))
+        return syntax.Expression(cursor.text_since(start), restore_node(node))
     except RecursionError:
         cursor.fail("this expression is nested too deeply", start)
 
@@ -119,7 +119,7 @@ def _parse_match_against(cursor: Cursor) -> syntax.Node:
     columns = cursor.comma_separated(parse_simple_node)
     cursor.expect("AGAINST")
     cursor.expect("(")
-    against = restored(parse_bit_node(cursor))
+    against = restore_node(parse_bit_node(cursor))
     mode = ""
     if cursor.accept("IN BOOLEAN MODE"):
         mode = " IN BOOLEAN MODE"
@@ -127,7 +127,9 @@ def _parse_match_against(cursor: Cursor) -> syntax.Node:
         cursor.accept("IN NATURAL LANGUAGE MODE")
         mode = " WITH QUERY EXPANSION" if cursor.accept("WITH QUERY EXPANSION") else ""
     cursor.expect(")")
-    return syntax.ContextExpression(f"MATCH ({listed(columns, ',')}) AGAINST ({against}{mode})", "MATCH … AGAINST")
+    return syntax.ContextExpression(
+        f"MATCH ({restore_list(columns, ',')}) AGAINST ({against}{mode})", "MATCH … AGAINST"
+    )
 
 
 def _parse_comparisons(cursor: Cursor) -> syntax.Node:
@@ -150,7 +152,7 @@ def _parse_comparison(cursor: Cursor, left: syntax.Node, operator: str) -> synta
         quantifier = "ALL" if cursor.take() == "ALL" else "ANY"
         rows, query = cursor.rules.subquery(cursor)
         tree = syntax.Quantified(left, operator, quantifier, query)
-        return syntax.ContextExpression(f"{restored(left)}{operator}{quantifier} {rows}", "a subquery", tree)
+        return syntax.ContextExpression(f"{restore_node(left)}{operator}{quantifier} {rows}", "a subquery", tree)
     if begins_assignment(cursor):
         return syntax.Binary(operator, left, parse_assignment(cursor, _parse_predicate))
     return syntax.Binary(operator, left, _parse_predicate(cursor))

@@ -11,7 +11,7 @@ from sqlglot.errors import SqlglotError
 from simulator.errors import SchemaError
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.tokens import MYSQL, Tokenizer
-from simulator.tidb.restore.names import quoted, string, table
+from simulator.tidb.restore.names import quote_name, quote_string, restore_table_name
 
 BARE = frozenset(
     (
@@ -89,13 +89,13 @@ def _parse_hint(cursor: Cursor) -> list[str]:
 def _parse_hint_body(cursor: Cursor, name: str) -> list[str]:
     """What stands in the parentheses; nothing for a hint that TiDB does not support."""
     if name in ("QB_NAME", "RESOURCE_GROUP"):
-        return [quoted(cursor.name())]
+        return [quote_name(cursor.name())]
     if name == "SET_VAR":
         return [_parse_variable(cursor)]
     if name == "TIME_RANGE":
         start = cursor.string()
         cursor.accept(",")
-        return [f"{string(start)}, {string(cursor.string())}"]
+        return [f"{quote_string(start)}, {quote_string(cursor.string())}"]
     block = _parse_query_block(cursor)
     if name in BARE:
         return [block]
@@ -130,12 +130,12 @@ def _parse_variable(cursor: Cursor) -> str:
     cursor.expect("=")
     sign = cursor.take() if cursor.word() in ("-", "+") else ""
     value = str(cursor.integer()) if cursor.kind() == "number" else cursor.name_or_string("a value")
-    return f"{name} = {string(sign.strip('+') + value)}"
+    return f"{name} = {quote_string(sign.strip('+') + value)}"
 
 
 def _parse_query_block(cursor: Cursor) -> str:
     """`@block`, or nothing."""
-    return f"@{quoted(cursor.name())}" if cursor.accept("@") else ""
+    return f"@{quote_name(cursor.name())}" if cursor.accept("@") else ""
 
 
 def _parse_tables(cursor: Cursor) -> str:
@@ -143,12 +143,12 @@ def _parse_tables(cursor: Cursor) -> str:
 
 
 def _parse_table(cursor: Cursor) -> str:
-    name = table(cursor.qualified_name("a table"))
+    name = restore_table_name(cursor.qualified_name("a table"))
     block = _parse_query_block(cursor)
     if not cursor.accept("PARTITION"):
         return name + block
     names = cursor.comma_separated(lambda cursor: cursor.name("a partition"))
-    return f"{name}{block} PARTITION({', '.join(map(quoted, names))})"
+    return f"{name}{block} PARTITION({', '.join(map(quote_name, names))})"
 
 
 def _parse_indexes(cursor: Cursor) -> str:
@@ -156,7 +156,7 @@ def _parse_indexes(cursor: Cursor) -> str:
     cursor.accept(",")
     names: list[str] = []
     while cursor.word() != ")":
-        names.append(quoted(cursor.name("an index")))
+        names.append(quote_name(cursor.name("an index")))
         if not cursor.accept(","):
             break
     return f"{table} {', '.join(names)}"

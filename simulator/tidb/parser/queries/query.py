@@ -13,7 +13,7 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import parse_order, restore_order
 from simulator.tidb.parser.queries.lookahead import OPERATORS
 from simulator.tidb.parser.queries.select import Common, Limited, Select, parse_limit, parse_select
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import quote_name
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,10 @@ def _parse_common_table(cursor: Cursor) -> tuple[str, syntax.CommonTable]:
     names: tuple[str, ...] = ()
     if cursor.word() == "(":
         names = cursor.comma_separated(lambda cursor: cursor.name("a column"))
-    columns = f" ({', '.join(map(quoted, names))})" if names else ""
+    columns = f" ({', '.join(map(quote_name, names))})" if names else ""
     cursor.expect("AS")
     text, query = parse_subquery(cursor)
-    return f"{quoted(name)}{columns} AS {text}", syntax.CommonTable(name, names, query)
+    return f"{quote_name(name)}{columns} AS {text}", syntax.CommonTable(name, names, query)
 
 
 def restore_query(query: Select | Operation) -> str:

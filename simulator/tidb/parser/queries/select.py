@@ -26,8 +26,8 @@ from simulator.tidb.parser.queries.sources import (
     source_tree,
     unsupported_clauses,
 )
-from simulator.tidb.restore.expressions import listed, restored
-from simulator.tidb.restore.names import quoted, string, table
+from simulator.tidb.restore.expressions import restore_list, restore_node
+from simulator.tidb.restore.names import quote_name, quote_string, restore_table_name
 
 PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 FLAGS = ("SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT", "SQL_NO_CACHE", "SQL_CALC_FOUND_ROWS")
@@ -87,10 +87,10 @@ def parse_select(cursor: Cursor) -> Select:
         text = f"SELECT {options}{','.join(text for text, _ in fields)}{clauses}"
     elif cursor.accept("TABLE"):
         name = cursor.qualified_name("a table")
-        text, body = f"TABLE {table(name)}", syntax.SelectTree((syntax.Star(),), syntax.TableSource(name))
+        text, body = f"TABLE {restore_table_name(name)}", syntax.SelectTree((syntax.Star(),), syntax.TableSource(name))
     elif cursor.accept("VALUES"):
         rows = cursor.listed(_parse_row)
-        written_rows = (f"ROW({listed(row, ',')})" for row in rows)
+        written_rows = (f"ROW({restore_list(row, ',')})" for row in rows)
         text, body = f"VALUES {', '.join(written_rows)}", syntax.ValuesTree(rows)
     else:
         cursor.unexpected("SELECT, TABLE, VALUES or WITH")
@@ -173,12 +173,12 @@ def _parse_select_item(cursor: Cursor) -> tuple[str, syntax.SelectItem | syntax.
         cursor.expect(".")
         name = syntax.TableName(first, cursor.name()) if names > 1 else syntax.TableName("", first)
         cursor.expect(". *" if names > 1 else "*")
-        return f"{table(name)}.*", syntax.Star(name)
+        return f"{restore_table_name(name)}.*", syntax.Star(name)
     start = cursor.next_token()
     node = cursor.rules.node(cursor)
     text = cursor.text_since(start)
     alias = parse_alias(cursor)
-    return restored(node) + (f" AS {quoted(alias)}" if alias else ""), syntax.SelectItem(
+    return restore_node(node) + (f" AS {quote_name(alias)}" if alias else ""), syntax.SelectItem(
         node, alias or _column_name(node, text)
     )
 
@@ -224,9 +224,9 @@ def _parse_clauses(cursor: Cursor, tree: syntax.SelectTree) -> tuple[str, syntax
         having = _parse_condition(cursor, "HAVING")
         shown, windows = _parse_windows(cursor)
     text = f" FROM {restore_sources(source)}" if source else " FROM DUAL" * bool(where)
-    text += f" WHERE {restored(where)}" if where else ""
+    text += f" WHERE {restore_node(where)}" if where else ""
     text += f" GROUP BY {restore_items(group)}{' WITH ROLLUP' * rollup}" if group else ""
-    text += f" HAVING {restored(having)}" if having else ""
+    text += f" HAVING {restore_node(having)}" if having else ""
     aside = (*unsupported_clauses(source), *("WITH ROLLUP",) * rollup)
     return text + shown, replace(
         tree,
@@ -254,7 +254,7 @@ def _parse_window(cursor: Cursor) -> tuple[str, str, syntax.WindowSpec]:
     name = cursor.name("the name of a window")
     cursor.expect("AS")
     text, window = parse_window_definition(cursor)
-    return f"{quoted(name)} AS {text}", name, window
+    return f"{quote_name(name)} AS {text}", name, window
 
 
 def _parse_row(cursor: Cursor) -> tuple[syntax.Node, ...]:
@@ -289,4 +289,4 @@ def _parse_lock(cursor: Cursor) -> str:
 def _parse_into_outfile(cursor: Cursor) -> str:
     if not cursor.accept("INTO OUTFILE"):
         return ""
-    return f"INTO OUTFILE {string(cursor.string())}"
+    return f"INTO OUTFILE {quote_string(cursor.string())}"

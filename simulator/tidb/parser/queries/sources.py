@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.queries.lookahead import begins_subquery
-from simulator.tidb.restore.expressions import listed, restored
-from simulator.tidb.restore.names import quoted, table
+from simulator.tidb.restore.expressions import restore_list, restore_node
+from simulator.tidb.restore.names import quote_name, restore_table_name
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Condition:
 
 def parse_table_name(cursor: Cursor) -> str:
     """`[schema.]table`"""
-    return table(cursor.qualified_name("a table"))
+    return restore_table_name(cursor.qualified_name("a table"))
 
 
 def source_tree(join: Source | Join) -> syntax.Source:
@@ -124,11 +124,11 @@ def _parse_outer_join(cursor: Cursor) -> str:
 def _parse_join_condition(cursor: Cursor) -> Condition | None:
     if cursor.accept("ON"):
         on = cursor.rules.node(cursor)
-        return Condition(f" ON {restored(on)}", on)
+        return Condition(f" ON {restore_node(on)}", on)
     if cursor.accept("USING"):
         columns = cursor.comma_separated(cursor.rules.simple)
-        names = tuple(node.parts[-1] if isinstance(node, syntax.ColumnName) else restored(node) for node in columns)
-        return Condition(f" USING ({listed(columns, ',')})", using=names)
+        names = tuple(node.parts[-1] if isinstance(node, syntax.ColumnName) else restore_node(node) for node in columns)
+        return Condition(f" USING ({restore_list(columns, ',')})", using=names)
     return None
 
 
@@ -165,17 +165,19 @@ def _parse_table(cursor: Cursor) -> Source:
     """A table with its partitions, alias, time and index hints, in TiDB's order."""
     name = cursor.qualified_name("a table")
     partitions = parse_partitions(cursor)
-    text = f" PARTITION({', '.join(map(quoted, partitions))})" if partitions else ""
+    text = f" PARTITION({', '.join(map(quote_name, partitions))})" if partitions else ""
     alias = "" if cursor.word() == "AS" and cursor.word_after() == "OF" else parse_name_alias(cursor)
     moment = ""
     if cursor.accept("AS OF TIMESTAMP"):
-        moment = f" AS OF TIMESTAMP {restored(cursor.rules.node(cursor))}"
+        moment = f" AS OF TIMESTAMP {restore_node(cursor.rules.node(cursor))}"
     hints = ""
     while cursor.word() in ("USE", "IGNORE", "FORCE"):
         hints += f" {_parse_index_hint(cursor)}"
     aside = ("AS OF TIMESTAMP",) * bool(moment)
     return Source(
-        table(name) + text + _restore_alias(alias) + moment + hints, syntax.TableSource(name, alias, partitions), aside
+        restore_table_name(name) + text + _restore_alias(alias) + moment + hints,
+        syntax.TableSource(name, alias, partitions),
+        aside,
     )
 
 
@@ -194,7 +196,7 @@ def parse_name_alias(cursor: Cursor) -> str:
 
 
 def _restore_alias(alias: str) -> str:
-    return f" AS {quoted(alias)}" if alias else ""
+    return f" AS {quote_name(alias)}" if alias else ""
 
 
 def _parse_index_hint(cursor: Cursor) -> str:
@@ -206,7 +208,7 @@ def _parse_index_hint(cursor: Cursor) -> str:
         scope = next((scope for scope in ("JOIN", "ORDER BY", "GROUP BY") if cursor.accept(scope)), "")
         text += f" FOR {scope or cursor.unexpected('JOIN, ORDER BY or GROUP BY')}"
     names = () if cursor.accept("( )") else cursor.comma_separated(_parse_index_name)
-    return f"{text} ({', '.join(map(quoted, names))})"
+    return f"{text} ({', '.join(map(quote_name, names))})"
 
 
 def _parse_index_name(cursor: Cursor) -> str:
