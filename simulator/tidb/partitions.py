@@ -14,13 +14,13 @@ import pyarrow as pa
 from simulator.errors import SchemaError
 from simulator.tidb.collations import compare
 from simulator.tidb.expressions.operators.casts import cast
-from simulator.tidb.expressions.operators.comparisons import compared
-from simulator.tidb.expressions.operators.texts import blob, collated
-from simulator.tidb.expressions.sql.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.sql.graph import FALSE, NULL, TRUE, Sql, joined, name, sql, switched, when
-from simulator.tidb.expressions.translate import Scope, valued
-from simulator.tidb.expressions.trees import definition
-from simulator.tidb.expressions.values.literals import of_column
+from simulator.tidb.expressions.operators.comparisons import comparison
+from simulator.tidb.expressions.operators.texts import as_blob, collation_key
+from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
+from simulator.tidb.expressions.sql.graph import FALSE, NULL, TRUE, Sql, case, identifier, join, sql, when
+from simulator.tidb.expressions.translate import TableScope, translate
+from simulator.tidb.expressions.trees import definition_tree
+from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import Value, is_true
 from simulator.tidb.model.table import Column, Partitioning, Table
 
@@ -54,29 +54,29 @@ def locate_partition(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
         raise SchemaError(f"table {table.name!r} is not partitioned")
     rows = len(next(iter(texts.values())))
     try:
-        found = evaluated({"ordinal": _ordinal(table, rule, tuple(texts))}, texts, rows)
-    except Uncomputable as error:
+        found = evaluate({"ordinal": _ordinal(table, rule, tuple(texts))}, texts, rows)
+    except EvaluationError as error:
         raise SchemaError(f"table {table.name!r}: its partitions cannot be computed here: {error}") from None
     return found["ordinal"]
 
 
 @functools.lru_cache(256)
 def _ordinal(table: Table, rule: Partitioning, columns: tuple[str, ...]) -> Sql:
-    return ordinal_of(table, rule, {column: name(column) for column in columns})
+    return ordinal_of(table, rule, {column: identifier(column) for column in columns})
 
 
 def ordinal_of(table: Table, rule: Partitioning, cells: Mapping[str, Sql]) -> Sql:
     """The same of a row, by the SQL of the TiDB text of its columns."""
-    return sql("{}::INTEGER", _ORDERS[rule.kind](Scope(table, cells), rule))
+    return sql("{}::INTEGER", _ORDERS[rule.kind](TableScope(table, cells), rule))
 
 
-def _hash(scope: Scope, rule: Partitioning) -> Sql:
+def _hash(scope: TableScope, rule: Partitioning) -> Sql:
     value = cast(_of_expression(scope, rule), "SIGNED")
     return sql(f"coalesce(abs({{}} % {len(rule.partitions)}), 0)", value.sql)
 
 
-def _of_expression(scope: Scope, rule: Partitioning) -> Value:
-    return valued(definition(rule.expression, scope.table), scope)
+def _of_expression(scope: TableScope, rule: Partitioning) -> Value:
+    return translate(definition_tree(rule.expression, scope.table), scope)
 
 
 def _members(table: Table, rule: Partitioning) -> list[Column]:
@@ -86,20 +86,20 @@ def _members(table: Table, rule: Partitioning) -> list[Column]:
     return [known[name.lower()] for name in names]
 
 
-def _values(scope: Scope, rule: Partitioning) -> list[Value]:
+def _values(scope: TableScope, rule: Partitioning) -> list[Value]:
     """What bounds are compared with."""
     if rule.expression:
         return [_of_expression(scope, rule)]
-    return [of_column(column, scope.cells[column.name]) for column in _members(scope.table, rule)]
+    return [column_value(column, scope.cells[column.name]) for column in _members(scope.table, rule)]
 
 
 def _bound(text: str, table: Table, value: Value) -> Value:
     """A bound, in the collation of what it bounds."""
-    bound = valued(definition(text, table), Scope(table, {}))
+    bound = translate(definition_tree(text, table), TableScope(table, {}))
     return replace(bound, collation=value.collation) if value.kind == bound.kind == "string" else bound
 
 
-def _range(scope: Scope, rule: Partitioning) -> Sql:
+def _range(scope: TableScope, rule: Partitioning) -> Sql:
     """The first partition whose bound lies above the row, found by halves; NULL lies below everything."""
     values = _values(scope, rule)
     above = [is_true(_above(values, partition.values[0], scope.table)) for partition in rule.partitions]
@@ -121,13 +121,13 @@ def _above(values: list[Value], bounds: tuple[str, ...], table: Table) -> Sql:
     if bound.upper() == "MAXVALUE":
         return TRUE
     limit = _bound(bound, table, value)
-    below = sql("{} IS NULL OR {}", value.sql, compared("<", value, limit))
+    below = sql("{} IS NULL OR {}", value.sql, comparison("<", value, limit))
     if len(values) == 1:
         return below
-    return sql("{} OR ({} AND {})", below, compared("=", value, limit), _above(values[1:], bounds[1:], table))
+    return sql("{} OR ({} AND {})", below, comparison("=", value, limit), _above(values[1:], bounds[1:], table))
 
 
-def _list(scope: Scope, rule: Partitioning) -> Sql:
+def _list(scope: TableScope, rule: Partitioning) -> Sql:
     """The partition that lists the row's values, else the default one."""
     values, default = _values(scope, rule), NULL
     branches = []
@@ -139,14 +139,14 @@ def _list(scope: Scope, rule: Partitioning) -> Sql:
                 continue
             pairs = zip(values, member, strict=True)
             same.append(
-                joined("AND", [compared("<=>", value, _bound(bound, scope.table, value)) for value, bound in pairs])
+                join("AND", [comparison("<=>", value, _bound(bound, scope.table, value)) for value, bound in pairs])
             )
         if same:
-            branches.append((joined("OR", same), sql(str(place))))
-    return switched(branches, default)
+            branches.append((join("OR", same), sql(str(place))))
+    return case(branches, default)
 
 
-def _key(scope: Scope, rule: Partitioning) -> Sql:
+def _key(scope: TableScope, rule: Partitioning) -> Sql:
     """CRC32 of the columns' sort keys, a zero byte for NULL (TiDB ForKeyPruning.LocateKeyPartition)."""
     parts = []
     for column in _members(scope.table, rule):
@@ -158,9 +158,9 @@ def _key(scope: Scope, rule: Partitioning) -> Sql:
                 f"collation of UTF-8, Latin-1 or ASCII are"
             )
         is_bytes = type.charset == "binary" and type.name in ("char", "varchar")
-        key = collated(scope.cells[column.name], type.collation)
-        parts.append(sql("coalesce({}, unhex('00'))", blob(Value(key, "string", bytes=is_bytes))))
-    return sql(f"crc32_of({{}}) % {len(rule.partitions)}", joined("||", parts))
+        key = collation_key(scope.cells[column.name], type.collation)
+        parts.append(sql("coalesce({}, unhex('00'))", as_blob(Value(key, "string", bytes=is_bytes))))
+    return sql(f"crc32_of({{}}) % {len(rule.partitions)}", join("||", parts))
 
 
 _ORDERS = {"hash": _hash, "key": _key, "list": _list, "range": _range}

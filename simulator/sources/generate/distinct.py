@@ -11,7 +11,7 @@ from typing import NamedTuple
 from simulator.errors import SchemaError, UserError
 from simulator.sources.generate.counted import COUNTED
 from simulator.sources.generate.wanted import ColumnWanted, Provider, Range, Reference, Sequence, Template, Text
-from simulator.tidb.expressions.trees import column_of, definition
+from simulator.tidb.expressions.trees import definition_tree, find_column
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.sql_engine.storage.unique import UniqueKey, columns_by_name, unique_keys
@@ -107,11 +107,11 @@ def _based(table: Table, text: str, expression: bool) -> Iterator[str]:
             return
         text = column.generated_expression
     try:
-        named = names_in(definition(text, table))
+        named = names_in(definition_tree(text, table))
     except SchemaError:
         return
     for each in named:
-        other = column_of(each, table)
+        other = find_column(each, table)
         if other is not None:
             yield from _based(table, other.name, False)
 

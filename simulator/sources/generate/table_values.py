@@ -22,7 +22,7 @@ from simulator.sources.generate.wanted import TableWanted
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, conversion
-from simulator.tidb.expressions.generated_columns import generated
+from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.storage.unique import cells_of, columns_by_name
 from simulator.tso import DEFAULT_START
@@ -104,7 +104,7 @@ class TableValues:
         if len(texts) == len(self.recipes):
             return texts
         try:
-            made = generated(self.table, texts)
+            made = compute_generated_columns(self.table, texts)
         except (SchemaError, SnapshotError) as error:
             raise UserError(f"table {self.table.schema}.{self.table.name}: {error}") from None
         return {name: raw(text) for name, text in made.texts.items()}

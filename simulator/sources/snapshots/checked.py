@@ -18,7 +18,7 @@ from simulator.sources.snapshots.physical import located
 from simulator.sources.snapshots.pieces import Piece
 from simulator.sources.snapshots.records import Raw
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.expressions.generated_columns import generated
+from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, is_binary
 from simulator.tidb.values.conversion import accepted, tidb_text
@@ -41,7 +41,7 @@ def texts(piece: Piece, raw: Raw) -> dict[str, pa.Array]:
         if raw.given or not column.generated
     }
     if len(made) < len(visible):
-        made, computed, _ = generated(table, made)
+        made, computed, _ = compute_generated_columns(table, made)
         values = zip(visible, raw.columns)
         raw = Raw(tuple(computed.get(column.name, value) for column, value in values), raw.given)
     found = {column.name: made[column.name] for column in visible}

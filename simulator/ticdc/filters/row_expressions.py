@@ -21,11 +21,11 @@ from simulator.errors import ChangefeedError, SchemaError
 from simulator.ticdc.filters.event_filters import EventFilters, EventRule, ignoring_row, reads_values
 from simulator.ticdc.filters.event_types import ROW_KINDS
 from simulator.tidb.expressions import trees
-from simulator.tidb.expressions.functions.registry import ELSEWHERE, FUNCTIONS
-from simulator.tidb.expressions.sql.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.sql.graph import FALSE, Sql, name, sql
-from simulator.tidb.expressions.translate import Scope, valued
-from simulator.tidb.expressions.trees import bare, column_of, uncomputable, walk
+from simulator.tidb.expressions.functions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
+from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
+from simulator.tidb.expressions.sql.graph import FALSE, Sql, identifier, sql
+from simulator.tidb.expressions.translate import TableScope, translate
+from simulator.tidb.expressions.trees import find_column, strip_parentheses, uncomputable_part, walk
 from simulator.tidb.expressions.values.value import Value, is_true
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
@@ -124,15 +124,15 @@ def ignores(expression: str, table: Table, texts: Mapping[str, pa.Array]) -> pa.
     """
     rows = len(next(iter(texts.values())))
     try:
-        return evaluated({"ignored": _condition(expression, table, tuple(texts))}, texts, rows, lossy=True)["ignored"]
-    except Uncomputable as error:
+        return evaluate({"ignored": _condition(expression, table, tuple(texts))}, texts, rows, lossy=True)["ignored"]
+    except EvaluationError as error:
         raise ChangefeedError(f"event filter {expression!r}: {error}", "CDC:ErrInvalidFilterExpression") from None
 
 
 @functools.lru_cache(256)
 def _condition(expression: str, table: Table, columns: tuple[str, ...]) -> Sql:
-    scope = Scope(table, {column: name(column) for column in columns})
-    return is_true(_is_one(valued(trees.parsed(expression), scope)))
+    scope = TableScope(table, {column: identifier(column) for column in columns})
+    return is_true(_is_one(translate(trees.parse_expression(expression), scope)))
 
 
 def _is_one(value: Value) -> Sql:
@@ -170,8 +170,8 @@ def check(expression: str, table: Table) -> None:
         if isinstance(node, ColumnName):
             _check_column(node, table, expression)
         if isinstance(node, (ContextExpression, RowExpression, DefaultValue, InsertedValue)) and not _is_variable(node):
-            raise _invalid(expression, f"{uncomputable(node)} has no place in it")
-        if isinstance(node, Call) and (node.schema or node.name not in ELSEWHERE):
+            raise _invalid(expression, f"{uncomputable_part(node)} has no place in it")
+        if isinstance(node, Call) and (node.schema or node.name not in TIDB_ONLY_FUNCTIONS):
             _check_call(node, expression)
         problem = _uncomputable(node)
         if problem:
@@ -189,13 +189,13 @@ def _invalid(expression: str, why: str) -> ChangefeedError:
 
 def _tree(expression: str) -> Node:
     try:
-        return trees.parsed(expression)
+        return trees.parse_expression(expression)
     except SchemaError as error:
         raise _invalid(expression, str(error)) from None
 
 
 def _check_column(node: ColumnName, table: Table, expression: str) -> None:
-    column = column_of(node, table)
+    column = find_column(node, table)
     if column is None:
         raise ChangefeedError(
             f"invalid filter expression(s). Cannot find column '{'.'.join(node.parts).lower()}' from table "
@@ -204,7 +204,7 @@ def _check_column(node: ColumnName, table: Table, expression: str) -> None:
         )
     if column.generated == "virtual":
         try:
-            trees.definition(column.generated_expression, table)
+            trees.definition_tree(column.generated_expression, table)
         except SchemaError as error:
             raise ChangefeedError(f"event filter {expression!r}: column {column.name!r}: {error}") from None
 
@@ -219,6 +219,6 @@ def _check_call(node: Call, expression: str) -> None:
 
 def _uncomputable(node: Node) -> str:
     """What TiDB can compute of a node, and DuckDB cannot."""
-    if isinstance(node, PatternMatch) and not isinstance(bare(node.pattern), Literal):
+    if isinstance(node, PatternMatch) and not isinstance(strip_parentheses(node.pattern), Literal):
         return f"a pattern of {node.operator} that is no literal"
-    return uncomputable(node)
+    return uncomputable_part(node)

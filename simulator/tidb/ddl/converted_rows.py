@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression
-from simulator.tidb.expressions.generated_columns import generated
+from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.values.changed_types import text_as
 
@@ -41,7 +41,7 @@ def converted_rows(
         for name, source in zip(names, sources, strict=True)
         if not isinstance(source, FromExpression)
     }
-    computed, given, _ = generated(after, made)
+    computed, given, _ = compute_generated_columns(after, made)
     return ConvertedRows({name: computed[name] for name in names}, given)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simulator.tidb.expressions.operators.texts import blob
+from simulator.tidb.expressions.operators.texts import as_blob
 from simulator.tidb.expressions.sql.graph import Sql, sql
-from simulator.tidb.expressions.values.value import Value, as_shown, as_text, numeric
+from simulator.tidb.expressions.values.value import Value, as_number, as_text, with_shown_digits
 from simulator.tidb.model.table import Column
 
 
@@ -16,10 +16,10 @@ class DatumSql(NamedTuple):
     """A BLOB; see `datums.kinds`."""
 
 
-def datum(value: Value, column: Column) -> DatumSql:
+def datum_sql(value: Value, column: Column) -> DatumSql:
     """The kind that TiDB gives a value, and its body. A quotient goes to a decimal column with all its digits."""
     if value.shown_scale is not None and column.type.name != "decimal":
-        value = as_shown(value)
+        value = with_shown_digits(value)
     if value.kind == "null":
         return DatumSql("string", sql("NULL::BLOB"))
     cell = value.cell.name if value.cell else ""
@@ -32,7 +32,7 @@ def datum(value: Value, column: Column) -> DatumSql:
         return DatumSql("float", sql("encode({}::FLOAT::VARCHAR)", value.sql))
     if value.kind in ("bool", "int", "uint"):
         is_unsigned = value.kind == "uint" or value.cell is not None and value.cell.unsigned
-        return DatumSql("uint" if is_unsigned else "int", sql("encode({}::VARCHAR)", numeric(value).sql))
+        return DatumSql("uint" if is_unsigned else "int", sql("encode({}::VARCHAR)", as_number(value).sql))
     if value.kind == "real":
         return DatumSql("double", sql("encode({}::VARCHAR)", value.sql))
     if value.kind in ("decimal", "wide"):
@@ -42,5 +42,5 @@ def datum(value: Value, column: Column) -> DatumSql:
     if value.kind == "datetime":
         return DatumSql("timestamp" if cell == "timestamp" else "datetime", sql("encode({})", as_text(value)))
     if value.bytes:
-        return DatumSql("bytes" if value.number is None else "literal", blob(value))
+        return DatumSql("bytes" if value.number is None else "literal", as_blob(value))
     return DatumSql("gbk" if value.collation.startswith("gbk") else "string", sql("encode({})", as_text(value)))

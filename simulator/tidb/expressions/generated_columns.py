@@ -17,18 +17,18 @@ from simulator.errors import SchemaError, SnapshotError
 from simulator.tidb.datums.columns import cast_column
 from simulator.tidb.datums.kinds import bodies, datums, nulls
 from simulator.tidb.datums.modes import Mode
-from simulator.tidb.expressions.datums import datum
-from simulator.tidb.expressions.sql.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.sql.graph import name
-from simulator.tidb.expressions.translate import Scope, valued
-from simulator.tidb.expressions.trees import column_of, definition
+from simulator.tidb.expressions.datums import datum_sql
+from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
+from simulator.tidb.expressions.sql.graph import identifier
+from simulator.tidb.expressions.translate import TableScope, translate
+from simulator.tidb.expressions.trees import definition_tree, find_column
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import names_in
 
 STRICT = Mode(frozenset(("STRICT_TRANS_TABLES",)))
 
 
-class Generated(NamedTuple):
+class GeneratedColumns(NamedTuple):
     """Columns by name."""
 
     texts: dict[str, pa.Array]
@@ -41,28 +41,28 @@ class Generated(NamedTuple):
     """The same as datums."""
 
 
-def generated(table: Table, texts: Mapping[str, pa.Array]) -> Generated:
+def compute_generated_columns(table: Table, texts: Mapping[str, pa.Array]) -> GeneratedColumns:
     """The texts with those of the stored generated columns that they lack.
 
     Virtual columns are computed on the way. Raises SnapshotError for what cannot be computed, if there is a row.
     """
-    found = Generated(dict(texts), {}, {})
+    found = GeneratedColumns(dict(texts), {}, {})
     waiting = [column for column in table.columns if column.generated == "stored" and column.name not in texts]
     rows = len(next(iter(texts.values()))) if texts else 0
     while waiting:
         names = [column.name for column in waiting]
-        ready = [column for column in waiting if _needed(column, table).isdisjoint(names)]
+        ready = [column for column in waiting if _needed_columns(column, table).isdisjoint(names)]
         assert ready, "TiDB takes no generated columns that name each other"
-        scope = Scope(table, {text: name(text) for text in found.texts})
+        scope = TableScope(table, {text: identifier(text) for text in found.texts})
         for column in ready:
-            values = _computed(column, scope, found.texts, rows)
+            values = _expression_values(column, scope, found.texts, rows)
             found.given[column.name], found.raw[column.name] = values, bodies(column.type, values)
-            found.texts[column.name] = _kept(column, values)
+            found.texts[column.name] = _strict_texts(column, values)
         waiting = [column for column in waiting if column not in ready]
     return found
 
 
-def _kept(column: Column, values: pa.Array) -> pa.Array:
+def _strict_texts(column: Column, values: pa.Array) -> pa.Array:
     """TiDB text of datums; null for what strict mode refuses."""
     made = cast_column(column, values, STRICT)
     wrong = np.zeros(len(values), np.bool_)
@@ -70,29 +70,29 @@ def _kept(column: Column, values: pa.Array) -> pa.Array:
     return pc.if_else(pa.array(wrong), None, made.texts.cast(pa.string()))
 
 
-def _needed(column: Column, table: Table) -> set[str]:
+def _needed_columns(column: Column, table: Table) -> set[str]:
     """The columns that a generated column names, be it through virtual ones; none where it cannot be read."""
     try:
-        tree = definition(column.generated_expression, table)
+        tree = definition_tree(column.generated_expression, table)
     except SchemaError:
         return set()
     needed = set()
     for named in names_in(tree):
-        other = column_of(named, table)
+        other = find_column(named, table)
         assert other is not None, "checked before"
-        needed |= _needed(other, table) if other.generated == "virtual" else {other.name}
+        needed |= _needed_columns(other, table) if other.generated == "virtual" else {other.name}
     return needed
 
 
-def _computed(column: Column, scope: Scope, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
+def _expression_values(column: Column, scope: TableScope, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
     """What the expression of a column gives."""
     if not rows:
         return nulls(0)
     table, expression = scope.table, column.generated_expression
     try:
-        value = datum(valued(definition(expression, table), scope), column)
-        return datums(value.kind, evaluated({column.name: value.body}, texts, rows)[column.name])
-    except (SchemaError, Uncomputable) as error:
+        value = datum_sql(translate(definition_tree(expression, table), scope), column)
+        return datums(value.kind, evaluate({column.name: value.body}, texts, rows)[column.name])
+    except (SchemaError, EvaluationError) as error:
         raise SnapshotError(
             f"table `{table.schema}`.`{table.name}`: the files leave out generated column {column.name!r} and "
             f"{expression!r} cannot be computed here: {str(error).splitlines()[0]}"

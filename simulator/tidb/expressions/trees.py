@@ -29,7 +29,7 @@ from simulator.tidb.syntax.expressions import (
 )
 
 
-def parsed(expression: str) -> Node:
+def parse_expression(expression: str) -> Node:
     """The tree; raises SchemaError for text that is no expression."""
     try:
         return parse_tokens(expression, tokenize(expression), parse_node)
@@ -37,24 +37,24 @@ def parsed(expression: str) -> Node:
         raise SchemaError("it is nested too deeply") from None
 
 
-def definition(expression: str, table: Table) -> Node:
+def definition_tree(expression: str, table: Table) -> Node:
     """The tree of an expression of a table's definition.
 
     Raises SchemaError for text that is none, for a column that the table lacks and for what cannot be computed, be it
     in a virtual column that it names.
     """
     try:
-        tree = parsed(expression)
+        tree = parse_expression(expression)
     except SchemaError as error:
         raise SchemaError(f"expression {expression!r} cannot be read: {error}") from None
     for node in walk(tree):
         if isinstance(node, ColumnName):
-            column = column_of(node, table)
+            column = find_column(node, table)
             if column is None:
                 raise SchemaError(f"expression {expression!r} names an unknown column {node.parts[-1]!r}")
             if column.generated == "virtual":
-                definition(column.generated_expression, table)
-        problem = uncomputable(node)
+                definition_tree(column.generated_expression, table)
+        problem = uncomputable_part(node)
         if problem:
             raise SchemaError(f"expression {expression!r}: {problem} cannot be computed outside TiDB")
     return tree
@@ -72,7 +72,7 @@ def walk(node: Node) -> Iterator[Node]:
             waiting += found
 
 
-def uncomputable(node: Node) -> str:
+def uncomputable_part(node: Node) -> str:
     """What of a node TiDB can compute, and DuckDB cannot; empty for nothing."""
     if isinstance(node, ContextExpression):
         return node.what
@@ -90,7 +90,7 @@ def _uncomputable_call(node: Call) -> str:
     if function is None or not function.least <= len(node.arguments) <= function.most:
         return node.name.removesuffix("_FUNC")
     for place in function.constants:
-        argument = bare(node.arguments[place]) if place < len(node.arguments) else None
+        argument = strip_parentheses(node.arguments[place]) if place < len(node.arguments) else None
         if argument is not None and not isinstance(argument, (Literal, Word)) and not _is_number(argument):
             return f"{node.name} with an argument that is no literal"
         if isinstance(argument, Word) and not _is_known(node.name, argument.text):
@@ -107,14 +107,14 @@ def _is_known(function: str, word: str) -> bool:
     return function in ("TRIM", "GET_FORMAT") or word in UNITS
 
 
-def bare(node: Node) -> Node:
+def strip_parentheses(node: Node) -> Node:
     """The node without the parentheses around it."""
     while isinstance(node, Parenthesised):
         node = node.inner
     return node
 
 
-def column_of(node: ColumnName, table: Table) -> Column | None:
+def find_column(node: ColumnName, table: Table) -> Column | None:
     """The column that a name means; a name with a schema means none, as TiDB gives the table no schema here."""
     *qualifier, name = node.parts
     if qualifier and [part.lower() for part in qualifier] != [table.name.lower()]:

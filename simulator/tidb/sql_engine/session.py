@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
-from simulator.tidb.expressions.translate import valued
+from simulator.tidb.expressions.translate import translate
 from simulator.tidb.sql_engine.queries.computation import Computation
 from simulator.tidb.sql_engine.queries.queries import select, values_of
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
@@ -71,7 +71,7 @@ def _kind(node: Node, upstream: Upstream, now_ms: int) -> str:
     """What a user variable holds then, as `Literal` has its kinds."""
     if isinstance(node, Literal) and node.kind in ("string", "integer", "decimal", "float"):
         return node.kind
-    value = valued(node, QueryScope(Computation(upstream, now_ms)))
+    value = translate(node, QueryScope(Computation(upstream, now_ms)))
     return "hex" if value.bytes else LITERAL_KINDS.get(value.kind, "string")
 
 

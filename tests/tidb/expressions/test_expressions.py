@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from simulator.errors import SnapshotError
 from simulator.ticdc.filters.row_expressions import ignores
 from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.expressions.generated_columns import generated
+from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Table
 
 Cells = list[str | None]
@@ -31,7 +31,7 @@ def stored(columns: str, expression: str, type: str, *cells: Sequence[str | None
     table = table_of(columns, expression, type)
     given = [column.name for column in table.columns if not column.generated]
     texts = {name: pa.array(column, pa.string()) for name, column in zip(given, cells, strict=True)}
-    found: Cells = generated(table, texts).texts["x"].to_pylist()
+    found: Cells = compute_generated_columns(table, texts).texts["x"].to_pylist()
     return found
 
 
@@ -240,7 +240,7 @@ def test_what_a_stored_column_cannot_hold_has_no_text(
 ) -> None:
     """As in strict mode: beside it stands what the expression gives, NULL where that is NULL."""
     table = table_of(columns, expression, type)
-    found = generated(table, {"a": pa.array(cells, pa.string())})
+    found = compute_generated_columns(table, {"a": pa.array(cells, pa.string())})
     assert (found.texts["x"].to_pylist(), found.raw["x"].to_pylist()) == (expected, raw)
 
 
@@ -269,7 +269,7 @@ def test_sha2_has_the_bits_that_are_asked_for() -> None:
 def test_columns_are_computed_after_those_that_they_name() -> None:
     """Virtual ones on the way, which rows do not hold."""
     table = create_table("CREATE TABLE d.t (a INT, v INT AS (a * 2), s INT AS (v + 1) STORED, z INT AS (s + v) STORED)")
-    found = generated(table, {"a": pa.array(["1", None])}).texts
+    found = compute_generated_columns(table, {"a": pa.array(["1", None])}).texts
     assert {name: text.to_pylist() for name, text in found.items()} == {
         "a": ["1", None],
         "s": ["3", None],
@@ -279,7 +279,7 @@ def test_columns_are_computed_after_those_that_they_name() -> None:
 
 def test_columns_that_the_files_have_are_left_as_they_are() -> None:
     texts = {"a": pa.array(["1"]), "x": pa.array(["kept"])}
-    assert generated(table_of("a INT", "a + 1", "INT"), texts) == (texts, {}, {})
+    assert compute_generated_columns(table_of("a INT", "a + 1", "INT"), texts) == (texts, {}, {})
 
 
 @pytest.mark.parametrize(
@@ -291,9 +291,9 @@ def test_columns_that_the_files_have_are_left_as_they_are() -> None:
 )
 def test_what_cannot_be_computed_is_an_error_once_a_row_needs_it(expression: str, why: str) -> None:
     table = table_of("a VARCHAR(9)", expression, "INT")
-    assert generated(table, {"a": pa.array([], pa.string())}).texts["x"].to_pylist() == []
+    assert compute_generated_columns(table, {"a": pa.array([], pa.string())}).texts["x"].to_pylist() == []
     with pytest.raises(SnapshotError) as raised:
-        generated(table, {"a": pa.array(["1"])})
+        compute_generated_columns(table, {"a": pa.array(["1"])})
     assert str(raised.value).startswith("table `d`.`t`: the files leave out generated column 'x' and ")
     assert str(raised.value).endswith(why)
 

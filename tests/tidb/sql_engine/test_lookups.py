@@ -12,7 +12,7 @@ from simulator.releases import V8_5
 from simulator.tidb.datums.kinds import cells_of
 from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.expressions.trees import parsed
+from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.sql_engine.queries import lookups, plain_values
 from simulator.tidb.sql_engine.queries.queries import RowSource, columns_of, matching, stored_column, values_of
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
@@ -77,7 +77,7 @@ def conditions_of(name: str) -> list[str]:
 
 
 def places(where: str) -> list[int]:
-    found = matching(TableSource(TableName("", "t")), parsed(where), (), None, UPSTREAM, NOW, {}, {})
+    found = matching(TableSource(TableName("", "t")), parse_expression(where), (), None, UPSTREAM, NOW, {}, {})
     counted: list[int] = found.tables[0].places.to_pylist()
     return counted
 
@@ -86,7 +86,7 @@ def places(where: str) -> list[int]:
 def test_the_rows_of_a_condition_are_those_of_the_evaluator(name: str) -> None:
     conditions = conditions_of(name)
     asked = values_of(
-        [*map(parsed, conditions), parsed(ASKED)],
+        [*map(parse_expression, conditions), parse_expression(ASKED)],
         [COLUMNS["n"]] * len(conditions) + [COLUMNS["s"]],
         UPSTREAM,
         NOW,
@@ -124,7 +124,7 @@ EXPRESSIONS = [
         for other in ("1", "'ä'", "s", "ci", "1.5", "_binary'a'", "NULL")
     ),
 ]
-WITHOUT_COLUMNS = [each for each in EXPRESSIONS if not names_in(parsed(each))]
+WITHOUT_COLUMNS = [each for each in EXPRESSIONS if not names_in(parse_expression(each))]
 
 
 @pytest.mark.parametrize("target", ["n", "s", "p", "e"])
@@ -135,19 +135,19 @@ def test_the_values_of_rows_are_those_of_the_evaluator(target: str) -> None:
         with suppress(plain_values.Unknown):
             found[shown] = cells_of(
                 plain_values.several(
-                    [parsed(shown)], [column], partial(stored_column, TABLE, "d", "t"), held, len(ROWS)
+                    [parse_expression(shown)], [column], partial(stored_column, TABLE, "d", "t"), held, len(ROWS)
                 )[0]
             )
-    nodes = [parsed(shown) for shown in found]
-    asked = values_of([*nodes, parsed(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW, rows)
+    nodes = [parse_expression(shown) for shown in found]
+    asked = values_of([*nodes, parse_expression(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW, rows)
     assert found == {shown: cells_of(values) for shown, values in zip(found, asked)}
 
 
 @pytest.mark.parametrize("target", ["n", "s", "f"])
 def test_the_values_of_an_insert_are_those_of_the_evaluator(target: str) -> None:
-    column, nodes = COLUMNS[target], [parsed(each) for each in WITHOUT_COLUMNS]
+    column, nodes = COLUMNS[target], [parse_expression(each) for each in WITHOUT_COLUMNS]
     found = cells_of(columns_of([(node,) for node in nodes], [column], UPSTREAM, NOW, TABLE)[0].raw)
-    asked = values_of([*nodes, parsed(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW)
+    asked = values_of([*nodes, parse_expression(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW)
     assert list(zip(WITHOUT_COLUMNS, found)) == list(zip(WITHOUT_COLUMNS, [cells_of(value)[0] for value in asked]))
 
 
@@ -157,7 +157,7 @@ def test_the_values_of_an_insert_are_those_of_the_evaluator(target: str) -> None
 def test_a_limit_counts_the_rows_that_are_found(limit: Limit, expected: list[int]) -> None:
     found = matching(
         TableSource(TableName("", "t")),
-        parsed("id IN (1, 3, 4, 9223372036854775807)"),
+        parse_expression("id IN (1, 3, 4, 9223372036854775807)"),
         (),
         limit,
         UPSTREAM,
@@ -172,5 +172,5 @@ def test_the_condition_of_a_key_needs_no_query() -> None:
     def named(node: object) -> object:
         return stored_column(TABLE, "d", "t", node)  # type: ignore[arg-type]
 
-    asked = lookups.conditions(parsed("id = 4 AND s = 'a' AND n IN (1, 2) AND u < 5"), named)  # type: ignore[arg-type]
+    asked = lookups.conditions(parse_expression("id = 4 AND s = 'a' AND n IN (1, 2) AND u < 5"), named)  # type: ignore[arg-type]
     assert [each.column.name for each in asked] == ["u", "n", "s", "id"]

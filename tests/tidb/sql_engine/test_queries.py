@@ -15,7 +15,7 @@ from simulator.releases import V8_5
 from simulator.tidb.datums.kinds import Datum, cells_of
 from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.expressions.trees import parsed
+from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.queries.queries import Known, RowSource, columns_of, matching, values_of
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
@@ -74,9 +74,9 @@ COLUMNS = {column.name: column for column in SEVERAL.columns}
 def places(
     where: str, order: Sequence[str] = (), limit: Limit | None = None, upstream: Upstream = UPSTREAM
 ) -> list[int]:
-    items = [OrderItem(parsed(item.removesuffix(" DESC")), item.endswith(" DESC")) for item in order]
+    items = [OrderItem(parse_expression(item.removesuffix(" DESC")), item.endswith(" DESC")) for item in order]
     found = matching(
-        TableSource(TableName("", "t")), parsed(where) if where else None, items, limit, upstream, NOW, {}, {}
+        TableSource(TableName("", "t")), parse_expression(where) if where else None, items, limit, upstream, NOW, {}, {}
     )
     counted: list[int] = found.tables[0].places.to_pylist()
     return counted
@@ -203,12 +203,12 @@ def test_an_update_sees_the_old_row_and_gives_what_a_column_can_check(
 ) -> None:
     found = matching(
         TableSource(TableName("", "t"), "u"),
-        parsed("u.id = 1"),
+        parse_expression("u.id = 1"),
         (),
         None,
         UPSTREAM,
         NOW,
-        {column: parsed(expression)},
+        {column: parse_expression(expression)},
         COLUMNS,
     )
 
@@ -223,7 +223,7 @@ def test_a_timestamp_is_seen_in_the_time_zone_of_the_session() -> None:
 
 def raw(column: str, *expressions: str) -> list[bytes | None]:
     (found,) = columns_of(
-        [(parsed(expression),) for expression in expressions], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL
+        [(parse_expression(expression),) for expression in expressions], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL
     )
     return [None if cell is None else cell.body for cell in cells_of(found.raw)]
 
@@ -255,14 +255,18 @@ def raw(column: str, *expressions: str) -> list[bytes | None]:
     ],
 )
 def test_a_literal_gives_a_column_what_its_evaluation_does(column: str, expression: str) -> None:
-    (evaluated,) = values_of([parsed(expression)], [COLUMNS[column]], UPSTREAM, NOW)
+    (evaluated,) = values_of([parse_expression(expression)], [COLUMNS[column]], UPSTREAM, NOW)
 
-    (given,) = columns_of([(parsed(expression),)], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL)
+    (given,) = columns_of([(parse_expression(expression),)], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL)
     assert cells_of(given.raw) == cells_of(evaluated)
 
 
 def test_values_are_literals_expressions_and_defaults() -> None:
-    rows = [(parsed("1"), parsed("'a'")), (parsed("1 + 1"), DefaultValue()), (parsed("3"), parsed("concat(id, 'x')"))]
+    rows = [
+        (parse_expression("1"), parse_expression("'a'")),
+        (parse_expression("1 + 1"), DefaultValue()),
+        (parse_expression("3"), parse_expression("concat(id, 'x')")),
+    ]
 
     ids, texts = columns_of(rows, [COLUMNS["id"], COLUMNS["s"]], UPSTREAM, NOW, SEVERAL)
 
@@ -286,7 +290,9 @@ def test_values_of_the_inserted_row_stand_beside_the_old_one() -> None:
         True,
     )
 
-    found = values_of([parsed("id + fresh.k"), parsed("s")], [COLUMNS["id"], None], UPSTREAM, NOW, [old, new])
+    found = values_of(
+        [parse_expression("id + fresh.k"), parse_expression("s")], [COLUMNS["id"], None], UPSTREAM, NOW, [old, new]
+    )
 
     assert cells_of(found[0]) == [("int", b"11"), ("int", b"22")] and found[1].to_pylist() == [b"old", None]
 
@@ -298,6 +304,6 @@ def test_uuid_and_rand_differ_by_row_and_are_the_same_again() -> None:
 
 
 def test_sleeping_takes_no_time() -> None:
-    assert cells_of(values_of([parsed("SLEEP(10)")], [COLUMNS["n"]], UPSTREAM, NOW)[0]) == [("int", b"0")]
+    assert cells_of(values_of([parse_expression("SLEEP(10)")], [COLUMNS["n"]], UPSTREAM, NOW)[0]) == [("int", b"0")]
     with pytest.raises(SqlError, match="SLEEP is not computed"):
-        values_of([parsed("SLEEP(-1)")], [COLUMNS["n"]], UPSTREAM, NOW)
+        values_of([parse_expression("SLEEP(-1)")], [COLUMNS["n"]], UPSTREAM, NOW)

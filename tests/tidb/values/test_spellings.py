@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from simulator.tidb.ddl.definitions.defaults import value_text
 from simulator.tidb.expressions.operators.comparisons import duration_literal, moment_literal
-from simulator.tidb.expressions.sql.evaluate import evaluated
-from simulator.tidb.expressions.sql.graph import name
-from simulator.tidb.expressions.sql.moments import duration, moment
+from simulator.tidb.expressions.sql.evaluate import evaluate
+from simulator.tidb.expressions.sql.graph import identifier
+from simulator.tidb.expressions.sql.moments import parse_duration, parse_moment
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.values import spellings
@@ -187,7 +187,7 @@ def test_a_moment_is_read_alike_from_a_literal_and_a_text_column() -> None:
     texts = [text for text, _ in MOMENTS]
     wanted = in_file(ColumnType("datetime", decimal=6), texts)
     literals = {f"x{number}": moment_literal(text) for number, text in enumerate(texts)}
-    found = evaluated({**literals, "cell": moment(name("a"))}, {"a": pa.array(texts)}, len(texts))
+    found = evaluate({**literals, "cell": parse_moment(identifier("a"))}, {"a": pa.array(texts)}, len(texts))
     assert found["cell"].to_pylist() == wanted
     assert [found[literal][0].as_py() for literal in literals] == wanted
 
@@ -212,7 +212,7 @@ def test_a_time_is_read_alike_from_a_literal_and_a_text_column_where_a_longer_on
     texts += [text for text, _ in TOO_LONG]
     micros = [None if text is None else spellings.duration(text, 6) for text in wanted]
     literals = {f"x{number}": duration_literal(text) for number, text in enumerate(texts)}
-    found = evaluated({**literals, "cell": duration(name("a"))}, {"a": pa.array(texts)}, len(texts))
+    found = evaluate({**literals, "cell": parse_duration(identifier("a"))}, {"a": pa.array(texts)}, len(texts))
     assert found["cell"].to_pylist() == micros
     assert [found[literal][0].as_py() for literal in literals] == micros
 

@@ -11,9 +11,9 @@ from functools import lru_cache
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.expressions.illegal_functions import within
 from simulator.tidb.ddl.tidb_errors import tidb, worded
-from simulator.tidb.expressions.sql.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.translate import Scope, valued
-from simulator.tidb.expressions.trees import bare, definition, parsed
+from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
+from simulator.tidb.expressions.translate import TableScope, translate
+from simulator.tidb.expressions.trees import definition_tree, parse_expression, strip_parentheses
 from simulator.tidb.expressions.values.value import as_text
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.expressions import Call, ContextExpression, Literal, Node, Unary, names_in
@@ -54,7 +54,7 @@ NULL = Constant("null")
 @lru_cache(4096)
 def constant(expression: str) -> Constant:
     """What the expression comes to; raises DdlError 1054 for a column in it."""
-    tree = bare(parsed(expression))
+    tree = strip_parentheses(parse_expression(expression))
     for node in within(tree):
         if isinstance(node, ContextExpression) and node.what in UNPLANNED:
             raise worded(
@@ -69,8 +69,8 @@ def constant(expression: str) -> Constant:
 def literal(tree: Node) -> Constant | None:
     """A literal needs no computing."""
     sign = ""
-    if isinstance(tree, Unary) and tree.operator == "-" and isinstance(bare(tree.operand), Literal):
-        sign, tree = "-", bare(tree.operand)
+    if isinstance(tree, Unary) and tree.operator == "-" and isinstance(strip_parentheses(tree.operand), Literal):
+        sign, tree = "-", strip_parentheses(tree.operand)
     if not isinstance(tree, Literal):
         return None
     if tree.kind == "integer":
@@ -107,9 +107,9 @@ def computed(expression: str, tree: Node) -> Constant:
     if isinstance(tree, Call) and tree.name in RANDOM:
         return Constant(RANDOM[tree.name])
     try:
-        value = valued(definition(expression, NOWHERE), Scope(NOWHERE, {}))
-        found = evaluated({"text": as_text(value)}, {}, 1)["text"][0].as_py()
-    except (SchemaError, Uncomputable):
+        value = translate(definition_tree(expression, NOWHERE), TableScope(NOWHERE, {}))
+        found = evaluate({"text": as_text(value)}, {}, 1)["text"][0].as_py()
+    except (SchemaError, EvaluationError):
         return Constant("unknown")
     if found is None:
         return NULL

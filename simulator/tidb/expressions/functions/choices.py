@@ -8,30 +8,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from simulator.tidb.expressions.operators.comparisons import compared, is_constant
-from simulator.tidb.expressions.sql.graph import FALSE, NULL, Sql, sql, switched
+from simulator.tidb.expressions.operators.comparisons import comparison, is_constant
+from simulator.tidb.expressions.sql.graph import FALSE, NULL, Sql, case, sql
 from simulator.tidb.expressions.values.value import (
-    DIGITS,
-    MANY,
-    MOMENTS,
-    NUMBERS,
+    DUCKDB_DIGITS,
+    MOMENT_KINDS,
+    NUMERIC_KINDS,
+    UNLIMITED,
     Function,
     Value,
+    as_boolean,
     as_integer,
+    as_number,
     as_real,
     as_text,
     boolean,
     decimal,
     is_true,
     null,
-    numeric,
     string,
-    truth,
     wide,
 )
 
 
-def united(values: Sequence[Value]) -> Value:
+def common_type(values: Sequence[Value]) -> Value:
     """What several branches have in common, with nothing chosen: the widest kind."""
     known = [value for value in values if value.kind != "null"]
     kinds = {value.kind for value in known}
@@ -49,7 +49,7 @@ def united(values: Sequence[Value]) -> Value:
         scale = max(value.scale for value in known)
         whole = max({"bool": 1, "int": 19, "uint": 20}.get(value.kind, value.digits - value.scale) for value in known)
         is_known = all(value.digits for value in known if value.kind == "decimal")
-        if whole + scale > DIGITS:
+        if whole + scale > DUCKDB_DIGITS:
             return wide(NULL, scale)
         digits = whole + scale if is_known else 0
         return Value(NULL, "decimal", scale=scale, digits=digits, shown_scale=_shown_scale(known))
@@ -69,26 +69,28 @@ def _shown_scale(values: Sequence[Value]) -> int | None:
     return max(value.scale if value.shown_scale is None else value.shown_scale for value in values)
 
 
-def as_kind(value: Value, wanted: Value) -> Sql:
+def convert_to(value: Value, wanted: Value) -> Sql:
     """The value in another kind."""
     kind = wanted.kind
     if value.kind == "null":
         return NULL
     if kind == "decimal":
-        return decimal(numeric(value).sql, wanted.scale).sql
+        return decimal(as_number(value).sql, wanted.scale).sql
     if kind == "wide":
-        return sql("{}::VARCHAR", numeric(value).sql)
+        return sql("{}::VARCHAR", as_number(value).sql)
     if value.kind == kind or kind in ("date", "datetime", "time", "json"):
         return value.sql
     if kind == "string":
         return as_text(value)
-    return as_real(value) if kind == "real" else numeric(value).sql
+    return as_real(value) if kind == "real" else as_number(value).sql
 
 
-def chosen(branches: list[tuple[Sql, Value]], otherwise: Value) -> Value:
+def case_value(branches: list[tuple[Sql, Value]], otherwise: Value) -> Value:
     """The value of the first branch whose condition is true."""
-    result = united([*(value for _, value in branches), otherwise])
-    found = switched([(condition, as_kind(value, result)) for condition, value in branches], as_kind(otherwise, result))
+    result = common_type([*(value for _, value in branches), otherwise])
+    found = case(
+        [(condition, convert_to(value, result)) for condition, value in branches], convert_to(otherwise, result)
+    )
     return Value(
         found,
         result.kind,
@@ -103,16 +105,16 @@ def chosen(branches: list[tuple[Sql, Value]], otherwise: Value) -> Value:
 
 
 def _coalesce(*values: Value) -> Value:
-    return chosen([(as_known(value), value) for value in values[:-1]], values[-1])
+    return case_value([(is_not_null(value), value) for value in values[:-1]], values[-1])
 
 
-def as_known(value: Value) -> Sql:
+def is_not_null(value: Value) -> Sql:
     """Whether the value is not NULL."""
     return FALSE if value.kind == "null" else sql("{} IS NOT NULL", value.sql)
 
 
 def _nullif(value: Value, other: Value) -> Value:
-    return chosen([(is_true(compared("=", value, other)), null())], value)
+    return case_value([(is_true(comparison("=", value, other)), null())], value)
 
 
 def _extreme(operator: str) -> Callable[..., Value]:
@@ -120,34 +122,36 @@ def _extreme(operator: str) -> Callable[..., Value]:
     pkg/expression/builtin_compare_vec.go). Text makes text of all (builtin_compare.go, resolveType4Extremum)."""
 
     def extreme(*values: Value) -> Value:
-        wanted = united(values)
-        if wanted.kind in ("string", *NUMBERS) and not any(value.kind in MOMENTS for value in values):
-            values = tuple(replace(wanted, sql=as_kind(value, wanted), text=None) for value in values)
+        wanted = common_type(values)
+        if wanted.kind in ("string", *NUMERIC_KINDS) and not any(value.kind in MOMENT_KINDS for value in values):
+            values = tuple(replace(wanted, sql=convert_to(value, wanted), text=None) for value in values)
         best, decides = values[0], operator + "=" * all(map(is_constant, values))
         for value in values[1:]:
-            unknown = sql("NOT {} OR NOT {}", as_known(best), as_known(value))
-            best = chosen([(unknown, null()), (compared(decides, best, value), best)], value)
+            unknown = sql("NOT {} OR NOT {}", is_not_null(best), is_not_null(value))
+            best = case_value([(unknown, null()), (comparison(decides, best, value), best)], value)
         return best
 
     return extreme
 
 
 def _if(condition: Value, yes: Value, no: Value) -> Value:
-    return chosen([(truth(condition), yes)], no)
+    return case_value([(as_boolean(condition), yes)], no)
 
 
 def _elt(place: Value, *values: Value) -> Value:
-    return chosen([(sql(f"{{}} = {count}", as_integer(place)), value) for count, value in enumerate(values, 1)], null())
+    return case_value(
+        [(sql(f"{{}} = {count}", as_integer(place)), value) for count, value in enumerate(values, 1)], null()
+    )
 
 
-BRANCHES: dict[str, Function] = {
+CHOICE_FUNCTIONS: dict[str, Function] = {
     "IF": Function(3, 3, _if),
     "IFNULL": Function(2, 2, _coalesce),
-    "COALESCE": Function(1, MANY, _coalesce),
+    "COALESCE": Function(1, UNLIMITED, _coalesce),
     "NULLIF": Function(2, 2, _nullif),
-    "ISNULL": Function(1, 1, lambda value: boolean(sql("NOT {}", as_known(value)))),
-    "GREATEST": Function(2, MANY, _extreme(">")),
-    "LEAST": Function(2, MANY, _extreme("<")),
-    "ELT": Function(2, MANY, _elt),
+    "ISNULL": Function(1, 1, lambda value: boolean(sql("NOT {}", is_not_null(value)))),
+    "GREATEST": Function(2, UNLIMITED, _extreme(">")),
+    "LEAST": Function(2, UNLIMITED, _extreme("<")),
+    "ELT": Function(2, UNLIMITED, _elt),
 }
 """By TiDB's names."""

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.sql.graph import Sql, sql
-from simulator.tidb.expressions.sql.python_functions import asked
-from simulator.tidb.expressions.values.json_documents import document, item, unquoted
-from simulator.tidb.expressions.values.value import MANY, Function, Value, as_text, boolean, string
+from simulator.tidb.expressions.sql.python_functions import python_call
+from simulator.tidb.expressions.values.json_documents import as_document, as_json_item, unquote_json
+from simulator.tidb.expressions.values.value import UNLIMITED, Function, Value, as_text, boolean, string
 
 
-def _typed(name: str, value: Value, place: int) -> Value:
+def _check_json(name: str, value: Value, place: int) -> Value:
     """An argument that must be JSON or text. Raises SqlError 3146."""
     if value.kind in ("string", "json", "null"):
         return value
@@ -27,7 +27,7 @@ def _typed(name: str, value: Value, place: int) -> Value:
     )
 
 
-def _of(name: str, documents: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
+def _python_function(name: str, documents: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
     """A function, with what each of its arguments is: `d` a document, `D` one that must be JSON or text, `i` a part of
     one, `t` text; the last two go on as long as there are arguments."""
 
@@ -38,9 +38,11 @@ def _of(name: str, documents: str, gives: Callable[[Sql], Value]) -> Callable[..
         arguments = []
         for place, (value, letter) in enumerate(zip(values, letters, strict=False), 1):
             if letter == "D":
-                value = _typed(name, value, place)
-            arguments.append(as_text(value) if letter == "t" else (item if letter == "i" else document)(value))
-        return gives(asked(name, *arguments))
+                value = _check_json(name, value, place)
+            arguments.append(
+                as_text(value) if letter == "t" else (as_json_item if letter == "i" else as_document)(value)
+            )
+        return gives(python_call(name, *arguments))
 
     return called
 
@@ -57,9 +59,9 @@ def _boolean(found: Sql) -> Value:
     return boolean(sql("{} = '1'", found))
 
 
-def _pairs(name: str, first: str) -> Callable[..., Value]:
+def _path_value_function(name: str, first: str) -> Callable[..., Value]:
     """A function of a document and pairs of path and value. Raises SqlError 1582."""
-    called = _of(name, f"{first}ti", _json)
+    called = _python_function(name, f"{first}ti", _json)
 
     def checked(*values: Value) -> Value:
         if len(values) % 2 == 0:
@@ -74,13 +76,13 @@ def _object(*values: Value) -> Value:
         raise SqlError(1582, "42000", "Incorrect parameter count in the call to native function 'json_object'")
     if any(key.bytes or key.kind == "null" for key in values[::2]):
         raise SqlError(3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
-    return _of("json_object", "ti", _json)(*values)
+    return _python_function("json_object", "ti", _json)(*values)
 
 
 def _quote(value: Value) -> Value:
     if value.kind not in ("string", "null"):
         raise SqlError(3064, "HY000", "Incorrect type for argument 1 in function json_quote.")
-    return string(asked("json_quote", as_text(value)))
+    return string(python_call("json_quote", as_text(value)))
 
 
 def _valid(value: Value) -> Value:
@@ -88,42 +90,42 @@ def _valid(value: Value) -> Value:
         return boolean(sql("CASE WHEN {} IS NOT NULL THEN true END", value.sql))
     if value.kind not in ("string", "null"):
         return boolean(sql("false"))
-    return _boolean(asked("json_valid", as_text(value)))
+    return _boolean(python_call("json_valid", as_text(value)))
 
 
 def _unquote(value: Value) -> Value:
     if value.kind not in ("json", "string", "null"):
         raise SqlError(3064, "HY000", "Incorrect type for argument 1 in function json_unquote.")
-    return string(unquoted(value))
+    return string(unquote_json(value))
 
 
 JSON_FUNCTIONS: dict[str, Function] = {
-    "JSON_EXTRACT": Function(2, MANY, _of("json_extract", "Dtt", _json)),
+    "JSON_EXTRACT": Function(2, UNLIMITED, _python_function("json_extract", "Dtt", _json)),
     "JSON_UNQUOTE": Function(1, 1, _unquote),
     "JSON_VALID": Function(1, 1, _valid),
-    "JSON_LENGTH": Function(1, 2, _of("json_length", "Dt", _integer)),
-    "JSON_KEYS": Function(1, 2, _of("json_keys", "Dt", _json)),
-    "JSON_DEPTH": Function(1, 1, _of("json_depth", "D", _integer)),
-    "JSON_TYPE": Function(1, 1, _of("json_type", "d", string)),
-    "JSON_STORAGE_SIZE": Function(1, 1, _of("json_storage_size", "d", _integer)),
-    "JSON_STORAGE_FREE": Function(1, 1, _of("json_storage_free", "d", _integer)),
-    "JSON_PRETTY": Function(1, 1, _of("json_pretty", "d", string)),
+    "JSON_LENGTH": Function(1, 2, _python_function("json_length", "Dt", _integer)),
+    "JSON_KEYS": Function(1, 2, _python_function("json_keys", "Dt", _json)),
+    "JSON_DEPTH": Function(1, 1, _python_function("json_depth", "D", _integer)),
+    "JSON_TYPE": Function(1, 1, _python_function("json_type", "d", string)),
+    "JSON_STORAGE_SIZE": Function(1, 1, _python_function("json_storage_size", "d", _integer)),
+    "JSON_STORAGE_FREE": Function(1, 1, _python_function("json_storage_free", "d", _integer)),
+    "JSON_PRETTY": Function(1, 1, _python_function("json_pretty", "d", string)),
     "JSON_QUOTE": Function(1, 1, _quote),
-    "JSON_ARRAY": Function(0, MANY, _of("json_array", "ii", _json)),
-    "JSON_OBJECT": Function(0, MANY, _object),
-    "JSON_CONTAINS": Function(2, 3, _of("json_contains", "DDt", _boolean)),
-    "JSON_CONTAINS_PATH": Function(3, MANY, _of("json_contains_path", "Dttt", _boolean)),
-    "JSON_OVERLAPS": Function(2, 2, _of("json_overlaps", "DD", _boolean)),
-    "JSON_MEMBEROF": Function(2, 2, _of("json_member_of", "iD", _boolean)),
-    "JSON_SEARCH": Function(3, MANY, _of("json_search", "Dttttt", _json)),
-    "JSON_SET": Function(3, MANY, _pairs("json_set", "D")),
-    "JSON_INSERT": Function(3, MANY, _pairs("json_insert", "D")),
-    "JSON_REPLACE": Function(3, MANY, _pairs("json_replace", "D")),
-    "JSON_REMOVE": Function(2, MANY, _of("json_remove", "Dtt", _json)),
-    "JSON_ARRAY_APPEND": Function(3, MANY, _pairs("json_array_append", "D")),
-    "JSON_ARRAY_INSERT": Function(3, MANY, _pairs("json_array_insert", "D")),
-    "JSON_MERGE": Function(2, MANY, _of("json_merge_preserve", "DD", _json)),
-    "JSON_MERGE_PRESERVE": Function(2, MANY, _of("json_merge_preserve", "DD", _json)),
-    "JSON_MERGE_PATCH": Function(2, MANY, _of("json_merge_patch", "DD", _json)),
+    "JSON_ARRAY": Function(0, UNLIMITED, _python_function("json_array", "ii", _json)),
+    "JSON_OBJECT": Function(0, UNLIMITED, _object),
+    "JSON_CONTAINS": Function(2, 3, _python_function("json_contains", "DDt", _boolean)),
+    "JSON_CONTAINS_PATH": Function(3, UNLIMITED, _python_function("json_contains_path", "Dttt", _boolean)),
+    "JSON_OVERLAPS": Function(2, 2, _python_function("json_overlaps", "DD", _boolean)),
+    "JSON_MEMBEROF": Function(2, 2, _python_function("json_member_of", "iD", _boolean)),
+    "JSON_SEARCH": Function(3, UNLIMITED, _python_function("json_search", "Dttttt", _json)),
+    "JSON_SET": Function(3, UNLIMITED, _path_value_function("json_set", "D")),
+    "JSON_INSERT": Function(3, UNLIMITED, _path_value_function("json_insert", "D")),
+    "JSON_REPLACE": Function(3, UNLIMITED, _path_value_function("json_replace", "D")),
+    "JSON_REMOVE": Function(2, UNLIMITED, _python_function("json_remove", "Dtt", _json)),
+    "JSON_ARRAY_APPEND": Function(3, UNLIMITED, _path_value_function("json_array_append", "D")),
+    "JSON_ARRAY_INSERT": Function(3, UNLIMITED, _path_value_function("json_array_insert", "D")),
+    "JSON_MERGE": Function(2, UNLIMITED, _python_function("json_merge_preserve", "DD", _json)),
+    "JSON_MERGE_PRESERVE": Function(2, UNLIMITED, _python_function("json_merge_preserve", "DD", _json)),
+    "JSON_MERGE_PATCH": Function(2, UNLIMITED, _python_function("json_merge_patch", "DD", _json)),
 }
 """By TiDB's names."""

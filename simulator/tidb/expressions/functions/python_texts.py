@@ -9,20 +9,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.operators.texts import as_bytes, blob, is_exact, own_charset
+from simulator.tidb.expressions.operators.texts import as_blob, as_bytes, is_exact, legacy_charset
 from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text
-from simulator.tidb.expressions.sql.python_functions import asked
-from simulator.tidb.expressions.values.collations import derived, of_value
+from simulator.tidb.expressions.sql.python_functions import python_call
+from simulator.tidb.expressions.values.collations import derive_collation, value_collation
 from simulator.tidb.expressions.values.value import (
-    MANY,
-    NUMBERS,
+    NUMERIC_KINDS,
+    UNLIMITED,
     Function,
     Value,
     as_integer,
+    as_number,
     as_real,
     as_text,
     boolean,
-    numeric,
     string,
 )
 from simulator.tidb.functions.regexps import BINARY
@@ -31,21 +31,21 @@ from simulator.tidb.model.charsets import CHARSETS
 
 def bits_text(value: Value) -> Sql:
     """The 64 bits of a whole number, signed, as text."""
-    number = numeric(value)
+    number = as_number(value)
     if number.kind == "uint":
         return sql(f"(({{}}::HUGEINT + {2**63}) % {2**64} - {2**63})::VARCHAR", number.sql)
     return sql("{}::VARCHAR", as_integer(value))
 
 
-def bit_as_bytes(value: Value) -> Value:
+def bit_to_bytes(value: Value) -> Value:
     """A BIT as the bytes that functions of text take it for; any other value as it is."""
     if value.kind != "uint" or value.cell is None or value.cell.name != "bit":
         return value
-    shown = asked("bit_bytes", sql("{}::VARCHAR", value.sql), text(str((max(value.cell.length, 1) + 7) // 8)))
+    shown = python_call("bit_bytes", sql("{}::VARCHAR", value.sql), text(str((max(value.cell.length, 1) + 7) // 8)))
     return Value(shown, "string", "binary", 2, number=value.sql, bytes=True)
 
 
-def alike(values: Sequence[Value]) -> list[Value]:
+def unify_texts(values: Sequence[Value]) -> list[Value]:
     """All as bytes, or all as text, as the one decides whose collation counts most."""
     if not any(value.bytes for value in values):
         return list(values)
@@ -53,7 +53,7 @@ def alike(values: Sequence[Value]) -> list[Value]:
     best = min(value.strength for value in strings)
     if any(value.bytes for value in strings if value.strength == best):
         return [Value(as_bytes(value), "string", "binary", 2, bytes=True) for value in values]
-    return [string(asked("bytes_as_text", as_text(value))) if value.bytes else value for value in values]
+    return [string(python_call("bytes_as_text", as_text(value))) if value.bytes else value for value in values]
 
 
 def _strings(values: Sequence[Value]) -> tuple[Value, ...]:
@@ -80,18 +80,18 @@ def _real_text(value: Value) -> Sql:
     return sql("{}::VARCHAR", as_real(value))
 
 
-def _of(name: str, letters: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
+def _python_function(name: str, letters: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
     """A function, with what each of its arguments is: `t` text, `b` bytes, `n` a whole number, `r` a double."""
     read: dict[str, Callable[[Value], Sql]] = {"t": as_text, "b": as_bytes, "n": bits_text, "r": _real_text}
 
     def called(*values: Value) -> Value:
         given = [read[letter](value) for letter, value in zip(letters, values, strict=False)]
-        return gives(asked(name, *given, *[NULL] * (len(letters) - len(values))))
+        return gives(python_call(name, *given, *[NULL] * (len(letters) - len(values))))
 
     return called
 
 
-def folded(name: str) -> Callable[[Value], Value]:
+def change_case(name: str) -> Callable[[Value], Value]:
     """UPPER, LOWER: binary strings stay as they are."""
 
     def called(value: Value) -> Value:
@@ -104,7 +104,7 @@ def folded(name: str) -> Callable[[Value], Value]:
                 found,
                 found,
                 found,
-                asked(name, found),
+                python_call(name, found),
             ),
             value,
         )
@@ -115,56 +115,57 @@ def folded(name: str) -> Callable[[Value], Value]:
 def _trim(value: Value, part: Value | None = None, side: Value | None = None) -> Value:
     if part is None:
         return string(sql("trim({}, ' ')", as_text(value)), value)
-    first, second = alike((value, part))
+    first, second = unify_texts((value, part))
     where = text(side.constant or "" if side else "BOTH")
-    return string(asked("trim", as_text(first), as_text(second), where), *_strings((first,)))
+    return string(python_call("trim", as_text(first), as_text(second), where), *_strings((first,)))
 
 
 def _insert(value: Value, place: Value, length: Value, new: Value) -> Value:
-    first, second = alike((value, new))
-    found = asked("insert", as_text(first), bits_text(place), bits_text(length), as_text(second))
+    first, second = unify_texts((value, new))
+    found = python_call("insert", as_text(first), bits_text(place), bits_text(length), as_text(second))
     return string(found, *_strings((first, second)))
 
 
 def _make_set(bits: Value, *members: Value) -> Value:
-    given = alike(members)
-    return string(asked("make_set", bits_text(bits), *map(as_text, given)), *_strings(given))
+    given = unify_texts(members)
+    return string(python_call("make_set", bits_text(bits), *map(as_text, given)), *_strings(given))
 
 
 def _export_set(bits: Value, on: Value, off: Value, glue: Value | None = None, count: Value | None = None) -> Value:
-    given = alike((on, off, *((glue,) if glue else ())))
+    given = unify_texts((on, off, *((glue,) if glue else ())))
     between = as_text(given[2]) if glue else text(",")
     size = text("64") if count is None else bits_text(count)
     return string(
-        asked("export_set", bits_text(bits), as_text(given[0]), as_text(given[1]), between, size), *_strings(given)
+        python_call("export_set", bits_text(bits), as_text(given[0]), as_text(given[1]), between, size),
+        *_strings(given),
     )
 
 
 def _ord(value: Value) -> Value:
-    if own_charset(value):
-        first = blob(replace(value, sql=sql("left({}, 1)", value.sql)))
+    if legacy_charset(value):
+        first = as_blob(replace(value, sql=sql("left({}, 1)", value.sql)))
         return _whole(sql("CASE WHEN {} IS NOT NULL THEN ('0x0' || hex({}))::BIGINT END", value.sql, first))
-    return _whole(asked("ord_byte" if value.bytes else "ord", as_text(value)))
+    return _whole(python_call("ord_byte" if value.bytes else "ord", as_text(value)))
 
 
 def _octal(value: Value) -> Value:
     if value.kind in ("bool", "int", "uint") or value.number is not None and value.bytes:
-        return string(asked("oct", bits_text(value)))
-    return string(asked("oct_text", as_text(value)))
+        return string(python_call("oct", bits_text(value)))
+    return string(python_call("oct_text", as_text(value)))
 
 
 def _formatted(value: Value, places: Value, locale: Value | None = None) -> Value:
-    number = numeric(value)
-    return string(asked("format", as_text(value if value.kind in NUMBERS else number), bits_text(places)))
+    number = as_number(value)
+    return string(python_call("format", as_text(value if value.kind in NUMERIC_KINDS else number), bits_text(places)))
 
 
 def _char(*values: Value) -> Value:
     """CHAR: bytes, or text of the character set that is named last."""
     *codes, charset = values
-    found = asked("char", *map(bits_text, codes))
+    found = python_call("char", *map(bits_text, codes))
     if charset.constant is None or charset.constant == "binary":
         return _bytes(found)
-    return _in_charset(asked("as_charset", found, text(charset.constant)), charset.constant)
+    return _in_charset(python_call("as_charset", found, text(charset.constant)), charset.constant)
 
 
 def _in_charset(found: Sql, charset: str) -> Value:
@@ -176,22 +177,22 @@ def _converted(value: Value, charset: Value) -> Value:
     name = charset.constant or ""
     if name == "binary":
         return _bytes(as_bytes(value))
-    return _in_charset(asked("as_charset" if value.bytes else "into_charset", as_text(value), text(name)), name)
+    return _in_charset(python_call("as_charset" if value.bytes else "into_charset", as_text(value), text(name)), name)
 
 
 def _interval(value: Value, *others: Value) -> Value:
     """INTERVAL: how many of the others are not greater; -1 for NULL."""
     whole = all(each.kind in ("bool", "int", "uint", "null") for each in (value, *others))
-    given = [sql("{}::VARCHAR", numeric(each).sql if whole else as_real(each)) for each in (value, *others)]
+    given = [sql("{}::VARCHAR", as_number(each).sql if whole else as_real(each)) for each in (value, *others)]
     fixed = all(each.constant is not None for each in others)
-    return _whole(asked("interval", text("s" if fixed else ""), *given))
+    return _whole(python_call("interval", text("s" if fixed else ""), *given))
 
 
 # -- what is known of a value --------------------------------------------------------------------------------------
 
 
 def _collation(value: Value) -> str:
-    return "binary" if value.kind == "json" else of_value(value).collation
+    return "binary" if value.kind == "json" else value_collation(value).collation
 
 
 def _charset(value: Value) -> Value:
@@ -199,12 +200,12 @@ def _charset(value: Value) -> Value:
 
 
 def _coercibility(value: Value) -> Value:
-    return Value(sql(f"{of_value(value).strength}::BIGINT"), "int")
+    return Value(sql(f"{value_collation(value).strength}::BIGINT"), "int")
 
 
 def _weights(value: Value, kind: Value | None = None, size: Value | None = None) -> Value:
     """WEIGHT_STRING: what a text is sorted by; NULL of numbers."""
-    if value.kind in NUMBERS and not value.year or value.kind == "null":
+    if value.kind in NUMERIC_KINDS and not value.year or value.kind == "null":
         return _bytes(sql("NULL::VARCHAR"))
     found = as_text(value)
     if kind is not None and size is not None:
@@ -216,7 +217,7 @@ def _weights(value: Value, kind: Value | None = None, size: Value | None = None)
     name = _collation(value) if value.kind == "string" else "utf8mb4_bin"
     if name.endswith("_unicode_ci") or name.startswith(("gbk", "gb18030")):
         raise SqlError(1235, "42000", f"WEIGHT_STRING by {name} is not computed; that by other collations is")
-    return _bytes(asked("weights", found, text(name)) if not value.bytes else found)
+    return _bytes(python_call("weights", found, text(name)) if not value.bytes else found)
 
 
 # -- patterns ----------------------------------------------------------------------------------------------------------
@@ -242,47 +243,47 @@ def _regexp(name: str, defaults: Sequence[str], gives: Callable[[Sql], Value], t
                 given.append(text(default))
             else:
                 given.append(bits_text(rest[place]) if default else as_text(rest[place]))
-        folds = not binary and not is_exact(derived(name, (subject, pattern)).collation)
-        return gives(asked(name, text("i") if folds else NULL, *given))
+        folds = not binary and not is_exact(derive_collation(name, (subject, pattern)).collation)
+        return gives(python_call(name, text("i") if folds else NULL, *given))
 
     return called
 
 
-TEXTS_CALLED: dict[str, Function] = {
-    "UPPER": Function(1, 1, folded("upper")),
-    "UCASE": Function(1, 1, folded("upper")),
-    "LOWER": Function(1, 1, folded("lower")),
-    "LCASE": Function(1, 1, folded("lower")),
+PYTHON_TEXT_FUNCTIONS: dict[str, Function] = {
+    "UPPER": Function(1, 1, change_case("upper")),
+    "UCASE": Function(1, 1, change_case("upper")),
+    "LOWER": Function(1, 1, change_case("lower")),
+    "LCASE": Function(1, 1, change_case("lower")),
     "TRIM": Function(1, 3, _trim, (2,)),
     "INSERT_FUNC": Function(4, 4, _insert),
-    "MAKE_SET": Function(2, MANY, _make_set),
+    "MAKE_SET": Function(2, UNLIMITED, _make_set),
     "EXPORT_SET": Function(3, 5, _export_set),
     "ORD": Function(1, 1, _ord),
     "OCT": Function(1, 1, _octal),
-    "CONV": Function(3, 3, _of("conv", "tnn", _text)),
+    "CONV": Function(3, 3, _python_function("conv", "tnn", _text)),
     "FORMAT": Function(2, 3, _formatted),
-    "CHAR_FUNC": Function(1, MANY, _char),
+    "CHAR_FUNC": Function(1, UNLIMITED, _char),
     "CONVERT": Function(2, 2, _converted, (1,)),
-    "INTERVAL": Function(2, MANY, _interval),
-    "FORMAT_BYTES": Function(1, 1, _of("format_bytes", "r", _text)),
-    "FORMAT_NANO_TIME": Function(1, 1, _of("format_nano_time", "r", _text)),
-    "PASSWORD_FUNC": Function(1, 1, _of("password", "t", _text)),
-    "SM3": Function(1, 1, _of("sm3", "b", _text)),
-    "UNCOMPRESS": Function(1, 1, _of("uncompress", "b", _bytes)),
-    "UNCOMPRESSED_LENGTH": Function(1, 1, _of("uncompressed_length", "b", _whole)),
-    "TO_BASE64": Function(1, 1, _of("to_base64", "b", _text)),
-    "FROM_BASE64": Function(1, 1, _of("from_base64", "t", _bytes)),
-    "INET_ATON": Function(1, 1, _of("inet_aton", "t", _whole)),
-    "INET_NTOA": Function(1, 1, _of("inet_ntoa", "n", _text)),
-    "INET6_ATON": Function(1, 1, _of("inet6_aton", "t", _bytes)),
-    "INET6_NTOA": Function(1, 1, _of("inet6_ntoa", "b", _text)),
-    "IS_IPV4": Function(1, 1, _of("is_ipv4", "t", _boolean)),
-    "IS_IPV6": Function(1, 1, _of("is_ipv6", "t", _boolean)),
-    "IS_IPV4_COMPAT": Function(1, 1, _of("is_ipv4_compat", "b", _boolean)),
-    "IS_IPV4_MAPPED": Function(1, 1, _of("is_ipv4_mapped", "b", _boolean)),
-    "IS_UUID": Function(1, 1, _of("is_uuid", "t", _boolean)),
-    "UUID_TO_BIN": Function(1, 2, _of("uuid_to_bin", "tn", _bytes)),
-    "BIN_TO_UUID": Function(1, 2, _of("bin_to_uuid", "bn", _text)),
+    "INTERVAL": Function(2, UNLIMITED, _interval),
+    "FORMAT_BYTES": Function(1, 1, _python_function("format_bytes", "r", _text)),
+    "FORMAT_NANO_TIME": Function(1, 1, _python_function("format_nano_time", "r", _text)),
+    "PASSWORD_FUNC": Function(1, 1, _python_function("password", "t", _text)),
+    "SM3": Function(1, 1, _python_function("sm3", "b", _text)),
+    "UNCOMPRESS": Function(1, 1, _python_function("uncompress", "b", _bytes)),
+    "UNCOMPRESSED_LENGTH": Function(1, 1, _python_function("uncompressed_length", "b", _whole)),
+    "TO_BASE64": Function(1, 1, _python_function("to_base64", "b", _text)),
+    "FROM_BASE64": Function(1, 1, _python_function("from_base64", "t", _bytes)),
+    "INET_ATON": Function(1, 1, _python_function("inet_aton", "t", _whole)),
+    "INET_NTOA": Function(1, 1, _python_function("inet_ntoa", "n", _text)),
+    "INET6_ATON": Function(1, 1, _python_function("inet6_aton", "t", _bytes)),
+    "INET6_NTOA": Function(1, 1, _python_function("inet6_ntoa", "b", _text)),
+    "IS_IPV4": Function(1, 1, _python_function("is_ipv4", "t", _boolean)),
+    "IS_IPV6": Function(1, 1, _python_function("is_ipv6", "t", _boolean)),
+    "IS_IPV4_COMPAT": Function(1, 1, _python_function("is_ipv4_compat", "b", _boolean)),
+    "IS_IPV4_MAPPED": Function(1, 1, _python_function("is_ipv4_mapped", "b", _boolean)),
+    "IS_UUID": Function(1, 1, _python_function("is_uuid", "t", _boolean)),
+    "UUID_TO_BIN": Function(1, 2, _python_function("uuid_to_bin", "tn", _bytes)),
+    "BIN_TO_UUID": Function(1, 2, _python_function("bin_to_uuid", "bn", _text)),
     "ANY_VALUE": Function(1, 1, lambda value: value),
     "NAME_CONST": Function(2, 2, lambda name, value: value),
     "BENCHMARK": Function(

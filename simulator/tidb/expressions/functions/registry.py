@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from simulator.tidb.expressions.functions.choices import BRANCHES
+from simulator.tidb.expressions.functions.choices import CHOICE_FUNCTIONS
 from simulator.tidb.expressions.functions.json import JSON_FUNCTIONS
 from simulator.tidb.expressions.functions.numbers import NUMBER_FUNCTIONS
-from simulator.tidb.expressions.functions.python_texts import TEXTS_CALLED, bit_as_bytes
+from simulator.tidb.expressions.functions.python_texts import PYTHON_TEXT_FUNCTIONS, bit_to_bytes
 from simulator.tidb.expressions.functions.texts import TEXT_FUNCTIONS
 from simulator.tidb.expressions.functions.times import TIME_FUNCTIONS
 from simulator.tidb.expressions.values.value import Function, Value
 
-NUMBERS_OF_BITS = (
+BIT_AS_NUMBER_FUNCTIONS = (
     "HEX",
     "BIN",
     "OCT",
@@ -32,30 +32,32 @@ NUMBERS_OF_BITS = (
 """Functions of text for which a BIT is a number."""
 
 
-def _of_text(known: dict[str, Function]) -> dict[str, Function]:
+def _with_bits_as_bytes(known: dict[str, Function]) -> dict[str, Function]:
     """Functions for which a BIT is its bytes."""
     return {
-        name: function if name in NUMBERS_OF_BITS else replace(function, compute=_taking_bits(function.compute))
+        name: function
+        if name in BIT_AS_NUMBER_FUNCTIONS
+        else replace(function, compute=_converting_bits(function.compute))
         for name, function in known.items()
     }
 
 
-def _taking_bits(compute: Callable[..., Value]) -> Callable[..., Value]:
-    return lambda *values: compute(*map(bit_as_bytes, values))
+def _converting_bits(compute: Callable[..., Value]) -> Callable[..., Value]:
+    return lambda *values: compute(*map(bit_to_bytes, values))
 
 
 FUNCTIONS: dict[str, Function] = {
-    **BRANCHES,
+    **CHOICE_FUNCTIONS,
     **NUMBER_FUNCTIONS,
-    **_of_text(TEXT_FUNCTIONS),
-    **_of_text(TEXTS_CALLED),
+    **_with_bits_as_bytes(TEXT_FUNCTIONS),
+    **_with_bits_as_bytes(PYTHON_TEXT_FUNCTIONS),
     **JSON_FUNCTIONS,
     **TIME_FUNCTIONS,
 }
 """By TiDB's names."""
 
 
-ELSEWHERE = frozenset(
+TIDB_ONLY_FUNCTIONS = frozenset(
     """
 AES_DECRYPT AES_ENCRYPT COMPRESS CONNECTION_ID CURDATE CURRENT_DATE CURRENT_RESOURCE_GROUP CURRENT_ROLE CURRENT_TIME
 CURRENT_TIMESTAMP CURRENT_USER CURTIME DATABASE DECODE ENCODE FOUND_ROWS GET_LOCK GROUPING IS_FREE_LOCK IS_USED_LOCK

@@ -7,28 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from simulator.tidb.expressions.functions.choices import as_known
-from simulator.tidb.expressions.functions.python_texts import alike, folded
-from simulator.tidb.expressions.operators.arithmetic import bits
-from simulator.tidb.expressions.operators.comparisons import compared
+from simulator.tidb.expressions.functions.choices import is_not_null
+from simulator.tidb.expressions.functions.python_texts import change_case, unify_texts
+from simulator.tidb.expressions.operators.arithmetic import as_bits
+from simulator.tidb.expressions.operators.comparisons import comparison
 from simulator.tidb.expressions.operators.texts import (
+    as_blob,
     as_bytes,
-    as_bytes_alike,
-    blob,
-    collated,
+    blob_as_characters,
+    collation_key,
     is_exact,
-    own_charset,
-    shown,
-    texts,
+    legacy_charset,
+    text_operands,
+    unify_bytes,
 )
-from simulator.tidb.expressions.sql.graph import NULL, Sql, joined, sql, switched, text, when
-from simulator.tidb.expressions.values.collations import derived
+from simulator.tidb.expressions.sql.graph import NULL, Sql, case, join, sql, text, when
+from simulator.tidb.expressions.values.collations import derive_collation
 from simulator.tidb.expressions.values.value import (
-    MANY,
-    NUMBERS,
+    NUMERIC_KINDS,
+    UNLIMITED,
     Function,
     Value,
-    as_count,
+    as_int32,
     as_real,
     as_text,
     integer,
@@ -37,21 +37,21 @@ from simulator.tidb.expressions.values.value import (
     string,
 )
 
-lower = folded("lower")
+lower = change_case("lower")
 
 LONGEST = 64 * 2**20
 """Characters of a text that a function makes, at most: TiDB's max_allowed_packet; what is longer is NULL."""
 
 
 def _concat(*values: Value) -> Value:
-    given = alike(values)
-    return string(joined("||", [as_text(value) for value in given]), *_strings(given))
+    given = unify_texts(values)
+    return string(join("||", [as_text(value) for value in given]), *_strings(given))
 
 
 def _concat_ws(separator: Value, *values: Value) -> Value:
-    given = alike((separator, *values))
+    given = unify_texts((separator, *values))
     glue, *parts = (as_text(value) for value in given)
-    glued = joined("||", [sql("coalesce({} || {}, '')", glue, part) for part in parts])
+    glued = join("||", [sql("coalesce({} || {}, '')", glue, part) for part in parts])
     return string(sql("substring({}, length({}) + 1)", glued, glue), *_strings(given))
 
 
@@ -69,25 +69,25 @@ def _text(template: str) -> Callable[..., Value]:
 
 
 def _substring(value: Value, start: Value, length: Value | None = None) -> Value:
-    found, first = as_text(value), as_count(start)
-    count = as_count(length) if length else sql(f"{2**31 - 1}")
+    found, first = as_text(value), as_int32(start)
+    count = as_int32(length) if length else sql(f"{2**31 - 1}")
     size = sql("length({})", found)
     begin = sql("CASE WHEN {} < 0 THEN {} + {} + 1 ELSE {} END", first, size, first, first)
     cut = sql("substring({}, {}, {})", found, begin, sql("greatest({}, 0)", count))
     nothing = sql("{} = 0 OR {} <= 0 OR -{} > {}", first, count, first, size)
     known = sql("{} IS NOT NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, first, count)
-    return string(switched([(nothing, when(known, text(""))), (known, cut)]), value)
+    return string(case([(nothing, when(known, text(""))), (known, cut)]), value)
 
 
 def _side(function: str) -> Callable[[Value, Value], Value]:
     return lambda value, length: string(
-        sql(f"{function}({{}}, greatest({{}}, 0))", as_text(value), as_count(length)), value
+        sql(f"{function}({{}}, greatest({{}}, 0))", as_text(value), as_int32(length)), value
     )
 
 
 def _substring_index(value: Value, separator: Value, count: Value) -> Value:
     """What is before a number of separators, counted from the end if it is negative."""
-    found, glue, number = as_text(value), as_text(separator), as_count(count)
+    found, glue, number = as_text(value), as_text(separator), as_int32(count)
     parts = sql("string_split({}, {})", found, glue)
     first = sql("list_slice({}, 1, {})", parts, number)
     last = sql("list_slice({}, greatest(len({}) + {} + 1, 1), len({}))", parts, parts, number, parts)
@@ -101,11 +101,11 @@ def _substring_index(value: Value, separator: Value, count: Value) -> Value:
 
 def _reversed(value: Value) -> Value:
     characters = sql("list_reverse(regexp_extract_all({}, '(?s).'))", as_text(value))
-    return string(when(as_known(value), sql("array_to_string({}, '')", characters)), value)
+    return string(when(is_not_null(value), sql("array_to_string({}, '')", characters)), value)
 
 
 def _repeated(value: Value, count: Value) -> Value:
-    found, number = as_text(value), as_count(count)
+    found, number = as_text(value), as_int32(count)
     fits = sql(f"strlen({{}}) * {{}} <= {LONGEST}", found, number)
     return string(when(fits, sql("repeat({}, greatest({}, 0))", found, number)), value)
 
@@ -114,19 +114,19 @@ def _padded(function: str) -> Callable[[Value, Value, Value], Value]:
     """LPAD, RPAD: NULL for a negative length, or with nothing to pad with."""
 
     def padded(value: Value, length: Value, fill: Value) -> Value:
-        found, size, more = as_text(value), as_count(length), as_text(fill)
+        found, size, more = as_text(value), as_int32(length), as_text(fill)
         cut = sql("left({}, {})", found, size)
         longer = sql(f"{function}({{}}, {{}}::INTEGER, nullif({{}}, ''))", found, size, more)
         valid = sql(f"{{}} BETWEEN 0 AND {LONGEST} AND {{}} IS NOT NULL", size, more)
         enough = sql("{} AND {} <= length({})", valid, size, found)
-        return string(switched([(enough, cut), (valid, longer)]), value)
+        return string(case([(enough, cut), (valid, longer)]), value)
 
     return padded
 
 
 def _size(value: Value) -> Value:
     """Bytes of a text."""
-    if value.bytes or own_charset(value):
+    if value.bytes or legacy_charset(value):
         return integer(sql("length({})", as_bytes(value)))
     return integer(sql("strlen({})", as_text(value)))
 
@@ -134,13 +134,13 @@ def _size(value: Value) -> Value:
 def _place(part: Value, value: Value, start: Value | None = None) -> Value:
     """LOCATE: the place of a text in another; most collations look at small letters (tidb
     pkg/expression/builtin_string.go, IsCICollation)."""
-    name = derived("locate", (part, value)).collation
-    first, second = as_bytes_alike(part, value, name)
+    name = derive_collation("locate", (part, value)).collation
+    first, second = unify_bytes(part, value, name)
     if not is_exact(name):
         first, second = (lower(Value(found, "string")).sql for found in (first, second))
     if start is None:
         return integer(sql("instr({}, {})", second, first))
-    begin = as_count(start)
+    begin = as_int32(start)
     rest = sql("substring({}, {})", second, begin)
     found = sql("instr({}, {})", rest, first)
     within = sql("{} >= 1 AND {} <= length({}) + 1", begin, begin, second)
@@ -159,16 +159,16 @@ def _field(value: Value, *others: Value) -> Value:
     if not kinds <= {"string", "null"} and not kinds <= {"bool", "int", "uint"}:
         value, others = real(as_real(value)), tuple(real(as_real(other)) for other in others)
     return integer(
-        switched([(compared("=", value, other), sql(str(place))) for place, other in enumerate(others, 1)], sql("0"))
+        case([(comparison("=", value, other), sql(str(place))) for place, other in enumerate(others, 1)], sql("0"))
     )
 
 
 def _in_set(value: Value, members: Value) -> Value:
     """FIND_IN_SET: nothing is in the empty text (tidb: pkg/expression/builtin_string.go)."""
-    name = derived("find_in_set", (value, members)).collation
-    first, second = as_bytes_alike(value, members, name)
-    listed = sql("list_transform(string_split({}, ','), lambda m: {})", second, collated(Sql(("m",)), name))
-    found = sql("coalesce(list_position({}, {}), 0)", listed, collated(first, name))
+    name = derive_collation("find_in_set", (value, members)).collation
+    first, second = unify_bytes(value, members, name)
+    listed = sql("list_transform(string_split({}, ','), lambda m: {})", second, collation_key(Sql(("m",)), name))
+    found = sql("coalesce(list_position({}, {}), 0)", listed, collation_key(first, name))
     known = sql("{} IS NOT NULL AND {} IS NOT NULL", first, second)
     return integer(when(known, when(sql("{} != ''", second), found, sql("0"))))
 
@@ -176,9 +176,9 @@ def _in_set(value: Value, members: Value) -> Value:
 def _strcmp(left: Value, right: Value) -> Value:
     if "null" in (left.kind, right.kind):
         return null()
-    first, second = texts(left, right, "strcmp")
+    first, second = text_operands(left, right, "strcmp")
     return integer(
-        switched(
+        case(
             [
                 (sql("{} < {}", first, second), sql("-1")),
                 (sql("{} > {}", first, second), sql("1")),
@@ -192,21 +192,23 @@ def _ascii(value: Value) -> Value:
     return integer(
         sql(
             "('0x' || coalesce(nullif(left(hex({}), 2), ''), '0'))::INTEGER + 0 * length({})",
-            blob(value),
+            as_blob(value),
             as_text(value),
         )
     )
 
 
 def _hex(value: Value) -> Value:
-    found = bits(value) if value.kind in NUMBERS else blob(value)
+    found = as_bits(value) if value.kind in NUMERIC_KINDS else as_blob(value)
     return string(sql("hex({})", found))
 
 
 def _unhex(value: Value) -> Value:
     digits = as_text(value)
     even = sql("CASE WHEN length({}) % 2 = 1 THEN '0' || {} ELSE {} END", digits, digits, digits)
-    return _binary(shown(when(sql("regexp_matches({}, '^[0-9a-fA-F]*$')", digits), sql("unhex({})", even))))
+    return _binary(
+        blob_as_characters(when(sql("regexp_matches({}, '^[0-9a-fA-F]*$')", digits), sql("unhex({})", even)))
+    )
 
 
 def _binary(found: Sql) -> Value:
@@ -215,14 +217,14 @@ def _binary(found: Sql) -> Value:
 
 def _sha2(value: Value, size: Value) -> Value:
     """NULL for sizes that are none."""
-    data, wanted = blob(value), as_count(size)
+    data, wanted = as_blob(value), as_int32(size)
     branches = [(sql("{} IN (0, 256)", wanted), sql("sha256({})", data))]
     branches += [(sql(f"{{}} = {other}", wanted), sql(f"sha{other}_of({{}})", data)) for other in (224, 384, 512)]
-    return string(switched(branches, NULL))
+    return string(case(branches, NULL))
 
 
 def _binary_digits(value: Value) -> Value:
-    return string(sql("bin({})", bits(value)))
+    return string(sql("bin({})", as_bits(value)))
 
 
 def _quote(value: Value) -> Value:
@@ -233,9 +235,9 @@ def _quote(value: Value) -> Value:
 
 
 TEXT_FUNCTIONS: dict[str, Function] = {
-    "CRC32": Function(1, 1, lambda value: integer(sql("crc32_of({})", blob(value)))),
-    "CONCAT": Function(1, MANY, _concat),
-    "CONCAT_WS": Function(2, MANY, _concat_ws),
+    "CRC32": Function(1, 1, lambda value: integer(sql("crc32_of({})", as_blob(value)))),
+    "CONCAT": Function(1, UNLIMITED, _concat),
+    "CONCAT_WS": Function(2, UNLIMITED, _concat_ws),
     "LENGTH": Function(1, 1, _size),
     "OCTET_LENGTH": Function(1, 1, _size),
     "BIT_LENGTH": Function(1, 1, lambda value: integer(sql("{} * 8", _size(value).sql))),
@@ -259,15 +261,15 @@ TEXT_FUNCTIONS: dict[str, Function] = {
     "INSTR": Function(2, 2, lambda value, part: _place(part, value)),
     "LOCATE": Function(2, 3, _place),
     "POSITION": Function(2, 2, _place),
-    "FIELD": Function(2, MANY, _field),
+    "FIELD": Function(2, UNLIMITED, _field),
     "FIND_IN_SET": Function(2, 2, _in_set),
     "STRCMP": Function(2, 2, _strcmp),
     "ASCII": Function(1, 1, _ascii),
     "HEX": Function(1, 1, _hex),
     "UNHEX": Function(1, 1, _unhex),
-    "MD5": Function(1, 1, lambda value: string(sql("md5({})", blob(value)))),
-    "SHA": Function(1, 1, lambda value: string(sql("sha1({})", blob(value)))),
-    "SHA1": Function(1, 1, lambda value: string(sql("sha1({})", blob(value)))),
+    "MD5": Function(1, 1, lambda value: string(sql("md5({})", as_blob(value)))),
+    "SHA": Function(1, 1, lambda value: string(sql("sha1({})", as_blob(value)))),
+    "SHA1": Function(1, 1, lambda value: string(sql("sha1({})", as_blob(value)))),
     "SHA2": Function(2, 2, _sha2),
     "BIN": Function(1, 1, _binary_digits),
     "QUOTE": Function(1, 1, _quote),

@@ -5,50 +5,50 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text, when
-from simulator.tidb.expressions.sql.python_functions import asked
-from simulator.tidb.expressions.values.context import Situation
+from simulator.tidb.expressions.sql.python_functions import python_call
+from simulator.tidb.expressions.values.context import EvaluationContext
 from simulator.tidb.expressions.values.times import (
     bits_text,
     date_value,
-    digits_of,
     duration_argument,
+    fraction_digits,
     integer_value,
     moment_argument,
     moment_value,
     number_text,
     time_value,
 )
-from simulator.tidb.expressions.values.value import NUMBERS, Value, as_real, as_text, null, string
+from simulator.tidb.expressions.values.value import NUMERIC_KINDS, Value, as_real, as_text, null, string
 from simulator.tidb.functions.intervals import is_clock
 
 # -- sums and differences ----------------------------------------------------------------------------------------------
 
 
-def date_add(sign: int) -> Callable[[Situation, Value, Value, Value], Value]:
+def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Value]:
     """DATE_ADD, DATE_SUB: what they give follows from the first value (addSubDateFunctionClass)."""
 
-    def added(situation: Situation, base: Value, amount: Value, unit: Value) -> Value:
+    def added(situation: EvaluationContext, base: Value, amount: Value, unit: Value) -> Value:
         name = unit.constant or ""
         if "null" in (base.kind, amount.kind):
             return null()
         kind, shown = _amount(amount)
         digits = _digits_added(base, amount, name)
         if base.kind == "time" and (is_clock(name) and not name.startswith("DAY_") or name == "DAY_MICROSECOND"):
-            found = asked("duration_add", text(str(sign)), text(name), duration_argument(base), text(kind), shown)
+            found = python_call("duration_add", text(str(sign)), text(name), duration_argument(base), text(kind), shown)
             return time_value(found, digits)
         of = (
             "datetime"
             if base.kind in ("datetime", "time")
             else "date"
             if base.kind == "date"
-            else ("number" if base.kind in NUMBERS else "string")
+            else ("number" if base.kind in NUMERIC_KINDS else "string")
         )
         start = (
             moment_argument(situation, base)
             if of in ("date", "datetime")
             else (number_text(base) if of == "number" else as_text(base))
         )
-        found = asked(
+        found = python_call(
             "date_add",
             text(str(sign)),
             text(name),
@@ -87,11 +87,11 @@ def _digits_added(base: Value, amount: Value, unit: str) -> int:
             if (amount.kind in ("decimal", "wide"))
             else 0
         )
-    return max(digits_of(base) if base.kind in ("date", "datetime", "time") else 0, more)
+    return max(fraction_digits(base) if base.kind in ("date", "datetime", "time") else 0, more)
 
 
-def timestamp_add(situation: Situation, unit: Value, amount: Value, base: Value) -> Value:
-    found = asked(
+def timestamp_add(situation: EvaluationContext, unit: Value, amount: Value, base: Value) -> Value:
+    found = python_call(
         "timestamp_add",
         text(unit.constant or ""),
         sql("{}::VARCHAR", as_real(amount)),
@@ -101,9 +101,9 @@ def timestamp_add(situation: Situation, unit: Value, amount: Value, base: Value)
     return string(found)
 
 
-def timestamp_difference(situation: Situation, unit: Value, start: Value, end: Value) -> Value:
+def timestamp_difference(situation: EvaluationContext, unit: Value, start: Value, end: Value) -> Value:
     return integer_value(
-        asked(
+        python_call(
             "timestampdiff",
             text(unit.constant or ""),
             moment_argument(situation, start),
@@ -120,17 +120,17 @@ def add_time(sign: int) -> Callable[[Value, Value], Value]:
             return null() if base.kind != "string" else string(sql("NULL::VARCHAR"))
         way = text(str(sign))
         kind, by = ("time", duration_argument(amount)) if amount.kind == "time" else ("string", as_text(amount))
-        digits = max(digits_of(base), digits_of(amount))
+        digits = max(fraction_digits(base), fraction_digits(amount))
         if base.kind == "datetime":
-            return moment_value(asked("add_to_moment", way, base.sql, text(kind), by), digits)
+            return moment_value(python_call("add_to_moment", way, base.sql, text(kind), by), digits)
         if base.kind == "time":
-            return time_value(asked("add_to_duration", way, duration_argument(base), text(kind), by), digits)
+            return time_value(python_call("add_to_duration", way, duration_argument(base), text(kind), by), digits)
         if base.kind == "date":
-            shown = asked("add_date_time", way, text(kind), by, text(str(digits_of(amount))))
+            shown = python_call("add_date_time", way, text(kind), by, text(str(fraction_digits(amount))))
             return string(when(sql("{} IS NOT NULL", base.sql), shown))
-        if kind == "string" and amount.kind not in ("string", "null") and amount.kind not in NUMBERS:
+        if kind == "string" and amount.kind not in ("string", "null") and amount.kind not in NUMERIC_KINDS:
             return string(sql("NULL::VARCHAR"))
-        return string(asked("add_to_text", way, as_text(base), text(kind), by))
+        return string(python_call("add_to_text", way, as_text(base), text(kind), by))
 
     return added
 
@@ -142,20 +142,20 @@ def time_difference(first: Value, second: Value) -> Value:
         known = value.kind in ("date", "datetime")
         kind = value.kind if known or value.kind == "time" else "string"
         sides += [text(kind), value.sql if known else duration_argument(value) if kind == "time" else as_text(value)]
-    return time_value(asked("timediff", *sides), max(digits_of(first), digits_of(second)))
+    return time_value(python_call("timediff", *sides), max(fraction_digits(first), fraction_digits(second)))
 
 
-def timestamp(situation: Situation, value: Value, clock: Value | None = None) -> Value:
+def timestamp(situation: EvaluationContext, value: Value, clock: Value | None = None) -> Value:
     """TIMESTAMP, of one value or of a moment and a time."""
     shown = (
         value
-        if value.kind in ("date", "datetime") or value.kind in NUMBERS and not value.year
+        if value.kind in ("date", "datetime") or value.kind in NUMERIC_KINDS and not value.year
         else (string(as_text(value)))
     )
-    found, digits = moment_argument(situation._replace(zeros="zp"), shown), digits_of(value)
+    found, digits = moment_argument(situation._replace(zeros="zp"), shown), fraction_digits(value)
     if clock is None:
         return moment_value(found, digits)
-    digits = max(digits, digits_of(clock))
+    digits = max(digits, fraction_digits(clock))
     start = when(sql("{} NOT LIKE '0000%'", found), found)
     by = ("time", duration_argument(clock)) if clock.kind == "time" else ("clock", as_text(clock))
-    return moment_value(asked("add_to_moment", text("1"), start, text(by[0]), by[1]), digits)
+    return moment_value(python_call("add_to_moment", text("1"), start, text(by[0]), by[1]), digits)

@@ -17,16 +17,16 @@ from simulator.tidb.expressions.functions.time_arithmetic import (
     timestamp_difference,
 )
 from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text, when
-from simulator.tidb.expressions.sql.problems import without_problems
-from simulator.tidb.expressions.sql.python_functions import asked
-from simulator.tidb.expressions.values.context import Situation
+from simulator.tidb.expressions.sql.problems import ignore_problems
+from simulator.tidb.expressions.sql.python_functions import python_call
+from simulator.tidb.expressions.values.context import EvaluationContext
 from simulator.tidb.expressions.values.times import (
-    CLOCK,
-    PARTS,
+    CLOCK_UNITS,
+    DATE_PARTS,
     bits_text,
     date_value,
-    digits_of,
     duration_argument,
+    fraction_digits,
     integer_value,
     moment_argument,
     moment_value,
@@ -35,12 +35,12 @@ from simulator.tidb.expressions.values.times import (
 from simulator.tidb.expressions.values.value import (
     Function,
     Value,
+    as_number,
     as_real,
     as_text,
     decimal,
     integer,
     null,
-    numeric,
     string,
 )
 from simulator.tidb.functions.intervals import is_clock
@@ -50,8 +50,8 @@ from simulator.tidb.functions.time_readings import offset_of
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-def _part(name: str) -> Callable[[Situation, Value], Value]:
-    start, length = PARTS[name]
+def _part(name: str) -> Callable[[EvaluationContext, Value], Value]:
+    start, length = DATE_PARTS[name]
     return lambda situation, value: integer(
         sql(f"substring({{}}, {start}, {length})", moment_argument(situation, value))
     )
@@ -60,32 +60,34 @@ def _part(name: str) -> Callable[[Situation, Value], Value]:
 def _clock_part(name: str) -> Callable[[Value], Value]:
     over = {"MINUTE": 60, "SECOND": 60, "MICROSECOND": 10**6}.get(name, 10**9)
     return lambda value: integer(
-        sql(f"(abs({{}}::BIGINT) // {CLOCK[name]}) % {over}", without_problems(duration_argument(value)))
+        sql(f"(abs({{}}::BIGINT) // {CLOCK_UNITS[name]}) % {over}", ignore_problems(duration_argument(value)))
     )
 
 
-def _of_day(name: str, gives: Callable[[Sql], Value]) -> Callable[[Situation, Value], Value]:
-    return lambda situation, value: gives(asked(name, text(_kind(value)), moment_argument(situation, value)))
+def _of_day(name: str, gives: Callable[[Sql], Value]) -> Callable[[EvaluationContext, Value], Value]:
+    return lambda situation, value: gives(python_call(name, text(_kind(value)), moment_argument(situation, value)))
 
 
 def _kind(value: Value) -> str:
     return "date" if value.kind == "date" else "datetime"
 
 
-def _extract(situation: Situation, unit: Value, value: Value) -> Value:
+def _extract(situation: EvaluationContext, unit: Value, value: Value) -> Value:
     """A unit of the clock is that of a duration; of a moment those with a day, too."""
     name = unit.constant or ""
     if not is_clock(name):
-        return integer_value(asked("part_of_moment", text(name), moment_argument(situation, value)))
+        return integer_value(python_call("part_of_moment", text(name), moment_argument(situation, value)))
     if name.startswith("DAY_") and value.kind in ("date", "datetime"):
-        return integer_value(asked("part_of_moment", text(name), value.sql))
+        return integer_value(python_call("part_of_moment", text(name), value.sql))
     if name.startswith("DAY_") and value.kind != "time":
-        return integer_value(asked("extract_day", text(name), as_text(value)))
-    found = asked("time_of_text", as_text(value)) if value.kind in ("string", "json") else duration_argument(value)
-    return integer_value(asked("part_of_duration", text(name), found))
+        return integer_value(python_call("extract_day", text(name), as_text(value)))
+    found = (
+        python_call("time_of_text", as_text(value)) if value.kind in ("string", "json") else duration_argument(value)
+    )
+    return integer_value(python_call("part_of_duration", text(name), found))
 
 
-def _date(situation: Situation, value: Value) -> Value:
+def _date(situation: EvaluationContext, value: Value) -> Value:
     found = moment_argument(situation, value)
     if "z" not in situation.zeros:
         found = when(sql("{} NOT LIKE '0000-00-00%'", found), found)
@@ -99,14 +101,16 @@ def _of_time(value: Value) -> Value:
     if value.kind == "null":
         return null()
     return time_value(
-        asked("time_of_text", sql("substring({}, 12)", value.sql) if value.kind == "datetime" else as_text(value)),
-        digits_of(value),
+        python_call(
+            "time_of_text", sql("substring({}, 12)", value.sql) if value.kind == "datetime" else as_text(value)
+        ),
+        fraction_digits(value),
     )
 
 
-def _last_day(situation: Situation, value: Value) -> Value:
+def _last_day(situation: EvaluationContext, value: Value) -> Value:
     return date_value(
-        asked(
+        python_call(
             "last_day",
             text(_kind(value)),
             moment_argument(situation, value),
@@ -115,14 +119,14 @@ def _last_day(situation: Situation, value: Value) -> Value:
     )
 
 
-def _days_between(situation: Situation, end: Value, start: Value) -> Value:
-    return integer_value(asked("datediff", moment_argument(situation, end), moment_argument(situation, start)))
+def _days_between(situation: EvaluationContext, end: Value, start: Value) -> Value:
+    return integer_value(python_call("datediff", moment_argument(situation, end), moment_argument(situation, start)))
 
 
 def _week(name: str) -> Callable[..., Value]:
-    def week(situation: Situation, value: Value, mode: Value | None = None) -> Value:
+    def week(situation: EvaluationContext, value: Value, mode: Value | None = None) -> Value:
         way = text("0") if mode is None else bits_text(mode)
-        return integer_value(asked(name, text(_kind(value)), moment_argument(situation, value), way))
+        return integer_value(python_call(name, text(_kind(value)), moment_argument(situation, value), way))
 
     return week
 
@@ -130,13 +134,14 @@ def _week(name: str) -> Callable[..., Value]:
 # -- numbers of seconds, zones -----------------------------------------------------------------------------------------
 
 
-def _unix_timestamp(situation: Situation, value: Value) -> Value:
+def _unix_timestamp(situation: EvaluationContext, value: Value) -> Value:
     """A whole number of a moment without a fraction, else a decimal."""
-    digits = digits_of(value)
+    digits = fraction_digits(value)
     if value.kind == "null":
         return null()
     micros = sql(
-        "{}::BIGINT", asked("unix_timestamp", without_problems(moment_argument(situation, value)), text(situation.zone))
+        "{}::BIGINT",
+        python_call("unix_timestamp", ignore_problems(moment_argument(situation, value)), text(situation.zone)),
     )
     if not digits:
         return integer(sql("{} // 1000000", micros))
@@ -146,24 +151,24 @@ def _unix_timestamp(situation: Situation, value: Value) -> Value:
     return Value(found.sql, "decimal", scale=digits, text=shown)
 
 
-def _from_unixtime(situation: Situation, value: Value, form: Value | None = None) -> Value:
-    number = numeric(value)
+def _from_unixtime(situation: EvaluationContext, value: Value, form: Value | None = None) -> Value:
+    number = as_number(value)
     if number.kind == "wide":
         return null()
     micros = sql("try_cast({} * 1000000 AS BIGINT)::VARCHAR", decimal(number.sql, 6).sql)
-    found = asked("from_unixtime", micros, text(situation.zone))
+    found = python_call("from_unixtime", micros, text(situation.zone))
     if form is not None:
-        return string(asked("date_format", found, as_text(form)))
+        return string(python_call("date_format", found, as_text(form)))
     digits = 6 if value.kind in ("string", "real", "json") else min(number.scale, 6) if number.kind == "decimal" else 0
     return moment_value(found, digits)
 
 
-def _in_zone(situation: Situation, value: Value, source: Value, target: Value) -> Value:
+def _in_zone(situation: EvaluationContext, value: Value, source: Value, target: Value) -> Value:
     """CONVERT_TZ"""
     if "null" in (value.kind, source.kind, target.kind):
         return null()
-    found = asked("convert_tz", moment_argument(situation, value), as_text(source), as_text(target))
-    return moment_value(found, digits_of(value))
+    found = python_call("convert_tz", moment_argument(situation, value), as_text(source), as_text(target))
+    return moment_value(found, fraction_digits(value))
 
 
 def moved(moment: Sql, zone: str, sign: int) -> Sql:
@@ -187,7 +192,9 @@ def _make_time(hour: Value, minute: Value, second: Value) -> Value:
         else 6
     )
     return time_value(
-        asked("maketime", bits_text(hour), bits_text(minute), sql("{}::VARCHAR", as_real(second)), text(str(digits))),
+        python_call(
+            "maketime", bits_text(hour), bits_text(minute), sql("{}::VARCHAR", as_real(second)), text(str(digits))
+        ),
         digits,
     )
 
@@ -200,13 +207,13 @@ def _sec_to_time(value: Value) -> Value:
         if (value.kind in ("decimal", "wide"))
         else 6
     )
-    return time_value(asked("sec_to_time", sql("{}::VARCHAR", as_real(value)), text(str(digits))), digits)
+    return time_value(python_call("sec_to_time", sql("{}::VARCHAR", as_real(value)), text(str(digits))), digits)
 
 
-def _str_to_date(situation: Situation, value: Value, form: Value) -> Value:
+def _str_to_date(situation: EvaluationContext, value: Value, form: Value) -> Value:
     kind = kind_of(form.constant) if form.constant is not None else "datetime"
     digits = 6 if form.constant is None or "%f" in form.constant else 0
-    found = asked(
+    found = python_call(
         "str_to_date", as_text(value), as_text(form), text(kind), text("z") if "z" in situation.zeros else NULL
     )
     if kind == "time":
@@ -214,18 +221,18 @@ def _str_to_date(situation: Situation, value: Value, form: Value) -> Value:
     return date_value(found) if kind == "date" else moment_value(found, digits)
 
 
-def _formatted(situation: Situation, value: Value, form: Value) -> Value:
-    return string(asked("date_format", moment_argument(situation, value), as_text(form)))
+def _formatted(situation: EvaluationContext, value: Value, form: Value) -> Value:
+    return string(python_call("date_format", moment_argument(situation, value), as_text(form)))
 
 
 def _of_numbers(name: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
-    return lambda *values: gives(asked(name, *map(bits_text, values)))
+    return lambda *values: gives(python_call(name, *map(bits_text, values)))
 
 
 TIME_FUNCTIONS: dict[str, Function] = {
-    **{name: Function(1, 1, _part(name), situated=True) for name in PARTS},
+    **{name: Function(1, 1, _part(name), situated=True) for name in DATE_PARTS},
     "DAYOFMONTH": Function(1, 1, _part("DAY"), situated=True),
-    **{name: Function(1, 1, _clock_part(name)) for name in CLOCK},
+    **{name: Function(1, 1, _clock_part(name)) for name in CLOCK_UNITS},
     "DATE": Function(1, 1, _date, situated=True),
     "TIMESTAMP": Function(1, 2, timestamp, situated=True),
     "TIME": Function(1, 1, _of_time),
@@ -247,7 +254,7 @@ TIME_FUNCTIONS: dict[str, Function] = {
     "WEEK": Function(1, 2, _week("week"), situated=True),
     "YEARWEEK": Function(1, 2, _week("yearweek"), situated=True),
     "TIME_TO_SEC": Function(
-        1, 1, lambda value: integer(sql("trunc({}::BIGINT / 1000000)", without_problems(duration_argument(value))))
+        1, 1, lambda value: integer(sql("trunc({}::BIGINT / 1000000)", ignore_problems(duration_argument(value))))
     ),
     "SEC_TO_TIME": Function(1, 1, _sec_to_time),
     "MAKEDATE": Function(2, 2, _of_numbers("makedate", date_value)),
@@ -259,10 +266,10 @@ TIME_FUNCTIONS: dict[str, Function] = {
     "FROM_UNIXTIME": Function(1, 2, _from_unixtime, situated=True),
     "DATE_FORMAT": Function(2, 2, _formatted, situated=True),
     "TIME_FORMAT": Function(
-        2, 2, lambda value, form: string(asked("time_format", duration_argument(value), as_text(form)))
+        2, 2, lambda value, form: string(python_call("time_format", duration_argument(value), as_text(form)))
     ),
     "GET_FORMAT": Function(
-        2, 2, lambda kind, region: string(asked("get_format", text(kind.constant or ""), as_text(region))), (0,)
+        2, 2, lambda kind, region: string(python_call("get_format", text(kind.constant or ""), as_text(region))), (0,)
     ),
     "STR_TO_DATE": Function(2, 2, _str_to_date, situated=True),
     "CONVERT_TZ": Function(3, 3, _in_zone, situated=True),

@@ -11,21 +11,26 @@ from dataclasses import replace
 
 from simulator.tidb.expressions.operators.comparisons import as_decimals
 from simulator.tidb.expressions.sql import wide_decimals
-from simulator.tidb.expressions.sql.conversions import NAMES, TYPES, bits_as, decimal_text
+from simulator.tidb.expressions.sql.conversions import (
+    DUCKDB_INTEGER_TYPES,
+    INTEGER_TYPE_NAMES,
+    reinterpret_bits,
+    text_to_decimal,
+)
 from simulator.tidb.expressions.sql.graph import Sql, sql, text, when
-from simulator.tidb.expressions.sql.problems import ALWAYS, DIVIDED, flawed
-from simulator.tidb.expressions.sql.wide_decimals import MOST_BEHIND
+from simulator.tidb.expressions.sql.problems import ALWAYS, DIVIDED, problem_where
+from simulator.tidb.expressions.sql.wide_decimals import MAX_SCALE
 from simulator.tidb.expressions.values.value import (
-    DIGITS,
+    DUCKDB_DIGITS,
     Value,
     as_integer,
+    as_number,
     as_real,
+    checked_real,
     decimal,
-    in_range,
-    named,
+    display_name,
+    integer_value,
     null,
-    numeric,
-    whole,
     wide,
 )
 
@@ -37,142 +42,155 @@ MORE_DIGITS = 4
 """Digits of a quotient behind those of its dividend (div_precision_increment)."""
 
 
-def calculated(operator: str, left: Value, right: Value, signed: bool = False) -> Value:
+def calculate(operator: str, left: Value, right: Value, signed: bool = False) -> Value:
     """`left operator right`; NULL if either is. `signed`: whether the sql_mode has NO_UNSIGNED_SUBTRACTION."""
-    if operator in _BITS:
-        return null() if "null" in (left.kind, right.kind) else _BITS[operator](left, right)
+    if operator in _BIT_OPERATORS:
+        return null() if "null" in (left.kind, right.kind) else _BIT_OPERATORS[operator](left, right)
     if "null" in (left.kind, right.kind):
         return null()
     if operator == "DIV":
-        found = _whole_quotient(_exact(left), _exact(right), _named(operator, left, right))
+        found = _integer_division(_exact(left), _exact(right), _operation_text(operator, left, right))
     else:
-        found = _arithmetic(operator, _number(left), _number(right), signed, _named(operator, left, right))
-    return replace(found, named=f"{_CALLED[operator]}({named(left)}, {named(right)})")
+        found = _arithmetic(operator, _number(left), _number(right), signed, _operation_text(operator, left, right))
+    return replace(found, named=f"{_FUNCTION_NAMES[operator]}({display_name(left)}, {display_name(right)})")
 
 
-def _named(operator: str, left: Value, right: Value) -> str:
+def _operation_text(operator: str, left: Value, right: Value) -> str:
     """The operation as an error shows it (tidb pkg/expression/builtin_arithmetic.go)."""
-    return f"({named(left)} {operator} {named(right)})"
+    return f"({display_name(left)} {operator} {display_name(right)})"
 
 
-_CALLED = {"+": "plus", "-": "minus", "*": "mul", "/": "div", "%": "mod", "DIV": "intdiv"}
+_FUNCTION_NAMES = {"+": "plus", "-": "minus", "*": "mul", "/": "div", "%": "mod", "DIV": "intdiv"}
 
 
 def _number(value: Value) -> Value:
     """The value as a number; a member of an ENUM or a SET as a double, for its type is one of text."""
     is_member = value.number is not None and value.is_column
-    return Value(as_real(value), "real") if is_member else numeric(value)
+    return Value(as_real(value), "real") if is_member else as_number(value)
 
 
 def _exact(value: Value) -> Value:
     """The value as a whole number or a decimal."""
     if value.kind == "string" and value.number is None:
-        return wide(decimal_text(value.sql), MOST_BEHIND)
-    number = numeric(value)
-    return wide(sql("printf('%.30f', {})", number.sql), MOST_BEHIND) if number.kind == "real" else number
+        return wide(text_to_decimal(value.sql), MAX_SCALE)
+    number = as_number(value)
+    return wide(sql("printf('%.30f', {})", number.sql), MAX_SCALE) if number.kind == "real" else number
 
 
 def _arithmetic(operator: str, left: Value, right: Value, signed: bool, shown: str) -> Value:
     kinds = {left.kind, right.kind}
     if "real" in kinds:
         first, second = as_real(left), as_real(right)
-        found = in_range(sql(_REAL[operator], first, second), shown)
-        return found if operator in "+-*" else replace(found, sql=_divided_by(found.sql, first, second))
-    if "wide" in kinds or operator == "/" and _is_long(left, right):
-        return _of_wide(operator, left, right, shown)
+        found = checked_real(sql(_REAL_TEMPLATES[operator], first, second), shown)
+        return found if operator in "+-*" else replace(found, sql=_check_division(found.sql, first, second))
+    if "wide" in kinds or operator == "/" and _exceeds_duckdb(left, right):
+        return _wide_arithmetic(operator, left, right, shown)
     if operator == "/":
         return _quotient(left, right, shown)
     if "decimal" in kinds:
-        return _of_decimals(operator, left, right, shown)
-    return _of_whole(operator, left, right, signed, shown)
+        return _decimal_arithmetic(operator, left, right, shown)
+    return _integer_arithmetic(operator, left, right, signed, shown)
 
 
-def _of_whole(operator: str, left: Value, right: Value, signed: bool, shown: str) -> Value:
+def _integer_arithmetic(operator: str, left: Value, right: Value, signed: bool, shown: str) -> Value:
     if operator == "%":
         kind = left.kind
     else:
         kind = "uint" if "uint" in (left.kind, right.kind) and not (operator == "-" and signed) else "int"
     numbers = [value.sql for value in (left, right)]
     if operator == "*" and kind == "uint":
-        numbers = [whole(value, kind).sql for value in (left, right)]
-    computed = sql(_WHOLE[operator], *numbers)
-    found = sql(f"try_cast({{}} AS {TYPES[kind]})", computed)
+        numbers = [integer_value(value, kind).sql for value in (left, right)]
+    computed = sql(_INTEGER_TEMPLATES[operator], *numbers)
+    found = sql(f"try_cast({{}} AS {DUCKDB_INTEGER_TYPES[kind]})", computed)
     if operator in ("%", "DIV"):
         gone = sql("{} IS NULL AND {} IS NOT NULL", found, computed)
-        return Value(_divided_by(lost(found, gone, NAMES[kind], shown), left.sql, right.sql), kind)
+        return Value(
+            _check_division(check_range(found, gone, INTEGER_TYPE_NAMES[kind], shown), left.sql, right.sql), kind
+        )
     gone = sql("{} IS NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, left.sql, right.sql)
-    return Value(lost(found, gone, NAMES[kind], shown), kind)
+    return Value(check_range(found, gone, INTEGER_TYPE_NAMES[kind], shown), kind)
 
 
-def lost(found: Sql, gone: Sql, type: str, shown: str) -> Sql:
+def check_range(found: Sql, gone: Sql, type: str, shown: str) -> Sql:
     """A result with a problem where its type does not hold it."""
     told = shown.replace("{", "").replace("}", "")
-    return flawed(found, gone, ALWAYS, f"1690 {type} value is out of range in '{told}'")
+    return problem_where(found, gone, ALWAYS, f"1690 {type} value is out of range in '{told}'")
 
 
-def _divided_by(found: Sql, dividend: Sql, divisor: Sql) -> Sql:
+def _check_division(found: Sql, dividend: Sql, divisor: Sql) -> Sql:
     """A quotient or a rest with a problem where it is divided by 0."""
-    return flawed(found, sql("{} = 0 AND {} IS NOT NULL", divisor, dividend), DIVIDED, "1365 Division by 0")
+    return problem_where(found, sql("{} = 0 AND {} IS NOT NULL", divisor, dividend), DIVIDED, "1365 Division by 0")
 
 
-def _whole_quotient(left: Value, right: Value, shown: str) -> Value:
+def _integer_division(left: Value, right: Value, shown: str) -> Value:
     """`left DIV right` of exact numbers."""
     if {left.kind, right.kind} <= {"int", "uint"}:
-        return _of_whole("DIV", left, right, False, f"({shown[1:-1].replace(' DIV ', ', ')})")
+        return _integer_arithmetic("DIV", left, right, False, f"({shown[1:-1].replace(' DIV ', ', ')})")
     kind = "uint" if "uint" in (left.kind, right.kind) else "int"
-    numbers = [wide_decimals.as_wide(value.sql) for value in (left, right)]
-    whole = wide_decimals.asked("DIV", *numbers)
-    found = sql(f"try_cast({{}} AS {TYPES[kind]})", whole)
+    numbers = [wide_decimals.as_text(value.sql) for value in (left, right)]
+    whole = wide_decimals.call("DIV", *numbers)
+    found = sql(f"try_cast({{}} AS {DUCKDB_INTEGER_TYPES[kind]})", whole)
     gone = sql("{} IS NULL AND {} IS NOT NULL", found, whole)
     by_zero = sql("try_cast({} AS DOUBLE) = 0 AND {} IS NOT NULL", numbers[1], numbers[0])
-    return Value(flawed(lost(found, gone, NAMES[kind], shown), by_zero, DIVIDED, "1365 Division by 0"), kind)
+    return Value(
+        problem_where(
+            check_range(found, gone, INTEGER_TYPE_NAMES[kind], shown), by_zero, DIVIDED, "1365 Division by 0"
+        ),
+        kind,
+    )
 
 
-def _of_wide(operator: str, left: Value, right: Value, shown: str) -> Value:
+def _wide_arithmetic(operator: str, left: Value, right: Value, shown: str) -> Value:
     """Of decimals that may have more digits than DuckDB's."""
-    scale = {"*": min(left.scale + right.scale, MOST_BEHIND), "/": _digits_behind(left, right)}.get(
+    scale = {"*": min(left.scale + right.scale, MAX_SCALE), "/": _quotient_scale(left, right)}.get(
         operator, max(left.scale, right.scale)
     )
-    numbers = [wide_decimals.as_wide(value.sql) for value in (left, right)]
-    found = wide_decimals.asked(f"/:{scale}" if operator == "/" else operator, *numbers)
+    numbers = [wide_decimals.as_text(value.sql) for value in (left, right)]
+    found = wide_decimals.call(f"/:{scale}" if operator == "/" else operator, *numbers)
     if operator in ("/", "%"):
         by_zero = sql("try_cast({} AS DOUBLE) = 0 AND {} IS NOT NULL", numbers[1], numbers[0])
-        found = flawed(found, by_zero, DIVIDED, "1365 Division by 0")
+        found = problem_where(found, by_zero, DIVIDED, "1365 Division by 0")
     else:
-        found = lost(found, sql("{} IS NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, *numbers), "DECIMAL", shown)
-    return replace(wide(found, scale), shown_scale=_digits_shown(operator, left, right, scale))
+        found = check_range(
+            found, sql("{} IS NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, *numbers), "DECIMAL", shown
+        )
+    return replace(wide(found, scale), shown_scale=_shown_scale(operator, left, right, scale))
 
 
-def _digits_shown(operator: str, left: Value, right: Value, scale: int) -> int | None:
+def _shown_scale(operator: str, left: Value, right: Value, scale: int) -> int | None:
     """How many digits behind the point a client sees (tidb pkg/types/mydecimal.go, resultFrac); None for all."""
     first, second = (value.scale if value.shown_scale is None else value.shown_scale for value in (left, right))
     if operator == "/":
-        digits = min(first + MORE_DIGITS, MOST_BEHIND)
+        digits = min(first + MORE_DIGITS, MAX_SCALE)
     else:
-        digits = min(first + second, MOST_BEHIND) if operator == "*" else max(first, second)
+        digits = min(first + second, MAX_SCALE) if operator == "*" else max(first, second)
     return None if digits == scale else digits
 
 
-def _most_digits(value: Value) -> int:
+def _max_digits(value: Value) -> int:
     return {"bool": 1, "int": 19, "uint": 20}.get(value.kind, value.digits)
 
 
-def _of_decimals(operator: str, left: Value, right: Value, shown: str) -> Value:
+def _decimal_arithmetic(operator: str, left: Value, right: Value, shown: str) -> Value:
     """Where the result may have more digits than DuckDB's, it is computed as a wide one."""
-    first, second = _most_digits(left), _most_digits(right)
+    first, second = _max_digits(left), _max_digits(right)
     if not first or not second:
-        found = _of_short_decimals(operator, left, right)
-        return replace(found, shown_scale=_digits_shown(operator, left, right, found.scale))
+        found = _short_decimal_arithmetic(operator, left, right)
+        return replace(found, shown_scale=_shown_scale(operator, left, right, found.scale))
     scale = max(left.scale, right.scale)
     most = first + second if operator == "*" else max(first - left.scale, second - right.scale) + scale + 1
-    if operator in ("*", "+", "-") and (most > DIGITS or operator == "*" and left.scale + right.scale > MOST_BEHIND):
-        return _of_wide(operator, left, right, shown)
-    found = _of_short_decimals(operator, left, right)
-    digits = _digits_shown(operator, left, right, found.scale)
-    return replace(found, digits=min(most, DIGITS) if operator in ("*", "+", "-") else found.digits, shown_scale=digits)
+    if operator in ("*", "+", "-") and (
+        most > DUCKDB_DIGITS or operator == "*" and left.scale + right.scale > MAX_SCALE
+    ):
+        return _wide_arithmetic(operator, left, right, shown)
+    found = _short_decimal_arithmetic(operator, left, right)
+    digits = _shown_scale(operator, left, right, found.scale)
+    return replace(
+        found, digits=min(most, DUCKDB_DIGITS) if operator in ("*", "+", "-") else found.digits, shown_scale=digits
+    )
 
 
-def _of_short_decimals(operator: str, left: Value, right: Value) -> Value:
+def _short_decimal_arithmetic(operator: str, left: Value, right: Value) -> Value:
     if operator == "*":
         scales = left.scale, right.scale
         scales = scales if sum(scales) <= 30 else (min(left.scale, 15), min(right.scale, 15))
@@ -182,36 +200,36 @@ def _of_short_decimals(operator: str, left: Value, right: Value) -> Value:
     if operator in ("+", "-"):
         first, second, _ = as_decimals(left, right)
         return Value(sql(f"try({{}} {operator} {{}})", first, second), "decimal", scale=scale)
-    rest = _scaled(sql(_WHOLE[operator], _unscaled(left, scale), _unscaled(right, scale)), scale)
-    return replace(rest, sql=_divided_by(rest.sql, left.sql, right.sql))
+    rest = _with_scale(sql(_INTEGER_TEMPLATES[operator], _unscaled(left, scale), _unscaled(right, scale)), scale)
+    return replace(rest, sql=_check_division(rest.sql, left.sql, right.sql))
 
 
 def _quotient(left: Value, right: Value, shown: str) -> Value:
     """A quotient of exact numbers: whole words of digits behind its point, all of which are printed unless it is 0."""
-    digits = _digits_behind(left, right)
+    digits = _quotient_scale(left, right)
     shift = digits + right.scale - left.scale
     dividend, divisor = _unscaled(left, left.scale), _unscaled(right, right.scale)
     numerator = sql(f"{{}} * {10 ** max(shift, 0)}::HUGEINT", dividend)
     denominator = sql(f"{{}} * {10 ** max(-shift, 0)}::HUGEINT", divisor)
-    exactly = _scaled(sql("try({} // nullif({}, 0))", numerator, denominator), digits).sql
+    exactly = _with_scale(sql("try({} // nullif({}, 0))", numerator, denominator), digits).sql
     about = decimal(sql("try({} / nullif({}, 0))", as_real(left), as_real(right)), digits).sql
     found = sql("coalesce({}, {})", exactly, about)
     zero = text(f"0.{'0' * min(left.scale + MORE_DIGITS, digits)}")
-    found = _divided_by(found, left.sql, right.sql)
+    found = _check_division(found, left.sql, right.sql)
     printed = when(sql("{} = 0", dividend), when(sql("{} IS NOT NULL", found), zero), sql("{}::VARCHAR", found))
-    return Value(found, "decimal", scale=digits, text=printed, shown_scale=_digits_shown("/", left, right, digits))
+    return Value(found, "decimal", scale=digits, text=printed, shown_scale=_shown_scale("/", left, right, digits))
 
 
-def _is_long(left: Value, right: Value) -> bool:
+def _exceeds_duckdb(left: Value, right: Value) -> bool:
     """Whether a quotient may have more digits than DuckDB's decimals."""
-    return _most_digits(left) - left.scale + right.scale + _digits_behind(left, right) > DIGITS
+    return _max_digits(left) - left.scale + right.scale + _quotient_scale(left, right) > DUCKDB_DIGITS
 
 
-def _digits_behind(left: Value, right: Value) -> int:
+def _quotient_scale(left: Value, right: Value) -> int:
     """The scale of a quotient."""
     before, after = (-(-value.scale // WORD) * WORD for value in (left, right))
     more = max(0, MORE_DIGITS - (before - left.scale) - (after - right.scale))
-    return min(-(-(before + after + more) // WORD) * WORD, MOST_BEHIND)
+    return min(-(-(before + after + more) // WORD) * WORD, MAX_SCALE)
 
 
 def _unscaled(value: Value, scale: int) -> Sql:
@@ -221,15 +239,15 @@ def _unscaled(value: Value, scale: int) -> Sql:
     return sql("try_cast(replace({}::VARCHAR, '.', '') AS HUGEINT)", decimal(value.sql, scale).sql)
 
 
-def _scaled(found: Sql, scale: int) -> Value:
+def _with_scale(found: Sql, scale: int) -> Value:
     if not scale:
         return decimal(found, 0)
     smallest = f"'0.{'0' * (scale - 1)}1'::DECIMAL({scale + 1}, {scale})"
-    return Value(sql(f"try(try_cast({{}} AS DECIMAL({DIGITS}, 0)) * {smallest})", found), "decimal", scale=scale)
+    return Value(sql(f"try(try_cast({{}} AS DECIMAL({DUCKDB_DIGITS}, 0)) * {smallest})", found), "decimal", scale=scale)
 
 
-_REAL = {"+": "{} + {}", "-": "{} - {}", "*": "{} * {}", "/": "{} / nullif({}, 0)", "%": "{} % nullif({}, 0)"}
-_WHOLE = {
+_REAL_TEMPLATES = {"+": "{} + {}", "-": "{} - {}", "*": "{} * {}", "/": "{} / nullif({}, 0)", "%": "{} % nullif({}, 0)"}
+_INTEGER_TEMPLATES = {
     "+": "{}::HUGEINT + {}::HUGEINT",
     "-": "{}::HUGEINT - {}::HUGEINT",
     "*": "try({}::HUGEINT * {}::HUGEINT)",
@@ -238,11 +256,11 @@ _WHOLE = {
 }
 
 
-def negative(value: Value) -> Value:
+def negate(value: Value) -> Value:
     """`-value`"""
     if value.kind == "null":
         return value
-    number = numeric(value)
+    number = as_number(value)
     constant = None if value.constant is None or value.kind == "string" else _opposite(value.constant, number.kind)
     shown = None if constant is None or number.kind == "real" else text(constant)
     if number.kind == "real":
@@ -251,10 +269,10 @@ def negative(value: Value) -> Value:
     if number.kind in ("int", "uint") and (constant is None or -(2**63) <= int(constant) < 2**63):
         opposite = sql("try_cast(-({}::HUGEINT) AS BIGINT)", number.sql)
         gone = sql("{} IS NULL AND {} IS NOT NULL", opposite, number.sql)
-        found = opposite if constant is not None else lost(opposite, gone, "BIGINT", f"-{named(value)}")
-        return Value(found, "int", constant=constant, text=shown, named=f"-{named(value)}")
+        found = opposite if constant is not None else check_range(opposite, gone, "BIGINT", f"-{display_name(value)}")
+        return Value(found, "int", constant=constant, text=shown, named=f"-{display_name(value)}")
     if number.kind == "wide":
-        found = text(constant) if constant is not None else wide_decimals.asked("negative", number.sql)
+        found = text(constant) if constant is not None else wide_decimals.call("negative", number.sql)
         return replace(wide(found, number.scale, constant), shown_scale=number.shown_scale)
     return Value(
         sql("-{}", decimal(number.sql, number.scale).sql),
@@ -273,11 +291,11 @@ def _opposite(number: str, kind: str) -> str:
     return number[1:] if number.startswith("-") else f"-{number}"
 
 
-def bits(value: Value) -> Sql:
+def as_bits(value: Value) -> Sql:
     """The 64 bits of the value as a UBIGINT."""
-    kind = "uint" if numeric(value).kind == "uint" else "int"
-    found = whole(value, kind).sql
-    return found if kind == "uint" else bits_as(sql("{}::HUGEINT", found), "uint")
+    kind = "uint" if as_number(value).kind == "uint" else "int"
+    found = integer_value(value, kind).sql
+    return found if kind == "uint" else reinterpret_bits(sql("{}::HUGEINT", found), "uint")
 
 
 def unsigned(found: Sql) -> Value:
@@ -285,10 +303,10 @@ def unsigned(found: Sql) -> Value:
     return Value(sql(f"try_cast((({{}})::HUGEINT + {TWO_64}) % {TWO_64} AS UBIGINT)", found), "uint")
 
 
-def _shifted(template: str, value: Value, places: Value) -> Value:
+def _shift(template: str, value: Value, places: Value) -> Value:
     count = as_integer(places)
     power = sql("pow(2, least(greatest({}, 0), 63))::HUGEINT", count)
-    moved = sql(template, bits(value), power)
+    moved = sql(template, as_bits(value), power)
     found = sql(
         "CASE WHEN {} BETWEEN 0 AND 63 THEN {} WHEN {} IS NOT NULL AND {} IS NOT NULL THEN 0 END",
         count,
@@ -299,10 +317,10 @@ def _shifted(template: str, value: Value, places: Value) -> Value:
     return Value(sql("try_cast({} AS UBIGINT)", found), "uint")
 
 
-_BITS: dict[str, Callable[[Value, Value], Value]] = {
-    "&": lambda left, right: Value(sql("{} & {}", bits(left), bits(right)), "uint"),
-    "|": lambda left, right: Value(sql("{} | {}", bits(left), bits(right)), "uint"),
-    "^": lambda left, right: Value(sql("xor({}, {})", bits(left), bits(right)), "uint"),
-    "<<": lambda left, right: _shifted(f"({{}}::HUGEINT * {{}}) % {TWO_64}", left, right),
-    ">>": lambda left, right: _shifted("{}::HUGEINT // {}", left, right),
+_BIT_OPERATORS: dict[str, Callable[[Value, Value], Value]] = {
+    "&": lambda left, right: Value(sql("{} & {}", as_bits(left), as_bits(right)), "uint"),
+    "|": lambda left, right: Value(sql("{} | {}", as_bits(left), as_bits(right)), "uint"),
+    "^": lambda left, right: Value(sql("xor({}, {})", as_bits(left), as_bits(right)), "uint"),
+    "<<": lambda left, right: _shift(f"({{}}::HUGEINT * {{}}) % {TWO_64}", left, right),
+    ">>": lambda left, right: _shift("{}::HUGEINT // {}", left, right),
 }

@@ -8,29 +8,29 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.expressions.operators.comparisons import as_duration, as_moment
-from simulator.tidb.expressions.operators.texts import as_bytes, blob
+from simulator.tidb.expressions.operators.texts import as_blob, as_bytes
 from simulator.tidb.expressions.sql import wide_decimals
-from simulator.tidb.expressions.sql.conversions import decimal_text
+from simulator.tidb.expressions.sql.conversions import text_to_decimal
 from simulator.tidb.expressions.sql.graph import Sql, sql, when
-from simulator.tidb.expressions.sql.moments import duration_text, rounded_duration, rounded_moment
-from simulator.tidb.expressions.sql.problems import TRUNCATED, flawed
-from simulator.tidb.expressions.sql.wide_decimals import MOST, MOST_BEHIND
-from simulator.tidb.expressions.values.json_documents import document
-from simulator.tidb.expressions.values.literals import of_column
+from simulator.tidb.expressions.sql.moments import duration_text, round_duration, round_moment
+from simulator.tidb.expressions.sql.problems import TRUNCATED, problem_where
+from simulator.tidb.expressions.sql.wide_decimals import MAX_DIGITS, MAX_SCALE
+from simulator.tidb.expressions.values.json_documents import as_document
+from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import (
-    CONNECTION,
-    DIGITS,
+    CONNECTION_COLLATION,
+    DUCKDB_DIGITS,
     Value,
+    as_number,
     as_real,
-    as_shown,
     as_text,
     decimal,
+    integer_value,
     null,
-    numeric,
-    printed_real,
     real,
-    whole,
+    real_text,
     wide,
+    with_shown_digits,
 )
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column
@@ -44,35 +44,35 @@ def cast(value: Value, type: str) -> Value:
     name, _, rest = type.partition("(")
     sizes = [int(size) for size in rest.rstrip(")").split(", ")] if rest else []
     if name in ("UNSIGNED", "SIGNED"):
-        return whole(value, "uint" if name == "UNSIGNED" else "int")
+        return integer_value(value, "uint" if name == "UNSIGNED" else "int")
     if name == "DECIMAL":
         digits, scale = (*sizes, 0, 0)[:2] if sizes else (10, 0)
         return _decimal(value, digits or 10, scale)
     if name == "FLOAT":
         single = sql("try_cast({} AS FLOAT)", as_real(value))
-        return Value(sql("{}::DOUBLE", single), "real", text=printed_real(single))
+        return Value(sql("{}::DOUBLE", single), "real", text=real_text(single))
     if name == "DOUBLE":
         return real(sql(f"try_cast({{}} AS {name})::DOUBLE", as_real(value)))
     if name in ("DATE", "DATETIME"):
         return _moment(value, name, sizes[0] if sizes else 0)
     if name == "TIME":
         digits = sizes[0] if sizes else 0
-        return Value(rounded_duration(as_duration(value), digits), "time", scale=digits)
+        return Value(round_duration(as_duration(value), digits), "time", scale=digits)
     charset = type.partition(" CHARSET ")[2]
     return _text(value, name.partition(" ")[0], sizes, charset)
 
 
 def _decimal(value: Value, digits: int, scale: int) -> Value:
     """A decimal; what is too large is the largest."""
-    scale = min(scale, MOST_BEHIND)
+    scale = min(scale, MAX_SCALE)
     of_text = value.kind == "string" and value.number is None
-    number = wide(decimal_text(value.sql), MOST_BEHIND) if of_text else numeric(value)
+    number = wide(text_to_decimal(value.sql), MAX_SCALE) if of_text else as_number(value)
     if number.kind == "wide":
         return _wide_cast(number.sql, digits, scale)
-    if digits > DIGITS - 1 or number.kind == "real":
+    if digits > DUCKDB_DIGITS - 1 or number.kind == "real":
         return _wide_cast(as_text(number), digits, scale)
     found = decimal(number.sql, scale).sql
-    most = f"'{'9' * (digits - scale)}.{'9' * scale}'::DECIMAL({DIGITS}, {scale})"
+    most = f"'{'9' * (digits - scale)}.{'9' * scale}'::DECIMAL({DUCKDB_DIGITS}, {scale})"
     far = sql(f"CASE WHEN {{}} < 0 THEN -({most}) ELSE {most} END", number.sql)
     outside = sql(
         f"{{}} IS NULL AND {{}} IS NOT NULL OR {{}} > {most} OR {{}} < -({most})", found, number.sql, found, found
@@ -85,34 +85,34 @@ def _decimal(value: Value, digits: int, scale: int) -> Value:
         and (number.digits - number.scale < digits - scale)
     ):
         return Value(found, "decimal", scale=scale, digits=digits)
-    return Value(_too_large(near, outside, digits, scale), "decimal", scale=scale, digits=digits)
+    return Value(_check_size(near, outside, digits, scale), "decimal", scale=scale, digits=digits)
 
 
-def _too_large(found: Sql, outside: Sql, digits: int, scale: int) -> Sql:
-    return flawed(found, outside, TRUNCATED, f"1690 DECIMAL value is out of range in '({digits}, {scale})'")
+def _check_size(found: Sql, outside: Sql, digits: int, scale: int) -> Sql:
+    return problem_where(found, outside, TRUNCATED, f"1690 DECIMAL value is out of range in '({digits}, {scale})'")
 
 
 def _wide_cast(number: Sql, digits: int, scale: int) -> Value:
     """Of a decimal in its text."""
-    found = wide_decimals.asked(f"cast:{min(digits, MOST) * 100 + scale}", number)
-    rounded = wide_decimals.asked(f"round:{scale}", number)
-    found = _too_large(found, sql("{} != {}", rounded, found), digits, scale)
-    return wide(found, scale) if digits > DIGITS else replace(decimal(found, scale), digits=digits)
+    found = wide_decimals.call(f"cast:{min(digits, MAX_DIGITS) * 100 + scale}", number)
+    rounded = wide_decimals.call(f"round:{scale}", number)
+    found = _check_size(found, sql("{} != {}", rounded, found), digits, scale)
+    return wide(found, scale) if digits > DUCKDB_DIGITS else replace(decimal(found, scale), digits=digits)
 
 
 def _moment(value: Value, name: str, digits: int) -> Value:
     moment = as_moment(value)
     if name == "DATE":
         return Value(sql("left({}, 10) || ' 00:00:00.000000'", moment), "date")
-    return Value(rounded_moment(moment, digits), "datetime", scale=digits)
+    return Value(round_moment(moment, digits), "datetime", scale=digits)
 
 
 def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
     """CHAR, BINARY, JSON and YEAR."""
     if name == "JSON":
-        return Value(document(value if value.shown_scale is None else as_shown(value)), "json")
+        return Value(as_document(value if value.shown_scale is None else with_shown_digits(value)), "json")
     if name == "YEAR":
-        return replace(whole(value), year=True)
+        return replace(integer_value(value), year=True)
     found = as_text(value)
     if name == "BINARY" and not value.bytes:
         found = as_bytes(value)
@@ -121,7 +121,7 @@ def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
         cut = sql(f"left({{}}, {most})", found)
         if name == "BINARY":
             cut = sql(f"rpad({{}}, {most}, chr(0))", cut)
-        found = flawed(
+        found = problem_where(
             cut,
             sql(f"{{}} > {most}", length),
             TRUNCATED,
@@ -130,41 +130,41 @@ def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
         )
     if name == "BINARY":
         return Value(found, "string", "binary", 2, bytes=True)
-    return Value(found, "string", CHARSETS[charset.lower()][0] if charset else CONNECTION, 2)
+    return Value(found, "string", CHARSETS[charset.lower()][0] if charset else CONNECTION_COLLATION, 2)
 
 
-def stored(value: Value, column: Column) -> Value:
+def cast_to_column(value: Value, column: Column) -> Value:
     """What a column holds of a value: as if it were written and read again."""
-    return of_column(column, written(value, column))
+    return column_value(column, column_text(value, column))
 
 
-def written(value: Value, column: Column) -> Sql:
+def column_text(value: Value, column: Column) -> Sql:
     """The text of a value that a column is given; for a binary column one character per byte."""
     type = column.type
     if value.kind == "null":
         return sql("NULL::VARCHAR")
     if type.name in (*INTEGER_BITS, "year", "bit"):
-        number = numeric(value)
-        return sql("{}::VARCHAR", number.sql if number.kind == "uint" else _whole(number))
+        number = as_number(value)
+        return sql("{}::VARCHAR", number.sql if number.kind == "uint" else _rounded(number))
     if type.name == "decimal":
-        scale, number = max(type.decimal, 0), numeric(value)
-        if number.kind == "wide" or type.length > DIGITS:
-            return wide_decimals.asked(f"round:{scale}", wide_decimals.as_wide(number.sql))
+        scale, number = max(type.decimal, 0), as_number(value)
+        if number.kind == "wide" or type.length > DUCKDB_DIGITS:
+            return wide_decimals.call(f"round:{scale}", wide_decimals.as_text(number.sql))
         return sql("{}::VARCHAR", decimal(number.sql, scale).sql)
     if type.name in ("float", "double"):
         return value.text if value.text is not None else sql("{}::VARCHAR", as_real(value))
     if type.name == "date":
         moment = as_moment(value)
-        return sql("left({}, 10)", rounded_moment(moment, 0) if value.kind == "string" else moment)
+        return sql("left({}, 10)", round_moment(moment, 0) if value.kind == "string" else moment)
     if type.name in ("datetime", "timestamp"):
-        return _with_fraction(rounded_moment(as_moment(value), type.decimal), type.decimal)
+        return _with_fraction(round_moment(as_moment(value), type.decimal), type.decimal)
     if type.name == "time":
-        near = rounded_duration(as_duration(value), type.decimal)
+        near = round_duration(as_duration(value), type.decimal)
         return _with_fraction(sql("{}", duration_text(near)), type.decimal)
     if type.charset == "binary" and not value.bytes and type.name != "json":
         return as_bytes(value)
     if type.charset != "binary" and value.bytes:
-        return sql("try(decode({}))", blob(value))
+        return sql("try(decode({}))", as_blob(value))
     return as_text(value)
 
 
@@ -176,6 +176,6 @@ def _with_fraction(shown: Sql, digits: int) -> Sql:
     return sql(f"{{}} || '.' || rpad(left(split_part({{}}, '.', 2), {digits}), {digits}, '0')", whole, shown)
 
 
-def _whole(number: Value) -> Sql:
+def _rounded(number: Value) -> Sql:
     rounded = sql("round({})", number.sql) if number.kind == "real" else number.sql
-    return sql(f"try_cast({{}} AS DECIMAL({DIGITS}, 0))", rounded)
+    return sql(f"try_cast({{}} AS DECIMAL({DUCKDB_DIGITS}, 0))", rounded)

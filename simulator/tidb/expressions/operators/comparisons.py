@@ -11,26 +11,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from simulator.tidb.expressions.operators.texts import texts
+from simulator.tidb.expressions.operators.texts import text_operands
 from simulator.tidb.expressions.sql import wide_decimals
-from simulator.tidb.expressions.sql.conversions import NO_REAL, decimal_text, leading_number
-from simulator.tidb.expressions.sql.graph import FALSE, NULL, TRUE, Sql, in_order, joined, sql
-from simulator.tidb.expressions.sql.moments import duration, moment, printed_duration
-from simulator.tidb.expressions.sql.problems import SHOWN, TRUNCATED, always
-from simulator.tidb.expressions.sql.wide_decimals import MOST_BEHIND
-from simulator.tidb.expressions.values.collations import by, derived
+from simulator.tidb.expressions.sql.conversions import INCORRECT_DOUBLE, leading_number, text_to_decimal
+from simulator.tidb.expressions.sql.graph import FALSE, NULL, TRUE, Sql, join, sql, topological_order
+from simulator.tidb.expressions.sql.moments import parse_duration, parse_moment, parse_printed_duration
+from simulator.tidb.expressions.sql.problems import MAX_SHOWN, TRUNCATED, problem_always
+from simulator.tidb.expressions.sql.wide_decimals import MAX_SCALE
+from simulator.tidb.expressions.values.collations import derive_collation, with_explicit_collation
 from simulator.tidb.expressions.values.json_documents import json_key
 from simulator.tidb.expressions.values.literals import duration_literal, moment_literal
 from simulator.tidb.expressions.values.value import (
-    DIGITS,
-    MOMENTS,
-    NUMBERS,
+    DUCKDB_DIGITS,
+    MOMENT_KINDS,
+    NUMERIC_KINDS,
     Value,
+    as_number,
     as_real,
     as_text,
     decimal,
-    exact,
-    numeric,
+    decimal_literal,
     wide,
 )
 from simulator.tidb.values import spellings
@@ -46,24 +46,26 @@ OPERATORS: dict[str, str] = {
 }
 
 
-def compared(operator: str, left: Value, right: Value) -> Sql:
+def comparison(operator: str, left: Value, right: Value) -> Sql:
     """`left operator right` as a BOOLEAN."""
     if operator == "<=>" and "null" in (left.kind, right.kind):
         other = right if left.kind == "null" else left
         return TRUE if other.kind == "null" else sql("{} IS NULL", other.sql)
     if "null" in (left.kind, right.kind):
         return sql("NULL::BOOLEAN")
-    if operator in ("=", "<=>") and (_is_beyond(left, right) or _is_beyond(right, left)):
+    if operator in ("=", "<=>") and (_exceeds_column(left, right) or _exceeds_column(right, left)):
         return FALSE
-    return sql(OPERATORS[operator], *comparable(left, right, operator))
+    return sql(OPERATORS[operator], *comparison_operands(left, right, operator))
 
 
-def comparable(left: Value, right: Value, operator: str = "=") -> tuple[Sql, Sql]:
+def comparison_operands(left: Value, right: Value, operator: str = "=") -> tuple[Sql, Sql]:
     """The two values in the type in which they are compared; neither is a NULL literal."""
-    return compared_as(compared_kind(left, right), _year(left, right, operator), _year(right, left, operator), operator)
+    return convert_operands(
+        comparison_kind(left, right), _expand_year(left, right, operator), _expand_year(right, left, operator), operator
+    )
 
 
-def _is_beyond(value: Value, other: Value) -> bool:
+def _exceeds_column(value: Value, other: Value) -> bool:
     """Whether a literal is larger than any number of a signed column, which then equals it in no row, NULL or not."""
     return (
         value.constant is not None
@@ -79,22 +81,24 @@ def between(value: Value, low: Value, high: Value) -> Sql:
     pkg/planner/core/expression_rewriter.go, wrapExpWithCast)."""
     kind = _kind_of_three(value, low, high)
     if "null" in (value.kind, low.kind, high.kind) or kind in ("int", "json"):
-        return joined("AND", [compared(">=", value, low), compared("<=", value, high)])
+        return join("AND", [comparison(">=", value, low), comparison("<=", value, high)])
     if kind == "string":
-        value, low, high = by(derived("BETWEEN", (value, low, high)).collation, (value, low, high))
-    first, second = compared_as(kind, value, low), compared_as(kind, value, high)
-    return joined("AND", [sql("{} >= {}", *first), sql("{} <= {}", *second)])
+        value, low, high = with_explicit_collation(
+            derive_collation("BETWEEN", (value, low, high)).collation, (value, low, high)
+        )
+    first, second = convert_operands(kind, value, low), convert_operands(kind, value, high)
+    return join("AND", [sql("{} >= {}", *first), sql("{} <= {}", *second)])
 
 
 def _kind_of_three(*values: Value) -> str:
     """tidb pkg/expression/builtin_compare.go, ResolveType4Between."""
     kinds = [
         "int"
-        if value.kind in COUNTS
+        if value.kind in INTEGER_KINDS
         else "decimal"
-        if value.kind in DECIMALS
+        if value.kind in DECIMAL_KINDS
         else "string"
-        if value.kind in STRINGS
+        if value.kind in STRING_KINDS
         else "real"
         for value in values
     ]
@@ -103,18 +107,18 @@ def _kind_of_three(*values: Value) -> str:
             return "json"
         if values[0].kind == "time":
             return "time"
-        return "datetime" if any(value.kind in (*MOMENTS, "time") for value in values) else "string"
-    if all(value.kind in COUNTS or _is_member(value) and not value.is_column for value in values):
+        return "datetime" if any(value.kind in (*MOMENT_KINDS, "time") for value in values) else "string"
+    if all(value.kind in INTEGER_KINDS or _is_member(value) and not value.is_column for value in values):
         return "int"
     return "real" if "string" in kinds or "real" in kinds else "decimal"
 
 
-STRINGS = ("string", "json", "date", "datetime", "time")
-COUNTS = ("bool", "int", "uint")
-DECIMALS = ("decimal", "wide")
+STRING_KINDS = ("string", "json", "date", "datetime", "time")
+INTEGER_KINDS = ("bool", "int", "uint")
+DECIMAL_KINDS = ("decimal", "wide")
 
 
-def compared_kind(left: Value, right: Value) -> str:
+def comparison_kind(left: Value, right: Value) -> str:
     """As what two values are compared: `json`, `string`, `datetime`, `time`, `int`, `decimal` or `real`."""
     pairs, kinds = ((left, right), (right, left)), (left.kind, right.kind)
     found = _base_kind(left, right)
@@ -122,20 +126,20 @@ def compared_kind(left: Value, right: Value) -> str:
         return "json"
     if kinds == ("time", "time"):
         return "time"
-    if found == "string" and any(kind in MOMENTS for kind in kinds):
+    if found == "string" and any(kind in MOMENT_KINDS for kind in kinds):
         return "datetime"
-    if any(value.year and other.kind in MOMENTS for value, other in pairs):
+    if any(value.year and other.kind in MOMENT_KINDS for value, other in pairs):
         return "datetime"
     if found not in ("real", "string"):
         return found
     for value, other in pairs:
-        if value.kind in DECIMALS and not is_constant(value) and other.kind in STRINGS and is_constant(other):
+        if value.kind in DECIMAL_KINDS and not is_constant(value) and other.kind in STRING_KINDS and is_constant(other):
             return "decimal"
         if value.kind == "time" and value.is_column and is_constant(other):
             return "time"
         if (
             value.kind == "datetime"
-            and other.kind in NUMBERS
+            and other.kind in NUMERIC_KINDS
             and other.constant is not None
             and (moment_literal(spellings.number(other.constant)) is not NULL)
         ):
@@ -144,20 +148,20 @@ def compared_kind(left: Value, right: Value) -> str:
             found == "real"
             and other.kind == "string"
             and other.constant is not None
-            and (value.kind in COUNTS and value.constant is None)
+            and (value.kind in INTEGER_KINDS and value.constant is None)
         ):
-            return "decimal" if len(f"{Decimal(leading_number(other.constant)):f}") <= DIGITS else "real"
+            return "decimal" if len(f"{Decimal(leading_number(other.constant)):f}") <= DUCKDB_DIGITS else "real"
     return found
 
 
 def _base_kind(left: Value, right: Value) -> str:
     kinds = {left.kind, right.kind}
-    if kinds <= set(STRINGS):
+    if kinds <= set(STRING_KINDS):
         return "string"
-    whole = [value.kind in COUNTS or _is_member(value) for value in (left, right)]
+    whole = [value.kind in INTEGER_KINDS or _is_member(value) for value in (left, right)]
     if all(whole):
         return "int"
-    if all(each or value.kind in DECIMALS for each, value in zip(whole, (left, right), strict=True)):
+    if all(each or value.kind in DECIMAL_KINDS for each, value in zip(whole, (left, right), strict=True)):
         return "decimal"
     return "real"
 
@@ -170,19 +174,19 @@ def _is_member(value: Value) -> bool:
 def is_constant(value: Value) -> bool:
     """Whether the value is the same in every row."""
     return value.constant is not None or not any(
-        node.pieces[0].startswith('"') for node in in_order([value.sql]) if not node.parts
+        node.pieces[0].startswith('"') for node in topological_order([value.sql]) if not node.parts
     )
 
 
-def compared_as(kind: str, left: Value, right: Value, operator: str = "=") -> tuple[Sql, Sql]:
+def convert_operands(kind: str, left: Value, right: Value, operator: str = "=") -> tuple[Sql, Sql]:
     """Two values as that kind."""
     if kind == "string":
-        return texts(left, right, operator)
+        return text_operands(left, right, operator)
     if kind == "decimal":
-        return _decimals(_exactly(left), _exactly(right))
+        return _decimals(_as_exact(left), _as_exact(right))
     if kind == "int":
-        return _decimals(numeric(left), numeric(right))
-    convert = _CONVERTED[kind]
+        return _decimals(as_number(left), as_number(right))
+    convert = _CONVERSIONS[kind]
     return convert(left), convert(right)
 
 
@@ -192,7 +196,7 @@ def _decimals(first: Value, second: Value) -> tuple[Sql, Sql]:
     if "real" in kinds:
         return as_real(first), as_real(second)
     if "wide" in kinds:
-        one, other = (wide_decimals.key(wide_decimals.as_wide(value.sql)) for value in (first, second))
+        one, other = (wide_decimals.sort_key(wide_decimals.as_text(value.sql)) for value in (first, second))
         return one, other
     if len(kinds) == 1 and "decimal" not in kinds:
         return first.sql, second.sql
@@ -201,38 +205,40 @@ def _decimals(first: Value, second: Value) -> tuple[Sql, Sql]:
     return as_decimals(first, second)[:2]
 
 
-def _exactly(value: Value) -> Value:
+def _as_exact(value: Value) -> Value:
     """The value as an exact number."""
     if value.kind != "string" or value.number is not None:
-        return numeric(value)
+        return as_number(value)
     if value.constant is None:
-        return wide(decimal_text(value.sql), MOST_BEHIND)
+        return wide(text_to_decimal(value.sql), MAX_SCALE)
     shown = f"{Decimal(leading_number(value.constant)):f}"
-    if len(shown) > DIGITS:
-        return wide(decimal_text(value.sql), MOST_BEHIND)
-    found = exact(shown)
+    if len(shown) > DUCKDB_DIGITS:
+        return wide(text_to_decimal(value.sql), MAX_SCALE)
+    found = decimal_literal(shown)
     text_of = value.constant.strip()
     return (
         found
         if text_of in ("", leading_number(text_of))
-        else replace(found, sql=always(found.sql, TRUNCATED, NO_REAL.format(text_of[:SHOWN])), constant=None)
+        else replace(
+            found, sql=problem_always(found.sql, TRUNCATED, INCORRECT_DOUBLE.format(text_of[:MAX_SHOWN])), constant=None
+        )
     )
 
 
 def as_moment(value: Value) -> Sql:
     """`YYYY-MM-DD hh:mm:ss.ffffff`; null for what is no moment."""
-    if value.kind in MOMENTS:
+    if value.kind in MOMENT_KINDS:
         return value.sql
     if value.year:
         return sql("{}::VARCHAR || '-00-00 00:00:00.000000'", value.sql)
     if value.constant is None:
-        return moment(as_text(value))
+        return parse_moment(as_text(value))
     shown = value.constant if value.kind == "string" else spellings.number(value.constant)
     found = sql("{}::VARCHAR", moment_literal(shown))
     return (
         found
         if found.parts[0] is not NULL
-        else always(found, TRUNCATED, f"1292 Incorrect datetime value: '{value.constant[:SHOWN]}'")
+        else problem_always(found, TRUNCATED, f"1292 Incorrect datetime value: '{value.constant[:MAX_SHOWN]}'")
     )
 
 
@@ -240,19 +246,19 @@ def as_duration(value: Value) -> Sql:
     """Microseconds; null for what is no time."""
     if value.kind == "time":
         return value.sql
-    if value.kind in MOMENTS:
-        return printed_duration(sql("substring({}, 12)", value.sql))
+    if value.kind in MOMENT_KINDS:
+        return parse_printed_duration(sql("substring({}, 12)", value.sql))
     if value.constant is None:
-        return duration(as_text(value))
+        return parse_duration(as_text(value))
     found = sql("{}::BIGINT", duration_literal(value.constant))
     return (
         found
         if found.parts[0] is not NULL
-        else always(found, TRUNCATED, f"1292 Truncated incorrect time value: '{value.constant[:SHOWN]}'")
+        else problem_always(found, TRUNCATED, f"1292 Truncated incorrect time value: '{value.constant[:MAX_SHOWN]}'")
     )
 
 
-_CONVERTED: dict[str, Callable[[Value], Sql]] = {
+_CONVERSIONS: dict[str, Callable[[Value], Sql]] = {
     "json": json_key,
     "datetime": as_moment,
     "time": as_duration,
@@ -260,9 +266,9 @@ _CONVERTED: dict[str, Callable[[Value], Sql]] = {
 }
 
 
-def _year(value: Value, other: Value, operator: str) -> Value:
+def _expand_year(value: Value, other: Value, operator: str) -> Value:
     """A literal of one or two digits, compared with a YEAR, is one of this century or the last."""
-    if not other.year or not other.is_column or value.constant is None or value.kind not in (*NUMBERS, "string"):
+    if not other.year or not other.is_column or value.constant is None or value.kind not in (*NUMERIC_KINDS, "string"):
         return value
     text_of = value.constant.strip()
     number = Decimal(leading_number(text_of))
@@ -276,7 +282,7 @@ def _year(value: Value, other: Value, operator: str) -> Value:
     year = int(number) + (2000 if number < 70 else 1900)
     return replace(
         _constant(str(year)),
-        sql=sql("{} + 0 * {}", _constant(str(year)).sql, numeric(value).sql)
+        sql=sql("{} + 0 * {}", _constant(str(year)).sql, as_number(value).sql)
         if value.kind == "string"
         else _constant(str(year)).sql,
     )

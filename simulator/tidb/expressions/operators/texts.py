@@ -8,26 +8,27 @@ import pyarrow as pa
 
 from simulator.tidb.collations import compare
 from simulator.tidb.expressions.sql.graph import Sql, sql, text, when
-from simulator.tidb.expressions.sql.python_functions import asked
-from simulator.tidb.expressions.values.collations import derived
-from simulator.tidb.expressions.values.value import CONNECTION, Value, as_text
+from simulator.tidb.expressions.sql.python_functions import python_call
+from simulator.tidb.expressions.values.collations import derive_collation
+from simulator.tidb.expressions.values.value import CONNECTION_COLLATION, Value, as_text
 
 
-def texts(left: Value, right: Value, operation: str) -> tuple[Sql, Sql]:
+def text_operands(left: Value, right: Value, operation: str) -> tuple[Sql, Sql]:
     """Two values in the form in which their collation compares their texts. Raises SqlError 1267."""
-    name = derived("!=" if operation == "<>" else operation, (left, right)).collation
-    first, second = as_bytes_alike(left, right, name)
-    return collated(first, name), collated(second, name)
+    name = derive_collation("!=" if operation == "<>" else operation, (left, right)).collation
+    first, second = unify_bytes(left, right, name)
+    return collation_key(first, name), collation_key(second, name)
 
 
-def as_bytes_alike(left: Value, right: Value, collation: str) -> tuple[Sql, Sql]:
+def unify_bytes(left: Value, right: Value, collation: str) -> tuple[Sql, Sql]:
     """Both as bytes, one character for each, or both as text, as the collation asks."""
     if left.bytes == right.bytes:
         return as_text(left), as_text(right)
     if collation != "binary":
         charset = text(collation.partition("_")[0])
         first, second = (
-            asked("bytes_as_text", value.sql, charset) if value.bytes else as_text(value) for value in (left, right)
+            python_call("bytes_as_text", value.sql, charset) if value.bytes else as_text(value)
+            for value in (left, right)
         )
         return first, second
     first, second = as_bytes(left), as_bytes(right)
@@ -36,16 +37,16 @@ def as_bytes_alike(left: Value, right: Value, collation: str) -> tuple[Sql, Sql]
 
 def like(value: Value, pattern: Value, escape: str) -> Sql:
     """`value LIKE pattern`"""
-    name = derived("like", (value, pattern)).collation
+    name = derive_collation("like", (value, pattern)).collation
     if pattern.constant is not None:
         pattern, escape = replace(pattern, sql=text(_escaped(pattern.constant, escape, name)), text=None), "\\"
-    first, second = as_bytes_alike(value, pattern, name)
-    return sql("{} LIKE {} ESCAPE {}", folded(first, name), folded(second, name), text(escape))
+    first, second = unify_bytes(value, pattern, name)
+    return sql("{} LIKE {} ESCAPE {}", fold_case(first, name), fold_case(second, name), text(escape))
 
 
 def _escaped(pattern: str, escape: str, collation: str) -> str:
     """The pattern, folded, with a backslash for its escape character, one at its end doubled."""
-    pieces, characters = [], iter(zip(pattern, folded_text(pattern, collation), strict=True))
+    pieces, characters = [], iter(zip(pattern, fold_literal(pattern, collation), strict=True))
     for character, alike in characters:
         if character in "%_" and character != escape:
             pieces.append(character)
@@ -57,33 +58,33 @@ def _escaped(pattern: str, escape: str, collation: str) -> str:
 
 def regexp(value: Value, pattern: Value) -> Sql:
     """`value REGEXP pattern`: as in Go, whose syntax DuckDB's is."""
-    ignores_case = not is_exact(derived("regexp", (value, pattern)).collation)
+    ignores_case = not is_exact(derive_collation("regexp", (value, pattern)).collation)
     return sql(f"regexp_matches({{}}, {{}}, '{'i' if ignores_case else 'c'}')", as_text(value), as_text(pattern))
 
 
-def collated(found: Sql, collation: str) -> Sql:
+def collation_key(found: Sql, collation: str) -> Sql:
     """What compares as the text does: a text, or a BLOB."""
     if compare.is_weighed(collation):
         return sql(f"sort_key_{collation}({{}})", found)
     return sql("rtrim({}, ' ')", found) if compare.pads(collation) else found
 
 
-def folded(found: Sql, collation: str) -> Sql:
+def fold_case(found: Sql, collation: str) -> Sql:
     """The text with one character for each of its own, alike where the collation finds them alike."""
     return sql(f"alike_{collation}({{}})", found) if compare.is_weighed(collation) else found
 
 
-def folded_text(found: str, collation: str) -> str:
+def fold_literal(found: str, collation: str) -> str:
     """The same of a constant."""
     return str(compare.alike(collation, pa.array([found]))[0]) if compare.is_weighed(collation) else found
 
 
 def is_exact(collation: str) -> bool:
     """Whether the collation tells upper from lower case."""
-    return collation in (CONNECTION, "binary") or collation.endswith("_bin")
+    return collation in (CONNECTION_COLLATION, "binary") or collation.endswith("_bin")
 
 
-def latin1(found: Sql) -> Sql:
+def bytes_as_characters(found: Sql) -> Sql:
     """The bytes of a text, one character per byte."""
     pairs = sql("regexp_extract_all(hex(encode({})), '..')", found)
     return when(
@@ -93,7 +94,7 @@ def latin1(found: Sql) -> Sql:
     )
 
 
-def own_charset(value: Value) -> str:
+def legacy_charset(value: Value) -> str:
     """The character set of a text whose bytes are not those of UTF-8, else nothing (tidb
     pkg/expression/builtin_convert_charset.go, isLegacyCharset)."""
     charset = value.collation.partition("_")[0]
@@ -102,15 +103,15 @@ def own_charset(value: Value) -> str:
 
 def as_bytes(value: Value) -> Sql:
     """The bytes of a value's text in its character set, one character for each."""
-    charset = own_charset(value)
+    charset = legacy_charset(value)
     if charset:
-        return asked("encoded", value.sql, text(charset))
-    return as_text(value) if value.bytes else latin1(as_text(value))
+        return python_call("encoded", value.sql, text(charset))
+    return as_text(value) if value.bytes else bytes_as_characters(as_text(value))
 
 
-def blob(value: Value) -> Sql:
+def as_blob(value: Value) -> Sql:
     """The bytes of a value's text, as a BLOB."""
-    own = own_charset(value)
+    own = legacy_charset(value)
     found = as_bytes(value) if own else as_text(value)
     if not own and not value.bytes:
         return sql("encode({})", found)
@@ -118,7 +119,7 @@ def blob(value: Value) -> Sql:
     return when(is_ascii(found), sql("encode({})", found), sql("unhex(array_to_string({}, ''))", pairs))
 
 
-def shown(bytes: Sql) -> Sql:
+def blob_as_characters(bytes: Sql) -> Sql:
     """A BLOB, one character per byte."""
     pairs = sql("regexp_extract_all(hex({}), '..')", bytes)
     return when(

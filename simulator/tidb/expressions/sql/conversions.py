@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import re
 
-from simulator.tidb.expressions.sql.graph import Sql, sql, switched, text, when
-from simulator.tidb.expressions.sql.problems import SHOWN, TRUNCATED, WARNED, always, flawed
+from simulator.tidb.expressions.sql.graph import Sql, case, sql, text, when
+from simulator.tidb.expressions.sql.problems import MAX_SHOWN, TRUNCATED, WARNED, problem_always, problem_where
 
 NUMBER = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-LARGEST = "1.7976931348623157e308"
+MAX_DOUBLE = "1.7976931348623157e308"
 """Of a double."""
 
-BOUNDS = {"int": (-(2**63), 2**63 - 1), "uint": (0, 2**64 - 1)}
-NAMES = {"int": "BIGINT", "uint": "BIGINT UNSIGNED"}
-TYPES = {"int": "BIGINT", "uint": "UBIGINT"}
+INTEGER_BOUNDS = {"int": (-(2**63), 2**63 - 1), "uint": (0, 2**64 - 1)}
+INTEGER_TYPE_NAMES = {"int": "BIGINT", "uint": "BIGINT UNSIGNED"}
+DUCKDB_INTEGER_TYPES = {"int": "BIGINT", "uint": "UBIGINT"}
 
-NO_REAL = "1292 Truncated incorrect DOUBLE value: '{}'"
-NO_INTEGER = "1292 Truncated incorrect INTEGER value: '{}'"
-NO_DECIMAL = "1292 Truncated incorrect DECIMAL value: '{}'"
+INCORRECT_DOUBLE = "1292 Truncated incorrect DOUBLE value: '{}'"
+INCORRECT_INTEGER = "1292 Truncated incorrect INTEGER value: '{}'"
+INCORRECT_DECIMAL = "1292 Truncated incorrect DECIMAL value: '{}'"
 
 
-def trimmed(found: Sql) -> Sql:
+def trim(found: Sql) -> Sql:
     """A text without the blanks around it."""
     return sql(r"regexp_replace({}, '^\s+|\s+$', '', 'g')", found)
 
@@ -38,11 +38,11 @@ def leading_number(value: str) -> str:
 # -- doubles -----------------------------------------------------------------------------------------------------------
 
 
-def real_of_text(found: Sql, allowed: str = "''") -> Sql:
+def text_to_real(found: Sql, allowed: str = "''") -> Sql:
     """The number that a text begins with, else 0; one too large is the largest. The text `allowed` is 0, too."""
     number = sql("try_cast(regexp_extract({}, {}, 1) AS DOUBLE)", found, text(NUMBER))
-    bounded = sql(f"greatest(least(coalesce({{}}, 0), {LARGEST}), -{LARGEST})", number)
-    shown = trimmed(found)
+    bounded = sql(f"greatest(least(coalesce({{}}, 0), {MAX_DOUBLE}), -{MAX_DOUBLE})", number)
+    shown = trim(found)
     odd = sql(
         f"NOT regexp_full_match({{}}, {{}}) AND {{}} IS DISTINCT FROM {allowed} OR isinf({{}})",
         shown,
@@ -50,46 +50,46 @@ def real_of_text(found: Sql, allowed: str = "''") -> Sql:
         shown,
         number,
     )
-    return flawed(when(sql("{} IS NOT NULL", found), bounded), odd, TRUNCATED, NO_REAL, shown)
+    return problem_where(when(sql("{} IS NOT NULL", found), bounded), odd, TRUNCATED, INCORRECT_DOUBLE, shown)
 
 
-def real_of_constant(shown: str) -> Sql:
+def constant_to_real(shown: str) -> Sql:
     """The same of a literal, whose problem is known."""
     shown = shown.strip()
     leading = leading_number(shown)
-    number = sql(f"'{max(min(float(leading), float(LARGEST)), -float(LARGEST))!r}'::DOUBLE")
-    if shown in ("", leading) and abs(float(leading)) <= float(LARGEST):
+    number = sql(f"'{max(min(float(leading), float(MAX_DOUBLE)), -float(MAX_DOUBLE))!r}'::DOUBLE")
+    if shown in ("", leading) and abs(float(leading)) <= float(MAX_DOUBLE):
         return number
-    return always(number, TRUNCATED, NO_REAL.format(shown[:SHOWN]))
+    return problem_always(number, TRUNCATED, INCORRECT_DOUBLE.format(shown[:MAX_SHOWN]))
 
 
-def real_of_json(found: Sql) -> Sql:
+def json_to_real(found: Sql) -> Sql:
     """Of true 1, of other literals, arrays and objects 0."""
-    return switched(
+    return case(
         [
-            (_is_string(found), real_of_text(_string(found), "NULL")),
-            (_is_literal(found), _of_literal(found, "DOUBLE", "FLOAT")),
+            (_is_json_string(found), text_to_real(_json_string(found), "NULL")),
+            (_is_json_literal(found), _json_literal(found, "DOUBLE", "FLOAT")),
         ],
         sql("try_cast({} AS DOUBLE)", found),
     )
 
 
-def _is_string(document: Sql) -> Sql:
+def _is_json_string(document: Sql) -> Sql:
     return sql("left({}, 1) = '\"'", document)
 
 
-def _string(document: Sql) -> Sql:
+def _json_string(document: Sql) -> Sql:
     return sql("json_extract_string({}, '$')", document)
 
 
-def _is_literal(document: Sql) -> Sql:
+def _is_json_literal(document: Sql) -> Sql:
     """Or an array or an object."""
     return sql("left({}, 1) IN ('t', 'f', 'n', '[', chr(123))", document)
 
 
-def _of_literal(document: Sql, type: str, called: str) -> Sql:
+def _json_literal(document: Sql, type: str, called: str) -> Sql:
     odd = sql("left({}, 1) IN ('n', '[', chr(123))", document)
-    return flawed(
+    return problem_where(
         sql(f"({{}} = 'true')::{type}", document),
         odd,
         TRUNCATED,
@@ -101,14 +101,14 @@ def _of_literal(document: Sql, type: str, called: str) -> Sql:
 # -- whole numbers of 64 bits, `int` or `uint` -------------------------------------------------------------------------
 
 
-def within(found: Sql, kind: str) -> Sql:
+def clamp(found: Sql, kind: str) -> Sql:
     """A HUGEINT as the nearest number of a kind."""
-    low, high = BOUNDS[kind]
-    near = sql(f"least(greatest({{}}, {low}::HUGEINT), {high}::HUGEINT)::{TYPES[kind]}", found)
+    low, high = INTEGER_BOUNDS[kind]
+    near = sql(f"least(greatest({{}}, {low}::HUGEINT), {high}::HUGEINT)::{DUCKDB_INTEGER_TYPES[kind]}", found)
     return when(sql("{} IS NOT NULL", found), near)
 
 
-def bits_as(found: Sql, kind: str) -> Sql:
+def reinterpret_bits(found: Sql, kind: str) -> Sql:
     """A HUGEINT between the lowest `int` and the highest `uint`: its 64 bits as the other kind shows them."""
     if kind == "int":
         return sql(
@@ -120,32 +120,32 @@ def bits_as(found: Sql, kind: str) -> Sql:
     return sql(f"CASE WHEN {{}} < 0 THEN {{}} + {2**64}::HUGEINT ELSE {{}} END::UBIGINT", found, found, found)
 
 
-def whole_of_real(number: Sql, kind: str) -> Sql:
+def real_to_integer(number: Sql, kind: str) -> Sql:
     """The nearest number, a half to the even one; a negative one keeps its bits as `uint`."""
     near = sql("round_even({}, 0)", number)
-    low, high = BOUNDS[kind]
+    low, high = INTEGER_BOUNDS[kind]
     inside = sql("try_cast({} AS HUGEINT)", near)
     if kind == "uint":
         negative = sql(f"greatest({{}}, {-(2**63)}::HUGEINT) + {2**64}::HUGEINT", inside)
         inside = sql("CASE WHEN {} < 0 THEN {} ELSE {} END", inside, negative, inside)
     least = low if kind == "int" else 2**63
     ends = sql(f"CASE WHEN {{}} < 0 THEN {least}::HUGEINT ELSE {high}::HUGEINT END", near)
-    found = when(sql("{} IS NOT NULL", number), within(sql("coalesce({}, {})", inside, ends), kind))
+    found = when(sql("{} IS NOT NULL", number), clamp(sql("coalesce({}, {})", inside, ends), kind))
     outside = sql(f"{{}} < {low}::DOUBLE OR {{}} > {high}::DOUBLE", near, near)
-    return flawed(found, outside, TRUNCATED, "1690 constant {} overflows bigint", sql("{}::VARCHAR", number))
+    return problem_where(found, outside, TRUNCATED, "1690 constant {} overflows bigint", sql("{}::VARCHAR", number))
 
 
-def whole_of_decimal(rounded: Sql, kind: str, shown: Sql) -> Sql:
+def decimal_to_integer(rounded: Sql, kind: str, shown: Sql) -> Sql:
     """A HUGEINT; one that is out of range is the nearest end."""
-    low, high = BOUNDS[kind]
+    low, high = INTEGER_BOUNDS[kind]
     outside = sql(f"{{}} NOT BETWEEN {low}::HUGEINT AND {high}::HUGEINT", rounded)
-    problem = f"1690 {NAMES[kind]} value is out of range in '{{}}'"
-    return flawed(within(rounded, kind), outside, TRUNCATED, problem, shown)
+    problem = f"1690 {INTEGER_TYPE_NAMES[kind]} value is out of range in '{{}}'"
+    return problem_where(clamp(rounded, kind), outside, TRUNCATED, problem, shown)
 
 
-def whole_of_text(found: Sql, kind: str) -> Sql:
+def text_to_integer(found: Sql, kind: str) -> Sql:
     """The digits that a text begins with, as 64 bits."""
-    shown = trimmed(found)
+    shown = trim(found)
     digits = sql("regexp_extract({}, '^[+-]?[0-9]*')", shown)
     number = sql("try_cast({} AS HUGEINT)", digits)
     far = sql("CASE WHEN left({}, 1) = '-' THEN -1e30 ELSE 1e30 END::HUGEINT", digits)
@@ -157,10 +157,10 @@ def whole_of_text(found: Sql, kind: str) -> Sql:
         number,
     )
     bounded = sql(f"least(greatest({{}}, {-(2**63)}::HUGEINT), {2**64 - 1}::HUGEINT)", reached)
-    whole = when(sql("{} IS NOT NULL", shown), bits_as(bounded, kind))
+    whole = when(sql("{} IS NOT NULL", shown), reinterpret_bits(bounded, kind))
     odd = sql("NOT regexp_full_match({}, '[+-]?[0-9]+')", shown)
-    whole = flawed(whole, odd, TRUNCATED, NO_INTEGER, shown)
-    whole = flawed(
+    whole = problem_where(whole, odd, TRUNCATED, INCORRECT_INTEGER, shown)
+    whole = problem_where(
         whole,
         sql("{} != {}", reached, bounded),
         TRUNCATED,
@@ -168,13 +168,13 @@ def whole_of_text(found: Sql, kind: str) -> Sql:
         digits,
     )
     if kind == "int":
-        return flawed(
+        return problem_where(
             whole,
             sql(f"{{}} > {2**63 - 1}::HUGEINT", bounded),
             WARNED,
             "1105 Cast to signed converted positive out-of-range integer to its negative complement",
         )
-    return flawed(
+    return problem_where(
         whole,
         sql("{} < 0", bounded),
         WARNED,
@@ -182,33 +182,35 @@ def whole_of_text(found: Sql, kind: str) -> Sql:
     )
 
 
-def whole_of_constant(shown: str, kind: str) -> Sql:
+def constant_to_integer(shown: str, kind: str) -> Sql:
     """The same of a literal."""
     shown = shown.strip()
     if re.fullmatch(r"-?[0-9]{1,18}" if kind == "int" else "[0-9]{1,18}", shown):
-        return sql(f"'{int(shown)}'::{TYPES[kind]}")
-    return whole_of_text(text(shown), kind)
+        return sql(f"'{int(shown)}'::{DUCKDB_INTEGER_TYPES[kind]}")
+    return text_to_integer(text(shown), kind)
 
 
-def whole_of_json(found: Sql, kind: str) -> Sql:
-    number = sql(f"try_cast({{}} AS {TYPES[kind]})", when(sql("regexp_full_match({}, '-?[0-9]+')", found), found))
-    return switched(
+def json_to_integer(found: Sql, kind: str) -> Sql:
+    number = sql(
+        f"try_cast({{}} AS {DUCKDB_INTEGER_TYPES[kind]})", when(sql("regexp_full_match({}, '-?[0-9]+')", found), found)
+    )
+    return case(
         [
-            (_is_string(found), whole_of_real(real_of_text(_string(found), "NULL"), kind)),
-            (_is_literal(found), _of_literal(found, TYPES[kind], "INTEGER")),
+            (_is_json_string(found), real_to_integer(text_to_real(_json_string(found), "NULL"), kind)),
+            (_is_json_literal(found), _json_literal(found, DUCKDB_INTEGER_TYPES[kind], "INTEGER")),
             (sql("{} IS NOT NULL", number), number),
         ],
-        whole_of_real(sql("try_cast({} AS DOUBLE)", found), kind),
+        real_to_integer(sql("try_cast({} AS DOUBLE)", found), kind),
     )
 
 
 # -- decimals ----------------------------------------------------------------------------------------------------------
 
 
-def decimal_text(found: Sql) -> Sql:
+def text_to_decimal(found: Sql) -> Sql:
     """The text of the number that a text begins with, else 0."""
-    shown = trimmed(found)
+    shown = trim(found)
     number = sql("regexp_extract({}, {}, 1)", found, text(NUMBER))
     odd = sql("NOT regexp_full_match({}, {})", shown, text(NUMBER))
     plain = sql("CASE WHEN {} = '' THEN '0' ELSE {} END", number, number)
-    return flawed(plain, odd, TRUNCATED, NO_DECIMAL, shown)
+    return problem_where(plain, odd, TRUNCATED, INCORRECT_DECIMAL, shown)

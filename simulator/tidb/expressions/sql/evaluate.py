@@ -24,7 +24,7 @@ from simulator.columns import hashing
 from simulator.tidb.collations import compare, weights
 from simulator.tidb.expressions.sql import python_functions as called
 from simulator.tidb.expressions.sql import wide_decimals
-from simulator.tidb.expressions.sql.graph import Sql, query, quoted
+from simulator.tidb.expressions.sql.graph import Sql, quote, select_query
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values import spellings, times
 from simulator.tidb.values.kernels import each_distinct
@@ -32,13 +32,13 @@ from simulator.tidb.values.kernels import each_distinct
 if TYPE_CHECKING:
     import duckdb
 
-ROWS = "rows_of_a_batch"
-CALLED = "STRUCT(value VARCHAR, problem VARCHAR)"
+ROWS_TABLE = "rows_of_a_batch"
+PYTHON_CALL_RESULT = "STRUCT(value VARCHAR, problem VARCHAR)"
 _LOCK = threading.Lock()
 """A connection does one thing at a time."""
 
 
-class Uncomputable(Exception):
+class EvaluationError(Exception):
     """What DuckDB says of an expression that it cannot compute."""
 
 
@@ -57,13 +57,13 @@ def _database() -> duckdb.DuckDBPyConnection:
         },
     )
     connection.execute("SET max_expression_depth TO 10000; SET TimeZone TO 'UTC'")
-    for name, kernel in KERNELS.items():
+    for name, kernel in ARROW_FUNCTIONS.items():
         connection.create_function(name, kernel.over, [kernel.takes], kernel.gives, type=PythonUDFType.ARROW)
     connection.create_function(
         "called",
-        lambda calls: called.computed(calls),
+        lambda calls: called.run_calls(calls),
         ["VARCHAR[]"],
-        CALLED,
+        PYTHON_CALL_RESULT,
         type=PythonUDFType.ARROW,
         null_handling=FunctionNullHandling.SPECIAL,
     )
@@ -71,7 +71,7 @@ def _database() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def evaluated(
+def evaluate(
     wanted: Mapping[str, Sql], cells: Mapping[str, pa.Array], rows: int, lossy: bool = False
 ) -> dict[str, pa.Array]:
     """The values of expressions for each row, by name; `cells` are the TiDB texts of columns, string or binary. `lossy`
@@ -81,16 +81,16 @@ def evaluated(
     """
     text = _query(tuple(wanted.items()))
     texts = {
-        name: as_texts(cell) if lossy else strings(name, cell, text)
+        name: as_valid_utf8(cell) if lossy else as_strings(name, cell, text)
         for name, cell in cells.items()
-        if quoted(name) in text
+        if quote(name) in text
     }
-    found = fetched(text, {ROWS: pa.table({"row ": pa.nulls(rows, pa.int8()), **texts})})
+    found = run_query(text, {ROWS_TABLE: pa.table({"row ": pa.nulls(rows, pa.int8()), **texts})})
     return {name: found.column(name).combine_chunks() for name in wanted}
 
 
-def fetched(text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-    """The rows of a query over these tables, by their names in it; texts are `strings`.
+def run_query(text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+    """The rows of a query over these tables, by their names in it; texts are `as_strings`.
 
     Raises Uncomputable.
     """
@@ -103,7 +103,7 @@ def fetched(text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         try:
             return connection.sql(text).to_arrow_table()
         except duckdb.Error as error:
-            raise Uncomputable(str(error).splitlines()[0]) from None
+            raise EvaluationError(str(error).splitlines()[0]) from None
         finally:
             for name in tables:
                 connection.unregister(name)
@@ -111,14 +111,14 @@ def fetched(text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
 
 @functools.lru_cache(256)
 def _query(wanted: tuple[tuple[str, Sql], ...]) -> str:
-    return query(dict(wanted), ROWS)
+    return select_query(dict(wanted), ROWS_TABLE)
 
 
-COPIED = r'(?:SELECT |, )(?:{0}|encode\({0}\)) AS ("[^"]+")'
-MERGED = re.compile("UNION|EXCEPT|INTERSECT|DISTINCT|GROUP BY")
+COPIED_COLUMN = r'(?:SELECT |, )(?:{0}|encode\({0}\)) AS ("[^"]+")'
+MERGING_CLAUSE = re.compile("UNION|EXCEPT|INTERSECT|DISTINCT|GROUP BY")
 
 
-def strings(column: str, cells: pa.Array | pa.ChunkedArray, text: str) -> pa.Array | pa.ChunkedArray:
+def as_strings(column: str, cells: pa.Array | pa.ChunkedArray, text: str) -> pa.Array | pa.ChunkedArray:
     """Cells of a column as strings for a query. Bytes that are no UTF-8, which cells have as lone surrogates, are only
     copied: DuckDB sees three bytes in the place of each.
 
@@ -127,8 +127,8 @@ def strings(column: str, cells: pa.Array | pa.ChunkedArray, text: str) -> pa.Arr
     try:
         return cells.cast(pa.string())
     except pa.ArrowInvalid:
-        if MERGED.search(text) or not _is_copied(quoted(column), text):
-            raise Uncomputable("a text has bytes that are no UTF-8; SELECT of it alone shows them") from None
+        if MERGING_CLAUSE.search(text) or not _is_copied(quote(column), text):
+            raise EvaluationError("a text has bytes that are no UTF-8; SELECT of it alone shows them") from None
         pieces = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
         return pa.chunked_array([piece.view(pa.string()) for piece in pieces], pa.string())
 
@@ -138,7 +138,7 @@ def _is_copied(named: str, text: str) -> bool:
     waiting, known = [named], {named}
     while waiting:
         name = waiting.pop()
-        made = re.findall(COPIED.format(re.escape(name)), text)
+        made = re.findall(COPIED_COLUMN.format(re.escape(name)), text)
         if text.count(name) != len(made) + text.count(f" AS {name}"):
             return False
         waiting += [other for other in made if other not in known]
@@ -146,7 +146,7 @@ def _is_copied(named: str, text: str) -> bool:
     return True
 
 
-def as_texts(cell: pa.Array) -> pa.Array:
+def as_valid_utf8(cell: pa.Array) -> pa.Array:
     """Cells as valid UTF-8: U+FFFD is in the place of other bytes."""
     if pa.types.is_string(cell.type):
         return cell
@@ -157,7 +157,7 @@ def as_texts(cell: pa.Array) -> pa.Array:
         return pa.array(texts, pa.string())
 
 
-class Kernel(NamedTuple):
+class ArrowFunction(NamedTuple):
     takes: str
     gives: str
     compute: Callable[[pa.Array], pa.Array]
@@ -188,16 +188,22 @@ def _time(cells: pa.Array) -> pa.Array:
 
 
 def _wide(cells: pa.Array) -> pa.Array:
-    return pc.fill_null(wide_decimals.computed(cells), "")
+    return pc.fill_null(wide_decimals.run_operations(cells), "")
 
 
-KERNELS: dict[str, Kernel] = {
-    "crc32_of": Kernel("BLOB", "BIGINT", _crc32),
-    "moment_of": Kernel("VARCHAR", "VARCHAR", _moment),
-    "time_of": Kernel("VARCHAR", "VARCHAR", _time),
-    "wide_number_of": Kernel("VARCHAR", "VARCHAR", _wide),
-    **{f"{name}_of": Kernel("BLOB", "VARCHAR", partial(_digest, name)) for name in ("sha224", "sha384", "sha512")},
-    **{f"sort_key_{name}": Kernel("VARCHAR", "BLOB", partial(compare.sortable, name)) for name in weights.WEIGHTS},
-    **{f"alike_{name}": Kernel("VARCHAR", "VARCHAR", partial(compare.alike, name)) for name in weights.WEIGHTS},
+ARROW_FUNCTIONS: dict[str, ArrowFunction] = {
+    "crc32_of": ArrowFunction("BLOB", "BIGINT", _crc32),
+    "moment_of": ArrowFunction("VARCHAR", "VARCHAR", _moment),
+    "time_of": ArrowFunction("VARCHAR", "VARCHAR", _time),
+    "wide_number_of": ArrowFunction("VARCHAR", "VARCHAR", _wide),
+    **{
+        f"{name}_of": ArrowFunction("BLOB", "VARCHAR", partial(_digest, name))
+        for name in ("sha224", "sha384", "sha512")
+    },
+    **{
+        f"sort_key_{name}": ArrowFunction("VARCHAR", "BLOB", partial(compare.sortable, name))
+        for name in weights.WEIGHTS
+    },
+    **{f"alike_{name}": ArrowFunction("VARCHAR", "VARCHAR", partial(compare.alike, name)) for name in weights.WEIGHTS},
 }
 """By their names in SQL."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-DEPTH = 50
+MAX_DEPTH = 50
 """Calls inside each other in one step, whose name ends in a blank, as no column's can; DuckDB takes a thousand."""
 
 
@@ -33,8 +33,8 @@ def sql(template: str, *parts: Sql) -> Sql:
     return Sql(pieces, parts)
 
 
-def name(column: str) -> Sql:
-    return Sql((quoted(column),))
+def identifier(column: str) -> Sql:
+    return Sql((quote(column),))
 
 
 def text(value: str) -> Sql:
@@ -48,17 +48,17 @@ NULL = Sql(("NULL",))
 TRUE, FALSE = Sql(("true",)), Sql(("false",))
 
 
-def joined(glue: str, parts: list[Sql]) -> Sql:
+def join(glue: str, parts: list[Sql]) -> Sql:
     """All parts, with glue between them, in parentheses."""
     pieces = ("(", *[f" {glue} "] * (len(parts) - 1), ")")
     return Sql(pieces, tuple(parts), computes=glue if glue in ("AND", "OR") else "all")
 
 
 def when(condition: Sql, value: Sql, otherwise: Sql = NULL) -> Sql:
-    return switched([(condition, value)], otherwise)
+    return case([(condition, value)], otherwise)
 
 
-def switched(branches: list[tuple[Sql, Sql]], otherwise: Sql = NULL) -> Sql:
+def case(branches: list[tuple[Sql, Sql]], otherwise: Sql = NULL) -> Sql:
     """The value of the first branch whose condition is true."""
     if not branches:
         return otherwise
@@ -66,15 +66,15 @@ def switched(branches: list[tuple[Sql, Sql]], otherwise: Sql = NULL) -> Sql:
     return Sql(pieces, (*(part for branch in branches for part in branch), otherwise), computes="case")
 
 
-def quoted(identifier: str) -> str:
+def quote(identifier: str) -> str:
     escaped = identifier.replace('"', '""')
     return f'"{escaped}"'
 
 
-def query(wanted: Mapping[str, Sql], source: str, mark: str = "", kept: bool = False) -> str:
+def select_query(wanted: Mapping[str, Sql], source: str, mark: str = "", kept: bool = False) -> str:
     """SELECT of the wanted expressions, by name, from a table or a SELECT in parentheses; with all of its columns where
     they are kept. The mark tells the names of steps from those of other queries."""
-    nodes = list(in_order(wanted.values()))
+    nodes = list(topological_order(wanted.values()))
     uses: dict[Sql, int] = {}
     for node in nodes:
         for part in node.parts:
@@ -88,7 +88,7 @@ def query(wanted: Mapping[str, Sql], source: str, mark: str = "", kept: bool = F
         texts[node] = "".join(text for pair in zip(node.pieces, inner, strict=True) for text in pair)
         depths[node] = max((depths[part] for part in node.parts), default=-1) + 1
         levels[node] = max((levels[part] for part in node.parts), default=0)
-        if node.parts and (uses.get(node, 0) > 1 or depths[node] >= DEPTH):
+        if node.parts and (uses.get(node, 0) > 1 or depths[node] >= MAX_DEPTH):
             place = levels[node]
             steps += [[]] * (place + 1 - len(steps))
             called = f'"{mark}{place}.{len(steps[place])} "'
@@ -97,14 +97,14 @@ def query(wanted: Mapping[str, Sql], source: str, mark: str = "", kept: bool = F
             levels[node] = place + 1
     for step in steps:
         source = f"(SELECT *, {', '.join(step)} FROM {source})"
-    shown = [*(("*",) if kept else ()), *(f"{texts[node]} AS {quoted(key)}" for key, node in wanted.items())]
+    shown = [*(("*",) if kept else ()), *(f"{texts[node]} AS {quote(key)}" for key, node in wanted.items())]
     return f"SELECT {', '.join(shown)} FROM {source}"
 
 
-def inline(root: Sql, longest: int) -> str | None:
+def inline_text(root: Sql, longest: int) -> str | None:
     """An expression as one text, without steps; None if it is longer than that."""
     texts: dict[Sql, str] = {}
-    for node in in_order([root]):
+    for node in topological_order([root]):
         inner = [*(f"({texts[part]})" if part.parts else texts[part] for part in node.parts), ""]
         texts[node] = "".join(text for pair in zip(node.pieces, inner, strict=True) for text in pair)
         if len(texts[node]) > longest:
@@ -112,7 +112,7 @@ def inline(root: Sql, longest: int) -> str | None:
     return texts[root]
 
 
-def in_order(roots: Iterable[Sql]) -> Iterator[Sql]:
+def topological_order(roots: Iterable[Sql]) -> Iterator[Sql]:
     """Every node once, its parts before it."""
     done: set[Sql] = set()
     waiting = [(root, False) for root in reversed(list(roots))]

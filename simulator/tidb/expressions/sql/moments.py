@@ -7,19 +7,19 @@ is a number of microseconds.
 from __future__ import annotations
 
 from simulator.tidb.expressions.sql.graph import Sql, sql, when
-from simulator.tidb.expressions.sql.problems import TRUNCATED, flawed
+from simulator.tidb.expressions.sql.problems import TRUNCATED, problem_where
 
 
-def printed_moment(shown: Sql) -> Sql:
+def parse_printed_moment(shown: Sql) -> Sql:
     """A moment from the text that TiDB prints of a date or time."""
     end = sql("CASE length({}) WHEN 10 THEN ' 00:00:00.' WHEN 19 THEN '.' ELSE '' END", shown)
     return sql("rpad({} || {}, 26, '0')", shown, end)
 
 
-def moment(shown: Sql) -> Sql:
+def parse_moment(shown: Sql) -> Sql:
     """A moment from its text, in any of the spellings that MySQL takes; null, with a problem, for another text."""
     found = sql("nullif(moment_of({}), '')", shown)
-    return flawed(found, sql("{} IS NULL", found), TRUNCATED, "1292 Incorrect datetime value: '{}'", shown)
+    return problem_where(found, sql("{} IS NULL", found), TRUNCATED, "1292 Incorrect datetime value: '{}'", shown)
 
 
 def moment_number(moment: Sql, kind: str) -> Sql:
@@ -29,7 +29,7 @@ def moment_number(moment: Sql, kind: str) -> Sql:
     return sql("regexp_replace({}, '[-: ]', '', 'g')", moment)
 
 
-def timestamp(moment: Sql) -> Sql:
+def to_timestamp(moment: Sql) -> Sql:
     """A DuckDB timestamp; null for a date that has a zero in it, or is not in the calendar."""
     return sql("try_cast({} AS TIMESTAMP)", moment)
 
@@ -40,26 +40,26 @@ def from_timestamp(timestamp: Sql) -> Sql:
     return when(within, sql("strftime({}, '%Y-%m-%d %H:%M:%S.%f')", timestamp))
 
 
-def rounded_moment(moment: Sql, digits: int) -> Sql:
+def round_moment(moment: Sql, digits: int) -> Sql:
     """The nearest moment with that many digits of a second; one that is not in the calendar is cut."""
     unit = 10 ** (6 - max(digits, 0))
     if unit == 1:
         return moment
-    micros = sql("epoch_us({})", timestamp(moment))
+    micros = sql("epoch_us({})", to_timestamp(moment))
     more = sql(f"((({{}} + {unit // 2}) % {unit} + {unit}) % {unit})", micros)
     near = from_timestamp(sql(f"try(make_timestamp({{}} + {unit // 2} - {{}}))", micros, more))
     return sql("CASE WHEN right({}, 6) = '000000' THEN {} ELSE coalesce({}, {}) END", moment, moment, near, moment)
 
 
-def duration(shown: Sql) -> Sql:
+def parse_duration(shown: Sql) -> Sql:
     """Microseconds from the text of a TIME, in any of the spellings that MySQL takes; null, with a problem, for another
     text."""
     found = sql("nullif(time_of({}), '')", shown)
     problem = "1292 Truncated incorrect time value: '{}'"
-    return printed_duration(flawed(found, sql("{} IS NULL", found), TRUNCATED, problem, shown))
+    return parse_printed_duration(problem_where(found, sql("{} IS NULL", found), TRUNCATED, problem, shown))
 
 
-def rounded_duration(duration: Sql, digits: int) -> Sql:
+def round_duration(duration: Sql, digits: int) -> Sql:
     """The nearest duration with that many digits of a second."""
     unit = 10 ** (6 - max(digits, 0))
     if unit == 1:
@@ -69,7 +69,7 @@ def rounded_duration(duration: Sql, digits: int) -> Sql:
     )
 
 
-def printed_duration(shown: Sql) -> Sql:
+def parse_printed_duration(shown: Sql) -> Sql:
     """Microseconds from the text that TiDB prints of a TIME."""
     found = sql(r"regexp_extract({}, '^(-?)(\d+):(\d\d):(\d\d)(?:\.(\d*))?$', ['s', 'h', 'm', 'n', 'f'])", shown)
     hours, minutes, seconds = (_number(sql(f"{{}}.{part}", found)) for part in "hmn")
@@ -82,7 +82,7 @@ def _number(digits: Sql) -> Sql:
     return sql("coalesce(try_cast({} AS BIGINT), 0)", digits)
 
 
-def clock(duration: Sql) -> Sql:
+def clock_number(duration: Sql) -> Sql:
     """A duration as the number `hhmmss` with six more digits for its fraction."""
     size = sql("abs({})", duration)
     seconds = sql("({} // 1000000)", size)
@@ -90,7 +90,7 @@ def clock(duration: Sql) -> Sql:
     return sql("(({}) * 1000000 + {} % 1000000) * sign({})", shown, size, duration)
 
 
-def clock_text(duration: Sql) -> Sql:
+def long_duration_text(duration: Sql) -> Sql:
     """A duration as TiDB prints it, with six digits of a second."""
     shown = duration_text(duration)
     return sql("CASE WHEN contains({}, '.') THEN {} ELSE {} || '.000000' END", shown, shown, shown)

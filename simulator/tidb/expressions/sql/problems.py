@@ -7,7 +7,7 @@ conversions attach them. Of CASE, IF, COALESCE, AND and OR only the parts that a
 built by `when`, `switched` or `joined`, not by `sql("CASE …")`. An expression in which nothing can go wrong has no
 problem at all, and costs nothing.
 
-`problems_of` gathers the problems of an expression: for each kind of problem that it may have a text such as `1292
+`collect_problems` gathers the problems of an expression: for each kind of problem that it may have a text such as `1292
 Truncated incorrect DOUBLE value: 'x'`, null where nothing is wrong. The kind says how TiDB takes it (tidb
 pkg/executor/executor.go, ResetContextOfStmt).
 """
@@ -16,30 +16,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulator.tidb.expressions.sql.graph import NULL, Sql, in_order, sql, text, when
+from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text, topological_order, when
 
 TRUNCATED, DIVIDED, ALWAYS, WARNED = KINDS = "truncated", "divided", "always", "warned"
 """An error where strict mode writes rows, else a warning; the same of a division by 0, if ERROR_FOR_DIVISION_BY_ZERO is
 set; an error in every statement; a warning."""
 
-SHOWN = 128
+MAX_SHOWN = 128
 """Characters of a value that an error shows (`%-.128s`)."""
 
 Problems = dict[str, Sql]
 """By kind."""
 
 
-def flawed(found: Sql, condition: Sql, kind: str, problem: str, *shown: Sql) -> Sql:
+def problem_where(found: Sql, condition: Sql, kind: str, problem: str, *shown: Sql) -> Sql:
     """The value with a problem where the condition is true: `1292 Truncated incorrect DOUBLE value: '{}'`, where `{}`
     stands for a text that is shown."""
     pieces = problem.split("{}")
     told = text(pieces[0])
     for part, piece in zip(shown, pieces[1:], strict=True):
-        told = sql(f"{{}} || left({{}}, {SHOWN}) || {{}}", told, part, text(piece))
+        told = sql(f"{{}} || left({{}}, {MAX_SHOWN}) || {{}}", told, part, text(piece))
     return with_problems(found, {kind: when(condition, told)})
 
 
-def always(found: Sql, kind: str, problem: str) -> Sql:
+def problem_always(found: Sql, kind: str, problem: str) -> Sql:
     """The value with a problem in every row."""
     return with_problems(found, {kind: text(problem)})
 
@@ -49,21 +49,21 @@ def with_problems(found: Sql, problems: Problems) -> Sql:
     return Sql(("", ""), (found,), tuple(problems.items())) if problems else found
 
 
-def inside(found: Sql) -> Sql:
+def strip_problems(found: Sql) -> Sql:
     """What `with_problems` was given."""
     return found.parts[0] if found.problems else found
 
 
-def without_problems(found: Sql) -> Sql:
+def ignore_problems(found: Sql) -> Sql:
     """The value for a function that takes NULL for what is wrong."""
     return Sql(("", ""), (found,), computes="quietly")
 
 
-def problems_of(root: Sql) -> Problems:
+def collect_problems(root: Sql) -> Problems:
     """The first problem of each kind that an expression has in a row, null where it has none; empty if nothing can go
     wrong."""
     known: dict[Sql, Problems] = {}
-    for node in in_order([root]):
+    for node in topological_order([root]):
         if any(known[part] for part in node.parts) or node.problems:
             found = {
                 kind: _COMPUTED[node.computes](node, [known[part].get(kind) for part in node.parts], kind)

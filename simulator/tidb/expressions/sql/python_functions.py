@@ -11,13 +11,13 @@ from simulator.tidb.expressions.sql.problems import ALWAYS, DIVIDED, TRUNCATED, 
 from simulator.tidb.functions import FUNCTIONS
 from simulator.tidb.functions.problems import Problem
 
-LETTERS = {"E": ALWAYS, "T": TRUNCATED, "D": DIVIDED, "W": WARNED}
+KINDS_BY_LETTER = {"E": ALWAYS, "T": TRUNCATED, "D": DIVIDED, "W": WARNED}
 """The kinds of problems as `functions.problems` spells them."""
 
-GIVES = pa.struct([("value", pa.string()), ("problem", pa.string())])
+RESULT_TYPE = pa.struct([("value", pa.string()), ("problem", pa.string())])
 
 
-def asked(name: str, *arguments: Sql) -> Sql:
+def python_call(name: str, *arguments: Sql) -> Sql:
     """A function of texts, as a text."""
     assert name in FUNCTIONS, name
     pieces = ("called([", *[", "] * len(arguments), "]::VARCHAR[])")
@@ -25,12 +25,12 @@ def asked(name: str, *arguments: Sql) -> Sql:
     problem = sql("struct_extract({}, 'problem')", found)
     problems = {
         kind: when(sql(f"left({{}}, 1) = '{letter}'", problem), sql("substring({}, 2)", problem))
-        for letter, kind in LETTERS.items()
+        for letter, kind in KINDS_BY_LETTER.items()
     }
     return with_problems(sql("struct_extract({}, 'value')", found), problems)
 
 
-def computed(calls: pa.Array) -> pa.Array:
+def run_calls(calls: pa.Array) -> pa.Array:
     """The values of calls, each different one made once, with what is wrong with it (`expressions.problems`)."""
     known: dict[tuple[str, ...], dict[str, str | None]] = {}
     found = []
@@ -38,7 +38,7 @@ def computed(calls: pa.Array) -> pa.Array:
         if call not in known:
             known[call] = _result(FUNCTIONS[call[0]], call[1:])
         found.append(known[call])
-    return pa.array(found, GIVES)
+    return pa.array(found, RESULT_TYPE)
 
 
 def _result(function: Callable[..., str | None], arguments: tuple[str, ...]) -> dict[str, str | None]:

@@ -13,28 +13,28 @@ import pyarrow as pa
 from simulator.tidb.expressions.sql.graph import Sql, sql, text
 from simulator.tidb.values.kernels import each_distinct
 
-MOST, MOST_BEFORE, MOST_BEHIND = 65, 81, 30
+MAX_DIGITS, MAX_INTEGER_DIGITS, MAX_SCALE = 65, 81, 30
 """Digits of a type; before the point of a result, in the nine words that TiDB has for it; behind the point."""
-EXACTLY = Context(prec=700)
+EXACT_CONTEXT = Context(prec=700)
 """More digits than a double has before and behind its point."""
 
 
-def asked(operation: str, *numbers: Sql) -> Sql:
+def call(operation: str, *numbers: Sql) -> Sql:
     """An operation on the texts of numbers, as a text; null if one is null, and where TiDB's digits do not hold it."""
     pieces = ("nullif(wide_number_of(", *(" || ' ' || " for _ in numbers), "), '')")
     return Sql(pieces, (text(operation), *numbers))
 
 
-def key(number: Sql) -> Sql:
+def sort_key(number: Sql) -> Sql:
     """What compares as the number does."""
-    return asked("key", number)
+    return call("key", number)
 
 
-def as_wide(number: Sql) -> Sql:
+def as_text(number: Sql) -> Sql:
     return sql("{}::VARCHAR", number)
 
 
-def computed(cells: pa.Array) -> pa.Array:
+def run_operations(cells: pa.Array) -> pa.Array:
     """The results of operations, each written `operation number number`."""
     return each_distinct(cells, _result)
 
@@ -46,72 +46,72 @@ def _result(asked: str) -> str | None:
     if name == "key":
         return _key(numbers[0])
     found = OPERATIONS[name](numbers, int(argument or 0))
-    if found is None or found.copy_abs() >= Decimal(10) ** MOST_BEFORE:
+    if found is None or found.copy_abs() >= Decimal(10) ** MAX_INTEGER_DIGITS:
         return None
     return f"{found if found else found.copy_abs():f}"
 
 
 def _key(number: Decimal) -> str:
     """The sign, then all digits, those of a negative number turned over."""
-    digits = f"{_at(number.copy_abs(), MOST_BEHIND):f}".zfill(MOST_BEFORE + MOST_BEHIND + 1)
+    digits = f"{_rounded(number.copy_abs(), MAX_SCALE):f}".zfill(MAX_INTEGER_DIGITS + MAX_SCALE + 1)
     if not number or number > 0:
         return f"1{digits}"
     return "0" + digits.translate(str.maketrans("0123456789", "9876543210"))
 
 
-def _at(number: Decimal, scale: int, rounding: str = ROUND_HALF_UP) -> Decimal:
-    found = number.quantize(Decimal(1).scaleb(-scale), rounding, EXACTLY)
+def _rounded(number: Decimal, scale: int, rounding: str = ROUND_HALF_UP) -> Decimal:
+    found = number.quantize(Decimal(1).scaleb(-scale), rounding, EXACT_CONTEXT)
     return found
 
 
-def _divided(numbers: list[Decimal], scale: int) -> Decimal | None:
+def _quotient(numbers: list[Decimal], scale: int) -> Decimal | None:
     if not numbers[1]:
         return None
-    return _at(EXACTLY.divide(numbers[0], numbers[1]), scale, ROUND_DOWN)
+    return _rounded(EXACT_CONTEXT.divide(numbers[0], numbers[1]), scale, ROUND_DOWN)
 
 
-def _rest(numbers: list[Decimal], scale: int) -> Decimal | None:
-    return EXACTLY.remainder(numbers[0], numbers[1]) if numbers[1] else None
+def _remainder(numbers: list[Decimal], scale: int) -> Decimal | None:
+    return EXACT_CONTEXT.remainder(numbers[0], numbers[1]) if numbers[1] else None
 
 
-def _whole(numbers: list[Decimal], scale: int) -> Decimal | None:
-    return EXACTLY.divide_int(numbers[0], numbers[1]) if numbers[1] else None
+def _integer_quotient(numbers: list[Decimal], scale: int) -> Decimal | None:
+    return EXACT_CONTEXT.divide_int(numbers[0], numbers[1]) if numbers[1] else None
 
 
 def _cast(numbers: list[Decimal], sizes: int) -> Decimal:
     """To so many digits, 100 times, and so many behind the point; what is too large is the largest."""
     digits, scale = divmod(sizes, 100)
-    found = _at(numbers[0], scale)
+    found = _rounded(numbers[0], scale)
     most = Decimal(10**digits - 1).scaleb(-scale)
     return max(min(found, most), -most)
 
 
 OPERATIONS: dict[str, Callable[[list[Decimal], int], Decimal | None]] = {
-    "+": lambda numbers, scale: EXACTLY.add(*numbers),
-    "-": lambda numbers, scale: EXACTLY.subtract(*numbers),
-    "*": lambda numbers, scale: _behind(EXACTLY.multiply(*numbers)),
-    "/": _divided,
-    "%": _rest,
-    "DIV": _whole,
+    "+": lambda numbers, scale: EXACT_CONTEXT.add(*numbers),
+    "-": lambda numbers, scale: EXACT_CONTEXT.subtract(*numbers),
+    "*": lambda numbers, scale: _limit_scale(EXACT_CONTEXT.multiply(*numbers)),
+    "/": _quotient,
+    "%": _remainder,
+    "DIV": _integer_quotient,
     "negative": lambda numbers, scale: numbers[0].copy_negate(),
     "abs": lambda numbers, scale: numbers[0].copy_abs(),
-    "round": lambda numbers, scale: _at(numbers[0], scale),
-    "trunc": lambda numbers, scale: _at(numbers[0], scale, ROUND_DOWN),
-    "ceil": lambda numbers, scale: _at(numbers[0], 0, ROUND_CEILING),
-    "floor": lambda numbers, scale: _at(numbers[0], 0, ROUND_FLOOR),
+    "round": lambda numbers, scale: _rounded(numbers[0], scale),
+    "trunc": lambda numbers, scale: _rounded(numbers[0], scale, ROUND_DOWN),
+    "ceil": lambda numbers, scale: _rounded(numbers[0], 0, ROUND_CEILING),
+    "floor": lambda numbers, scale: _rounded(numbers[0], 0, ROUND_FLOOR),
     "cast": _cast,
     "sum": lambda numbers, scale: _sum(numbers),
 }
 """By name; the number behind it is a scale, where there is one."""
 
 
-def _behind(number: Decimal) -> Decimal:
+def _limit_scale(number: Decimal) -> Decimal:
     exponent = number.as_tuple().exponent
-    return _at(number, MOST_BEHIND) if isinstance(exponent, int) and -exponent > MOST_BEHIND else number
+    return _rounded(number, MAX_SCALE) if isinstance(exponent, int) and -exponent > MAX_SCALE else number
 
 
 def _sum(numbers: list[Decimal]) -> Decimal:
     found = Decimal(0)
     for number in numbers:
-        found = EXACTLY.add(found, number)
+        found = EXACT_CONTEXT.add(found, number)
     return found

@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.values.value import CONNECTION, Value
+from simulator.tidb.expressions.values.value import CONNECTION_COLLATION, Value
 from simulator.tidb.model.charsets import CHARSETS
 
 EXPLICIT, NONE, IMPLICIT, SYSTEM, COERCIBLE, NUMERIC, IGNORABLE = range(7)
-NAMES = ("EXPLICIT", "NONE", "IMPLICIT", "SYSCONST", "COERCIBLE", "NUMERIC", "IGNORABLE")
+COERCIBILITY_NAMES = ("EXPLICIT", "NONE", "IMPLICIT", "SYSCONST", "COERCIBLE", "NUMERIC", "IGNORABLE")
 """Of how little a collation counts."""
 
-UNICODE = ("utf8", "utf8mb4")
+UNICODE_CHARSETS = ("utf8", "utf8mb4")
 
 
-class Derived(NamedTuple):
+class DerivedCollation(NamedTuple):
     """What several values have in common."""
 
     collation: str
@@ -34,38 +34,38 @@ def charset_of(collation: str) -> str:
     return (collation or CHARSETS["utf8mb4"][0]).partition("_")[0]
 
 
-def of_value(value: Value) -> Derived:
+def value_collation(value: Value) -> DerivedCollation:
     """The collation of one value."""
     if value.kind == "json":
-        return Derived("utf8mb4_bin", IMPLICIT, False)
+        return DerivedCollation("utf8mb4_bin", IMPLICIT, False)
     if value.kind == "null":
-        return Derived("binary", IGNORABLE, True)
+        return DerivedCollation("binary", IGNORABLE, True)
     if value.kind == "string":
         known = value.ascii if value.constant is None else value.constant.isascii()
-        return Derived("binary" if value.bytes else value.collation or "utf8mb4_bin", value.strength, known)
+        return DerivedCollation("binary" if value.bytes else value.collation or "utf8mb4_bin", value.strength, known)
     if value.cell is not None and value.cell.name == "bit":
-        return Derived("binary", IMPLICIT, False)
-    return Derived("binary", NUMERIC, True)
+        return DerivedCollation("binary", IMPLICIT, False)
+    return DerivedCollation("binary", NUMERIC, True)
 
 
-def derived(operation: str, values: Sequence[Value], gives_text: bool = False) -> Derived:
+def derive_collation(operation: str, values: Sequence[Value], gives_text: bool = False) -> DerivedCollation:
     """The collation by which an operation takes its values. Raises SqlError 1267, 1270 and 1271."""
-    each = [of_value(value) for value in values]
-    found = _inferred(each)
+    each = [value_collation(value) for value in values]
+    found = _infer(each)
     if found is None or not gives_text and found.strength == NONE:
-        raise _illegal(operation, each)
+        raise _illegal_mix(operation, each)
     if gives_text and found.strength == NUMERIC:
-        return Derived(CONNECTION, COERCIBLE, True)
-    if not all(_converts(value, own, found) for value, own in zip(values, each, strict=True)):
-        raise _illegal(operation, each)
+        return DerivedCollation(CONNECTION_COLLATION, COERCIBLE, True)
+    if not all(_converts_safely(value, own, found) for value, own in zip(values, each, strict=True)):
+        raise _illegal_mix(operation, each)
     return found
 
 
-def _inferred(each: Sequence[Derived]) -> Derived | None:
+def _infer(each: Sequence[DerivedCollation]) -> DerivedCollation | None:
     """inferCollation: from left to right; None where nothing fits."""
     found, unknown = each[0], False
     for other in each[1:]:
-        joined = _joined(found, other)
+        joined = _aggregate(found, other)
         if joined is None:
             return None
         unknown = (
@@ -78,12 +78,12 @@ def _inferred(each: Sequence[Derived]) -> Derived | None:
     return None if unknown and found.strength != EXPLICIT else found
 
 
-def _joined(left: Derived, right: Derived) -> Derived | None:
+def _aggregate(left: DerivedCollation, right: DerivedCollation) -> DerivedCollation | None:
     if "binary" in (left.collation, right.collation):
         wins = left.strength > right.strength or left.strength == right.strength and right.collation == "binary"
         return right if wins else left
     if left.charset != right.charset:
-        return _of_charsets(left, right)
+        return _aggregate_charsets(left, right)
     if left.strength != right.strength:
         return min(left, right, key=lambda each: each.strength)
     if left.collation == right.collation or left.strength == EXPLICIT:
@@ -91,31 +91,31 @@ def _joined(left: Derived, right: Derived) -> Derived | None:
     if left.collation == f"{left.charset}_bin":
         return left
     bin = f"{right.charset}_bin"
-    return right if right.collation == bin else Derived(bin, NONE, False)
+    return right if right.collation == bin else DerivedCollation(bin, NONE, False)
 
 
-def _of_charsets(left: Derived, right: Derived) -> Derived:
+def _aggregate_charsets(left: DerivedCollation, right: DerivedCollation) -> DerivedCollation:
     """Of two charsets the one into which the other converts."""
     strong, weak = (left, right) if left.strength <= right.strength else (right, left)
     if left.strength != right.strength:
-        if weak.ascii or weak.strength >= SYSTEM or strong.charset in UNICODE:
+        if weak.ascii or weak.strength >= SYSTEM or strong.charset in UNICODE_CHARSETS:
             return strong
     else:
         for one, other in ((left, right), (right, left)):
-            wider = one.charset in UNICODE and other.charset not in UNICODE
+            wider = one.charset in UNICODE_CHARSETS and other.charset not in UNICODE_CHARSETS
             if wider or (one.charset, other.charset) == ("utf8mb4", "utf8"):
                 return one
         if left.ascii != right.ascii:
             return right if left.ascii else left
-    return Derived("binary", NONE, False)
+    return DerivedCollation("binary", NONE, False)
 
 
-def _converts(value: Value, own: Derived, found: Derived) -> bool:
+def _converts_safely(value: Value, own: DerivedCollation, found: DerivedCollation) -> bool:
     """safeConvert: whether a value loses nothing in the charset that counts."""
     if own.charset == found.charset or own.ascii or own.charset == "binary":
         return True
     if value.constant is None:
-        return found.charset in ("binary", *UNICODE)
+        return found.charset in ("binary", *UNICODE_CHARSETS)
     if found.charset not in ("ascii", "gbk", "gb18030"):
         return True
     try:
@@ -125,8 +125,8 @@ def _converts(value: Value, own: Derived, found: Derived) -> bool:
     return True
 
 
-def _illegal(operation: str, each: Sequence[Derived]) -> SqlError:
-    told = [f"({own.collation},{NAMES[own.strength]})" for own in each]
+def _illegal_mix(operation: str, each: Sequence[DerivedCollation]) -> SqlError:
+    told = [f"({own.collation},{COERCIBILITY_NAMES[own.strength]})" for own in each]
     if operation == "UNION":
         return SqlError(1271, "HY000", f"Illegal mix of collations for operation '{operation}'")
     if len(told) == 2:
@@ -136,15 +136,15 @@ def _illegal(operation: str, each: Sequence[Derived]) -> SqlError:
     return SqlError(1271, "HY000", f"Illegal mix of collations for operation '{operation}'")
 
 
-def of_union(values: Sequence[Value]) -> Derived:
+def union_collation(values: Sequence[Value]) -> DerivedCollation:
     """The collation of a column of a UNION. Raises SqlError 1271."""
-    found = derived("UNION", values, True)
+    found = derive_collation("UNION", values, True)
     if found.strength == NONE:
-        raise _illegal("UNION", ())
+        raise _illegal_mix("UNION", ())
     return found
 
 
-def by(collation: str, values: Sequence[Value]) -> list[Value]:
+def with_explicit_collation(collation: str, values: Sequence[Value]) -> list[Value]:
     """Values with a collation as if each named it."""
     return [
         value if value.kind == "null" else replace(value, collation=collation, strength=EXPLICIT) for value in values
@@ -153,14 +153,14 @@ def by(collation: str, values: Sequence[Value]) -> list[Value]:
 
 # -- functions ------------------------------------------------------------------------------------------------------
 
-Taken = Callable[[Sequence[Value]], Sequence[Value]]
+ArgumentSelection = Callable[[Sequence[Value]], Sequence[Value]]
 
 
-def _of_texts(values: Sequence[Value]) -> Sequence[Value]:
+def _if_text(values: Sequence[Value]) -> Sequence[Value]:
     return values if values[0].kind == "string" else ()
 
 
-TEXTS: dict[str, Taken] = {
+COLLATED_ARGUMENTS: dict[str, ArgumentSelection] = {
     **dict.fromkeys(
         (
             "CONCAT",
@@ -204,9 +204,9 @@ TEXTS: dict[str, Taken] = {
 }
 """Which arguments of functions that give text count."""
 
-NO_TEXTS: dict[str, Taken] = {
+COMPARED_ARGUMENTS: dict[str, ArgumentSelection] = {
     "FIND_IN_SET": lambda values: values,
-    "FIELD": _of_texts,
+    "FIELD": _if_text,
     **dict.fromkeys(("LOCATE", "INSTR", "POSITION", "REGEXP_LIKE", "REGEXP_INSTR"), lambda values: values[:2]),
 }
 """Which arguments of the others count."""
@@ -223,21 +223,21 @@ SYSTEM_FUNCTIONS = (
 """What they give counts more than a literal."""
 
 
-def of_function(name: str, values: Sequence[Value]) -> Derived | None:
+def function_collation(name: str, values: Sequence[Value]) -> DerivedCollation | None:
     """The collation of what a function gives, None where it is that of any function. Raises SqlError 1267."""
     if name in SYSTEM_FUNCTIONS:
-        return Derived("utf8mb4_bin", SYSTEM, False)
+        return DerivedCollation("utf8mb4_bin", SYSTEM, False)
     if name in ("JSON_QUOTE", "JSON_PRETTY"):
-        return Derived("utf8mb4_bin", COERCIBLE, False)
+        return DerivedCollation("utf8mb4_bin", COERCIBLE, False)
     if name in ("DATE_FORMAT", "TIME_FORMAT") and len(values) == 2:
-        return of_value(values[1])._replace(collation=CONNECTION)
-    gives_text = name in TEXTS
-    counts = (TEXTS if gives_text else NO_TEXTS).get(name)
+        return value_collation(values[1])._replace(collation=CONNECTION_COLLATION)
+    gives_text = name in COLLATED_ARGUMENTS
+    counts = (COLLATED_ARGUMENTS if gives_text else COMPARED_ARGUMENTS).get(name)
     taken = counts(values) if counts else ()
-    return derived(name.lower(), taken, gives_text) if taken else None
+    return derive_collation(name.lower(), taken, gives_text) if taken else None
 
 
-def with_collation(value: Value, found: Derived | None) -> Value:
+def with_collation(value: Value, found: DerivedCollation | None) -> Value:
     """A text with the collation that was derived for it; bytes stay bytes."""
     if found is None or value.kind != "string":
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Situation(NamedTuple):
+class EvaluationContext(NamedTuple):
     """Without a session: the row of a changefeed, whose times are UTC."""
 
     zone: str = "UTC"

@@ -6,8 +6,16 @@ from dataclasses import replace
 from decimal import Decimal
 
 from simulator.tidb.expressions.sql.graph import FALSE, NULL, TRUE, Sql, sql, text
-from simulator.tidb.expressions.sql.moments import printed_duration, printed_moment
-from simulator.tidb.expressions.values.value import CONNECTION, DIGITS, Value, exact, null, printed_real, wide
+from simulator.tidb.expressions.sql.moments import parse_printed_duration, parse_printed_moment
+from simulator.tidb.expressions.values.value import (
+    CONNECTION_COLLATION,
+    DUCKDB_DIGITS,
+    Value,
+    decimal_literal,
+    null,
+    real_text,
+    wide,
+)
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.syntax.expressions import Literal
@@ -30,12 +38,12 @@ BLOB_TYPES = {
 """TiDB's numbers of types (pkg/parser/mysql/type.go)."""
 
 
-def of_column(column: Column, cell: Sql) -> Value:
+def column_value(column: Column, cell: Sql) -> Value:
     """The value of a cell from its TiDB text."""
-    return replace(_of_column(column, cell), is_column=True)
+    return replace(_cell_value(column, cell), is_column=True)
 
 
-def _of_column(column: Column, cell: Sql) -> Value:
+def _cell_value(column: Column, cell: Sql) -> Value:
     type = column.type
     if type.name in INTEGER_BITS:
         large = type.unsigned
@@ -46,41 +54,43 @@ def _of_column(column: Column, cell: Sql) -> Value:
         return Value(_cast(cell, "UBIGINT"), "uint", integral=False, cell=type)
     if type.name == "float":
         single = _cast(cell, "FLOAT")
-        return Value(sql("{}::DOUBLE", single), "real", text=printed_real(single), cell=type)
+        return Value(sql("{}::DOUBLE", single), "real", text=real_text(single), cell=type)
     if type.name == "double":
         return Value(_cast(cell, "DOUBLE"), "real")
     if type.name == "decimal":
         scale = max(type.decimal, 0)
-        if type.length > DIGITS:
+        if type.length > DUCKDB_DIGITS:
             return wide(cell, scale)
-        return Value(_cast(cell, f"DECIMAL({DIGITS}, {scale})"), "decimal", text=cell, scale=scale, digits=type.length)
+        return Value(
+            _cast(cell, f"DECIMAL({DUCKDB_DIGITS}, {scale})"), "decimal", text=cell, scale=scale, digits=type.length
+        )
     if type.name in ("date", "datetime", "timestamp"):
         return Value(
-            printed_moment(cell),
+            parse_printed_moment(cell),
             "date" if type.name == "date" else "datetime",
             text=cell,
             scale=max(type.decimal, 0),
             cell=type,
         )
     if type.name == "time":
-        return Value(printed_duration(cell), "time", text=cell, scale=max(type.decimal, 0))
-    return Value(cell, "json", text=cell) if type.name == "json" else _of_text(column, cell)
+        return Value(parse_printed_duration(cell), "time", text=cell, scale=max(type.decimal, 0))
+    return Value(cell, "json", text=cell) if type.name == "json" else _text_value(column, cell)
 
 
 def _cast(cell: Sql, type: str) -> Sql:
     return sql(f"try_cast({{}} AS {type})", cell)
 
 
-def _of_text(column: Column, cell: Sql) -> Value:
+def _text_value(column: Column, cell: Sql) -> Value:
     type = column.type
     number = None
     if type.name == "enum":
-        number = sql("coalesce(list_position({}, {}), 0 * length({}))::UBIGINT", texts(type.elements), cell, cell)
+        number = sql("coalesce(list_position({}, {}), 0 * length({}))::UBIGINT", text_list(type.elements), cell, cell)
     elif type.name == "set":
         bits = sql(
             "list_transform({}, lambda e: 1::UBIGINT << (list_position({}, e) - 1))",
             sql("list_filter(string_split({}, ','), lambda e: e != '')", cell),
-            texts(type.elements),
+            text_list(type.elements),
         )
         number = sql("CASE WHEN {} IS NOT NULL THEN coalesce(list_sum({}), 0)::UBIGINT END", cell, bits)
     return Value(
@@ -96,7 +106,7 @@ def _of_text(column: Column, cell: Sql) -> Value:
     )
 
 
-def texts(members: tuple[str, ...]) -> Sql:
+def text_list(members: tuple[str, ...]) -> Sql:
     """A list of texts."""
     return (
         Sql(("[", *[", "] * (len(members) - 1), "]::VARCHAR[]"), tuple(map(text, members)))
@@ -105,7 +115,7 @@ def texts(members: tuple[str, ...]) -> Sql:
     )
 
 
-def of_literal(literal: Literal) -> Value:
+def literal_value(literal: Literal) -> Value:
     """The value of a literal."""
     kind, shown = literal.kind, literal.text
     if kind == "null":
@@ -117,13 +127,13 @@ def of_literal(literal: Literal) -> Value:
         digits = 0 if kind == "date" else min(len(shown.partition(".")[2]), 6)
         return Value(found, "datetime" if kind == "timestamp" else kind, text=text(shown), scale=digits)
     if kind in ("hex", "bit"):
-        return _of_bits(kind, shown)
+        return _bits_value(kind, shown)
     if kind == "string":
         binary = literal.charset == "binary"
         shown = shown.encode().decode("latin-1") if binary else shown
-        collation = "binary" if binary else f"{literal.charset}_bin" if literal.introduced else CONNECTION
+        collation = "binary" if binary else f"{literal.charset}_bin" if literal.introduced else CONNECTION_COLLATION
         return Value(text(shown), "string", collation, constant=shown, bytes=binary)
-    return of_number(shown)
+    return number_value(shown)
 
 
 def moment_literal(shown: str) -> Sql:
@@ -138,7 +148,7 @@ def duration_literal(shown: str) -> Sql:
     return NULL if found is None else sql(f"{found}::BIGINT")
 
 
-def of_number(shown: str) -> Value:
+def number_value(shown: str) -> Value:
     """A number as TiDB writes it."""
     if "e" in shown:
         whole, _, fraction = f"{Decimal(repr(float(shown))):f}".partition(".")
@@ -148,10 +158,10 @@ def of_number(shown: str) -> Value:
         small = int(shown) < 2**63
         found = sql(f"'{shown}'::{'BIGINT' if small else 'UBIGINT'}")
         return Value(found, "int" if small else "uint", constant=shown, text=text(shown))
-    return replace(exact(shown), text=text(shown))
+    return replace(decimal_literal(shown), text=text(shown))
 
 
-def _of_bits(kind: str, shown: str) -> Value:
+def _bits_value(kind: str, shown: str) -> Value:
     """A hexadecimal or bit literal: bytes, and a whole number where a number is asked for."""
     bits = shown if kind == "bit" else bin(int(shown, 16))[2:] if shown else ""
     size = (len(bits) + 7) // 8 if kind == "bit" else (len(shown) + 1) // 2

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from simulator.tidb.expressions.sql.graph import Sql, sql, text
-from simulator.tidb.expressions.sql.python_functions import asked
-from simulator.tidb.expressions.values.context import Situation
-from simulator.tidb.expressions.values.value import NUMBERS, Value, as_integer, as_text, numeric
+from simulator.tidb.expressions.sql.python_functions import python_call
+from simulator.tidb.expressions.values.context import EvaluationContext
+from simulator.tidb.expressions.values.value import NUMERIC_KINDS, Value, as_integer, as_number, as_text
 from simulator.tidb.functions.intervals import COMPOUND
 
-PARTS = {"YEAR": (1, 4), "MONTH": (6, 2), "DAY": (9, 2)}
+DATE_PARTS = {"YEAR": (1, 4), "MONTH": (6, 2), "DAY": (9, 2)}
 """First character and length in the text of a moment."""
 
 
-CLOCK = {"HOUR": 3600 * 10**6, "MINUTE": 60 * 10**6, "SECOND": 10**6, "MICROSECOND": 1}
+CLOCK_UNITS = {"HOUR": 3600 * 10**6, "MINUTE": 60 * 10**6, "SECOND": 10**6, "MICROSECOND": 1}
 
 
-UNITS = (*CLOCK, "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND)
+UNITS = (*CLOCK_UNITS, "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND)
 
 
-def moment_argument(situation: Situation, value: Value) -> Sql:
+def moment_argument(situation: EvaluationContext, value: Value) -> Sql:
     """A value as a moment, `YYYY-MM-DD hh:mm:ss.ffffff`."""
     if value.kind in ("date", "datetime"):
         return value.sql
     if value.kind == "null":
         return sql("NULL::VARCHAR")
     if value.kind == "time":
-        return asked("moment_of_duration", sql("{}::VARCHAR", value.sql), text(situation.today))
+        return python_call("moment_of_duration", sql("{}::VARCHAR", value.sql), text(situation.today))
     if value.year:
-        return asked("moment_of_year", sql("{}::VARCHAR", value.sql))
-    if value.kind in NUMBERS:
-        return asked("moment_of_number", number_text(value))
-    return asked("moment_of_text", as_text(value), text(situation.zone), text(situation.zeros))
+        return python_call("moment_of_year", sql("{}::VARCHAR", value.sql))
+    if value.kind in NUMERIC_KINDS:
+        return python_call("moment_of_number", number_text(value))
+    return python_call("moment_of_text", as_text(value), text(situation.zone), text(situation.zeros))
 
 
 def number_text(value: Value) -> Sql:
@@ -44,11 +44,11 @@ def duration_argument(value: Value) -> Sql:
     if value.kind == "null":
         return sql("NULL::VARCHAR")
     if value.kind in ("date", "datetime"):
-        return asked("duration_of_text", sql("substring({}, 12)", value.sql))
-    return asked("duration_of_text", number_text(value) if value.kind in NUMBERS else as_text(value))
+        return python_call("duration_of_text", sql("substring({}, 12)", value.sql))
+    return python_call("duration_of_text", number_text(value) if value.kind in NUMERIC_KINDS else as_text(value))
 
 
-def digits_of(value: Value) -> int:
+def fraction_digits(value: Value) -> int:
     """Digits of a second that a value has: of a text that is no literal all (getExpressionFsp)."""
     if value.constant is not None:
         return min(len(value.constant.rpartition(".")[2]), 6) if "." in value.constant else 0
@@ -77,7 +77,7 @@ def integer_value(found: Sql) -> Value:
 
 def bits_text(value: Value) -> Sql:
     """The 64 bits of a whole number as text."""
-    number = numeric(value)
+    number = as_number(value)
     if number.kind == "uint":
         return sql(f"(({{}}::HUGEINT + {2**63}) % {2**64} - {2**63})::VARCHAR", number.sql)
     return sql("{}::VARCHAR", as_integer(value))

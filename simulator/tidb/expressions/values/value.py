@@ -11,37 +11,37 @@ from dataclasses import dataclass, replace
 
 from simulator.tidb.expressions.sql import wide_decimals
 from simulator.tidb.expressions.sql.conversions import (
-    TYPES,
-    bits_as,
-    real_of_constant,
-    real_of_json,
-    real_of_text,
-    whole_of_constant,
-    whole_of_decimal,
-    whole_of_json,
-    whole_of_real,
-    whole_of_text,
+    DUCKDB_INTEGER_TYPES,
+    constant_to_integer,
+    constant_to_real,
+    decimal_to_integer,
+    json_to_integer,
+    json_to_real,
+    real_to_integer,
+    reinterpret_bits,
+    text_to_integer,
+    text_to_real,
 )
 from simulator.tidb.expressions.sql.graph import FALSE, NULL, Sql, sql, text, when
 from simulator.tidb.expressions.sql.moments import (
-    clock,
-    clock_text,
+    clock_number,
     duration_text,
+    long_duration_text,
     moment_number,
-    rounded_duration,
-    rounded_moment,
+    round_duration,
+    round_moment,
 )
-from simulator.tidb.expressions.sql.problems import ALWAYS, flawed
-from simulator.tidb.expressions.sql.python_functions import asked
+from simulator.tidb.expressions.sql.problems import ALWAYS, problem_where
+from simulator.tidb.expressions.sql.python_functions import python_call
 from simulator.tidb.model.types import ColumnType
 
-NUMBERS = ("bool", "int", "uint", "decimal", "wide", "real")
-MOMENTS = ("date", "datetime")
+NUMERIC_KINDS = ("bool", "int", "uint", "decimal", "wide", "real")
+MOMENT_KINDS = ("date", "datetime")
 
-DIGITS = 38
+DUCKDB_DIGITS = 38
 """Of DuckDB's longest decimal."""
 
-CONNECTION = ""
+CONNECTION_COLLATION = ""
 """The collation of the connection, collation_connection."""
 
 
@@ -53,7 +53,7 @@ class Value:
     VARCHAR of a decimal that may have more digits, `real` DOUBLE, `string` and `json` VARCHAR, `date` and `datetime`
     VARCHAR `YYYY-MM-DD hh:mm:ss.ffffff`, `time` BIGINT of microseconds, `word` a keyword."""
 
-    collation: str = CONNECTION
+    collation: str = CONNECTION_COLLATION
     strength: int = 4
     """How little its collation counts: 0 where COLLATE names it, 2 for a column, 4 for a literal."""
 
@@ -113,11 +113,11 @@ class Function:
     """Whether it is asked with the `Situation` before its values."""
 
 
-MANY = 255
+UNLIMITED = 255
 """Arguments, for a function that takes any number of them."""
 
 
-def named(value: Value) -> str:
+def display_name(value: Value) -> str:
     """The value as an error shows it."""
     return value.named or ("Column#0" if value.constant is None else value.constant)
 
@@ -140,14 +140,14 @@ def real(found: Sql) -> Value:
     return Value(when(sql("isfinite({})", found), found), "real")
 
 
-def in_range(found: Sql, shown: str = "") -> Value:
+def checked_real(found: Sql, shown: str = "") -> Value:
     """A double; infinity is an error (tidb pkg/types/errors.go, ErrOverflow)."""
     told = f"1690 DOUBLE value is out of range in '{shown}'".replace("{}", "")
-    return Value(flawed(when(sql("isfinite({})", found), found), sql("isinf({})", found), ALWAYS, told), "real")
+    return Value(problem_where(when(sql("isfinite({})", found), found), sql("isinf({})", found), ALWAYS, told), "real")
 
 
 def decimal(found: Sql, scale: int) -> Value:
-    return Value(sql(f"try_cast({{}} AS DECIMAL({DIGITS}, {scale}))", found), "decimal", scale=scale)
+    return Value(sql(f"try_cast({{}} AS DECIMAL({DUCKDB_DIGITS}, {scale}))", found), "decimal", scale=scale)
 
 
 def string(found: Sql, *like: Value) -> Value:
@@ -158,15 +158,15 @@ def string(found: Sql, *like: Value) -> Value:
     return Value(found, "string", first.collation, first.strength, first.ascii, bytes=first.bytes)
 
 
-def exact(number: str) -> Value:
+def decimal_literal(number: str) -> Value:
     """A decimal literal; a double if 65 digits do not hold it."""
     whole, _, fraction = number.lstrip("+-").partition(".")
     digits, scale = max(len(whole.lstrip("0")) + len(fraction), 1), len(fraction)
-    if digits > wide_decimals.MOST or scale > wide_decimals.MOST_BEHIND:
+    if digits > wide_decimals.MAX_DIGITS or scale > wide_decimals.MAX_SCALE:
         return Value(sql(f"'{number}'::DOUBLE"), "real", constant=number)
-    if digits > DIGITS:
+    if digits > DUCKDB_DIGITS:
         return wide(text(number), scale, number)
-    found = sql(f"'{number}'::DECIMAL({DIGITS}, {scale})")
+    found = sql(f"'{number}'::DECIMAL({DUCKDB_DIGITS}, {scale})")
     return Value(found, "decimal", constant=number, scale=scale, digits=digits)
 
 
@@ -175,15 +175,15 @@ def wide(found: Sql, scale: int, constant: str | None = None) -> Value:
     return Value(found, "wide", constant=constant, text=found, scale=scale)
 
 
-def numeric(value: Value) -> Value:
+def as_number(value: Value) -> Value:
     """The value as a number."""
-    if value.kind in NUMBERS:
+    if value.kind in NUMERIC_KINDS:
         return integer(value.sql) if value.kind == "bool" else value
     if value.kind == "null":
         return Value(sql("NULL::BIGINT"), "int")
     if value.number is not None:
         return Value(value.number, "uint")
-    if value.kind in MOMENTS:
+    if value.kind in MOMENT_KINDS:
         number = moment_number(value.sql, value.kind)
         return (
             replace(decimal(number, value.scale), digits=14 + value.scale)
@@ -191,75 +191,77 @@ def numeric(value: Value) -> Value:
             else (integer(sql("split_part({}, '.', 1)", number)))
         )
     if value.kind == "time":
-        number = sql("{}::DECIMAL(38, 6) * 0.000001::DECIMAL(7, 6)", clock(value.sql))
+        number = sql("{}::DECIMAL(38, 6) * 0.000001::DECIMAL(7, 6)", clock_number(value.sql))
         return (
             replace(decimal(number, value.scale), digits=7 + value.scale)
             if value.scale
             else (integer(sql("trunc({})", number)))
         )
     if value.kind == "json":
-        return Value(real_of_json(as_text(value)), "real")
+        return Value(json_to_real(as_text(value)), "real")
     if value.constant is not None:
-        return Value(real_of_constant(value.constant), "real")
-    return Value(real_of_text(value.sql), "real")
+        return Value(constant_to_real(value.constant), "real")
+    return Value(text_to_real(value.sql), "real")
 
 
 def as_real(value: Value) -> Sql:
-    number = numeric(value)
+    number = as_number(value)
     return number.sql if number.kind == "real" else sql("{}::DOUBLE", number.sql)
 
 
 def as_integer(value: Value) -> Sql:
-    """A signed whole number as functions take one; see `whole`."""
-    return whole(value, "int").sql
+    """A signed whole number as functions take one; see `integer_value`."""
+    return integer_value(value, "int").sql
 
 
-def whole(value: Value, kind: str = "int") -> Value:
+def integer_value(value: Value, kind: str = "int") -> Value:
     """The value as a whole number of 64 bits, `int` or `uint`, as CAST makes it, and every function that takes whole
     numbers: doubles to the nearest, a half to the even one, decimals away from zero, of text the digits that it begins
     with."""
     if value.kind == "null":
-        return Value(sql(f"NULL::{TYPES[kind]}"), kind)
+        return Value(sql(f"NULL::{DUCKDB_INTEGER_TYPES[kind]}"), kind)
     if value.scale and value.kind in ("datetime", "time"):
-        near = rounded_moment(value.sql, 0) if value.kind == "datetime" else rounded_duration(value.sql, 0)
+        near = round_moment(value.sql, 0) if value.kind == "datetime" else round_duration(value.sql, 0)
         value = replace(value, sql=near, scale=0, text=None)
     if value.kind == "json":
-        return Value(whole_of_json(as_text(value), kind), kind)
+        return Value(json_to_integer(as_text(value), kind), kind)
     if value.kind == "string" and value.number is None:
-        found = whole_of_text(value.sql, kind) if value.constant is None else whole_of_constant(value.constant, kind)
+        found = (
+            text_to_integer(value.sql, kind) if value.constant is None else constant_to_integer(value.constant, kind)
+        )
         return Value(found, kind)
-    number = numeric(value)
+    number = as_number(value)
     if number.kind == kind:
         return number
     if number.kind in ("int", "uint"):
-        return Value(bits_as(sql("{}::HUGEINT", number.sql), kind), kind)
+        return Value(reinterpret_bits(sql("{}::HUGEINT", number.sql), kind), kind)
     if number.kind == "real":
-        return Value(whole_of_real(number.sql, kind), kind)
+        return Value(real_to_integer(number.sql, kind), kind)
     shown = sql("{}::VARCHAR", number.sql)
     rounded = (
-        wide_decimals.asked("round:0", number.sql)
+        wide_decimals.call("round:0", number.sql)
         if number.kind == "wide"
-        else (sql(f"try_cast({{}} AS DECIMAL({DIGITS}, 0))", number.sql))
+        else (sql(f"try_cast({{}} AS DECIMAL({DUCKDB_DIGITS}, 0))", number.sql))
     )
     near = sql("try_cast({} AS HUGEINT)", rounded)
     far = sql("CASE WHEN {} LIKE '-%' THEN -1e30 WHEN {} IS NOT NULL THEN 1e30 END::HUGEINT", shown, shown)
-    return Value(whole_of_decimal(sql("coalesce({}, {})", near, far), kind, shown), kind)
+    return Value(decimal_to_integer(sql("coalesce({}, {})", near, far), kind, shown), kind)
 
 
-def as_count(value: Value) -> Sql:
+def as_int32(value: Value) -> Sql:
     """A whole number as a function of text takes a place or a length: of 32 bits."""
     found = as_integer(value)
     within = sql(f"greatest(least({{}}, {2**31 - 1}), {-(2**31)})", found)
     return when(sql("{} IS NOT NULL", found), within)
 
 
-def truth(value: Value) -> Sql:
+def as_boolean(value: Value) -> Sql:
     """Whether the value is true in a condition."""
     if value.kind == "bool":
         return value.sql
     if value.kind == "null":
         return sql("NULL::BOOLEAN")
-    number = numeric(value)
+    number = as_number(value)
     return sql("regexp_matches({}, '[1-9]')", number.sql) if number.kind == "wide" else sql("({} != 0)", number.sql)
 
 
@@ -274,7 +276,7 @@ def as_text(value: Value) -> Sql:
     if value.kind in ("string", "word"):
         return value.sql
     if value.kind == "json":
-        return asked("json_shown", value.sql)
+        return python_call("json_shown", value.sql)
     if value.kind == "null":
         return sql("NULL::VARCHAR")
     if value.kind == "date":
@@ -284,18 +286,18 @@ def as_text(value: Value) -> Sql:
     if value.kind == "datetime":
         return _moment_text(value.sql)
     if value.kind == "time" and value.scale:
-        shown = clock_text(value.sql)
+        shown = long_duration_text(value.sql)
         return sql(f"left({{}}, length({{}}) - {6 - value.scale})", shown, shown)
     if value.kind == "time":
         return duration_text(value.sql)
-    return printed_real(value.sql) if value.kind == "real" else sql("{}::VARCHAR", numeric(value).sql)
+    return real_text(value.sql) if value.kind == "real" else sql("{}::VARCHAR", as_number(value).sql)
 
 
-def as_shown(value: Value) -> Value:
+def with_shown_digits(value: Value) -> Value:
     """A decimal with the digits that a client is shown of it (tidb pkg/types/mydecimal.go, String)."""
     digits = value.scale if value.shown_scale is None else value.shown_scale
     if value.kind == "wide":
-        return wide(wide_decimals.asked(f"round:{digits}", value.sql), digits)
+        return wide(wide_decimals.call(f"round:{digits}", value.sql), digits)
     return decimal(value.sql, digits)
 
 
@@ -305,7 +307,7 @@ def _moment_text(moment: Sql) -> Sql:
     return sql("left({}, 19) || CASE WHEN {} = '.' THEN '' ELSE {} END", moment, fraction, fraction)
 
 
-def printed_real(number: Sql) -> Sql:
+def real_text(number: Sql) -> Sql:
     """A double with all its digits and without an exponent (Go's FormatFloat 'f', pkg/expression/builtin_cast.go)."""
     shown = sql("{}::VARCHAR", number)
     digits = sql("replace(replace(split_part({}, 'e', 1), '.', ''), '-', '')", shown)

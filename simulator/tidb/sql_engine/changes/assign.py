@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from simulator.columns.row_image import same
 from simulator.errors import SnapshotError, SqlError
 from simulator.tidb.ddl.catalog import key
-from simulator.tidb.expressions.generated_columns import generated
+from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.sql_engine.changes.defaults import default_texts, has_default
 from simulator.tidb.sql_engine.changes.fitting import (
@@ -231,7 +231,9 @@ def _with_generated(statement: Statement, texts: Texts, faults: list[Fault]) -> 
         return texts | {column.name: pa.nulls(0, pa.binary()) for column in stored}
     names = {column.name for column in stored}
     try:
-        made = generated(statement.table, {name: text for name, text in texts.items() if name not in names})
+        made = compute_generated_columns(
+            statement.table, {name: text for name, text in texts.items() if name not in names}
+        )
     except SnapshotError as error:
         raise refused(1105, error) from None
     inserting = statement._replace(way=VALUES)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.ddl.catalog import key
-from simulator.tidb.expressions.trees import parsed
+from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.queries.queries import RowSource, values_of
 from simulator.tidb.sql_engine.refusals import refused
@@ -29,7 +29,7 @@ def checked(rows: KeyedRows, table: Table, upstream: Upstream, now_ms: int) -> K
     checks = [each for each in table.checks if each.enforced]
     if not checks or not len(rows):
         return rows
-    broken = [Is(parsed(constraint.expression), "FALSE") for constraint in checks]
+    broken = [Is(parse_expression(constraint.expression), "FALSE") for constraint in checks]
     found = values_of(broken, [None] * len(broken), upstream, now_ms, [RowSource(table, rows.texts)])
     names = pa.nulls(len(rows), pa.string())
     for check, truth in reversed([*zip(checks, found, strict=True)]):
@@ -56,6 +56,8 @@ def check_new(upstream: Upstream, before: Table | None, table: Table, now_ms: in
         if made.enforced and made not in before.checks:
             assert stored is not None
             rows = RowSource(table, columns_of(stored.cells))
-            found = values_of([Is(parsed(f"NOT {made.expression}"), "TRUE")], [None], upstream, now_ms, [rows])
+            found = values_of(
+                [Is(parse_expression(f"NOT {made.expression}"), "TRUE")], [None], upstream, now_ms, [rows]
+            )
             if pc.any(pc.equal(found[0].cast(pa.string()), "1")).as_py():
                 raise refused(3819, made.name.lower())

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from simulator.tidb.datums.columns import cast_column
 from simulator.tidb.ddl.columns.definitions import zero
-from simulator.tidb.expressions.trees import parsed
+from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family
 from simulator.tidb.sql_engine.changes.misfits import VALUES, misfit_error
@@ -77,7 +77,7 @@ def _zero(column: Column) -> str:
 
 def _computed(columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int) -> dict[str, pa.Array]:
     """Expressions; their UUID() and RAND() are others than those of the statement."""
-    nodes = [parsed(column.default or "") for column in columns]
+    nodes = [parse_expression(column.default or "") for column in columns]
     apart, mode = replace(upstream, seed=~upstream.seed), session_mode(upstream.session, now_ms)
     texts = {}
     for column, values in zip(columns, values_of(nodes, columns, apart, now_ms, rows=rows)):

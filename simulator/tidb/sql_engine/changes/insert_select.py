@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.trees import bare
+from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.queries.column_types import type_of
 from simulator.tidb.sql_engine.queries.computation import Computation
@@ -111,7 +111,7 @@ def _fields(query: QueryTree, upstream: Upstream, now_ms: int) -> list[Field]:
                 if each.shown and (item.table is None or each.table.lower() == item.table.name.lower())
             ]
         else:
-            node = bare(item.expression)
+            node = strip_parentheses(item.expression)
             origins.append(scope.find(node) if isinstance(node, ColumnName) else None)
     return [
         field if origin is None else replace(field, schema=origin.schema, table=origin.table, column=origin.column)
@@ -128,7 +128,7 @@ def _beside(query: QueryTree, updates: Iterable[Node], table: Table) -> Iterator
     if any(isinstance(item, Star) or aggregates(item.expression) for item in query.items):
         return
     given = [item.expression for item in query.items if isinstance(item, SelectItem)]
-    columns = [node.parts for node in map(bare, given) if isinstance(node, ColumnName)]
+    columns = [node.parts for node in map(strip_parentheses, given) if isinstance(node, ColumnName)]
     for node in dict.fromkeys(name for update in updates for name in names_in(update)):
         *qualifier, name = (part.lower() for part in node.parts)
         own = name in columns_by_name(table) and qualifier in (

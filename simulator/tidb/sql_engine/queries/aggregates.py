@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.functions.choices import as_known
-from simulator.tidb.expressions.operators.arithmetic import bits, calculated
+from simulator.tidb.expressions.functions.choices import is_not_null
+from simulator.tidb.expressions.operators.arithmetic import as_bits, calculate
 from simulator.tidb.expressions.sql import wide_decimals
-from simulator.tidb.expressions.sql.graph import Sql, joined, sql, text, when
-from simulator.tidb.expressions.sql.python_functions import asked
-from simulator.tidb.expressions.values.json_documents import item
-from simulator.tidb.expressions.values.value import Value, as_text, decimal, numeric, wide
+from simulator.tidb.expressions.sql.graph import Sql, join, sql, text, when
+from simulator.tidb.expressions.sql.python_functions import python_call
+from simulator.tidb.expressions.values.json_documents import as_json_item
+from simulator.tidb.expressions.values.value import Value, as_number, as_text, decimal, wide
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, sorted_by
 from simulator.tidb.sql_engine.refusals import outside
 from simulator.tidb.syntax.queries import Aggregate
@@ -68,7 +68,7 @@ def _distinct(tree: Aggregate) -> str:
 
 def _count(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     if not tree.distinct:
-        counted = joined("AND", [as_known(value) for value in values]) if values else sql("true")
+        counted = join("AND", [is_not_null(value) for value in values]) if values else sql("true")
         return Value(group.over(f"count(*) FILTER (WHERE {group.column(counted)})"), "int")
     keys = [group.column(distinct_key(value)) for value in values]
     if len(keys) == 1:
@@ -78,23 +78,23 @@ def _count(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
 
 
 def _sum(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
-    number = numeric(values[0])
+    number = as_number(values[0])
     if number.kind == "real":
         return Value(group.over(f"sum({_distinct(tree)}{group.column(number.sql)})"), "real")
     if number.kind == "wide":
         listed = group.over(f"string_agg({_distinct(tree)}{group.column(number.sql)}, ' ')")
-        return wide(wide_decimals.asked("sum", listed), number.scale)
+        return wide(wide_decimals.call("sum", listed), number.scale)
     found = group.column(decimal(number.sql, number.scale).sql)
     return decimal(group.over(f"sum({_distinct(tree)}{found})"), number.scale)
 
 
 def _average(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     """Four digits more than its argument has (div_precision_increment)."""
-    number = numeric(values[0])
+    number = as_number(values[0])
     count = Value(group.over(f"count({_distinct(tree)}{group.column(number.sql)})"), "int")
-    found = calculated("/", _sum(tree, values, group), count)
+    found = calculate("/", _sum(tree, values, group), count)
     if found.kind == "wide":
-        return wide(wide_decimals.asked(f"round:{min(number.scale + 4, 30)}", found.sql), min(number.scale + 4, 30))
+        return wide(wide_decimals.call(f"round:{min(number.scale + 4, 30)}", found.sql), min(number.scale + 4, 30))
     return found if found.kind == "real" else decimal(found.sql, min(number.scale + 4, 30))
 
 
@@ -113,11 +113,11 @@ def _extreme(descending: bool) -> Callable[[Aggregate, Sequence[Value], Group], 
 
 def _concat(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     """GROUP_CONCAT: at most as many bytes as group_concat_max_len."""
-    known = joined("AND", [as_known(value) for value in values])
+    known = join("AND", [is_not_null(value) for value in values])
     binary = any(value.bytes for value in values)
     if binary and not all(value.bytes for value in values):
         raise outside("GROUP_CONCAT of bytes and text together is not computed; one of both is")
-    shown = group.column(when(known, joined("||", [as_text(value) for value in values])))
+    shown = group.column(when(known, join("||", [as_text(value) for value in values])))
     separator = "".join(text(tree.separator).pieces)
     like = [value for value in values if value.kind == "string"]
     if tree.distinct:
@@ -135,7 +135,7 @@ def _bits(function: str, nothing: int) -> Callable[[Aggregate, Sequence[Value], 
     """BIT_AND, BIT_OR, BIT_XOR: of 64 bits, with a value for no row."""
 
     def combined(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
-        found = group.over(f"{function}({group.column(bits(values[0]))})")
+        found = group.over(f"{function}({group.column(as_bits(values[0]))})")
         return Value(sql(f"coalesce({{}}, '{nothing}'::UBIGINT)", found), "uint")
 
     return combined
@@ -143,7 +143,7 @@ def _bits(function: str, nothing: int) -> Callable[[Aggregate, Sequence[Value], 
 
 def _json_array(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     """JSON_ARRAYAGG"""
-    element = group.column(sql("coalesce({}, 'null')", item(values[0])))
+    element = group.column(sql("coalesce({}, 'null')", as_json_item(values[0])))
     found = group.over(f"string_agg({element}, ', ' ORDER BY {', '.join(group.sorting(tree))})")
     return Value(sql("'[' || {} || ']'", found), "json")
 
@@ -153,9 +153,9 @@ def _json_object(tree: Aggregate, values: Sequence[Value], group: Group) -> Valu
     key, value = values
     if key.bytes or key.kind == "null":
         raise SqlError(3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
-    pair = group.column(asked("json_pair", as_text(key), item(value)))
+    pair = group.column(python_call("json_pair", as_text(key), as_json_item(value)))
     found = group.over(f"string_agg({pair}, ', ' ORDER BY {', '.join(group.sorting(tree))})")
-    return Value(asked("json_merged", sql("'{' || {} || '}'", found)), "json")
+    return Value(python_call("json_merged", sql("'{' || {} || '}'", found)), "json")
 
 
 AGGREGATES: dict[str, Callable[[Aggregate, Sequence[Value], Group], Value]] = {

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key
-from simulator.tidb.expressions.sql.evaluate import Uncomputable, fetched, strings
-from simulator.tidb.expressions.sql.graph import Sql, query, quoted, sql
-from simulator.tidb.expressions.sql.problems import KINDS, problems_of
+from simulator.tidb.expressions.sql.evaluate import EvaluationError, as_strings, run_query
+from simulator.tidb.expressions.sql.graph import Sql, quote, select_query, sql
+from simulator.tidb.expressions.sql.problems import KINDS, collect_problems
 from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.queries import subqueries
@@ -87,9 +87,9 @@ class Computation:
         if watched:
             found = self.fetched(" UNION ALL ".join(watched))
             self._problems.meet([(kind, found.column(kind)) for kind in KINDS])
-        problems = [problem for root in wanted.values() for problem in problems_of(root).items()]
+        problems = [problem for root in wanted.values() for problem in collect_problems(root).items()]
         shown = {f"{PROBLEM} {place}": problem for place, (_, problem) in enumerate(problems)}
-        found = self.fetched(query({**wanted, **shown}, source, f"{self.number()}:") + order)
+        found = self.fetched(select_query({**wanted, **shown}, source, f"{self.number()}:") + order)
         if problems:
             self._problems.meet([(kind, found.column(name)) for (kind, _), name in zip(problems, shown, strict=True)])
         return found
@@ -97,11 +97,11 @@ class Computation:
     def watch(self, found: Iterable[Sql], source: str) -> None:
         """Has the problems of expressions over a source met that no row of the statement shows: those of a WHERE."""
         for root in found:
-            problems = problems_of(root)
+            problems = collect_problems(root)
             if problems:
                 shown = {kind: problems.get(kind, sql("NULL::VARCHAR")) for kind in KINDS}
                 there = " OR ".join(f"{kind} IS NOT NULL" for kind in problems)
-                text = query(shown, source, f"{self.number()}:")
+                text = select_query(shown, source, f"{self.number()}:")
                 self._watched.append(f"(SELECT * FROM ({text}) WHERE {there} LIMIT {MOST_WARNINGS})")
 
     def read_outside(self) -> None:
@@ -122,16 +122,16 @@ class Computation:
             tables = {
                 name: pa.table(
                     {
-                        column: cell if pa.types.is_int64(cell.type) else strings(column, cell, text)
+                        column: cell if pa.types.is_int64(cell.type) else as_strings(column, cell, text)
                         for column, cell in cells.items()
-                        if column.endswith(".place") or quoted(column) in text
+                        if column.endswith(".place") or quote(column) in text
                     }
                 )
                 for name, cells in self._tables.items()
-                if quoted(name) in text
+                if quote(name) in text
             }
-            return fetched(text, tables)
-        except Uncomputable as error:
+            return run_query(text, tables)
+        except EvaluationError as error:
             raise _told(str(error)) from None
 
     def one_value(self, query: QueryTree, scope: QueryScope) -> Value:

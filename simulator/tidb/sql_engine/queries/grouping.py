@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.sql.graph import Sql, name, query, quoted, sql
-from simulator.tidb.expressions.sql.problems import inside, problems_of, with_problems
-from simulator.tidb.expressions.translate import Computed, valued
-from simulator.tidb.expressions.trees import bare
+from simulator.tidb.expressions.sql.graph import Sql, identifier, quote, select_query, sql
+from simulator.tidb.expressions.sql.problems import collect_problems, strip_problems, with_problems
+from simulator.tidb.expressions.translate import KnownValue, translate
+from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.sql_engine.queries.aggregates import aggregated
 from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope
@@ -35,15 +35,15 @@ def exported(value: Value, column: str) -> tuple[dict[str, Sql], Value]:
         parts[f"{column} text"] = value.text
     if value.number is not None:
         parts[f"{column} number"] = value.number
-    problems = problems_of(value.sql)
+    problems = collect_problems(value.sql)
     parts |= {f"{column} {kind}": problem for kind, problem in problems.items()}
-    read = with_problems(name(column), {kind: name(f"{column} {kind}") for kind in problems})
+    read = with_problems(identifier(column), {kind: identifier(f"{column} {kind}") for kind in problems})
     return parts, replace(
         value,
         sql=read,
         constant=None,
-        text=None if value.text is None else name(f"{column} text"),
-        number=None if value.number is None else name(f"{column} number"),
+        text=None if value.text is None else identifier(f"{column} text"),
+        number=None if value.number is None else identifier(f"{column} number"),
     )
 
 
@@ -61,7 +61,7 @@ class Grouping:
     ) -> None:
         self._answers, self._scope, self._relation = answers, scope, relation
         self._number = answers.number()
-        self._row = quoted(f"{self._number}.row")
+        self._row = quote(f"{self._number}.row")
         order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
         self._rows: dict[str, Sql] = {f"{self._number}.row": sql(f"row_number() OVER ({order.strip()})")}
         self._groups: dict[str, str] = {}
@@ -78,12 +78,12 @@ class Grouping:
     def column(self, found: Sql) -> str:
         column = f"{self._number}.{len(self._rows)}"
         self._rows[column] = found
-        return quoted(column)
+        return quote(column)
 
     def _over(self, text: str) -> str:
         column = f"{self._number}:{len(self._groups)}"
         self._groups[column] = text
-        return quoted(column)
+        return quote(column)
 
     def over(self, text: str) -> Sql:
         return Sql((self._over(text),))
@@ -96,7 +96,11 @@ class Grouping:
 
         def found(part: Sql | None) -> Sql | None:
             terms = order if order == self._row else f"{order}, {self._row}"
-            return None if part is None else self.over(f"first({''.join(inside(part).pieces)} ORDER BY {terms}){among}")
+            return (
+                None
+                if part is None
+                else self.over(f"first({''.join(strip_problems(part).pieces)} ORDER BY {terms}){among}")
+            )
 
         return (
             replace(read, sql=found(read.sql) or read.sql, text=found(read.text), number=found(read.number))
@@ -107,14 +111,14 @@ class Grouping:
     def sorting(self, tree: Aggregate) -> list[str]:
         terms = []
         for item in tree.order:
-            key = self.column(sort_key(valued(item.expression, self._scope)))
+            key = self.column(sort_key(translate(item.expression, self._scope)))
             terms.append(sorted_by(key, item.descending))
         return [*terms, self._row]
 
     def aggregate(self, tree: Aggregate) -> Value:
         """The value of an aggregate function for each group."""
         if tree not in self._aggregates:
-            values = [valued(argument, self._scope) for argument in tree.arguments]
+            values = [translate(argument, self._scope) for argument in tree.arguments]
             self._aggregates[tree] = aggregated(tree, values, self)
         return self._aggregates[tree]
 
@@ -168,7 +172,7 @@ class Grouping:
 
     def known(self, node: Node) -> Node | None:
         """What stands for an expression of GROUP BY, whose value a group has."""
-        return next((Computed(value) for key, value in self._known if key == node), None)
+        return next((KnownValue(value) for key, value in self._known if key == node), None)
 
     def shown(self) -> list[Value]:
         """The values of GROUP BY for each group."""
@@ -181,15 +185,15 @@ class Grouping:
     def relation(self) -> Relation:
         """A row for each group, with all that was asked for."""
         self._answers.watch(self._rows.values(), self._relation.sql)
-        rows = query(self._rows, self._relation.sql, f"{self._answers.number()}:")
-        shown = ", ".join(f"{text} AS {quoted(column)}" for column, text in self._groups.items())
+        rows = select_query(self._rows, self._relation.sql, f"{self._answers.number()}:")
+        shown = ", ".join(f"{text} AS {quote(column)}" for column, text in self._groups.items())
         groups = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
         return Relation(f"(SELECT {shown} FROM ({rows}){groups})", (), (self.first_row,))
 
 
 def by_values(relation: Relation, answers: Answers) -> tuple[Grouping, tuple[Field, ...]]:
     """The different rows of a relation as groups, and their columns."""
-    keys = [(Computed(value), value) for value in (field.read() for field in relation.fields)]
+    keys = [(KnownValue(value), value) for value in (field.read() for field in relation.fields)]
     grouping = Grouping(answers, QueryScope(answers), relation, keys, (), False)
     fields = (
         Field(field.name, partial(_same, value)) for field, value in zip(relation.fields, grouping.shown(), strict=True)
@@ -210,13 +214,17 @@ def _same(value: Value) -> Value:
 def constants(where: Node | None, scope: QueryScope) -> list[Field]:
     """The columns that a condition holds to one value: `a = 1 AND …`."""
     found: list[Field] = []
-    waiting = [] if where is None else [bare(where)]
+    waiting = [] if where is None else [strip_parentheses(where)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Binary) and node.operator == "AND":
-            waiting += [bare(node.left), bare(node.right)]
+            waiting += [strip_parentheses(node.left), strip_parentheses(node.right)]
         elif isinstance(node, Binary) and node.operator == "=":
-            for side, other in ((bare(node.left), node.right), (bare(node.right), node.left)):
-                field = scope.find(side) if isinstance(side, ColumnName) and isinstance(bare(other), Literal) else None
+            for side, other in ((strip_parentheses(node.left), node.right), (strip_parentheses(node.right), node.left)):
+                field = (
+                    scope.find(side)
+                    if isinstance(side, ColumnName) and isinstance(strip_parentheses(other), Literal)
+                    else None
+                )
                 found += [] if field is None else [field]
     return found

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import raw
 from simulator.tidb.collations import compare
-from simulator.tidb.expressions.sql.evaluate import as_texts
-from simulator.tidb.expressions.trees import bare
+from simulator.tidb.expressions.sql.evaluate import as_valid_utf8
+from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType, is_binary, is_text
 from simulator.tidb.sql_engine.queries.literals import Unknown
@@ -45,23 +45,27 @@ class Condition(NamedTuple):
 def conditions(where: Node | None, named: Named) -> list[Condition]:
     """What WHERE asks of every column that it names. Raises Unknown."""
     found: list[Condition] = []
-    waiting = [] if where is None else [bare(where)]
+    waiting = [] if where is None else [strip_parentheses(where)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Binary) and node.operator == "AND":
-            waiting += [bare(node.left), bare(node.right)]
+            waiting += [strip_parentheses(node.left), strip_parentheses(node.right)]
         elif isinstance(node, Binary) and node.operator in MIRRORED:
-            found.append(_compared(node.operator, bare(node.left), bare(node.right), named))
+            found.append(_compared(node.operator, strip_parentheses(node.left), strip_parentheses(node.right), named))
         elif isinstance(node, Between) and not node.negated:
             found += [
-                _compared(">=", bare(node.operand), bare(node.low), named),
-                _compared("<=", bare(node.operand), bare(node.high), named),
+                _compared(">=", strip_parentheses(node.operand), strip_parentheses(node.low), named),
+                _compared("<=", strip_parentheses(node.operand), strip_parentheses(node.high), named),
             ]
         elif isinstance(node, In) and not node.negated:
-            column = _column(bare(node.operand), named)
-            found.append(Condition(column, "=", tuple(_text(bare(each), column.type) for each in node.candidates)))
+            column = _column(strip_parentheses(node.operand), named)
+            found.append(
+                Condition(column, "=", tuple(_text(strip_parentheses(each), column.type) for each in node.candidates))
+            )
         elif isinstance(node, Is) and node.what == "NULL":
-            found.append(Condition(_column(bare(node.operand), named), "NOT NULL" if node.negated else "NULL"))
+            found.append(
+                Condition(_column(strip_parentheses(node.operand), named), "NOT NULL" if node.negated else "NULL")
+            )
         else:
             raise Unknown
     return found
@@ -93,7 +97,7 @@ def _text(node: Node, type: ColumnType) -> str:
     """The text of the cells that equal a literal."""
     sign = ""
     if isinstance(node, Unary) and node.operator == "-":
-        sign, node = "-", bare(node.operand)
+        sign, node = "-", strip_parentheses(node.operand)
     if not isinstance(node, Literal):
         raise Unknown
     if not is_text(type):
@@ -134,5 +138,5 @@ def _mask(condition: Condition, held: pa.ChunkedArray) -> pa.Array:
 def _alike(collation: str, texts: pa.Array) -> pa.Array:
     """Texts in the form in which a collation compares them."""
     if compare.is_weighed(collation):
-        return raw(compare.sortable(collation, as_texts(texts)))
+        return raw(compare.sortable(collation, as_valid_utf8(texts)))
     return raw(compare.padded(texts)) if compare.pads(collation) else raw(texts)

@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn
 import pyarrow as pa
 
 from simulator.tidb.datums.kinds import DATUMS, Datum, cell_datum, datums, each
-from simulator.tidb.expressions.trees import bare
+from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, family, is_text
 from simulator.tidb.sql_engine.queries.literals import Unknown, literal_datum
@@ -92,7 +92,7 @@ def repeated(value: Datum | None, rows: int) -> pa.Array:
 
 def plain(node: Node, named: Named = _nothing, read: Read = _nothing) -> Datum | None:
     """The value of an expression; None for NULL. Raises Unknown."""
-    node = bare(node)
+    node = strip_parentheses(node)
     if isinstance(node, (ColumnName, InsertedValue)):
         return _of_column(node, named, read)
     if isinstance(node, Binary):
@@ -119,7 +119,7 @@ def _of_column(node: Node, named: Named, read: Read) -> Datum | None:
 
 def _text(node: Node, named: Named, read: Read) -> str | None:
     """A part of CONCAT."""
-    node = bare(node)
+    node = strip_parentheses(node)
     if isinstance(node, Literal) and (
         node.kind == "string" and node.charset in ("", "utf8mb4") or node.kind == "integer"
     ):
@@ -141,7 +141,7 @@ def _text(node: Node, named: Named, read: Read) -> str | None:
 
 def _number(node: Node, named: Named, read: Read) -> Number | None:
     """An exact number; None for NULL."""
-    node = bare(node)
+    node = strip_parentheses(node)
     if isinstance(node, Literal):
         if node.kind not in ("integer", "decimal"):
             raise Unknown

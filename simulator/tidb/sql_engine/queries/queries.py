@@ -18,16 +18,16 @@ import pyarrow as pa
 from simulator.tidb.datums.kinds import Datum, cells_of, datums, each
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.ddl.columns.definitions import zero
-from simulator.tidb.expressions.datums import DatumSql, datum
-from simulator.tidb.expressions.operators.casts import stored
-from simulator.tidb.expressions.operators.texts import blob
-from simulator.tidb.expressions.sql.graph import Sql, joined, name, query, quoted, sql, when
+from simulator.tidb.expressions.datums import DatumSql, datum_sql
+from simulator.tidb.expressions.operators.casts import cast_to_column
+from simulator.tidb.expressions.operators.texts import as_blob
+from simulator.tidb.expressions.sql.graph import Sql, identifier, join, quote, select_query, sql, when
 from simulator.tidb.expressions.sql.graph import text as text_of
-from simulator.tidb.expressions.sql.python_functions import asked
-from simulator.tidb.expressions.translate import Computed, valued
-from simulator.tidb.expressions.trees import bare, walk
-from simulator.tidb.expressions.values.literals import of_column
-from simulator.tidb.expressions.values.value import Value, as_shown, as_text, null, printed_real
+from simulator.tidb.expressions.sql.python_functions import python_call
+from simulator.tidb.expressions.translate import KnownValue, translate
+from simulator.tidb.expressions.trees import strip_parentheses, walk
+from simulator.tidb.expressions.values.literals import column_value
+from simulator.tidb.expressions.values.value import Value, as_text, null, real_text, with_shown_digits
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.queries import lookups, plain_values
 from simulator.tidb.sql_engine.queries.computation import Computation
@@ -118,14 +118,14 @@ def shown_bytes(value: Value) -> Sql:
     if value.kind == "null":
         return sql("NULL::BLOB")
     if value.bytes:
-        return blob(value)
+        return as_blob(value)
     if value.shown_scale is not None:
-        return sql("encode({}::VARCHAR)", as_shown(value).sql)
+        return sql("encode({}::VARCHAR)", with_shown_digits(value).sql)
     if value.kind == "real" and (value.text is None or value.constant is not None):
         size = sql("abs({})", value.sql)
         usual = sql("{} = 0 OR {} >= 1e-15 AND {} < 1e15", size, size, size)
-        other = asked("shown_real", sql("{}::VARCHAR", value.sql))
-        return sql("encode({})", when(usual, printed_real(value.sql), other))
+        other = python_call("shown_real", sql("{}::VARCHAR", value.sql))
+        return sql("encode({})", when(usual, real_text(value.sql), other))
     return sql("encode({})", as_text(value))
 
 
@@ -159,16 +159,16 @@ def matching(
     relation = restricted(relation, where, scope.within("where clause"))
     terms = list(relation.order)
     if order:
-        keys = [sort_key(valued(item.expression, scope.within("order clause"))) for item in order]
+        keys = [sort_key(translate(item.expression, scope.within("order clause"))) for item in order]
         names = [f"{computation.number()}.key" for _ in keys]
         computation.watch(keys, relation.sql)
-        text = query(dict(zip(names, keys, strict=True)), relation.sql, f"{computation.number()}:", kept=True)
-        terms = [*(sorted_by(quoted(key), item.descending) for key, item in zip(names, order, strict=True)), *terms]
+        text = select_query(dict(zip(names, keys, strict=True)), relation.sql, f"{computation.number()}:", kept=True)
+        terms = [*(sorted_by(quote(key), item.descending) for key, item in zip(names, order, strict=True)), *terms]
         relation = replace(relation, sql=f"({text})")
     if limit is not None:
         relation = replace(relation, sql=ordered(relation.sql, terms, limit))
-    shown = {f"place {number}": name(base.place) for number, base in enumerate(relation.bases)}
-    values = {key: _given(valued(node, scope), targets.get(key)) for key, node in wanted.items()}
+    shown = {f"place {number}": identifier(base.place) for number, base in enumerate(relation.bases)}
+    values = {key: _given(translate(node, scope), targets.get(key)) for key, node in wanted.items()}
     shown |= {f"value {key}": value.body for key, value in values.items()}
     found = computation.rows(shown, relation.sql, f" ORDER BY {', '.join(terms)}" if terms else "")
     tables = tuple(
@@ -197,7 +197,7 @@ def _looked_up(
     named = partial(stored_column, table, "" if source.alias else schema, alias)
     try:
         found = lookups.places(lookups.conditions(where, named), stored.cells)
-        if order and (len(found) > 1 or not all(named(bare(item.expression)) for item in order)):
+        if order and (len(found) > 1 or not all(named(strip_parentheses(item.expression)) for item in order)):
             return None
         if limit is not None:
             found = found.slice(limit.offset, limit.count)
@@ -231,7 +231,7 @@ def relation_of_query(computation: Computation, query: QueryTree | CommonTable, 
 def _row(relation: Relation) -> Sql | None:
     """Text that tells a row of base tables from others."""
     return (
-        joined("||", [sql("coalesce({}::VARCHAR, '') || ' '", name(base.place)) for base in relation.bases])
+        join("||", [sql("coalesce({}::VARCHAR, '') || ' '", identifier(base.place)) for base in relation.bases])
         if (relation.bases)
         else None
     )
@@ -240,7 +240,7 @@ def _row(relation: Relation) -> Sql | None:
 def _given(value: Value, column: Column | None) -> DatumSql:
     """A datum for a column, else TiDB text as bytes."""
     if column is not None:
-        return datum(value, column)
+        return datum_sql(value, column)
     return DatumSql("", sql("NULL::BLOB") if value.kind == "null" else sql("encode({})", as_text(value)))
 
 
@@ -278,10 +278,10 @@ def values_of(
         computation.hand_over(rows_of.table, number, rows_of.texts, rows)
     if not sources:
         computation.hand_over(NO_TABLE, numbers[0], {}, rows)
-    place = quoted(f"{numbers[0]}.place")
-    text = f"(SELECT * FROM {quoted(f'rows {numbers[0]}')}"
+    place = quote(f"{numbers[0]}.place")
+    text = f"(SELECT * FROM {quote(f'rows {numbers[0]}')}"
     for number in numbers[1:]:
-        text += f" JOIN {quoted(f'rows {number}')} ON {place} = {quoted(f'{number}.place')}"
+        text += f" JOIN {quote(f'rows {number}')} ON {place} = {quote(f'{number}.place')}"
     known = [
         table_fields(rows_of.table, rows_of.table.schema, rows_of.table.name, number, upstream.session)
         for rows_of, number in zip(sources, numbers, strict=False)
@@ -295,7 +295,7 @@ def values_of(
     scope = QueryScope(
         computation, tuple(chain(*(named or inserted))), inserted=tuple(chain(*inserted)), row=sql(f"{place}::VARCHAR")
     )
-    values = [_given(valued(node, scope), column) for node, column in zip(nodes, columns, strict=True)]
+    values = [_given(translate(node, scope), column) for node, column in zip(nodes, columns, strict=True)]
     if not values:
         return []
     wanted = {f"value {number}": value.body for number, value in enumerate(values)}
@@ -397,7 +397,7 @@ def _within_row(
     def read(column: Column, number: int) -> Value:
         place = places.get(column.name, number)
         if place < number and not isinstance(row[place], DefaultValue):
-            return stored(valued(row[place], scope(place)), column)
+            return cast_to_column(translate(row[place], scope(place)), column)
         return _unset(column, computation)
 
     def scope(number: int) -> QueryScope:
@@ -410,15 +410,15 @@ def _within_row(
             computation, fields(lambda column: read(column, number)), inserted=fields(lambda column: null())
         )
 
-    return Computed(valued(node, scope(number)))
+    return KnownValue(translate(node, scope(number)))
 
 
 def _unset(column: Column, computation: Computation) -> Value:
     """What a name means of a column that the row has not given yet."""
     now = clock.default_time(column, computation.upstream.session, computation.now_ms)
     if now is not None:
-        return of_column(column, text_of(now))
+        return column_value(column, text_of(now))
     if column.default is not None:
         return default_of(column)
     needed = (column.not_null or column.auto_increment) and not column.generated
-    return of_column(column, text_of(zero(column.type))) if needed else null()
+    return column_value(column, text_of(zero(column.type))) if needed else null()

@@ -13,10 +13,10 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from simulator.tidb.expressions.operators.texts import blob
-from simulator.tidb.expressions.sql.graph import Sql, quoted, sql
-from simulator.tidb.expressions.translate import Computed, valued
-from simulator.tidb.expressions.trees import bare
+from simulator.tidb.expressions.operators.texts import as_blob
+from simulator.tidb.expressions.sql.graph import Sql, quote, sql
+from simulator.tidb.expressions.translate import KnownValue, translate
+from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.expressions.values.value import Value, as_text
 from simulator.tidb.keys import ordered
 from simulator.tidb.model.table import Column, Table
@@ -201,7 +201,7 @@ def _all_levels(
     apart = answers.apart()
     number = apart.number()
     _hand_over(kept, made, number, apart)
-    rows = Relation(quoted(f"rows {number}"), _fields(made, names, number, apart), (quoted(f"{number}.place"),))
+    rows = Relation(quote(f"rows {number}"), _fields(made, names, number, apart), (quote(f"{number}.place"),))
     scope = replace(around, answers=apart, working={**around.working, table.name.lower(): rows})
     steps = [relations(step, apart, scope) for step in levels.steps]
     if any(len(step.fields) != len(names) for step in steps):
@@ -241,7 +241,7 @@ def _hand_over(rows: pa.Table, made: Table, number: int, answers: Answers) -> No
 def _relation(rows: pa.Table, made: Table, names: Sequence[str], answers: Answers) -> Relation:
     number = answers.number()
     _hand_over(rows, made, number, answers)
-    return Relation(quoted(f"rows {number}"), _fields(made, names, number, answers), (quoted(f"{number}.place"),))
+    return Relation(quote(f"rows {number}"), _fields(made, names, number, answers), (quote(f"{number}.place"),))
 
 
 def _fields(made: Table, names: Sequence[str], number: int, answers: Answers) -> tuple[Field, ...]:
@@ -268,11 +268,11 @@ def _shown(value: Value, type: ColumnType, scope: QueryScope) -> Sql:
     if value.kind == "null" or type == NULL_TYPE:
         return sql("NULL::BLOB")
     if value.bytes:
-        return blob(value)
+        return as_blob(value)
     if is_text(type):
         shown = as_text(value)
         return sql("encode({})", sql(f"left({{}}, {type.length})", shown) if type.length > 0 else shown)
-    return sql("encode({})", as_text(valued(Cast(Computed(value), _cast(type)), scope)))
+    return sql("encode({})", as_text(translate(Cast(KnownValue(value), _cast(type)), scope)))
 
 
 def _cast(type: ColumnType) -> str:
@@ -309,11 +309,13 @@ def _lengths(
         return [None] * columns
     known: tuple[Field, ...] = ()
     if tree.source is not None and any(
-        isinstance(bare(item.expression), ColumnName) for item in tree.items if isinstance(item, SelectItem)
+        isinstance(strip_parentheses(item.expression), ColumnName)
+        for item in tree.items
+        if isinstance(item, SelectItem)
     ):
         known = source_of(tree.source, answers, around, lambda query, outer: relations(query, answers, outer)).fields
     scope = QueryScope(answers, known)
-    return [_length(bare(item.expression), scope) for item in tree.items if isinstance(item, SelectItem)]
+    return [_length(strip_parentheses(item.expression), scope) for item in tree.items if isinstance(item, SelectItem)]
 
 
 def _length(node: Node, scope: QueryScope) -> int | None:

@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key
-from simulator.tidb.expressions.functions.registry import ELSEWHERE, FUNCTIONS
-from simulator.tidb.expressions.sql.graph import Sql, joined, sql, text
-from simulator.tidb.expressions.translate import computed, members, valued
-from simulator.tidb.expressions.trees import uncomputable
-from simulator.tidb.expressions.values.collations import of_function, with_collation
-from simulator.tidb.expressions.values.context import Situation
-from simulator.tidb.expressions.values.literals import of_column
+from simulator.tidb.expressions.functions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
+from simulator.tidb.expressions.sql.graph import Sql, join, sql, text
+from simulator.tidb.expressions.translate import row_values, translate, translate_call
+from simulator.tidb.expressions.trees import uncomputable_part
+from simulator.tidb.expressions.values.collations import function_collation, with_collation
+from simulator.tidb.expressions.values.context import EvaluationContext
+from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import Value, boolean
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.refusals import outside
@@ -176,29 +176,29 @@ class QueryScope:
     def called(self, node: Call) -> Value:
         name = node.name.removesuffix("_FUNC")
         upstream = self.answers.upstream
-        if node.schema or node.name not in FUNCTIONS and node.name not in ELSEWHERE:
+        if node.schema or node.name not in FUNCTIONS and node.name not in TIDB_ONLY_FUNCTIONS:
             database = node.schema or upstream.session.database
             raise SqlError(1305, "42000", f"FUNCTION {database}.{name.lower()} does not exist")
         known = FUNCTIONS.get(node.name)
         if known is None or not node.arguments:
-            arguments = [valued(argument, self) for argument in node.arguments]
+            arguments = [translate(argument, self) for argument in node.arguments]
             found = session_function(node.name, arguments, upstream, self.answers.now_ms, self._row)
             if found is not None:
-                return with_collation(found, of_function(node.name, arguments))
+                return with_collation(found, function_collation(node.name, arguments))
         if known is not None and not known.least <= len(node.arguments) <= known.most:
             raise SqlError(1582, "42000", f"Incorrect parameter count in the call to native function '{name}'")
-        problem = uncomputable(node)
+        problem = uncomputable_part(node)
         if problem:
             raise outside(f"{problem} is not computed; a constant, or a result written as a literal, is accepted")
-        return computed(node, self)
+        return translate_call(node, self)
 
-    def situation(self) -> Situation:
+    def situation(self) -> EvaluationContext:
         session = self.answers.upstream.session
         _, now = statement_time(session, self.answers.now_ms)
         zeros = "" if "NO_ZERO_DATE" in session.sql_mode else "z"
         there = now.astimezone(zone_of(session.time_zone))
         zeros += "" if "NO_ZERO_IN_DATE" in session.sql_mode else "p"
-        return Situation(session.time_zone, f"{there:%Y-%m-%d}", zeros)
+        return EvaluationContext(session.time_zone, f"{there:%Y-%m-%d}", zeros)
 
     def collation(self) -> str:
         return answer(self.answers.upstream.session, "collation_connection") or "utf8mb4_bin"
@@ -219,12 +219,12 @@ class QueryScope:
         if isinstance(tree, Subquery):
             if operand is None:
                 return self.answers.one_value(tree.query, self)
-            return boolean(self.answers.one_of(members(operand, self), tree.query, self))
+            return boolean(self.answers.one_of(row_values(operand, self), tree.query, self))
         if isinstance(tree, Exists):
             found = self.answers.any_rows(tree.query, self)
             return boolean(sql("NOT {}", found) if tree.negated else found)
         if isinstance(tree, Quantified):
-            return boolean(self.answers.quantified(valued(tree.operand, self), tree, self))
+            return boolean(self.answers.quantified(translate(tree.operand, self), tree, self))
         if isinstance(tree, Variable):
             return variable(tree, self.answers.upstream, self.answers.now_ms)
         if isinstance(tree, WindowFunction):
@@ -258,7 +258,7 @@ def default_of(column: Column) -> Value:
         raise SqlError(1364, "HY000", f"Field '{column.name}' doesn't have a default value")
     if column.default_expression:
         raise outside(f"DEFAULT({column.name}) of an expression is not computed; a literal default is")
-    return of_column(column, sql("NULL::VARCHAR") if column.default is None else text(column.default))
+    return column_value(column, sql("NULL::VARCHAR") if column.default is None else text(column.default))
 
 
 def _means(node: ColumnName, field: Field) -> bool:
@@ -273,4 +273,4 @@ def _means(node: ColumnName, field: Field) -> bool:
 
 
 def conjunction(parts: list[Sql]) -> Sql:
-    return joined("AND", parts) if parts else sql("true")
+    return join("AND", parts) if parts else sql("true")

@@ -12,13 +12,13 @@ from dataclasses import fields as members_of
 from functools import partial
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.functions.choices import as_kind, united
-from simulator.tidb.expressions.sql.graph import Sql, joined, name, query, quoted, sql
-from simulator.tidb.expressions.sql.problems import KINDS, problems_of, with_problems
-from simulator.tidb.expressions.translate import Computed, valued
-from simulator.tidb.expressions.trees import bare, walk
-from simulator.tidb.expressions.values.collations import of_union, with_collation
-from simulator.tidb.expressions.values.value import Value, truth
+from simulator.tidb.expressions.functions.choices import common_type, convert_to
+from simulator.tidb.expressions.sql.graph import Sql, identifier, join, quote, select_query, sql
+from simulator.tidb.expressions.sql.problems import KINDS, collect_problems, with_problems
+from simulator.tidb.expressions.translate import KnownValue, translate
+from simulator.tidb.expressions.trees import strip_parentheses, walk
+from simulator.tidb.expressions.values.collations import union_collation, with_collation
+from simulator.tidb.expressions.values.value import Value, as_boolean
 from simulator.tidb.sql_engine.queries.grouping import Grouping, by_values, constants, distinct, exported
 from simulator.tidb.sql_engine.queries.recursive import names_itself, recursion
 from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope
@@ -84,7 +84,7 @@ def _selected(tree: SelectTree, answers: Answers, outer: QueryScope) -> Relation
     if tree.source is not None:
         base = source_of(tree.source, answers, outer, lambda query, around: relation_of(query, answers, around))
     rows = (
-        joined("||", [sql("coalesce({}::VARCHAR, '') || ' '", name(part.place)) for part in base.bases])
+        join("||", [sql("coalesce({}::VARCHAR, '') || ' '", identifier(part.place)) for part in base.bases])
         if (base.bases)
         else None
     )
@@ -102,7 +102,9 @@ def _selected(tree: SelectTree, answers: Answers, outer: QueryScope) -> Relation
         named = replace(scope, fields=_having_fields(tree, items, scope))
         _check_having(tree.having, items, named)
         condition = _having_names(tree.having, tree, items, values, scope)
-        base = replace(base, sql=kept_rows(base.sql, truth(valued(condition, named.within("having clause"))), answers))
+        base = replace(
+            base, sql=kept_rows(base.sql, as_boolean(translate(condition, named.within("having clause"))), answers)
+        )
     return _shown(tree, items, values, base, scope, answers, lambda node: None)
 
 
@@ -144,7 +146,7 @@ def _items(part: SelectItem | Star, base: Relation) -> list[Item]:
 
 def _value(item: Item, scope: QueryScope, known: Callable[[Node], Node | None] = lambda node: None) -> Value:
     if item.node is not None:
-        return valued(replaced(item.node, known), scope)
+        return translate(replaced(item.node, known), scope)
     assert item.field is not None
     return item.field.read() if scope.through is None else scope.through(item.field)
 
@@ -154,7 +156,7 @@ def replaced(node: Node, change: Callable[[Node], Node | None]) -> Node:
     found = change(node)
     if found is not None:
         return found
-    if isinstance(node, (ContextExpression, Computed)):
+    if isinstance(node, (ContextExpression, KnownValue)):
         return node
     parts = {member.name: _replaced(getattr(node, member.name), change) for member in members_of(node)}  # type: ignore
     same = all(part is getattr(node, called) for called, part in parts.items())
@@ -180,7 +182,7 @@ def _with_aliases(
     def change(part: Node) -> Node | None:
         if not isinstance(part, ColumnName) or len(part.parts) > 1 or part.parts[0].lower() not in known:
             return None
-        return Computed(known[part.parts[0].lower()]) if first or scope.find(part) is None else None
+        return KnownValue(known[part.parts[0].lower()]) if first or scope.find(part) is None else None
 
     return replaced(node, change)
 
@@ -221,7 +223,7 @@ def _check_having(having: Node, items: Sequence[Item], scope: QueryScope) -> Non
 
 
 def _column(item: OrderItem) -> ColumnName | None:
-    node = bare(item.expression)
+    node = strip_parentheses(item.expression)
     return node if isinstance(node, ColumnName) else None
 
 
@@ -231,7 +233,7 @@ def _grouped(tree: SelectTree, items: Sequence[Item], base: Relation, scope: Que
         node = _group_node(item, items, scope)
         if aggregates(node):
             raise SqlError(1056, "42000", "Can't group on an aggregate function")
-        keys.append((node, valued(node, scope.within("group statement"))))
+        keys.append((node, translate(node, scope.within("group statement"))))
     fixed = constants(tree.where, scope)
     grouping = Grouping(answers, scope, base, keys, fixed, not tree.group_by)
     within = replace(grouping.scope(), windowed=_windows(tree, [grouping.first_row]))
@@ -245,7 +247,7 @@ def _grouped(tree: SelectTree, items: Sequence[Item], base: Relation, scope: Que
         named = replace(within, fields=_having_fields(tree, items, scope))
         _check_having(tree.having, items, named)
         having = _having_names(replaced(tree.having, grouping.known), tree, items, values, scope)
-        condition = truth(valued(having, named.within("having clause")))
+        condition = as_boolean(translate(having, named.within("having clause")))
     grouping.place = "ORDER BY", 1
     order = _order_values(tree.order, items, values, within, grouping.known)
     groups = grouping.relation()
@@ -256,7 +258,7 @@ def _grouped(tree: SelectTree, items: Sequence[Item], base: Relation, scope: Que
 
 def _group_node(item: OrderItem, items: Sequence[Item], scope: QueryScope) -> Node:
     """What GROUP BY is by: a column, or what a name or a number of the select list stands for."""
-    node = bare(item.expression)
+    node = strip_parentheses(item.expression)
     if isinstance(node, Literal) and node.kind == "integer":
         place = int(node.text)
         if not 1 <= place <= len(items):
@@ -270,7 +272,7 @@ def _group_node(item: OrderItem, items: Sequence[Item], scope: QueryScope) -> No
 
 def _item_node(item: Item) -> Node:
     if item.node is not None:
-        return bare(item.node)
+        return strip_parentheses(item.node)
     assert item.field is not None
     parts = (item.field.schema, item.field.table, item.field.name)
     return ColumnName(tuple(part for part in parts if part))
@@ -285,12 +287,12 @@ def _order_values(
 ) -> list[Value]:
     found = []
     for item in order:
-        node = bare(item.expression)
+        node = strip_parentheses(item.expression)
         if isinstance(node, Literal) and node.kind == "integer":
             found.append(values[ordinal(node.text, len(values))])
             continue
         node = _with_aliases(node, items, values, scope, first=isinstance(node, ColumnName))
-        found.append(valued(replaced(node, known), scope.within("order clause")))
+        found.append(translate(replaced(node, known), scope.within("order clause")))
     return found
 
 
@@ -319,7 +321,7 @@ def _ended(
     fields, columns = _exported([item.name for item in items], values, number)
     terms = []
     if tree.distinct:
-        text = query(columns, base.sql, f"{answers.number()}:", kept=True)
+        text = select_query(columns, base.sql, f"{answers.number()}:", kept=True)
         once = distinct(Relation(f"({text})", fields, base.order), answers)
         shown = [field.read() for field in once.fields]
         if any(not any(value is each for each in values) for value in order):
@@ -333,8 +335,8 @@ def _ended(
     for place, (value, item) in enumerate(zip(order, tree.order, strict=True)):
         columns[f"{number}.order{place}"] = sort_key(value)
         answers.watch([columns[f"{number}.order{place}"]], base.sql)
-        terms.append(sorted_by(quoted(f"{number}.order{place}"), item.descending))
-    text = query(columns, base.sql, f"{answers.number()}:", kept=True)
+        terms.append(sorted_by(quote(f"{number}.order{place}"), item.descending))
+    text = select_query(columns, base.sql, f"{answers.number()}:", kept=True)
     found = Relation(f"({text})", fields, (*terms, *base.order))
     return replace(found, sql=ordered(found.sql, found.order, tree.limit)) if tree.limit else found
 
@@ -359,9 +361,9 @@ def _sorted(
     number = answers.number()
     columns = {f"{number}.order{place}": sort_key(value) for place, value in enumerate(values)}
     answers.watch(columns.values(), relation.sql)
-    terms = [sorted_by(quoted(column), item.descending) for column, item in zip(columns, order, strict=True)]
+    terms = [sorted_by(quote(column), item.descending) for column, item in zip(columns, order, strict=True)]
     if columns:
-        text = query(columns, relation.sql, f"{answers.number()}:", kept=True)
+        text = select_query(columns, relation.sql, f"{answers.number()}:", kept=True)
         relation = replace(relation, sql=f"({text})", order=(*terms, *relation.order))
     return replace(relation, sql=ordered(relation.sql, relation.order, limit)) if limit else relation
 
@@ -399,8 +401,8 @@ def _sides(tree: SetOperation) -> list[QueryTree]:
 
 
 def _united(values: Sequence[Value]) -> Value:
-    kind = united(values)
-    return with_collation(kind, of_union(values)) if kind.kind == "string" else kind
+    kind = common_type(values)
+    return with_collation(kind, union_collation(values)) if kind.kind == "string" else kind
 
 
 def _stacked(sides: Sequence[Relation], answers: Answers) -> Relation:
@@ -413,16 +415,16 @@ def _stacked(sides: Sequence[Relation], answers: Answers) -> Relation:
     texts, flawed = [], set[tuple[int, str]]()
     for place, side in enumerate(sides):
         shown = {
-            f"{number}.{column}": as_kind(values[place], kind)
+            f"{number}.{column}": convert_to(values[place], kind)
             for column, (values, kind) in enumerate(zip(columns, kinds, strict=True))
         }
         order = f" ORDER BY {', '.join(side.order)}" if side.order else ""
         shown |= {f"{number}.side": sql(str(place)), f"{number}.row": sql(f"row_number() OVER ({order.strip()})")}
         for column in range(len(kinds)):
-            problems = problems_of(shown[f"{number}.{column}"])
+            problems = collect_problems(shown[f"{number}.{column}"])
             flawed |= {(column, problem) for problem in problems}
             shown |= {f"{number}.{column} {problem}": problems.get(problem, sql("NULL::VARCHAR")) for problem in KINDS}
-        texts.append(query(shown, side.sql, f"{answers.number()}:"))
+        texts.append(select_query(shown, side.sql, f"{answers.number()}:"))
     fields = tuple(
         Field(
             field.name,
@@ -433,9 +435,9 @@ def _stacked(sides: Sequence[Relation], answers: Answers) -> Relation:
                 else replace(
                     kind,
                     sql=with_problems(
-                        name(f"{number}.{column}"),
+                        identifier(f"{number}.{column}"),
                         {
-                            problem: name(f"{number}.{column} {problem}")
+                            problem: identifier(f"{number}.{column} {problem}")
                             for problem in KINDS
                             if (column, problem) in flawed
                         },
@@ -445,7 +447,7 @@ def _stacked(sides: Sequence[Relation], answers: Answers) -> Relation:
         )
         for column, (field, kind) in enumerate(zip(sides[0].fields, kinds, strict=True))
     )
-    rows = quoted(f"{number}.side"), quoted(f"{number}.row")
+    rows = quote(f"{number}.side"), quote(f"{number}.row")
     return Relation(f"({' UNION ALL '.join(texts)})", fields, rows)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.operators.texts import collated
+from simulator.tidb.expressions.operators.texts import collation_key
 from simulator.tidb.expressions.sql import wide_decimals
 from simulator.tidb.expressions.sql.graph import NULL, Sql, sql
 from simulator.tidb.expressions.values.json_documents import json_key
@@ -28,12 +28,12 @@ def sort_key(value: Value) -> Sql:
 def distinct_key(value: Value) -> Sql:
     """What a value is told from others by, null for NULL."""
     if value.kind == "string":
-        return collated(value.sql, value.collation)
+        return collation_key(value.sql, value.collation)
     if value.kind == "json":
         return json_key(value)
     if value.kind == "real":
         return sql("{} + 0.0", value.sql)
-    return wide_decimals.key(value.sql) if value.kind == "wide" else value.sql
+    return wide_decimals.sort_key(value.sql) if value.kind == "wide" else value.sql
 
 
 def sorted_by(column: str, descending: bool) -> str:

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.expressions.functions.times import moved
-from simulator.tidb.expressions.operators.casts import stored
-from simulator.tidb.expressions.operators.comparisons import OPERATORS, compared
-from simulator.tidb.expressions.sql.graph import Sql, inline, name, query, quoted, sql, when
-from simulator.tidb.expressions.sql.moments import from_timestamp, timestamp
-from simulator.tidb.expressions.translate import Scope, valued
-from simulator.tidb.expressions.trees import bare, parsed
-from simulator.tidb.expressions.values.literals import of_column
-from simulator.tidb.expressions.values.value import Value, is_true, truth
+from simulator.tidb.expressions.operators.casts import cast_to_column
+from simulator.tidb.expressions.operators.comparisons import OPERATORS, comparison
+from simulator.tidb.expressions.sql.graph import Sql, identifier, inline_text, quote, select_query, sql, when
+from simulator.tidb.expressions.sql.moments import from_timestamp, to_timestamp
+from simulator.tidb.expressions.translate import TableScope, translate
+from simulator.tidb.expressions.trees import parse_expression, strip_parentheses
+from simulator.tidb.expressions.values.literals import column_value
+from simulator.tidb.expressions.values.value import Value, as_boolean, is_true
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.partitions import ordinal_of
@@ -85,7 +85,7 @@ def table_fields(
 
 def _cells(table: Table, number: int) -> dict[str, Sql]:
     return {
-        column.name: name(f"{number}.{place}")
+        column.name: identifier(f"{number}.{place}")
         for place, column in enumerate(table.columns)
         if column.generated != "virtual"
     }
@@ -93,19 +93,19 @@ def _cells(table: Table, number: int) -> dict[str, Sql]:
 
 def _read(column: Column, table: Table, cells: dict[str, Sql], session: SqlSession, present: str) -> Value:
     if column.name in cells:
-        found = of_column(column, cells[column.name])
+        found = column_value(column, cells[column.name])
         return found if column.type.name != "timestamp" or is_utc(session) else _in_zone(found, session.time_zone)
-    found = stored(valued(parsed(column.generated_expression), Scope(table, cells)), column)
+    found = cast_to_column(translate(parse_expression(column.generated_expression), TableScope(table, cells)), column)
     if not present:
         return found
-    there = sql(f"{quoted(present)} IS NOT NULL")
+    there = sql(f"{quote(present)} IS NOT NULL")
     shown = None if found.text is None else when(there, found.text)
     return replace(found, sql=when(there, found.sql), text=shown)
 
 
 def _in_zone(found: Value, zone: str) -> Value:
     """A TIMESTAMP, whose cells are UTC, as the session sees it; zero stays zero."""
-    there = from_timestamp(moved(timestamp(found.sql), zone, 1))
+    there = from_timestamp(moved(to_timestamp(found.sql), zone, 1))
     return Value(sql("coalesce({}, {})", there, found.sql), "datetime")
 
 
@@ -176,9 +176,9 @@ def _table(source: TableSource, answers: Answers) -> Relation:
     shown_schema = "" if source.alias else schema
     fields = table_fields(table, shown_schema, alias, number, upstream.session, rows)
     if not table.clustered:
-        row_id = Value(name(f"{number}.{ROW_ID}"), "int", is_column=True)
+        row_id = Value(identifier(f"{number}.{ROW_ID}"), "int", is_column=True)
         fields += (Field(ROW_ID, lambda: row_id, shown_schema, alias, ROW_ID_COLUMN, source=number, extra=True),)
-    found = Relation(quoted(f"rows {number}"), fields, (quoted(rows),), (Base(alias, place, table, rows),))
+    found = Relation(quote(f"rows {number}"), fields, (quote(rows),), (Base(alias, place, table, rows),))
     return (
         found
         if not source.partitions
@@ -202,8 +202,8 @@ def _joined(join: Join, answers: Answers, outer: QueryScope, queries: Queries) -
     fields = (*left.fields, *right.fields)
     scope = QueryScope(answers, fields, "on clause", outer, common=outer.common)
     pairs = [(_only(left, called), _only(right, called)) for called in names]
-    parts = [compared("=", one.read(), other.read()) for one, other in pairs]
-    parts += [] if join.on is None else [truth(valued(join.on, scope))]
+    parts = [comparison("=", one.read(), other.read()) for one, other in pairs]
+    parts += [] if join.on is None else [as_boolean(translate(join.on, scope))]
     order, bases = (*first.order, *second.order), (*left.bases, *right.bases)
     if names:
         fields = _merged(pairs, left, right, join.kind == "RIGHT")
@@ -214,7 +214,7 @@ def _joined(join: Join, answers: Answers, outer: QueryScope, queries: Queries) -
     if not parts:
         raise SqlError(1064, "42000", f"a {join.kind} JOIN takes ON or USING")
     answers.watch([conjunction(parts)], f"(SELECT * FROM {first.sql}, {second.sql})")
-    condition = inline(is_true(conjunction(parts)), LONGEST_CONDITION)
+    condition = inline_text(is_true(conjunction(parts)), LONGEST_CONDITION)
     if condition is None:
         raise outside(f"the ON condition of this {join.kind} JOIN is too long to be computed; a shorter one is")
     return Relation(f"(SELECT * FROM {first.sql} LEFT JOIN {second.sql} ON {condition})", fields, order, bases)
@@ -251,26 +251,26 @@ def kept_rows(source: str, condition: Sql, answers: Answers) -> str:
     number = answers.number()
     held = f"{number}.held"
     answers.watch([condition], source)
-    text = query({held: is_true(condition)}, source, f"{number}:", kept=True)
-    return f"(SELECT * FROM ({text}) WHERE {quoted(held)})"
+    text = select_query({held: is_true(condition)}, source, f"{number}:", kept=True)
+    return f"(SELECT * FROM ({text}) WHERE {quote(held)})"
 
 
 def restricted(relation: Relation, where: Node | None, scope: QueryScope) -> Relation:
     """The rows of a relation that a condition of a statement is true for."""
     if where is None:
         return relation
-    condition = truth(valued(_keys_first(where, relation, scope), scope))
+    condition = as_boolean(translate(_keys_first(where, relation, scope), scope))
     return replace(relation, sql=kept_rows(relation.sql, condition, scope.answers))
 
 
 def _keys_first(where: Node, relation: Relation, scope: QueryScope) -> Node:
     """The condition with those parts before others that TiDB finds rows by: what the rest would say of other rows, no
     one hears (tidb pkg/planner/core, access conditions)."""
-    parts, waiting = [], [bare(where)]
+    parts, waiting = [], [strip_parentheses(where)]
     while waiting:
         part = waiting.pop()
         if isinstance(part, Binary) and part.operator == "AND":
-            waiting += [bare(part.right), bare(part.left)]
+            waiting += [strip_parentheses(part.right), strip_parentheses(part.left)]
         else:
             parts.append(part)
     ordered = sorted(parts, key=lambda part: not (isinstance(part, Literal) or _is_by_key(part, relation, scope)))
@@ -280,9 +280,9 @@ def _keys_first(where: Node, relation: Relation, scope: QueryScope) -> Node:
 def _is_by_key(part: Node, relation: Relation, scope: QueryScope) -> bool:
     """Whether a condition compares the first column of a key with what is the same for all rows."""
     if isinstance(part, Binary) and part.operator in OPERATORS:
-        sides, exact = [bare(part.left), bare(part.right)], part.operator in ("=", "<=>")
+        sides, exact = [strip_parentheses(part.left), strip_parentheses(part.right)], part.operator in ("=", "<=>")
     elif isinstance(part, In) and not part.negated:
-        sides, exact = [bare(part.operand), *part.candidates], True
+        sides, exact = [strip_parentheses(part.operand), *part.candidates], True
     else:
         return False
     columns = [side for side in sides if isinstance(side, ColumnName)]

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.operators.comparisons import comparable, compared
+from simulator.tidb.expressions.operators.comparisons import comparison, comparison_operands
 from simulator.tidb.expressions.sql.graph import Sql, sql
-from simulator.tidb.expressions.sql.graph import query as rendered
-from simulator.tidb.expressions.sql.problems import inside, with_problems
+from simulator.tidb.expressions.sql.graph import select_query as rendered
+from simulator.tidb.expressions.sql.problems import strip_problems, with_problems
 from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.sql_engine.queries.scopes import Answers, QueryScope, conjunction
 from simulator.tidb.sql_engine.queries.selects import relation_of
@@ -46,7 +46,9 @@ def one_value(query: QueryTree, answers: Answers, scope: QueryScope) -> Value:
             kind: _text("(SELECT {} FROM {})", "".join(problem.pieces), relation.sql)
             for kind, problem in found.problems
         }
-        return with_problems(_text("(SELECT {} FROM {})", "".join(inside(found).pieces), relation.sql), problems)
+        return with_problems(
+            _text("(SELECT {} FROM {})", "".join(strip_problems(found).pieces), relation.sql), problems
+        )
 
     return replace(
         value, constant=None, sql=part(value.sql) or value.sql, text=part(value.text), number=part(value.number)
@@ -61,7 +63,7 @@ def one_of(values: list[Value], query: QueryTree, answers: Answers, scope: Query
     others = [field.read() for field in relation.fields]
     if len(values) == 1 and "null" not in (values[0].kind, others[0].kind):
         return _among("{} IN ({})", values[0], others[0], relation, answers)
-    conditions = conjunction([compared("=", value, other) for value, other in zip(values, others, strict=True)])
+    conditions = conjunction([comparison("=", value, other) for value, other in zip(values, others, strict=True)])
     answers.watch([value.sql for value in others], relation.sql)
     text = rendered({"found": conditions}, relation.sql, f"{answers.number()}:")
     found = (
@@ -72,7 +74,7 @@ def one_of(values: list[Value], query: QueryTree, answers: Answers, scope: Query
 
 def _among(template: str, value: Value, other: Value, relation: Relation, answers: Answers) -> Sql:
     """A comparison of a value with those of a column of a relation."""
-    left, right = comparable(value, other)
+    left, right = comparison_operands(value, other)
     answers.watch([right], relation.sql)
     text = rendered({"found": right}, relation.sql, f"{answers.number()}:")
     before, between, after = template.split("{}")

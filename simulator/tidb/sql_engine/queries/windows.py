@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from simulator.errors import SqlError
-from simulator.tidb.expressions.functions.choices import chosen
+from simulator.tidb.expressions.functions.choices import case_value
 from simulator.tidb.expressions.sql.graph import Sql, sql
-from simulator.tidb.expressions.translate import valued
+from simulator.tidb.expressions.translate import translate
 from simulator.tidb.expressions.values.value import Value, null
 from simulator.tidb.sql_engine.queries.aggregates import aggregated
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
@@ -86,12 +86,12 @@ def windowed(
         raise SqlError(1235, "42000", "This version of TiDB doesn't yet support '<window function>(DISTINCT ..)'")
     window = _whole(tree.window, {name.lower(): named for name, named in known})
     plain = replace(scope, windowed=None)
-    partition = [distinct_key(valued(node, plain)) for node in window.partition]
-    order = [(sort_key(valued(item.expression, plain)), item.descending) for item in window.order]
+    partition = [distinct_key(translate(node, plain)) for node in window.partition]
+    order = [(sort_key(translate(item.expression, plain)), item.descending) for item in window.order]
     if "RANGE" in window.frame and re.search(r"\d|INTERVAL", window.frame):
         raise outside("a RANGE of numbers or intervals is not computed; ROWS is")
     found = _Rows(partition, order, rows, window.frame)
-    values = [valued(argument, plain) for argument in function.arguments]
+    values = [translate(argument, plain) for argument in function.arguments]
     compute = FUNCTIONS.get(function.name)
     return aggregated(function, values, found) if compute is None else compute(found, values, function, window)
 
@@ -137,7 +137,7 @@ def _shifted(name: str) -> Compute:
         if len(values) < 3:
             return found
         there = sql("{} IS NOT NULL", rows.over(f"{name}(1, {places})", True, ""))
-        return chosen([(there, found)], values[2])
+        return case_value([(there, found)], values[2])
 
     return shifted
 

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text
-from simulator.tidb.expressions.values.literals import of_number
+from simulator.tidb.expressions.values.literals import number_value
 from simulator.tidb.expressions.values.value import Value, decimal, real, string
 from simulator.tidb.sql_engine.sessions.settings import answer
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
@@ -89,7 +89,7 @@ def session_function(
     if name in CLOCKS:
         return _clock(name, upstream, now_ms, arguments)
     if name == "UNIX_TIMESTAMP" and not arguments:
-        return of_number(str(statement_time(upstream.session, now_ms)[0] // 1_000_000))
+        return number_value(str(statement_time(upstream.session, now_ms)[0] // 1_000_000))
     if name in ("DATABASE", "SCHEMA"):
         return string(text(upstream.session.database)) if upstream.session.database else string(NULL)
     if name == "LAST_INSERT_ID" and not arguments:
@@ -99,10 +99,10 @@ def session_function(
     if name in ("USER", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER"):
         return string(text("root@%"))
     if name == "CONNECTION_ID":
-        return of_number("1")
+        return number_value("1")
     seconds = arguments[0].constant or "-" if name == "SLEEP" and len(arguments) == 1 else "-"
     if PLAIN_NUMBER.fullmatch(seconds) and not seconds.startswith("-"):
-        return of_number("0")
+        return number_value("0")
     if name == "RAND" and not arguments:
         digest = _digest(upstream, now_ms, row())
         return real(sql(f"('0x' || left({{}}, 13))::BIGINT / {16**13}::DOUBLE", digest))
@@ -124,14 +124,14 @@ def variable(asked: Variable, upstream: Upstream, now_ms: int) -> Value:
         if found is None:
             return string(NULL)
         shown = found.decode("utf-8", "replace")
-        return of_number(shown) if PLAIN_NUMBER.fullmatch(shown) else Value(text(shown), "string", strength=2)
+        return number_value(shown) if PLAIN_NUMBER.fullmatch(shown) else Value(text(shown), "string", strength=2)
     read = VARIABLES.get(name)
     if read is not None:
         return read(session, now_ms, upstream)
     setting = answer(session, name)
     if setting is None:
         return string(NULL)
-    return of_number(setting) if PLAIN_NUMBER.fullmatch(setting) else string(text(setting))
+    return number_value(setting) if PLAIN_NUMBER.fullmatch(setting) else string(text(setting))
 
 
 VARIABLES: dict[str, Callable[[SqlSession, int, Upstream], Value]] = {

@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Places, binary, buffers, fixed, latin1, raw, surrogate_unescaped
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb.collations.compare import sortable
-from simulator.tidb.expressions.sql.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.sql.graph import name as named
-from simulator.tidb.expressions.translate import Scope, valued
-from simulator.tidb.expressions.trees import definition
+from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
+from simulator.tidb.expressions.sql.graph import identifier as named
+from simulator.tidb.expressions.translate import TableScope, translate
+from simulator.tidb.expressions.trees import definition_tree
 from simulator.tidb.expressions.values.value import as_text
 from simulator.tidb.keys import SIGN, ordered, prefix
 from simulator.tidb.model.table import Column, IndexColumn, Table, common_handle, row_id_column, visible_columns
@@ -123,25 +123,25 @@ def cells_of(table: Table, column: Column, texts: Mapping[str, pa.Array]) -> pa.
 def _expression_of(table: Table, expression: str, texts: Mapping[str, pa.Array]) -> tuple[str | None, pa.Array]:
     """The collation of what a part of a functional index gives, None where it is no text, and its texts."""
     scope = _scope(table)
-    value = valued(definition(expression, table), scope)
+    value = translate(definition_tree(expression, table), scope)
     cells = _computed(table, texts, as_text(value))
     return (value.collation or "binary") if value.kind == "string" else None, cells
 
 
 @functools.lru_cache(1024)
 def _of_column(table: Table, name: str) -> tuple[object]:
-    return (as_text(valued(ColumnName((name,)), _scope(table))),)
+    return (as_text(translate(ColumnName((name,)), _scope(table))),)
 
 
-def _scope(table: Table) -> Scope:
-    return Scope(table, {column.name: named(column.name) for column in visible_columns(table)})
+def _scope(table: Table) -> TableScope:
+    return TableScope(table, {column.name: named(column.name) for column in visible_columns(table)})
 
 
 def _computed(table: Table, texts: Mapping[str, pa.Array], wanted: object) -> pa.Array:
     rows = len(next(iter(texts.values())))
     try:
-        return raw(evaluated({"key": wanted}, texts, rows)["key"])  # type: ignore[dict-item]
-    except (SchemaError, Uncomputable) as error:
+        return raw(evaluate({"key": wanted}, texts, rows)["key"])  # type: ignore[dict-item]
+    except (SchemaError, EvaluationError) as error:
         raise SqlError(1105, "HY000", f"table {table.name!r}: a key of it cannot be computed: {error}") from None
 
 
