@@ -41,11 +41,11 @@ from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.sql_engine.refusals import error_number, refused, worded
+from simulator.tidb.sql_engine.errors import error_number, refused, worded
 from simulator.tidb.sql_engine.storage.outcome import Outcome, ResultSet
+from simulator.tidb.sql_engine.storage.row_keys import cells_of
+from simulator.tidb.sql_engine.storage.rows import columns_of, rows_of
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.stored import columns_of, rows_of
-from simulator.tidb.sql_engine.storage.unique import cells_of
 from simulator.tidb.syntax.session import Use
 from simulator.tidb.syntax.tables import CreateTable
 

@@ -53,7 +53,7 @@ ROOMS = (
     "tidb.ddl.drops",
     "tidb.ddl.tables",
     "tidb.ddl",
-    "tidb.sql_engine.refusals",
+    "tidb.sql_engine.errors",
     "tidb.sql_engine.storage",
     "tidb.sql_engine.sessions",
     "tidb.sql_engine.queries",

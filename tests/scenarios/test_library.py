@@ -27,7 +27,7 @@ from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import load_file
 from simulator.ticdc.rules import rules
 from simulator.tidb.model.table import Name, Table, visible_columns
-from simulator.tidb.sql_engine.storage.stored import rows_of
+from simulator.tidb.sql_engine.storage.rows import rows_of
 
 GOLDEN = Path(__file__).parent / "golden"
 LARGE = {"airports"}

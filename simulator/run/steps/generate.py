@@ -32,13 +32,13 @@ from simulator.tidb.ddl.constraints.foreign_keys import referring
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.sql_engine.changes.assign import assigned
-from simulator.tidb.sql_engine.changes.direct import delete_rows, insert_rows, update_rows
+from simulator.tidb.sql_engine.changes.direct_writes import delete_rows, insert_rows, update_rows
 from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.sessions.transactions import commit
+from simulator.tidb.sql_engine.storage.names import target
+from simulator.tidb.sql_engine.storage.row_keys import found_in, without_ordinal
+from simulator.tidb.sql_engine.storage.rows import columns_of, rows_of
 from simulator.tidb.sql_engine.storage.state import RowWrites, Upstream
-from simulator.tidb.sql_engine.storage.stored import columns_of, rows_of
-from simulator.tidb.sql_engine.storage.targets import target
-from simulator.tidb.sql_engine.storage.unique import found_in, without_ordinal
 from simulator.tidb.syntax.definitions import TableName
 
 ROWS_PER_TRANSACTION = 10

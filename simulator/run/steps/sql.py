@@ -24,7 +24,7 @@ from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.execute import error_number, execute, starting
-from simulator.tidb.sql_engine.prepared import resolved
+from simulator.tidb.sql_engine.prepared_statements import resolved
 from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.outcome import Outcome, Refusal
 from simulator.tidb.sql_engine.storage.state import STRICT, Upstream

@@ -14,7 +14,7 @@ from simulator.sources.generate.wanted import ColumnWanted, Provider, Range, Ref
 from simulator.tidb.expressions.trees import definition_tree, find_column
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.sql_engine.storage.unique import UniqueKey, columns_by_name, unique_keys
+from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, columns_by_name, unique_keys
 from simulator.tidb.syntax.expressions import names_in
 
 Wants = Mapping[str, ColumnWanted]

@@ -36,7 +36,7 @@ from simulator.sources.generate.wanted import (
 from simulator.sources.generate.wanted import Sequence as Counts
 from simulator.tidb.model.table import Column, ForeignKey, Table, visible_columns
 from simulator.tidb.model.types import family, is_text
-from simulator.tidb.sql_engine.storage.unique import columns_by_name
+from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
 
 ColumnPlace = tuple[int, str]
 """Of a table in the model, and the column's name."""

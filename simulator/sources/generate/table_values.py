@@ -24,7 +24,7 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, conversion
 from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.sql_engine.storage.unique import cells_of, columns_by_name
+from simulator.tidb.sql_engine.storage.row_keys import cells_of, columns_by_name
 from simulator.tso import DEFAULT_START
 
 START_MS = int(DEFAULT_START.timestamp() * 1000)

@@ -27,9 +27,9 @@ from simulator.sources.generate.wanted import Sequence as Counts
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import Column, ForeignKey, Table
 from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, unique_keys
+from simulator.tidb.sql_engine.storage.rows import columns_of, rows_of
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.stored import columns_of, rows_of
-from simulator.tidb.sql_engine.storage.unique import columns_by_name, unique_keys
 
 Draw: TypeAlias = Callable[[int], pa.Array]
 """So many values, as `upstream.assign` takes them; each call goes on where the one before ended."""

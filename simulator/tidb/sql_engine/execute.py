@@ -15,14 +15,14 @@ from simulator.errors import DdlError, SqlError
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Database, with_database
 from simulator.tidb.ddl.execute import STATEMENTS
-from simulator.tidb.sql_engine import prepared, session
+from simulator.tidb.sql_engine import prepared_statements, set_and_use
 from simulator.tidb.sql_engine.changes.delete import delete
 from simulator.tidb.sql_engine.changes.insert import insert
 from simulator.tidb.sql_engine.changes.update import update
-from simulator.tidb.sql_engine.ddl import schema
+from simulator.tidb.sql_engine.ddl import execute_ddl
+from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.sql_engine.queries import queries
-from simulator.tidb.sql_engine.queries.problems import Problems
-from simulator.tidb.sql_engine.refusals import error_number
+from simulator.tidb.sql_engine.queries.expression_problems import Problems
 from simulator.tidb.sql_engine.sessions import transactions
 from simulator.tidb.sql_engine.storage.outcome import Committed, Defined, Outcome, Refusal
 from simulator.tidb.sql_engine.storage.state import Upstream
@@ -69,7 +69,7 @@ def _define(statement: Statement, text: str, upstream: Upstream, now_ms: int) ->
     """The open transaction is committed before the statement is looked at (tidb pkg/executor/ddl.go, DDLExec.Next)."""
     behind, events = _committed(upstream)
     try:
-        outcome = schema.define(statement, text, behind, now_ms)
+        outcome = execute_ddl.define(statement, text, behind, now_ms)
     except (SqlError, DdlError) as error:
         return Refusal(error, behind, events)
     return replace(outcome, events=(*events, *outcome.events))
@@ -81,12 +81,12 @@ def _committed(upstream: Upstream) -> tuple[Upstream, tuple[Committed | Defined,
 
 
 def _use(statement: Use, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    return Outcome(session.use(statement, upstream))
+    return Outcome(set_and_use.use(statement, upstream))
 
 
 def _set(statement: SetVariables, text: str, upstream: Upstream, now_ms: int) -> Outcome:
     """SET autocommit = 1 ends the open transaction (tidb pkg/sessionctx/variable/sysvar.go, AutoCommit)."""
-    behind = session.set_variables(statement, upstream, now_ms)
+    behind = set_and_use.set_variables(statement, upstream, now_ms)
     if behind.session.autocommit and not upstream.session.autocommit:
         behind, events = _committed(behind)
         return Outcome(behind, events)
@@ -130,15 +130,15 @@ def _write(statement: RowStatement, text: str, upstream: Upstream, now_ms: int) 
 
 
 def _prepare(statement: Prepare, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    return Outcome(prepared.prepare(statement, upstream, now_ms))
+    return Outcome(prepared_statements.prepare(statement, upstream, now_ms))
 
 
 def _execute(statement: Execute, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
-    return execute(*prepared.resolved(statement, text, upstream), upstream, now_ms)
+    return execute(*prepared_statements.resolved(statement, text, upstream), upstream, now_ms)
 
 
 def _deallocate(statement: Deallocate, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    return Outcome(prepared.deallocate(statement, upstream))
+    return Outcome(prepared_statements.deallocate(statement, upstream))
 
 
 def _nothing(statement: IgnoredStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome:

@@ -13,7 +13,7 @@ from simulator.tidb.datums.kinds import cells_of
 from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parse_expression
-from simulator.tidb.sql_engine.queries import lookups, plain_values
+from simulator.tidb.sql_engine.queries import simple_conditions, simple_values
 from simulator.tidb.sql_engine.queries.queries import RowSource, columns_of, matching, stored_column, values_of
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
@@ -132,9 +132,9 @@ def test_the_values_of_rows_are_those_of_the_evaluator(target: str) -> None:
     column, rows = COLUMNS[target], [RowSource(TABLE, TEXTS_OF_ROWS)]
     found = {}
     for shown in EXPRESSIONS:
-        with suppress(plain_values.Unknown):
+        with suppress(simple_values.Unknown):
             found[shown] = cells_of(
-                plain_values.several(
+                simple_values.several(
                     [parse_expression(shown)], [column], partial(stored_column, TABLE, "d", "t"), held, len(ROWS)
                 )[0]
             )
@@ -172,5 +172,5 @@ def test_the_condition_of_a_key_needs_no_query() -> None:
     def named(node: object) -> object:
         return stored_column(TABLE, "d", "t", node)  # type: ignore[arg-type]
 
-    asked = lookups.conditions(parse_expression("id = 4 AND s = 'a' AND n IN (1, 2) AND u < 5"), named)  # type: ignore[arg-type]
+    asked = simple_conditions.conditions(parse_expression("id = 4 AND s = 'a' AND n IN (1, 2) AND u < 5"), named)  # type: ignore[arg-type]
     assert [each.column.name for each in asked] == ["u", "n", "s", "id"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.errors import DdlError
-from simulator.tidb.sql_engine.refusals import REFUSALS, STATES, error_number, refused, worded
+from simulator.tidb.sql_engine.errors import REFUSALS, STATES, error_number, refused, worded
 
 
 def test_a_refusal_is_told_as_a_client_prints_it() -> None:

@@ -6,7 +6,7 @@ import pytest
 from support.upstreams import played, refusal, rows_in
 
 from simulator.errors import SqlError
-from simulator.tidb.sql_engine.refusals import error_number
+from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.sql_engine.storage.auto_ids import auto_of
 from simulator.tidb.sql_engine.storage.outcome import Committed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.errors import SqlError
-from simulator.tidb.sql_engine.sessions.settings import answer, with_setting
+from simulator.tidb.sql_engine.sessions.session_variables import answer, with_setting
 from simulator.tidb.sql_engine.storage.state import STRICT, SqlSession
 
 NEW = SqlSession()

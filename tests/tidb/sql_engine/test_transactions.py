@@ -19,8 +19,7 @@ from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.sql_engine.sessions import transactions
 from simulator.tidb.sql_engine.storage.auto_ids import behind
 from simulator.tidb.sql_engine.storage.outcome import Committed, Outcome
-from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
-from simulator.tidb.sql_engine.storage.stored import (
+from simulator.tidb.sql_engine.storage.rows import (
     changed,
     columns_of,
     empty,
@@ -31,6 +30,7 @@ from simulator.tidb.sql_engine.storage.stored import (
     with_keys,
     writes_of,
 )
+from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 
 TABLE = create_table("CREATE TABLE test.t (id INT PRIMARY KEY, v INT)")
 MOVED = create_table("CREATE TABLE test.p (id INT, v INT, PRIMARY KEY (id, v)) PARTITION BY HASH (v) PARTITIONS 2")

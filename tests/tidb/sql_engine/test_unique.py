@@ -12,9 +12,9 @@ from simulator.columns.cells import columns
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.storage.auto_ids import behind
+from simulator.tidb.sql_engine.storage.row_keys import bytes_of, duplicate, earlier, found_in, unique_keys
+from simulator.tidb.sql_engine.storage.rows import changed, columns_of, keyed, taken, with_keys
 from simulator.tidb.sql_engine.storage.state import StoredRows
-from simulator.tidb.sql_engine.storage.stored import changed, columns_of, keyed, taken, with_keys
-from simulator.tidb.sql_engine.storage.unique import bytes_of, duplicate, earlier, found_in, unique_keys
 
 
 def table_of(definition: str) -> Table:

@@ -20,8 +20,8 @@ from simulator.errors import SnapshotError, SqlError
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.sql_engine.changes.defaults import default_texts, has_default
-from simulator.tidb.sql_engine.changes.fitting import (
+from simulator.tidb.sql_engine.changes.cast_errors import UPDATE, VALUES
+from simulator.tidb.sql_engine.changes.casting import (
     Fault,
     Fitted,
     Statement,
@@ -31,9 +31,9 @@ from simulator.tidb.sql_engine.changes.fitting import (
     warnings,
     without_nulls,
 )
-from simulator.tidb.sql_engine.changes.misfits import UPDATE, VALUES
+from simulator.tidb.sql_engine.changes.defaults import default_texts, has_default
+from simulator.tidb.sql_engine.errors import refused
 from simulator.tidb.sql_engine.queries.queries import Given
-from simulator.tidb.sql_engine.refusals import refused
 from simulator.tidb.sql_engine.sessions.clock import now_text
 from simulator.tidb.sql_engine.storage import auto_ids
 from simulator.tidb.sql_engine.storage.allocators import Counters

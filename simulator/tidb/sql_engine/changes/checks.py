@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Table
+from simulator.tidb.sql_engine.errors import refused
 from simulator.tidb.sql_engine.queries.queries import RowSource, values_of
-from simulator.tidb.sql_engine.refusals import refused
+from simulator.tidb.sql_engine.storage.rows import KeyedRows, columns_of
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.stored import KeyedRows, columns_of
 from simulator.tidb.syntax.ddl import Statement
 from simulator.tidb.syntax.expressions import Is
 from simulator.tidb.syntax.tables import CreateTable

@@ -19,7 +19,7 @@ from simulator.tidb.ddl.columns.definitions import zero
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family
-from simulator.tidb.sql_engine.changes.misfits import VALUES, misfit_error
+from simulator.tidb.sql_engine.changes.cast_errors import VALUES, misfit_error
 from simulator.tidb.sql_engine.queries.queries import values_of
 from simulator.tidb.sql_engine.sessions.clock import default_time, session_mode, utc
 from simulator.tidb.sql_engine.storage.state import Upstream

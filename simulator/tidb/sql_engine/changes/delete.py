@@ -6,17 +6,17 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.cells import Places
+from simulator.tidb.sql_engine.changes.finish import finished
 from simulator.tidb.sql_engine.changes.update import derived_tables, named_tables, named_target, places_in, with_rows
-from simulator.tidb.sql_engine.changes.writing import finished
-from simulator.tidb.sql_engine.queries.problems import Problems
+from simulator.tidb.sql_engine.errors import refused
+from simulator.tidb.sql_engine.queries.expression_problems import Problems
 from simulator.tidb.sql_engine.queries.queries import matching
-from simulator.tidb.sql_engine.refusals import refused
+from simulator.tidb.sql_engine.storage.names import partition_set, valid, where
 from simulator.tidb.sql_engine.storage.outcome import Outcome
+from simulator.tidb.sql_engine.storage.row_keys import ordinals_of
+from simulator.tidb.sql_engine.storage.rows import rows_of, taken
 from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
-from simulator.tidb.sql_engine.storage.stored import rows_of, taken
-from simulator.tidb.sql_engine.storage.targets import partition_set, valid, where
-from simulator.tidb.sql_engine.storage.unique import ordinals_of
-from simulator.tidb.sql_engine.storage.written import NONE, nothing_written
+from simulator.tidb.sql_engine.storage.table_writes import NONE, nothing_written
 from simulator.tidb.syntax.dml import Delete
 
 

@@ -15,11 +15,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Places
+from simulator.tidb.sql_engine.storage.names import MOST_WARNINGS, Mask, first, where
+from simulator.tidb.sql_engine.storage.row_keys import duplicate, earlier, found_in, unique_keys
+from simulator.tidb.sql_engine.storage.rows import KeyedRows, taken, taken_rows
 from simulator.tidb.sql_engine.storage.state import StoredRows
-from simulator.tidb.sql_engine.storage.stored import KeyedRows, taken, taken_rows
-from simulator.tidb.sql_engine.storage.targets import MOST_WARNINGS, Mask, first, where
-from simulator.tidb.sql_engine.storage.unique import duplicate, earlier, found_in, unique_keys
-from simulator.tidb.sql_engine.storage.written import NONE, Written, broken, differ, hits, key_bytes, sliced, violation
+from simulator.tidb.sql_engine.storage.table_writes import (
+    NONE,
+    Written,
+    broken,
+    differ,
+    hits,
+    key_bytes,
+    sliced,
+    violation,
+)
 
 STRETCH = 4096
 """Rows that are looked at together at first; as many more as went at once the time before."""

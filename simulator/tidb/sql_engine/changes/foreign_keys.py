@@ -21,13 +21,13 @@ from simulator.tidb.keys import ordered
 from simulator.tidb.model.table import ForeignKey, Table
 from simulator.tidb.sql_engine.changes.assign import assigned
 from simulator.tidb.sql_engine.changes.checks import checked
-from simulator.tidb.sql_engine.changes.moves import updated
-from simulator.tidb.sql_engine.refusals import refused
+from simulator.tidb.sql_engine.changes.update_rows import updated
+from simulator.tidb.sql_engine.errors import refused
+from simulator.tidb.sql_engine.storage.names import Mask, valid, where
+from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, found_in
+from simulator.tidb.sql_engine.storage.rows import KeyedRows, columns_of, put, rows_of, taken, taken_rows, with_keys
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.stored import KeyedRows, columns_of, put, rows_of, taken, taken_rows, with_keys
-from simulator.tidb.sql_engine.storage.targets import Mask, valid, where
-from simulator.tidb.sql_engine.storage.unique import columns_by_name, found_in
-from simulator.tidb.sql_engine.storage.written import NONE, Change, Failed, nothing_written
+from simulator.tidb.sql_engine.storage.table_writes import NONE, Change, Failed, nothing_written
 
 CASCADES = ("CASCADE", "SET NULL")
 

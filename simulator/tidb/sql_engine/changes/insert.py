@@ -17,21 +17,18 @@ import pyarrow.compute as pc
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.sql_engine.changes.assign import Assigned, Default, Value, assigned
+from simulator.tidb.sql_engine.changes.cast_errors import DUPLICATE, SELECT, VALUES
 from simulator.tidb.sql_engine.changes.checks import checked
 from simulator.tidb.sql_engine.changes.duplicates import ignored, inserted, replaced
+from simulator.tidb.sql_engine.changes.finish import finished
 from simulator.tidb.sql_engine.changes.foreign_keys import ignored_orphans
 from simulator.tidb.sql_engine.changes.insert_select import Selection, selected
-from simulator.tidb.sql_engine.changes.misfits import DUPLICATE, SELECT, VALUES
 from simulator.tidb.sql_engine.changes.on_duplicate import Updating, updated_on_duplicate
-from simulator.tidb.sql_engine.changes.writing import finished
-from simulator.tidb.sql_engine.queries.problems import Problems
+from simulator.tidb.sql_engine.errors import refused
+from simulator.tidb.sql_engine.queries.expression_problems import Problems
 from simulator.tidb.sql_engine.queries.queries import RowSource, columns_of, values_of
-from simulator.tidb.sql_engine.refusals import refused
 from simulator.tidb.sql_engine.storage.auto_ids import Asked
-from simulator.tidb.sql_engine.storage.outcome import Outcome, Refusal
-from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.stored import KeyedRows, located, no_partition, put, rows_of, with_keys
-from simulator.tidb.sql_engine.storage.targets import (
+from simulator.tidb.sql_engine.storage.names import (
     MOST_WARNINGS,
     Mask,
     Warned,
@@ -42,8 +39,11 @@ from simulator.tidb.sql_engine.storage.targets import (
     valid,
     where,
 )
-from simulator.tidb.sql_engine.storage.unique import columns_by_name, key_columns
-from simulator.tidb.sql_engine.storage.written import Failed, Written, nothing_written, sliced
+from simulator.tidb.sql_engine.storage.outcome import Outcome, Refusal
+from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, key_columns
+from simulator.tidb.sql_engine.storage.rows import KeyedRows, located, no_partition, put, rows_of, with_keys
+from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.storage.table_writes import Failed, Written, nothing_written, sliced
 from simulator.tidb.syntax.dml import Assignment, DefaultValue, Insert
 from simulator.tidb.syntax.expressions import Node, names_in
 

@@ -15,16 +15,16 @@ import pyarrow as pa
 from simulator.errors import SqlError
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column, Table
+from simulator.tidb.sql_engine.errors import refused
 from simulator.tidb.sql_engine.queries.column_types import type_of
-from simulator.tidb.sql_engine.queries.computation import Computation
-from simulator.tidb.sql_engine.queries.problems import Problems
+from simulator.tidb.sql_engine.queries.expression_problems import Problems
 from simulator.tidb.sql_engine.queries.queries import Known, matching, relation_of_query
 from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope
 from simulator.tidb.sql_engine.queries.selects import aggregates, relation_of, with_tables
 from simulator.tidb.sql_engine.queries.sources import source_of
-from simulator.tidb.sql_engine.refusals import refused
+from simulator.tidb.sql_engine.queries.statement_evaluation import Computation
+from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.unique import columns_by_name
 from simulator.tidb.syntax.expressions import ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import DerivedTable, QueryTree, SelectItem, SelectTree, Star, WithTree
 

@@ -13,11 +13,20 @@ from simulator.errors import SqlError
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.changes.duplicates import by_stretches, shared
 from simulator.tidb.sql_engine.storage.auto_ids import automatic, moved
+from simulator.tidb.sql_engine.storage.names import Mask, first, where
+from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, duplicate, earlier, unique_keys
+from simulator.tidb.sql_engine.storage.rows import KeyedRows, taken, taken_rows
 from simulator.tidb.sql_engine.storage.state import StoredRows
-from simulator.tidb.sql_engine.storage.stored import KeyedRows, taken, taken_rows
-from simulator.tidb.sql_engine.storage.targets import Mask, first, where
-from simulator.tidb.sql_engine.storage.unique import UniqueKey, duplicate, earlier, unique_keys
-from simulator.tidb.sql_engine.storage.written import NONE, Written, broken, differ, hits, key_bytes, sliced, violation
+from simulator.tidb.sql_engine.storage.table_writes import (
+    NONE,
+    Written,
+    broken,
+    differ,
+    hits,
+    key_bytes,
+    sliced,
+    violation,
+)
 
 Updating = Callable[[KeyedRows, KeyedRows], KeyedRows]
 """What ON DUPLICATE KEY UPDATE makes of stored rows that meet new ones."""

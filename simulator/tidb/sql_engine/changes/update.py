@@ -17,18 +17,18 @@ from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.changes.assign import Default, assigned
 from simulator.tidb.sql_engine.changes.checks import checked
+from simulator.tidb.sql_engine.changes.finish import finished
 from simulator.tidb.sql_engine.changes.insert import Values, is_default, rekeyed
-from simulator.tidb.sql_engine.changes.moves import updated
-from simulator.tidb.sql_engine.changes.writing import finished
-from simulator.tidb.sql_engine.queries.problems import Problems
+from simulator.tidb.sql_engine.changes.update_rows import updated
+from simulator.tidb.sql_engine.errors import refused
+from simulator.tidb.sql_engine.queries.expression_problems import Problems
 from simulator.tidb.sql_engine.queries.queries import Matched, matching
-from simulator.tidb.sql_engine.refusals import refused
+from simulator.tidb.sql_engine.storage.names import Warned, means_row_id, row_id_is_written, target, valid, where
 from simulator.tidb.sql_engine.storage.outcome import Outcome
+from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
+from simulator.tidb.sql_engine.storage.rows import located, no_partition, put, rows_of, taken, taken_rows
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.stored import located, no_partition, put, rows_of, taken, taken_rows
-from simulator.tidb.sql_engine.storage.targets import Warned, means_row_id, row_id_is_written, target, valid, where
-from simulator.tidb.sql_engine.storage.unique import columns_by_name
-from simulator.tidb.sql_engine.storage.written import Failed, Written, differ, nothing_written
+from simulator.tidb.sql_engine.storage.table_writes import Failed, Written, differ, nothing_written
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.dml import Update
 from simulator.tidb.syntax.expressions import ColumnName

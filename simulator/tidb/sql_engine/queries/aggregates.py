@@ -17,8 +17,8 @@ from simulator.tidb.expressions.sql.graph import Sql, join, sql, text, when
 from simulator.tidb.expressions.sql.python_functions import python_call
 from simulator.tidb.expressions.values.json_documents import as_json_item
 from simulator.tidb.expressions.values.value import Value, as_number, as_text, decimal, wide
+from simulator.tidb.sql_engine.errors import outside
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, sorted_by
-from simulator.tidb.sql_engine.refusals import outside
 from simulator.tidb.syntax.queries import Aggregate
 
 COUNTS = {"JSON_OBJECTAGG": 2}

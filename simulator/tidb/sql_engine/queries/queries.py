@@ -1,8 +1,8 @@
 """Queries and expressions of statements, over the rows of an upstream.
 
 A statement is one query of the evaluator in `tidb/expressions`. Three shortcuts answer the commonest statements on a
-few rows without it: literals (`literals.py`), sums of columns and literals (`plain_values.py`), columns compared with
-literals (`lookups.py`). Tests hold each equal to the evaluator. What none of them computes is refused by its name.
+few rows without it: literals (`literals.py`), sums of columns and literals (`simple_values.py`), columns compared with
+literals (`simple_conditions.py`). Tests hold each equal to the evaluator. What none of them computes is refused by its name.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from simulator.tidb.expressions.trees import strip_parentheses, walk
 from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import Value, as_text, null, real_text, with_shown_digits
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.queries import lookups, plain_values
-from simulator.tidb.sql_engine.queries.computation import Computation
+from simulator.tidb.sql_engine.queries import simple_conditions, simple_values
+from simulator.tidb.sql_engine.queries.expression_problems import Problems
 from simulator.tidb.sql_engine.queries.literals import Unknown
-from simulator.tidb.sql_engine.queries.problems import Problems
 from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, default_of
 from simulator.tidb.sql_engine.queries.selects import relation_of, with_tables
 from simulator.tidb.sql_engine.queries.sorting import ordered, sort_key, sorted_by
 from simulator.tidb.sql_engine.queries.sources import Relation, restricted, source_of, table_fields
+from simulator.tidb.sql_engine.queries.statement_evaluation import Computation
 from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.storage.outcome import ResultSet
+from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.unique import columns_by_name
 from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import Call, ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import CommonTable, Limit, OrderItem, QueryTree, Source, TableSource, WithTree
@@ -196,12 +196,12 @@ def _looked_up(
     alias = source.alias or called
     named = partial(stored_column, table, "" if source.alias else schema, alias)
     try:
-        found = lookups.places(lookups.conditions(where, named), stored.cells)
+        found = simple_conditions.places(simple_conditions.conditions(where, named), stored.cells)
         if order and (len(found) > 1 or not all(named(strip_parentheses(item.expression)) for item in order)):
             return None
         if limit is not None:
             found = found.slice(limit.offset, limit.count)
-        values = plain_values.several(
+        values = simple_values.several(
             list(wanted.values()),
             [targets.get(called) for called in wanted],
             named,
@@ -267,7 +267,7 @@ def values_of(
         rows = len(next(iter(sources[0].texts.values()))) if sources[0].texts else rows
     of_rows = partial(_given_column, sources)
     try:
-        return plain_values.several(
+        return simple_values.several(
             nodes, columns, lambda node: of_rows(node)[1], lambda node: _cells(*of_rows(node)), rows
         )
     except Unknown:
@@ -354,7 +354,7 @@ def columns_of(
                 defaults[number].add(place)
                 continue
             try:
-                found[number][place] = plain_values.plain(node)
+                found[number][place] = simple_values.plain(node)
             except Unknown:
                 apart = place if any(names_in(node)) or _is_random(node) else -1
                 waiting.setdefault((number, node, apart), []).append(place)

@@ -21,11 +21,11 @@ from simulator.tidb.expressions.values.value import Value, as_text
 from simulator.tidb.keys import ordered
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType, is_text
+from simulator.tidb.sql_engine.errors import outside, refused, worded
 from simulator.tidb.sql_engine.queries.column_types import type_of
 from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope
 from simulator.tidb.sql_engine.queries.sources import Relation, source_of, table_fields
-from simulator.tidb.sql_engine.refusals import outside, refused, worded
-from simulator.tidb.sql_engine.sessions.settings import answer
+from simulator.tidb.sql_engine.sessions.session_variables import answer
 from simulator.tidb.syntax.expressions import Cast, ColumnName, Literal, Node
 from simulator.tidb.syntax.queries import (
     Aggregate,

@@ -24,9 +24,9 @@ from simulator.tidb.expressions.values.context import EvaluationContext
 from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import Value, boolean
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.refusals import outside
-from simulator.tidb.sql_engine.sessions.session_values import session_function, statement_time, variable, zone_of
-from simulator.tidb.sql_engine.sessions.settings import answer
+from simulator.tidb.sql_engine.errors import outside
+from simulator.tidb.sql_engine.sessions.session_functions import session_function, statement_time, variable, zone_of
+from simulator.tidb.sql_engine.sessions.session_variables import answer
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import Call, ColumnName, ContextExpression, Node

@@ -19,13 +19,13 @@ from simulator.tidb.expressions.translate import KnownValue, translate
 from simulator.tidb.expressions.trees import strip_parentheses, walk
 from simulator.tidb.expressions.values.collations import union_collation, with_collation
 from simulator.tidb.expressions.values.value import Value, as_boolean
+from simulator.tidb.sql_engine.errors import outside
 from simulator.tidb.sql_engine.queries.grouping import Grouping, by_values, constants, distinct, exported
 from simulator.tidb.sql_engine.queries.recursive import names_itself, recursion
 from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope
 from simulator.tidb.sql_engine.queries.sorting import ordered, ordinal, sort_key, sorted_by
 from simulator.tidb.sql_engine.queries.sources import Relation, kept_rows, restricted, source_of
-from simulator.tidb.sql_engine.queries.windows import windowed
-from simulator.tidb.sql_engine.refusals import outside
+from simulator.tidb.sql_engine.queries.window_functions import windowed
 from simulator.tidb.syntax.expressions import ColumnName, ContextExpression, Literal, Node, names_in
 from simulator.tidb.syntax.queries import (
     Aggregate,

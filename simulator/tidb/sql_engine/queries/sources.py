@@ -24,11 +24,11 @@ from simulator.tidb.expressions.values.value import Value, as_boolean, is_true
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.partitions import ordinal_of
+from simulator.tidb.sql_engine.errors import outside
 from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope, conjunction
-from simulator.tidb.sql_engine.refusals import outside
-from simulator.tidb.sql_engine.sessions.session_values import is_utc
+from simulator.tidb.sql_engine.sessions.session_functions import is_utc
+from simulator.tidb.sql_engine.storage.names import partition_set
 from simulator.tidb.sql_engine.storage.state import ROW_ID, SqlSession
-from simulator.tidb.sql_engine.storage.targets import partition_set
 from simulator.tidb.syntax.expressions import Binary, ColumnName, ContextExpression, In, Literal, Node, names_in
 from simulator.tidb.syntax.queries import CommonTable, DerivedTable, Join, QueryTree, Source, TableSource
 

@@ -13,10 +13,10 @@ from simulator.tidb.expressions.sql.graph import Sql, sql
 from simulator.tidb.expressions.sql.graph import select_query as rendered
 from simulator.tidb.expressions.sql.problems import strip_problems, with_problems
 from simulator.tidb.expressions.values.value import Value
+from simulator.tidb.sql_engine.errors import outside
 from simulator.tidb.sql_engine.queries.scopes import Answers, QueryScope, conjunction
 from simulator.tidb.sql_engine.queries.selects import relation_of
 from simulator.tidb.sql_engine.queries.sources import Relation
-from simulator.tidb.sql_engine.refusals import outside
 from simulator.tidb.syntax.queries import Quantified, QueryTree
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from simulator.tidb.sql_engine.refusals import refused
+from simulator.tidb.sql_engine.errors import refused
 
 STEP = 30_000
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.refusals import refused, worded
+from simulator.tidb.sql_engine.errors import refused, worded
 from simulator.tidb.sql_engine.storage.allocators import STEP, Allocator, Counters
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.tables import TableOption

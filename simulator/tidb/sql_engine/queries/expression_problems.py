@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.expressions.sql.problems import ALWAYS, DIVIDED, TRUNCATED
-from simulator.tidb.sql_engine.refusals import worded
+from simulator.tidb.sql_engine.errors import worded
+from simulator.tidb.sql_engine.storage.names import MOST_WARNINGS
 from simulator.tidb.sql_engine.storage.state import SqlSession
-from simulator.tidb.sql_engine.storage.targets import MOST_WARNINGS
 
 
 class Problems:

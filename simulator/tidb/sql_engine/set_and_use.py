@@ -9,11 +9,11 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.expressions.translate import translate
-from simulator.tidb.sql_engine.queries.computation import Computation
+from simulator.tidb.sql_engine.errors import refused
 from simulator.tidb.sql_engine.queries.queries import select, values_of
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
-from simulator.tidb.sql_engine.refusals import refused
-from simulator.tidb.sql_engine.sessions.settings import NAMES, with_setting
+from simulator.tidb.sql_engine.queries.statement_evaluation import Computation
+from simulator.tidb.sql_engine.sessions.session_variables import NAMES, with_setting
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 from simulator.tidb.syntax.expressions import Literal, Node
 from simulator.tidb.syntax.queries import SelectItem, SelectTree

@@ -18,8 +18,8 @@ from simulator.errors import SchemaError, SqlError
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
-from simulator.tidb.sql_engine.refusals import outside
-from simulator.tidb.sql_engine.storage import unique
+from simulator.tidb.sql_engine.errors import outside
+from simulator.tidb.sql_engine.storage import row_keys
 from simulator.tidb.sql_engine.storage.auto_ids import starting, unused
 from simulator.tidb.sql_engine.storage.state import RowKeys, RowWrites, StoredRows, Upstream
 
@@ -109,12 +109,12 @@ def with_keys(
     """
     if ordinals is None and table.partitioning is not None:
         ordinals = partitions_of(table, texts)
-    handles = unique.handles(table, texts, row_ids, ordinals)
+    handles = row_keys.handles(table, texts, row_ids, ordinals)
     if table.clustered:
-        row_ids = unique.row_ids_of(table, unique.without_ordinal(table, handles))
+        row_ids = row_keys.row_ids_of(table, row_keys.without_ordinal(table, handles))
     keys = {
-        each.name.lower(): unique.bytes_of(table, each, texts)
-        for each in unique.unique_keys(table)
+        each.name.lower(): row_keys.bytes_of(table, each, texts)
+        for each in row_keys.unique_keys(table)
         if not each.clustered
     }
     visible = {column.name: texts[column.name] for column in visible_columns(table)}
@@ -142,8 +142,8 @@ def no_partition(table: Table, texts: Mapping[str, pa.Array], row: int) -> SqlEr
     rule = table.partitioning
     assert rule is not None
     shown = "from column_list"
-    if not rule.columns and rule.expression.strip("`").lower() in unique.columns_by_name(table):
-        cell = texts[unique.columns_by_name(table)[rule.expression.strip("`").lower()].name][row].as_py()
+    if not rule.columns and rule.expression.strip("`").lower() in row_keys.columns_by_name(table):
+        cell = texts[row_keys.columns_by_name(table)[rule.expression.strip("`").lower()].name][row].as_py()
         shown = "NULL" if cell is None else cell.decode("utf-8", "replace")
     return SqlError(1526, "HY000", f"Table has no partition for value {shown}")
 
@@ -265,7 +265,7 @@ def writes_of(table: Table, gone: KeyedRows, fresh: KeyedRows) -> RowWrites:
     """What it is to TiKV that rows go and others come: a key that goes and comes again has both images."""
     old, new = images(table, gone.texts), images(table, fresh.texts)
     if len(gone) and len(fresh) and not gone.handles.equals(fresh.handles):
-        there = unique.found_in(gone.handles, fresh.handles)
+        there = row_keys.found_in(gone.handles, fresh.handles)
         before = old.take(pa.array(there, mask=there < 0))
         lonely = np.setdiff1d(np.arange(len(gone)), there, assume_unique=False)
         handles = pa.concat_arrays([gone.handles.take(pa.array(lonely)), fresh.handles])
@@ -280,5 +280,11 @@ def writes_of(table: Table, gone: KeyedRows, fresh: KeyedRows) -> RowWrites:
         after = pa.nulls(len(gone), pa.binary())
     place = key(table.schema, table.name)
     return RowWrites(
-        place, table, unique.ordinals_of(table, handles), unique.without_ordinal(table, handles), row_ids, before, after
+        place,
+        table,
+        row_keys.ordinals_of(table, handles),
+        row_keys.without_ordinal(table, handles),
+        row_ids,
+        before,
+        after,
     )

@@ -16,9 +16,9 @@ from simulator.errors import SqlError
 from simulator.tidb.datums.columns import cast_column
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.model.table import Column, Table
+from simulator.tidb.sql_engine.changes.cast_errors import DUPLICATE, SELECT, UPDATE, VALUES, misfit_error
 from simulator.tidb.sql_engine.changes.defaults import zero_value
-from simulator.tidb.sql_engine.changes.misfits import DUPLICATE, SELECT, UPDATE, VALUES, misfit_error
-from simulator.tidb.sql_engine.refusals import refused
+from simulator.tidb.sql_engine.errors import refused
 from simulator.tidb.sql_engine.sessions.clock import session_mode
 from simulator.tidb.sql_engine.storage.state import Upstream
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, collation
-from simulator.tidb.sql_engine.refusals import refused, worded
+from simulator.tidb.sql_engine.errors import refused, worded
 from simulator.tidb.sql_engine.sessions.variable_types import BOOLEANS, NUMBERS, WORDS
 
 FELT_BOOLEANS = frozenset(("autocommit", "foreign_key_checks", "tidb_enable_check_constraint"))

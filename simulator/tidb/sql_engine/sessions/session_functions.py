@@ -15,7 +15,7 @@ from simulator.errors import SqlError
 from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text
 from simulator.tidb.expressions.values.literals import number_value
 from simulator.tidb.expressions.values.value import Value, decimal, real, string
-from simulator.tidb.sql_engine.sessions.settings import answer
+from simulator.tidb.sql_engine.sessions.session_variables import answer
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 from simulator.tidb.syntax.queries import Variable
 

@@ -16,11 +16,11 @@ from simulator.errors import SqlError
 from simulator.tidb.parser.expressions.literals import float_literal
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.sql_engine.changes.insert import assigned_columns
-from simulator.tidb.sql_engine.queries.computation import Computation
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
 from simulator.tidb.sql_engine.queries.selects import relation_of
+from simulator.tidb.sql_engine.queries.statement_evaluation import Computation
+from simulator.tidb.sql_engine.storage.names import target
 from simulator.tidb.sql_engine.storage.state import STRICT, PreparedStatement, SqlSession, Upstream
-from simulator.tidb.sql_engine.storage.targets import target
 from simulator.tidb.syntax.dml import Delete, Insert, Update
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
 from simulator.tidb.syntax.queries import SelectTree, Star

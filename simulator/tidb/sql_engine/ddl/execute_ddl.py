@@ -21,13 +21,13 @@ from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.changes import checks
 from simulator.tidb.sql_engine.changes.foreign_keys import check_new
-from simulator.tidb.sql_engine.ddl.altered import altered
-from simulator.tidb.sql_engine.refusals import refused, worded
-from simulator.tidb.sql_engine.sessions import clock, settings
+from simulator.tidb.sql_engine.ddl.convert_rows import altered
+from simulator.tidb.sql_engine.errors import refused, worded
+from simulator.tidb.sql_engine.sessions import clock, session_variables
 from simulator.tidb.sql_engine.storage import auto_ids
 from simulator.tidb.sql_engine.storage.outcome import Defined, Outcome, Refusal
+from simulator.tidb.sql_engine.storage.rows import columns_of, empty, keyed, located, uncounted
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
-from simulator.tidb.sql_engine.storage.stored import columns_of, empty, keyed, located, uncounted
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction, SetOptions, Spec
 from simulator.tidb.syntax.ddl import (
     AlterTable,
@@ -65,8 +65,8 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
         session.sql_mode,
         session.foreign_key_checks,
         session.check_constraints,
-        settings.answer(session, "tidb_allow_remove_auto_inc") == "1",
-        settings.answer(session, "tidb_enable_clustered_index") or "ON",
+        session_variables.answer(session, "tidb_allow_remove_auto_inc") == "1",
+        session_variables.answer(session, "tidb_enable_clustered_index") or "ON",
         zone,
     )
     executed = attempted(statement, text, known)

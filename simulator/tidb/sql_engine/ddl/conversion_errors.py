@@ -18,7 +18,7 @@ from simulator.columns import cells
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type
-from simulator.tidb.sql_engine.refusals import refused, worded
+from simulator.tidb.sql_engine.errors import refused, worded
 from simulator.tidb.values.changed_types import COUNTED, TIMED, counted, widened
 from simulator.tidb.values.numbers import bounds, positional
 

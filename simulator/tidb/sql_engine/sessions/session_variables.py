@@ -12,10 +12,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, charset_of
-from simulator.tidb.sql_engine.refusals import outside, refused, worded
-from simulator.tidb.sql_engine.sessions.system_variables import BOTH, GLOBAL_ONLY, READ_ONLY, SESSION_ONLY
+from simulator.tidb.sql_engine.errors import outside, refused, worded
+from simulator.tidb.sql_engine.sessions.variable_scopes import BOTH, GLOBAL_ONLY, READ_ONLY, SESSION_ONLY
 from simulator.tidb.sql_engine.sessions.variable_types import BOOLEANS
-from simulator.tidb.sql_engine.sessions.variable_values import checked_value, value_of_new_server
+from simulator.tidb.sql_engine.sessions.variable_validation import checked_value, value_of_new_server
 from simulator.tidb.sql_engine.storage.state import STRICT, SqlSession
 
 MODES = (

@@ -13,14 +13,14 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Places
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.refusals import refused
+from simulator.tidb.sql_engine.errors import refused
 from simulator.tidb.sql_engine.storage import auto_ids
 from simulator.tidb.sql_engine.storage.allocators import Counters
 from simulator.tidb.sql_engine.storage.auto_ids import Ids
+from simulator.tidb.sql_engine.storage.names import Mask, Warned, where
+from simulator.tidb.sql_engine.storage.row_keys import found_in, handles, ordinals_of, unique_keys
+from simulator.tidb.sql_engine.storage.rows import KeyedRows, changed, images, rows_of, taken, taken_rows
 from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
-from simulator.tidb.sql_engine.storage.stored import KeyedRows, changed, images, rows_of, taken, taken_rows
-from simulator.tidb.sql_engine.storage.targets import Mask, Warned, where
-from simulator.tidb.sql_engine.storage.unique import found_in, handles, ordinals_of, unique_keys
 
 Numbering = Callable[[int, Counters], tuple[Ids, Counters]]
 """`_tidb_rowid` for so many new rows, and what is given next."""

@@ -7,7 +7,7 @@ from simulator.tidb.datums.columns import Misfit
 from simulator.tidb.datums.kinds import shown
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family
-from simulator.tidb.sql_engine.refusals import refused, worded
+from simulator.tidb.sql_engine.errors import refused, worded
 
 VALUES, SELECT, UPDATE, DUPLICATE = "values", "select", "update", "duplicate"
 """What gives the values: INSERT's VALUES or its SELECT, UPDATE, ON DUPLICATE KEY UPDATE."""

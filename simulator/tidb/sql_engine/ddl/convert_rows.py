@@ -22,12 +22,12 @@ from simulator.tidb.datums.modes import Mode
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, conversion
 from simulator.tidb.ddl.converted_rows import ConvertedRows, converted_rows, fits
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.sql_engine.ddl.changed_misfits import misfit, null_misfit
-from simulator.tidb.sql_engine.refusals import outside, refused, worded
+from simulator.tidb.sql_engine.ddl.conversion_errors import misfit, null_misfit
+from simulator.tidb.sql_engine.errors import outside, refused, worded
 from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.sql_engine.storage.row_keys import duplicate, earlier, unique_keys
+from simulator.tidb.sql_engine.storage.rows import columns_of, keyed
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows
-from simulator.tidb.sql_engine.storage.stored import columns_of, keyed
-from simulator.tidb.sql_engine.storage.unique import duplicate, earlier, unique_keys
 from simulator.tidb.values.conversion import tidb_text
 
 

@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Places
 from simulator.tidb.sql_engine.changes.on_duplicate import changed_key
+from simulator.tidb.sql_engine.storage.names import Mask, first, where
+from simulator.tidb.sql_engine.storage.row_keys import duplicate, earlier, unique_keys
+from simulator.tidb.sql_engine.storage.rows import KeyedRows, taken, taken_rows
 from simulator.tidb.sql_engine.storage.state import StoredRows
-from simulator.tidb.sql_engine.storage.stored import KeyedRows, taken, taken_rows
-from simulator.tidb.sql_engine.storage.targets import Mask, first, where
-from simulator.tidb.sql_engine.storage.unique import duplicate, earlier, unique_keys
-from simulator.tidb.sql_engine.storage.written import Written, broken, differ, hits, key_bytes, violation
+from simulator.tidb.sql_engine.storage.table_writes import Written, broken, differ, hits, key_bytes, violation
 
 
 def updated(written: Written, places: Places, new: KeyedRows, ignore: bool) -> Written:

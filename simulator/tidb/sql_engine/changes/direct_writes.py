@@ -15,13 +15,13 @@ from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.changes.assign import Value, assigned
 from simulator.tidb.sql_engine.changes.checks import checked
 from simulator.tidb.sql_engine.changes.duplicates import inserted
+from simulator.tidb.sql_engine.changes.finish import finished
 from simulator.tidb.sql_engine.changes.insert import rekeyed
-from simulator.tidb.sql_engine.changes.moves import updated
-from simulator.tidb.sql_engine.changes.writing import finished
+from simulator.tidb.sql_engine.changes.update_rows import updated
 from simulator.tidb.sql_engine.storage.outcome import Outcome
+from simulator.tidb.sql_engine.storage.rows import rows_of, taken, with_keys
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.stored import rows_of, taken, with_keys
-from simulator.tidb.sql_engine.storage.written import NONE, Failed, nothing_written
+from simulator.tidb.sql_engine.storage.table_writes import NONE, Failed, nothing_written
 
 
 def insert_rows(table: Table, given: Mapping[str, Value], rows: int, upstream: Upstream, now_ms: int) -> Outcome:

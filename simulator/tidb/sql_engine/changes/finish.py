@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from simulator.tidb.sql_engine.changes.foreign_keys import enforced
 from simulator.tidb.sql_engine.sessions.transactions import opened, written
+from simulator.tidb.sql_engine.storage.names import MOST_WARNINGS
 from simulator.tidb.sql_engine.storage.outcome import Outcome
+from simulator.tidb.sql_engine.storage.rows import put, writes_of
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.stored import put, writes_of
-from simulator.tidb.sql_engine.storage.targets import MOST_WARNINGS
-from simulator.tidb.sql_engine.storage.written import Written
+from simulator.tidb.sql_engine.storage.table_writes import Written
 
 
 def finished(

@@ -18,12 +18,12 @@ from simulator.tidb.expressions.sql.graph import Sql, quote, select_query, sql
 from simulator.tidb.expressions.sql.problems import KINDS, collect_problems
 from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.sql_engine.errors import outside
 from simulator.tidb.sql_engine.queries import subqueries
-from simulator.tidb.sql_engine.queries.problems import Problems
+from simulator.tidb.sql_engine.queries.expression_problems import Problems
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
-from simulator.tidb.sql_engine.refusals import outside
+from simulator.tidb.sql_engine.storage.names import MOST_WARNINGS
 from simulator.tidb.sql_engine.storage.state import ROW_ID, Upstream
-from simulator.tidb.sql_engine.storage.targets import MOST_WARNINGS
 from simulator.tidb.syntax.queries import Quantified, QueryTree
 
 PROBLEM = "problem"

@@ -22,7 +22,7 @@ from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType, is_binary, is_text
 from simulator.tidb.sql_engine.queries.literals import Unknown
-from simulator.tidb.sql_engine.queries.plain_values import Named
+from simulator.tidb.sql_engine.queries.simple_values import Named
 from simulator.tidb.syntax.expressions import Between, Binary, ColumnName, In, Is, Literal, Node, Unary
 
 INTEGER = re.compile(r"[0-9]{1,18}")

@@ -15,10 +15,10 @@ from simulator.tidb.expressions.functions.choices import case_value
 from simulator.tidb.expressions.sql.graph import Sql, sql
 from simulator.tidb.expressions.translate import translate
 from simulator.tidb.expressions.values.value import Value, null
+from simulator.tidb.sql_engine.errors import outside
 from simulator.tidb.sql_engine.queries.aggregates import aggregated
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, sort_key, sorted_by
-from simulator.tidb.sql_engine.refusals import outside
 from simulator.tidb.syntax.queries import Aggregate, WindowFunction, WindowSpec
 
 HOLE = re.compile(r"\x00(\d+)\x00")
