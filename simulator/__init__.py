@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulator.simulated import Message, Result, TiCDC
+    from simulator.api.session import Message, Result, TiCDC
 
 __version__ = "0.1.0"
 
@@ -15,7 +15,7 @@ __all__ = ["Message", "Result", "TiCDC", "__version__"]
 def __getattr__(name: str) -> object:
     """What the package gives is imported when it is asked for, so that short commands start at once."""
     if name in ("Message", "Result", "TiCDC"):
-        from simulator import simulated
+        from simulator.api import session
 
-        return getattr(simulated, name)
+        return getattr(session, name)
     raise AttributeError(f"module 'simulator' has no attribute {name!r}")

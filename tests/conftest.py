@@ -12,8 +12,8 @@ from support.flink import flink
 from support.kafka_fixture import kafka, kafka_directory
 from support.spark_cluster import cluster
 
-from simulator import plugin
-from simulator.run.engines import session as spark_session
+from simulator.api import pytest_plugin
+from simulator.engines.spark import session as spark_session
 
 __all__ = ["cluster", "flink", "kafka", "kafka_directory", "pytest_addoption", "spark"]
 
@@ -28,8 +28,8 @@ settings.load_profile("shared machine")
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """`--vectors DIR` and the like: the directories whose files the tests of `fidelity` run; and the options of our own
     plugin, which comes by itself only where the package is installed."""
-    if not pluginmanager.is_registered(plugin):
-        pluginmanager.register(plugin, "ticdc")
+    if not pluginmanager.is_registered(pytest_plugin):
+        pluginmanager.register(pytest_plugin, "ticdc")
     parser.addoption("--vectors", metavar="DIR", help="directory of vector files (default: tests/vectors)")
     parser.addoption("--stories", metavar="DIR", help="directory of stories with logs (default: tests/stories)")
     parser.addoption("--recordings", metavar="DIR", help="directory of TiDB's answers (default: tests/recordings)")

@@ -14,7 +14,7 @@ import click
 
 from simulator import releases as known
 from simulator.errors import UserError
-from simulator.run.settings import DEFAULT_SINK_URI, SETTINGS
+from simulator.settings import DEFAULT_SINK_URI, SETTINGS
 
 Command = Callable[..., int | None]
 Option = Callable[[Command], Command]

@@ -24,11 +24,11 @@ from simulator import tso
 from simulator.cli.output import write_file
 from simulator.cli.terminal import Terminal
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
+from simulator.engines.tasks.progress import Progress
 from simulator.errors import printable
+from simulator.run.execute import Account
 from simulator.run.outputs import Output
-from simulator.run.pipeline import Account
 from simulator.run.plan import Plan
-from simulator.run.progress import Progress
 
 MANY = 40
 """Tables or partitions beyond that are summed up for people; the summary file has them all."""

@@ -11,36 +11,37 @@ from functools import partial
 from typing import Any
 
 from simulator import releases
+from simulator.channel import DriverHost
 from simulator.cli import client, resuming, truth
 from simulator.cli.output import check_file
 from simulator.cli.run_report import Display, Summary
 from simulator.cli.sending import check_sink
 from simulator.cli.truth import TruthAsked
+from simulator.consumer.event_lines import lines
+from simulator.consumer.records import of_batch
+from simulator.engines import in_process
+from simulator.engines.spark.calls import apart
+from simulator.engines.spark.driver_host import place_of
+from simulator.engines.tasks.progress import Listener
+from simulator.engines.work import Engine
 from simulator.errors import DeliveryError, UserError
-from simulator.read import expectations
-from simulator.read.lines import lines
-from simulator.read.records import of_batch
+from simulator.faults.pipeline import Injection
 from simulator.releases import Release
-from simulator.run import outputs, pipeline, plan, storage
-from simulator.run.engines import in_process, truth_in_process
-from simulator.run.engines.address import place_of
-from simulator.run.engines.apart import apart
-from simulator.run.engines.work import Engine
-from simulator.run.faults.passage import Injection
+from simulator.run import execute, expectations, outputs, plan
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
-from simulator.run.progress import Listener
 from simulator.run.rehearsal import rehearsed
 from simulator.run.scenario import Scenario
-from simulator.run.settings import DEFAULT_SINK_URI, IN_PROCESS, ON_SPARK, Settings, merged
-from simulator.run.truth.write import TruthEngine
+from simulator.settings import DEFAULT_SINK_URI, IN_PROCESS, ON_SPARK, Settings, merged
 from simulator.signals import Stopped, held
+from simulator.sinks import claim_check
 from simulator.sinks.console import ConsoleServer
-from simulator.sinks.driver import Place
 from simulator.sinks.memory import Message
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.rules import rules
+from simulator.truth import in_process as truth_in_process
+from simulator.truth.write import TruthEngine
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     asked.check()
     _check_expected(planned, changefeed, release, script.seed, display)
     if changefeed.codec.large_message_handle_option == "claim-check":
-        storage.require_writable(changefeed.codec.claim_check_storage_uri)
+        claim_check.require_writable(changefeed.codec.claim_check_storage_uri)
     master = _master(options["master"], planned)
     place = place_of(master)
     with ExitStack() as stack:
@@ -92,7 +93,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
             reads = bool(planned.moves)
             with _engines(master, planned, display) as engines:
                 with display.following(reads):
-                    account = pipeline.run(
+                    account = execute.run(
                         engines.run, planned, output, release, script.seed, script.speed, listener, keeper
                     )
                 if all(each.error is None for each in account.delivered):
@@ -151,11 +152,12 @@ def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
         return
     display.stage("starting Spark")
     with held():  # an import that a signal ends midway leaves half a module behind
-        from simulator.run.engines import session as spark
+        from simulator.engines.spark import session as spark
     with apart() as start:
         session = start(spark.session, master, planned.input_bytes)
         with held():
-            from simulator.run.engines import on_spark, truth_on_spark  # while Java starts
+            from simulator.engines import on_spark  # while Java starts
+            from simulator.truth import on_spark as truth_on_spark  # while Java starts
 
         def beside(*call: Any) -> Any:
             return start(*call).result()
@@ -167,7 +169,7 @@ def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
 
 @contextmanager
 def output_of(
-    planned: Plan, changefeed: Changefeed, options: dict[str, Any], place: Place, shared: bool = False
+    planned: Plan, changefeed: Changefeed, options: dict[str, Any], place: DriverHost, shared: bool = False
 ) -> Iterator[Output]:
     """What the options ask for; `shared` as with `outputs.to_fixtures`."""
     if options["fixtures"] is not None:

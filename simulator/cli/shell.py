@@ -14,11 +14,11 @@ from warnings import catch_warnings
 from rich.cells import cell_len
 
 from simulator import tso
+from simulator.api.session import Message, TiCDC, records
 from simulator.cli.output import complain, show_lines, warn
+from simulator.consumer.event_lines import lines, raw_lines
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
-from simulator.read.lines import lines, raw_lines
-from simulator.run.faults import FAULTS
-from simulator.simulated import Message, TiCDC, records
+from simulator.faults import FAULTS
 from simulator.tidb.parser.script import split_script
 
 SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol&partition-num=1"

@@ -30,7 +30,7 @@ from simulator.cli.options import (
     setting,
 )
 from simulator.errors import UserError
-from simulator.run.settings import PLACES, to_duration_ms
+from simulator.settings import PLACES, to_duration_ms
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -41,7 +41,7 @@ def commands() -> None:
 
 def _without_pandas() -> None:
     """For commands that need pyarrow: called before they import their work."""
-    from simulator.run.bare_arrow import without_pandas
+    from simulator.columns.without_pandas import without_pandas
 
     without_pandas()
 
@@ -241,8 +241,8 @@ def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str |
         raise UserError("--raw shows bytes as they are: --json and --protocol say how to decode them")
     _without_pandas()
     from simulator.cli.output import show_lines, warn
-    from simulator.read.lines import lines, raw_lines
-    from simulator.read.records import read
+    from simulator.consumer.event_lines import lines, raw_lines
+    from simulator.consumer.records import read
 
     records = read(source, follow, warn)
     show_lines(islice(raw_lines(records) if raw else lines(records, as_json, protocol), limit))

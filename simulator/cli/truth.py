@@ -17,14 +17,14 @@ from simulator.cli.output import show_lines
 from simulator.cli.run_report import Display
 from simulator.errors import UserError
 from simulator.run import outputs
+from simulator.run.execute import Account
 from simulator.run.outputs import Output
-from simulator.run.pipeline import Account
 from simulator.run.plan import Plan
-from simulator.run.truth import directory
-from simulator.run.truth.standing import Standing, standing
-from simulator.run.truth.write import TruthEngine, about_run, write
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import ChangefeedRules
+from simulator.truth import directory
+from simulator.truth.expected_rows import Standing, standing
+from simulator.truth.write import TruthEngine, about_run, write
 
 NOW = re.compile("0+(ms|s|m|h|d)")
 TSO = re.compile("[0-9]{17,}")

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns import cells, row_image
+from simulator.consumer.event_lines import as_text, show
 from simulator.explain.change import RowChange
-from simulator.read.lines import as_text, show
 from simulator.releases import V8_5, Release
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed

@@ -13,7 +13,7 @@ from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.files import read_text, toml
-from simulator.run.about import ABOUT, About, read_about
+from simulator.run.scenario_about import ABOUT, About, read_about
 
 LIBRARY = (Path(__file__).parent.parent / "scenarios").resolve()
 

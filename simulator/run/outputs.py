@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simulator import signals
-from simulator.run import storage
+from simulator.channel import DriverAddress
 from simulator.run.plan import Plan
-from simulator.sinks.driver import Driver
+from simulator.sinks import claim_check
 from simulator.sinks.files.directory import begin, commit, discard
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.ticdc.changefeed import Changefeed
@@ -64,7 +64,7 @@ def to_kafka(
     )
 
 
-def to_console(plan: Plan, changefeed: Changefeed, driver: Driver) -> Output:
+def to_console(plan: Plan, changefeed: Changefeed, driver: DriverAddress) -> Output:
     """The `ConsoleServer` that listens there."""
     return replace(to_nowhere(plan, changefeed), sink="console", settings=driver)
 
@@ -80,7 +80,7 @@ def kafka_settings(
 ) -> KafkaSettings:
     """What the Kafka sink is told, from what TiCDC's options say."""
     settings = of_changefeed(changefeed.kafka)
-    ca, cert, key = map(storage.absolute, (settings.tls.ca, settings.tls.cert, settings.tls.key))
+    ca, cert, key = map(claim_check.absolute, (settings.tls.ca, settings.tls.cert, settings.tls.key))
     return replace(
         settings,
         tls=replace(settings.tls, ca=ca, cert=cert, key=key),
@@ -94,7 +94,7 @@ def kafka_settings(
 def options_of(changefeed: Changefeed) -> CodecOptions:
     """The codec's options, with paths that hold wherever a task works."""
     codec = changefeed.codec
-    return replace(codec, claim_check_storage_uri=storage.absolute(codec.claim_check_storage_uri))
+    return replace(codec, claim_check_storage_uri=claim_check.absolute(codec.claim_check_storage_uri))
 
 
 def _destinations(plan: Plan, counts: Mapping[str, int]) -> Destinations:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simulator.engines import in_process
+from simulator.engines.tasks import send
+from simulator.engines.tasks.progress import Reporter
+from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
-from simulator.run import emit, open_outputs, pipeline
-from simulator.run.engines import in_process
-from simulator.run.faults.passage import Injection
+from simulator.run import execute, open_outputs
 from simulator.run.plan import Plan
-from simulator.run.progress import Reporter
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed
 
@@ -23,9 +24,10 @@ def rehearsed(
     """Everything that the run sends, and when faults began in it; raises SimulatorError as a run in process does."""
     messages: list[Message] = []
     output = open_outputs.to_memory(changefeed, messages)
-    work = pipeline.work_of(plan, output.of(plan), release, seed, 0.0, None)
-    rows, owned, job = in_process.ordered(work, True)
-    passage = in_process.passage_of(plan.faults, seed, job)
-    emit.give(rows, owned, job, output.sink, lambda: True, Reporter(None), None, passage)
+    work = execute.work_of(plan, output.of(plan), release, seed, 0.0, None)
+    rows, owned, spec = in_process.ordered(work, True)
+    faults = InjectedFaults(plan.faults, seed)
+    faults.begin(spec)
+    send.feed(rows, owned, spec, output.sink, lambda: True, Reporter(None), None, faults)
     output.close()
-    return messages, passage.injections if passage else ()
+    return messages, faults.injections

@@ -27,15 +27,15 @@ from typing import Any
 
 from simulator.errors import ScenarioError, UserError, did_you_mean
 from simulator.files import read_text, toml
-from simulator.run.about import ABOUT, About, read_about
 from simulator.run.plan import Script
 from simulator.run.plan.cursor import Step
-from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS, SETTINGS, Settings, merged
+from simulator.run.scenario_about import ABOUT, About, read_about
 from simulator.run.steps import STEPS
 from simulator.run.steps.derivation import SchemaChange
 from simulator.run.steps.kind import ReadStep, StepPlace, line_of, read_keys, read_step
 from simulator.run.steps.snapshot import SnapshotStep
-from simulator.run.toml_lines import TableLines, key_lines
+from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, SETTINGS, Settings, merged
+from simulator.toml_lines import TableLines, key_lines
 
 
 @dataclass(frozen=True)

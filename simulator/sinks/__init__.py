@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from simulator.sinks.driver import Driver
+from simulator.channel import DriverAddress
 from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.immediate import CountingSink
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -34,7 +34,7 @@ def _parquet(settings: FileSettings, topics: Sequence[str], waiting: Waiting = u
     return ParquetFiles(settings, topics)
 
 
-def _console(driver: Driver, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
+def _console(driver: DriverAddress, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
     from simulator.sinks.console import ConsoleSink
 
     return ConsoleSink(driver, topics)

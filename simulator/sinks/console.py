@@ -15,8 +15,8 @@ from io import BufferedIOBase
 import numpy as np
 import pyarrow as pa
 
+from simulator.channel import LOOPBACK, DriverAddress, DriverHost, TaskServer
 from simulator.errors import DeliveryError
-from simulator.sinks.driver import LOOPBACK, Driver, Place, Server
 from simulator.sinks.files.formats import SCHEMA, table
 from simulator.sinks.immediate import Immediate
 from simulator.sinks.records import Delivered, PartitionRecords, Records
@@ -30,7 +30,7 @@ REFUSED = "standard output takes no more"
 class ConsoleSink(Immediate):
     """A task's side: an Arrow stream of records as Spark's Kafka source shows them."""
 
-    def __init__(self, driver: Driver, topics: Sequence[str]) -> None:
+    def __init__(self, driver: DriverAddress, topics: Sequence[str]) -> None:
         super().__init__()
         self._topics = list(topics)
         try:
@@ -82,14 +82,14 @@ class ConsoleSink(Immediate):
 class ConsoleServer:
     """The driver's side: calls `show` with what the tasks send, a batch at a time, while it is open."""
 
-    def __init__(self, show: Callable[[pa.RecordBatch], None], place: Place = LOOPBACK) -> None:
+    def __init__(self, show: Callable[[pa.RecordBatch], None], place: DriverHost = LOOPBACK) -> None:
         self.refused: OSError | None = None
         """Why `show` could show no more."""
 
         self._show = show
         self._ended = False
         self._one_at_a_time = threading.Lock()
-        self._server = Server(self._hear, place)
+        self._server = TaskServer(self._hear, place)
         self.driver = self._server.driver
 
     def __enter__(self) -> ConsoleServer:

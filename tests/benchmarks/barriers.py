@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 
 from simulator import releases
 from simulator.broker import server as broker
-from simulator.run import outputs, pipeline, plan, scenario
-from simulator.run.engines import on_spark
-from simulator.run.engines.session import session
+from simulator.engines import on_spark
+from simulator.engines.spark.session import session
+from simulator.run import execute, outputs, plan, scenario
 from simulator.run.steps.derivation import SchemaChange
 from simulator.ticdc.changefeed import load
 
@@ -46,7 +46,7 @@ def seconds(spark: SparkSession, folder: Path, statements: int, address: str, to
     planned = plan.plan(scenario.diff(before, after, change).script(), changefeed, releases.V8_5)
     output = outputs.to_kafka(planned, changefeed)
     began = time.perf_counter()
-    account = pipeline.run(partial(on_spark.run, spark), planned, output, releases.V8_5, 0, 0.0, None)
+    account = execute.run(partial(on_spark.run, spark), planned, output, releases.V8_5, 0, 0.0, None)
     assert len(planned.statements) == statements and not any(partition.error for partition in account.delivered)
     return time.perf_counter() - began
 

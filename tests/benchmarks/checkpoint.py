@@ -16,12 +16,12 @@ from statistics import median
 
 from simulator import releases
 from simulator.broker import server as broker
-from simulator.run import checkpoint, outputs, pipeline, plan, scenario
-from simulator.run.engines import in_process, on_spark
-from simulator.run.engines.session import session
-from simulator.run.engines.work import Engine
-from simulator.run.settings import Settings
+from simulator.engines import in_process, on_spark
+from simulator.engines.spark.session import session
+from simulator.engines.work import Engine
+from simulator.run import checkpoint, execute, outputs, plan, scenario
 from simulator.run.steps.derivation import SchemaChange
+from simulator.settings import Settings
 from simulator.ticdc.changefeed import load
 
 
@@ -48,7 +48,7 @@ def seconds(engine: Engine, snapshots: Sequence[Path], watermarks: int, address:
     if kept is not None:
         run = checkpoint.identity(planned, 0, releases.V8_5, changefeed, output.destinations)
         keeper = checkpoint.begun(kept, run, planned)
-    account = pipeline.run(engine, planned, output, releases.V8_5, 0, 0.0, None, keeper)
+    account = execute.run(engine, planned, output, releases.V8_5, 0, 0.0, None, keeper)
     assert not any(partition.error for partition in account.delivered)
     if keeper is not None:
         keeper.end()

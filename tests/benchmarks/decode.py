@@ -15,9 +15,9 @@ import encode
 import numpy as np
 import pyarrow as pa
 
-from simulator.read.decode import decode
-from simulator.read.decode.batches import Decoding
-from simulator.read.frame import RECORDS
+from simulator.consumer.decode import decode
+from simulator.consumer.decode.batches import Decoding
+from simulator.consumer.frame import RECORDS
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.tidb.ddl.definitions.from_sql import create_table

@@ -21,14 +21,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from simulator.engines.tasks.messages import FlushMessages
+from simulator.load import plan_file, prepared, presets, rates, stretches
+from simulator.load.prepared import Sender
+from simulator.load.rows import window_rows
+from simulator.load.sending import send_window, window_messages
+from simulator.load.stretch import Pace, Stretch, Window
 from simulator.releases import V8_5
 from simulator.run import outputs
-from simulator.run.load import plan_file, prepared, presets, rates, stretches
-from simulator.run.load.prepared import Sender
-from simulator.run.load.rows import window_rows
-from simulator.run.load.sending import send_window, window_messages
-from simulator.run.load.stretch import Pace, Stretch, Window
-from simulator.run.outgoing import Outgoing
 from simulator.sinks.immediate import CountingSink
 from simulator.ticdc.changefeed import load
 
@@ -76,7 +76,7 @@ class Course:
 
     def __init__(self, of: Stretch, owned: range | None = None) -> None:
         self._stretch = of
-        self.owned = range(of.job.destinations.total) if owned is None else owned
+        self.owned = range(of.spec.destinations.total) if owned is None else owned
         self._ms = int(of.stream.milliseconds(np.array([of.stream.fill_transactions]))[0]) + 1
 
     def next(self) -> Window:
@@ -98,7 +98,7 @@ def encoded(course: Course) -> tuple[int, int]:
     return rows, size
 
 
-def _bytes(each: Outgoing) -> int:
+def _bytes(each: FlushMessages) -> int:
     return prepared.Item(each).size
 
 

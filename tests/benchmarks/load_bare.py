@@ -24,7 +24,7 @@ from load import SPREAD, Course, made, stretch, timed
 
 from simulator.broker import jars
 from simulator.broker.java import find_java
-from simulator.run.load.sending import window_messages
+from simulator.load.sending import window_messages
 from simulator.sinks.kafka import producers
 from simulator.sinks.kafka.confluent import LOG, options
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -218,7 +218,7 @@ def _generated(
     found: multiprocessing.SimpleQueue[float],
 ) -> None:
     of = stretch(plan, protocol, SPREAD, WINDOW_ROWS)
-    course = Course(of, range(number, of.job.destinations.total, processes))
+    course = Course(of, range(number, of.spec.destinations.total, processes))
     way = (
         made
         if not encoded
@@ -232,7 +232,7 @@ def _generated(
 
 def _sent(loop: str, share: Share, barrier: Barrier, found: multiprocessing.SimpleQueue[float]) -> None:
     of = stretch(share.plan, share.protocol, SPREAD)
-    course = Course(of, range(share.number, of.job.destinations.total, share.processes))
+    course = Course(of, range(share.number, of.spec.destinations.total, share.processes))
     ready: list[Records] = []
     while sum(len(each.value) for each in ready) < RECORDS and sum(each.value.nbytes for each in ready) < READY_BYTES:
         ready += [each.records for each in window_messages(course.next(), course.owned)]

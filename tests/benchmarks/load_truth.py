@@ -15,19 +15,19 @@ import time
 from multiprocessing import get_context
 from pathlib import Path
 
+from simulator.load import truth
+from simulator.load.plan import STATEMENT_KINDS, LoadPlan, StatementWanted
+from simulator.load.stretches import Opening, opening, stretches
 from simulator.releases import V8_5
 from simulator.run import outputs
-from simulator.run.load import truth
-from simulator.run.load.plan import STATEMENT_KINDS, LoadPlan, StatementWanted
-from simulator.run.load.stretches import Opening, opening, stretches
 from simulator.run.outputs import Output
-from simulator.run.truth.directory import FORMATS
 from simulator.sources.generate.model import Mix, Model, TableModel
 from simulator.sources.generate.timetable import Segment
 from simulator.sources.generate.wanted import TableWanted
 from simulator.ticdc.changefeed import load
 from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.truth.directory import FORMATS
 
 DEFINITION = (
     "CREATE TABLE bench.t (id BIGINT PRIMARY KEY, name VARCHAR(40), price DECIMAL(10,2), quantity INT, "

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from simulator import releases
 from simulator.cli.run_report import Display, Summary
 from simulator.run import outputs, scenario
-from simulator.run.pipeline import Account
+from simulator.run.execute import Account
 from simulator.run.plan import Plan, plan
 from simulator.sinks.records import Delivered
 from simulator.ticdc.changefeed import load

@@ -23,9 +23,9 @@ from snapshots import make
 
 from simulator import releases
 from simulator.broker import server as broker
-from simulator.run import outputs, pipeline, plan, scenario
-from simulator.run.engines import on_spark
-from simulator.run.engines.session import session
+from simulator.engines import on_spark
+from simulator.engines.spark.session import session
+from simulator.run import execute, outputs, plan, scenario
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.ticdc.changefeed import load
@@ -47,7 +47,7 @@ def bare(spark: SparkSession, before: Path, after: Path) -> None:
 
 def whole(spark: SparkSession, planned: Plan, output: Output) -> int:
     """The pipeline; how many rows it sent."""
-    account = pipeline.run(partial(on_spark.run, spark), planned, output, releases.V8_5, 0, 0.0, None)
+    account = execute.run(partial(on_spark.run, spark), planned, output, releases.V8_5, 0, 0.0, None)
     assert not any(partition.error for partition in account.delivered), account.delivered
     return sum(account.changes.values())
 

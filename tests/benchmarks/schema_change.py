@@ -15,11 +15,11 @@ from pathlib import Path
 from snapshots import CREATE_TABLE, make
 
 from simulator import releases
-from simulator.run import outputs, pipeline, plan, scenario
-from simulator.run.engines import on_spark
-from simulator.run.engines.session import session
-from simulator.run.settings import PLACES
+from simulator.engines import on_spark
+from simulator.engines.spark.session import session
+from simulator.run import execute, outputs, plan, scenario
 from simulator.run.steps.derivation import SchemaChange
+from simulator.settings import PLACES
 from simulator.ticdc.changefeed import load
 
 URI = "kafka://127.0.0.1:9092/orders?protocol=open-protocol&partition-num=4"
@@ -59,7 +59,7 @@ def main() -> None:
             script = scenario.diff(made.before, after, SchemaChange(at=place)).script()
             planned = plan.plan(script, changefeed, release)
             began = time.monotonic()
-            account = pipeline.run(
+            account = execute.run(
                 partial(on_spark.run, spark), planned, outputs.to_nowhere(planned, changefeed), release, 0, 0.0, None
             )
             print(

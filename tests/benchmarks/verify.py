@@ -25,10 +25,10 @@ from load_runs import KINDS, Look, watched
 from load_truth import AN_HOUR, URI, opened
 
 from simulator.broker import server as broker
+from simulator.consumer.decode import decode
+from simulator.consumer.partitions import partitions
 from simulator.errors import UserError
-from simulator.read.decode import decode
-from simulator.read.partitions import partitions
-from simulator.run.load import truth
+from simulator.load import truth
 from simulator.ticdc.changefeed import load
 
 ROWS_A_SECOND = 100_000

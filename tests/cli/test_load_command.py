@@ -14,9 +14,9 @@ from support.cut_short import held
 from support.playing import assert_leads, play, state, tables_of
 from support.processes import errors, started, wait_until
 
-from simulator.read.decode import DdlEvent, RowEvent, Watermark, decode
-from simulator.read.records import Record, read
-from simulator.run.load import presets
+from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode
+from simulator.consumer.records import Record, read
+from simulator.load import presets
 from simulator.sinks.kafka import connect
 from simulator.ticdc.changefeed import load as load_changefeed
 

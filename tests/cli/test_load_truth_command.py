@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.playing import play, state
 
-from simulator.run.truth.about import FILE, read
+from simulator.consumer.truth_metadata import FILE, read
 
 PLAN = """\
 name = "fair"

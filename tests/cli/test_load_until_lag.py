@@ -14,7 +14,7 @@ import pytest
 from support import slow_consumer
 from support.playing import play
 
-from simulator.run.load import lag, lag_watch
+from simulator.load import lag, lag_watch
 from simulator.sinks.kafka.admin import prepare_topics
 from simulator.sinks.kafka.settings import KafkaSettings
 

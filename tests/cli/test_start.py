@@ -86,7 +86,7 @@ def test_a_stream_is_read_without_pandas(tmp_path: Path) -> None:
 def test_who_asks_for_pandas_still_gets_it() -> None:
     """Also from pyarrow, which looked for it in vain before."""
     text = (
-        "from simulator.run.bare_arrow import without_pandas; without_pandas(); import sys, pyarrow as pa; "
+        "from simulator.columns.without_pandas import without_pandas; without_pandas(); import sys, pyarrow as pa; "
         "assert 'pandas' not in sys.modules; print(pa.table({'a': [1, 2]}).to_pandas()['a'].sum())"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=True)

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from support.playing import play
 
 from simulator.cli import run
-from simulator.read import records
+from simulator.consumer import records
 
 URI = "kafka://127.0.0.1:1/shop?protocol=canal-json"
 RED = "\x1b[31m"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.playing import play
 
-from simulator.run.faults import FAULTS
+from simulator.faults import FAULTS
 
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=3"

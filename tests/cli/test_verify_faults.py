@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simulator.cli import run
-from simulator.run.faults import FAULTS
+from simulator.faults import FAULTS
 
 PROTOCOLS = {"open-protocol": "protocol=open-protocol", "canal-json": "protocol=canal-json&enable-tidb-extension=true"}
 CHANGEFEED = """

@@ -10,8 +10,8 @@ import pytest
 
 from simulator.cli.verify import text
 from simulator.cli.verify.document import document
-from simulator.read.verify.checks import CHECKS
-from simulator.read.verify.verification import (
+from simulator.consumer.verify.checks import CHECKS
+from simulator.consumer.verify.verification import (
     RIGHT,
     UNFINISHED,
     WRONG,

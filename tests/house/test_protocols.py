@@ -15,7 +15,7 @@ import click
 import pytest
 
 from simulator.cli.tree import commands
-from simulator.read.decode import DECODERS
+from simulator.consumer.decode import DECODERS
 from simulator.ticdc.changefeed.protocols import OTHERS, PROTOCOLS
 from simulator.ticdc.codecs import CODECS
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from support import airports
 from support.playing import assert_contract, play
 
-from simulator.read.records import read
+from simulator.consumer.records import read
 from simulator.ticdc.changefeed import load
 
 BEFORE, AFTER = airports.SHIPPED

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 from support.playing import play
 
-from simulator.read.decode import RowEvent, decode
-from simulator.read.records import read
+from simulator.consumer.decode import RowEvent, decode
+from simulator.consumer.records import read
 
 TABLES = """
 [[step]]

@@ -9,9 +9,9 @@ import pytest
 from support.playing import play
 
 from simulator import releases
+from simulator.consumer.records import read
 from simulator.errors import UserError
-from simulator.read.records import read
-from simulator.run.live import Live
+from simulator.run.open_changefeed import Live
 from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
 from simulator.run.steps.snapshot import SnapshotStep
 from simulator.run.steps.wait import WaitStep

@@ -13,8 +13,8 @@ from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 from support.playing import play
 
-from simulator.read.decode import DdlEvent, Event, RowEvent, decode
-from simulator.read.records import read
+from simulator.consumer.decode import DdlEvent, Event, RowEvent, decode
+from simulator.consumer.records import read
 
 BIG, SMALL = 12_000, 300
 """Rows of two tables."""

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.playing import play
 
-from simulator.read.decode import RowEvent, decode
-from simulator.read.records import read
+from simulator.consumer.decode import RowEvent, decode
+from simulator.consumer.records import read
 
 TABLES = "CREATE TABLE a (id INT PRIMARY KEY, v INT); CREATE TABLE b (id INT NOT NULL, v INT, UNIQUE KEY (id));\n"
 

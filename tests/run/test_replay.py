@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.playing import play
 
-from simulator.read.decode import Watermark, decode
-from simulator.read.records import read
+from simulator.consumer.decode import Watermark, decode
+from simulator.consumer.records import read
 
 STEPS = """
 [[step]]

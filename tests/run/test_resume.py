@@ -10,13 +10,14 @@ import pytest
 from support.resumed import assert_nothing_is_lost
 
 from simulator import releases
+from simulator.engines import in_process
+from simulator.engines.tasks import send
+from simulator.engines.tasks.progress import Reporter
 from simulator.errors import DeliveryError, UserError
-from simulator.run import checkpoint, emit, open_outputs, pipeline, plan, scenario
+from simulator.run import checkpoint, execute, open_outputs, plan, scenario
 from simulator.run.checkpoint import Keeper
-from simulator.run.engines import in_process
 from simulator.run.plan import Plan
-from simulator.run.progress import Reporter
-from simulator.run.settings import Settings
+from simulator.settings import Settings
 from simulator.signals import Asked
 from simulator.sinks.immediate import Immediate
 from simulator.sinks.memory import MemorySink, Message
@@ -79,14 +80,21 @@ class Story:
         """What arrived of it."""
         messages: list[Message] = []
         output = open_outputs.to_memory(self.changefeed, messages).of(self.plan)
-        work = pipeline.work_of(self.plan, output, self.release, 0, 0.0, None)
+        work = execute.work_of(self.plan, output, self.release, 0, 0.0, None)
         if keeper is not None:
-            work = pipeline.kept(work, keeper)
-        rows, owned, job = in_process.ordered(work, True)
+            work = execute.kept(work, keeper)
+        rows, owned, spec = in_process.ordered(work, True)
         sink: Immediate = Cut(messages, output.destinations.topics, records)
         try:
-            emit.give(
-                rows, owned, job, sink, lambda: True, Reporter(None), emit.Until(asked or Asked()), reached=work.reached
+            send.feed(
+                rows,
+                owned,
+                spec,
+                sink,
+                lambda: True,
+                Reporter(None),
+                send.EarlyEnd(asked or Asked()),
+                on_complete=work.on_complete,
             )
         except Killed:
             pass
@@ -157,9 +165,9 @@ def test_no_watermark_is_sent_above_what_is_written_down(tmp_path: Path) -> None
 
     watermarks: list[int] = []
     output = open_outputs.to_memory(story.changefeed, []).of(story.plan)
-    work = pipeline.kept(pipeline.work_of(story.plan, output, story.release, 0, 0.0, None), keeper)
-    rows, owned, job = in_process.ordered(work, True)
-    emit.give(rows, owned, job, Watching([], ["story"]), lambda: True, Reporter(None), reached=work.reached)
+    work = execute.kept(execute.work_of(story.plan, output, story.release, 0, 0.0, None), keeper)
+    rows, owned, spec = in_process.ordered(work, True)
+    send.feed(rows, owned, spec, Watching([], ["story"]), lambda: True, Reporter(None), on_complete=work.on_complete)
 
     assert len(watermarks) > 10 and watermarks == sorted(watermarks)
     assert json.loads(stands.read_text())["commit_ts"] == watermarks[-1]
@@ -168,16 +176,16 @@ def test_no_watermark_is_sent_above_what_is_written_down(tmp_path: Path) -> None
 
 def test_without_watermarks_it_is_written_down_as_often(tmp_path: Path) -> None:
     story, other = (Story(tmp_path, protocol, "v8.5.3") for protocol in ("canal-json", PROTOCOLS[1]))
-    assert pipeline.kept(
-        pipeline.work_of(
+    assert execute.kept(
+        execute.work_of(
             story.plan, open_outputs.to_memory(story.changefeed, []).of(story.plan), story.release, 0, 0.0, None
         ),
         story.keeper(),
-    ).job.barriers == tuple(
-        pipeline.work_of(
+    ).spec.barriers == tuple(
+        execute.work_of(
             other.plan, open_outputs.to_memory(other.changefeed, []).of(other.plan), other.release, 0, 0.0, None
         )
-        .job.marks.times()
+        .spec.control_events.times()
         .tolist()
     )
 

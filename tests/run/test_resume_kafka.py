@@ -15,9 +15,9 @@ from support.playing import play
 from support.processes import errors, started, wait_until
 from support.resumed import assert_nothing_is_lost
 
+from simulator.consumer.records import Record
 from simulator.errors import DeliveryError
-from simulator.read.records import Record
-from simulator.run import pipeline
+from simulator.run import execute
 
 pytestmark = pytest.mark.kafka
 
@@ -146,7 +146,7 @@ def test_a_run_whose_broker_is_gone_says_from_where_it_goes_on(
     def lost(*_: object) -> None:
         raise DeliveryError("Kafka has acknowledged nothing for 120 s")
 
-    monkeypatch.setattr(pipeline, "run", lost)
+    monkeypatch.setattr(execute, "run", lost)
     uri = f"kafka://{kafka}/gone?protocol=open-protocol&partition-num=2"
     assert play(*two_tables, *RUN, uri, "--checkpoint", tmp_path / "stands", "--master", "none") == 3
     start = "455000614502662144 (2025-01-01 00:00:00.001 UTC)"

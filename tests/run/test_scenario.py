@@ -12,14 +12,14 @@ from support.databases import Rows, Table, contents, contents_after, state, writ
 from support.playing import assert_leads, play
 
 from simulator import tso
+from simulator.consumer.decode import Event, RowEvent, Watermark, decode
+from simulator.consumer.records import read
 from simulator.errors import ScenarioError
-from simulator.read.decode import Event, RowEvent, Watermark, decode
-from simulator.read.records import read
 from simulator.run.scenario import load as load_scenario
-from simulator.run.settings import Key, to_text
 from simulator.run.steps import STEPS
 from simulator.run.steps.kind import KeyGroup, StepKind
 from simulator.run.steps.wait import WaitStep
+from simulator.settings import Key, to_text
 from simulator.ticdc.changefeed import load
 
 TOMLS = (Path(__file__).parent.parent.parent / "scenarios").glob("*.toml")

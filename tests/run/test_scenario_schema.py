@@ -9,9 +9,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from simulator.run import schema
+from simulator.run import scenario_schema
 
-SHIPPED = Path(schema.__file__).parent / "scenario.schema.json"
+SHIPPED = Path(scenario_schema.__file__).parent / "scenario.schema.json"
 SCENARIOS = sorted(
     path
     for path in (Path(__file__).parent.parent.parent / "scenarios").rglob("*.toml")
@@ -20,13 +20,13 @@ SCENARIOS = sorted(
 
 
 def test_the_schema_that_ships_is_what_the_keys_say() -> None:
-    """`python -m simulator.run.schema` writes it anew."""
-    assert SHIPPED.read_text("utf-8") == schema.text()
+    """`python -m simulator.run.scenario_schema` writes it anew."""
+    assert SHIPPED.read_text("utf-8") == scenario_schema.text()
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_a_shipped_scenario_is_valid(path: Path) -> None:
-    jsonschema.validate(tomllib.loads(path.read_text("utf-8")), schema.scenario_schema())
+    jsonschema.validate(tomllib.loads(path.read_text("utf-8")), scenario_schema.scenario_schema())
 
 
 @pytest.mark.parametrize(

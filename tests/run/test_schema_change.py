@@ -14,8 +14,8 @@ import pytest
 from pyspark.sql import SparkSession
 from support.playing import assert_contract, play
 
-from simulator.read.decode import DdlEvent, Event, RowEvent, decode
-from simulator.read.records import read
+from simulator.consumer.decode import DdlEvent, Event, RowEvent, decode
+from simulator.consumer.records import read
 from simulator.ticdc.changefeed import load
 
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=3"

@@ -16,8 +16,8 @@ from support.playing import play
 from support.processes import started
 
 from simulator import releases, tso
-from simulator.read.decode import DdlEvent, Event, RowEvent, Watermark, decode
-from simulator.read.records import read
+from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
+from simulator.consumer.records import read
 from simulator.run.plan.cursor import Planning, starting
 from simulator.run.plan.scripted import with_rows
 from simulator.run.steps.snapshot import SnapshotStep

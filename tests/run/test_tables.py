@@ -23,8 +23,8 @@ from support.flink import Flink, Refused
 from support.flink_tables import as_sent, flink_contents, texts, typed
 from support.playing import assert_leads, play
 
-from simulator.read.decode import DdlEvent, Event, RowEvent, Watermark, decode, full_image
-from simulator.read.records import Record, read
+from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode, full_image
+from simulator.consumer.records import Record, read
 from simulator.ticdc.changefeed import load
 
 POS = 447_000_000_000_000_001

@@ -14,8 +14,8 @@ from support.flink import Change, Flink, Row, upserted
 from support.flink_tables import only
 from support.playing import play
 
-from simulator.read.records import read
-from simulator.run.truth import about
+from simulator.consumer import truth_metadata
+from simulator.consumer.records import read
 
 STORY = """
 release = "{release}"
@@ -57,7 +57,7 @@ def stream(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     (home / "changefeed.toml").write_text(BY_CODE)
     architecture = ("--architecture", "new") if tag.startswith("new:") else ()
     assert play("run", home / "story.toml", *architecture, "--fixtures", home / "out", "--truth", home / "truth") == 0
-    assert about.read(home / "truth").architecture == ("new" if architecture else "classic")
+    assert truth_metadata.read(home / "truth").architecture == ("new" if architecture else "classic")
     return home / "out", home / "truth"
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from simulator.read.decode import DdlEvent, RowEvent, decode
+from simulator.api.session import TiCDC
+from simulator.consumer.decode import DdlEvent, RowEvent, decode
 from simulator.run.library import find
 from simulator.run.scenario import load
-from simulator.simulated import TiCDC
 
 TYPES = {
     "sqlType": {"c_bigint": -5, "c_int": 4, "c_mediumint": 4, "c_smallint": 5, "c_tinyint": -6, "id": 4},

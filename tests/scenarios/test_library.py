@@ -12,17 +12,17 @@ from support import oracle
 from support.replaying import replayed
 
 from simulator import tso
+from simulator.api.golden import Golden
+from simulator.api.session import TiCDC
 from simulator.cli import run
 from simulator.columns import row_image
-from simulator.golden import Golden
-from simulator.read import contract
-from simulator.read.contract.stream_spec import stream_spec_of
-from simulator.read.records import Record, read
-from simulator.read.replay.outcome import Difference
+from simulator.consumer import contract
+from simulator.consumer.contract.stream_spec import stream_spec_of
+from simulator.consumer.records import Record, read
+from simulator.consumer.replay.outcome import Difference
 from simulator.releases.compare import named
 from simulator.run import scenario as scenarios
 from simulator.run.library import Shipped, shipped
-from simulator.simulated import TiCDC
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import load_file
 from simulator.ticdc.rules import rules
@@ -31,7 +31,7 @@ from simulator.tidb.sql_engine.storage.rows import rows_of
 
 GOLDEN = Path(__file__).parent / "golden"
 LARGE = {"airports"}
-"""Scenarios of snapshots, which tests/run plays."""
+"""Scenarios of snapshots, which tests/engines plays."""
 
 UNREAD = {
     "documented-changefeed-ddl": "a RENAME leads to a database that is not replicated, so that it fails in a catalog"

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
+from simulator.channel import SECRET_BYTES, STRANGERS, DriverAddress
 from simulator.errors import DeliveryError
 from simulator.sinks import SINKS
 from simulator.sinks.console import ConsoleServer
-from simulator.sinks.driver import SECRET_BYTES, STRANGERS, Driver
 from simulator.sinks.files.formats import SCHEMA, table
 from simulator.sinks.kafka.record_batch import body
 from simulator.sinks.records import Delivered, Records, by_partition, require_delivered
@@ -147,7 +147,7 @@ def test_strangers_are_shown_nothing_of_and_hold_nothing_up() -> None:
 def test_a_console_that_cannot_be_reached_is_told() -> None:
     """As from another machine."""
     with pytest.raises(DeliveryError, match=r"^the console at 127\.0\.0\.1:1 cannot be reached by Spark's workers: "):
-        SINKS["console"](Driver("127.0.0.1", 1), ["a"])
+        SINKS["console"](DriverAddress("127.0.0.1", 1), ["a"])
 
 
 def test_what_was_not_delivered_is_told_of_every_partition() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from simulator.read.records import read
+from simulator.consumer.records import read
 
 FILE = Path(__file__).parent.parent.parent / "scenarios" / "consumer" / "consumer.py"
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.read.contract.destinations import Destined
-from simulator.read.contract.stream_spec import StreamSpec
-from simulator.read.contract.told import Told
-from simulator.read.records import Record
+from simulator.consumer.contract.destinations import Destined
+from simulator.consumer.contract.stream_spec import StreamSpec
+from simulator.consumer.contract.told import Told
+from simulator.consumer.records import Record
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from simulator.consumer.decode import Watermark, decode
+from simulator.consumer.records import Record, read
 from simulator.errors import SimulatorError
-from simulator.read.decode import Watermark, decode
-from simulator.read.records import Record, read
 from support.databases import Table, write
 from support.playing import play
 

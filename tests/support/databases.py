@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simulator.read.decode import DdlEvent, Event, RowEvent, before_image, row_text
+from simulator.consumer.decode import DdlEvent, Event, RowEvent, before_image, row_text
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.table import Table as Definition

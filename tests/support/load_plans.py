@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simulator.load.plan import LoadPlan, StatementWanted
+from simulator.load.stretch import Stretch
+from simulator.load.stretches import Opening, opening, stretches
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
-from simulator.run.load.plan import LoadPlan, StatementWanted
-from simulator.run.load.stretch import Stretch
-from simulator.run.load.stretches import Opening, opening, stretches
 from simulator.run.outputs import Output
 from simulator.sources.generate.model import Mix, Model, TableModel
 from simulator.sources.generate.timetable import Segment

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from simulator import releases
+from simulator.load import in_process as load_in_process
+from simulator.load import plan_file
+from simulator.load.checkpoint import Checkpoint
+from simulator.load.control import Control, Held
+from simulator.load.feed import Feed
+from simulator.load.observed import WindowSent
+from simulator.load.prepared import Sender
+from simulator.load.stretches import opening, stretches
 from simulator.run import outputs
-from simulator.run.engines import load_in_process
-from simulator.run.load import plan_file
-from simulator.run.load.checkpoint import Checkpoint
-from simulator.run.load.control import Control, Held
-from simulator.run.load.feed import Feed
-from simulator.run.load.observed import WindowSent
-from simulator.run.load.prepared import Sender
-from simulator.run.load.stretches import opening, stretches
 from simulator.run.outputs import Output
-from simulator.run.settings import Settings
+from simulator.settings import Settings
 from simulator.sinks import SINKS
 from simulator.sinks.files import directory
 from simulator.sources.generate.timetable import Segment

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulator.read.records import Record
-from simulator.run.emit import flushing
-from simulator.run.load.sending import window_messages
-from simulator.run.load.stretch import Pace, Window
-from simulator.run.load.stretches import Opening, marks, stretches
-from simulator.run.outgoing import outgoing
+from simulator.consumer.records import Record
+from simulator.engines.tasks.messages import encode_flush
+from simulator.engines.tasks.send import flusher
+from simulator.load.sending import window_messages
+from simulator.load.stretch import Pace, Window
+from simulator.load.stretches import Opening, marks, stretches
 from simulator.run.outputs import Output
 from simulator.sinks.memory import MemorySink, Message
 from support.load_plans import at
@@ -34,8 +34,8 @@ def sent(opening: Opening, output: Output, first_ms: int, end_ms: int) -> list[R
         for made in window_messages(window, range(output.destinations.total)):
             sink.write(made.records)
         behind = at(opening, output, window.end_ms)
-        for flush in flushing(behind.job, eager=False)([marks(behind, window.end_ms)]):
-            sink.write(outgoing(flush, behind.job).records)
+        for flush in flusher(behind.spec, eager=False)([marks(behind, window.end_ms)]):
+            sink.write(encode_flush(flush, behind.spec).records)
     return [
         Record(message.topic, message.partition, message.offset, message.timestamp, message.key, message.value)
         for message in messages

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns import row_image
+from simulator.engines.stages import Rules
+from simulator.engines.tasks.control_events import ControlEvents
+from simulator.engines.tasks.task import TaskSpec
+from simulator.load.stretch import LoadedTable, Pace, Stretch, Window
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
-from simulator.run.job import Job
-from simulator.run.load.stretch import LoadedTable, Pace, Stretch, Window
-from simulator.run.marks import Marks
-from simulator.run.stages import Rules
 from simulator.sources.generate.model import Mix, Model, TableModel, TableRows
 from simulator.sources.generate.stream import Stream
 from simulator.sources.generate.timetable import Segment
@@ -126,11 +126,11 @@ def stretch(
         indexes = tuple(number for number, each in enumerate(physical) if each.table == table)
         values = cast("TableValues", Made(table, COLUMNS[table.name]))
         loaded.append(LoadedTable(PlacedTable(table, indexes), values, 0))
-    job = Job(
+    job = TaskSpec(
         physical,
         routes,
         (),
-        Marks((), NEVER, False, False, to),
+        ControlEvents((), NEVER, False, False, to),
         outputs.options_of(changefeed),
         release,
         sink,

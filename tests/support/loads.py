@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from simulator.load import plan_file, rates, stretches
+from simulator.load.checkpoint import Checkpoint, identity
+from simulator.load.control import Control, Held
+from simulator.load.plan import LoadPlan
+from simulator.load.stretch import Stretch
+from simulator.load.stretches import Opening
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
-from simulator.run.load import plan_file, rates, stretches
-from simulator.run.load.checkpoint import Checkpoint, identity
-from simulator.run.load.control import Control, Held
-from simulator.run.load.plan import LoadPlan
-from simulator.run.load.stretch import Stretch
-from simulator.run.load.stretches import Opening
 from simulator.run.outputs import Output
-from simulator.run.settings import Settings
+from simulator.settings import Settings
 from simulator.ticdc.changefeed import load
 
 PLAN = """

@@ -9,9 +9,9 @@ from typing import Any
 
 from simulator import cli
 from simulator.columns import row_image
-from simulator.read import contract
-from simulator.read.contract.stream_spec import stream_spec_of
-from simulator.read.records import Record
+from simulator.consumer import contract
+from simulator.consumer.contract.stream_spec import stream_spec_of
+from simulator.consumer.records import Record
 from simulator.releases import V8_5, Release
 from simulator.sources import snapshots
 from simulator.ticdc.changefeed import Changefeed

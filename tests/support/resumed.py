@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from simulator.read.decode import DdlEvent, Event, Watermark, decode
-from simulator.read.records import Record
+from simulator.consumer.decode import DdlEvent, Event, Watermark, decode
+from simulator.consumer.records import Record
 from simulator.sinks.memory import Message
 
 Sent = Sequence[Record] | Sequence[Message]

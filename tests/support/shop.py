@@ -6,7 +6,7 @@ from bisect import bisect
 from collections.abc import Callable
 from itertools import cycle
 
-from simulator.read.decode import Image
+from simulator.consumer.decode import Image
 from support.databases import Row, Table
 from support.dumps import Value
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from simulator.read.contract.stream_spec import stream_spec_of
-from simulator.read.decode import time_of
-from simulator.read.records import Record, read
+from simulator.consumer.contract.stream_spec import stream_spec_of
+from simulator.consumer.decode import time_of
+from simulator.consumer.records import Record, read
 from simulator.releases import V8_5, Release
 from simulator.sources.snapshots import open
 from simulator.ticdc.changefeed import Changefeed

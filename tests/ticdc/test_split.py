@@ -19,11 +19,11 @@ from support.transaction import Row, RowEvent, net, sent
 
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.read.contract import check
-from simulator.read.contract.stream_spec import StreamSpec, stages_of
-from simulator.read.decode import DdlEvent, Event, before_image, decode
-from simulator.read.decode import RowEvent as Sent
-from simulator.read.records import Record, read
+from simulator.consumer.contract import check
+from simulator.consumer.contract.stream_spec import StreamSpec, stages_of
+from simulator.consumer.decode import DdlEvent, Event, before_image, decode
+from simulator.consumer.decode import RowEvent as Sent
+from simulator.consumer.records import Record, read
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.split import SplitRule, beside, deciding, halves, keys_changed, ranked, split_rule, splits

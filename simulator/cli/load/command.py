@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
+from simulator.channel import DriverAddress
 from simulator.cli import client
 from simulator.cli import truth as truths
 from simulator.cli.load import truth_at
@@ -18,32 +19,29 @@ from simulator.cli.load.shown import Wanted, opened, showing, wanted_of
 from simulator.cli.load.watch import Setup, Watch
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
+from simulator.engines.spark.calls import apart
+from simulator.engines.spark.driver_host import place_of
+from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.errors import SimulatorError, shown
+from simulator.load import checkpoint, in_process, rates, truth
+from simulator.load.checkpoint import Checkpoint
+from simulator.load.control import Control, held
+from simulator.load.feed import Feed, Observer
+from simulator.load.lag import Search
+from simulator.load.measured import bytes_per_row
+from simulator.load.plan import LoadPlan
+from simulator.load.plan_file import load as read_plan
+from simulator.load.prepared import Sender
+from simulator.load.rates import Rates
+from simulator.load.stretch import Stretch
+from simulator.load.stretches import Opening, opening, stretches
 from simulator.releases import Release
-from simulator.run import storage
 from simulator.run.checkpoint_store import Store
-from simulator.run.engines import load_in_process
-from simulator.run.engines.address import place_of
-from simulator.run.engines.apart import apart
-from simulator.run.load import checkpoint, rates, truth
-from simulator.run.load.checkpoint import Checkpoint
-from simulator.run.load.control import Control, held
-from simulator.run.load.feed import Feed, Observer
-from simulator.run.load.lag import Search
-from simulator.run.load.measured import bytes_per_row
-from simulator.run.load.plan import LoadPlan
-from simulator.run.load.plan_file import load as read_plan
-from simulator.run.load.prepared import Sender
-from simulator.run.load.rates import Rates
-from simulator.run.load.stretch import Stretch
-from simulator.run.load.stretches import Opening, opening, stretches
 from simulator.run.outputs import Output
-from simulator.run.progress import Listener, Reporter
-from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, IN_PROCESS
+from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, IN_PROCESS
 from simulator.signals import Asked, Stopped, gently
 from simulator.signals import held as signals_held
-from simulator.sinks import SINKS
-from simulator.sinks.driver import Driver
+from simulator.sinks import SINKS, claim_check
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sources.generate.stream import Stream
 from simulator.ticdc.changefeed import Changefeed, load_file
@@ -115,7 +113,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
         display.warn(loading.changefeed.warnings)
         display.warn(loading.opening.plan.event_filters.warnings)
         if loading.changefeed.codec.large_message_handle_option == "claim-check":
-            storage.require_writable(loading.changefeed.codec.claim_check_storage_uri)
+            claim_check.require_writable(loading.changefeed.codec.claim_check_storage_uri)
         shared = loading.master != IN_PROCESS
         place = place_of(loading.master)
         with ExitStack() as put_away:
@@ -223,7 +221,7 @@ def _sent(
     begun: Checkpoint,
     observers: Sequence[Observer],
     signal: Asked,
-    driver: Driver,
+    driver: DriverAddress,
     display: Display,
 ) -> None:
     """Sends until the end, and writes the truth that is asked for."""
@@ -243,7 +241,7 @@ def _sent(
     feed = Feed(reported, control, sink, begun, store, observers, signal, reporter=reporter)
     try:
         if loading.master == IN_PROCESS:
-            load_in_process.run(feed, Sender(sink, reporter))
+            in_process.run(feed, Sender(sink, reporter))
         else:
             _on_spark(loading.master, feed, output, display)
     finally:
@@ -256,17 +254,17 @@ def _sent(
         truth.write(opened, output, loading.changefeed, ms, directory, format)
 
 
-def _reporting(stretch: Stretch, driver: Driver) -> Stretch:
+def _reporting(stretch: Stretch, driver: DriverAddress) -> Stretch:
     """Whose tasks say how far they are."""
-    return replace(stretch, job=replace(stretch.job, progress=driver))
+    return replace(stretch, spec=replace(stretch.spec, progress=driver))
 
 
 def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:
     """A second signal ends it."""
     display.stage("starting Spark")
     with signals_held():
-        from simulator.run.engines import session as spark
-        from simulator.run.engines.streaming import query
+        from simulator.engines.spark import session as spark
+        from simulator.load.streaming import query
 
     def work() -> None:
         query.run(spark.session(master), feed, output.destinations.total, lambda said: display.warn((said,)))

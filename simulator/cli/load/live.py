@@ -13,9 +13,9 @@ from simulator import tso
 from simulator.cli.load.watch import MIB, Watch
 from simulator.cli.run_report import silence
 from simulator.cli.terminal import Terminal
+from simulator.engines.tasks.progress import Progress
 from simulator.errors import printable
-from simulator.run.load.account import Now
-from simulator.run.progress import Progress
+from simulator.load.account import Now
 
 REFRESHED = 0.5
 PLAIN = 10.0

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from simulator import tso
 from simulator.cli.truth import between_milliseconds, not_between, show, watermark
+from simulator.load import truth
+from simulator.load.stretches import Opening
 from simulator.run import outputs
-from simulator.run.load import truth
-from simulator.run.load.stretches import Opening
 from simulator.ticdc.changefeed import Changefeed
 
 

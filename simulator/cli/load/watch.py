@@ -11,12 +11,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from simulator.run.load.account import Account, Now, Recently
-from simulator.run.load.lag import LagSample, Verdict
-from simulator.run.load.observed import WindowSent
-from simulator.run.load.reached import Reached
-from simulator.run.load.series import Series
-from simulator.run.progress import Progress
+from simulator.engines.tasks.progress import Progress
+from simulator.load.account import Account, Now, Recently
+from simulator.load.lag import LagSample, Verdict
+from simulator.load.observed import WindowSent
+from simulator.load.reached import Reached
+from simulator.load.series import Series
 
 MIB = 1 << 20
 """In which people are told amounts."""

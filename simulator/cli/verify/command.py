@@ -11,9 +11,9 @@ from simulator.cli.output import check_file, show_json
 from simulator.cli.verify import text
 from simulator.cli.verify.document import document
 from simulator.cli.verify.live import Live
-from simulator.read.verify import verify as verified
-from simulator.read.verify.asked import Asked, check
-from simulator.read.verify.verification import RIGHT, Verification
+from simulator.consumer.verify import verify as verified
+from simulator.consumer.verify.asked import Asked, check
+from simulator.consumer.verify.verification import RIGHT, Verification
 
 WRONG = 1
 """The exit code of a stream that is wrong, or not finished."""

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from simulator.read.verify.verification import Failure, PartitionRead, Verification
+from simulator.consumer.verify.verification import Failure, PartitionRead, Verification
 
 VERSION = 1
 

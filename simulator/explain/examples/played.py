@@ -16,15 +16,15 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.columns import cells, row_image
 from simulator.columns.change_frame import CHANGES, ORDER
+from simulator.engines import stages
+from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
+from simulator.engines.tasks.send import send
+from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import UserError
 from simulator.explain.change import read_row
 from simulator.explain.row import packed
 from simulator.explain.schema_files import read_catalog
 from simulator.releases import Release
-from simulator.run import stages
-from simulator.run.emit import send
-from simulator.run.job import Job
-from simulator.run.marks import Marks, Statement
 from simulator.sinks.memory import Message
 from simulator.sources.snapshots import PhysicalTable, physical_tables
 from simulator.ticdc import dispatch, key_bytes, split
@@ -151,18 +151,18 @@ def _played(example: Example, release: Release) -> Played:
     verify(asked, tables)
     statements = _statements(example, catalog, asked)
     messages: list[Message] = []
-    job = _job(example, tables, statements, asked, messages)
+    spec = _spec(example, tables, statements, asked, messages)
     work = stages.Rules(
-        job.tables,
-        job.routes,
+        spec.tables,
+        spec.routes,
         asked.event_filters,
         asked.replication.ignored_start_ts,
         split.split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
-        job.destinations,
+        spec.destinations,
     )
-    parts = _executed(example, catalog, job.tables, release) if example.script else _given(example.events, job.tables)
+    parts = _executed(example, catalog, spec.tables, release) if example.script else _given(example.events, spec.tables)
     rows = _rows(parts, work)
-    send([rows] if rows.num_rows else [], range(job.destinations.total), job)
+    send([rows] if rows.num_rows else [], range(spec.destinations.total), spec)
     ordered = sorted(messages, key=lambda message: (message.commit_ts, message.topic, message.partition))
     warnings = [f"warning: {line}" for line in changefeed.warnings if example.warns]
     return Played(tuple(ordered), (*warnings, *statements.said))
@@ -208,16 +208,18 @@ def _commit_ts(second: int) -> int:
     return tso.compose(tso.physical(tso.DEFAULT_START_TS) + 1 + second * SECOND, tso.ROW_LOGICAL)
 
 
-def _job(example: Example, tables: Sequence[Table], sent: Sent, asked: ChangefeedRules, messages: list[Message]) -> Job:
+def _spec(
+    example: Example, tables: Sequence[Table], sent: Sent, asked: ChangefeedRules, messages: list[Message]
+) -> TaskSpec:
     changefeed, release, physical = asked.changefeed, asked.release, physical_tables(tables)
     active = dispatch.active_topics(asked.router, ((table.schema, table.name) for table in tables))
     topics = tuple(dict.fromkeys([changefeed.topic, *active, *sent.topics]))
     to = Destinations(topics, (changefeed.kafka.partitions,) * len(topics))
     codec = CODECS[changefeed.codec.protocol]
     start_ms = tso.physical(tso.DEFAULT_START_TS)
-    marks = Marks(
+    marks = ControlEvents(
         tuple(
-            Statement(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), release))
+            PlacedDdl(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), release))
             for index, (event, topic) in enumerate(zip(sent.events, sent.topics, strict=True))
         ),
         tso.Timeline(start_ms, start_ms + len(example.events) * SECOND, 2 * SECOND * len(example.events)),
@@ -225,7 +227,7 @@ def _job(example: Example, tables: Sequence[Table], sent: Sent, asked: Changefee
         release.watermark_after_ddl,
         to,
     )
-    return Job(
+    return TaskSpec(
         physical,
         tuple(dispatch.route(asked.router, place.table) for place in physical),
         sent.events,

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from simulator.consumer.decode import DECODERS, protocol_of
+from simulator.consumer.event_lines import as_text
 from simulator.errors import UserError
 from simulator.explain.examples.played import OPEN, Event, Example, Played, Row
 from simulator.explain.examples.shown import Shown
-from simulator.read.decode import DECODERS, protocol_of
-from simulator.read.lines import as_text
 from simulator.sinks.memory import Message
 
 FEW = 3

@@ -13,8 +13,8 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns.change_frame import WRITTEN
 from simulator.errors import UserError
+from simulator.faults.fault import Fault
 from simulator.releases import Release
-from simulator.run.faults.fault import Fault
 from simulator.run.plan.comparisons import Move, move, named, pairs
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
 from simulator.run.plan.expected import Expected

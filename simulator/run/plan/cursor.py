@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.errors import UserError
-from simulator.run.faults.fault import Fault
+from simulator.faults.fault import Fault
 from simulator.run.plan.comparisons import Draft
 from simulator.run.plan.expected import Expected
 from simulator.run.plan.statements import EmittedJob

@@ -26,9 +26,9 @@ from typing import Any
 from simulator.errors import DdlError, SqlError, UserError, did_you_mean
 from simulator.run.plan.cursor import Addition, Cursor, Planning
 from simulator.run.plan.expected import Expectation, Expected
-from simulator.run.settings import TEXT, TEXTS, to_text
 from simulator.run.steps.kind import StepKind, StepPlace
 from simulator.run.steps.sql import executed
+from simulator.settings import TEXT, TEXTS, to_text
 from simulator.tidb.sql_engine.execute import error_number
 from simulator.tidb.sql_engine.storage.outcome import Refusal
 

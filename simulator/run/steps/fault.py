@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulator.errors import UserError, did_you_mean
-from simulator.run.faults import FAULTS
-from simulator.run.faults.fault import Fault
-from simulator.run.faults.keys import TABLE_KEY
+from simulator.faults import FAULTS
+from simulator.faults.fault import Fault
+from simulator.faults.keys import TABLE_KEY
 from simulator.run.plan.cursor import Addition, Cursor, Planning
-from simulator.run.settings import Key, to_text
 from simulator.run.steps.kind import Choice, KeyGroup, StepKind, StepPlace
 from simulator.run.steps.planned_faults import PLANNED
+from simulator.settings import Key, to_text
 
 KEYS: Mapping[str, Key] = {name: key for kind in FAULTS.values() for name, key in kind.keys.items()}
 

@@ -18,10 +18,10 @@ from simulator.columns.row_image import same
 from simulator.errors import SqlError, UserError, did_you_mean
 from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
 from simulator.run.plan.scripted import with_rows
-from simulator.run.settings import DURATION, Key, to_duration_ms, to_seed, to_text
 from simulator.run.steps.events import added
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.run.steps.sql import upstream_of
+from simulator.settings import DURATION, Key, to_duration_ms, to_seed, to_text
 from simulator.sources.generate.amounts import ROUNDS, Round, chosen_rows, rounds
 from simulator.sources.generate.model import Skew, Uniform
 from simulator.sources.generate.reading import DISTRIBUTIONS, to_columns, to_skew

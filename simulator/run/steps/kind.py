@@ -12,8 +12,8 @@ from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.run.plan.cursor import Step
-from simulator.run.settings import TEXT, Key, to_text
-from simulator.run.toml_lines import KeyLine, TableLines
+from simulator.settings import TEXT, Key, to_text
+from simulator.toml_lines import KeyLine, TableLines
 
 NAME = "name"
 NAME_KEY = Key(NAME, to_text, TEXT, "What --from and --until call the step.")

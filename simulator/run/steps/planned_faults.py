@@ -15,8 +15,8 @@ import numpy as np
 from simulator import tso
 from simulator.columns.cells import lengths
 from simulator.errors import DdlError, SqlError, UserError
-from simulator.run.faults import planned
-from simulator.run.faults.keys import TABLE_KEY
+from simulator.faults import planned
+from simulator.faults.keys import TABLE_KEY
 from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
 from simulator.run.steps.sql import executed
 from simulator.ticdc import dispatch

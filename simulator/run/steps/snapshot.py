@@ -18,7 +18,9 @@ from simulator.run.plan.comparisons import Draft, TableOrigin, table_origins
 from simulator.run.plan.cursor import Addition, Cursor, Planning, starting
 from simulator.run.plan.scripted import as_snapshot
 from simulator.run.plan.statements import AFTER_ROWS, AMONG_ROWS, PendingStatement, emit_jobs, tables_of
-from simulator.run.settings import (
+from simulator.run.steps.derivation import SchemaChange, statements_between
+from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
+from simulator.settings import (
     DEFAULT_OVER_MS,
     DURATION,
     PLACES,
@@ -30,8 +32,6 @@ from simulator.run.settings import (
     to_text,
     to_texts,
 )
-from simulator.run.steps.derivation import SchemaChange, statements_between
-from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.sources import snapshots
 from simulator.sources.schema_change import SchemaChangePoint
 from simulator.sources.snapshots import Snapshot

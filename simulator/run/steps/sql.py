@@ -18,9 +18,9 @@ from simulator.errors import DdlError, SqlError, UserError, printable
 from simulator.files import beside, read_text
 from simulator.run.plan.cursor import Addition, Cursor, Planning
 from simulator.run.plan.scripted import still_unread, with_rows
-from simulator.run.settings import DURATION, Key, to_duration_ms, to_text
 from simulator.run.steps.events import added
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
+from simulator.settings import DURATION, Key, to_duration_ms, to_text
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.execute import error_number, execute, starting

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.run.plan.cursor import Addition, Cursor, Planning
-from simulator.run.settings import DURATION, to_duration_ms
 from simulator.run.steps.kind import StepKind
+from simulator.settings import DURATION, to_duration_ms
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from simulator.errors import DdlError, UserError
-from simulator.read.contract.tally import Violation
-from simulator.read.decode import (
+from simulator.consumer.contract.tally import Violation
+from simulator.consumer.decode import (
     EMPTYING,
     TRUNCATING,
     DdlEvent,
@@ -24,7 +23,8 @@ from simulator.read.decode import (
     row_text,
     time_of,
 )
-from simulator.read.records import Place
+from simulator.consumer.records import Place
+from simulator.errors import DdlError, UserError
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Name, Table

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from simulator import tso
+from simulator.consumer.decode import DdlEvent, time_of
 from simulator.errors import DdlError
-from simulator.read.decode import DdlEvent, time_of
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Catalog, Database, catalog, key, with_database

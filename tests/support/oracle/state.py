@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from simulator.columns import row_image
-from simulator.read.contract.tally import Violation
-from simulator.read.decode import LOST
+from simulator.consumer.contract.tally import Violation
+from simulator.consumer.decode import LOST
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Name, Table, visible_columns
 from simulator.tidb.model.types import is_binary

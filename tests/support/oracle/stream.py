@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
+from simulator.consumer.contract.stream_spec import StreamSpec
+from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode, fetched, time_of
+from simulator.consumer.records import Place, Record
 from simulator.errors import UserError
-from simulator.read.contract.stream_spec import StreamSpec
-from simulator.read.decode import DdlEvent, Event, RowEvent, Watermark, decode, fetched, time_of
-from simulator.read.records import Place, Record
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from simulator.consumer.decode import DdlEvent as DdlRead
+from simulator.consumer.decode import Image, RowEvent, Watermark, before_image, decode, row_text
 from simulator.errors import ChangefeedError, EncodeError, UserError
-from simulator.read.decode import DdlEvent as DdlRead
-from simulator.read.decode import Image, RowEvent, Watermark, before_image, decode, row_text
 from simulator.releases import Release
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows
 from simulator.ticdc.dispatch import router, topic_of

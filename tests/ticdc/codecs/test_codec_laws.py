@@ -15,8 +15,8 @@ from support.codec_readings import ReadRow, Texts, canal, open_text, opened
 from support.codec_refusals import overhead, sizes, too_large
 from support.codec_rows import unframed
 
+from simulator.consumer.decode import Event, RowEvent, decode, row_text
 from simulator.errors import EncodeError
-from simulator.read.decode import Event, RowEvent, decode, row_text
 from simulator.ticdc.codecs import CODECS, EncodedRows, Messages, RowChanges
 from simulator.ticdc.codecs.codec_options import supported_options
 from simulator.ticdc.table_info import handle_columns

@@ -25,7 +25,7 @@ from support.oracle.state import row_of
 from support.playing import play, state, tables_of
 from support.random_tables import Change
 
-from simulator.read.records import read
+from simulator.consumer.records import read
 from simulator.releases import DEFAULT, V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.tidb.model.table import Column, visible_columns

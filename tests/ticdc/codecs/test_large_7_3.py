@@ -17,10 +17,10 @@ from support.codec_rows import Change, rows
 from support.playing import assert_contract, play
 
 from simulator.cli import run
+from simulator.consumer.records import read
 from simulator.errors import ChangefeedError, DeliveryError, UserError
-from simulator.read.records import read
 from simulator.releases import find
-from simulator.run import storage
+from simulator.sinks import claim_check
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, StoredFile
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -119,13 +119,13 @@ def test_a_name_that_leads_out_of_the_storage_is_not_written(tmp_path: Path) -> 
     """TiCDC would write it: a key may hold `/../`."""
     inner = tmp_path / "store"
     with pytest.raises(DeliveryError, match="its name leads out of the storage"):
-        storage.write(f"file://{inner}", [StoredFile("../outside.json", b"1")])
+        claim_check.write(f"file://{inner}", [StoredFile("../outside.json", b"1")])
     assert not list(tmp_path.rglob("*.json"))
-    storage.write(f"file://{inner}", [StoredFile("2020-02-20/a/b.json", b"1")])
+    claim_check.write(f"file://{inner}", [StoredFile("2020-02-20/a/b.json", b"1")])
     assert [path.read_bytes() for path in inner.rglob("*.json")] == [b"1"]
-    assert storage.read("2020-02-20/a/b.json", f"file://{inner}?x=y") == b"1"
+    assert claim_check.read("2020-02-20/a/b.json", f"file://{inner}?x=y") == b"1"
     with pytest.raises(UserError, match="b.json cannot be read: it is the name of a file in a storage"):
-        storage.read("b.json")
+        claim_check.read("b.json")
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from support.playing import assert_leads, play, state, tables_of
 
 from simulator.cli import run
+from simulator.consumer.contract.stream_spec import sent_tables
+from simulator.consumer.records import read
 from simulator.errors import ChangefeedError, DdlError
-from simulator.read.contract.stream_spec import sent_tables
-from simulator.read.records import read
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.ddl.routes import renamed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from simulator import TiCDC
+from simulator.consumer.decode import DdlEvent, RowEvent
 from simulator.errors import SqlError
-from simulator.read.decode import DdlEvent, RowEvent
 
 TABLE = """
     CREATE DATABASE d; USE d;

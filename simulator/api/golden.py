@@ -1,0 +1,99 @@
+"""Golden files: messages as they were recorded once, to compare with and to review by diff.
+
+One law: a file says each message whole, so that equal files are equal bytes, and says for people what is in it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from simulator.api.session import Message, records
+from simulator.consumer.event_lines import lines
+from simulator.errors import UserError, printable_json
+from simulator.files import read_text
+
+MOST = 60
+"""Lines of a difference that are shown."""
+
+
+@dataclass
+class Golden:
+    """The golden files of a test."""
+
+    directory: Path
+    name: str
+    """Of the file, where none is given; of the second call's `name+2`, and so on."""
+
+    rewrite: bool
+    written: dict[Path, str] = field(default_factory=dict)
+    """What was written so far, by this test or another."""
+
+    unnamed: int = 0
+    """Calls that gave no name."""
+
+    def __call__(self, messages: Iterable[Message], name: str | None = None) -> None:
+        """Compares the messages with the file of that name, or writes it; raises AssertionError with the difference,
+        UserError for a name that leads elsewhere."""
+        path = self._path(name)
+        found = [golden_line(message) for message in messages]
+        if self.rewrite:
+            self._write(path, "".join(f"{line}\n" for line in found))
+            return
+        if not path.exists():
+            raise AssertionError(f"there is no golden file {path}: pytest --rewrite-golden writes it")
+        wanted = read_text(path).splitlines()
+        if wanted != found:
+            shown = "\n".join(islice(_difference(wanted, found), MOST))
+            raise AssertionError(f"the messages differ from {path} (pytest --rewrite-golden writes it anew):\n{shown}")
+
+    def _path(self, name: str | None) -> Path:
+        if not name:
+            self.unnamed += 1
+            name = self.name if self.unnamed == 1 else f"{self.name}+{self.unnamed}"
+        elif os.path.isabs(name) or ".." in Path(name).parts:
+            raise UserError(f"the name {name!r} leads out of {self.directory}; expected is one such as 'after-update'")
+        return self.directory / f"{name}.jsonl"
+
+    def _write(self, path: Path, text: str) -> None:
+        if self.written.setdefault(path, text) != text:
+            raise AssertionError(f"{path} has other messages, just written by another call: give one another name")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+
+def golden_line(message: Message) -> str:
+    """A message on one line of JSON; bytes that are no UTF-8 are lone surrogates, as Python's surrogateescape has
+    them."""
+    return printable_json(
+        {
+            "topic": message.topic,
+            "partition": message.partition,
+            "offset": message.offset,
+            "timestamp": message.timestamp,
+            "key": _text(message.key),
+            "value": _text(message.value),
+            "events": [line.partition(" ")[2] for line in lines(records((message,)))],
+        }
+    )
+
+
+def _difference(wanted: Sequence[str], found: Sequence[str]) -> Iterable[str]:
+    """By what is in the messages, for people; by their bytes where that is the same."""
+    said = [[event for line in side for event in _events(json.loads(line))] for side in (wanted, found)]
+    before, after = (wanted, found) if said[0] == said[1] else said
+    return difflib.unified_diff(before, after, "golden", "now", lineterm="", n=1)
+
+
+def _events(line: dict[str, Any]) -> list[str]:
+    return [f"{line['topic']}/{line['partition']}@{line['offset']} {event}" for event in line["events"]]
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "surrogateescape")

@@ -1,0 +1,162 @@
+"""What pytest gets of the simulator: fixtures `ticdc`, `ticdc_kafka` and `ticdc_golden`, the marker `ticdc`, and
+`--rewrite-golden`.
+
+One law: who does not use them pays for nothing: only pytest itself is imported here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+
+if TYPE_CHECKING:
+    from simulator.api.golden import Golden
+    from simulator.api.session import TiCDC
+
+MARKER = (
+    "ticdc(release=, architecture=, sink_uri=, config=, start_ts=, resolved_interval=, seed=, databases=, releases=): "
+    "what the fixtures ticdc and ticdc_kafka simulate; releases=[…] runs the test once for each."
+)
+
+KAFKA = "TICDC_SIM_KAFKA"
+"""The environment variable that names a Kafka (`host:port`) to use in place of one that is started."""
+
+WRITTEN = pytest.StashKey[dict[Path, str]]()
+"""Golden files that this session has written, and what."""
+
+LONGEST = 150
+"""Characters of a test's name that its golden file is called by."""
+
+NOT_IN_TOPIC = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--rewrite-golden`."""
+    parser.getgroup("ticdc").addoption(
+        "--rewrite-golden", action="store_true", help="Write golden files anew instead of comparing with them."
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARKER)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test for each of the marker's releases."""
+    if "ticdc_release" not in metafunc.fixturenames:
+        return
+    for marker in metafunc.definition.iter_markers("ticdc"):
+        if "releases" in marker.kwargs:
+            tags = _tags(marker.kwargs["releases"])
+            metafunc.parametrize("ticdc_release", tags, ids=tags, indirect=True)
+            return
+
+
+def _tags(releases: object) -> list[str]:
+    """The releases of a marker; one may stand by itself."""
+    if isinstance(releases, str):
+        return [releases]
+    tags = list(releases) if isinstance(releases, Iterable) else []
+    if not tags or not all(isinstance(tag, str) for tag in tags):
+        raise pytest.UsageError(
+            f"@pytest.mark.ticdc: releases is {releases!r}; a list is expected, such as ['v7.5.0', 'new:v8.5.4']"
+        )
+    return tags
+
+
+@pytest.fixture
+def ticdc_release(request: pytest.FixtureRequest) -> str | None:
+    """The release of the test that the marker's `releases` made of it, as `v8.5.3` or `new:v8.5.4`."""
+    return getattr(request, "param", None)
+
+
+@pytest.fixture
+def ticdc(request: pytest.FixtureRequest, ticdc_release: str | None) -> Iterator[TiCDC]:
+    """A simulated TiDB with a changefeed, whose messages stay in memory; as the marker `ticdc` says."""
+    from simulator.api.session import TiCDC
+
+    with TiCDC(**_asked(request, ticdc_release)) as made:
+        yield made
+
+
+@pytest.fixture
+def ticdc_kafka(request: pytest.FixtureRequest, ticdc_release: str | None, ticdc_broker: str) -> Iterator[TiCDC]:
+    """As `ticdc`; the messages also go to a topic of the test's own on a real Kafka, which is deleted after it."""
+    from simulator.api.session import SINK_URI, TiCDC
+    from simulator.sinks.kafka.admin import delete_topics
+
+    asked = _asked(request, ticdc_release)
+    name = NOT_IN_TOPIC.sub("-", request.node.name)[:100].strip("-")
+    query = asked.get("sink_uri", SINK_URI).partition("?")[2]
+    asked["sink_uri"] = f"kafka://{ticdc_broker}/{name}-{uuid.uuid4().hex[:8]}?{query}"
+    made = TiCDC(**asked, send=True)
+    try:
+        with made:
+            yield made
+    finally:
+        delete_topics(ticdc_broker, made.topics)
+
+
+@pytest.fixture(scope="session")
+def ticdc_broker() -> Iterator[str]:
+    """`host:port` of a Kafka: that of TICDC_SIM_KAFKA, or one that is started for the session.
+
+    Where none can be started the tests are skipped; where the environment says CI, they fail.
+    """
+    if os.environ.get(KAFKA):
+        yield os.environ[KAFKA]
+        return
+    from simulator.broker import server
+    from simulator.errors import SimulatorError
+
+    directory = Path(tempfile.mkdtemp(prefix="ticdc-sim-kafka-"))
+    try:
+        try:
+            address = server.start(server.free_port(), directory)
+        except SimulatorError as error:
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(f"no Kafka for the test: {error}")
+        yield address
+    finally:
+        server.stop(directory)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def ticdc_golden(request: pytest.FixtureRequest) -> Golden:
+    """Compares messages with a file that was recorded: `ticdc_golden(ticdc.messages())`."""
+    from simulator.api.golden import Golden
+
+    directory = request.path.parent / "golden" / request.path.stem
+    written = request.config.stash.setdefault(WRITTEN, {})
+    return Golden(directory, _file_name(request), bool(request.config.getoption("--rewrite-golden")), written)
+
+
+def _file_name(request: pytest.FixtureRequest) -> str:
+    """What no other test of the module has: class, test and parameters, whose odd characters are written as %3A."""
+    function, bracket, parameters = request.node.name.partition("[")
+    name = f"{request.cls.__qualname__}.{function}" if request.cls is not None else function
+    if bracket:
+        name += f"-{quote(parameters.removesuffix(']'), safe='')}".replace("~", "%7E")
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}+{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _asked(request: pytest.FixtureRequest, release: str | None) -> dict[str, Any]:
+    """What markers say of the test, the closest one's word winning."""
+    asked: dict[str, Any] = {}
+    for marker in reversed(list(request.node.iter_markers("ticdc"))):
+        if marker.args:
+            given = ", ".join(map(repr, marker.args))
+            raise pytest.UsageError(f"@pytest.mark.ticdc takes names alone, such as release='v8.5.3', and got {given}")
+        asked |= marker.kwargs
+    asked.pop("releases", None)
+    return asked if release is None else {**asked, "release": release, "architecture": None}

@@ -1,0 +1,392 @@
+"""A simulated TiDB with a changefeed, for Python: SQL in, TiCDC's messages out.
+
+One law: what a statement made has been sent when `execute` is back, and `messages` ends with a watermark above it.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, Self
+
+from simulator import releases, tso
+from simulator.api.python_values import PythonValue, as_text, python_values
+from simulator.consumer.decode import Event, decode
+from simulator.consumer.records import Record
+from simulator.errors import DdlError, ExpectationError, SqlError, UserError
+from simulator.releases import Release
+from simulator.run import expectations, library
+from simulator.run import scenario as scenarios
+from simulator.run.open_changefeed import Live
+from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
+from simulator.run.scenario import Scenario
+from simulator.run.steps.fault import FaultStep, fault_step
+from simulator.run.steps.wait import WaitStep
+from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS
+from simulator.sinks.memory import Message
+from simulator.ticdc.changefeed import Changefeed, load, load_file
+from simulator.ticdc.rules import rules
+from simulator.tidb.ddl.catalog import Database
+from simulator.tidb.model.table import Table
+from simulator.tidb.parser.script import split_script
+from simulator.tidb.parser.sql import parse_sql
+from simulator.tidb.restore.names import quote_name
+from simulator.tidb.sql_engine.errors import error_number, refused, worded
+from simulator.tidb.sql_engine.storage.outcome import Outcome, ResultSet
+from simulator.tidb.sql_engine.storage.row_keys import cells_of
+from simulator.tidb.sql_engine.storage.rows import columns_of, rows_of
+from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.syntax.session import Use
+from simulator.tidb.syntax.tables import CreateTable
+from simulator.truth import in_process
+from simulator.truth.expected_rows import standing
+from simulator.truth.write import about_run, write
+
+__all__ = ["Message", "Result", "SINK_URI", "TiCDC"]
+
+SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol"
+"""Of which nothing is contacted, unless it is asked for."""
+
+UNKNOWN_DATABASE = 1049
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a statement answered."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str | bytes | None, ...], ...] = ()
+    """Of a SELECT: TiDB text, bytes for binary strings, None for NULL."""
+
+    affected: int = 0
+    warnings: tuple[str, ...] = ()
+    """As SHOW WARNINGS says them: `1265 Data truncated for column 'a' at row 1`."""
+
+
+class TiCDC:
+    """One client's session with a TiDB that a changefeed replicates."""
+
+    def __init__(
+        self,
+        release: str = releases.DEFAULT,
+        architecture: str | None = None,
+        *,
+        sink_uri: str = SINK_URI,
+        config: str | Path | Mapping[str, Any] | None = None,
+        start_ts: int | str | None = None,
+        resolved_interval: str | None = None,
+        seed: int = 0,
+        databases: Iterable[str] | None = None,
+        fixtures: str | Path | None = None,
+        fixtures_format: str = "jsonl",
+        send: bool = False,
+    ) -> None:
+        """`release` is a tag; where both architectures have it the classic one is meant, `new:v8.5.4` is the other.
+        `config` is TiCDC's changefeed.toml: a path, its text (with a line break or `=` in it), or a mapping.
+
+        `databases` are there from the start, besides `test`; without it every one that CREATE TABLE or USE names is.
+        With `fixtures` the messages are also written there when it is closed, with `send` they also go to the Kafka of
+        `sink_uri` at once. Raises UserError for what cannot be, DeliveryError where Kafka does not answer.
+        """
+        kind, _, tag = release.rpartition(":")
+        found = releases.find(tag, kind or architecture)
+        self._release, self._changefeed = found, _changefeed(sink_uri, config, found)
+        if fixtures is not None and send:
+            raise UserError("fixtures and send exclude each other: choose one")
+        self._sent: list[Message] = []
+        self._live = Live(
+            _output(self._changefeed, self._sent, fixtures, fixtures_format, send),
+            self._changefeed,
+            found,
+            None if start_ts is None else tso.start_ts(str(start_ts)),
+            None,
+            DEFAULT_RESOLVED_INTERVAL_MS if resolved_interval is None else tso.duration_ms(resolved_interval),
+            seed,
+        )
+        self._seed = seed
+        self._any_database = databases is None
+        self._closed = False
+        for name in databases or ():
+            self._add_database(name)
+
+    def execute(self, sql: str) -> Result:
+        """Runs the statements as a MySQL client would send them; what the last one answered.
+
+        Raises SqlError with TiDB's number, SQLSTATE and text; what stands before the one that fails has been done.
+        """
+        result = Result()
+        for statement in split_script(sql, self._open().upstream().session.sql_mode):
+            result = _result(self._executed(statement.text))
+        return result
+
+    def wait(self, duration: str) -> None:
+        """Simulated time passes (`500ms`, `1m30s`), with its watermarks."""
+        self._open().play(WaitStep(tso.duration_ms(duration)))
+
+    def fault(self, name: str, **keys: Any) -> None:
+        """Something goes wrong, as a scenario's step `fault` has it: `ticdc.fault("late-partition", partition=0,
+        by="2s")`; the key `for` is written `for_`.
+
+        Raises UserError for a fault that there is not, or that the changefeed cannot show.
+        """
+        self._open().play(fault_step(name, {key.rstrip("_"): value for key, value in keys.items()}))
+
+    def play(self, scenario: str | Path | Scenario) -> None:
+        """The steps of a scenario: a file (.toml or .sql), the name of one that comes with the package, or a
+        `Scenario`; its settings are this object's own.
+
+        Raises UserError for what cannot be played, ExpectationError where it is otherwise than a step `expect` says.
+        """
+        found = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
+        live, before = self._open(), len(self._sent)
+        sent = live.records
+        start_ms = live.cursor.now_ms
+        if any(isinstance(step, FaultStep) for step in found.steps):
+            live.foresee(found.steps)
+        additions = [live.play(step) for step in found.steps]
+        expectations.check(
+            (expected for addition in additions for expected in addition.expected),
+            start_ms,
+            self._sent[before:],
+            (job for addition in additions for job in addition.jobs),
+            self._changefeed.codec.protocol,
+            [replace(each, records=each.records - sent) for each in live.injections if each.records >= sent],
+        )
+
+    def messages(self, watermark: bool = True) -> list[Message]:
+        """What was sent since the last call, in the order of sending; it ends with a watermark above everything sent so
+        far, in every partition, where the protocol has watermarks. Without `watermark` none is sent for it."""
+        live = self._open()
+        if watermark:
+            live.resolve()
+        taken, bases = list(self._sent), self._first_offsets()
+        self._sent.clear()
+        return [
+            replace(message, offset=message.offset + bases.get((message.topic, message.partition), 0))
+            for message in taken
+        ]
+
+    def events(self) -> list[Event]:
+        """As `messages`, decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.consumer.decode`."""
+        return [event for message in self.messages() for event in decode(message.key, message.value)]
+
+    def rows(self, table: str) -> list[dict[str, PythonValue]]:
+        """The rows of `db.table`, in the order of its key: int for integers, BIT and YEAR, float for FLOAT and DOUBLE,
+        bytes for binary strings and texts that are no UTF-8, str as TiDB prints it for everything else, None for NULL.
+
+        Has all columns, as SELECT * does; messages have no virtual generated ones. Raises SqlError for a table that is
+        not there.
+        """
+        upstream, definition = self._table(table)
+        texts = columns_of(rows_of(upstream, definition).cells)
+        columns = {
+            column.name: python_values(column.type, cells_of(definition, column, texts))
+            for column in definition.columns
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def truth(self, directory: str | Path, format: str = "csv", at: int | None = None) -> Mapping[str, int]:
+        """Writes what a right consumer has at a watermark there, as a snapshot (`csv` or `parquet`): at the last one,
+        which is sent if need be, or at any TSO up to it; how many rows each `db.table` has.
+
+        Raises UserError for a directory that holds something else, and for a TSO that lies outside.
+        """
+        live = self._open()
+        live.resolve()
+        last = live.watermark
+        plan, decided = live.played(), rules(self._changefeed, self._release)
+        first, at = tso.compose(plan.cursors[0].now_ms), last if at is None else at
+        if not first <= at <= last:
+            raise UserError(f"no truth at {at}: the stream so far goes from {first} to {tso.describe(last)}")
+        topics = {topic: live.partitions.get(topic, self._changefeed.kafka.partitions) for topic in self.topics}
+        about = about_run("TiCDC", self.describe(), plan, self._changefeed, decided, topics, self._seed, at)
+        found = standing(plan, decided, self._seed, at)
+        return write(found, about, in_process.write, Path(directory), format)
+
+    def verify(self, against: str | Path) -> None:
+        """What a consumer wrote down is what a right one has by now: a snapshot, or a `jdbc:` URL, which needs Spark.
+
+        Raises ExpectationError with a line for all that differs, UserError for what cannot be read.
+        """
+        from simulator.consumer.verify import verify  # takes longer than a short test
+        from simulator.consumer.verify.asked import Asked
+        from simulator.consumer.verify.words import wrong
+
+        with TemporaryDirectory() as directory:
+            self.truth(truth := Path(directory, "truth"))
+            found = [*wrong(verify(Asked(truth=truth, against=str(against))))]
+        if found:
+            raise ExpectationError(*found)
+
+    @property
+    def watermark(self) -> int:
+        """The last one that was sent to every partition, a TSO."""
+        return self._live.watermark
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What of the sink-uri and the configuration has no effect."""
+        return self._changefeed.warnings
+
+    @property
+    def release(self) -> str:
+        """`v8.5.3`; `new:v8.5.4` where the classic architecture has that tag, too."""
+        name, architecture = self._release.name, self._release.architecture
+        return name if releases.find(name).architecture == architecture else f"{architecture}:{name}"
+
+    def describe(self) -> str:
+        """What is simulated, for people."""
+        name = f"{self._release.architecture}, {self._release.name}"
+        return f"TiCDC {name}, {self._changefeed.codec.protocol}, topic {self.topic}"
+
+    @property
+    def topic(self) -> str:
+        """The changefeed's default topic."""
+        return self._changefeed.topic
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All topics that something was sent to, the default one first."""
+        return tuple(self._live.topics) or (self.topic,)
+
+    @property
+    def brokers(self) -> str:
+        """`host:port[,host:port]` of the sink-uri."""
+        return ",".join(self._changefeed.kafka.brokers)
+
+    def close(self) -> None:
+        """Sends a last watermark and completes fixtures; raises DeliveryError. Closing again does nothing.
+
+        Warns of a fault that has not met what it waits for.
+        """
+        self._close(True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close(kind is None)
+
+    def _close(self, complete: bool) -> None:
+        if not self._closed:
+            self._closed = True
+            try:
+                if complete:
+                    self._live.resolve()
+            except BaseException:
+                complete = False
+                raise
+            finally:
+                self._live.close(complete)
+            for name in self._live.unmet:
+                warnings.warn(f"fault {name}: nothing came that it waits for", stacklevel=3)
+
+    def _open(self) -> Live:
+        if self._closed:
+            raise UserError("this TiCDC is closed")
+        return self._live
+
+    def _executed(self, text: str) -> Outcome:
+        live = self._open()
+        try:
+            with _as_sql_error():
+                return live.execute(text)
+        except SqlError as error:
+            name = self._any_database and error.number == UNKNOWN_DATABASE and _database_of(text)
+            if not name:
+                raise
+        self._add_database(name)
+        with _as_sql_error():
+            return live.execute(text)
+
+    def _add_database(self, name: str) -> None:
+        self._live.create_database(Database(name))
+
+    def _table(self, name: str) -> tuple[Upstream, Table]:
+        live = self._open()
+        schema, dot, table = name.rpartition(".")
+        schema = schema if dot else live.upstream().session.database
+        found = live.upstream().catalog.tables.get((schema.lower(), table.lower()))
+        if found is None:
+            raise refused(1146, schema, table)
+        if live.cursor.unread is not None:  # a snapshot's rows are read by the first statement that needs them
+            live.execute(f"SELECT 1 FROM {quote_name(found.schema)}.{quote_name(found.name)} LIMIT 0")
+        return live.upstream(), found
+
+    def _first_offsets(self) -> dict[tuple[str, int], int]:
+        topics = self._live.topics
+        return {
+            (topics[account.topic], account.partition): account.first_offset or 0 for account in self._live.accounts()
+        }
+
+
+def records(messages: Iterable[Message]) -> Iterator[Record]:
+    """Messages as `simulator.consumer` takes them."""
+    for each in messages:
+        yield Record(each.topic, each.partition, each.offset, each.timestamp, each.key, each.value)
+
+
+def _changefeed(sink_uri: str, config: str | Path | Mapping[str, Any] | None, release: Release) -> Changefeed:
+    if isinstance(config, Mapping):
+        lines = (f"{json.dumps(key)} = {_toml(value)}\n" for key, value in config.items())
+        return load(sink_uri, "".join(lines), release)
+    if isinstance(config, str) and ("\n" in config or "=" in config):
+        return load(sink_uri, config, release)
+    return load_file(sink_uri, config, release)
+
+
+def _toml(value: object) -> str:
+    """A value on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _output(
+    changefeed: Changefeed, sent: list[Message], fixtures: str | Path | None, fixtures_format: str, send: bool
+) -> OpenOutput:
+    if fixtures is not None:
+        return to_fixtures(changefeed, sent, Path(fixtures), fixtures_format)
+    return to_kafka(changefeed, sent) if send else to_memory(changefeed, sent)
+
+
+@contextmanager
+def _as_sql_error() -> Iterator[None]:
+    """Whatever TiDB refuses, by MySQL's number."""
+    try:
+        yield
+    except DdlError as error:
+        raise worded(error_number(error), error.text) from error
+
+
+def _database_of(text: str) -> str:
+    """The database that a statement takes to be there; empty for a statement that brings none by itself."""
+    statement = parse_sql(text)
+    if isinstance(statement, CreateTable):
+        return statement.schema
+    return statement.database if isinstance(statement, Use) else ""
+
+
+def _result(outcome: Outcome) -> Result:
+    found = outcome.result
+    if found is None:
+        return Result((), (), outcome.affected, outcome.warnings)
+    columns = [_texts(found, number) for number in range(len(found.names))]
+    return Result(found.names, tuple(zip(*columns, strict=True)), outcome.affected, outcome.warnings)
+
+
+def _texts(found: ResultSet, number: int) -> list[str | bytes | None]:
+    texts = found.rows.column(number).to_pylist()
+    if found.binary[number]:
+        return list(texts)
+    return [None if text is None else as_text(text) for text in texts]

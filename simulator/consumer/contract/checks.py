@@ -1,0 +1,337 @@
+"""Points 1, 2, 3, 5 and 6 for one partition, batch by batch.
+
+One law: what is kept is by table, by statement, by watermark, and by row that no watermark has passed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from simulator.columns import row_image
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import DDL, WATERMARK, Ints
+from simulator.columns.hashing import xxhash64
+from simulator.consumer.contract import order, placement
+from simulator.consumer.contract.events import Events, Names, events_of, tell
+from simulator.consumer.contract.order import OPERATIONS
+from simulator.consumer.contract.placement import Alike, Definitions
+from simulator.consumer.contract.samples import Sampling
+from simulator.consumer.contract.stream_spec import StreamSpec
+from simulator.consumer.contract.summary import NEVER, PartitionSummary
+from simulator.consumer.contract.tally import SHOW, Tally, Violation, violation
+from simulator.consumer.contract.window import Newest, Sent, Window
+from simulator.consumer.decode import LEAVING, protocol_of
+from simulator.consumer.frame import UNREADABLE, Layout
+from simulator.consumer.records import Place
+from simulator.errors import UserError
+from simulator.ticdc.table_info import handle_key
+
+LEAVES = frozenset(map(str, LEAVING))
+REASONS = 100
+"""Different reasons why records cannot be read that are told apart."""
+
+
+class Checks:
+    """The checks of a partition; `repeated` says of each event of the last batch whether it is a row that came
+    before."""
+
+    def __init__(self, place: Place, spec: StreamSpec, show: int = SHOW) -> None:
+        self.place, self.spec = place, spec
+        self.repeated: Mask = np.zeros(0, np.bool_)
+        self._tally = Tally(show)
+        self._names, self._definitions = Names(), Definitions(spec)
+        self._window, self._newest = Window(), Newest()
+        self._groups, self._statements, self._sampling = order.Groups(), order.Statements(), Sampling()
+        self._low = NEVER
+        self._watermarks: list[Ints] = []
+        self._records = self._size = self._again = 0
+        self._offsets: tuple[int, int] | None = None
+        self._rows: Counter[tuple[str, str]] = Counter()
+        self._unchecked: Counter[tuple[str, str]] = Counter()
+        self._unreadable: Counter[str] = Counter()
+        self._first = self._first_row = self._last_row = NEVER
+        self._last_event = (NEVER, False)
+        self._headless = self._late_head = False
+
+    def take(
+        self, batch: pa.RecordBatch, layouts: Sequence[Layout], records: pa.RecordBatch | None = None
+    ) -> list[Violation]:
+        """What is wrong in the next batch (DECODED), as far as it is kept to be shown. `records` are those that it was
+        decoded from (RECORDS), for times, and to tell foreign ones from damaged ones."""
+        shown = len(self._tally.shown)
+        events = events_of(batch, layouts, self._names, self._low)
+        self.repeated = np.zeros(len(events.ts), np.bool_)
+        if len(events.ts):
+            self._count(events)
+            if self.place[1] >= self.spec.partitions.get(self.place[0], 0):
+                self._misplaced(events)
+            else:
+                self._unreadable_ones(events, records)
+                placement.sizes(self._tally, self.place, events, self.spec)
+                order.watermarks(self._tally, self.place, events, self.spec)
+                self._take_rows(events)
+                self._statements.take(self._tally, self.place, events, self.spec, self.repeated, self._names.schemas)
+            self._sampling.take(events, _timestamps(events, records))
+            self._note(events)
+        return sorted(self._tally.shown[shown:], key=lambda each: each.offset or 0)
+
+    def end(self) -> PartitionSummary:
+        """What is left to tell, and what the other partitions are held against."""
+        last = self._newest.end()
+        if last is not None and not self.spec.watermarks:
+            self._older_last(last)
+        first, final = self._offsets or (None, None)
+        statements = self._statements.seen
+        return PartitionSummary(
+            self.place,
+            self._records,
+            self._size,
+            first,
+            final,
+            np.unique(np.concatenate(self._watermarks)) if self._watermarks else np.zeros(0, np.int64),
+            tuple(statements),
+            dict(self._rows),
+            self._again,
+            sum(statements.values()) - len(statements),
+            self._first,
+            self._first_row,
+            self._last_row,
+            self._last_event,
+            self._headless,
+            dict(self._unchecked),
+            dict(self._unreadable),
+            tuple(self._notes()),
+            self._tally.found(),
+            self._sampling.samples(),
+        )
+
+    def _notes(self) -> list[str]:
+        topic, partition = self.place
+        if self._headless:
+            first = self._offsets[0] if self._offsets else 0
+            return [f"{topic}/{partition} begins in the middle, at offset {first}: what was before it is not there"]
+        if self._late_head and self.spec.watermarks:
+            return [f"{topic}/{partition} has no watermark before its first row"]
+        return []
+
+    # -- rows ---------------------------------------------------------------------------------------------------
+
+    def _take_rows(self, events: Events) -> None:
+        rows = events.rows
+        if not len(rows) and not len(self._window):
+            return
+        sent = self._sent(events, rows)
+        tops = self._window.tops(sent.ts)
+        again = self._window.again(sent, np.flatnonzero(sent.ts <= tops)) & (sent.ts > events.low[rows])
+        self.repeated[rows] = again
+        if len(rows):
+            self._order(events, rows, sent, again, np.flatnonzero(sent.ts < tops))
+        if self.spec.restarts:
+            marks = events.at(WATERMARK)
+            fallen = np.flatnonzero(again & (sent.ts < tops))
+            before = np.searchsorted(rows, marks)
+            for wrong in self._newest.take(sent, fallen, self._window, before, events.ts[marks]):
+                self._older_last(wrong)
+        self._window.keep(sent, int(events.low[-1]))
+        self._again += int(again.sum())
+
+    def _sent(self, events: Events, rows: Ints) -> Sent:
+        """The rows as the window remembers them, their places being checked on the way."""
+        count, ts = len(rows), events.ts[rows]
+        op = np.asarray(events.batch.column("op").fill_null(0), np.int64)[rows]
+        row, key = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        alone, self._ordered, self._stages = np.ones(count, np.bool_), np.ones(count, np.bool_), np.full(count, -1)
+        for alike in self._definitions.alike(events, rows):
+            at = alike.at
+            row[at], alone[at] = _hashes(events, rows, alike)
+            placed = placement.destinations(self._tally, self.place, events, rows, alike, self.spec)
+            if untold := placed.untold_among(len(at)):
+                self._unchecked[alike.name, placed.why] += untold
+            kept = self.spec.orders(alike.table)
+            if kept != "table":
+                self._ordered[at] = False
+                key[at] = ts[at] if kept == "commit_ts" else _keys(row[at], events.table[rows[at]], placed)
+            self._stages[at] = _stages(events, rows[at], op[at], alike, self.spec)
+        return Sent(ts, row, op, key, events.offset[rows], events.table[rows], alone)
+
+    def _order(self, events: Events, rows: Ints, sent: Sent, again: Mask, behind: Ints) -> None:
+        ptn = events.batch.column("ptn")
+        groups = self._groups.of(
+            sent.table, np.asarray(ptn.fill_null(0), np.int64)[rows], np.asarray(ptn.is_valid())[rows]
+        )
+        high = self._groups.highest(groups, sent.ts)
+        if not self._ordered.all():
+            high = np.where(self._ordered, high, self._window.highest(sent, behind))
+        late = sent.ts < high
+        if self._headless:
+            late &= events.low[rows] >= 0  # what came before may be the block that comes again
+        if self.spec.restarts:
+            late &= ~again
+        else:
+            twice = rows[again & sent.alone]
+            tell(
+                self._tally,
+                "row-repeated",
+                self.place,
+                events,
+                twice,
+                lambda at: f"a row of {events.name(at)} at {events.ts[at]} that was already sent",
+            )
+        found = dict(zip(rows[late].tolist(), high[late].tolist(), strict=True))
+        tell(
+            self._tally,
+            "row-out-of-order",
+            self.place,
+            events,
+            rows[late],
+            lambda at: f"a row of {events.name(at)} at {events.ts[at]} after one at {found[at]}",
+        )
+        order.of_transactions(
+            self._tally, self.place, events, rows, groups, np.where(again, -1, self._stages), self._groups
+        )
+
+    def _older_last(self, wrong: Sent) -> None:
+        for number, ts, offset in zip(wrong.table.tolist(), wrong.ts.tolist(), wrong.offset.tolist(), strict=True):
+            name = self._names.names[number]
+            what = f"a row of {name} at {ts} came again behind a newer change of it, which did not"
+            self._tally.add(violation("older-row-last", self.place, offset, what, name))
+
+    # -- the rest -----------------------------------------------------------------------------------------------
+
+    def _misplaced(self, events: Events) -> None:
+        count = self.spec.partitions.get(self.place[0], 0)
+        tell(
+            self._tally,
+            "partition-unknown",
+            self.place,
+            events,
+            _first_of_each(events),
+            lambda at: f"the topic has {count} partitions",
+            by_table=False,
+        )
+
+    def _unreadable_ones(self, events: Events, records: pa.RecordBatch | None) -> None:
+        texts = events.batch.column("text")
+        for at in events.at(UNREADABLE).tolist():
+            why = texts[at].as_py() or ""
+            self._unreadable[why if why in self._unreadable or len(self._unreadable) < REASONS else "other"] += 1
+            foreign = records is not None and _foreign(records, int(events.offset[at]), self.spec.protocol)
+            check = "foreign" if foreign else "unreadable"
+            self._tally.add(violation(check, self.place, int(events.offset[at]), why))
+        rows = events.rows
+        told = np.asarray(texts.is_valid())[rows]
+        tell(self._tally, "file-missing", self.place, events, rows[told], lambda at: str(texts[at]))
+
+    def _count(self, events: Events) -> None:
+        first = _first_of_each(events)
+        if self._offsets is None:
+            self._headless = bool(events.offset[0] > 0)
+        self._offsets = (self._offsets or (int(events.offset[0]), 0))[0], int(events.offset[-1])
+        self._records += len(first)
+        self._size += int(np.asarray(events.batch.column("size"), np.int64)[first].sum())
+        rows = events.rows
+        op = np.asarray(events.batch.column("op").fill_null(0), np.int64)[rows]
+        numbers, counts = np.unique(events.table[rows] * len(OPERATIONS) + op, return_counts=True)
+        for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+            table, which = divmod(number, len(OPERATIONS))
+            self._rows[events.names[table], OPERATIONS[which]] += count
+        if len(rows) and self._first_row == NEVER:
+            self._late_head = bool(events.low[rows[0]] < 0)
+
+    def _note(self, events: Events) -> None:
+        """The times that are left of the batch."""
+        marks, rows = events.at(WATERMARK), events.rows
+        if len(marks):
+            self._watermarks.append(np.unique(events.ts[marks]))
+            if len(self._watermarks) > MANY:
+                self._watermarks = [np.unique(np.concatenate(self._watermarks))]
+        self._low = int(events.low[-1])
+        times = events.ts[events.kind != UNREADABLE]
+        if len(times):
+            self._first = _lower(self._first, int(times.min()))
+        if len(rows):
+            ts = events.ts[rows]
+            self._first_row = _lower(self._first_row, int(ts.min()))
+            self._last_row = max(self._last_row, int(ts.max()))
+            self._last_event = max(self._last_event, (self._last_row, False))
+        for at in events.at(DDL).tolist():
+            kind = events.batch.column("type")[at].as_py()
+            self._last_event = max(self._last_event, (int(events.ts[at]), kind in LEAVES))
+
+
+MANY = 256
+"""Batches whose watermarks lie apart."""
+P = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _lower(known: int, ts: int) -> int:
+    return ts if known == NEVER else min(known, ts)
+
+
+def _first_of_each(events: Events) -> Ints:
+    """The first event of each record."""
+    return np.flatnonzero(np.diff(events.offset, prepend=-1) != 0)
+
+
+def _hashes(events: Events, rows: Ints, alike: Alike) -> tuple[Ints, bool]:
+    """What tells a row from others, and whether only one can be so: its handle, or all its values."""
+    names = handle_key(alike.table)
+    number, width = int(events.table[rows[alike.at[0]]]), len(alike.layout.names)
+    alone = bool(names) and set(names) <= set(alike.layout.names)
+    if alone:
+        cells = [row_image.cell(alike.images, width, alike.layout.names.index(name)) for name in names]
+        if events.exact[rows[alike.at]].all():
+            return xxhash64(number, *cells), True
+    else:
+        cells = []
+    at = pa.array(rows[alike.at])
+    images = [events.batch.column(side).take(at) for side in ("before", "after")]
+    rid = np.asarray(events.batch.column("rid").fill_null(0), np.int64)[rows[alike.at]]
+    return xxhash64(number, *cells, rid, *images), alone
+
+
+def _keys(row: Ints, table: Ints, placed: placement.Placed) -> Ints:
+    """By what TiCDC keeps the order: the hash of the dispatcher with the table, or the row itself where that is not
+    known."""
+    if placed.keys is None:
+        return row
+    mixed: npt.NDArray[np.uint64] = (table.view(np.uint64) << np.uint64(32) ^ placed.keys.view(np.uint64)) * P
+    found: Ints = mixed.view(np.int64)
+    return found if placed.untold is None else np.where(placed.untold, row, found)
+
+
+def _stages(events: Events, rows: Ints, op: Ints, alike: Alike, spec: StreamSpec) -> Ints:
+    """Where changes stand among those of their commit-ts; -1 where that is not told."""
+    nowhere = np.full(len(rows), -1)
+    if spec.stages is None or not alike.defined:
+        return nowhere
+    stages = spec.stages(alike.table)
+    if not stages:
+        return nowhere
+    told = events.exact[rows]
+    if alike.table.partitioning is not None:
+        told = told & np.asarray(events.batch.column("ptn").is_valid())[rows]
+    return np.where(told, np.array([stages.get(name, -1) for name in OPERATIONS])[op], -1)
+
+
+def _timestamps(events: Events, records: pa.RecordBatch | None) -> Ints | None:
+    """When the events' records were sent."""
+    if records is None or not records.num_rows:
+        return None
+    offsets, times = (np.asarray(records.column(name), np.int64) for name in ("offset", "timestamp"))
+    found: Ints = times[np.minimum(np.searchsorted(offsets, events.offset), len(offsets) - 1)]
+    return found
+
+
+def _foreign(records: pa.RecordBatch, offset: int, protocol: str) -> bool:
+    """Whether a record does not look like a message of the protocol."""
+    at = int(np.searchsorted(np.asarray(records.column("offset"), np.int64), offset))
+    try:
+        return protocol_of(records.column("key")[at].as_py(), records.column("value")[at].as_py()) != protocol
+    except UserError:
+        return True

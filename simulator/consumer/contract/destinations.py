@@ -1,0 +1,195 @@
+"""Where a changefeed's dispatchers put rows, recomputed for whole columns of what messages tell.
+
+One law: the new row decides, for a DELETE the old one; a row that does not tell enough is put nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import Ints
+from simulator.consumer.contract.told import Told
+from simulator.errors import UserError
+from simulator.releases import V8_5, Release
+from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.dispatch import ROW_ID, Route, Router, hashes, partitions, route, router
+from simulator.ticdc.dispatch.dispatchers import DISPATCHERS
+from simulator.ticdc.dispatch.routing import matching_rule
+from simulator.tidb.model.table import Column, Table, row_id_column
+from simulator.tidb.syntax.definitions import TableName
+
+
+@dataclass(frozen=True)
+class Destined:
+    """Where rows of one table belong."""
+
+    topic: str
+    among: Callable[[int], Ints]
+    """Their partitions among so many."""
+
+    untold: Mask | None = None
+    """Of which rows that is not known; None: of all it is."""
+
+    keys: Ints | None = None
+    """What TiCDC groups rows by besides the table; None where the table is all."""
+
+    why: str = ""
+    """Why some are untold."""
+
+
+Destination: TypeAlias = "Callable[[Table, Told], Destined | str]"
+"""Of rows of a table as messages call it; in words why nothing is known of any. Raises UserError for a table that the
+dispatchers refuse."""
+
+
+def source_of(rules: Router, tables: Iterable[Table]) -> Callable[[Table], Table | None]:
+    """From a table as messages call it to the one in TiDB, as far as `tables` tells: None where table routing may have
+    given the name to another."""
+    names = {rules.routes.target(table.schema, table.name): (table.schema, table.name) for table in tables}
+
+    def source(sent: Table) -> Table | None:
+        if not rules.routes.rules:
+            return sent
+        name = names.get(TableName(sent.schema, sent.name))
+        return replace(sent, schema=name[0], name=name[1]) if name else None
+
+    return source
+
+
+def destination_of(changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()) -> Destination:
+    """What the changefeed does; `tables` are those whose names table routing may change."""
+    rules = router(changefeed, release)
+    source, routes = source_of(rules, tables), dict[int, tuple[Table, Table | None, Route | None]]()
+
+    def destination(sent: Table, told: Told) -> Destined | str:
+        if id(sent) not in routes:
+            table = source(sent)
+            routes[id(sent)] = sent, table, route(rules, table) if table else None
+        # The table is kept with its route, so that no other can have its id.
+        _, table, to = routes[id(sent)]
+        if table is None or to is None:
+            return "table routing may have given several tables this name"
+        return _destined(to, table, told)
+
+    return destination
+
+
+def by_layout(changefeed: Changefeed, release: Release = V8_5) -> Destination:
+    """The same for tables that only layouts tell (`decode.layout_table`): what depends on more stays unknown."""
+    rules = router(changefeed, release)
+
+    def destination(table: Table, told: Told) -> Destined | str:
+        rule = matching_rule(rules, table.schema, table.name)[1]
+        name = rule.partition.lower()
+        if rules.routes.rules:
+            return "table routing may have given it this name"
+        if (name if name in release.dispatchers else "default") in UNCERTAIN and not _certain(release, rules):
+            return f"the default dispatcher of {release.name} goes by the table's keys, and its definition is not known"
+        if rule.index:
+            return f"its rows are dispatched by index {rule.index}, and its definition is not known"
+        try:
+            return _destined(route(rules, table), table, told)
+        except UserError as error:
+            return f"its definition is not known: {error}"
+
+    return destination
+
+
+UNCERTAIN = ("default", "")
+
+
+def _certain(release: Release, rules: Router) -> bool:
+    """Whether `default` needs no more than the table's name."""
+    return (
+        release.default_dispatcher in DISPATCHERS
+        or release.default_dispatcher == "old-value"
+        and (rules.enable_old_value)
+    )
+
+
+def _destined(to: Route, table: Table, told: Told) -> Destined | str:
+    """What is hashed of the rows, and what the partition follows from."""
+    columns = {column.name: column for column in table.columns}
+    inexact = ~told.exact if to.groups_by == "commit_ts" else None
+    if inexact is not None and inexact.all():
+        return "its rows are dispatched by commit-ts, which messages do not have without the TiDB extension"
+    texts, untold = dict[str, pa.Array](), inexact
+    key = row_id_column(table) if to.dispatcher == ROW_ID else None
+    if to.dispatcher == ROW_ID and key is None:
+        return "its rows are dispatched by row id, which messages do not have"
+    for name in dict.fromkeys([*(source for _, source in to.hashed if source), *([key] if key else [])]):
+        found = told.texts(columns[name])
+        if found is None:
+            return f"its messages do not have column {name}, by which its rows are dispatched"
+        texts[name], unknown = found
+        if unknown.any():
+            untold = unknown if untold is None else untold | unknown
+    hashed = hashes(to, table, texts, len(told.commit_ts))
+    row_id = _row_ids(columns[key], texts[key]) if key else pa.nulls(len(hashed), pa.int64())
+    keys = hashed.astype(np.int64) if to.groups_by == "hash" else None
+    return Destined(
+        to.topic,
+        lambda count: partitions(to, hashed, told.commit_ts, row_id, count),
+        untold,
+        keys,
+        "messages do not tell the columns by which they are dispatched",
+    )
+
+
+def _row_ids(column: Column, texts: pa.Array) -> pa.Array:
+    """Integer handles as the signed numbers of their bits."""
+    kind = pa.uint64() if column.type.unsigned else pa.int64()
+    return pc.cast(pc.cast(texts, pa.string()), kind).view(pa.int64())
+
+
+Orders: TypeAlias = "Callable[[Table], str]"
+"""Of a table: whether TiCDC keeps the order of its rows (`table`), of those with one `hash` or one `commit_ts`."""
+
+
+def by_table(table: Table) -> str:
+    """The order of releases before 7.4."""
+    return "table"
+
+
+def orders_of(changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()) -> Orders:
+    """From 7.4 on order is kept among rows of one partition key alone (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
+    rules = router(changefeed, release)
+    source, known = source_of(rules, tables), dict[int, tuple[Table, str]]()
+
+    def order(sent: Table) -> str:
+        if id(sent) not in known:
+            table = source(sent)
+            known[id(sent)] = sent, _order(rules, table, release)
+        return known[id(sent)][1]
+
+    return order
+
+
+def _order(rules: Router, table: Table | None, release: Release) -> str:
+    if not release.group_by_partition_key:
+        return "table"
+    if table is None:
+        return "hash"
+    try:
+        return route(rules, table).groups_by
+    except UserError:
+        return "hash"
+
+
+Spans: TypeAlias = "Mapping[str, tuple[Span, ...]]"
+
+
+@dataclass(frozen=True)
+class Span:
+    """How many partitions a topic had for rows with after < commit-ts ≤ until; where two overlap, either."""
+
+    after: int
+    until: int
+    count: int

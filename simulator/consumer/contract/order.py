@@ -1,0 +1,228 @@
+"""Points 2, 3 and 5: what comes after what inside one partition."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import DDL, WATERMARK, Ints
+from simulator.consumer.contract.events import Events, tell
+from simulator.consumer.contract.stream_spec import StreamSpec
+from simulator.consumer.contract.summary import Statement
+from simulator.consumer.contract.tally import Tally
+from simulator.consumer.contract.window import NEVER, highest_before
+from simulator.consumer.records import Place
+
+OPERATIONS = ("DELETE", "UPDATE", "INSERT")
+
+
+def watermarks(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> None:
+    """Points 2 and 4: watermarks never fall, a row is strictly above every earlier one; some changefeeds have none."""
+    marks, rows, low, ts = events.at(WATERMARK), events.rows, events.low, events.ts
+    tell(
+        tally,
+        "watermark-falls",
+        place,
+        events,
+        marks[ts[marks] < low[marks]],
+        lambda at: f"watermark {ts[at]} after watermark {low[at]}",
+        by_table=False,
+    )
+    if not spec.watermarks:
+        tell(
+            tally,
+            "watermark-unexpected",
+            place,
+            events,
+            marks,
+            lambda at: f"watermark {ts[at]} in a stream that has none: enable-tidb-extension is off",
+            by_table=False,
+        )
+    tell(
+        tally,
+        "row-below-watermark",
+        place,
+        events,
+        rows[ts[rows] <= low[rows]],
+        lambda at: f"a row of {events.name(at)} at {ts[at]}, not above the earlier watermark {low[at]}",
+    )
+
+
+class Groups:
+    """The highest commit-ts so far, and what came last, in each physical table."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, int | None], int] = {}
+        self._high = self._ts = self._stage = np.zeros(0, np.int64)
+
+    def of(self, tables: Ints, ptn: Ints, partitioned: Mask) -> Ints:
+        """Numbers of the physical tables of rows; `ptn` counts where a row is `partitioned`."""
+        ids, places = np.unique(np.where(partitioned, ptn, NEVER), return_inverse=True)
+        pairs, back = np.unique(tables * len(ids) + places, return_inverse=True)
+        numbers = [self._number(int(pair) // len(ids), int(ids[pair % len(ids)])) for pair in pairs]
+        found: Ints = np.array(numbers, np.int64)[back]
+        return found
+
+    def _number(self, table: int, ptn: int) -> int:
+        number = self._numbers.setdefault((table, ptn), len(self._numbers))
+        if number == len(self._high):
+            self._high, self._ts, self._stage = (
+                np.append(each, np.full(number + 8, NEVER)) for each in (self._high, self._ts, self._stage)
+            )
+        return number
+
+    def highest(self, groups: Ints, ts: Ints) -> Ints:
+        """The highest commit-ts in the same table before each row."""
+        before = self._high[groups]
+        if (np.diff(ts) < 0).any():
+            before = np.maximum(before, highest_before(groups, ts))
+        elif len(ts):
+            before = np.maximum(before, NEVER)  # they rise, so that none is below one of the batch
+        np.maximum.at(self._high, groups, ts)
+        return before
+
+    def last(self, groups: Ints, ts: Ints, stages: Ints) -> tuple[Ints, Ints]:
+        """commit-ts and stage of the row of the same table that came last before each row."""
+        order = np.argsort(groups, kind="stable")
+        first = np.concatenate(([True], np.diff(groups[order]) != 0))
+        found = []
+        for known, values in ((self._ts, ts), (self._stage, stages)):
+            before = np.empty_like(values)
+            before[order] = np.where(first, known[groups[order]], np.roll(values[order], 1))
+            found.append(before)
+            known[groups[order]] = values[order]
+        return found[0], found[1]
+
+
+class Statements:
+    """Point 5: DDL in commit-ts order, not below a watermark, after each row ≤ C and before rows > C of its tables."""
+
+    def __init__(self) -> None:
+        self.seen: dict[Statement, int] = {}
+        """Each statement, with how often it came."""
+
+        self._last = -1
+        self._rows: dict[tuple[str, str], int] = {}
+        """The highest commit-ts of a row by table."""
+
+        self._done: dict[tuple[str, str], int] = {}
+        """The highest commit-ts of a statement by table; of those about a database without one."""
+
+    def take(
+        self, tally: Tally, place: Place, events: Events, spec: StreamSpec, again: Mask, schemas: list[tuple[str, str]]
+    ) -> None:
+        """`again` says which events are repeated rows."""
+        begin = 0
+        for at in events.at(DDL).tolist():
+            self._take_rows(tally, place, events, np.arange(begin, at), spec, again, schemas)
+            self._take_statement(tally, place, events, at, spec)
+            begin = at + 1
+        self._take_rows(tally, place, events, np.arange(begin, len(events.ts)), spec, again, schemas)
+
+    def _take_rows(
+        self,
+        tally: Tally,
+        place: Place,
+        events: Events,
+        span: Ints,
+        spec: StreamSpec,
+        again: Mask,
+        schemas: list[tuple[str, str]],
+    ) -> None:
+        rows = span[events.table[span] >= 0]
+        if not len(rows):
+            return
+        tables, ts = events.table[rows], events.ts[rows]
+        there = np.unique(tables).tolist()
+        tops = np.full(len(schemas), NEVER)
+        np.maximum.at(tops, tables, ts)
+        limits = np.full(len(schemas), NEVER)
+        for number in there:
+            name = schemas[number]
+            self._rows[name] = max(self._rows.get(name, -1), int(tops[number]))
+            limits[number] = max(self._done.get(name, -1), self._done.get((name[0], ""), -1))
+        limit = limits[tables]
+        late = (ts < limit) | (ts == limit) & events.exact[rows]
+        if spec.restarts:
+            late &= ~again[rows]
+        found = dict(zip(rows[late].tolist(), limit[late].tolist(), strict=True))
+        tell(
+            tally,
+            "row-behind-ddl",
+            place,
+            events,
+            rows[late],
+            lambda at: f"a row of {events.name(at)} at {events.ts[at]} after the DDL at {found[at]}",
+        )
+
+    def _take_statement(self, tally: Tally, place: Place, events: Events, at: int, spec: StreamSpec) -> None:
+        ddl, low = events.statement(at), int(events.low[at])
+        again = ddl in self.seen
+        self.seen[ddl] = self.seen.get(ddl, 0) + 1
+        ts, name, where = ddl.commit_ts, (ddl.schema, ddl.table), np.array([at])
+        of_tables = (
+            [self._rows.get(name, -1)]
+            if ddl.table
+            else [high for (schema, _), high in self._rows.items() if schema == ddl.schema]
+        )
+        for kind, mark in (("DDL at", self._last), ("a row of its table at", max(of_tables, default=-1))):
+            if ts < mark and not (again and spec.restarts):
+                tell(
+                    tally,
+                    "ddl-out-of-order",
+                    place,
+                    events,
+                    where,
+                    partial("DDL at {0} after {1} {2}: {3}".format, ts, kind, mark, ddl.text),
+                    by_table=False,
+                )
+        if ts < low:
+            tell(
+                tally,
+                "ddl-below-watermark",
+                place,
+                events,
+                where,
+                lambda _: f"DDL at {ts} below the earlier watermark {low}: {ddl.text}",
+                by_table=False,
+            )
+        if place[1] and not spec.ddl_in_every_partition:
+            tell(
+                tally,
+                "ddl-unexpected",
+                place,
+                events,
+                where,
+                lambda _: f"DDL outside partition 0: {ddl.text}",
+                by_table=False,
+            )
+        self._last = max(self._last, ts)
+        self._done[name] = max(self._done.get(name, -1), ts)
+
+
+def of_transactions(
+    tally: Tally, place: Place, events: Events, rows: Ints, groups: Ints, stages: Ints, known: Groups
+) -> None:
+    """Point 3: at one commit-ts the DELETEs, UPDATEs and INSERTs of a physical table stand in the release's order;
+    `stages` says in which, and -1 where there is none or the row came before."""
+    asked = np.flatnonzero(stages >= 0)
+    if not len(asked):
+        return
+    ts, op = events.ts[rows[asked]], np.asarray(events.batch.column("op").fill_null(0), np.int64)
+    coded = stages[asked] * len(OPERATIONS) + op[rows[asked]]
+    before, last = known.last(groups[asked], ts, coded)
+    wrong = (before == ts) & (last // len(OPERATIONS) > stages[asked])
+    after = dict(zip(rows[asked[wrong]].tolist(), (last[wrong] % len(OPERATIONS)).tolist(), strict=True))
+    tell(
+        tally,
+        "operation-order",
+        place,
+        events,
+        rows[asked[wrong]],
+        lambda at: (
+            f"{OPERATIONS[op[at]]} of a row of {events.name(at)} at {events.ts[at]} after "
+            f"{OPERATIONS[after[at]]} at the same"
+        ),
+    )

@@ -1,0 +1,177 @@
+"""Points 1 and 6: where rows must be, and how large their messages may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import ROW, Ints, by_table, picked_values
+from simulator.consumer.contract.destinations import Destined, Span
+from simulator.consumer.contract.events import Events, tell
+from simulator.consumer.contract.stream_spec import StreamSpec
+from simulator.consumer.contract.tally import Tally
+from simulator.consumer.contract.told import Told
+from simulator.consumer.decode.layout_table import table_of
+from simulator.consumer.frame import Layout
+from simulator.consumer.records import Place
+from simulator.errors import UserError
+from simulator.tidb.model.table import Table
+from simulator.tso import FOREVER
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Rows of a batch that have one layout and one definition of their table."""
+
+    at: Ints
+    """Their places among the rows of the batch."""
+
+    layout: Layout
+    table: Table
+    defined: bool
+    """Whether the definition is known; otherwise the table is what the layout tells."""
+
+    images: pa.Array
+    """The new row, of DELETE the old one."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.layout.schema}.{self.layout.table}"
+
+
+class Definitions:
+    """The tables of a stream by layout and time."""
+
+    def __init__(self, spec: StreamSpec) -> None:
+        self._spec = spec
+        self._known: dict[tuple[str, str], tuple[Ints, list[Table | None]]] = {}
+        self._told: dict[Layout, Table] = {}
+
+    def alike(self, events: Events, rows: Ints) -> Iterator[Alike]:
+        """The rows of a batch in groups."""
+        images = pc.coalesce(events.batch.column("after"), events.batch.column("before"))
+        for number, of_layout in by_table(events.layout[rows]):
+            layout = events.layouts[number]
+            name = layout.schema, layout.table
+            if name not in self._known:
+                self._known[name] = self._spec.definitions(*name)
+            since, tables = self._known[name]
+            versions = np.searchsorted(since, events.ts[rows[of_layout]])
+            for version, places in by_table(versions) if len(since) else ((0, np.arange(len(of_layout))),):
+                at, table = of_layout[places], tables[version]
+                found = table if table is not None else self._told_by(layout)
+                yield Alike(at, layout, found, table is not None, picked_values(images, rows[at]))
+
+    def _told_by(self, layout: Layout) -> Table:
+        if layout not in self._told:
+            self._told[layout] = table_of(layout)
+        return self._told[layout]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """What the dispatcher says of some rows."""
+
+    keys: Ints | None = None
+    """What TiCDC groups them by besides the table."""
+
+    untold: Mask | None = None
+    """Which of them do not tell enough; None with `why`: all of them."""
+
+    why: str = ""
+
+    def untold_among(self, count: int) -> int:
+        """How many of so many rows these are."""
+        return int(self.untold.sum()) if self.untold is not None else count if self.why else 0
+
+
+def destinations(tally: Tally, place: Place, events: Events, rows: Ints, alike: Alike, spec: StreamSpec) -> Placed:
+    """Point 1: recomputing the dispatcher gives the partition that a row is in."""
+    where, name = rows[alike.at], alike.name
+    if not alike.defined and spec.complete:
+        tell(tally, "table-unknown", place, events, where, lambda at: f"a row of {name}, a table the run does not have")
+        return Placed()
+    destination = spec.destination if alike.defined else spec.by_layout
+    if isinstance(destination, str):
+        return Placed(why=destination)
+    told = Told(alike.layout, alike.images, events.ts[where], events.exact[where])
+    try:
+        found = destination(alike.table, told)
+    except UserError as error:
+        why = str(error)
+        tell(tally, "cannot-dispatch", place, events, where, lambda at: f"a row of {name} cannot be dispatched: {why}")
+        return Placed()
+    if isinstance(found, str):
+        return Placed(why=found)
+    known = np.ones(len(where), np.bool_) if found.untold is None else ~found.untold
+    right, wanted = _right(found, place, told.commit_ts, spec)
+    wrong = np.flatnonzero(known & ~right)
+    belongs = {
+        at: found.topic if partition < 0 else f"{found.topic}/{partition}"
+        for at, partition in zip(where[wrong].tolist(), wanted[wrong].tolist(), strict=True)
+    }
+    tell(
+        tally,
+        "wrong-partition",
+        place,
+        events,
+        where[wrong],
+        lambda at: f"a row of {name} that belongs in {belongs[at]}",
+    )
+    return Placed(found.keys, ~known, found.why)
+
+
+def _right(found: Destined, place: Place, ts: Ints, spec: StreamSpec) -> tuple[Mask, Ints]:
+    """Which rows are where they belong, and where that is."""
+    spans = spec.grown.get(found.topic) or (Span(-1, FOREVER, spec.partitions.get(found.topic, 0)),)
+    right, wanted = np.zeros(len(ts), np.bool_), np.full(len(ts), -1)
+    for span in spans:
+        if span.count:
+            at = found.among(span.count)
+            inside = (ts > span.after) & (ts <= span.until)
+            wanted = np.where(inside, at, wanted)
+            right |= inside & (at == place[1])
+    return right & (found.topic == place[0]), wanted
+
+
+def sizes(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> None:
+    """Point 6: messages of rows are as large as TiCDC lets them be, and DDL and watermarks are by themselves."""
+    count, number, size = (np.asarray(events.batch.column(name), np.int64) for name in ("events", "number", "size"))
+    first, several = number == 0, count > 1
+    other = np.unique(events.offset[several & (events.kind != ROW)])
+    mixed = np.isin(events.offset, other) if len(other) else np.zeros(len(count), np.bool_)
+    tell(
+        tally,
+        "message-mixed",
+        place,
+        events,
+        np.flatnonzero(mixed & first),
+        lambda at: "a DDL or watermark that shares its message",
+        by_table=False,
+    )
+    rows = first & (events.kind == ROW) & ~mixed
+    size = size + spec.record_overhead
+    large = rows & (size > spec.max_message_bytes)
+    if spec.large_rows:
+        large &= several
+    tell(
+        tally,
+        "message-too-large",
+        place,
+        events,
+        np.flatnonzero(large),
+        lambda at: f"{size[at]} bytes, more than max-message-bytes = {spec.max_message_bytes}",
+    )
+    tell(
+        tally,
+        "too-many-events",
+        place,
+        events,
+        np.flatnonzero(rows & (count > spec.max_batch_size)),
+        lambda at: f"{count[at]} events, more than max-batch-size = {spec.max_batch_size}",
+    )

@@ -1,0 +1,45 @@
+"""How far a partition was, at so many of its records that a picture can be made of it and no more.
+
+One law: when there are too many samples every other one goes, so that they stay evenly spread.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.columns.change_frame import ROW, WATERMARK, Ints
+from simulator.consumer.contract.events import Events
+from simulator.consumer.contract.summary import NEVER, Samples
+
+MOST = 1000
+"""Samples that are kept."""
+
+
+class Sampling:
+    """Samples, as they are taken."""
+
+    def __init__(self) -> None:
+        self._samples: npt.NDArray[np.int64] = np.zeros((0, 4), np.int64)
+        self._row, self._seen, self._stride = NEVER, 0, 1
+
+    def take(self, events: Events, timestamps: Ints | None) -> None:
+        """A sample for each watermark of the batch, and for its last record."""
+        if not len(events.ts):
+            return
+        rows = np.where(events.kind == ROW, events.ts, NEVER)
+        newest = np.maximum(np.maximum.accumulate(rows), self._row)
+        self._row = int(newest[-1])
+        last = len(events.ts) - 1
+        places = np.union1d(events.at(WATERMARK), [last])
+        places = places[(self._seen + np.arange(len(places))) % self._stride == 0]
+        self._seen += len(places)
+        when = np.full(len(events.ts), -1) if timestamps is None else timestamps
+        found = np.stack([each[places] for each in (events.offset, when, events.low[1:], newest)], axis=1)
+        self._samples = np.concatenate((self._samples, found))
+        while len(self._samples) > MOST:
+            self._samples = self._samples[::2]
+            self._stride *= 2
+
+    def samples(self) -> Samples:
+        return Samples(*self._samples.T)

@@ -1,0 +1,157 @@
+"""What was asked of a stream, from the changefeed that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from simulator.columns.change_frame import Ints
+from simulator.consumer.contract.destinations import (
+    Destination,
+    Orders,
+    Spans,
+    by_layout,
+    by_table,
+    destination_of,
+    orders_of,
+)
+from simulator.releases import V8_5, Release
+from simulator.sinks import claim_check
+from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs.codec import Fidelity
+from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
+from simulator.ticdc.dispatch import route, router, sent_table
+from simulator.ticdc.split import split_rule, stages
+from simulator.tidb.model.table import Table
+
+
+@dataclass(frozen=True)
+class StreamSpec:
+    """What was asked of the stream."""
+
+    protocol: str
+    partitions: Mapping[str, int]
+    """Topic -> how many partitions, those that stayed empty included."""
+
+    tables: Mapping[tuple[str, str], Table]
+    """By schema and name."""
+
+    destination: Destination | str
+    """Where the dispatchers put rows of these tables; in words why that is not known."""
+
+    max_message_bytes: int = 10485760
+    max_batch_size: int = 16
+    record_overhead: int = RECORD_OVERHEAD
+    """Bytes that the release counts on top of key and value."""
+
+    large_rows: bool = False
+    """Whether a row by itself may be above max_message_bytes, as in releases that do not look."""
+
+    watermarks: bool = True
+    """Whether the protocol has them with these options."""
+
+    fidelity: Fidelity = Fidelity()
+
+    stages: Callable[[Table], Mapping[str, int]] | None = None
+    """Of a table, by kind of row change, what comes after what at one commit-ts; empty where TiCDC keeps no order."""
+
+    ddl_in_every_partition: bool = True
+    """False where it is in partition 0 alone."""
+
+    restarts: bool = False
+    """Whether rows may come again, as after a restart of the changefeed."""
+
+    finished: bool = True
+    """Whether the run came to its end, so that a watermark covers the last row."""
+
+    stored: Callable[[str], bytes] | None = None
+    """Reads what lies at a claim-check location; None: such rows stay cut down to their handle key."""
+
+    later: tuple[tuple[int, Mapping[tuple[str, str], Table]], ...] = ()
+    """The tables behind each statement that changes them, with its commit-ts, in order (`definitions`)."""
+
+    complete: bool = True
+    """Whether no other tables can be in the stream; otherwise rows of others are checked as far as messages tell."""
+
+    by_layout: Destination | str = "its definition is not known"
+    """Where the dispatchers put rows of a table that only its messages tell (`decode.layout_table`)."""
+
+    orders: Orders = by_table
+    grown: Spans = field(default_factory=dict)
+    """Of topics that got more partitions on the way: when they had how many."""
+
+    def definitions(self, schema: str, table: str) -> tuple[Ints, list[Table | None]]:
+        """How a table was defined: from above which commit-ts on, ascending, and its definitions, one more than
+        these."""
+        name = schema, table
+        since, found = list[int](), [self.tables.get(name)]
+        for ts, tables in self.later:
+            if tables.get(name) is not found[-1]:
+                since.append(ts)
+                found.append(tables.get(name))
+        return np.array(since, np.int64), found
+
+
+def stream_spec_of(
+    changefeed: Changefeed,
+    tables: Iterable[Table],
+    partitions: Mapping[str, int],
+    finished: bool = True,
+    restarts: bool = False,
+    release: Release = V8_5,
+) -> StreamSpec:
+    """How that changefeed writes those tables to topics with so many partitions."""
+    options, tables = changefeed.codec, list(tables)
+    codec = CODECS[options.protocol]
+    sizes = codec.sizes(options, release)
+    return StreamSpec(
+        protocol=options.protocol,
+        partitions=partitions,
+        tables=sent_tables(changefeed, tables, release),
+        destination=destination_of(changefeed, release, tables),
+        by_layout=by_layout(changefeed, release),
+        orders=orders_of(changefeed, release, tables),
+        max_message_bytes=sizes.max_message_bytes,
+        max_batch_size=sizes.max_batch_size,
+        record_overhead=sizes.record_overhead,
+        large_rows=sizes.large_rows,
+        watermarks=codec.has_watermarks(options, release),
+        fidelity=codec.fidelity(options, release),
+        stages=stages_of(changefeed, release, tables),
+<<<<<<< HEAD:simulator/read/contract/stream_spec.py
+        ddl_in_every_partition=codec.broadcasts_ddl(release),
+        stored=partial(storage.read, uri=options.claim_check_storage_uri) if options.claim_check_storage_uri else None,
+=======
+        ddl_in_every_partition=codec.ddl_everywhere(release),
+        stored=partial(claim_check.read, uri=options.claim_check_storage_uri)
+        if options.claim_check_storage_uri
+        else None,
+>>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/consumer/contract/stream_spec.py
+        restarts=restarts,
+        finished=finished,
+    )
+
+
+def sent_tables(
+    changefeed: Changefeed, tables: Iterable[Table], release: Release = V8_5
+) -> dict[tuple[str, str], Table]:
+    """The tables by the names that messages have for them, and under those."""
+    rules = router(changefeed, release)
+    called = [sent_table(route(rules, table), table) for table in tables]
+    return {(table.schema, table.name): table for table in called}
+
+
+def stages_of(
+    changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()
+) -> Callable[[Table], Mapping[str, int]]:
+    """The order of row changes at one commit-ts. From 7.4 on TiCDC keeps it among rows of one partition key alone, so
+    that tables whose rows have several in a partition have none (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
+    rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
+    fidelity = CODECS[changefeed.codec.protocol].fidelity(changefeed.codec, release)
+    found = stages(rule, fidelity.old_values and not fidelity.hides_unchanged_updates)
+    order = orders_of(changefeed, release, tables)
+    return lambda sent: {} if order(sent) == "hash" else found

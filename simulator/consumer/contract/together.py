@@ -1,0 +1,241 @@
+"""Points 4 and 5 across partitions: watermarks and statements that some have and others lack.
+
+One law: what each partition left behind is enough for it (`summary.PartitionSummary`); no record is read again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simulator.columns.change_frame import Ints
+from simulator.consumer.contract.destinations import Span
+from simulator.consumer.contract.stream_spec import StreamSpec
+from simulator.consumer.contract.summary import NEVER, PartitionSummary, Statement
+from simulator.consumer.contract.tally import SHOW, Found, Tally, violation
+from simulator.consumer.records import Place
+from simulator.tso import FOREVER
+
+
+def together(summaries: Iterable[PartitionSummary], spec: StreamSpec, show: int = SHOW) -> Found:
+    """What is wrong of the partitions as a whole."""
+    tally, topics = Tally(show), topics_of(summaries, spec)
+    if spec.watermarks:
+        _missing_watermarks(tally, topics, spec)
+        if spec.finished:
+            _uncovered(tally, topics)
+    _missing_statements(tally, topics, spec)
+    return tally.found()
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What is left of the partitions of a topic."""
+
+    name: str
+    partitions: tuple[PartitionSummary, ...]
+    """All that it should have, by number."""
+
+    since: tuple[int, ...]
+    """Of each, from which commit-ts on it must have what others have: -1 from the first."""
+
+    low: int = field(default=NEVER)
+    """The lowest commit-ts of all."""
+
+    until: int = FOREVER
+    """When all its tables left it."""
+
+
+def topics_of(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> list[Topic]:
+    """Those that have messages; a partition of which nothing was given is empty."""
+    given: dict[str, dict[int, PartitionSummary]] = defaultdict(dict)
+    for each in summaries:
+        given[each.place[0]][each.place[1]] = each
+    found = []
+    for name, parts in given.items():
+        lows = [part.low for part in parts.values() if part.low != NEVER]
+        if not lows:
+            continue
+        every = tuple(
+            parts.get(number) or PartitionSummary((name, number)) for number in range(spec.partitions.get(name, 0))
+        )
+        last, left = max(part.last_event for part in every)
+        found.append(Topic(name, every, _since(every), min(lows), last if left else FOREVER))
+    return found
+
+
+def _since(partitions: Sequence[PartitionSummary]) -> tuple[int, ...]:
+    """A partition that begins in the middle, or was added on the way, owes nothing of before its first watermark."""
+    begin = _begin(partitions)
+    return tuple(
+        int(part.watermarks[0]) if len(part.watermarks) and (part.headless or number >= begin) else NEVER
+        for number, part in enumerate(partitions)
+    )
+
+
+def _begin(partitions: Sequence[PartitionSummary]) -> int:
+    """How many partitions the topic had at first: those behind them have nothing up to the last watermark that came
+    before their own first one."""
+    marks = [part.watermarks for part in partitions if len(part.watermarks)]
+    if not marks:
+        return len(partitions)
+    every = np.unique(np.concatenate(marks))
+    added = [len(part.watermarks) > 0 and part.low > _before(every, int(part.watermarks[0])) for part in partitions]
+    found = len(partitions)
+    while found > 1 and added[found - 1] and not partitions[found - 1].headless:
+        found -= 1
+    return found
+
+
+def _before(marks: Ints, ts: int) -> int:
+    """The last watermark before that one; FOREVER where it is the first."""
+    at = int(np.searchsorted(marks, ts))
+    return int(marks[at - 1]) if at else FOREVER
+
+
+def spans_of(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> dict[str, tuple[Span, ...]]:
+    """Of topics that got more partitions on the way, and where rows seem to be in a wrong one therefore: when they had
+    how many (`StreamSpec.grown`).
+
+    New partitions take rows after the last watermark that they lack and before the first that they have.
+    """
+    every, found = list(summaries), {}
+    wrong = {summary.place[0] for summary in every if misplaced(summary)}
+    for topic in topics_of([summary for summary in every if summary.place[0] in wrong], spec):
+        since = np.maximum.accumulate(np.array(topic.since)) if topic.since else np.zeros(0, np.int64)
+        begin = _begin(topic.partitions)
+        steps = sorted({int(ts) for ts in since[begin:]})
+        if not steps:
+            continue
+        marks = np.unique(np.concatenate([part.watermarks for part in topic.partitions]))
+        counts = [begin, *(int(np.searchsorted(since, ts, "right")) for ts in steps)]
+        after = [NEVER, *(_before(marks, ts) for ts in steps)]
+        found[topic.name] = tuple(
+            Span(low, high, count) for low, high, count in zip(after, [*steps, FOREVER], counts, strict=True)
+        )
+    return found
+
+
+def misplaced(summary: PartitionSummary) -> int:
+    """How many of its rows are in a wrong partition."""
+    return sum(count for (check, _), count in summary.found.counts.items() if check == "wrong-partition")
+
+
+def better(one: Sequence[PartitionSummary], other: Sequence[PartitionSummary]) -> list[PartitionSummary]:
+    """Of each topic the reading by which fewer rows are in a wrong partition: the first as long as the `other`, which
+    took it to have grown, is no better."""
+    counts = [Counter[str](), Counter[str]()]
+    for count, summaries in zip(counts, (one, other), strict=True):
+        for each in summaries:
+            count[each.place[0]] += misplaced(each)
+    taken = {each.place[0] for each in other if counts[1][each.place[0]] < counts[0][each.place[0]]}
+    return [*(each for each in one if each.place[0] not in taken), *(each for each in other if each.place[0] in taken)]
+
+
+def _missing_watermarks(tally: Tally, topics: Sequence[Topic], spec: StreamSpec) -> None:
+    """Point 4: every watermark is in every partition of every topic that is active by then; a topic that ends with
+    DROP or RENAME TABLE may have no more."""
+    missing = _lacking(topics, spec)
+    broken = _broken_off(topics, missing, spec)
+    for place, every in missing.items():
+        lacking = np.setdiff1d(every, broken, assume_unique=True)
+        kept = lacking[: tally.room("watermark-missing")].tolist()
+        for ts in kept:
+            tally.add(violation("watermark-missing", place, None, f"no watermark {ts}, which other partitions have"))
+        tally.more("watermark-missing", "", len(lacking) - len(kept))
+
+
+def broken_off(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> Ints:
+    """The watermarks that some partitions alone have, because TiCDC stopped while it sent them."""
+    topics = topics_of(summaries, spec)
+    return _broken_off(topics, _lacking(topics, spec), spec)
+
+
+def _lacking(topics: Sequence[Topic], spec: StreamSpec) -> dict[Place, Ints]:
+    """The watermarks that each partition should have and has not."""
+    of_topics = {
+        topic.name: np.unique(np.concatenate([part.watermarks for part in topic.partitions]))
+        for topic in topics
+        if topic.partitions
+    }
+    if not of_topics or not spec.watermarks:
+        return {}
+    every, found = np.unique(np.concatenate(list(of_topics.values()))), {}
+    for topic in topics:
+        asked = np.union1d(every[(every >= topic.low) & (every <= topic.until)], of_topics.get(topic.name, every[:0]))
+        for part, since in zip(topic.partitions, topic.since, strict=True):
+            found[part.place] = _lacking_of(part, since, asked, spec)
+    return {place: lacking for place, lacking in found.items() if len(lacking)}
+
+
+def _lacking_of(part: PartitionSummary, since: int, asked: Ints, spec: StreamSpec) -> Ints:
+    if len(asked) == len(part.watermarks):
+        return np.zeros(0, np.int64)  # it has no others
+    wanted = asked[asked >= since]
+    if not spec.finished:
+        wanted = wanted[wanted <= (part.watermarks[-1] if len(part.watermarks) else NEVER)]
+    found: Ints = np.setdiff1d(wanted, part.watermarks, assume_unique=True)
+    return found
+
+
+def _broken_off(topics: Sequence[Topic], missing: Mapping[Place, Ints], spec: StreamSpec) -> Ints:
+    """Of the missing watermarks those that a restart explains: one topic has them in part, the others have them or have
+    them not, and every partition has a later one.
+
+    TiCDC sends a watermark to topic after topic, to all partitions of a topic at once, and each message succeeds or
+    fails by itself: any of them may have it when TiCDC stops (tiflow: pkg/sink/kafka/factory.go SendMessages,
+    cdc/sink/ddlsink/mq/mq_ddl_sink.go WriteCheckpointTs; ticdc: downstreamadapter/sink/kafka/sink.go sendCheckpoint).
+    It need not come again: what is tried next is the newest one (tiflow: cdc/owner/ddl_sink.go writeCheckpointTs).
+    """
+    if not spec.restarts or not missing:
+        return np.zeros(0, np.int64)
+    every = np.unique(np.concatenate(list(missing.values())))
+    may, partly = np.ones(len(every), np.bool_), np.zeros(len(every), np.int64)
+    for topic in topics:
+        if not topic.partitions:
+            continue
+        owed = (every >= topic.low) & (every <= topic.until)
+        has = np.stack(
+            [
+                np.isin(every, part.watermarks) | (every < since)
+                for part, since in zip(topic.partitions, topic.since, strict=True)
+            ]
+        )
+        later = np.all(
+            [every < (part.watermarks[-1] if len(part.watermarks) else NEVER) for part in topic.partitions], axis=0
+        )
+        may &= ~owed | later | has.all(axis=0)
+        partly += owed & has.any(axis=0) & ~has.all(axis=0)
+    found: Ints = every[may & (partly <= 1)]
+    return found
+
+
+def _uncovered(tally: Tally, topics: Sequence[Topic]) -> None:
+    """Point 4: the last watermark of a finished run covers every row."""
+    parts = [part for topic in topics for part in topic.partitions]
+    mark = max((int(part.watermarks[-1]) for part in parts if len(part.watermarks)), default=NEVER)
+    for part in parts:
+        if part.last_row > mark:
+            tally.add(violation("row-uncovered", part.place, None, f"no watermark covers the row at {part.last_row}"))
+
+
+def _missing_statements(tally: Tally, topics: Sequence[Topic], spec: StreamSpec) -> None:
+    """Point 5: DDL is in every partition of its topic, or in partition 0 alone."""
+    for topic in topics:
+        wanted = topic.partitions if spec.ddl_in_every_partition else topic.partitions[:1]
+        has = {part.place[1]: frozenset(part.statements) for part in wanted}
+        for ddl in dict.fromkeys(_statements(topic.partitions)):
+            for part, since in zip(wanted, topic.since):
+                if ddl in has[part.place[1]] or ddl.commit_ts <= since:
+                    continue
+                read = int(part.watermarks[-1]) if len(part.watermarks) else NEVER
+                if spec.finished or ddl.commit_ts < read:
+                    tally.add(violation("ddl-missing", part.place, None, f"no DDL at {ddl.commit_ts}: {ddl.text}"))
+
+
+def _statements(partitions: Iterable[PartitionSummary]) -> Iterator[Statement]:
+    for part in partitions:
+        yield from part.statements

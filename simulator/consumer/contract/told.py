@@ -1,0 +1,56 @@
+"""Rows as far as their messages tell them: texts by column.
+
+One law: what a message does not tell is null here, and nothing is made up for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns import row_image
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import Ints
+from simulator.consumer.decode import LOST
+from simulator.consumer.decode.row_texts import MEMBERS, value_text
+from simulator.consumer.frame import UNTOLD, Layout
+from simulator.tidb.model.table import Column
+
+
+@dataclass(frozen=True)
+class Told:
+    """Rows of one layout that their dispatcher decides by: the new ones, of DELETE the old."""
+
+    layout: Layout
+    images: pa.Array
+    commit_ts: Ints
+    exact: Mask
+
+    def cells(self, name: str) -> pa.Array | None:
+        """Texts of a column as messages have them; None where they do not have the column."""
+        if name not in self.layout.names:
+            return None
+        return row_image.cell(self.images, len(self.layout.names), self.layout.names.index(name))
+
+    def texts(self, column: Column) -> tuple[pa.Array, Mask] | None:
+        """TiDB texts of a column, and which of them are not known; raises UserError for a number that is no member of
+        its ENUM or SET."""
+        found = self.cells(column.name)
+        if found is None:
+            return None
+        unknown = pc.fill_null(pc.equal(found, UNTOLD), False)
+        if pc.any(unknown).as_py():
+            found = pc.if_else(unknown, None, found)
+        lost = pc.fill_null(pc.match_substring(found, LOST.encode()), False)
+        return members(found, column), pc.or_(unknown, lost).to_numpy(zero_copy_only=False)
+
+
+def members(cells: pa.Array, column: Column) -> pa.Array:
+    """Names in place of an ENUM's or SET's numbers."""
+    if column.type.name not in MEMBERS:
+        return cells
+    found = cells.dictionary_encode()
+    texts = [value_text(None if cell is None else cell.decode(), column) for cell in found.dictionary.to_pylist()]
+    return pa.array([None if text is None else text.encode() for text in texts], pa.binary()).take(found.indices)

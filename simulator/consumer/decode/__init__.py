@@ -1,0 +1,86 @@
+"""Messages back into events, for people and for the checker. One law: nothing here is shared with the encoders, so that
+a mistake of theirs shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from simulator.consumer.decode import canal_json, open_protocol
+from simulator.consumer.decode.row_texts import before_image, full_image, row_text
+from simulator.consumer.decode.stream_events import (
+    DROPPING,
+    EMPTYING,
+    LEAVING,
+    LOST,
+    TRUNCATING,
+    ColumnInfo,
+    DdlEvent,
+    Event,
+    Image,
+    RowEvent,
+    Value,
+    Watermark,
+    is_exact,
+    time_of,
+)
+from simulator.consumer.decode.whole_messages import whole
+from simulator.errors import UserError, did_you_mean
+from simulator.files import reason
+
+__all__ = [
+    "ColumnInfo",
+    "DECODERS",
+    "DROPPING",
+    "DdlEvent",
+    "EMPTYING",
+    "Event",
+    "Image",
+    "LEAVING",
+    "LOST",
+    "RowEvent",
+    "TRUNCATING",
+    "Value",
+    "Watermark",
+    "before_image",
+    "decode",
+    "fetched",
+    "full_image",
+    "is_exact",
+    "protocol_of",
+    "row_text",
+    "time_of",
+]
+
+DECODERS = {"open-protocol": open_protocol.DECODER, "canal-json": canal_json.DECODER}
+"""By TiCDC's name of the protocol."""
+
+
+def protocol_of(key: bytes | None, value: bytes | None) -> str:
+    """The protocol a message looks like; raises UserError where it looks like none."""
+    for name, decoder in DECODERS.items():
+        if decoder.recognised(key, value):
+            return name
+    raise UserError(f"neither {' nor '.join(decoder.looks for decoder in DECODERS.values())}")
+
+
+def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) -> tuple[Event, ...]:
+    """The events of one Kafka message, in order; raises UserError with the reason where it cannot be read."""
+    name = protocol or protocol_of(key, value)
+    if name not in DECODERS:
+        raise UserError(f"no decoder for protocol {name!r}.{did_you_mean(name, DECODERS)} Known: {', '.join(DECODERS)}")
+    try:
+        return DECODERS[name].decode(key, value)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        article = "an" if name[0] in "aeiou" else "a"
+        raise UserError(f"not {article} {name} message: {_reason(error)}") from error
+
+
+def fetched(event: RowEvent, read: Callable[[str], bytes], protocol: str) -> RowEvent:
+    """A row of claim-check with all its columns, by way of the file that it names; raises UserError."""
+    return whole(event, read, partial(decode, protocol=protocol))
+
+
+def _reason(error: Exception) -> str:
+    return f"member {error} is missing" if isinstance(error, KeyError) else reason(error) or type(error).__name__

@@ -1,0 +1,329 @@
+"""Texts of events to DECODED, all of a batch at one go, however many tables they are of.
+
+One law: a text is read by columns where it differs from one that `decode` read in the content of values alone
+(`cut`, `shapes`), and these are what they may be; every other one is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator import tso
+from simulator.columns.cells import Mask, Places, buffers
+from simulator.columns.row_image import NULL, SEPARATOR
+from simulator.consumer.decode.converted import Converted, bytes_of_base64, is_utf8, text_of_base64, unescaped, unquoted
+from simulator.consumer.decode.cut import Cut, cut
+from simulator.consumer.decode.event_texts import Columns
+from simulator.consumer.decode.shapes import (
+    ANY,
+    ASCII,
+    BASE64_BYTES,
+    BASE64_TEXT,
+    FIXED,
+    LATIN,
+    NUMBER,
+    QUOTED,
+    Sample,
+    Shape,
+)
+from simulator.consumer.frame import UNTOLD
+
+Learn = Callable[[bytes, Sample], "Shape | None"]
+"""A skeleton and a text with it → its shape."""
+
+LAST = (1 << 63) - 1
+DIGITS = 18
+"""So many fit into 63 bits, whatever they are."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """The texts that were read, and the columns of DECODED that say what is in them."""
+
+    places: Places
+    columns: Mapping[str, pa.Array]
+
+
+def read(texts: pa.Array, protocol: Columns, learn: Learn) -> Read:
+    """Texts (binary, no nulls) as far as they can be read by columns."""
+    done = cut(texts, protocol.values)
+    shapes, of_row = _shapes(done, texts, learn)
+    fits = np.array([shape is not None for shape in shapes], np.bool_)[of_row] & _is_text(texts, protocol.breaks)
+    known = [shape for shape in shapes if shape is not None]
+    number = np.cumsum([shape is not None for shape in shapes]) - 1
+    rows = np.flatnonzero(fits)
+    if not len(rows):
+        return Read(rows, {})
+    return _Batch(done, known, rows, number[of_row[rows]]).read()
+
+
+def _shapes(done: Cut, texts: pa.Array, learn: Learn) -> tuple[list[Shape | None], Places]:
+    """The shapes of all texts, and for each which it is."""
+    encoded = done.skeletons.dictionary_encode()
+    codes = np.asarray(encoded.indices, dtype=np.int64)
+    _, samples = np.unique(codes, return_index=True)
+    _, bounds = buffers(texts)
+    shapes = []
+    for row, skeleton in zip(samples.tolist(), encoded.dictionary.to_pylist(), strict=True):
+        tokens, origin = slice(done.first[row], done.first[row + 1]), bounds[row]
+        quotes = done.quoted[tokens]
+        spans = zip((done.starts[tokens] - quotes - origin).tolist(), (done.ends[tokens] + quotes - origin).tolist())
+        lengths = done.lengths[done.first[row] + row : done.first[row + 1] + row + 1]
+        shapes.append(learn(skeleton, Sample(texts[row].as_py(), list(spans), lengths)))
+    return shapes, codes
+
+
+def _is_text(texts: pa.Array, breaks: int) -> Mask:
+    """Texts that are UTF-8 and have no control characters but where their parts are joined."""
+    data, bounds = buffers(texts)
+    controls = np.flatnonzero(data < 0x20)
+    fine: Mask = np.diff(np.searchsorted(controls, bounds)) == breaks
+    if not is_utf8(texts):
+        for row in np.flatnonzero(fine).tolist():
+            fine[row] = is_utf8(texts.slice(row, 1))
+    return fine
+
+
+def ragged(starts: Places, counts: Places) -> Places:
+    """From each start on so many numbers, one after another."""
+    ends = np.cumsum(counts)
+    return np.repeat(starts - (ends - counts), counts) + np.arange(int(ends[-1]) if len(ends) else 0)
+
+
+class _Stacked:
+    """Arrays of shapes, one behind another."""
+
+    def __init__(self, parts: Sequence[npt.NDArray[np.generic]]) -> None:
+        self.counts = np.array([len(part) for part in parts], np.int64)
+        self.starts = np.cumsum(self.counts) - self.counts
+        self.values = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+    def of(self, shape: Places) -> npt.NDArray[np.generic]:
+        """Those of each of these shapes."""
+        found: npt.NDArray[np.generic] = self.values[ragged(self.starts[shape], self.counts[shape])]
+        return found
+
+
+class _Batch:
+    """Texts that have a shape, on their way to DECODED."""
+
+    def __init__(self, done: Cut, shapes: Sequence[Shape], rows: Places, shape: Places) -> None:
+        self.cut, self.shapes = done, shapes
+        lengths = _Stacked([each.lengths for each in shapes])
+        counts = np.diff(done.first)[rows]
+        fits = lengths.counts[shape] == counts + 1
+        rows, shape, counts = rows[fits], shape[fits], counts[fits]
+        actual = done.lengths[ragged(done.first[rows] + rows, counts + 1)]
+        wrong = np.flatnonzero(actual != lengths.of(shape))
+        if len(wrong):
+            fits = np.ones(len(rows), np.bool_)
+            fits[np.searchsorted(np.cumsum(counts + 1), wrong, side="right")] = False
+            rows, shape, counts = rows[fits], shape[fits], counts[fits]
+        self.rows, self.shape, self.counts = rows, shape, counts
+        self.tokens = ragged(done.first[rows], counts)
+        self.first = np.cumsum(counts) - counts
+        self.starts, self.ends = done.starts[self.tokens], done.ends[self.tokens]
+        self.quoted, self.escaped = done.quoted[self.tokens], done.escaped[self.tokens]
+        self.roles = _Stacked([each.roles for each in shapes]).of(shape)
+        self.fine = np.ones(len(self.tokens), np.bool_)
+        self.cells = 3 * np.arange(len(self.tokens)) + 1
+        """Where in the pool the cell of each token is."""
+
+        self.extra: list[pa.Array] = []
+
+    def read(self) -> Read:
+        """What can be read."""
+        self._look_at_values()
+        self._convert()
+        fine = np.ones(len(self.rows), np.bool_)
+        fine[np.searchsorted(np.cumsum(self.counts), np.flatnonzero(~self.fine), side="right")] = False
+        kept = np.flatnonzero(fine)
+        exact = np.array([each.exact for each in self.shapes])
+        moment = self._numbers("commit_ts", self.shape[kept], self.first[kept])
+        far = ~exact[self.shape[kept]] & (np.abs(moment) > tso.physical(LAST))
+        kept, moment = kept[~far], moment[~far]
+        shape, first = self.shape[kept], self.first[kept]
+        columns = {name: self._constant(name, shape, kind) for name, kind in CONSTANTS.items()}
+        columns["commit_ts"] = pa.array(np.where(exact[shape], moment, moment << tso.LOGICAL_BITS))
+        for name in ("rid", "ptn"):
+            there = np.array([getattr(each, name) for each in self.shapes])[shape] >= 0
+            columns[name] = pa.array(self._numbers(name, shape, first), mask=~there)
+        pool = self._pool()
+        for name in ("before", "after"):
+            columns[name] = self._images(pool, [getattr(each, name) for each in self.shapes], shape, first)
+        return Read(self.rows[kept], columns)
+
+    def _constant(self, name: str, shape: Places, kind: pa.DataType) -> pa.Array:
+        values = [getattr(each, name) for each in self.shapes]
+        if name in OF_ROWS:
+            values = [
+                None if each.before is None and each.after is None else value
+                for each, value in zip(self.shapes, values, strict=True)
+            ]
+        return pa.array(values, kind).take(pa.array(shape))
+
+    def _taken(self, tokens: Places, quotes: bool = False) -> pa.Array:
+        """The text of tokens, by their number here, ascending."""
+        around = self.quoted[tokens] if quotes else np.zeros(len(tokens), np.bool_)
+        edges = np.empty(2 * len(tokens) + 1, np.int32)
+        edges[:-1:2], edges[1::2] = self.starts[tokens] - around, self.ends[tokens] + around
+        edges[-1] = len(self.cut.data)
+        pieces = _pieces(edges, self.cut.data)
+        return pieces.take(pa.array(np.arange(0, 2 * len(tokens), 2)))
+
+    def _look_at_values(self) -> None:
+        """Sorts out what is not as its role would have it."""
+        loose = np.flatnonzero(~self.quoted)
+        role = self.roles
+        nulls = loose[self.ends[loose] - self.starts[loose] == 4]
+        word = self.cut.data[np.add.outer(self.starts[nulls], np.arange(4))]
+        self.nulls = nulls[(word == np.frombuffer(b"null", np.uint8)).all(axis=1)]
+        is_null = np.zeros(len(role), np.bool_)
+        is_null[self.nulls] = True
+        self.is_null = is_null
+        numbers = ~self.quoted & ~is_null
+        integer = role == NUMBER
+        self.fine &= np.where(integer, numbers & (self.ends - self.starts <= DIGITS), True)
+        self.fine &= ~numbers | integer | (role == ANY) | (role == FIXED)
+        looked = np.flatnonzero(numbers & (integer | (role == ANY)) & self.fine)
+        self.fine[looked] = _are_numbers(self._taken(looked), integer[looked])
+        same = np.flatnonzero(role == FIXED)
+        if len(same):
+            wanted = [
+                np.array([each.fixed.get(token, b"") for token in range(len(each.roles))], object)
+                for each in self.shapes
+            ]
+            expected = pa.array(_Stacked(wanted).of(self.shape)[same].tolist(), pa.binary())
+            self.fine[same] = np.asarray(pc.equal(self._taken(same, quotes=True), expected))
+
+    def _convert(self) -> None:
+        """Puts cells that are not as they stand in the text into the pool."""
+        role, strings = self.roles, self.quoted & self.fine & (self.roles != FIXED)
+        high = np.isin(role, (LATIN, ASCII, QUOTED)) & strings
+        if high.any():
+            limits = np.where(role == LATIN, 0xC4, 0x80)
+            above = np.zeros(len(role), np.bool_)
+            bytes_above = np.flatnonzero(self.cut.data >= 0x80)
+            if len(bytes_above) and len(self.starts):
+                token = np.maximum(np.searchsorted(self.starts, bytes_above, side="right") - 1, 0)
+                inside = (bytes_above < self.ends[token]) & (self.cut.data[bytes_above] >= limits[token])
+                above[token[inside]] = True
+            self.fine &= ~(above & np.isin(role, (LATIN, ASCII)) & strings)
+        else:
+            above = high
+        base64 = np.isin(role, (BASE64_BYTES, BASE64_TEXT)) & strings
+        self.fine &= ~(self.escaped & (base64 | (role == ASCII) & strings))
+        for kind, convert in ((BASE64_BYTES, bytes_of_base64), (BASE64_TEXT, text_of_base64)):
+            self._put(np.flatnonzero((role == kind) & strings & self.fine), convert)
+        self._put(np.flatnonzero(self.escaped & strings & self.fine & (role != QUOTED) & (role != LATIN)), unescaped)
+        self._put(np.flatnonzero(self.escaped & strings & self.fine & (role == LATIN)), _latin)
+        self._put(np.flatnonzero((self.escaped | above) & strings & self.fine & (role == QUOTED)), _quoted)
+
+    def _put(self, tokens: Places, convert: Callable[[pa.Array], Converted]) -> None:
+        if len(tokens):
+            made, fine = convert(self._taken(tokens))
+            behind = 3 * len(self.tokens) + POOLED + sum(map(len, self.extra))
+            self.cells[tokens] = behind + np.arange(len(tokens))
+            self.fine[tokens] = fine
+            self.extra.append(made)
+
+    def _numbers(self, name: str, shape: Places, first: Places) -> Places:
+        """The integers of a field; 0 where there is none."""
+        field = np.array([getattr(each, name) for each in self.shapes])[shape]
+        there = np.flatnonzero(field >= 0)
+        found = np.zeros(len(shape), np.int64)
+        texts = self._taken(first[there] + field[there])
+        found[there] = np.asarray(pc.cast(pc.cast(texts, pa.string()), pa.int64()))
+        return found
+
+    def _pool(self) -> pa.Array:
+        """Pieces to make images of: before each cell a separator; behind all one for what nobody told, and nothing.
+
+        The texts themselves become the pool: nothing is read from them any more.
+        """
+        data, end = self.cut.data, len(self.cut.data)
+        data[self.starts - 1] = SEPARATOR
+        data[self.starts[self.nulls]] = NULL
+        ends = np.where(self.is_null, self.starts + 1, self.ends)
+        data[end - 2], data[end - 1] = SEPARATOR, UNTOLD[0]
+        edges = np.empty(3 * len(self.tokens) + POOLED + 1, np.int32)
+        edges[0:-4:3], edges[1:-4:3], edges[2:-4:3] = self.starts - 1, self.starts, ends
+        edges[-4:] = end - 2, end - 1, end, end
+        pool = _pieces(edges, data)
+        return pa.concat_arrays([pool, *self.extra]) if self.extra else pool
+
+    def _images(
+        self, pool: pa.Array, cells: Sequence[npt.NDArray[np.int32] | None], shape: Places, first: Places
+    ) -> pa.Array:
+        """The cells of each row joined; null where the row has none."""
+        there = np.array([each is not None for each in cells])[shape]
+        stacked = _Stacked([np.zeros(0, np.int32) if each is None else each for each in cells])
+        counts = stacked.counts[shape]
+        ordinals = np.asarray(stacked.of(shape), np.int64)
+        bounds = np.concatenate(([0], np.cumsum(counts)))
+        tokens = np.repeat(first, counts) + ordinals
+        pieces = np.empty(2 * len(tokens), np.int64)
+        behind = 3 * len(self.tokens)
+        told = ordinals >= 0
+        if told.all():
+            pieces[::2], pieces[1::2] = 3 * tokens, self.cells[tokens]
+        else:
+            tokens = np.where(told, tokens, 0)
+            pieces[::2] = np.where(told, 3 * tokens, behind)
+            pieces[1::2] = np.where(told, self.cells[tokens], behind + 1) if len(self.cells) else behind + 1
+        pieces[2 * bounds[:-1][counts > 0]] = behind + 2
+        joined = pool.take(pa.array(pieces))
+        offsets = np.frombuffer(joined.buffers()[1], np.int32, len(joined) + 1)[2 * bounds]
+        valid = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
+        data = joined.buffers()[2] or pa.py_buffer(b"")
+        return pa.Array.from_buffers(pa.binary(), len(shape), [valid, pa.py_buffer(offsets), data])
+
+
+POOLED = 3
+"""Pieces behind those of the tokens: a separator, 0xFD, and nothing."""
+
+CONSTANTS = {"kind": pa.int8(), "op": pa.int8(), "layout": pa.int32(), "exact": pa.bool_(), "only_handle": pa.bool_()}
+OF_ROWS = frozenset(("op", "layout", "only_handle"))
+
+
+def _pieces(edges: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> pa.Array:
+    return pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(data)])
+
+
+def _are_numbers(texts: pa.Array, integer: Mask) -> Mask:
+    """Which are numbers as JSON has them, or integers."""
+    data, bounds = buffers(texts)
+    odd = np.flatnonzero((data < ord("0")) | (data > ord("9")))
+    fine = np.ones(len(texts), np.bool_)
+    padded = np.append(data, 0)
+    looked = (padded[bounds[:-1]] == ord("0")) & (np.diff(bounds) > 1) | (np.diff(bounds) == 0)
+    looked[np.searchsorted(bounds, odd, side="right") - 1] = True
+    places = np.flatnonzero(looked)
+    if len(places):
+        some = pc.cast(texts.take(pa.array(places)), pa.string())
+        whole = np.asarray(pc.match_substring_regex(some, r"^-?(0|[1-9][0-9]*)$"))
+        real = np.asarray(pc.match_substring_regex(some, r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"))
+        fine[places] = np.where(integer[places], whole, real)
+    return fine
+
+
+def _latin(tokens: pa.Array) -> Converted:
+    """JSON strings that are to be Latin-1."""
+    made, fine = unescaped(tokens)
+    data, bounds = buffers(made)
+    fine = fine.copy()
+    fine[np.searchsorted(bounds, np.flatnonzero(data >= 0xC4), side="right") - 1] = False
+    return made, fine
+
+
+def _quoted(tokens: pa.Array) -> Converted:
+    """Go's quoted text in JSON strings."""
+    made, fine = unescaped(tokens)
+    found, good = unquoted(made)
+    return found, fine & good

@@ -1,0 +1,126 @@
+"""Decoded rows of one layout as TiDB text in the columns of their table, whole columns at a time.
+
+One law: a column takes the way of `row_texts` for each value that it has, once; one whose texts are TiDB's already
+stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns import row_image
+from simulator.columns.change_frame import UPDATE, ints
+from simulator.consumer.decode.row_texts import MEMBERS, value_text
+from simulator.consumer.decode.row_wise import is_bytes
+from simulator.consumer.decode.stream_events import LOST, Value
+from simulator.consumer.frame import UNTOLD, Layout
+from simulator.errors import UserError
+from simulator.ticdc.codecs.codec import Fidelity
+from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.types import family, is_binary
+
+
+def images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity) -> tuple[pa.Array, pa.Array]:
+    """Images before and after of rows (DECODED) of a layout: TiDB text of the table's visible columns, in its order.
+
+    A cell is 0xFD where the message does not tell it, or tells what may stand for another value; an old NULL of an
+    UPDATE is in doubt wherever that of a changed column would be. Raises UserError for a column that the table lacks,
+    and for a number that is no member of its ENUM or SET.
+    """
+    columns = {column.name: column for column in table.columns}
+    unknown = [name for name in layout.names if name not in columns]
+    if unknown:
+        raise UserError(f"{table.schema}.{table.name} has no column {unknown[0]!r}; it has {', '.join(columns)}")
+    updates = ints(rows, "op") == UPDATE
+    return (
+        _image(rows.column("before"), layout, table, fidelity, updates),
+        _image(rows.column("after"), layout, table, fidelity, np.zeros(len(rows), np.bool_)),
+    )
+
+
+def _image(
+    found: pa.Array, layout: Layout, table: Table, fidelity: Fidelity, old: np.typing.NDArray[np.bool_]
+) -> pa.Array:
+    wanted = visible_columns(table)
+    places = {name: place for place, name in enumerate(layout.names)}
+    given = {
+        column.name: is_bytes(layout.types[places[column.name]], layout.flags[places[column.name]])
+        for column in wanted
+        if column.name in places
+    }
+    stays = tuple(column.name for column in wanted) == layout.names and not any(
+        _is_odd(column, given[column.name], fidelity) for column in wanted
+    )
+    if stays or found.null_count == len(found):
+        return found
+    there = found.drop_null()
+    cut = row_image.split(there, len(layout.names))
+    updated = old[found.is_valid().to_numpy(zero_copy_only=False)]
+    nobody = pa.repeat(pa.scalar(UNTOLD), len(there))
+    made = row_image.pack(
+        [
+            nobody
+            if column.name not in places
+            else _column(cut.cells(places[column.name]), column, given[column.name], fidelity, updated)
+            for column in wanted
+        ]
+    )
+    return made if not found.null_count else _spread(made, found)
+
+
+def _is_odd(column: Column, as_bytes: bool, fidelity: Fidelity) -> bool:
+    kind = family(column.type)
+    return (
+        column.type.name in MEMBERS
+        or as_bytes != is_binary(column.type)
+        or kind in fidelity.nulls | fidelity.old_nulls
+        or _loses_seconds(column, fidelity)
+    )
+
+
+def _loses_seconds(column: Column, fidelity: Fidelity) -> bool:
+    return fidelity.whole_seconds and family(column.type) == "time" and column.type.decimal > 0
+
+
+def _column(
+    cells: pa.Array, column: Column, as_bytes: bool, fidelity: Fidelity, old: np.typing.NDArray[np.bool_]
+) -> pa.Array:
+    kind, untold = family(column.type), pa.scalar(UNTOLD)
+    if _loses_seconds(column, fidelity):
+        cells = pc.if_else(pc.is_valid(cells), untold, cells)
+    elif column.type.name in MEMBERS or as_bytes != is_binary(column.type):
+        cells = _each(cells, lambda cell: _text(cell, column, as_bytes))
+    if kind in fidelity.nulls:
+        return pc.fill_null(cells, untold)
+    if kind in fidelity.old_nulls:
+        return pc.if_else(pc.and_(pc.is_null(cells), pa.array(old)), untold, cells)
+    return cells
+
+
+def _each(cells: pa.Array, text: Callable[[bytes], bytes | None]) -> pa.Array:
+    """Each of the different cells brought to another text."""
+    encoded = cells.dictionary_encode()
+    return pa.array([text(cell) for cell in encoded.dictionary.to_pylist()], pa.binary()).take(encoded.indices)
+
+
+def _text(cell: bytes, column: Column, as_bytes: bool) -> bytes | None:
+    if cell == UNTOLD:
+        return cell
+    value: Value = cell.decode("utf-8", "surrogatepass")
+    assert isinstance(value, str)
+    if as_bytes and LOST not in value:
+        value = value.encode("latin-1")
+    elif is_binary(column.type) and not value.isascii() and LOST not in value:
+        value = value.encode("utf-8", "surrogateescape")
+    found = value_text(value, column)
+    return None if found is None else found.encode("utf-8", "surrogatepass")
+
+
+def _spread(values: pa.Array, like: pa.Array) -> pa.Array:
+    """Values of the rows that `like` has, at their places among all."""
+    there = like.is_valid().to_numpy(zero_copy_only=False)
+    return values.take(pa.array(np.cumsum(there) - 1, mask=~there))

@@ -1,0 +1,90 @@
+"""Large messages as they were: values decompressed, and rows of claim-check with all their columns.
+
+One law: the bytes say how they were made. TiCDC's JSON begins with `{"` or is `{}`, an LZ4 frame with its magic number,
+and a Snappy block with its length and a literal; none of them can be another. A file of claim-check must tell of the
+row that the message tells of (tiflow v8.5.3: pkg/sink/codec/common/helper.go UnmarshalClaimCheckMessage).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+
+import lz4.frame
+import pyarrow as pa
+
+from simulator.consumer.decode.stream_events import Event, RowEvent
+from simulator.errors import UserError
+
+LZ4 = bytes.fromhex("04224d18")
+SNAPPY = pa.Codec("snappy")
+
+
+def plain(value: bytes) -> bytes:
+    """The value itself, or what it decompresses to; what is neither JSON nor compressed stays as it is."""
+    if value[:4] == LZ4:
+        return _lz4(value)
+    return value if value[:2] in (b'{"', b"{}", b"") else _snappy(value)
+
+
+def _lz4(value: bytes) -> bytes:
+    # A piece at a time, since lz4.frame.decompress makes room at once for the length that the frame claims.
+    frame = lz4.frame.LZ4FrameDecompressor()
+    try:
+        text: bytes = frame.decompress(value)
+    except RuntimeError as error:
+        raise ValueError(f"a broken LZ4 frame: {error}") from error
+    if not frame.eof:
+        raise ValueError("a broken LZ4 frame: it ends too soon")
+    return text
+
+
+def _snappy(value: bytes) -> bytes:
+    size = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(_length(value)))
+    if size > 64 * len(value):  # Snappy's copies make at most 64 bytes out of two
+        return value
+    try:
+        text: bytes = SNAPPY.decompress(value, size, asbytes=True)
+    except OSError:
+        return value
+    return text
+
+
+def _length(value: bytes) -> bytes:
+    """The bytes of the length that opens a block: seven bits each, the highest bit says that more follow."""
+    ends = (place for place, byte in enumerate(value[:5]) if byte < 0x80)
+    return value[: next(ends, -1) + 1]
+
+
+Decode = Callable[[bytes | None, bytes | None], tuple[Event, ...]]
+
+
+def whole(event: RowEvent, read: Callable[[str], bytes], decode: Decode) -> RowEvent:
+    """The row with all its columns; raises UserError where the file cannot be read or tells of another row."""
+    content = read(event.stored_at)
+    try:
+        found = decode(*_message(content))
+    except (ValueError, TypeError, UserError) as error:
+        raise UserError(f"{event.stored_at} holds no message: {error}") from error
+    if len(found) == 1 and isinstance(found[0], RowEvent) and _same_row(event, found[0]):
+        return found[0]
+    raise UserError(f"{event.stored_at} holds another row than the message that names it")
+
+
+def _message(content: bytes) -> tuple[bytes | None, bytes]:
+    """Key and value: JSON with both in base64, which 7.3.0 may compress, or with claim-check-raw-value the value
+    alone."""
+    content = plain(content)
+    if content[:7] != b'{"key":':
+        return None, content
+    document = json.loads(content)
+    key = document["key"]
+    return None if key is None else base64.b64decode(key), base64.b64decode(document["value"])
+
+
+def _same_row(cut: RowEvent, full: RowEvent) -> bool:
+    sides = (cut.before, full.before), (cut.after, full.after)
+    return (cut.commit_ts, cut.schema, cut.table, cut.op) == (full.commit_ts, full.schema, full.table, full.op) and all(
+        full_side is not None and small.items() <= full_side.items() for small, full_side in sides if small is not None
+    )

@@ -1,0 +1,66 @@
+"""Halves sorted in the memory of this process: for streams that fit into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.change_frame import Ints, ints
+from simulator.consumer.replay.frame import HALVES, ORDER, Source, Tell
+from simulator.consumer.replay.neighbours import Expected, checked
+from simulator.errors import UserError
+
+MOST_BYTES = 1 << 30
+"""Of halves."""
+
+ROWS = 1 << 16
+"""Of a batch."""
+
+ANY_SIZE = "--master 'local[*]' replays a stream of any size"
+
+
+def run(sources: Sequence[Source], expected: Expected, show: int, tell: Tell) -> list[pa.RecordBatch]:
+    """FINDINGS of all sources together; raises UserError where they are too large for this process."""
+    whole = _gathered(sources, tell)
+    order = _order(whole)
+    rows = (
+        pa.Table.from_batches([whole]).take(pa.array(order[start : start + ROWS])).combine_chunks().to_batches()
+        for start in range(0, len(order), ROWS)
+    )
+    return list(checked((batch for batches in rows for batch in batches), expected, show))
+
+
+def _gathered(sources: Sequence[Source], tell: Tell) -> pa.RecordBatch:
+    batches: list[pa.RecordBatch] = []
+    size = 0
+    for batch in _read(sources, tell):
+        batches.append(batch)
+        size += batch.nbytes
+        if size > MOST_BYTES:
+            raise UserError(
+                f"--master none holds all row changes in memory, and these are more than {MOST_BYTES / 1e6:,.0f} MB; "
+                f"{ANY_SIZE}"
+            )
+    return pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], HALVES)
+
+
+def _read(sources: Sequence[Source], tell: Tell) -> Iterator[pa.RecordBatch]:
+    for source in sources:
+        yield from source(tell)
+
+
+def _order(rows: pa.RecordBatch) -> Ints:
+    """By ORDER; handles are looked at only where two have one hash."""
+    hashes = ints(rows, "row_hash")
+    names = [name for name in ORDER if name != "handle"]
+    order: Ints = np.lexsort([ints(rows, name) for name in reversed(names)])
+    neighbours = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
+    handles = rows.column("handle")
+    one, other = (handles.take(pa.array(order[neighbours + by])) for by in (0, 1))
+    if len(neighbours) and not pc.all(pc.equal(one, other)).as_py():
+        found: Ints = pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in ORDER]).to_numpy().astype(int)
+        return found
+    return order

@@ -1,0 +1,162 @@
+"""Recorded messages as lines for people or JSON for programs. One law: whatever a message holds, it gives a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from simulator import tso
+from simulator.consumer.decode import DdlEvent, Event, Image, RowEvent, Value, Watermark, decode
+from simulator.consumer.records import Record
+from simulator.errors import UserError, printable, printable_json
+
+WIDTH = 60
+"""Characters of a value that people get to see."""
+
+
+def lines(records: Iterable[Record], as_json: bool = False, protocol: str | None = None) -> Iterator[str]:
+    """One line an event; without `protocol` it is seen from each message. Never raises on what is in a record."""
+    for record in records:
+        try:
+            events = decode(record.key, record.value, protocol)
+        except UserError as error:
+            yield json_line(record, unreadable(record, error)) if as_json else unreadable_line(record, error)
+            continue
+        for event in events:
+            yield json_line(record, as_dict(event)) if as_json else line(record, event)
+
+
+def raw_lines(records: Iterable[Record]) -> Iterator[str]:
+    """One line a message, as its bytes are: `topic/partition@offset KEY … VALUE …`, what is no text as escapes."""
+    for record in records:
+        key, value = ("null" if data is None else as_text(data) for data in (record.key, record.value))
+        yield f"{printable(record.topic)}/{record.partition}@{record.offset} KEY {key} VALUE {value}"
+
+
+def as_text(data: bytes) -> str:
+    """Bytes of a message on one line: text as it is, everything else as escapes."""
+    return printable(data.decode("utf-8", "backslashreplace"))
+
+
+def line(record: Record, event: Event) -> str:
+    """`topic/partition@offset TSO time KIND schema.table columns`."""
+    ts, at = moment(event)
+    return printable(f"{record.topic}/{record.partition}@{record.offset} {ts or '-'} {at} {described(event)}")
+
+
+def json_line(record: Record, event: dict[str, Any]) -> str:
+    place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+    return printable_json({**place, **event})
+
+
+def as_dict(event: Event) -> dict[str, Any]:
+    """An event as JSON has it: `event`, `commit_ts`, `time` and what its kind has; bytes as {"hex": …}."""
+    ts, at = moment(event)
+    head: dict[str, Any] = {"event": kind(event), "commit_ts": ts, "time": at}
+    if isinstance(event, Watermark):
+        return head
+    head |= {"schema": event.schema, "table": event.table}
+    if isinstance(event, DdlEvent):
+        return head | {"query": event.query, "type": event.type}
+    optional: dict[str, Any] = {"rid": event.rid, "ptn": event.ptn, "only_handle": event.only_handle or None}
+    optional["stored_at"] = event.stored_at or None
+    optional["unnamed"] = [_json_value(value) for value in event.unnamed] or None
+    head |= {name: value for name, value in optional.items() if value is not None}
+    return head | {"before": _json_image(event.before), "after": _json_image(event.after)}
+
+
+def kind(event: Event) -> str:
+    """INSERT, UPDATE, DELETE, DDL or WATERMARK."""
+    if isinstance(event, RowEvent):
+        return event.op
+    return "DDL" if isinstance(event, DdlEvent) else "WATERMARK"
+
+
+def moment(event: Event) -> tuple[int | None, str]:
+    """TSO (None where the message has none) and wall time in UTC, to the millisecond."""
+    ts = event.ts if isinstance(event, Watermark) else event.commit_ts
+    ms = tso.physical(ts) if ts is not None else 0 if isinstance(event, Watermark) else event.es or 0
+    try:
+        at = datetime.fromtimestamp(ms // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return ts, f"{ms}ms"
+    return ts, f"{at:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+
+
+def unreadable(record: Record, error: UserError) -> dict[str, Any]:
+    """What there is to say of a message that is no event."""
+    return {"event": "UNREADABLE", "reason": str(error), "key": _hex(record.key), "value": _hex(record.value)}
+
+
+def unreadable_line(record: Record, error: UserError) -> str:
+    key, value = (value_text(data) for data in (record.key, record.value))
+    place = f"{record.topic}/{record.partition}@{record.offset}"
+    return printable(f"{place} UNREADABLE {error}; key {key}; value {value}")
+
+
+def described(event: Event) -> str:
+    """`KIND schema.table columns`."""
+    if isinstance(event, Watermark):
+        return "WATERMARK"
+    name = f"{event.schema}.{event.table}" if event.table else event.schema
+    if isinstance(event, DdlEvent):
+        return f"DDL {name} [{event.type}] {event.query}"
+    columns = _changes(event) if event.op == "UPDATE" else _columns(event)
+    return " ".join((event.op, name, *columns, *_cut(event)))
+
+
+def _cut(event: RowEvent) -> Iterator[str]:
+    if event.only_handle:
+        yield f"(the handle key alone, all of it at {event.stored_at})" if event.stored_at else "(the handle key alone)"
+
+
+def _columns(event: RowEvent) -> Iterator[str]:
+    image = event.before if event.after is None else event.after
+    for name, value in (image or {}).items():
+        yield f"{show(name)}={value_text(value)}"
+
+
+def _changes(event: RowEvent) -> Iterator[str]:
+    before, after = {**(event.after or {}), **(event.before or {})}, event.after or {}
+    keyed = any(info.key for info in event.columns.values())
+    for name, value in after.items():
+        old = before.get(name)
+        if old != value:
+            yield f"{show(name)}: {value_text(old)}→{value_text(value)}"
+        elif not keyed or name in event.columns and event.columns[name].key:
+            yield f"{show(name)}={value_text(value)}"
+    for value in event.unnamed:
+        yield f"(no name): {value_text(value)}→NULL"
+
+
+def show(text: str) -> str:
+    """Text bare where that cannot be misread, else in JSON quotes."""
+    plain = re.fullmatch(r"[^\s\"'=:,;→\\]+|\d[\d :.-]+", text) and text.isprintable()
+    return text if plain and text != "NULL" and not text.startswith("0x") else json.dumps(text, ensure_ascii=False)
+
+
+def value_text(value: Value) -> str:
+    """A value as people get to see it: WIDTH characters of it, bytes in hexadecimal digits."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        rest = f"…({len(value)} bytes)" if len(value) > WIDTH // 2 else ""
+        return f"0x{value[: WIDTH // 2].hex()}{rest}"
+    return show(value) if len(value) <= WIDTH else f"{show(value[:WIDTH])}…({len(value)} characters)"
+
+
+def _json_image(image: Image | None) -> dict[str, Any] | None:
+    if image is None:
+        return None
+    return {name: _json_value(value) for name, value in image.items()}
+
+
+def _json_value(value: Value) -> Any:
+    return {"hex": value.hex()} if isinstance(value, bytes) else value
+
+
+def _hex(data: bytes | None) -> dict[str, str] | None:
+    return None if data is None else {"hex": data.hex()}

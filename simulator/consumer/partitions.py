@@ -1,0 +1,137 @@
+"""The partitions of a recorded stream, each read as batches of RECORDS: fixtures directories and Kafka topics.
+
+One law: a Partition says only where to read, so that any process can do it; what it gives is in offset order, from
+`first` up to `next` where these are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.consumer.frame import RECORDS
+from simulator.consumer.recorded_files import BYTES, ROWS, rows_of_file, size_of_file
+from simulator.consumer.records import Place, Shard, shards
+from simulator.errors import ChangefeedError, UserError, shown
+from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
+from simulator.ticdc.changefeed import parse_kafka_uri
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition, and how much of it."""
+
+    topic: str
+    partition: int
+    source: Path | KafkaSettings
+    """A file of fixtures, or the Kafka that has it."""
+
+    first: int | None = None
+    """The offset that is read first; None for all that is there."""
+
+    next: int | None = None
+    """The offset behind the last one that is read."""
+
+    records: int | None = None
+    """About how many records that is; None where only reading tells."""
+
+    size: int | None = None
+    """Bytes of the file."""
+
+    @property
+    def place(self) -> Place:
+        return self.topic, self.partition
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """RECORDS, a batch at a time; raises UserError for a broken file, DeliveryError where Kafka fails."""
+        read = _of_kafka(self, self.source) if isinstance(self.source, KafkaSettings) else _of_file(self, self.source)
+        return (piece for batch in read for piece in pieces(batch))
+
+
+Sources: TypeAlias = "str | Path | Sequence[str | Path]"
+"""Fixtures directories, or `kafka://host:port/topic[,topic]`; several are one stream."""
+
+
+def partitions(source: Sources, warn: Callable[[Iterable[str]], object] = tuple) -> list[Partition]:
+    """Every partition there is, by topic and number, a topic's as far as it goes now.
+
+    `warn` gets what of an address has no effect. Raises UserError: no such directory, no fixtures in it, no such topic,
+    a partition that is there twice; DeliveryError where Kafka does not answer.
+    """
+    sources = [source] if isinstance(source, str | Path) else list(source)
+    found = [partition for one in sources for partition in _partitions(one, warn)]
+    found.sort(key=lambda partition: partition.place)
+    for partition, other in zip(found, found[1:]):
+        if partition.place == other.place:
+            raise UserError(
+                f"{partition.topic}/{partition.partition} is there twice: {_where(partition.source)} and "
+                f"{_where(other.source)}; give one of them"
+            )
+    return found
+
+
+def pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """A batch cut to at most about ROWS and BYTES."""
+    parts = max(-(-batch.num_rows // ROWS), -(-batch.nbytes // BYTES), 1)
+    rows = max(1, -(-batch.num_rows // parts))
+    return (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
+
+
+def _partitions(source: str | Path, warn: Callable[[Iterable[str]], object]) -> list[Partition]:
+    if "://" in str(source):
+        return _topics(str(source), warn)
+    return [
+        Partition(shard.topic, shard.partition, shard.path, **size_of_file(shard)) for shard in shards(Path(source))
+    ]
+
+
+def _topics(source: str, warn: Callable[[Iterable[str]], object]) -> list[Partition]:
+    from simulator.sinks.kafka.read import extents
+
+    head, slash, rest = source.partition("://")[2].partition("/")
+    names, mark, parameters = rest.partition("?")
+    scheme = source.partition("://")[0]
+    topics: dict[str, KafkaSettings] = {}
+    for name in names.split(","):
+        try:
+            topic, kafka, warnings = parse_kafka_uri(f"{scheme}://{head}{slash}{name}{mark}{parameters}")
+        except ChangefeedError as error:
+            raise UserError(f"{shown(source)} is no topic to read: {error.text}") from error
+        if not topics:
+            warn(warnings)
+        topics[topic] = of_changefeed(kafka)
+    settings = next(iter(topics.values()))
+    return [
+        Partition(topic, partition, settings, first, end, end - first)
+        for (topic, partition), (first, end) in extents(settings, list(topics)).items()
+    ]
+
+
+def _of_file(partition: Partition, path: Path) -> Iterator[pa.RecordBatch]:
+    for batch in rows_of_file(Shard(partition.topic, partition.partition, path)):
+        offset = batch.column("offset")
+        if partition.first is not None and batch.num_rows and offset[0].as_py() < partition.first:
+            batch = batch.filter(pc.greater_equal(offset, partition.first))
+            offset = batch.column("offset")
+        if partition.next is not None and batch.num_rows and offset[-1].as_py() >= partition.next:
+            yield batch.filter(pc.less(offset, partition.next))
+            return
+        yield batch
+
+
+def _of_kafka(partition: Partition, settings: KafkaSettings) -> Iterator[pa.RecordBatch]:
+    from simulator.sinks.kafka.read import read_partition
+
+    assert partition.first is not None and partition.next is not None
+    for columns in read_partition(settings, partition.topic, partition.partition, partition.first, partition.next):
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORDS, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=RECORDS)
+
+
+def _where(source: Path | KafkaSettings) -> str:
+    return f"Kafka at {source.address}" if isinstance(source, KafkaSettings) else str(source)

@@ -1,0 +1,133 @@
+"""Files of fixtures as batches of RECORDS.
+
+One law: a file is read by columns as `records` reads it line by line, and what it refuses is refused in its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.json as pj
+import pyarrow.parquet as pq
+
+from simulator.consumer.decode.base64_cells import from_base64
+from simulator.consumer.frame import RECORDS
+from simulator.consumer.records import COLUMNS, Shard, check_types, parquet_errors, record_of_line
+from simulator.errors import UserError
+
+ROWS = 1 << 14
+BYTES = 8 << 20
+"""A batch of RECORDS has at most about so many of each: what reads it by columns takes several times as much."""
+
+BLOCK = 8 << 20
+"""Bytes of lines that are read at one go."""
+
+LINES = pa.schema([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.string()), ("value", pa.string())])
+OPTIONS = pj.ParseOptions(explicit_schema=LINES, unexpected_field_behavior="ignore")
+
+
+def rows_of_file(shard: Shard) -> Iterator[pa.RecordBatch]:
+    """The records of one file; raises UserError where it is none."""
+    return (_lines if shard.path.suffix == ".jsonl" else _parquet)(shard)
+
+
+def size_of_file(shard: Shard) -> dict[str, int]:
+    """Its bytes, and its records where the file says how many."""
+    try:
+        size = {"size": shard.path.stat().st_size}
+        if shard.path.suffix == ".parquet":
+            with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
+                size["records"] = file.metadata.num_rows
+    except OSError as error:
+        raise UserError(f"cannot read {shard.path}: {error.strerror}") from error
+    return size
+
+
+def _parquet(shard: Shard) -> Iterator[pa.RecordBatch]:
+    with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
+        check_types({field.name: field.type for field in file.schema_arrow})
+        names = [name for name in COLUMNS if name in RECORDS.names]
+        for batch in _batches(file, names):
+            arrays = {name: batch.column(name) for name in names}
+            if pa.types.is_timestamp(arrays["timestamp"].type):
+                arrays["timestamp"] = arrays["timestamp"].cast(pa.timestamp("ms"), safe=False)
+            columns = [arrays[field.name].cast(field.type) for field in RECORDS]
+            yield pa.RecordBatch.from_arrays(columns, schema=RECORDS)
+
+
+def _batches(file: pq.ParquetFile, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """Row groups that lie beside each other together, as far as they are small; large ones in parts."""
+    together: list[int] = []
+    rows = size = 0
+    for number in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(number)
+        if together and (rows + group.num_rows > ROWS or size + group.total_byte_size > BYTES):
+            yield from _read(file, names, together, rows, size)
+            together, rows, size = [], 0, 0
+        together.append(number)
+        rows, size = rows + group.num_rows, size + group.total_byte_size
+    if together:
+        yield from _read(file, names, together, rows, size)
+
+
+def _read(file: pq.ParquetFile, names: list[str], groups: list[int], rows: int, size: int) -> Iterator[pa.RecordBatch]:
+    some = max(1, min(ROWS, BYTES * rows // max(1, size)))
+    yield from file.iter_batches(some, row_groups=groups, columns=names, use_threads=False)
+
+
+def _lines(shard: Shard) -> Iterator[pa.RecordBatch]:
+    try:
+        with shard.path.open("rb") as file:
+            before = 0
+            for block in blocks(file):
+                yield _records(shard, before, block)
+                before += block.count(b"\n")
+    except OSError as error:
+        raise UserError(f"cannot read {shard.path}: {error.strerror}") from error
+
+
+def blocks(file: BinaryIO) -> Iterator[bytes]:
+    """The file in blocks of whole lines."""
+    rest = b""
+    while block := file.read(BLOCK):
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield rest + block[:end]
+            rest = block[end:]
+        else:
+            rest += block
+    if rest:
+        yield rest
+
+
+def _records(shard: Shard, before: int, block: bytes) -> pa.RecordBatch:
+    """The lines of a block, by columns where every one is as the sink of fixtures writes it."""
+    try:
+        found = pj.read_json(pa.BufferReader(block), pj.ReadOptions(block_size=BLOCK << 1), OPTIONS)
+        batch = found.combine_chunks().to_batches()[0]
+        if _is_whole(batch, block):
+            keys, values = (from_base64(batch.column(name)) for name in ("key", "value"))
+            return pa.RecordBatch.from_arrays(
+                [batch.column("offset"), batch.column("timestamp"), keys, values], schema=RECORDS
+            )
+    except (pa.ArrowException, ValueError):
+        pass  # `record_of_line` says what is wrong, or that nothing is
+    read = [record_of_line(shard, before + place, line) for place, line in enumerate(block.splitlines(True), 1)]
+    columns = zip(*((record.offset, record.timestamp, record.key, record.value) for record in read))
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORDS)]
+    return pa.RecordBatch.from_arrays(arrays, schema=RECORDS)
+
+
+def _is_whole(batch: pa.RecordBatch, block: bytes) -> bool:
+    """Whether every line has all members; a key or value may be null."""
+    return (
+        batch.num_rows == block.count(b"\n") + (not block.endswith(b"\n"))
+        and not batch.column("offset").null_count + batch.column("timestamp").null_count
+        and all(
+            block.count(b'"%s":' % name.encode()) == batch.num_rows
+            for name in ("key", "value")
+            if batch.column(name).null_count
+        )
+    )

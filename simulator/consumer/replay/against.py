@@ -1,0 +1,73 @@
+"""What a consumer wrote down, held against the rows that it should have: two states, and no stream between them.
+
+One law: rows are compared by the columns that both have; of all others it is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from simulator.consumer.replay.frame import Source
+from simulator.consumer.replay.neighbours import Expected
+from simulator.consumer.replay.outcome import expected_of
+from simulator.consumer.replay.states import snapshot_sources
+from simulator.consumer.replay.timeline import Timeline, timeline
+from simulator.sources.snapshots import Snapshot
+from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.model.table import Table, visible_columns
+
+
+@dataclass(frozen=True)
+class Against:
+    """Two states to compare."""
+
+    timeline: Timeline
+    expected: Expected
+    sources: tuple[Source, ...]
+    notes: tuple[str, ...]
+    """What of them is not compared."""
+
+
+def against(truth: Snapshot, found: Snapshot, least: int = 2) -> Against:
+    """The rows of a snapshot held against those of the truth; a table that it lacks is one without rows."""
+    wanted, there = (_tables(snapshot) for snapshot in (truth, found))
+    both = timeline((), [*wanted.values(), *(table for name, table in there.items() if name not in wanted)])
+    sources = [*snapshot_sources(found, both, False, least), *snapshot_sources(truth, both, True, least)]
+    notes = [
+        note
+        for name, table in wanted.items()
+        if name in there
+        for note in unlike(table, [column.name for column in visible_columns(there[name])])
+    ]
+    return Against(both, every(both), tuple(sources), tuple(notes))
+
+
+def of_truth(truth: Snapshot, least: int = 2) -> Against:
+    """The rows of the truth alone, for another state to be added."""
+    found = timeline((), [entry.table for entry in truth.tables])
+    return Against(found, every(found), tuple(snapshot_sources(truth, found, True, least)), ())
+
+
+def every(found: Timeline) -> Expected:
+    """All rows of all tables are known, on both sides."""
+    return expected_of(found, range(len(found.tables)))
+
+
+def unlike(table: Table, names: Sequence[str]) -> Iterator[str]:
+    """Columns that only one side has."""
+    wanted = [column.name for column in visible_columns(table)]
+    title = f"{table.schema}.{table.name}"
+    if missing := [name for name in wanted if name not in names]:
+        yield f"{title}: {_listed(missing)} not compared, as the other side does not have it"
+    if other := [name for name in names if name not in wanted]:
+        yield f"{title}: {_listed(other)} not compared, as the truth does not have it"
+
+
+def _listed(names: Iterable[str]) -> str:
+    every = [f"column {name!r}" for name in names]
+    return f"{', '.join(every)} {'is' if len(every) == 1 else 'are'}"
+
+
+def _tables(snapshot: Snapshot) -> dict[Key, Table]:
+    return {key(entry.table.schema, entry.table.name): entry.table for entry in snapshot.tables}

@@ -1,0 +1,208 @@
+"""What one change of a row leaves, the next must find: sorted halves, held against their neighbours.
+
+One law: a pass over halves in order sees each once and remembers the last one, so that the check of old images, the
+replay and the comparison with what is expected are one, of any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import Ints, by_table, ints
+from simulator.consumer.replay.counted import Counted
+from simulator.consumer.replay.findings import Findings
+from simulator.consumer.replay.frame import ANY, BEGIN, END, HALVES, SAME, same_row
+from simulator.consumer.replay.milliseconds import in_turn
+from simulator.consumer.replay.one_form import alike, filled
+from simulator.consumer.replay.timeline import NOWHERE
+from simulator.consumer.replay.undefined import alike_marked
+
+LEAST = 1 << 14
+"""Halves that are looked at together, where there are so many."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is known of the tables of a timeline, by their numbers."""
+
+    columns: npt.NDArray[np.int64]
+    """How many visible columns each has."""
+
+    keyed: npt.NDArray[np.bool_]
+    known: npt.NDArray[np.bool_]
+    """Whether all rows that it begins with are known."""
+
+    ends: npt.NDArray[np.bool_]
+    """Whether all rows that it should have in the end are known."""
+
+    restarts: bool = True
+    """Whether row changes may come again."""
+
+    def of(self, values: npt.NDArray[np.bool_], table: Ints) -> Mask:
+        """One of these for each row; tables that nobody defines have a handle key, and no rows that are known."""
+        found: Mask = np.append(values, values is self.keyed)[np.maximum(table, NOWHERE)]
+        return found
+
+
+def checked(batches: Iterable[pa.RecordBatch], expected: Expected, show: int) -> Iterator[pa.RecordBatch]:
+    """FINDINGS of halves (HALVES) that come in ORDER, `show` examples of each check and table."""
+    findings = Findings(show)
+    keyed, counted = Neighbours(expected, findings), Counted(expected.known, expected.ends, expected.restarts, findings)
+    for batch in together(batches):
+        has_key = expected.of(expected.keyed, ints(batch, "table"))
+        for mask, take in ((has_key, keyed.take), (~has_key, counted.take)):
+            if mask.all():
+                take(batch)
+            elif mask.any():
+                take(batch.filter(pa.array(mask)))
+    keyed.end()
+    counted.end()
+    yield from findings.batches()
+
+
+def together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Small batches as larger ones."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += len(batch)
+        if rows >= LEAST:
+            yield pa.concat_batches(waiting)
+            waiting, rows = [], 0
+    if rows:
+        yield pa.concat_batches(waiting)
+
+
+class Neighbours:
+    """The halves of tables with a handle key, a batch after another."""
+
+    def __init__(self, expected: Expected, findings: Findings) -> None:
+        self._expected, self._findings = expected, findings
+        self._carried = pa.RecordBatch.from_pylist([], HALVES)
+        """The last half that was looked at, and those of one row and millisecond that the next batch may go on with."""
+
+        self._checked = 0
+        """1 once there is one that was looked at."""
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        rows = pa.concat_batches([self._carried, batch]) if len(self._carried) else batch
+        ready = _settled(rows)
+        if ready <= self._checked:
+            self._carried = rows
+            return
+        self._carried, self._checked = self._seen(rows.slice(0, ready), rows.slice(ready)), 1
+
+    def end(self) -> None:
+        if len(self._carried) > self._checked:
+            self._carried, self._checked = self._seen(self._carried, self._carried.slice(0, 0)), 1
+        if self._checked:
+            self._look(self._carried, 1, True)
+
+    def _seen(self, rows: pa.RecordBatch, rest: pa.RecordBatch) -> pa.RecordBatch:
+        """Looks at these; the last of them and the rest are carried on."""
+        ordered = in_turn(rows, self._checked)
+        self._look(ordered, self._checked, False)
+        return pa.concat_batches([ordered.slice(len(ordered) - 1), rest])
+
+    def _look(self, rows: pa.RecordBatch, first: int, last: bool) -> None:
+        """Checks the halves from `first` on; those before it were checked as neighbours of others. Whether the `last`
+        one ends its row is known only at the end."""
+        compared = Compared(rows, self._expected)
+        findings, columns = self._findings, self._expected.columns
+        new = np.arange(len(rows)) >= first
+        ts, was, old = compared.ts, compared.was, rows.column("old")
+        finds, expects = compared.finds & compared.certain, filled(pc.is_valid(old))
+        change, wanted = new & compared.change & ~compared.again, new & (ts == END)
+        strict = change & compared.certain & ~compared.contradicts & (compared.told != ANY)
+        findings.add("two-changes", rows, change & compared.contradicts, rows.column("old"), was)
+        findings.add("row-not-there", rows, strict & expects & ~finds, None, old)
+        both = (strict | wanted & compared.certain) & expects & finds
+        differ = both & ~_alike(was, old, both, compared.table, columns)
+        findings.add("old-image", rows, differ & change, old, was)
+        findings.add("row-different", rows, differ & wanted, was, old)
+        there = strict & ~expects & finds
+        the_same = there & (compared.told == SAME)
+        there &= ~_alike(was, rows.column("new"), the_same, compared.table, columns)
+        findings.add("row-already-there", rows, there, was, rows.column("new"))
+        findings.add("row-missing", rows, wanted & compared.certain & ~finds, None, old)
+        findings.add("row-twice", rows, new & compared.twice, rows.column("new"), None)
+        findings.count("expected", compared.table, wanted)
+        findings.count("untouched", compared.table, wanted & ~compared.certain)
+        leaves = compared.leaves(last)
+        findings.count("found", compared.table, leaves | wanted & finds)
+        left = leaves & self._expected.of(self._expected.ends, compared.table)
+        findings.add("row-left", rows, left, rows.column("new"), None)
+
+
+class Compared:
+    """Halves beside what the ones before them left."""
+
+    def __init__(self, rows: pa.RecordBatch, expected: Expected) -> None:
+        count = len(rows)
+        self.table, self.ts = ints(rows, "table"), ints(rows, "commit_ts")
+        self.told, self._gone = ints(rows, "told"), ints(rows, "gone_at")
+        self._new = filled(pc.is_valid(rows.column("new")))
+        self.change = (self.ts != BEGIN) & (self.ts != END)
+        goes_on = same_row(rows)
+        self._goes_on = goes_on
+        before = np.maximum(np.arange(count) - 1, 0)
+        left = goes_on & self._new[before] & (self._gone[before] >= self.ts)
+        self.twice = goes_on & (self.ts == BEGIN) & (self.ts[before] == BEGIN)
+        """A state has the row twice."""
+
+        self.certain = goes_on | expected.of(expected.known, self.table)
+        """Whether anybody knows what the row was."""
+
+        self.was = _before(rows.column("new"))
+        self.finds = left
+        rank, exact = ints(rows, "rank"), filled(rows.column("exact"))
+        at_once = goes_on & self.change & (self.ts == self.ts[before]) & (rank == rank[before]) & exact
+        self.again = at_once
+        if at_once.any():
+            equal = [_equal(rows.column(name), _before(rows.column(name))) for name in ("old", "new")]
+            self.again = at_once & equal[0] & equal[1]
+        self.contradicts = at_once & ~self.again
+
+    def leaves(self, last: bool) -> Mask:
+        """Which halves are the last of a row that is there then."""
+        ends = np.append(~self._goes_on[1:], last)
+        found: Mask = ends & self._new & (self.ts != END) & (self._gone == END)
+        return found
+
+
+def _settled(rows: pa.RecordBatch) -> int:
+    """How many halves there are before those of a last millisecond that may go on."""
+    last = len(rows) - 1
+    if rows.column("exact")[last].as_py() or ints(rows, "commit_ts")[last] in (BEGIN, END):
+        return len(rows)
+    goes_on = same_row(rows)
+    goes_on[1:] &= np.diff(ints(rows, "commit_ts")) == 0
+    return int(np.flatnonzero(~goes_on)[-1])
+
+
+def _before(values: pa.Array) -> pa.Array:
+    """The value of the row before each; null for the first."""
+    return pa.concat_arrays([pa.nulls(1, values.type), values.slice(0, len(values) - 1)])
+
+
+def _equal(one: pa.Array, other: pa.Array) -> Mask:
+    return filled(pc.equal(one, other)) | filled(pc.and_(pc.is_null(one), pc.is_null(other)))
+
+
+def _alike(one: pa.Array, other: pa.Array, where: Mask, table: Ints, columns: Ints) -> Mask:
+    """Where both images may be of one row; false elsewhere."""
+    found = where & filled(pc.equal(one, other))
+    odd = np.flatnonzero(where & ~found)
+    for number, at in by_table(table[odd]):
+        places = pa.array(odd[at])
+        sides = one.take(places), other.take(places)
+        found[odd[at]] = alike_marked(*sides) if number < NOWHERE else alike(*sides, int(columns[number]))
+    return found

@@ -1,0 +1,107 @@
+"""Rows of a state before or after a stream as halves: of snapshots, and of whatever else says what rows there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from simulator.columns.change_frame import by_table, ints
+from simulator.consumer.replay.frame import BEGIN, END, Source, Tell, halves
+from simulator.consumer.replay.halves import at_last, gone, handles
+from simulator.consumer.replay.one_form import arranged, filled, one_form
+from simulator.consumer.replay.timeline import NOWHERE, History, Timeline
+from simulator.sources import snapshots
+from simulator.sources.snapshots import PhysicalTable, Piece, PlacedTable, Snapshot, TableScan
+from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.model.table import Table, visible_columns
+
+LEAST = 2
+"""Tasks among which files of a snapshot are divided, where that is worth it."""
+
+
+@dataclass(frozen=True)
+class StateRows:
+    """Rows of one table of a state as halves."""
+
+    number: int
+    history: History
+    is_after: bool
+
+    def halves(self, images: pa.Array, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Of images whose columns have these names."""
+        definition = len(self.history.definitions) - 1 if self.is_after else 0
+        table = self.history.definitions[definition].table
+        images = one_form(arranged(images, names, table), visible_columns(table))
+        if self.is_after:
+            yield _batch(self.number, self.history, images, END, None)
+            return
+        begin = pa.repeat(BEGIN, len(images)).to_numpy()
+        gone_at = gone(self.history, 0, images, begin) if self.history.cuts else None
+        yield _batch(self.number, self.history, at_last(self.history, 0, images), BEGIN, gone_at)
+
+
+def _batch(number: int, history: History, images: pa.Array, ts: int, gone_at: pa.Array | None) -> pa.RecordBatch:
+    handle = handles(history.table, images)
+    values = images if history.keyed else pa.repeat(pa.scalar(b""), len(images))
+    nothing = pa.nulls(len(images), pa.binary())
+    sides = {"old": nothing, "new": values} if ts == BEGIN else {"old": values, "new": nothing}
+    columns = {"commit_ts": pa.repeat(pa.scalar(ts, pa.int64()), len(images)), **sides}
+    if gone_at is not None:
+        columns["gone_at"] = gone_at
+    keep = filled(handle.is_valid())
+    if not keep.all():
+        mask = pa.array(keep)
+        handle, columns = handle.filter(mask), {name: values.filter(mask) for name, values in columns.items()}
+    return halves(number, handle, **columns)
+
+
+def places(timeline: Timeline, is_after: bool) -> dict[Key, int]:
+    """The number of each table that a state before or after the stream has, by name in lower case."""
+    if is_after:
+        return timeline.last()
+    first = {name: spans[0] for name, spans in timeline.names.items()}
+    return {name: number for name, (since, number) in first.items() if since < 0 and number != NOWHERE}
+
+
+def snapshot_sources(snapshot: Snapshot, timeline: Timeline, is_after: bool, least: int = LEAST) -> list[Source]:
+    """What reads the rows of a snapshot as halves, in parts; tables that the timeline does not have are left out."""
+    numbers = places(timeline, is_after)
+    entries = [entry for entry in snapshot.tables if _key(entry.table) in numbers]
+    scans, of_places = [], dict[int, tuple[StateRows, tuple[str, ...]]]()
+    physical = snapshots.physical_tables(entry.table for entry in entries)
+    indexes = _indexes(physical)
+    for entry in entries:
+        number = numbers[_key(entry.table)]
+        rows = StateRows(number, timeline.tables[number], is_after)
+        names = tuple(column.name for column in visible_columns(entry.table))
+        at = indexes[_key(entry.table)]
+        of_places |= dict.fromkeys(at, (rows, names))
+        scans.append(TableScan(entry, PlacedTable(entry.table, at), snapshot.csv))
+    return [
+        partial(_read, pieces, {place: of_places[place] for piece in pieces for place in piece.scan.place.indexes})
+        for pieces in snapshots.tasks(scans, least)
+    ]
+
+
+def _key(table: Table) -> Key:
+    return key(table.schema, table.name)
+
+
+def _indexes(physical: Sequence[PhysicalTable]) -> dict[Key, tuple[int, ...]]:
+    found: dict[Key, tuple[int, ...]] = {}
+    for index, part in enumerate(physical):
+        found[_key(part.table)] = (*found.get(_key(part.table), ()), index)
+    return found
+
+
+def _read(
+    pieces: Sequence[Piece], of_places: Mapping[int, tuple[StateRows, tuple[str, ...]]], tell: Tell
+) -> Iterator[pa.RecordBatch]:
+    for batch in snapshots.state_batches(pieces):
+        for place, at in by_table(ints(batch, "table")):
+            rows, names = of_places[place]
+            images = batch.column("image")
+            yield from rows.halves(images if len(at) == len(batch) else images.take(pa.array(at)), names)

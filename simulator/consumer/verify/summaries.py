@@ -1,0 +1,100 @@
+"""What the summaries of partitions come to: how far each was read, what is in it, and up to where all are complete."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from simulator.consumer.contract.summary import NEVER, PartitionSummary
+from simulator.consumer.contract.tally import Found
+from simulator.consumer.verify.checks import CHECKS
+from simulator.consumer.verify.verification import Example, Failure, Moment, NotChecked, PartitionRead
+from simulator.tidb.model.table import Name
+
+FEW = 5
+"""Tables that are named."""
+
+
+def partition_read(summary: PartitionSummary) -> PartitionRead:
+    """How far a partition was read."""
+    topic, partition = summary.place
+    samples = summary.samples
+    last = summary.last_offset
+    return PartitionRead(
+        topic,
+        partition,
+        summary.first_offset,
+        0 if last is None else last + 1,
+        summary.records,
+        summary.size,
+        sum(summary.rows.values()),
+        len(summary.statements),
+        len(summary.watermarks),
+        summary.repeated,
+        sum(summary.unreadable.values()),
+        last_watermark(summary),
+        max(0, summary.last_row),
+        tuple(
+            Moment(*(int(value) for value in moment))
+            for moment in zip(samples.offset, samples.timestamp, samples.watermark, samples.row, strict=True)
+            if moment[2] != NEVER
+        ),
+    )
+
+
+def last_watermark(summary: PartitionSummary) -> int:
+    """0 without any."""
+    return int(summary.watermarks[-1]) if len(summary.watermarks) else 0
+
+
+def complete(summaries: Iterable[PartitionSummary]) -> int:
+    """The watermark that every partition has reached, but those of topics that were left by all their tables; 0 for
+    none."""
+    every = list(summaries)
+    ends: dict[str, tuple[int, bool]] = {}
+    for summary in every:
+        topic = summary.place[0]
+        ends[topic] = max(summary.last_event, ends.get(topic, summary.last_event))
+    going_on = [summary for summary in every if not ends[summary.place[0]][1]]
+    return min(map(last_watermark, going_on or every), default=0)
+
+
+def by_table(summaries: Iterable[PartitionSummary]) -> dict[str, Mapping[str, int]]:
+    """Row changes by table and kind."""
+    found: dict[str, Counter[str]] = {}
+    for summary in summaries:
+        for (table, kind), count in summary.rows.items():
+            found.setdefault(table, Counter())[kind] += count
+    return {table: found[table] for table in sorted(found)}
+
+
+def names(summaries: Iterable[PartitionSummary]) -> set[Name]:
+    """The tables that have row changes; a schema with a dot in its name is not told from its table's."""
+    tables = {table for summary in summaries for table, _ in summary.rows}
+    return {(schema, name) for table in tables for schema, _, name in [table.partition(".")]}
+
+
+def failures(found: Found, show: int) -> Iterator[Failure]:
+    """What is wrong, by check in the order of the contract."""
+    tables: dict[str, dict[str, int]] = {}
+    for (check, table), count in found.counts.items():
+        tables.setdefault(check, {})[table] = count
+    for check in sorted(tables, key=list(CHECKS).index):
+        of_check = [violation for violation in found.shown if violation.check == check]
+        ordered = sorted(tables[check].items(), key=lambda item: (-item[1], item[0]))
+        examples = [
+            Example(violation.topic, violation.partition, violation.offset, violation.what) for violation in of_check
+        ]
+        yield Failure(check, dict(ordered), tuple(examples[:show]))
+
+
+def unchecked(summaries: Iterable[PartitionSummary]) -> Iterator[NotChecked]:
+    """Rows whose partition could not be checked, by reason."""
+    reasons: dict[str, Counter[str]] = {}
+    for summary in summaries:
+        for (table, why), count in summary.unchecked.items():
+            reasons.setdefault(why, Counter())[table] += count
+    for why, tables in sorted(reasons.items(), key=lambda item: -item[1].total()):
+        names = [table for table, _ in tables.most_common(FEW)]
+        more = f" and {len(tables) - FEW} more tables" if len(tables) > FEW else ""
+        yield NotChecked(f"the partition of {tables.total():,} rows of {', '.join(names)}{more}", why)

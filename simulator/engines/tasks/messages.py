@@ -1,0 +1,162 @@
+"""A flush of events → the messages that it comes to, in their places.
+
+One law: nothing here handles rows one at a time; a flush is a handful of Arrow arrays from end to end.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.change_frame import DDL, OPERATIONS, ROW, Ints, ints, picked, picked_values
+from simulator.engines.tasks.task import TaskSpec
+from simulator.sinks.records import Records
+from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, Messages, RowChanges, StoredFile
+from simulator.ticdc.codecs.binary import valid_utf8
+from simulator.ticdc.codecs.compression import decompress_column
+from simulator.ticdc.dispatch import sent_table
+from simulator.ticdc.flush import Flush
+
+
+@dataclass(frozen=True)
+class FlushMessages:
+    """What a flush comes to."""
+
+    events: pa.RecordBatch
+    """EVENTS without what is in the messages."""
+
+    records: Records
+    files: tuple[StoredFile, ...]
+    """To be stored before the records are sent."""
+
+    first_row: Ints
+    """Record i holds the events `first_row[i]` up to `first_row[i + 1]`."""
+
+
+def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:
+    """A flush, encoded."""
+    encoded = _encoded(flush, spec)
+    events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
+    messages = CODECS[spec.options.protocol].frame(encoded, flush.group, spec.options, spec.release)
+    return FlushMessages(
+        events, _records(flush, encoded, messages, spec), encoded.files, np.asarray(messages.first_row, np.int64)
+    )
+
+
+<<<<<<< HEAD:simulator/run/outgoing.py
+def _records(flush: Flush, encoded: EncodedRows, messages: Messages, job: Job) -> Records:
+=======
+def _records(flush: Flush, encoded: Encoded, messages: Messages, spec: TaskSpec) -> Records:
+>>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/engines/tasks/messages.py
+    """The flush's messages with their places."""
+    first_row = np.asarray(messages.first_row)
+    destination = ints(flush.events, "destination")[first_row[:-1]]
+    topic = np.searchsorted(spec.destinations.first, destination, side="right") - 1
+    partition = destination - np.array(spec.destinations.first)[topic]
+    return Records(
+        pa.array(topic, pa.int32()),
+        pa.array(partition, pa.int32()),
+        messages.keys if messages.keys is not None else pa.nulls(len(messages.values), pa.binary()),
+        messages.values,
+        flush.events.column("commit_ts").take(pa.array(first_row[1:] - 1)),
+        _readable(encoded, messages.first_row, spec.options) if spec.sink == "jsonl" else None,
+    )
+
+
+<<<<<<< HEAD:simulator/run/outgoing.py
+def _encoded(flush: Flush, job: Job) -> EncodedRows:
+=======
+def _encoded(flush: Flush, spec: TaskSpec) -> Encoded:
+>>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/engines/tasks/messages.py
+    """Key and value of each event, in the order of the events."""
+    events = flush.events
+    kind, table = ints(events, "kind"), ints(events, "table")
+    parts: list[EncodedRows] = []
+    places: list[npt.NDArray[np.int64]] = []
+    is_row = kind == ROW
+    rows = events.select(["commit_ts", "row_id", "before", "after"])
+    for number in np.unique(table[is_row]):
+        chosen = np.flatnonzero(is_row & (table == number))
+        large = None if flush.large is None else pa.array(flush.large[chosen])
+        parts.append(_encoded_rows(picked(rows, chosen), large, int(number), spec))
+        places.append(chosen)
+    others = np.flatnonzero(~is_row)
+    if len(others):
+        parts.append(_encoded_others(kind[others], table[others], ints(events, "commit_ts")[others], spec))
+        places.append(others)
+    if len(parts) == 1:
+        return parts[0]
+    back = np.argsort(np.concatenate(places))
+    keys = None if parts[0].keys is None else picked_values(pa.concat_arrays([part.keys for part in parts]), back)
+    files = tuple(file for part in parts for file in part.files)
+    return EncodedRows(keys, picked_values(pa.concat_arrays([part.values for part in parts]), back), files)
+
+
+<<<<<<< HEAD:simulator/run/outgoing.py
+def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, job: Job) -> EncodedRows:
+    physical_table, to = job.tables[number], job.routes[number]
+=======
+def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, spec: TaskSpec) -> Encoded:
+    physical_table, to = spec.tables[number], spec.routes[number]
+>>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/engines/tasks/messages.py
+    changed = replace(
+        RowChanges(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns),
+        selected=to.selected,
+        table_id=physical_table.table_id,
+        large=large,
+    )
+    return CODECS[spec.options.protocol].encode(changed, spec.options, spec.release)
+
+
+def _encoded_others(
+<<<<<<< HEAD:simulator/run/outgoing.py
+    kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], job: Job
+) -> EncodedRows:
+=======
+    kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], spec: TaskSpec
+) -> Encoded:
+>>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/engines/tasks/messages.py
+    """Statements and watermarks: few, so each is made once and repeated for its destinations."""
+    codec = CODECS[spec.options.protocol]
+    wanted, place = np.unique(np.stack([kinds, index, commit_ts]), axis=1, return_inverse=True)
+    made = [
+        (
+            codec.ddl(spec.statements[number], spec.options, spec.release)
+            if kind == DDL
+            else codec.watermark(ts, spec.options, spec.release)
+        )
+        for kind, number, ts in wanted.T.tolist()
+    ]
+    where = pa.array(place.reshape(-1))
+    keys, values = [pair[0] for pair in made if pair], [pair[1] for pair in made if pair]
+    values = pa.array(values, pa.binary()).take(where)
+    return EncodedRows(None if None in keys else pa.array(keys, pa.binary()).take(where), values)
+
+
+def _readable(encoded: EncodedRows, first_row: pa.Array, options: CodecOptions) -> pa.Array:
+    """The messages' events as JSON lists: `{"key": …, "value": …}` each, or the value alone without keys; what ends a
+    row is left out, and `?` stands for each byte that is no UTF-8."""
+    texts = decompress_column(encoded.values, options.large_message_handle_compression)
+    if options.terminator:
+        texts = pc.replace_substring_regex(texts, rf"{re.escape(options.terminator)}\z", "")
+    values = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(b"null", pa.binary()), texts)
+    events = values
+    if encoded.keys is not None:
+        events = pc.binary_join_element_wise(b'{"key":', encoded.keys, b',"value":', values, b"}", b"")
+    lists = pa.ListArray.from_arrays(first_row, valid_utf8(events))
+    return pc.binary_join_element_wise(b"[", pc.binary_join(lists, b","), b"]", b"").cast(pa.string())
+
+
+def count_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, int, int], int]:
+    """Rows by (table, op, destination)."""
+    shape = len(spec.tables), OPERATIONS, spec.destinations.total
+    is_row = ints(events, "kind") == ROW
+    cells = np.ravel_multi_index([ints(events, name)[is_row] for name in ("table", "op", "destination")], shape)
+    found, counts = np.unique(cells, return_counts=True)
+    places = zip(*(axis.tolist() for axis in np.unravel_index(found, shape)), strict=True)
+    return dict(zip(places, counts.tolist(), strict=True))

@@ -1,0 +1,90 @@
+"""What a task of a run needs to know, and what it reports when it is done.
+
+Both values travel between the driver and Spark's workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulator.channel import DriverAddress
+from simulator.engines.tasks.control_events import ControlEvents
+from simulator.releases import Release
+from simulator.sinks.latencies import Latencies
+from simulator.sources.snapshots.physical import PhysicalTable
+from simulator.ticdc.codecs import CodecOptions, DdlEvent
+from simulator.ticdc.dispatch import Destinations, Route
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """Everything that the tasks of a run have in common."""
+
+    tables: tuple[PhysicalTable, ...]
+    routes: tuple[Route, ...]
+    statements: tuple[DdlEvent, ...]
+    control_events: ControlEvents
+    options: CodecOptions
+    release: Release
+    sink: str
+    settings: object
+    speed: float
+    """Simulated seconds per real second; 0 sends as fast as the sink accepts records."""
+
+    start_ms: int
+    progress: DriverAddress | None
+    barriers: tuple[int, ...] = ()
+    """The commit-ts, ascending, at which a task waits until everything older is acknowledged."""
+
+    barrier: DriverAddress | None = None
+    """Where several tasks wait for each other at the barriers."""
+
+    since: int = 0
+    """The checkpoint from which the changefeed is restarted: older events are not sent; 0 for none."""
+
+    @property
+    def destinations(self) -> Destinations:
+        return self.control_events.destinations
+
+    @property
+    def complete_before(self) -> tuple[int | None, ...]:
+        """For each phase between barriers, the commit-ts up to which everything has been sent when it begins.
+
+        0 stands before DDL, where rows of the same commit-ts may be missing; None stands where no task waits.
+        """
+        ddl = frozenset(self.control_events.barriers.tolist())
+        return None, *(commit_ts for ts in self.barriers for commit_ts in (0 if ts in ddl else None, ts))
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What one task sent."""
+
+    delivered: list[dict[str, Any]]
+    """`sinks.records.Delivered` of each partition."""
+
+    changes: list[tuple[int, int, int, int]]
+    """(table, op, destination, rows)"""
+
+    alone: bool
+    """Whether the task ended at a barrier that another task did not reach."""
+
+    sending: tuple[float, float] | None
+    """When the sink got the first record and when the last one was acknowledged, in seconds since 1970."""
+
+    ended: tuple[int, int] | None = None
+    """The signal that stopped the task and the commit-ts up to which everything was sent; 0 for nothing."""
+
+    latencies: Latencies = Latencies()
+    resent: int = 0
+    """Records that were sent to Kafka again."""
+
+    unmet: list[str] = field(default_factory=list)
+    """Faults whose condition never occurred."""
+
+    @staticmethod
+    def read(document: Mapping[str, Any]) -> TaskReport:
+        """Build a report from the JSON of its fields."""
+        return TaskReport(**{**document, "latencies": Latencies.read(document["latencies"])})

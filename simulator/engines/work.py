@@ -1,0 +1,140 @@
+"""What an engine is asked to do: read two sides, compare them, send what changed; and where the rows of a side go.
+
+One law: a row is known by its place and handle, and found in time by its hash, whatever its image says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.columns import row_image
+from simulator.columns.change_frame import SIDE, Ints, by_table, ints
+from simulator.engines.stages import Rules, destinations
+from simulator.engines.tasks.send import FaultPipeline, OnComplete
+from simulator.engines.tasks.task import TaskReport, TaskSpec
+from simulator.errors import SnapshotError
+from simulator.sources.diff import Comparison
+from simulator.sources.snapshots import Piece, TableScan, state_batches
+from simulator.ticdc.dispatch import known_when_read
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.model.table import Table, visible_columns
+
+
+@dataclass(frozen=True)
+class Work:
+    """One run."""
+
+    before: tuple[TableScan, ...]
+    after: tuple[TableScan, ...]
+    """The tables to read of the snapshots on either side of each move."""
+
+    comparison: Comparison
+    rules: Rules
+    spec: TaskSpec
+    input_bytes: int
+    rows: pa.RecordBatch | None = None
+    """Changes (WRITTEN) that join those of the comparisons; None without scripted SQL."""
+
+    faults: FaultPipeline | None = None
+    """The faults of the run; only the engine in process plays them."""
+
+    on_complete: OnComplete | None = None
+    """Keeps the checkpoint, in this process. If given, a watermark is sent after everything below it is acknowledged
+    and this was called."""
+
+    @cached_property
+    def shuffles(self) -> int:
+        """1 where the partition that a row goes to is known when it is read, so that comparing and sending are one
+        task; otherwise 2."""
+        routes, tables = self.rules.routes, self.rules.tables
+        known = (
+            self.rows is None
+            and not self.spec.barriers
+            and not any(self.comparison.changed)
+            and not self.rules.splitting.any()
+            and self.comparison.keyed.all()
+            and all(known_when_read(to, physical.table) for to, physical in zip(routes, tables, strict=True))
+        )
+        return 1 if known else 2
+
+    @property
+    def asks_beside(self) -> bool:
+        """Whether it matters which changes have others of their table and commit-ts."""
+        return self.rules.split.several and bool(self.rules.splitting.any())
+
+
+Engine = Callable[[Work], Sequence[TaskReport]]
+
+
+def among_scripted(changes: pa.RecordBatch) -> pa.RecordBatch:
+    """CHANGES as WRITTEN: no row id of a snapshot's row is known."""
+    return changes.append_column("row_id", pa.nulls(changes.num_rows, pa.int64()))
+
+
+@dataclass(frozen=True)
+class Placing:
+    """Where the rows of a comparison go."""
+
+    comparison: Comparison
+    rules: Rules
+    groups: int = 1
+    """Tasks that send; each owns every so-manieth destination."""
+
+    slices: int = 0
+    """In how many slices of time the rows of each group are compared; 0 where their destination is not known yet."""
+
+    def sides(self, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
+        """The rows (SIDE) of pieces of snapshots."""
+        return map(self._placed, state_batches(pieces))
+
+    def keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """What `snapshots.KeyRanges` notes of rows (SIDE)."""
+        move, table = np.divmod(ints(rows, "place"), len(self.comparison.tables))
+        return pa.record_batch({"move": move, "table": table, "handle": rows["handle"], "row_hash": rows["row_hash"]})
+
+    def _placed(self, state: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of a batch (STATE)."""
+        move, table, handle = ints(state, "move"), ints(state, "table"), state.column("handle")
+        row_hash = self.comparison.clock.row_hashes(table, handle)
+        place = move * len(self.comparison.tables) + table
+        slices = self._slices(state, move, table, row_hash) if self.slices else np.zeros(len(row_hash), np.int64)
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.array(row_hash),
+                pa.array(place.astype(np.int32)),
+                handle,
+                state.column("image"),
+                state.column("unaltered"),
+                pa.array(slices.astype(np.int32)),
+            ],
+            schema=SIDE,
+        )
+
+    def _slices(self, state: pa.RecordBatch, move: Ints, table: Ints, row_hash: Ints) -> Ints:
+        """Rows of one group lie in slices of rising time."""
+        clock = self.comparison.clock
+        slots, destination = clock.slots(row_hash, move), np.empty(len(row_hash), np.int64)
+        commit_ts = clock.commit_ts(slots, move)
+        for number, at in by_table(table):
+            rows = state if len(at) == len(table) else state.take(pa.array(at))
+            images, handles = rows.column("image"), rows.column("handle")
+            destination[at] = destinations(images, handles, number, commit_ts[at], self.rules)
+        time = (clock.passed[move] + slots) * self.slices // clock.passed[-1]
+        found: Ints = destination % self.groups * self.slices + time
+        return found
+
+
+def duplicate(table: Table, image: bytes) -> SnapshotError:
+    """The error of rows of a snapshot that have one key."""
+    cells = row_image.named(pa.array([image], pa.binary()), [column.name for column in visible_columns(table)])
+    texts = {name: cells[name][0].as_py().decode("utf-8", "backslashreplace") for name in handle_key(table)}
+    key = ", ".join(f"{name}={text}" for name, text in texts.items())
+    return SnapshotError(
+        f"duplicate key in a snapshot: table {table.schema}.{table.name} has several rows with {key}; "
+        "a handle key must be unique"
+    )

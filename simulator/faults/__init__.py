@@ -1,0 +1,42 @@
+"""Faults: what goes wrong between TiCDC and a consumer, on purpose; each legal one is what TiCDC itself does.
+
+A new one is a class derived from `ActiveFault`, and a line here.
+"""
+
+from __future__ import annotations
+
+from simulator.faults import (
+    broadcast,
+    broken_order,
+    damaged_messages,
+    late_partition,
+    lost_rows,
+    message_shapes,
+    planned,
+    restarts,
+    table_order,
+)
+from simulator.faults.kind import FaultKind
+
+FAULTS: dict[str, FaultKind] = {
+    "restart": restarts.RESTART,
+    "partial-broadcast": broadcast.PARTIAL_BROADCAST,
+    "repeat-watermark": broadcast.REPEAT_WATERMARK,
+    "checkpoint-lag": broadcast.CHECKPOINT_LAG,
+    "late-partition": late_partition.LATE_PARTITION,
+    "table-order": table_order.TABLE_ORDER,
+    "move-table": restarts.MOVE_TABLE,
+    "batch": message_shapes.BATCH,
+    "message-size": planned.MESSAGE_SIZE,
+    "large-message": message_shapes.LARGE_MESSAGE,
+    "add-partitions": planned.ADD_PARTITIONS,
+    "lose-row": lost_rows.LOSE_ROW,
+    "row-below-watermark": broken_order.ROW_BELOW_WATERMARK,
+    "watermark-falls": broken_order.WATERMARK_FALLS,
+    "wrong-partition": lost_rows.WRONG_PARTITION,
+    "old-row-after-new": broken_order.OLD_ROW_AFTER_NEW,
+    "corrupt-json": damaged_messages.CORRUPT_JSON,
+    "truncated-batch": damaged_messages.TRUNCATED_BATCH,
+    "unknown-type": damaged_messages.UNKNOWN_TYPE,
+}
+"""By the name that a step of a scenario, `TiCDC.fault` and the shell have for it."""

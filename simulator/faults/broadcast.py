@@ -1,0 +1,128 @@
+"""Faults of watermarks and statements on their way to all partitions: a broadcast that breaks off, a watermark that
+comes again, a checkpoint that stands still.
+
+One law: whatever breaks off comes whole again before anything newer does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from simulator.columns.change_frame import DDL, WATERMARK
+from simulator.errors import UserError
+from simulator.faults.active import ActiveFault, Piece, moved
+from simulator.faults.keys import FOR_KEY, FROM_1, PARTITIONS_KEY, saying, to_count
+from simulator.faults.kind import FaultKind
+from simulator.faults.refusals import spoken, without_watermarks
+from simulator.faults.restarts import restarted
+from simulator.settings import Key
+from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.dispatch import Destinations
+from simulator.ticdc.rules import ChangefeedRules
+
+BROADCASTS = {"ddl": DDL, "watermark": WATERMARK}
+
+
+class PartialBroadcast(ActiveFault):
+    """Of the next statement or watermark that goes to more partitions."""
+
+    awaits = True
+
+    def events(self, piece: Piece) -> Iterator[Piece]:
+        values = self.context.fault.values
+        fits = piece.kind == BROADCASTS[values["broadcast"]] and piece.events.num_rows > values["partitions"]
+        if self.over or not fits:
+            yield piece
+            return
+        self.over = True
+        yield moved(piece, piece.events.slice(0, values["partitions"]))
+        yield from restarted(self.context)
+
+
+class RepeatWatermark(ActiveFault):
+    """The last one at once; before any, the next one."""
+
+    awaits = True
+
+    def begin(self) -> Iterator[Piece]:
+        history, spec = self.context.history, self.context.spec
+        if history.checkpoint > history.start_ts:
+            yield from self._again(
+                Piece(spec.control_events.watermark(history.checkpoint, range(spec.destinations.total)))
+            )
+
+    def events(self, piece: Piece) -> Iterator[Piece]:
+        yield piece
+        if piece.kind == WATERMARK and not self.over:
+            yield from self._again(piece)
+
+    def _again(self, piece: Piece) -> Iterator[Piece]:
+        self.over = True
+        for _ in range(self.context.fault.values.get("times", 1)):
+            yield Piece(piece.events, apart=True)
+
+
+class CheckpointLag(ActiveFault):
+    """No watermark is sent while it lasts."""
+
+    def begin(self) -> Iterator[Piece]:
+        fault = self.context.fault
+        self.context.history.hold(fault.at_ts, fault.until_ts - 1)
+        yield from ()
+
+
+def to_broadcast(value: object) -> str:
+    """What breaks off; raises UserError."""
+    if value not in BROADCASTS:
+        raise UserError(f"expected one of {', '.join(BROADCASTS)}, got {value!r}")
+    return str(value)
+
+
+def _refuse_partial(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    if values["broadcast"] == "watermark":
+        return without_watermarks(values, rules)
+    if CODECS[rules.changefeed.codec.protocol].broadcasts_ddl(rules.release):
+        return ""
+    return f"{spoken(rules)} sends a statement to partition 0 alone: nothing breaks off; of = watermark is accepted"
+
+
+def _lacks_partitions(values: Mapping[str, Any], to: Destinations) -> str:
+    of_ddl = values["broadcast"] == "ddl"
+    most = max(to.counts) if of_ddl else sum(to.counts)
+    if values["partitions"] < most:
+        return ""
+    said = f"partitions = {values['partitions']}: a {'statement' if of_ddl else 'watermark'} goes to {most} in all"
+    accepted = "1 is" if most == 2 else f"1 to {most - 1} are"
+    return f"{said}, so that {accepted} accepted" if most > 1 else f"{said}: nothing breaks off"
+
+
+PARTIAL_BROADCAST = FaultKind(
+    says="TiCDC ends while it broadcasts the next statement or watermark, when some partitions have it; then it "
+    "restarts, and it comes whole again.",
+    source="tiflow#12595, PR#12596; tiflow: cdc/sink/ddlsink/mq/ddlproducer SyncBroadcastMessage",
+    active=PartialBroadcast,
+    keys={
+        "of": Key("broadcast", to_broadcast, {"enum": list(BROADCASTS)}, "What breaks off: ddl or watermark."),
+        "partitions": saying(PARTITIONS_KEY, "How many partitions have it before TiCDC ends."),
+    },
+    needs=("of", "partitions"),
+    refuse=_refuse_partial,
+    lacks=_lacks_partitions,
+)
+
+REPEAT_WATERMARK = FaultKind(
+    says="The last watermark comes again, in every partition.",
+    source="tiflow#12595; ticdc: downstreamadapter/sink/kafka/sink.go AddCheckpointTs (no guard)",
+    active=RepeatWatermark,
+    keys={"times": Key("times", to_count, FROM_1, "How often; once where unsaid.")},
+    refuse=without_watermarks,
+)
+
+CHECKPOINT_LAG = FaultKind(
+    says="The checkpoint stands still: rows go on, watermarks do not come.",
+    source="tiflow#9750, ticdc#6076; tiflow: cdc/owner/changefeed.go",
+    active=CheckpointLag,
+    keys={"for": FOR_KEY},
+    needs=("for",),
+)

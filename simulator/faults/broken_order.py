@@ -1,0 +1,173 @@
+"""Faults that no TiCDC shows, of order: a consumer's own checks of watermarks and of older rows are tried with them.
+
+One law: everything else arrives as it would without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from simulator import tso
+from simulator.columns.change_frame import DDL, WATERMARK, ints, picked
+from simulator.columns.hashing import xxhash64
+from simulator.faults.active import ActiveFault, Context, Piece, moved
+from simulator.faults.history import Renumbering
+from simulator.faults.keys import TABLE_KEY
+from simulator.faults.kind import WAY, FaultKind
+from simulator.faults.next_rows import Mask, fitting_rows, next_row, without
+from simulator.faults.refusals import without_watermarks
+from simulator.settings import DURATION, Key, to_duration_ms
+
+
+class RowBelowWatermark(ActiveFault):
+    """Holds the next row until its partition has had a watermark."""
+
+    awaits = True
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._row: pa.RecordBatch | None = None
+
+    def events(self, piece: Piece) -> Iterator[Piece]:
+        events = piece.events
+        if self._row is None and not self.over and (place := next_row(events, self.context)) is not None:
+            self._row = events.slice(place, 1)
+            events = without(events, place)
+        if events.num_rows:
+            yield moved(piece, events)
+        if self._row is not None and _is_watermark(events) and self._row["destination"][0] in events["destination"]:
+            yield from self.end()
+
+    def end(self) -> Iterator[Piece]:
+        if self._row is not None:
+            yield Piece(self._row)
+            self._row, self.over = None, True
+
+    def renumber(self, moved: Renumbering) -> None:
+        self._row = None if self._row is None else moved(self._row)
+
+
+class WatermarkFalls(ActiveFault):
+    """Behind the next watermark, in its first partition."""
+
+    awaits = True
+
+    def events(self, piece: Piece) -> Iterator[Piece]:
+        yield piece
+        if self.over or not _is_watermark(piece.events):
+            return
+        commit_ts, destination = (int(piece.events[name][0].as_py()) for name in ("commit_ts", "destination"))
+        lower = commit_ts - tso.compose(self.context.fault.values.get(BY_KEY.field, BY_MS))
+        low = self.context.spec.control_events.watermark(commit_ts, [destination])
+        place = low.schema.get_field_index("commit_ts")
+        yield Piece(low.set_column(place, low.schema.field(place), pa.array([lower], pa.int64())))
+        self.over = True
+
+
+class OldRowAfterNew(ActiveFault):
+    """The first row that changes twice: what has not been sent yet changes places, what has comes once more."""
+
+    awaits = True
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._sent: list[pa.RecordBatch] = []
+
+    def events(self, piece: Piece) -> Iterator[Piece]:
+        events, sent = piece.events, sum(part.num_rows for part in self._sent)
+        if self.over or ints(events, "kind")[0] in (DDL, WATERMARK):
+            self._sent = []
+            yield piece
+            return
+        all_rows = pa.concat_batches([*self._sent, events])
+        pair = _older_and_newer(all_rows, fitting_rows(all_rows, self.context))
+        self._sent.append(events)
+        if pair is None:
+            yield piece
+            return
+        self.over = True
+        if pair.older >= sent:
+            yield moved(piece, _behind(events, pair.older - sent, pair.newer - sent))
+        else:
+            again = all_rows.slice(pair.older, 1)
+            split = pair.newer - sent + 1
+            yield moved(piece, pa.concat_batches([events.slice(0, split), again, events.slice(split)]))
+
+    def renumber(self, moved: Renumbering) -> None:
+        self._sent = [*map(moved, self._sent)]
+
+
+def _is_watermark(events: pa.RecordBatch) -> bool:
+    return bool(events.num_rows) and events["kind"][0].as_py() == WATERMARK
+
+
+def _behind(events: pa.RecordBatch, place: int, other: int) -> pa.RecordBatch:
+    """The event at `place` behind the `other` one, which is a later one."""
+    order = np.arange(events.num_rows)
+    order[place:other] = order[place + 1 : other + 1]
+    order[other] = place
+    return picked(events, order)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two changes of one row, by their places."""
+
+    older: int
+    newer: int
+
+
+def _older_and_newer(events: pa.RecordBatch, fitting: Mask) -> _Pair | None:
+    """The first two changes of one row in one partition: what the older one made of it is what the newer one found."""
+    places = np.flatnonzero(fitting)
+    rows = picked(events, places)
+    of_place = xxhash64(*(ints(rows, name) for name in ("table", "destination")))
+    found, made = (
+        np.where(np.asarray(rows.column(name).is_valid()), xxhash64(of_place, rows.column(name)), 0)
+        for name in ("before", "after")
+    )
+    there = np.flatnonzero(np.asarray(rows.column("after").is_valid()))
+    there = there[np.argsort(made[there], kind="stable")]
+    if not len(there):
+        return None
+    first = there[np.minimum(np.searchsorted(made[there], found), len(there) - 1)]
+    newer = np.flatnonzero(
+        (made[first] == found) & (first < np.arange(len(places))) & np.asarray(rows.column("before").is_valid())
+    )
+    return _Pair(int(places[first[newer[0]]]), int(places[newer[0]])) if len(newer) else None
+
+
+BY_MS = 1000
+BY_KEY = Key("by_ms", to_duration_ms, DURATION, "How far it falls below the one before; 1s where unsaid.")
+OF_TABLE = {"table": TABLE_KEY}
+
+ROW_BELOW_WATERMARK = FaultKind(
+    says="The next row comes behind the watermark that says that it has come.",
+    source="tiflow v8.5.3: cmd/kafka-consumer/writer.go, which panics on such a row",
+    active=RowBelowWatermark,
+    legal=False,
+    keys=OF_TABLE,
+    refuse=without_watermarks,
+    layer=WAY,
+)
+WATERMARK_FALLS = FaultKind(
+    says="Behind the next watermark comes a lower one, in its first partition.",
+    source="tiflow#12096, tiflow PR#4129; tiflow v8.5.3: cmd/kafka-consumer/event_group.go",
+    active=WatermarkFalls,
+    legal=False,
+    keys={"by": BY_KEY},
+    refuse=without_watermarks,
+    layer=WAY,
+)
+OLD_ROW_AFTER_NEW = FaultKind(
+    says="Of a row that changes twice before the next watermark, the older change comes behind the newer one.",
+    source="tiflow#11823 (sarama#2619), tiflow#11947, tiflow#11829",
+    active=OldRowAfterNew,
+    legal=False,
+    keys=OF_TABLE,
+    layer=WAY,
+)

@@ -1,0 +1,129 @@
+"""Faults that no TiCDC shows, of messages: whoever decodes them is tried with them.
+
+One law: a message is damaged by itself, and none before or behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.engines.tasks.messages import FlushMessages
+from simulator.faults.active import ActiveFault, Context
+from simulator.faults.keys import TABLE_KEY
+from simulator.faults.kind import WAY, FaultKind
+from simulator.faults.next_rows import Mask, fitting_rows
+from simulator.faults.refusals import spoken
+from simulator.ticdc.codecs import CODECS, CodecOptions
+from simulator.ticdc.codecs.codec import KeyValue
+from simulator.ticdc.rules import ChangefeedRules
+
+Damage = Callable[[KeyValue, CodecOptions], KeyValue]
+
+NOTHING = "[]"
+"""What fixtures say for people of a message that cannot be read."""
+
+
+class Damaged(ActiveFault):
+    """The next message of rows."""
+
+    awaits = True
+
+    def __init__(self, context: Context, damage: Damage) -> None:
+        super().__init__(context)
+        self._damage = damage
+
+    def messages(self, made: FlushMessages) -> Iterator[FlushMessages]:
+        place = None if self.over else _message_of(made, fitting_rows(made.events, self.context))
+        if place is not None:
+            self.over = True
+            made = _with_entry(made, place, self._damage(_entry_of(made, place), self.context.spec.options))
+        yield made
+
+
+def _message_of(made: FlushMessages, fitting: Mask) -> int | None:
+    """The first message with one of the fitting events."""
+    found = np.flatnonzero(fitting)
+    return int(np.searchsorted(made.first_row, found[0], side="right")) - 1 if len(found) else None
+
+
+<<<<<<< HEAD:simulator/run/faults/damaged_messages.py
+def _entry_of(made: Outgoing, place: int) -> KeyValue:
+=======
+def _entry_of(made: FlushMessages, place: int) -> Entry:
+>>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/faults/damaged_messages.py
+    """Key and value of a message; a value that is null counts as empty."""
+    return made.records.key[place].as_py(), made.records.value[place].as_py() or b""
+
+
+<<<<<<< HEAD:simulator/run/faults/damaged_messages.py
+def _with_entry(made: Outgoing, place: int, entry: KeyValue) -> Outgoing:
+=======
+def _with_entry(made: FlushMessages, place: int, entry: Entry) -> FlushMessages:
+>>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/faults/damaged_messages.py
+    """The messages, that one being another."""
+    records = made.records
+    key, value = (
+        pa.concat_arrays([column.slice(0, place), pa.array([said], column.type), column.slice(place + 1)])
+        for column, said in zip((records.key, records.value), entry)
+    )
+    events = records.events
+    if events is not None:
+        events = pa.concat_arrays([events.slice(0, place), pa.array([NOTHING], events.type), events.slice(place + 1)])
+    return replace(made, records=replace(records, key=key, value=value, events=events))
+
+
+def _corrupt(entry: KeyValue, options: CodecOptions) -> KeyValue:
+    """The value with the end of its last object gone; of a compressed value its last byte."""
+    key, value = entry
+    place = value.rfind(b"}") if b"}" in value else len(value) - 1
+    return key, value[:place] + b"?" + value[place + 1 :]
+
+
+def _truncated(entry: KeyValue, options: CodecOptions) -> KeyValue:
+    """The value without its second half."""
+    key, value = entry
+    return key, value[: len(value) // 2]
+
+
+def _unknown(entry: KeyValue, options: CodecOptions) -> KeyValue:
+    return CODECS[options.protocol].with_unknown_type(entry, options)
+
+
+def _without_batches(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    batches = CODECS[rules.changefeed.codec.protocol].batches
+    return "" if batches else f"{spoken(rules)} puts each row into a message of its own, which nothing frames"
+
+
+OF_TABLE = {"table": TABLE_KEY}
+
+CORRUPT_JSON = FaultKind(
+    says="The next message of rows is no JSON.",
+    source="tiflow#11707, tiflow#11652",
+    active=partial(Damaged, damage=_corrupt),
+    legal=False,
+    keys=OF_TABLE,
+    layer=WAY,
+)
+TRUNCATED_BATCH = FaultKind(
+    says="The next message of rows ends in the middle of its value, which is shorter than its lengths say.",
+    source="tiflow v8.5.3: pkg/sink/codec/open/open_protocol_decoder.go",
+    active=partial(Damaged, damage=_truncated),
+    legal=False,
+    keys=OF_TABLE,
+    refuse=_without_batches,
+    layer=WAY,
+)
+UNKNOWN_TYPE = FaultKind(
+    says="The next message of rows has a type that there is not.",
+    source="flink: CanalJsonDeserializationSchema, `Unknown type value`",
+    active=partial(Damaged, damage=_unknown),
+    legal=False,
+    keys=OF_TABLE,
+    layer=WAY,
+)

@@ -1,0 +1,65 @@
+"""Keys that several faults have.
+
+One law: a key of one name is read in one way, whichever fault has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from simulator.errors import UserError, masked
+from simulator.settings import DURATION, TEXT, Key, to_duration_ms, to_text
+
+
+def to_number(value: object) -> int:
+    """A number from 0 on; raises UserError."""
+    return _at_least(0, value)
+
+
+def to_count(value: object) -> int:
+    """A number from 1 on; raises UserError."""
+    return _at_least(1, value)
+
+
+def _at_least(least: int, value: object) -> int:
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if not isinstance(number, int) or isinstance(number, bool) or number < least:
+        raise UserError(f"expected a whole number from {least} on, got {masked(repr(value))}")
+    return number
+
+
+def to_table(value: object) -> tuple[str, str]:
+    """`shop.item` as schema and name in lower case; raises UserError."""
+    schema, dot, name = to_text(value).lower().partition(".")
+    if not (schema and dot and name):
+        raise UserError(f"expected a table with its database, such as shop.item, got {masked(repr(value))}")
+    return schema, name
+
+
+def saying(key: Key, says: str) -> Key:
+    """The key as one fault has it."""
+    return replace(key, says=says)
+
+
+FROM_0: Mapping[str, Any] = {"type": "integer", "minimum": 0}
+FROM_1: Mapping[str, Any] = {"type": "integer", "minimum": 1}
+
+BACK_KEY = Key(
+    "back_ms",
+    to_duration_ms,
+    DURATION,
+    "For how long before it the checkpoint stood still, so that more is sent again; never from before the last "
+    "statement.",
+)
+"""Of every kind that has it: for that long before the fault no watermark is sent."""
+
+FOR_KEY = Key("for_ms", to_duration_ms, DURATION, "How long it lasts in simulated time; to the end where unsaid.")
+"""Of every kind that has it: the fault ends then."""
+
+TABLE_KEY = Key("table", to_table, TEXT, "The table whose rows it is about, such as shop.item; any where unsaid.")
+"""Of every kind that has it: the table must be there when the fault begins."""
+
+TOPIC_KEY = Key("topic", to_text, TEXT, "The topic; the changefeed's default one where unsaid.")
+PARTITIONS_KEY = Key("partitions", to_count, FROM_1, "How many partitions.")

@@ -1,0 +1,97 @@
+"""The fault `late-partition`: a consumer gets one partition later than the others.
+
+One law: the partition has everything in the same order, and a statement waits until it has all that is older.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from simulator import tso
+from simulator.columns.change_frame import DDL, ints
+from simulator.engines.tasks.task import TaskSpec
+from simulator.errors import did_you_mean
+from simulator.faults.active import ActiveFault, Context, Piece, moved
+from simulator.faults.history import Renumbering
+from simulator.faults.keys import FOR_KEY, FROM_0, TOPIC_KEY, to_number
+from simulator.faults.kind import WAY, FaultKind
+from simulator.settings import DURATION, Key, to_duration_ms
+from simulator.ticdc.dispatch import Destinations
+
+
+class LatePartition(ActiveFault):
+    """Holds what the partition has not got yet, by when it will."""
+
+    awaits = True
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._held: list[tuple[int, pa.RecordBatch]] = []
+
+    def events(self, piece: Piece) -> Iterator[Piece]:
+        if piece.kind == DDL:
+            yield from self.end()
+            yield Piece(piece.events, apart=True)
+            return
+        values, commit_ts = self.context.fault.values, ints(piece.events, "commit_ts")
+        late = ints(piece.events, "destination") == _destination(values, self.context.spec)
+        if late.any():
+            due = tso.compose(tso.physical(int(commit_ts[late].max())) + values["by_ms"])
+            self._held.append((due, piece.events.filter(pa.array(late))))
+            self.awaits = False
+        if not late.all():
+            yield moved(piece, piece.events.filter(pa.array(~late)))
+
+    def later(self, commit_ts: int) -> Iterator[Piece]:
+        due = int(np.searchsorted([at for at, _ in self._held], commit_ts, "right"))
+        yield from self._released(due)
+
+    def end(self) -> Iterator[Piece]:
+        yield from self._released(len(self._held))
+
+    def _released(self, count: int) -> Iterator[Piece]:
+        released, self._held = self._held[:count], self._held[count:]
+        for _, events in released:
+            yield Piece(events, apart=True)
+
+    def renumber(self, moved: Renumbering) -> None:
+        self._held = [(due, moved(events)) for due, events in self._held]
+
+
+def _destination(values: Mapping[str, Any], spec: TaskSpec) -> int:
+    """Of the partition and topic that a fault names; -1 where there is none."""
+    to = spec.destinations
+    topic = values.get(TOPIC_KEY.field, to.topics[0])
+    if topic not in to.topics or not values["partition"] < to.counts[to.topics.index(topic)]:
+        return -1
+    return int(to.of_topic(topic)[values["partition"]])
+
+
+def _lacks(values: Mapping[str, Any], to: Destinations) -> str:
+    topic = values.get(TOPIC_KEY.field, to.topics[0])
+    if topic not in to.topics:
+        return f"topic = {topic}: there is no such topic.{did_you_mean(topic, to.topics)} Known: {', '.join(to.topics)}"
+    count = to.counts[to.topics.index(topic)]
+    if not values["partition"] < count:
+        return f"partition = {values['partition']}: the topic has {count}, so that 0 to {count - 1} are accepted"
+    return ""
+
+
+LATE_PARTITION = FaultKind(
+    says="A consumer gets one partition later than the others: its watermark stays behind, and the least one counts.",
+    source="tiflow#5598",
+    active=LatePartition,
+    keys={
+        "partition": Key("partition", to_number, FROM_0, "Which one, from 0."),
+        "by": Key("by_ms", to_duration_ms, DURATION, "How much later in simulated time."),
+        "topic": TOPIC_KEY,
+        "for": FOR_KEY,
+    },
+    needs=("partition", "by"),
+    lacks=_lacks,
+    layer=WAY,
+)

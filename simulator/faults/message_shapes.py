@@ -1,0 +1,103 @@
+"""Faults that give messages other shapes, as TiCDC does at other times: how many rows they hold, and which are cut.
+
+One law: rows keep their order, and no message holds rows that the worker would not have put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from simulator.faults.active import ActiveFault, Context
+from simulator.faults.keys import FOR_KEY, FROM_1, TABLE_KEY, to_count
+from simulator.faults.kind import FaultKind
+from simulator.faults.next_rows import Mask, fitting_rows
+from simulator.faults.refusals import spoken
+from simulator.settings import Key
+from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.flush import Flush
+from simulator.ticdc.rules import ChangefeedRules
+
+EVENTS_KEY = Key("events", to_count, FROM_1, "Rows in a message at most.")
+ROWS_KEY = Key("rows", to_count, FROM_1, "How many of the next rows; 1 where unsaid.")
+
+
+class Batch(ActiveFault):
+    """For as long as it lasts."""
+
+    def flush(self, flush: Flush) -> Flush:
+        chosen = fitting_rows(flush.events, self.context)
+        return _batched(flush, chosen, self.context.fault.values[EVENTS_KEY.field])
+
+
+class LargeMessage(ActiveFault):
+    """So many of the next rows."""
+
+    awaits = True
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._left: int = context.fault.values.get(ROWS_KEY.field, 1)
+
+    def flush(self, flush: Flush) -> Flush:
+        fitting = fitting_rows(flush.events, self.context)
+        chosen = fitting & (np.cumsum(fitting) <= self._left)
+        self._left -= int(chosen.sum())
+        self.over = not self._left
+        return _large(flush, chosen) if chosen.any() else flush
+
+
+def _batched(flush: Flush, chosen: Mask, events: int) -> Flush:
+    """The chosen rows at most so many to a message, as where the worker's clock ticks behind every so many rows
+    (tiflow v8.5.3: cdc/sink/dmlsink/mq/worker.go batchEncodeRun, 15 ms)."""
+    starts = np.append(True, (np.diff(flush.group) != 0) | (np.diff(chosen.astype(np.int8)) != 0))[: len(flush.group)]
+    places = np.arange(len(starts))
+    behind = places - np.maximum.accumulate(np.where(starts, places, 0))
+    return replace(flush, group=np.cumsum(starts | chosen & (behind % events == 0)))
+
+
+def _large(flush: Flush, chosen: Mask) -> Flush:
+    """The chosen rows as if they were above max-message-bytes."""
+    return replace(flush, large=chosen if flush.large is None else flush.large | chosen)
+
+
+def _without_batches(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    options, release = rules.changefeed.codec, rules.release
+    codec = CODECS[options.protocol]
+    if not codec.batches:
+        return f"{spoken(rules)} puts each row into a message of its own"
+    most = codec.sizes(options, release).max_batch_size
+    if values[EVENTS_KEY.field] > most:
+        return f"events = {values[EVENTS_KEY.field]} is above max-batch-size = {most}"
+    return ""
+
+
+def _without_form(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    options, release = rules.changefeed.codec, rules.release
+    if CODECS[options.protocol].large_message_option(options, release) != "none":
+        return ""
+    return (
+        f"{spoken(rules)} has no form here for a row that is too large: "
+        "[sink.kafka-config.large-message-handle] large-message-handle-option is to be handle-key-only or claim-check, "
+        "in a release that has them"
+    )
+
+
+BATCH = FaultKind(
+    says="Messages have so many rows at most, as where the clock of TiCDC's worker ends a batch.",
+    source="tiflow v8.5.3: cdc/sink/dmlsink/mq/worker.go batchEncodeRun",
+    active=Batch,
+    keys={"events": EVENTS_KEY, "table": TABLE_KEY, "for": FOR_KEY},
+    needs=("events",),
+    refuse=_without_batches,
+)
+LARGE_MESSAGE = FaultKind(
+    says="The next rows are sent as if they were too large: cut down to the handle key, or put into a file.",
+    source="tiflow#9442, tiflow#9490, tiflow PR#9376",
+    active=LargeMessage,
+    keys={"rows": ROWS_KEY, "table": TABLE_KEY},
+    refuse=_without_form,
+)

@@ -1,0 +1,35 @@
+"""Which events a fault is about that waits for the next row: those of a table, or of any."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from simulator.columns.change_frame import ROW, ints
+from simulator.faults.active import Context
+from simulator.faults.keys import TABLE_KEY
+
+Mask = npt.NDArray[np.bool_]
+
+
+def fitting_rows(events: pa.RecordBatch, context: Context) -> Mask:
+    """Which of the events are rows that the fault is about: of its table, if it has one."""
+    found: Mask = ints(events, "kind") == ROW
+    table = context.fault.values.get(TABLE_KEY.field)
+    if table is not None:
+        stored = (physical.table for physical in context.spec.tables)
+        fits = np.array([(each.schema.lower(), each.name.lower()) == table for each in stored] + [False])
+        found &= fits[np.where(found, ints(events, "table"), -1)]
+    return found
+
+
+def next_row(events: pa.RecordBatch, context: Context) -> int | None:
+    """Where the first of them stands."""
+    found = np.flatnonzero(fitting_rows(events, context))
+    return int(found[0]) if len(found) else None
+
+
+def without(events: pa.RecordBatch, place: int) -> pa.RecordBatch:
+    """All events but that one."""
+    return pa.concat_batches([events.slice(0, place), events.slice(place + 1)])

@@ -1,0 +1,114 @@
+"""What starts again from the checkpoint: all of TiCDC, or a table that goes to another node.
+
+One law: what comes again lies above every watermark that was sent, as it was, in its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.columns.change_frame import DDL, ROW
+from simulator.faults.active import ActiveFault, Context, Piece
+from simulator.faults.history import Renumbering, lowest_checkpoint
+from simulator.faults.keys import BACK_KEY, TABLE_KEY, saying
+from simulator.faults.kind import FaultKind
+from simulator.faults.next_rows import fitting_rows
+
+
+class Restart(ActiveFault):
+    """It happens at once."""
+
+    def begin(self) -> Iterator[Piece]:
+        self.over = True
+        return restarted(self.context)
+
+
+def restarted(context: Context) -> Iterator[Piece]:
+    """What a changefeed sends that starts from the checkpoint: its watermark, statements at it, everything above it.
+
+    The watermark comes again since TiCDC keeps the last one in memory (tiflow: cdc/owner/ddl_sink.go writeCheckpointTs;
+    ticdc has no such guard). Classic TiCDC reads statements from one below the checkpoint on (cdc/owner/changefeed.go
+    ddlStartTs).
+    """
+    spec, history = context.spec, context.history
+    history.at_least(lowest_checkpoint(history.last_statement, context.release))
+    if spec.control_events.watermarks and history.checkpoint > history.start_ts:
+        watermark = spec.control_events.watermark(history.checkpoint, range(spec.destinations.total))
+        if watermark.num_rows:
+            yield Piece(watermark, apart=True)
+    rows: list[pa.RecordBatch] = []
+    for events in history.again(spec, context.release.statement_again_at_checkpoint):
+        if int(events["kind"][0].as_py()) == DDL:
+            yield from _together(rows)
+            yield Piece(events, apart=True)
+            rows = []
+        else:
+            rows.append(events)
+    yield from _together(rows)
+
+
+def _together(rows: list[pa.RecordBatch]) -> Iterator[Piece]:
+    if rows:
+        yield Piece(pa.concat_batches(rows), apart=True)
+
+
+class MoveTable(ActiveFault):
+    """Its rows above the checkpoint come again among the next rows of others, or before the next mark."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._again: list[pa.RecordBatch] = []
+
+    def begin(self) -> Iterator[Piece]:
+        every = self.context.history.again(self.context.spec, False)
+        rows = (events.filter(pa.array(fitting_rows(events, self.context))) for events in every)
+        self._again = [events for events in rows if events.num_rows]
+        self.over = not self._again
+        yield from ()
+
+    def events(self, piece: Piece) -> Iterator[Piece]:
+        again, self._again = self._again, []
+        self.over = True
+        if again and piece.kind == ROW:
+            yield Piece(self._between(pa.concat_batches(again), piece.events), apart=True)
+            return
+        if again:
+            yield Piece(pa.concat_batches(again), apart=True)
+        yield piece
+
+    def end(self) -> Iterator[Piece]:
+        again, self._again = self._again, []
+        if again:
+            yield Piece(pa.concat_batches(again), apart=True)
+
+    def renumber(self, moved: Renumbering) -> None:
+        self._again = [*map(moved, self._again)]
+
+    def _between(self, again: pa.RecordBatch, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The table's rows in their order, the others in theirs."""
+        both = pa.concat_batches([again, rows])
+        own = fitting_rows(both, self.context)
+        lies = np.zeros(both.num_rows, np.bool_)
+        lies[self.context.random.choice(both.num_rows, int(own.sum()), replace=False)] = True
+        order = np.empty(both.num_rows, np.int64)
+        order[lies], order[~lies] = np.flatnonzero(own), np.flatnonzero(~own)
+        return both.take(pa.array(order))
+
+
+RESTART = FaultKind(
+    says="TiCDC ends and starts again from its checkpoint: what is above it comes again, statements included.",
+    source="tiflow#12595, ticdc#4051; tiflow: cdc/owner/changefeed.go initialize",
+    active=Restart,
+    keys={"back": BACK_KEY},
+)
+
+MOVE_TABLE = FaultKind(
+    says="A table goes to another node: its rows above the checkpoint come again, among those of other tables.",
+    source="ticdc#5508, #4051, #4130, #3040",
+    active=MoveTable,
+    keys={"table": saying(TABLE_KEY, "The table, such as shop.item.")},
+    needs=("table",),
+)

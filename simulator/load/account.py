@@ -1,0 +1,164 @@
+"""What a load run has sent so far, whole and in parts."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from simulator.columns.change_frame import DELETE, INSERT, UPDATE
+from simulator.engines.tasks.progress import Progress
+from simulator.load.observed import WindowSent
+from simulator.sinks.latencies import Latencies
+
+LATELY = 10.0
+"""Seconds."""
+
+
+@dataclass
+class Account:
+    """Told of windows in their order."""
+
+    windows: int = 0
+    rows: int = 0
+    messages: int = 0
+    bytes: int = 0
+    retried: int = 0
+    resent: int = 0
+    asked: float = 0.0
+    """How many rows were asked, in the time in which a rate was."""
+
+    held: tuple[int, float] = 0, 0.0
+    """Rows that were sent in that time, and how many seconds that was."""
+
+    began: float = 0.0
+    ended: float = 0.0
+    watermark: int = 0
+    end_ms: int = 0
+    changes: Counter[tuple[int, int]] = field(default_factory=Counter)
+    """(place in `Model.tables`, op) → rows"""
+
+    partitions: dict[tuple[str, int], tuple[int, int, int]] = field(default_factory=dict)
+    """(topic, partition) → rows, messages, bytes"""
+
+    latencies: Latencies = Latencies()
+
+    def sent(self, window: WindowSent) -> None:
+        rows, since = sum(window.rows.values()), min(self.ended or window.began, window.began)
+        self.windows += 1
+        self.rows += rows
+        self.retried += window.retried
+        self.resent += window.resent
+        if window.asked:
+            self.asked += window.asked * (window.ended - since)
+            self.held = self.held[0] + rows, self.held[1] + window.ended - since
+        self.began, self.ended = self.began or window.began, window.ended
+        self.watermark, self.end_ms = window.watermark, window.end_ms
+        self.changes.update(window.rows)
+        for place, counts in window.partitions.items():
+            before = self.partitions.get(place, (0, 0, 0))
+            self.partitions[place] = before[0] + counts[0], before[1] + counts[1], before[2] + counts[2]
+            self.messages += counts[1]
+            self.bytes += counts[2]
+        self.latencies += window.latencies
+
+    @property
+    def seconds(self) -> float:
+        """From the first record to the last acknowledgement."""
+        return self.ended - self.began
+
+    @property
+    def rate(self) -> float:
+        """Rows a second."""
+        return self.rows / self.seconds if self.seconds else 0.0
+
+    @property
+    def bytes_rate(self) -> float:
+        """Bytes a second."""
+        return self.bytes / self.seconds if self.seconds else 0.0
+
+    @property
+    def share(self) -> float | None:
+        """Of what was asked, how much was sent; None where no rate was asked."""
+        return self.held[0] / self.asked if self.asked else None
+
+    def of_tables(self) -> dict[int, dict[str, int]]:
+        """By place in `Model.tables`."""
+        names = {INSERT: "inserted", UPDATE: "updated", DELETE: "deleted"}
+        tables = sorted({table for table, _ in self.changes})
+        return {table: {names[op]: self.changes[table, op] for op in names} for table in tables}
+
+
+@dataclass(frozen=True)
+class Now:
+    """How it goes at a moment."""
+
+    rows: int
+    """Sent so far, those of the open window, too, where they are known."""
+
+    bytes: int
+    rows_per_second: float
+    bytes_per_second: float
+    asked: float
+    behind: float
+    in_flight: int
+    p99: float
+    watermark: int
+
+
+class Recently:
+    """How it went in the last seconds."""
+
+    def __init__(self) -> None:
+        self._windows: deque[WindowSent] = deque()
+        self._heard: dict[tuple[str, int], int] = {}
+        self._open: deque[tuple[float, int, int]] = deque()
+        """Of the open window: when it was heard, events and bytes more."""
+
+        self._in_flight = 0
+
+    def sent(self, window: WindowSent) -> None:
+        self._windows.append(window)
+        while len(self._windows) > 1 and self._windows[1].ended < window.ended - LATELY:
+            self._windows.popleft()
+        self._open.clear()
+
+    def heard(self, progress: Progress, at: float) -> None:
+        """What tasks say of the window that they send."""
+        self._open.append((at, self._more("events", progress.events), self._more("bytes", progress.bytes)))
+        self._in_flight = sum(list(progress.in_flight.values()))
+
+    def _more(self, name: str, counts: Mapping[int, int]) -> int:
+        """Since the last time; a task that counts from the start again is another one."""
+        more = 0
+        for task, count in list(counts.items()):
+            before = self._heard.get((name, task), 0)
+            more += count - before if count >= before else count
+            self._heard[name, task] = count
+        return more
+
+    def now(self, account: Account, at: float) -> Now:
+        """At a moment."""
+        lately = [window for window in self._windows if window.ended >= at - LATELY]
+        since = min((max(window.began, at - LATELY) for window in lately), default=max(at - LATELY, account.ended))
+        rows = bytes_ = 0.0
+        for window in lately:
+            share = min(1.0, (window.ended - since) / max(window.ended - window.began, 1e-9))
+            rows += share * sum(window.rows.values())
+            bytes_ += share * sum(size for *_, size in window.partitions.values())
+        events, size = sum(each for _, each, _ in self._open), sum(each for *_, each in self._open)
+        rows += sum(each for heard, each, _ in self._open if heard >= since)
+        bytes_ += sum(each for heard, _, each in self._open if heard >= since)
+        seconds = max(at - since, 0.5)
+        last = self._windows[-1] if self._windows else None
+        return Now(
+            account.rows + events,
+            account.bytes + size,
+            rows / seconds,
+            bytes_ / seconds,
+            last.asked if last else 0.0,
+            last.behind if last else 0.0,
+            self._in_flight,
+            Latencies.total(window.latencies for window in self._windows).quantile(0.99),
+            account.watermark,
+        )

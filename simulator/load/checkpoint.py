@@ -1,0 +1,118 @@
+"""Where a load run stands, in `checkpoint.json` of its `--checkpoint` directory, so that another run can go on there.
+
+One law: a checkpoint is written when all rows below it are acknowledged, and before its watermark is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simulator import tso
+from simulator.load.plan import LoadPlan
+from simulator.releases import Release
+from simulator.run import checkpoint_store
+from simulator.run.checkpoint_store import Store, hashed, of_changefeed
+from simulator.sources.generate.timetable import Segment
+from simulator.ticdc.changefeed import Changefeed
+
+LAST_MS = 1 << 45
+"""No run comes so far: TSOs have 46 bits for milliseconds since 1970."""
+
+LONG = 60
+"""Characters of rates from which on these are known by their hash alone."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a run has sent since it began, its parts before a restart among it."""
+
+    rows: int = 0
+    messages: int = 0
+    bytes: int = 0
+    """Of keys and values of the rows' messages."""
+
+    windows: int = 0
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(
+            self.rows + other.rows,
+            self.messages + other.messages,
+            self.bytes + other.bytes,
+            self.windows + other.windows,
+        )
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a run stands."""
+
+    run: Mapping[str, str]
+    """What it must be to go on there (`identity`)."""
+
+    start_ms: int
+    """Of the stream, in milliseconds since 1970."""
+
+    acknowledged_ms: int = 0
+    """Simulated milliseconds since the stream's start: all rows below are acknowledged."""
+
+    statements: int = 0
+    """How many of the statements that lie there have been sent."""
+
+    totals: Totals = field(default_factory=Totals)
+
+    @property
+    def watermark(self) -> int:
+        """The TSO up to which all is acknowledged."""
+        return tso.compose(self.start_ms + self.acknowledged_ms)
+
+
+def identity(
+    load: LoadPlan,
+    segments: Sequence[Segment],
+    release: Release,
+    changefeed: Changefeed,
+    start_ms: int,
+    partitions: Mapping[str, int],
+) -> dict[str, str]:
+    """All that decides what a run sends, by the words in which a difference is told."""
+    rates = ", ".join(map(_rate, segments))
+    return {
+        "plan": hashed(load.text or repr(load)),
+        "--seed": str(load.model.seed),
+        "--rate": rates if len(rates) <= LONG else hashed(rates),
+        "--start-ts": str(tso.compose(start_ms)),
+        **of_changefeed(release, changefeed, partitions),
+    }
+
+
+def _rate(segment: Segment) -> str:
+    ramp = f"..{segment.last:g}" if segment.last != segment.first else ""
+    again = f" again every {segment.again_ms}ms" if segment.again_ms else ""
+    return (f"{segment.from_ms}ms:" if segment.from_ms else "") + f"{segment.first:g}{ramp} rows/s{again}"
+
+
+def begin(directory: Path, run: Mapping[str, str], start_ms: int) -> tuple[Store, Checkpoint]:
+    """A new run; raises UserError where another one may go on."""
+    first = Checkpoint(run, start_ms)
+    return checkpoint_store.begin(directory, first, _read), first
+
+
+def resume(directory: Path, run: Mapping[str, str]) -> tuple[Store, Checkpoint]:
+    """Where the run ended; raises UserError where there is none, or it was another one."""
+    return checkpoint_store.resume(directory, run, _read)
+
+
+def _read(found: Mapping[str, Any]) -> Checkpoint:
+    """Raises ValueError for numbers that no run has written."""
+    if not 0 <= int(found["acknowledged_ms"]) < LAST_MS or int(found["statements"]) < 0:
+        raise ValueError("nobody wrote that")
+    return Checkpoint(
+        {str(name): str(value) for name, value in found["run"].items()},
+        int(found["start_ms"]),
+        int(found["acknowledged_ms"]),
+        int(found["statements"]),
+        Totals(**found["totals"]),
+    )

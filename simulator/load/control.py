@@ -1,0 +1,269 @@
+"""The pace of a load run: how far the next window goes, when it is handed out, how fast it is sent, when the run ends.
+
+One law: time comes in as a number; what is decided follows from that and from the windows that were sent, nothing else.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from simulator.load.lag import Search
+from simulator.load.observed import WindowSent
+from simulator.load.rates import Rates
+from simulator.load.stretch import Pace
+
+LONGEST = 5.0
+"""Real seconds that a window takes at most, where the resolved interval is no longer."""
+
+UNPACED = 2.0
+"""Real seconds that a window is to take where rows go out as fast as the sink takes them."""
+
+SEARCHING = 1.0
+"""The same while the rate is searched that a consumer sustains, so that a new rate shows soon."""
+
+IDLE_SHARE = 0.08
+"""Of a window's time that may go by without a row being sent."""
+
+GROWN, SHRUNK = 1.5, 0.8
+WEIGHT = 0.3
+"""Of what was measured last, among what is known."""
+
+MILLISECOND = 1e-3
+
+BETWEEN_ROWS = 20.0
+"""So many rows' time may go by before the first one comes, as a transaction has several."""
+
+MOST_LEAD = 1.0
+"""Seconds that a window may be handed out before its first row is due."""
+
+GRACE = 0.02
+"""Of the duration, that a run whose rate is a number may take longer to send all that was due in it."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """From when on a rate is held, or rows go out as fast as the sink takes them."""
+
+    from_ms: int
+    paced: bool
+    again_ms: int = 0
+    """After so long it and those behind it come again, without end; 0 for never."""
+
+
+@dataclass(frozen=True)
+class Due:
+    """A window that is to be sent."""
+
+    first_ms: int
+    end_ms: int
+    speed: float
+    """`Pace.speed`."""
+
+    asked: float
+    """Rows a second; 0 for as many as there can be."""
+
+    at: float
+    """When to hand it out, at the earliest, in seconds since 1970."""
+
+    begins: float
+    """When its first row is due."""
+
+    @property
+    def ends(self) -> float:
+        """When its last row is due; where no rate is asked, when its first one is."""
+        return self.begins + ((self.end_ms - self.first_ms) / 1000 / self.speed if self.speed else 0.0)
+
+    def pace(self, now: float) -> Pace:
+        """For the tasks, if it is handed out now."""
+        return Pace(self.speed, now - self.begins if self.speed else 0.0)
+
+    def behind(self, ended: float) -> float:
+        """How many seconds later than asked it ended; 0 where no rate is asked."""
+        return ended - self.ends if self.speed else 0.0
+
+
+class Control:
+    """Asked for one window after the other, and told of each one that was sent; windows may be asked for ahead."""
+
+    def __init__(
+        self,
+        held: Sequence[Held],
+        rows_before: Callable[[int], int],
+        resolved_ms: int,
+        duration: float | None = None,
+        fixed: bool = False,
+        search: Search | None = None,
+        bytes_per_row: float = 0.0,
+    ) -> None:
+        """`rows_before` a simulated millisecond; `duration` in seconds; `fixed` has every window be one resolved
+        interval without pace; `bytes_per_row` is what was taken for that where bytes a second are asked."""
+        self._held, self._rows_before, self._resolved_ms = held, rows_before, resolved_ms
+        self._duration, self._fixed, self._search = duration, fixed, search
+        self._bytes_per_row = bytes_per_row
+        self._row_bytes = bytes_per_row
+        self._began: float | None = None
+        self._first_ms = 0
+        self._anchor: tuple[int, float, float] | None = None
+        """From where a rate that is held is reckoned: a millisecond, when it is due, the speed from there on."""
+
+        self._length = resolved_ms / 1000
+        """Real seconds of a window whose rate is held."""
+
+        self._cost: float | None = None
+        """Real seconds of a simulated one where no rate is held."""
+
+        self._idle = self._starting = self._ended = 0.0
+        self._last: Due | None = None
+        self._open: deque[Due] = deque()
+
+    def next(self, first_ms: int, limit_ms: int | None, now: float) -> Due | None:
+        """The window that begins there and does not go beyond the limit; None where the run is over."""
+        if self._began is None:
+            self._began, self._first_ms = now, first_ms
+        if self._search is not None and self._search.ended:
+            return None
+        speed = self._speed(first_ms)
+        if self._fixed:
+            due = self._as_fixed(first_ms, limit_ms, now)
+        elif speed:
+            due = self._paced(first_ms, limit_ms, now, self._began, speed)
+        else:
+            due = self._unpaced(first_ms, limit_ms, now, self._began)
+        if due is not None:
+            self._last = due
+            self._open.append(due)
+        return due
+
+    def sent(self, window: WindowSent) -> None:
+        """A window was sent; they come in order."""
+        due, rows = self._open.popleft(), sum(window.rows.values())
+        if rows:
+            measured = sum(size for *_, size in window.partitions.values()) / rows
+            self._row_bytes += WEIGHT * (measured - self._row_bytes)
+        if not self._ended:
+            self._start(window.began - due.begins - (BETWEEN_ROWS / due.asked if due.asked else 0.0))
+        free = max(self._ended, window.handed_out)
+        idle = window.began - (max(self._ended, due.begins) if self._ended else free)
+        if due.asked:
+            idle -= BETWEEN_ROWS / due.asked
+        self._idle += WEIGHT * (max(0.0, idle) - self._idle)
+        if due.speed:
+            if window.handed_out >= due.begins:
+                self._starting += WEIGHT * (max(0.0, window.began - window.handed_out) - self._starting)
+            self._settle(due.behind(window.ended))
+        else:
+            cost = max(window.ended - free, 1e-3) / ((due.end_ms - due.first_ms) / 1000)
+            self._cost = cost if self._cost is None else self._cost + 0.5 * (cost - self._cost)
+        self._ended = window.ended
+        if self._search is not None:
+            self._search.sent(due.speed * self._search.first, window.began, window.ended, rows)
+
+    def _start(self, late: float) -> None:
+        """The run counts from its first record: what is started before that, on a cluster, may take seconds."""
+        assert self._began is not None, "a window was asked for"
+        self._began += max(0.0, late)
+        if self._anchor is not None:
+            at_ms, due, speed = self._anchor
+            self._anchor = at_ms, due + max(0.0, late), speed
+
+    def _settle(self, behind: float) -> None:
+        """Longer windows where the run falls behind, as short ones as idle time allows where it keeps pace."""
+        wanted = self._length * (GROWN if behind > self._length / 2 else SHRUNK)
+        most = LONGEST if self._search is None else SEARCHING
+        self._length = min(max(wanted, self._idle / IDLE_SHARE, min(self._resolved_ms / 1000, most)), most)
+
+    def _as_fixed(self, first_ms: int, limit_ms: int | None, now: float) -> Due | None:
+        if self._duration is not None:
+            limit_ms = _least(limit_ms, self._first_ms + round(self._duration * 1000))
+        if limit_ms is not None and first_ms >= limit_ms:
+            return None
+        return Due(first_ms, self._end(first_ms, 0.0, limit_ms), 0.0, 0.0, now, now)
+
+    def _paced(self, first_ms: int, limit_ms: int | None, now: float, began: float, speed: float) -> Due | None:
+        begins = self._reckoned(first_ms, speed, now)
+        if self._duration is not None:
+            over = began + self._duration
+            if begins >= over - MILLISECOND or now >= over + min(GRACE * self._duration, LONGEST):
+                return None
+            limit_ms = _least(limit_ms, first_ms + max(1, round((over - begins) * 1000 * speed)))
+        end_ms = self._end(first_ms, self._length * 1000 * speed, limit_ms)
+        asked = (self._rows_before(end_ms) - self._rows_before(first_ms)) / (end_ms - first_ms) * 1000 * speed
+        return Due(first_ms, end_ms, speed, asked, max(now, begins - min(self._starting, MOST_LEAD)), begins)
+
+    def _reckoned(self, first_ms: int, speed: float, now: float) -> float:
+        """When the first row is due. A rate that is held again counts from when the run comes to it, and so does one
+        that is tried."""
+        begins = max(now, self._free(now))
+        if self._anchor is not None:
+            at_ms, due, before = self._anchor
+            reckoned = due + (first_ms - at_ms) / 1000 / before
+            begins = reckoned if self._search is None or before == speed else max(begins, reckoned)
+        self._anchor = first_ms, begins, speed
+        return begins
+
+    def _unpaced(self, first_ms: int, limit_ms: int | None, now: float, began: float) -> Due | None:
+        self._anchor = None
+        wanted = min(max(UNPACED, self._idle / IDLE_SHARE), LONGEST)
+        if self._duration is not None:
+            left = began + self._duration - self._free(now)
+            if left <= 0.0:
+                return None
+            wanted = min(wanted, left)
+        wanted_ms = wanted / self._cost * 1000 if self._cost else 0.0
+        if self._last is not None:
+            wanted_ms = min(wanted_ms, 2.0 * (self._last.end_ms - self._last.first_ms))
+        return Due(first_ms, self._end(first_ms, wanted_ms, limit_ms), 0.0, 0.0, now, now)
+
+    def _free(self, now: float) -> float:
+        """When all windows that were handed out will be sent, by what is known."""
+        if not self._open:
+            return now
+        last = self._open[-1].ends
+        cost = sum((due.end_ms - due.first_ms) / 1000 * (self._cost or 0.0) for due in self._open if not due.speed)
+        return max(now, last, max(self._ended, self._open[0].at) + cost)
+
+    def _speed(self, ms: int) -> float:
+        """Simulated seconds for each real one; 0 where no rate is held."""
+        if self._search is not None:
+            return self._search.rate / self._search.first
+        if self._fixed or not at(self._held, ms)[0].paced:
+            return 0.0
+        return self._bytes_per_row / self._row_bytes if self._bytes_per_row else 1.0
+
+    def _end(self, first_ms: int, wanted_ms: float, limit_ms: int | None) -> int:
+        """Where a window of about that length ends: where a resolved interval does, or what holds the rate changes."""
+        resolved = self._resolved_ms
+        many = max(1, round((first_ms % resolved + wanted_ms) / resolved))
+        end_ms = first_ms - first_ms % resolved + many * resolved
+        change_ms = None if self._search is not None or self._fixed else at(self._held, first_ms)[1]
+        return min(end for end in (end_ms, change_ms, limit_ms) if end is not None)
+
+
+def held(rates: Rates) -> tuple[Held, ...]:
+    """Where the rates are held."""
+    return tuple(
+        Held(segment.from_ms, paced, segment.again_ms)
+        for segment, paced in zip(rates.segments, rates.paced, strict=True)
+    )
+
+
+def at(held: Sequence[Held], ms: int) -> tuple[Held, int | None]:
+    """What holds at a millisecond, and where something else does."""
+    begin_ms = 0
+    number = bisect_right([each.from_ms for each in held], ms) - 1
+    around = next((place for place in range(number, -1, -1) if held[place].again_ms), None)
+    if around is not None:
+        first = held[around]
+        begin_ms = (ms - first.from_ms) // first.again_ms * first.again_ms
+        number = bisect_right([each.from_ms for each in held], ms - begin_ms) - 1
+        if number + 1 == len(held):
+            return held[number], begin_ms + first.from_ms + first.again_ms
+    until_ms = begin_ms + held[number + 1].from_ms if number + 1 < len(held) else None
+    return held[number], until_ms
+
+
+def _least(*limits: int | None) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)

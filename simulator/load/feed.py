@@ -1,0 +1,216 @@
+"""The driver's side of a load run: hands out one window after the other, and sends what lies between them.
+
+One law: a window's rows are all acknowledged before the checkpoint says so, the checkpoint says so before the
+statements and the watermark behind them are sent, and these are acknowledged before the next window is handed out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.columns.change_frame import DDL, ints
+from simulator.engines.tasks.messages import encode_flush
+from simulator.engines.tasks.pacing import POLL_SECONDS
+from simulator.engines.tasks.progress import Reporter
+from simulator.engines.tasks.send import flusher
+from simulator.engines.tasks.task import TaskReport
+from simulator.errors import DeliveryError
+from simulator.load.checkpoint import Checkpoint, Totals
+from simulator.load.control import Control, Due
+from simulator.load.observed import WindowSent
+from simulator.load.stretch import Stretch, Window
+from simulator.load.stretches import marks
+from simulator.run.checkpoint_store import Store, goes_on
+from simulator.signals import Asked
+from simulator.sinks.latencies import Latencies
+from simulator.sinks.records import Delivered, Sink, require_delivered
+
+Observer = Callable[[WindowSent], None]
+
+
+class Feed:
+    """Holds where the run stands, and the sink of its marks."""
+
+    def __init__(
+        self,
+        stretches: Iterator[Stretch],
+        control: Control,
+        sink: Sink,
+        checkpoint: Checkpoint,
+        store: Store | None = None,
+        observers: Sequence[Observer] = (),
+        asked: Asked | None = None,
+        clock: Callable[[], float] = time.time,
+        reporter: Reporter | None = None,
+    ) -> None:
+        """`stretches` from that in which the checkpoint lies; the reporter is the sink's. Sends the statements and the
+        watermark there: raises DeliveryError."""
+        self.checkpoint = checkpoint
+        self.over = False
+        """Whether the run came to its end; otherwise it was asked to end, or goes on."""
+
+        self._stretches, self._stretch = stretches, next(stretches)
+        self._control, self._sink, self._store, self._observers = control, sink, store, observers
+        self.asked, self._clock, self._reporter = asked or Asked(), clock, reporter
+        self._due: Due | None = None
+        self._handed_out = 0.0
+        self._mark()
+
+    def next(self) -> Window | None:
+        """The next window, when it is due; None where the run is over, or a signal has asked for its end."""
+        first_ms = self.checkpoint.acknowledged_ms
+        due = None if self.asked.number else self._control.next(first_ms, self._stretch.end_ms, self._clock())
+        while due is not None and not self.asked.number and (left := due.at - self._clock()) > 0:
+            time.sleep(min(left, POLL_SECONDS))
+        if due is None or self.asked.number:
+            self.over = not self.asked.number
+            return None
+        self._due, self._handed_out = due, self._clock()
+        return Window(self._stretch, due.first_ms, due.end_ms, due.pace(self._handed_out))
+
+    def sent(self, window: Window, reports: Iterable[TaskReport], retried: int = 0) -> WindowSent:
+        """All tasks have sent the window; `retried` is how often some of them had to begin anew.
+
+        Raises DeliveryError where a partition did not get everything, or not what comes behind.
+        """
+        reports = list(reports)
+        delivered = [Delivered(**account) for report in reports for account in report.delivered]
+        self._require(delivered)
+        partitions = _partitions(window, reports, delivered)
+        rows, messages, size = (sum(column) for column in zip((0, 0, 0), *partitions.values()))
+        self.checkpoint = replace(
+            self.checkpoint,
+            acknowledged_ms=window.end_ms,
+            statements=0,
+            totals=self.checkpoint.totals + Totals(rows, messages, size, 1),
+        )
+        if window.end_ms == self._stretch.end_ms:
+            self._stretch = next(self._stretches)
+        self._save()
+        self._mark()
+        return self._observed(window, reports, partitions, retried)
+
+    def close(self) -> None:
+        """Ends the sink; of a run that came to its end no checkpoint is left. Raises DeliveryError."""
+        try:
+            self._require(self._sink.close())
+            if self.over and self._store is not None:
+                self._store.end()
+        finally:
+            if self._store is not None:
+                self._store.close()
+
+    def _mark(self) -> None:
+        """Sends the statements that lie there, each written down before anything behind it is sent, and the watermark.
+
+        What was sent already is passed over, but for the watermark, which may come again.
+        """
+        stretch, sent = self._stretch, self.checkpoint.statements
+        batches = list(_runs(marks(stretch, self.checkpoint.acknowledged_ms)))
+        places = [place for place, batch in enumerate(batches) if ints(batch, "kind")[0] == DDL]
+        if sent:
+            batches = batches[places[sent - 1] + 1 :] if sent < len(places) else batches[-1:]
+        for batch in batches:
+            for flush in flusher(stretch.spec, eager=False)([batch]):
+                self._sink.write(encode_flush(flush, stretch.spec).records)
+            self._sink.drain()
+            if self._sink.failed:
+                self._require(self._sink.close())
+            if self._reporter is not None:
+                self._reporter.acknowledged()
+            if ints(batch, "kind")[0] == DDL:
+                self.checkpoint = replace(self.checkpoint, statements=self.checkpoint.statements + 1)
+                self._save()
+
+    def _save(self) -> None:
+        if self._store is not None:
+            self._store.write(self.checkpoint)
+
+    def _require(self, delivered: Iterable[Delivered]) -> None:
+        """Raises DeliveryError for what did not arrive, with what did."""
+        try:
+            require_delivered(delivered)
+        except DeliveryError as error:
+            raise DeliveryError(*error.args, *self._told()) from error
+
+    def _told(self) -> Iterator[str]:
+        """Up to where everything has arrived, for people; of files that were not finished nothing stays."""
+        if self._store is not None:
+            yield goes_on(self.checkpoint.watermark)
+
+    def _observed(
+        self,
+        window: Window,
+        reports: Sequence[TaskReport],
+        partitions: Mapping[tuple[str, int], tuple[int, int, int]],
+        retried: int,
+    ) -> WindowSent:
+        assert self._due is not None, "it was handed out"
+        ended = self._clock()
+        began = min((report.sending[0] for report in reports if report.sending), default=self._handed_out)
+        sent = WindowSent(
+            window.first_ms,
+            window.end_ms,
+            self.checkpoint.watermark,
+            self._due.asked,
+            self._handed_out,
+            began,
+            ended,
+            self._due.behind(ended),
+            _rows(window, reports),
+            partitions,
+            Latencies.total(report.latencies for report in reports),
+            retried,
+            sum(report.resent for report in reports),
+        )
+        self._control.sent(sent)
+        for observer in self._observers:
+            observer(sent)
+        return sent
+
+
+def _runs(events: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The statements, or watermarks, of one commit-ts."""
+    commit_ts, kind = ints(events, "commit_ts"), ints(events, "kind")
+    cuts = np.flatnonzero((np.diff(commit_ts) != 0) | (np.diff(kind) != 0)) + 1
+    bounds = [0, *cuts.tolist(), events.num_rows]
+    return (events.slice(first, end - first) for first, end in zip(bounds, bounds[1:]) if first < end)
+
+
+def _rows(window: Window, reports: Iterable[TaskReport]) -> dict[tuple[int, int], int]:
+    """Rows by place in the model, and op."""
+    places = {
+        index: number
+        for number, table in enumerate(window.stretch.tables)
+        if table is not None
+        for index in table.place.indexes
+    }
+    found: Counter[tuple[int, int]] = Counter()
+    for table, op, _, rows in (change for report in reports for change in report.changes):
+        found[places[table], op] += rows
+    return dict(found)
+
+
+def _partitions(
+    window: Window, reports: Iterable[TaskReport], delivered: Iterable[Delivered]
+) -> dict[tuple[str, int], tuple[int, int, int]]:
+    """Rows, messages and bytes of each partition that got any."""
+    to = window.stretch.spec.destinations
+    rows: Counter[tuple[int, int]] = Counter()
+    for _, _, destination, count in (change for report in reports for change in report.changes):
+        rows[to.where(destination)] += count
+    messages: Counter[tuple[int, int]] = Counter()
+    sizes: Counter[tuple[int, int]] = Counter()
+    for account in delivered:
+        messages[account.topic, account.partition] += account.records
+        sizes[account.topic, account.partition] += account.bytes
+    return {
+        (to.topics[topic], partition): (count, messages[topic, partition], sizes[topic, partition])
+        for (topic, partition), count in sorted(rows.items())
+    }

@@ -1,0 +1,16 @@
+"""Load in one process, without Java: one window after the other, by one task that owns all destinations."""
+
+from __future__ import annotations
+
+from simulator.load.feed import Feed
+from simulator.load.prepared import Sender
+
+
+def run(feed: Feed, sender: Sender) -> None:
+    """Sends windows until there are no more; raises DeliveryError. The feed and the sender may share a sink."""
+    try:
+        while (window := feed.next()) is not None:
+            owned = range(window.stretch.spec.destinations.total)
+            feed.sent(window, [sender.send(window, owned, feed.asked)])
+    finally:
+        sender.stop()

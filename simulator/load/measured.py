@@ -1,0 +1,37 @@
+"""How many bytes a row of a plan has on the wire, before any is sent: what a rate in bytes is in rows.
+
+One law: it is measured, of rows of the mix, and the same whenever it is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from simulator.load.sending import window_messages
+from simulator.load.stretch import Pace, Window
+from simulator.load.stretches import Opening, stretches
+from simulator.run import outputs
+from simulator.sources.generate.stream import Stream
+from simulator.sources.generate.timetable import Segment
+from simulator.ticdc.changefeed import Changefeed
+
+ROWS = 4096
+PER_SECOND = 100_000.0
+
+
+def bytes_per_row(opening: Opening, changefeed: Changefeed) -> float:
+    """Of keys and values, of the rows behind those with which tables start."""
+    stream = Stream(opening.stream.model, (Segment(0, PER_SECOND, PER_SECOND),))
+    first, last = stream.milliseconds(np.array([stream.fill_transactions, stream.fill_transactions + ROWS])).tolist()
+    output = outputs.to_nowhere(opening.plan, changefeed)
+    still = replace(opening, stream=stream, load=replace(opening.load, statements=()))
+    stretch = next(stretches(still, output))
+    end_ms = min(last, first + round(1000 * ROWS / PER_SECOND)) + 1
+    window = Window(stretch, first, end_ms, Pace(0.0, 0.0))
+    size = rows = 0
+    for made in window_messages(window, range(output.destinations.total)):
+        size += made.records.key.nbytes + made.records.value.nbytes
+        rows += made.events.num_rows
+    return size / rows if rows else 1.0

@@ -1,0 +1,276 @@
+"""A plan file: TOML with settings, then tables by CREATE TABLE, then statements that come at intervals.
+
+rows-per-transaction = 10
+
+[[table]]
+definition = "CREATE TABLE shop.customer (id BIGINT PRIMARY KEY, name VARCHAR(40), city VARCHAR(40))"
+rows = 10000
+mix = {inserts = 20, updates = 70, deletes = 10}
+[table.columns]
+name = "name"
+
+[[ddl]]
+every = "5m"
+kinds = ["add-column", "drop-column"]
+
+One law: every mistake in a file is reported at once, each with its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from simulator import releases
+from simulator.errors import DdlError, ScenarioError, UserError, did_you_mean
+from simulator.files import read_text, toml
+from simulator.load.definitions import Definition, created, in_order, read_definition, referred, twice
+from simulator.load.plan import STATEMENT_KINDS, TRUNCATE, LoadPlan, StatementWanted
+from simulator.load.plan_keys import DDL, TABLE, TOP
+from simulator.releases import Release
+from simulator.run.steps.kind import line_of, read_keys
+from simulator.settings import Settings, merged
+from simulator.sources.generate.model import Mix, Model, TableModel
+from simulator.sources.generate.possible import check
+from simulator.sources.generate.reading import to_columns
+from simulator.sources.generate.table_values import table_values
+from simulator.sources.generate.wanted import TableWanted
+from simulator.tidb.ddl.catalog import Catalog, Key, key
+from simulator.toml_lines import TableLines, key_lines
+
+DEFAULT_ROWS = 10_000
+COLUMN = re.compile(r": columns?:? '?([^':]+)'?:")
+"""In a mistake."""
+
+OF_MODEL = ("rows", "weight", "mix", "skew")
+
+
+def load(file: Path, options: Settings = Settings()) -> LoadPlan:
+    """The plan of that file, where options win; raises ScenarioError with every mistake in it, a line each."""
+    return read_plan(read_text(file), f"plan {file}", file.stem, file.parent, options)
+
+
+def read_plan(text: str, called: str, name: str, directory: Path, options: Settings) -> LoadPlan:
+    """As `load`; `called` is how errors call it, `name` its name where it says none, and paths in it are relative to
+    the directory."""
+    try:
+        document = toml(text)
+    except ValueError as error:
+        raise ScenarioError(f"{called} is not TOML: {error}") from None
+    mistakes: list[str] = []
+    plan = _read(document, text, name, directory, options, mistakes)
+    if plan is None or mistakes:
+        raise ScenarioError(*(f"{called}: {mistake}" for mistake in mistakes))
+    return plan
+
+
+@dataclass
+class _Tables:
+    """What is known of `[[table]]` so far, by number from 1."""
+
+    lines: Sequence[TableLines | None]
+    values: dict[int, dict[str, Any]] = field(default_factory=dict)
+    definitions: dict[int, Definition] = field(default_factory=dict)
+
+    def where(self, number: int, key: str = "", column: str = "") -> str:
+        """The beginning of a mistake in that key, or in the whole table."""
+        lines = self.lines[number - 1]
+        inside = lines.inside.get(key) if lines else None
+        place = line_of(inside, column) if inside and column in inside.keys else line_of(lines, key)
+        named = f" ({self.definitions[number].name})" if number in self.definitions else ""
+        return f"{place}table {number}{named}: "
+
+
+def _read(
+    document: dict[str, Any], text: str, name: str, directory: Path, options: Settings, mistakes: list[str]
+) -> LoadPlan | None:
+    top, lines = key_lines(text, "table")
+    given = {kind: _list(document.pop(kind, []), kind, mistakes) for kind in ("table", "ddl")}
+    values = read_keys(document, TOP, lambda key: line_of(top, key), mistakes)
+    if "config" in values:
+        values["config"] = directory / values["config"]
+    settings = merged(options, Settings(**_of(Settings, values)))
+    tables = _Tables(lines if len(lines) == len(given["table"]) else [None] * len(given["table"]))
+    if not given["table"] and not mistakes:
+        mistakes.append("no tables: at least one [[table]] with a definition is expected")
+    for number, table in enumerate(given["table"], 1):
+        _read_table(number, table, tables, mistakes)
+    release = _release(settings, options.release is not None, lambda key: line_of(top, key), mistakes)
+    if mistakes:
+        _statements(given["ddl"], text, None, mistakes)
+        return None
+    ordered, catalog = _defined(tables, release, mistakes)
+    statements = _statements(given["ddl"], text, ordered, mistakes)
+    if mistakes:
+        return None
+    modelled = tuple(_modelled(each, ordered, tables, mistakes) for each in ordered)
+    model = Model(**{**_of(Model, values), "seed": settings.seed or 0, "tables": modelled})
+    wanted = tuple(TableWanted(**_of(TableWanted, tables.values[each.number])) for each in ordered)
+    plan = LoadPlan(
+        **{
+            "name": name,
+            **_of(LoadPlan, values),
+            "model": model,
+            "definitions": tuple(each.text for each in ordered),
+            "tables": wanted,
+            "catalog": catalog,
+            "statements": tuple(statements),
+            "settings": settings,
+            "text": text,
+        }
+    )
+    _check(plan, ordered, tables, mistakes)
+    return plan
+
+
+def _of(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the values that are fields of that kind."""
+    known = {each.name for each in fields(kind)}
+    return {name: value for name, value in values.items() if name in known}
+
+
+def _list(value: object, kind: str, mistakes: list[str]) -> list[dict[str, Any]]:
+    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
+        return value
+    mistakes.append(f"{kind} must be a list of tables: write each under [[{kind}]]")
+    return []
+
+
+def _release(settings: Settings, option: bool, where: Callable[[str], str], mistakes: list[str]) -> Release:
+    """Raises UserError for one that is no mistake of the plan's, but an option's."""
+    try:
+        return releases.find(settings.release or releases.DEFAULT, settings.architecture)
+    except UserError as error:
+        if option:
+            raise
+        mistakes += (f"{where('release')}release: {each}" for each in error.args)
+        return releases.find(releases.DEFAULT)
+
+
+def _read_table(number: int, given: dict[str, Any], tables: _Tables, mistakes: list[str]) -> None:
+    """Its values and its definition, as far as they can be read."""
+    before = len(mistakes)
+    columns = given.get("columns", {})
+    if not isinstance(columns, dict):
+        mistakes.append(f"{tables.where(number, 'columns')}columns: expected a table of columns, got {columns!r}")
+        columns = {}
+    also = [place for column in columns.values() if (place := _referred(column))]
+    try:
+        if "definition" in given and isinstance(given["definition"], str):
+            tables.definitions[number] = read_definition(number, given["definition"], also)
+        elif "definition" not in given:
+            mistakes.append(f"{tables.where(number)}a definition is expected, a CREATE TABLE")
+    except (DdlError, UserError) as error:
+        mistakes += (f"{tables.where(number, 'definition')}definition: {each}" for each in _words(error))
+    plain = {name: value for name, value in given.items() if name != "columns"}
+    values = read_keys(plain, TABLE, lambda key: tables.where(number, key), mistakes)
+    values["columns"] = {}
+    for column, wanted in columns.items():
+        try:
+            values["columns"] |= to_columns({column: wanted})
+        except UserError as error:
+            mistakes += (f"{tables.where(number, 'columns', column)}columns: {each}" for each in error.args)
+    if len(mistakes) == before:
+        tables.values[number] = values
+
+
+def _words(error: UserError) -> Iterator[str]:
+    yield from [str(error)] if isinstance(error, DdlError) else map(str, error.args)
+
+
+def _referred(column: object) -> Key | None:
+    """The table that {reference = "shop.customer.id"} names."""
+    text = column.get("reference") if isinstance(column, dict) else None
+    parts = text.split(".") if isinstance(text, str) else []
+    return key(parts[0], parts[1]) if len(parts) == 3 else None
+
+
+def _defined(tables: _Tables, release: Release, mistakes: list[str]) -> tuple[tuple[Definition, ...], Catalog]:
+    """The definitions in order, and what there is behind them."""
+    definitions = list(tables.definitions.values())
+    for number, mistake in twice(definitions).items():
+        mistakes.append(f"{tables.where(number, 'definition')}{mistake}")
+    if mistakes:
+        return (), Catalog()
+    try:
+        ordered = in_order(definitions)
+    except UserError as error:
+        mistakes += map(str, error.args)
+        return (), Catalog()
+    catalog, refused = created(ordered, release)
+    for number, refusal in sorted(refused.items()):
+        mistakes.append(f"{tables.where(number, 'definition')}definition: {refusal}")
+    return ordered, catalog
+
+
+def _modelled(each: Definition, ordered: Sequence[Definition], tables: _Tables, mistakes: list[str]) -> TableModel:
+    """How its rows live; rows that others refer to stay."""
+    values = {name: value for name, value in tables.values[each.number].items() if name in OF_MODEL}
+    deletes = values.get("mix", Mix(20, 70, 10)).deletes > 0
+    kept = deletes and each.place in referred(ordered)
+    model = TableModel(each.schema, each.statement.name, values.pop("rows", DEFAULT_ROWS), kept=kept, **values)
+    try:
+        check(Model(0, (model,)))
+    except UserError as error:
+        mistakes += (_located(message, tables, ordered) for message in error.args)
+    return model
+
+
+def _statements(
+    given: Sequence[dict[str, Any]], text: str, ordered: Sequence[Definition] | None, mistakes: list[str]
+) -> list[StatementWanted]:
+    """The `[[ddl]]`; whether their tables are there is not looked at where `ordered` is None."""
+    known = key_lines(text, "ddl")[1]
+    lines = known if len(known) == len(given) else [None] * len(given)
+    found = []
+    for number, (table, its_lines) in enumerate(zip(given, lines, strict=True), 1):
+
+        def where(key: str = "", its_lines: TableLines | None = its_lines, number: int = number) -> str:
+            return f"{line_of(its_lines, key)}ddl {number}: "
+
+        values = {"kinds": STATEMENT_KINDS, **read_keys(table, DDL, where, mistakes)}
+        if "every" not in table:
+            mistakes.append(f"{where()}every is expected, such as every = '5m'")
+        if "table" in values and ordered is not None:
+            named = {definition.name.lower(): place for place, definition in enumerate(ordered)}
+            if values["table"].lower() not in named:
+                meant = did_you_mean(values["table"], named)
+                mistakes.append(f"{where('table')}table: the plan has no table {values['table']!r}.{meant}")
+                continue
+            place = named[values.pop("table").lower()]
+            child = referred(ordered).get(ordered[place].place)
+            if child is not None and TRUNCATE in values["kinds"]:
+                mistakes.append(
+                    f"{where('table')}kinds: {ordered[place].name} cannot be truncated, as rows of {child.name} refer "
+                    "to its rows"
+                )
+            values["table"] = place
+        if "every_ms" in values and ordered is not None:
+            found.append(StatementWanted(**values))
+    return found
+
+
+def _check(plan: LoadPlan, ordered: Sequence[Definition], tables: _Tables, mistakes: list[str]) -> None:
+    """What is seen only where everything else is right."""
+    for part in (check, lambda model: table_values(plan.created, plan.tables, model)):
+        if mistakes:
+            return
+        try:
+            part(plan.model)
+        except UserError as error:
+            mistakes += (_located(message, tables, ordered) for message in error.args)
+
+
+def _located(message: str, tables: _Tables, ordered: Sequence[Definition]) -> str:
+    """What is wrong with `table shop.customer`, perhaps with `column 'name'` of it, with the line of that."""
+    for each in ordered:
+        rest = message.removeprefix(f"table {each.name}")
+        if rest == message or rest[:1] not in ": ":
+            continue
+        column, word = COLUMN.match(rest), rest.removeprefix(": ").partition(":")[0]
+        known = ("columns", column[1]) if column else (word,) if word in TABLE else ()
+        return tables.where(each.number, *known) + rest.removeprefix(":").lstrip()
+    return message

@@ -1,0 +1,169 @@
+"""What the keys of a plan file may hold, but for the columns of tables, and how it is read.
+
+One law: every value is refused by itself where it cannot be, whatever the others are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from simulator.errors import UserError, did_you_mean, masked
+from simulator.load import rates
+from simulator.load.plan import STATEMENT_KINDS
+from simulator.settings import SETTINGS, Key, to_duration_ms, to_text
+from simulator.sources.generate.model import Mix
+from simulator.sources.generate.reading import to_skew
+
+MOST_ROWS = 1_000_000_000
+"""Of a table."""
+
+MOST_OF_TRANSACTION = 100_000
+MOST_WEIGHT = 1_000_000
+MOST_SIZE = 16 << 20
+INITIAL = ("inserted", "present")
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(B|KiB|MiB)")
+_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+
+
+def to_count(least: int, most: int) -> Callable[[object], int]:
+    """A whole number between both."""
+
+    def read(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise UserError(f"expected a whole number from {least:,} to {most:,}, got {value!r}")
+        return value
+
+    return read
+
+
+def to_name(value: object) -> str:
+    """What files may be called, too."""
+    if not _NAME.fullmatch(to_text(value)):
+        raise UserError(f"expected letters, digits and _ . - (the checkpoint's directory is called so), got {value!r}")
+    return to_text(value)
+
+
+def to_least_and_most(value: object) -> tuple[int, int]:
+    """A number of rows, or {min, max}."""
+    return _least_and_most(value, to_count(1, MOST_OF_TRANSACTION), "a whole number or {min = 1, max = 20}")
+
+
+def _least_and_most(value: object, read: Callable[[object], int], expected: str) -> tuple[int, int]:
+    if not isinstance(value, dict):
+        return read(value), read(value)
+    if value.keys() != {"min", "max"}:
+        raise UserError(f"expected {expected}, got {value!r}")
+    least, most = read(value["min"]), read(value["max"])
+    if least > most:
+        raise UserError(f"min is {value['min']}, which is above max, {value['max']}")
+    return least, most
+
+
+def to_present(value: object) -> bool:
+    """Whether rows are there before the stream."""
+    if value not in INITIAL:
+        raise UserError(
+            "expected 'inserted' (the stream begins with the rows) or 'present' (they were there before), got "
+            f"{value!r}"
+        )
+    return value == "present"
+
+
+def to_mix(value: object) -> Mix:
+    known = ("inserts", "updates", "deletes")
+    if not isinstance(value, dict) or not value:
+        raise UserError(f"expected {{inserts = 20, updates = 70, deletes = 10}}, got {value!r}")
+    for name in value:
+        if name not in known:
+            raise UserError(f"unknown key {name!r}.{did_you_mean(name, known)} Known: {', '.join(known)}")
+    count = to_count(0, MOST_WEIGHT)
+    mix = Mix(*(count(value.get(name, 0)) for name in known))
+    if not mix.inserts + mix.updates + mix.deletes:
+        raise UserError("all are 0: at least one of inserts, updates, deletes is expected above 0")
+    return mix
+
+
+def to_update_columns(value: object) -> int | tuple[str, ...]:
+    """How many columns an UPDATE touches, or which."""
+    if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
+        return tuple(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 4096:
+        return value
+    raise UserError(f"expected how many columns an UPDATE touches, or a list of columns, got {value!r}")
+
+
+def to_size(value: object) -> int:
+    """`2KiB` in bytes."""
+    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    size = round(float(found[1]) * _UNITS[found[2]]) if found else value
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MOST_SIZE:
+        raise UserError(
+            f"expected a size up to {MOST_SIZE >> 20}MiB, such as '2KiB', or a number of bytes; got {value!r}"
+        )
+    return size
+
+
+def to_interval(value: object) -> tuple[int, int]:
+    """`5m`, or {min, max}, in milliseconds."""
+    return _least_and_most(value, to_duration_ms, "a duration such as '5m', or {min = '2m', max = '10m'}")
+
+
+def to_kinds(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value:
+        raise UserError(f"expected a list out of {', '.join(STATEMENT_KINDS)}; got {value!r}")
+    for kind in value:
+        if kind not in STATEMENT_KINDS:
+            meant = did_you_mean(str(kind), STATEMENT_KINDS)
+            raise UserError(f"unknown statement {kind!r}.{meant} Known: {', '.join(STATEMENT_KINDS)}")
+    return tuple(value)
+
+
+def to_flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise UserError(f"expected true or false, got {masked(repr(value))}")
+    return value
+
+
+def to_rate(value: object) -> str:
+    """As --rate; what it says is read by `rates.read`."""
+    text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else to_text(value)
+    rates.read(text)
+    return text
+
+
+_OF_CHANGEFEED = ("sink-uri", "config", "release", "architecture", "start-ts", "resolved-interval", "seed")
+
+TOP: Mapping[str, Key] = {
+    "name": Key("name", to_name),
+    **{name: SETTINGS[name] for name in _OF_CHANGEFEED},
+    "rate": Key("rate", to_rate),
+    "duration": Key("duration_ms", to_duration_ms),
+    "rows-per-second": Key("rows_per_second", to_count(1, rates.FASTEST)),
+    "rows-per-transaction": Key("rows_per_transaction", to_least_and_most),
+    "tables-per-transaction": Key("tables_per_transaction", to_count(1, 1000)),
+    "initial": Key("present", to_present),
+}
+"""Before all headers."""
+
+TABLE: Mapping[str, Key] = {
+    "definition": Key("definition", to_text),
+    "rows": Key("rows", to_count(0, MOST_ROWS)),
+    "weight": Key("weight", to_count(0, MOST_WEIGHT)),
+    "mix": Key("mix", to_mix),
+    "skew": Key("skew", to_skew),
+    "update-columns": Key("update_columns", to_update_columns),
+    "row-size": Key("row_size", to_size),
+    "columns": Key("columns", dict),
+}
+"""Of `[[table]]`; `columns` are read one by one."""
+
+DDL: Mapping[str, Key] = {
+    "every": Key("every_ms", to_interval),
+    "table": Key("table", to_text),
+    "kinds": Key("kinds", to_kinds),
+    "random": Key("random", to_flag),
+}
+"""Of `[[ddl]]`."""

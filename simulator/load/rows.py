@@ -1,0 +1,304 @@
+"""The rows of a window that lie in the partitions of a task: which rows change, where these changes go, and then, of
+those that are the task's, what is in them.
+
+One law: however the destinations are dealt out to tasks, and wherever a window is cut, a partition gets the same rows
+in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import binary, buffers, fixed, stored_buffers
+from simulator.columns.change_frame import CHANGES, DELETE, INSERT, ORDER, UPDATE, WRITTEN, Ints, by_table, ints, picked
+from simulator.engines import stages
+from simulator.engines.stages import Rules
+from simulator.errors import UserError
+from simulator.load.stretch import LoadedTable, Stretch, Window
+from simulator.sources.generate.model import TableRows
+from simulator.sources.generate.stream import Stream
+from simulator.sources.snapshots.physical import located
+from simulator.ticdc import dispatch, key_bytes, split
+from simulator.ticdc.dispatch import ROW_ID
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.model.table import visible_columns
+from simulator.tso import compose
+
+SLICE_ROWS = 16_384
+"""About how many changes are looked at at a time; a task that owns few destinations looks at more."""
+
+WIDEST = 8
+"""How many times as many at most."""
+
+FIRST_ROWS = 2048
+"""Of how many rows the images are made before it is known how large these are."""
+
+SLICE_BYTES = 16 << 20
+"""About how many bytes of images are made at a time: wide rows have much to do for each column, whatever the rows."""
+
+RANKS = 8
+"""More than `SplitRule.ranks` has."""
+
+Mask = npt.NDArray[np.bool_]
+
+
+def window_rows(window: Window, owned: Iterable[int], slice_rows: int = SLICE_ROWS) -> Iterator[pa.RecordBatch]:
+    """The rows of the owned destinations (EVENTS), in order; raises UserError for a row that no partition of its table
+    takes."""
+    stretch, stream = window.stretch, window.stretch.stream
+    mine = np.zeros(stretch.rules.destinations.total, np.bool_)
+    mine[list(owned)] = True
+    width = min(WIDEST, len(mine) // max(1, int(mine.sum())))
+    step = max(1, 2 * slice_rows * width // sum(stream.model.rows_per_transaction))
+    first, end = (stream.timetable.transactions_before(ms) for ms in (window.first_ms, window.end_ms))
+    rows = min(slice_rows, FIRST_ROWS)
+    for start in range(first, end, step):
+        chosen = _chosen(stretch, start, min(end, start + step), mine)
+        order = _order(chosen, stretch, start)
+        at = 0
+        while at < len(order):
+            some = len(order) if stretch.rules.splitting.any() else rows
+            events = _events(_changes(chosen, order[at : at + some]), stretch, mine)
+            yield events
+            at += some
+            size = events.nbytes // max(1, min(some, events.num_rows))
+            rows = max(1, min(slice_rows, 8 * rows, SLICE_BYTES // max(1, size)))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Changes of one table, of which all is known but the values; columns are equally long."""
+
+    number: int
+    """Place in `Model.tables`."""
+
+    table: LoadedTable
+    stream: Stream
+    transaction: Ints
+    commit_ts: Ints
+    key: Ints
+    before: Ints
+    after: Ints
+    """Versions, as in `KeyChanges`."""
+
+    physical: Ints
+    """Place of the table, or of the partition that has the row, in the run's list."""
+
+    handles: pa.Array
+    row_ids: pa.Array
+    """Null where the handle tells it."""
+
+    @property
+    def op(self) -> Ints:
+        found: Ints = np.select([self.after < 0, self.before < 0], [DELETE, INSERT], UPDATE)
+        return found
+
+    @property
+    def shown(self) -> TableRows:
+        """The new rows, and of DELETEs the old ones."""
+        return self.rows(np.where(self.after < 0, self.before, self.after))
+
+    def rows(self, versions: Ints) -> TableRows:
+        """The rows in these versions, without those that are not there."""
+        there = versions >= 0
+        return TableRows(self.key[there], versions[there], self.table.since, self.stream, self.number)
+
+    def at(self, places: Ints) -> Chosen:
+        """The changes at these places."""
+        where = pa.array(places)
+        return replace(
+            self,
+            transaction=self.transaction[places],
+            commit_ts=self.commit_ts[places],
+            key=self.key[places],
+            before=self.before[places],
+            after=self.after[places],
+            physical=self.physical[places],
+            handles=self.handles.take(where),
+            row_ids=self.row_ids.take(where),
+        )
+
+
+def _chosen(stretch: Stretch, first: int, end: int, mine: Mask) -> list[Chosen]:
+    """The changes of some transactions that may lie in these destinations, by table."""
+    since = [table.since if table else 0 for table in stretch.tables]
+    changes = stretch.stream.window(first, end, since)
+    timetable, transactions = stretch.stream.timetable, np.arange(first, end)
+    physical_ms = stretch.spec.start_ms + timetable.milliseconds(transactions)
+    commit_ts = (compose(physical_ms) | timetable.logical(transactions))[changes.transaction - first]
+    found = []
+    for number, at in by_table(changes.table):
+        table = stretch.tables[number]
+        if table is not None:
+            of_table = Chosen(
+                number,
+                table,
+                stretch.stream,
+                changes.transaction[at],
+                commit_ts[at],
+                changes.key[at],
+                changes.before[at],
+                changes.after[at],
+                np.full(len(at), table.place.indexes[0]),
+                pa.nulls(len(at), pa.binary()),
+                pa.nulls(len(at), pa.int64()),
+            )
+            found.append(_named(_kept(_placed(of_table), stretch, mine)))
+    return found
+
+
+def _placed(changes: Chosen) -> Chosen:
+    """The changes with the partitions of their table; one that takes its row into another partition is two."""
+    table = changes.table.place.table
+    if table.partitioning is None:
+        return changes
+    shown = _partitions(changes, changes.shown)
+    if handle_key(table):  # which has all columns that partition the table
+        return replace(changes, physical=shown)
+    was = shown.copy()
+    was[changes.before >= 0] = _partitions(changes, changes.rows(changes.before))
+    moved = np.flatnonzero((was != shown) & (changes.after >= 0))
+    both = changes.at(np.append(np.arange(len(was)), moved))
+    before, after = both.before.copy(), both.after.copy()
+    before[moved], after[len(was) :] = -1, -1
+    return replace(both, before=before, after=after, physical=np.append(shown, was[moved]))
+
+
+def _partitions(changes: Chosen, rows: TableRows) -> Ints:
+    """The place in the run's list of the partition that takes each row; raises UserError where none does."""
+    table = changes.table.place.table
+    names = [column.name for column in visible_columns(table)]
+    places = located(changes.table.place, changes.table.values.texts(names, rows), len(rows.keys))
+    if places.null_count:
+        raise UserError(
+            f"table {table.schema}.{table.name}: no partition takes row {int(rows.keys[np.argmax(places.is_null())])} "
+            f"(counted from 0 as they are inserted); the partitions must take every value that the plan gives"
+        )
+    return np.asarray(places, np.int64)
+
+
+def _kept(changes: Chosen, stretch: Stretch, mine: Mask) -> Chosen:
+    """The changes that may lie in these destinations. A split UPDATE lies in two; and where it depends on its
+    transaction whether it is split, all of that is looked at."""
+    rules, index = stretch.rules, changes.table.place.indexes[0]
+    if mine.all() or rules.splitting[index] and rules.split.several:
+        return changes
+    found = mine[_destinations(changes, changes.shown, rules)]
+    if rules.splitting[index]:
+        old = changes.before >= 0
+        found[old] |= mine[_destinations(changes.at(np.flatnonzero(old)), changes.rows(changes.before), rules)]
+    return changes if found.all() else changes.at(np.flatnonzero(found))
+
+
+def _destinations(changes: Chosen, rows: TableRows, rules: Rules) -> Ints:
+    """Where the changes go if they are dispatched by these rows."""
+    route, table = rules.routes[changes.table.place.indexes[0]], changes.table.place.table
+    names = sorted({source for _, source in route.hashed if source})
+    texts = changes.table.values.texts(names, rows) if names else {}
+    hashes = dispatch.hashes(route, table, texts, len(rows.keys))
+    row_ids = _row_ids(changes) if route.dispatcher == ROW_ID else changes.row_ids
+    first, count = rules.partitions[route.topic]
+    return first + dispatch.partitions(route, hashes, changes.commit_ts, row_ids, count)
+
+
+def _row_ids(changes: Chosen) -> pa.Array:
+    named = _named(changes)
+    table = changes.table.place.table
+    return named.row_ids if not handle_key(table) else key_bytes.row_ids(table, named.handles, 0)
+
+
+def _named(changes: Chosen) -> Chosen:
+    """The changes with their handles; rows of a table without a handle key are known by a `_tidb_rowid`."""
+    if handle_key(changes.table.place.table):
+        return replace(changes, handles=changes.table.values.handles(changes.shown))
+    row_ids = changes.key + 1
+    handles = fixed(row_ids.astype(">u8"), pa.array(row_ids))
+    return replace(changes, handles=handles, row_ids=pa.array(row_ids))
+
+
+def _order(parts: Sequence[Chosen], stretch: Stretch, first: int) -> Ints:
+    """`ORDER` of the changes of all tables, one table's behind the other's; numbers sort faster than bytes."""
+    if not parts:
+        return np.zeros(0, np.int64)
+    ranks, tables = np.array(stretch.rules.split.ranks), len(stretch.rules.tables)
+    code = np.concatenate(
+        [((part.transaction - first) * RANKS + ranks[part.op]) * tables + part.physical for part in parts]
+    )
+    handle = np.concatenate([_handle_numbers(part.handles) for part in parts])
+    place = np.empty(len(code), np.int64)
+    place[np.argsort(handle)] = np.arange(len(code))
+    order: Ints = np.argsort(code * len(code) + place)
+    return order
+
+
+def _handle_numbers(handles: pa.Array) -> npt.NDArray[np.uint64]:
+    """Numbers in the order of the handles of one table."""
+    data, offsets = buffers(handles)
+    if len(data) == 8 * len(handles) and (np.diff(offsets) == 8).all():
+        return data.view(">u8").astype(np.uint64)
+    return np.asarray(pc.rank(handles, "ascending", tiebreaker="dense"), np.uint64)
+
+
+def _changes(parts: Sequence[Chosen], order: Ints) -> pa.RecordBatch:
+    """Changes (WRITTEN), made of those at these places of all parts, one behind the other, without those that change
+    nothing."""
+    bounds = np.cumsum([0, *(len(part.key) for part in parts)])
+    of = np.searchsorted(bounds, order, "right") - 1
+    places, made = [], []
+    for number, part in enumerate(parts):
+        at = np.flatnonzero(of == number)
+        if len(at):
+            batch, differ = _of_part(part.at(order[at] - bounds[number]))
+            made.append(batch)
+            places.append(at[differ])
+    if len(made) == 1:
+        return made[0]
+    return picked(pa.concat_batches(made), np.argsort(np.concatenate(places)))
+
+
+def _of_part(changes: Chosen) -> tuple[pa.RecordBatch, Ints]:
+    """Changes (WRITTEN) of one table, and which of them all they are."""
+    before, after = (_images(changes, versions) for versions in (changes.before, changes.after))
+    differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(before, after), False)))
+    batch = pa.RecordBatch.from_arrays(
+        [
+            pa.array(changes.commit_ts),
+            pa.array(changes.physical.astype(np.int32)),
+            changes.handles,
+            before,
+            after,
+            changes.row_ids,
+        ],
+        schema=WRITTEN,
+    )
+    return batch if len(differ) == len(changes.key) else batch.take(pa.array(differ)), differ
+
+
+def _images(changes: Chosen, versions: Ints) -> pa.Array:
+    """The rows in these versions; null where they are not there."""
+    images, there = changes.table.values.images(changes.rows(versions)), versions >= 0
+    if there.all():
+        return images
+    data, offsets = stored_buffers(images)
+    return binary(data, offsets[np.cumsum(np.append(0, there))], pa.array(versions, mask=~there))
+
+
+def _events(changes: pa.RecordBatch, stretch: Stretch, mine: Mask) -> pa.RecordBatch:
+    """What the changefeed makes of the changes (EVENTS), in order."""
+    rules = stretch.rules
+    if changes.column("row_id").null_count == changes.num_rows:
+        changes = changes.select(CHANGES.names)
+    if not rules.splitting.any():
+        return stages.events(stages.sent(changes, rules), rules)
+    if rules.split.several:
+        changes = changes.append_column("beside", pa.array(split.beside(changes)))
+    sent = stages.sent(changes, rules)
+    sent = sent.take(pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in ORDER]))
+    events = stages.events(sent, rules)
+    return events if mine.all() else events.filter(pa.array(mine[ints(events, "destination")]))

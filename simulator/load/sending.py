@@ -1,0 +1,131 @@
+"""A window's rows as messages, and these given to a sink at the pace that was asked for.
+
+One law: a partition's records go out in their order; a window that is reported as delivered is acknowledged to its end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.columns.change_frame import Ints
+from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_flush
+from simulator.engines.tasks.pacing import POLL_SECONDS
+from simulator.engines.tasks.progress import Reporter
+from simulator.engines.tasks.send import flusher
+from simulator.engines.tasks.task import TaskReport, TaskSpec
+from simulator.load.rows import window_rows
+from simulator.load.stretch import Window
+from simulator.signals import Asked
+from simulator.sinks import claim_check
+from simulator.sinks.records import Delivered, Records, Sink, cut_off, part, take
+from simulator.tso import physical
+
+SLICE_MS = 50
+"""Real milliseconds of records that are held back together."""
+
+
+def window_messages(window: Window, owned: Iterable[int]) -> Iterator[FlushMessages]:
+    """What the owned destinations get of a window's rows. No message has rows of two windows, as there is a watermark
+    between them."""
+    spec = window.stretch.spec
+    return (encode_flush(flush, spec) for flush in flusher(spec, eager=False)(window_rows(window, owned)))
+
+
+def send_window(
+    window: Window,
+    owned: Iterable[int],
+    sink: Sink,
+    asked: Asked | None = None,
+    made: Iterable[FlushMessages] | None = None,
+    reporter: Reporter | None = None,
+) -> TaskReport:
+    """Sends the window's rows of the owned destinations, and waits for their acknowledgements.
+
+    `made` has the messages where they are there already. Once `asked`, they are not held back any more. The reporter is
+    told of what is written.
+    """
+    spec, start = window.stretch.spec, time.monotonic()
+    before, resent = sink.accounts(), sink.resent
+    sink.latencies()
+    began, changes = 0.0, Counter[tuple[int, int, int]]()
+    for each in window_messages(window, owned) if made is None else made:
+        claim_check.write(spec.options.claim_check_storage_uri, each.files)
+        for records in _paced(each.records, window, start, asked or Asked()):
+            began = began or time.time()
+            sink.write(records)
+            if reporter is not None:
+                rows = each.events.num_rows * len(records.value) // len(each.records.value)
+                reporter.sent(rows, records, sink)
+        changes.update(count_rows(each.events, spec))
+        if sink.failed:
+            break
+    sink.drain()
+    if reporter is not None and not sink.failed:
+        reporter.acknowledged()
+    return TaskReport(
+        [asdict(account) for account in _delivered(before, sink, spec)],
+        [(*key, count) for key, count in sorted(changes.items())],
+        alone=False,
+        sending=(began, time.time()) if began else None,
+        latencies=sink.latencies(),
+        resent=sink.resent - resent,
+    )
+
+
+def _delivered(before: Sequence[Delivered], sink: Sink, spec: TaskSpec) -> list[Delivered]:
+    """What has become of the records since then; a sink that failed takes no more."""
+    known = {(account.topic, account.partition): account for account in before}
+    after = sink.accounts()
+    if sink.failed:
+        after = sink.close()
+        after = cut_off(after, spec.destinations.topics) if spec.sink == "kafka" else after
+    found = []
+    for account in after:
+        was = known.get((account.topic, account.partition))
+        since = (
+            account
+            if was is None
+            else replace(account, records=account.records - was.records, bytes=account.bytes - was.bytes)
+        )
+        if since.records or since.error:
+            found.append(since)
+    return found
+
+
+def _paced(records: Records, window: Window, start: float, asked: Asked) -> Iterator[Records]:
+    """Holds records back until their simulated time has come, since the task began at `start`; those that are late go
+    at once."""
+    pace = window.pace
+    if not pace.speed:
+        yield records
+        return
+    behind = _behind_all_before(records) - window.stretch.spec.start_ms - window.first_ms
+    due = start - pace.behind + behind / 1000 / pace.speed
+    slot = np.maximum(0, np.ceil((due - time.monotonic()) * 1000 / SLICE_MS)).astype(np.int64)
+    if slot[0] < slot[-1] or (np.diff(slot) < 0).any():
+        order = np.argsort(slot, kind="stable")
+        records, slot, due = take(records, pa.array(order)), slot[order], due[order]
+    cuts = np.flatnonzero(np.diff(slot, prepend=-1, append=1 << 62)).tolist()
+    for first, end in zip(cuts, cuts[1:]):
+        while not asked.number and (left := due[first:end].min() - time.monotonic()) > 0:
+            time.sleep(min(left, POLL_SECONDS))
+        yield part(records, first, end - first)
+
+
+def _behind_all_before(records: Records) -> Ints:
+    """The millisecond of each record, or of the latest one before it in its partition."""
+    ms = physical(np.asarray(records.commit_ts))
+    where = np.asarray(records.topic, np.int64) << 32 | np.asarray(records.partition)
+    order = np.lexsort((where,))
+    span = int(ms.max() - ms.min()) + 1
+    _, place = np.unique(where[order], return_inverse=True)
+    latest = np.maximum.accumulate(place * span + (ms[order] - ms.min())) - place * span + ms.min()
+    found = np.empty_like(ms)
+    found[order] = latest
+    return found

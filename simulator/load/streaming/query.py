@@ -1,0 +1,129 @@
+"""The streaming query of a load run: started, watched, started again where a process of it was lost, and stopped.
+
+One law: Spark's own checkpoint lives as long as one start of the query; where to go on, the run says.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from simulator.engines.spark.daemon import MODULE
+from simulator.engines.spark.driver_host import place_of
+from simulator.engines.spark.executors import slots
+from simulator.engines.spark.failures import ProcessLost, translated
+from simulator.load.feed import Feed
+from simulator.load.streaming import source
+from simulator.load.streaming.windows import Windows
+
+LOOK = 0.5
+"""Seconds between two looks at a query that says nothing."""
+
+TIMES, WITHIN = 3, 60.0
+"""How often in so many seconds a query is started again."""
+
+MEMORY = Path("/dev/shm")
+"""Linux's files without a disk."""
+
+WORKER_MODULES = {
+    source.Windows: "simulator.load.streaming.source",
+    source.Acknowledged: "simulator.load.streaming.task",
+}
+"""The module that the Python workers of each data source need."""
+
+SETTINGS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.streaming.minBatchesToRetain": "1",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "1",
+}
+"""Windows are rows by the dozen: code made for them does not pay. Nothing is to grow with the windows."""
+
+NO_LOG = {
+    "asyncProgressTrackingEnabled": "true",
+    "asyncProgressTrackingCheckpointIntervalMs": str(1 << 40),
+    "_asyncProgressTrackingOverrideSinkSupportCheck": "true",
+}
+"""Spark's log of batches, which nobody reads, takes as long as all else of a micro-batch (for each file of it Hadoop
+starts a chmod). Spark allows its own Kafka sink to go without (4.3: AsyncProgressTrackingMicroBatchExecution)."""
+
+
+def run(spark: SparkSession, feed: Feed, destinations: int, say: Callable[[str], None]) -> None:
+    """Sends the windows that the feed gives, until it gives no more; raises SimulatorError, its own and the feed's."""
+    tasks = max(1, min(slots(spark.sparkContext), destinations))
+    lost: list[float] = []
+    with closing(Windows(feed, tasks, place_of(str(spark.sparkContext.master)))) as windows:
+        while not windows.over:
+            try:
+                _played(spark, windows)
+            except ProcessLost as loss:
+                lost = [*(at for at in lost if at > time.monotonic() - WITHIN), time.monotonic()]
+                if len(lost) > TIMES:
+                    raise
+                windows.again()
+                say(f"{loss}; what was not acknowledged is sent again")
+
+
+@translated()
+def _played(spark: SparkSession, windows: Windows) -> None:
+    """One start of the query."""
+    options = windows.start.options()
+    with _settings(spark), _checkpoint() as directory:
+        _register(spark)
+        rows = spark.readStream.format(source.Windows.name()).options(**options).load()
+        to = rows.writeStream.format(source.Acknowledged.name()).options(**options, **NO_LOG)
+        query = to.option("checkpointLocation", directory).start()
+        try:
+            while not windows.ended.wait(LOOK) and query.isActive:
+                windows.hurry()
+            if not windows.over and windows.error is None:
+                query.awaitTermination()
+        finally:
+            with suppress(Exception):  # it has ended, or Java has
+                query.stop()
+    if windows.error is not None:
+        raise windows.error
+
+
+@contextmanager
+def _settings(spark: SparkSession) -> Iterator[None]:
+    before = {name: str(spark.conf.get(name)) for name in SETTINGS}
+    try:
+        for name, value in SETTINGS.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        with suppress(Exception):  # Java may have ended
+            for name, value in before.items():
+                spark.conf.set(name, value)
+
+
+def _register(session: SparkSession) -> None:
+    """Register the source and the sink with Spark.
+
+    Spark keeps Python processes with different environments apart. The processes that send are therefore not those
+    that read rows of the source: the same ones send window after window, and make the next one meanwhile.
+    """
+    environment = session.sparkContext.environment
+    before = environment.copy()
+    for data_source, module in WORKER_MODULES.items():
+        environment[MODULE] = module
+        session.dataSource.register(data_source)
+    environment.clear()
+    environment.update(before)
+
+
+@contextmanager
+def _checkpoint() -> Iterator[str]:
+    """A directory for what Spark wants to write down."""
+    memory = MEMORY if os.access(MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="ticdc-sim-", dir=memory, ignore_cleanup_errors=True) as directory:
+        yield Path(directory).as_uri()

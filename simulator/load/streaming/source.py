@@ -1,0 +1,129 @@
+"""What Spark sees of a load run: a source whose offsets are simulated time, and a sink whose commit is a watermark.
+
+These are imported by each of Spark's Python processes: what takes long to import is left to those that send.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamReader,
+    InputPartition,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import StructType
+
+from simulator.load.streaming.line import Asking, Start
+
+if TYPE_CHECKING:
+    from simulator.engines.tasks.task import TaskReport
+
+SCHEMA = pa.schema([("first_ms", pa.int64()), ("end_ms", pa.int64())])
+
+COLUMNS = "first_ms long, end_ms long"
+
+
+class Windows(DataSource):
+    """`spark.readStream.format("ticdc-windows")`: one row for each task of a window."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "ticdc-windows"
+
+    def schema(self) -> str:
+        return COLUMNS
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return WindowReader(Start.of(self.options))
+
+
+class Window(InputPartition):
+    """What one task is told."""
+
+    def __init__(self, first_ms: int, end_ms: int) -> None:
+        super().__init__((first_ms, end_ms))
+
+
+class WindowReader(DataSourceStreamReader):
+    """Offsets are milliseconds of simulated time; the run says how far the next window goes."""
+
+    def __init__(self, start: Start) -> None:
+        self._start = start
+
+    def initialOffset(self) -> dict[str, int]:
+        """Where rows are not acknowledged yet."""
+        return {"ms": _asking(self._start).ask("begin")}
+
+    def latestOffset(self) -> dict[str, int]:  # type: ignore[override]  # as Spark 4.1 has it; 4.2 takes both
+        """Waits until the next window is due; the same again when the run is over."""
+        return {"ms": _asking(self._start).ask("next")}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """One for each task, which asks what is its own: if it can be, what its process had in the last window."""
+        return [Window(start["ms"], end["ms"]) for _ in range(self._start.tasks)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        first, end = partition.value
+        yield pa.RecordBatch.from_pydict({"first_ms": [first], "end_ms": [end]}, SCHEMA)
+
+
+class Acknowledged(DataSource):
+    """`frame.writeStream.format("ticdc-rows")`: a task sends the rows of each window that it is told of."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "ticdc-rows"
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
+        return RowWriter(Start.of(self.options))
+
+
+@dataclass
+class Sent(WriterCommitMessage):
+    """What a task says when all its rows of a window are acknowledged."""
+
+    report: bytes
+    """`job.TaskReport`, pickled: Spark's processes need not know it."""
+
+
+class RowWriter(DataSourceStreamArrowWriter):
+    """Its `write` runs in tasks, `commit` and `abort` beside the driver."""
+
+    def __init__(self, start: Start) -> None:
+        self._start = start
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Sends the rows; raises what `failures.carrying` makes of a SimulatorError."""
+        from simulator.engines.spark.failures import carrying
+        from simulator.load.streaming.task import sent
+
+        with carrying():
+            ends = [end for batch in iterator for end in batch["end_ms"].to_pylist()]
+            return Sent(pickle.dumps([sent(self._start, end) for end in ends]))
+
+    def commit(self, messages: list[Any], batchId: int) -> None:
+        """Returns when the watermark of the window is acknowledged."""
+        _asking(self._start).ask("sent", [message.report for message in messages])
+
+    def abort(self, messages: list[Any], batchId: int) -> None:
+        """Some task did not send all; whoever started the query sees how it ended."""
+        _asking(self._start).ask("aborted")
+
+
+def reports(messages: Sequence[bytes]) -> list[TaskReport]:
+    """What the tasks of a window have said."""
+    return [report for message in messages for report in pickle.loads(message)]
+
+
+@cache
+def _asking(start: Start) -> Asking:
+    """The connection of this process, which Spark uses for window after window."""
+    return Asking(start)

@@ -1,0 +1,90 @@
+"""A Python process of Spark that sends: what it keeps from window to window, and what ends it.
+
+One law: it lives no longer than its connection to the run, whatever it is doing; so what another process sends in its
+place comes after everything that it sent.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+from queue import SimpleQueue
+from typing import Any, NoReturn
+
+from simulator.engines.tasks.progress import Reporter
+from simulator.engines.tasks.task import TaskReport, TaskSpec
+from simulator.load.prepared import Sender
+from simulator.load.streaming.line import HURRY, Start, connected, heard, put
+from simulator.load.stretch import Stretch, Window
+from simulator.signals import Asked
+from simulator.sinks import SINKS
+
+ENDED = 3
+"""Exit code of a process whose run has ended, or has given it up."""
+
+
+class Task:
+    """This process, as the run knows it."""
+
+    def __init__(self, start: Start) -> None:
+        self.start = start
+        self._file = connected(start.driver)
+        self._answers: SimpleQueue[bytes] = SimpleQueue()
+        self._asked = Asked()
+        threading.Thread(target=self._listen, daemon=True).start()
+        self._ask("hello")
+        self._sender: Sender | None = None
+        self._stretch: Stretch | None = None
+
+    def send(self, end_ms: int) -> TaskReport:
+        """Sends a part of the window that ends there: if it can be, the one that this process had before."""
+        known = self._stretch.number if self._stretch else None
+        group, first_ms, pace, stretch = self._ask("take", end_ms, known)
+        self._stretch = stretch = stretch or self._stretch
+        assert stretch is not None, "a process that has none gets it with its first window"
+        window = Window(stretch, first_ms, end_ms, pace)
+        if self._sender is None:
+            self._sender = _sender(stretch.spec)
+        return self._sender.send(window, range(group, stretch.spec.destinations.total, self.start.tasks), self._asked)
+
+    def _ask(self, what: str, *more: object) -> Any:
+        try:
+            put(self._file, (what, self.start.attempt, *more))
+        except OSError:
+            _end()
+        return pickle.loads(self._answers.get())
+
+    def _listen(self) -> None:
+        """In a thread of its own, so that an end is heard at any time."""
+        while True:
+            try:
+                said = heard(self._file)
+            except (EOFError, OSError):
+                _end()
+            if said == HURRY:
+                self._asked.number = signal.SIGINT
+            else:
+                self._answers.put(said)
+
+
+def _sender(spec: TaskSpec) -> Sender:
+    reporter = Reporter(spec.progress)
+    return Sender(SINKS[spec.sink](spec.settings, spec.destinations.topics, reporter.waiting), reporter)
+
+
+def _end() -> NoReturn:
+    os._exit(ENDED)
+
+
+_kept: list[Task] = []
+
+
+def sent(start: Start, end_ms: int) -> TaskReport:
+    """Sends this process's part of a window."""
+    if not _kept:
+        _kept.append(Task(start))
+    if _kept[0].start != start:  # Of a run that has ended: its connection has, too.
+        _end()
+    return _kept[0].send(end_ms)

@@ -1,0 +1,276 @@
+"""What a changefeed makes of a load plan: the definitions and the statements at intervals, folded as in `run`, cut the
+stream into stretches.
+
+One law: a stretch is what the fold from the plan's first statement comes to, wherever a run begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from simulator import tso
+from simulator.columns.change_frame import ints
+from simulator.engines.stages import Rules
+from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
+from simulator.engines.tasks.task import TaskSpec
+from simulator.errors import DdlError, SqlError, UserError
+from simulator.load import statements
+from simulator.load.plan import TRUNCATE, LoadPlan
+from simulator.load.statements import Chooser, Turn
+from simulator.load.stretch import LoadedTable, Stretch
+from simulator.releases import Release
+from simulator.run import plan as plans
+from simulator.run.outputs import Output
+from simulator.run.plan import Plan
+from simulator.run.plan.cursor import Addition, Cursor, Planning, starting
+from simulator.run.plan.statements import EmittedJob
+from simulator.run.plan.versions import Version, Versions
+from simulator.run.steps.sql import executed, upstream_of
+from simulator.sources.generate.stream import Stream
+from simulator.sources.generate.table_values import TableValues, table_values
+from simulator.sources.generate.timetable import Segment
+from simulator.sources.snapshots import PlacedTable
+from simulator.ticdc import dispatch
+from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.rules import ChangefeedRules, rules, verify
+from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.model.table import Table
+from simulator.tidb.restore.names import quote_name
+from simulator.tidb.sql_engine.storage.outcome import Refusal
+from simulator.tso import Timeline
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What there is between two statements."""
+
+    cursor: Cursor
+    planning: Planning
+    """Its versions are those that are there, without any before."""
+
+    values: tuple[TableValues, ...]
+    since: tuple[int, ...]
+    """Both as long as `Model.tables`."""
+
+    jobs: tuple[EmittedJob, ...] = ()
+    """Of the statement that made it so."""
+
+    def tables(self, load: LoadPlan) -> tuple[Table, ...]:
+        """Those of the model, as they are defined now."""
+        return _defined(load, self.cursor.catalog)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A load run before its first row."""
+
+    load: LoadPlan
+    plan: Plan
+    """What an Output is made for: its topics are those of the whole run."""
+
+    stream: Stream
+    start_ms: int
+    """The stream's: milliseconds since 1970."""
+
+    standing: Standing
+
+
+def opening(
+    load: LoadPlan, segments: Sequence[Segment], changefeed: Changefeed, release: Release, start_ts: int | None = None
+) -> Opening:
+    """The run with its tables created, or there from the start; raises UserError and ChangefeedError for what cannot
+    be played, or is refused by TiCDC."""
+    seed = load.model.seed
+    planning = Planning(rules(changefeed, release), start_ts, None, seed)
+    first = starting(start_ts or tso.DEFAULT_START_TS)
+    cursor, additions = _created(load, first, planning)
+    if load.model.present:
+        cursor, additions = replace(cursor, now_ms=first.now_ms), ()
+        first = cursor
+    tables = _defined(load, cursor.catalog)
+    statements.check(load.statements, tables, load.tables)
+    _verify(tables, planning.rules, cursor)
+    timeline = Timeline(cursor.now_ms, cursor.now_ms, 1000)
+    plan = plans.assembled((first, cursor), additions, planning, timeline)
+    values = table_values(tables, load.tables, load.model, cursor.now_ms)
+    jobs = tuple(job for addition in additions for job in addition.jobs)
+    standing = Standing(cursor, _only_present(cursor, planning), values, (0,) * len(values), jobs)
+    stream = Stream(load.model, tuple(segments))
+    return Opening(load, plan, stream, cursor.now_ms, replace(standing, cursor=_renumbered(cursor)))
+
+
+def _created(load: LoadPlan, cursor: Cursor, planning: Planning) -> tuple[Cursor, tuple[Addition, ...]]:
+    """Databases and tables, each statement in a millisecond of its own."""
+    additions: list[Addition] = []
+
+    def play(text: str) -> None:
+        nonlocal cursor
+        cursor, addition = _played(text, cursor, planning, tso.ROW_LOGICAL + 1)
+        additions.append(addition)
+
+    cursor = upstream_of(cursor, planning)
+    for table, definition in zip(load.model.tables, load.definitions, strict=True):
+        if cursor.catalog.database(table.schema) is None:
+            play(f"CREATE DATABASE {quote_name(table.schema)}")
+        play(f"USE {quote_name(table.schema)}")
+        play(definition)
+    return cursor, tuple(additions)
+
+
+def _played(text: str, cursor: Cursor, planning: Planning, logical: int) -> tuple[Cursor, Addition]:
+    """Raises UserError for what TiDB refuses, and for what stops the changefeed."""
+    try:
+        cursor, addition, outcome = executed(text, cursor, planning, job_logical=logical)
+    except (SqlError, DdlError) as error:
+        raise UserError(f"{_first_line(text)}: {error}") from None
+    if isinstance(outcome, Refusal):
+        raise UserError(f"{_first_line(text)}: {outcome.error}")
+    return cursor, addition
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n")[0].rstrip("( ")
+
+
+def _defined(load: LoadPlan, catalog: Catalog) -> tuple[Table, ...]:
+    found = (catalog.table(table.schema, table.name) for table in load.model.tables)
+    return tuple(table for table in found if table is not None)
+
+
+def _verify(tables: Iterable[Table], rules: ChangefeedRules, cursor: Cursor) -> None:
+    """What TiCDC checks when a changefeed starts."""
+    replicated = [table for table in tables if rules.replicates(table)]
+    if not replicated:
+        raise UserError("no table to replicate: the changefeed's filter leaves out every table of the plan")
+    plans.eligible(replicated, rules.changefeed.force_replicate)
+    dispatch.verify_routes(rules.router, cursor.versions)
+    dispatch.verify_tables(rules.router, replicated)
+    verify(rules, replicated)
+
+
+def _renumbered(cursor: Cursor) -> Cursor:
+    return replace(cursor, versions={name: number for number, name in enumerate(cursor.versions)})
+
+
+def _only_present(cursor: Cursor, planning: Planning) -> Planning:
+    """Planning whose versions are those of the cursor alone, numbered as `_renumbered` does."""
+    known, routes = planning.versions, planning.routes
+    found = Versions(next_id=known.next_id)
+    kept: list[dispatch.Route] = []
+    for number in cursor.versions.values():
+        table, places = known.every[number].table, known.places[number].indexes
+        first = len(found.tables)
+        found.every.append(Version(table, None))
+        found.tables += (known.tables[place] for place in places)
+        found.places.append(PlacedTable(table, tuple(range(first, len(found.tables)))))
+        for place in places:
+            fresh = place >= len(routes)
+            kept.append(dispatch.route(planning.rules.router, table) if fresh else routes[place])
+    return replace(planning, versions=found, routes=kept)
+
+
+def stretches(opening: Opening, output: Output, from_ms: int = 0) -> Iterator[Stretch]:
+    """The stretches from that in which a simulated millisecond of the stream lies, without end where statements come.
+
+    Raises UserError for a statement that TiDB refuses, or that stops the changefeed.
+    """
+    load, stream = opening.load, opening.stream
+    seed, standing = load.model.seed, opening.standing
+    tables = standing.tables(load)
+    chooser = Chooser(
+        load.statements, seed, [table.last_ids for table in tables], statements.needed(tables, load.tables)
+    )
+    filled = int(stream.milliseconds(np.array([stream.fill_transactions], np.int64))[0])
+    if not load.statements:
+        yield _stretch(opening, standing, output, 0, 0, None)
+        return
+    first_ms = 0
+    for number, turn in enumerate(statements.turns(load.statements, seed, filled)):
+        if turn.ms > from_ms:
+            yield _stretch(opening, standing, output, number, first_ms, turn.ms)
+        standing, first_ms = _after(opening, standing, chooser, turn), turn.ms
+
+
+def _after(opening: Opening, standing: Standing, chooser: Chooser, turn: Turn) -> Standing:
+    """Behind a statement, which commits at the very beginning of its millisecond."""
+    load, planning = opening.load, standing.planning
+    begun = opening.stream.timetable.transactions_before(turn.ms)
+    tables = standing.tables(load)
+    chosen = chooser.chosen(turn, tables, not begun)
+    cursor = replace(standing.cursor, now_ms=opening.start_ms + turn.ms)
+    planning = replace(planning, versions=_copied(planning.versions))
+    cursor, addition = _played(chosen.text, cursor, planning, 0)
+    since = list(standing.since)
+    if chosen.kind == TRUNCATE:
+        since[chosen.table] = begun
+    behind = replace(standing, cursor=cursor, since=tuple(since), jobs=addition.jobs)
+    values = tuple(
+        known if before is table else known.altered(table)
+        for known, before, table in zip(standing.values, tables, behind.tables(load), strict=True)
+    )
+    return replace(behind, values=values, planning=_only_present(cursor, planning), cursor=_renumbered(cursor))
+
+
+def _copied(versions: Versions) -> Versions:
+    """As planners add to versions."""
+    return replace(versions, every=[*versions.every], places=[*versions.places], tables=[*versions.tables])
+
+
+def _stretch(
+    opening: Opening, standing: Standing, output: Output, number: int, first_ms: int, end_ms: int | None
+) -> Stretch:
+    plan, versions, release = opening.plan, standing.planning.versions, standing.planning.rules.release
+    tables, routes = tuple(versions.tables), tuple(standing.planning.routes)
+    to, options = output.destinations, replace(output.options, claim_check_seed=opening.load.model.seed)
+    codec = CODECS[options.protocol]
+    events = [event for job in standing.jobs for event in job.events]
+    topics = [topic for job in standing.jobs for topic in job.topics]
+    placed = tuple(
+        PlacedDdl(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), release))
+        for index, (event, topic) in enumerate(zip(events, topics, strict=True))
+    )
+    marks = ControlEvents((), Timeline(opening.start_ms, opening.start_ms, 1000), False, False, to)
+    spec = TaskSpec(
+        tables,
+        routes,
+        tuple(events),
+        marks,
+        options,
+        release,
+        output.sink,
+        output.settings,
+        0.0,
+        opening.start_ms,
+        None,
+    )
+    rules = Rules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, to)
+    found = {name: versions.places[place] for name, place in standing.cursor.versions.items()}
+    loaded = tuple(
+        LoadedTable(found[table.schema, table.name], values, since) if (table.schema, table.name) in found else None
+        for table, values, since in zip(standing.tables(opening.load), standing.values, standing.since, strict=True)
+    )
+    return Stretch(number, first_ms, end_ms, opening.stream, loaded, rules, spec, placed)
+
+
+def marks(stretch: Stretch, ms: int) -> pa.RecordBatch:
+    """What the driver sends when all rows below a simulated millisecond of the stretch are acknowledged, as events
+    (EVENTS): the watermark there, and before it, where the stretch begins there, its statements; for all destinations,
+    in order. No rows where the protocol has no watermarks."""
+    spec, release = stretch.spec, stretch.spec.release
+    has_watermarks = CODECS[spec.options.protocol].has_watermarks(spec.options, release)
+    placed = stretch.statements if ms == stretch.first_ms else ()
+    every = range(spec.destinations.total)
+    given = replace(spec.control_events, statements=placed)
+    parts = [*given.of(every)]
+    if has_watermarks:
+        behind = given.barriers.tolist() if release.watermark_after_ddl else []
+        times = dict.fromkeys((*behind, tso.compose(spec.start_ms + ms)))
+        parts += (given.watermark(commit_ts, every) for commit_ts in times)
+    found = pa.concat_batches(parts) if parts else given.watermark(0, ())
+    order = np.lexsort([ints(found, name) for name in ("destination", "table", "kind", "commit_ts")])
+    return found.take(pa.array(order))

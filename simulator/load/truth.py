@@ -1,0 +1,109 @@
+"""The truth of a load: the rows that every table has at a watermark, written as a snapshot.
+
+One law: memory is bounded by a chunk of rows, however many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from simulator import tso
+from simulator.consumer.truth_metadata import TruthAbout, called, without_secrets
+from simulator.errors import masked
+from simulator.load.plan import LoadPlan
+from simulator.load.stretch import LoadedTable, Stretch
+from simulator.load.stretches import Opening, stretches
+from simulator.run.outputs import Output
+from simulator.sources.snapshots.written import table_file
+from simulator.ticdc import dispatch
+from simulator.ticdc.changefeed import Changefeed
+from simulator.tidb.model.table import Table, visible_columns
+from simulator.truth import directory as directories
+
+CHUNK = 65_536
+"""Rows in memory at a time."""
+
+PLAN = "plan.toml"
+
+
+def write(
+    opening: Opening,
+    output: Output,
+    changefeed: Changefeed,
+    ms: int,
+    directory: Path,
+    format: str = directories.FORMATS[0],
+) -> Mapping[str, int]:
+    """Writes the rows at the watermark of a simulated millisecond of the stream, the statements in it included; gives
+    how many each table has. Tables that the changefeed's filter leaves out are not there.
+
+    Raises UserError for a directory that is not to be replaced, DeliveryError where the disk refuses.
+    """
+    plan, stretch = opening.load, next(stretches(opening, output, ms))
+    tables = [
+        (number, loaded, _as_sent(loaded, stretch))
+        for number, loaded in enumerate(stretch.tables)
+        if loaded is not None
+    ]
+    with directories.growing(directory, format) as staging:
+        directories.write_definitions(staging, (table for *_, table in tables))
+        rows = {
+            f"{table.schema}.{table.name}": _write_rows(stretch, number, loaded, table, ms, staging, format)
+            for number, loaded, table in tables
+        }
+        (staging / PLAN).write_text(plan.text, "utf-8")
+        directories.write_about(
+            staging,
+            replace(_about(opening, output, changefeed, ms), rows=rows),
+            (f"Plan: {plan.name}, as in {PLAN}", f"Simulated milliseconds since the start: {ms}"),
+        )
+    return rows
+
+
+def _about(opening: Opening, output: Output, changefeed: Changefeed, ms: int) -> TruthAbout:
+    plan, to, release = opening.load, output.destinations, opening.standing.planning.rules.release
+    watermark = tso.compose(opening.start_ms + ms)
+    return TruthAbout(
+        "load",
+        plan.name,
+        *called(release),
+        masked(changefeed.sink_uri),
+        without_secrets(changefeed.config),
+        dict(zip(to.topics, to.counts, strict=True)),
+        tso.compose(opening.start_ms),
+        watermark,
+        watermark,
+        _empty(next(stretches(opening, output)), plan),
+        plan.model.seed,
+    )
+
+
+def _empty(first: Stretch, plan: LoadPlan) -> tuple[str, ...]:
+    """Of the tables that are there from the start those without rows; others begin with their CREATE TABLE."""
+    tables = [(number, loaded) for number, loaded in enumerate(first.tables) if loaded is not None]
+    names = {number: _as_sent(loaded, first) for number, loaded in tables}
+    return tuple(
+        f"{table.schema}.{table.name}"
+        for number, table in names.items()
+        if plan.model.present and not any(len(rows.keys) for rows in first.stream.alive(number, 0, 0, 1))
+    )
+
+
+def _as_sent(loaded: LoadedTable, stretch: Stretch) -> Table:
+    """The table as messages call it."""
+    return dispatch.sent_table(stretch.rules.routes[loaded.place.indexes[0]], loaded.place.table)
+
+
+def _write_rows(
+    stretch: Stretch, number: int, loaded: LoadedTable, table: Table, ms: int, directory: Path, format: str
+) -> int:
+    stream, count = stretch.stream, 0
+    behind = stream.timetable.transactions_before(ms)
+    names = [column.name for column in visible_columns(table)]
+    with table_file(directory, table, format) as file:
+        for rows in stream.alive(number, behind, loaded.since, CHUNK):
+            file.write(loaded.values.texts(names, rows))
+            count += len(rows.keys)
+    return count

@@ -1,5 +1,0 @@
-"""A stream verified: it keeps the contract, and leads to the rows that are expected."""
-
-from simulator.read.verify.verifying import verify
-
-__all__ = ["verify"]

@@ -1,0 +1,191 @@
+"""The composition: plan → the work of an engine → account.
+
+One law: the same work gives the same records whichever engine does it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.change_frame import STATE
+from simulator.engines.stages import Rules
+from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
+from simulator.engines.tasks.progress import Listener
+from simulator.engines.tasks.task import TaskReport, TaskSpec
+from simulator.engines.work import Engine, Work
+from simulator.errors import DeliveryError
+from simulator.faults.pipeline import InjectedFaults
+from simulator.releases import Release
+from simulator.run.checkpoint import Keeper
+from simulator.run.outputs import Output
+from simulator.run.plan import Move, Plan
+from simulator.sinks.records import Delivered
+from simulator.sources.diff import Clock, Comparison
+from simulator.sources.schema_change import Transition, altered_rows
+from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
+from simulator.ticdc.codecs import CODECS
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a run sent."""
+
+    delivered: tuple[Delivered, ...]
+    changes: Mapping[tuple[int, int, int], int]
+    """(table, op, destination) → rows"""
+
+    shuffles: int
+    """How often rows were moved between tasks: 1, or 2 where the partition of a row is known only when it is
+    compared."""
+
+    sending: float
+    """Seconds from the first record that any task gave its sink to the last acknowledgement."""
+
+    ended: tuple[int, int] | None = None
+    """The signal that ended it early, and the commit-ts up to which everything was sent; 0 for nothing."""
+
+    unmet: tuple[str, ...] = ()
+    """Faults that have not met what they wait for."""
+
+
+def run(
+    engine: Engine,
+    plan: Plan,
+    output: Output,
+    release: Release,
+    seed: int,
+    speed: float,
+    listener: Listener | None,
+    keeper: Keeper | None = None,
+) -> Account:
+    """Plays the plan into the output, from where the keeper of its checkpoint says; raises SimulatorError for whatever
+    is wrong with the input."""
+    work = work_of(plan, output, release, seed, speed, listener)
+    if keeper is not None:
+        work = kept(work, keeper)
+    return _account(engine(work), work.shuffles)
+
+
+def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None) -> Work:
+    """What the engine is to do."""
+    marks = _marks(plan, output, release)
+    spec = TaskSpec(
+        plan.tables,
+        plan.routes,
+        plan.statements,
+        marks,
+        replace(output.options, claim_check_seed=seed),
+        release,
+        output.sink,
+        output.settings,
+        speed,
+        plan.timeline.start_ms,
+        listener.driver if listener else None,
+        tuple(marks.barriers.tolist()) if output.sink == "kafka" else (),
+    )
+    scripted = frozenset() if plan.rows is None else frozenset(pc.unique(plan.rows["table"]).to_pylist())
+    rules = Rules(
+        plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, output.destinations, scripted
+    )
+    before, after = (
+        tuple(scan for number, move in enumerate(plan.moves) for scan in scans(move, number))
+        for scans in (before_scans, after_scans)
+    )
+    faults = InjectedFaults(plan.faults, seed) if plan.faults else None
+    return Work(before, after, comparison_of(plan, seed), rules, spec, plan.input_bytes, plan.rows, faults)
+
+
+def comparison_of(plan: Plan, seed: int) -> Comparison:
+    """When and how the rows of a plan's snapshots change."""
+    return Comparison(
+        plan.tables,
+        Clock(seed, _salts(plan), tuple(move.span for move in plan.moves)),
+        tuple(move.point for move in plan.moves),
+        tuple(_changed(move) for move in plan.moves),
+    )
+
+
+def kept(work: Work, keeper: Keeper) -> Work:
+    """The work where it is noted how far it is, without what was done before."""
+    stops = work.spec.control_events.stops()
+    spec = replace(work.spec, barriers=tuple(stops[stops >= keeper.since].tolist()), since=keeper.since)
+    return replace(work, spec=spec, on_complete=keeper.reached)
+
+
+def _salts(plan: Plan) -> npt.NDArray[np.int32]:
+    """A number of each table's own, so that its rows' commit-ts do not depend on which other tables there are."""
+    names = (f"{replicated.table.schema}.{replicated.table.name}" for replicated in plan.tables)
+    return np.array([zlib.crc32(name.encode()) for name in names], np.uint32).view(np.int32)
+
+
+def _changed(move: Move) -> dict[int, Transition]:
+    return {index: change.transition for change in move.changed for index in change.transition.after.indexes}
+
+
+def before_scans(move: Move, number: int) -> Iterator[TableScan]:
+    """What is read of the snapshot that a move starts from."""
+    present = {index for place in move.places[1].values() for index in place.indexes}
+    tables = by_name(move.before)
+    for name, place in move.places[0].items():
+        if name in tables:
+            stays = present.issuperset(place.indexes)
+            yield TableScan(tables[name], place, move.before.csv, number, None if stays else _dropped)
+    for change in move.changed:
+        if change.before in tables:
+            yield TableScan(
+                tables[change.before],
+                change.transition.before,
+                move.before.csv,
+                number,
+                partial(altered_rows, change.transition),
+            )
+
+
+def _dropped(texts: Sequence[pa.Array], tables: pa.Array) -> pa.RecordBatch:
+    """Rows of a table that does not outlive the move: DROP TABLE takes them without an event for each."""
+    return pa.RecordBatch.from_pylist([], STATE)
+
+
+def after_scans(move: Move, number: int) -> Iterator[TableScan]:
+    """What is read of the snapshot that a move leads to."""
+    tables = by_name(move.after)
+    for name, place in (*move.places[1].items(), *((change.after, change.transition.after) for change in move.changed)):
+        if name in tables:
+            yield TableScan(tables[name], place, move.after.csv, number)
+
+
+def by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:
+    """The tables of a snapshot."""
+    return {(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
+
+
+def _marks(plan: Plan, output: Output, release: Release) -> ControlEvents:
+    """Statements and watermarks."""
+    to, options = output.destinations, output.options
+    codec = CODECS[options.protocol]
+    placed = tuple(
+        PlacedDdl(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic, event.commit_ts), release))
+        for index, (event, topic) in enumerate(zip(plan.statements, plan.statement_topics, strict=True))
+    )
+    return ControlEvents(placed, plan.timeline, codec.has_watermarks(options, release), release.watermark_after_ddl, to)
+
+
+def _account(reports: Sequence[TaskReport], shuffles: int) -> Account:
+    delivered = [Delivered(**delivery) for report in reports for delivery in report.delivered]
+    if any(report.alone for report in reports) and all(delivery.error is None for delivery in delivered):
+        raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
+    rows = {(table, op, to): count for report in reports for table, op, to, count in report.changes}
+    spans = [report.sending for report in reports if report.sending]
+    sending = max(0.0, max(end for _, end in spans) - min(begin for begin, _ in spans)) if spans else 0.0
+    delivered.sort(key=lambda delivery: (delivery.topic, delivery.partition))
+    ended = next((report.ended for report in reports if report.ended), None)
+    unmet = tuple(name for report in reports for name in report.unmet)
+    return Account(tuple(delivered), rows, shuffles, sending, ended, unmet)

@@ -1,0 +1,225 @@
+"""A changefeed that stays open: steps are played one at a time, as they come.
+
+One law: a step is planned, merged with its watermarks and encoded as in a run that knows all its steps; everything
+that a step made has arrived when it is played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import replace
+
+import pyarrow as pa
+
+from simulator import tso
+from simulator.engines import in_process
+from simulator.engines.tasks import send
+from simulator.engines.tasks.progress import Reporter
+from simulator.engines.tasks.task import TaskSpec
+from simulator.errors import SimulatorError, UserError
+from simulator.faults.history import stands_still
+from simulator.faults.pipeline import InjectedFaults, Injection
+from simulator.releases import Release
+from simulator.run import execute
+from simulator.run.open_outputs import OpenOutput
+from simulator.run.plan import Plan, assembled
+from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, joined, starting
+from simulator.run.steps.sql import executed, upstream_of
+from simulator.sinks.records import Delivered, require_delivered
+from simulator.sources.snapshots import Snapshot
+from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.rules import rules
+from simulator.tidb.ddl.catalog import Database, with_database
+from simulator.tidb.sql_engine.storage.outcome import Outcome, Refusal
+from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tso import Timeline
+
+JOINED = 256
+"""Additions that are kept as one: a batch of each of their rows takes twenty times what is in it."""
+
+
+class Live:
+    """Holds where the changefeed stands, and its sink."""
+
+    def __init__(
+        self,
+        output: OpenOutput,
+        changefeed: Changefeed,
+        release: Release,
+        start_ts: int | None = None,
+        over_ms: int | None = None,
+        resolved_interval_ms: int = 1000,
+        seed: int = 0,
+    ) -> None:
+        self.cursor = starting(start_ts or tso.DEFAULT_START_TS)
+        self._planning = Planning(rules(changefeed, release), start_ts, over_ms, seed)
+        self._cursors = [self.cursor]
+        """Around and between what was played; those behind the first one, without rows."""
+
+        self._additions: list[Addition] = []
+        """Between two cursors each."""
+
+        self._joined = 0
+        """How many of them are joined ones, or before a snapshot."""
+
+        self._output = output
+        self._resolved_interval_ms = resolved_interval_ms
+        self._seed = seed
+        self._resolved_ms = 0
+        self._reporter = Reporter(None)
+        self._faults = InjectedFaults((), seed, stays_open=True)
+
+    @property
+    def watermark(self) -> int:
+        """The highest TSO below or at which everything has been sent, and said to be."""
+        said = tso.compose(self._resolved_ms or self.cursor.start_ms)
+        return self._faults.checkpoint if self._faults.holds_back(said) else said
+
+    def play(self, step: Step) -> Addition:
+        """Plays a step, with the watermarks of the time that it takes, and says what it added.
+
+        Raises UserError for a step that cannot be played, which leaves everything as it was, and DeliveryError.
+        """
+        cursor, addition = step.plan(self.cursor, self._planning)
+        self._faults.add(addition.faults)
+        try:
+            self._send((self.cursor, cursor), (addition,), False)
+        except UserError:
+            self._faults.forget(addition.faults)
+            raise
+        return addition
+
+    def foresee(self, steps: Iterable[Step]) -> None:
+        """These steps will be played next: what has to be known before some of them come is found out."""
+        spans, last, cursor = [], 0, self.cursor
+        planning = replace(
+            self._planning, versions=deepcopy(self._planning.versions), routes=list(self._planning.routes)
+        )
+        with suppress(SimulatorError):  # which whoever plays the step is told
+            for step in steps:
+                cursor, addition = step.plan(cursor, planning)
+                last = max([last, *(job.commit_ts for job in addition.jobs if job.events)])
+                spans += [
+                    stands_still(fault, last, planning.rules.release) for fault in addition.faults if fault.back_ms
+                ]
+        self._faults.foresee(spans)
+
+    def execute(self, text: str) -> Outcome:
+        """Plays one statement of SQL; the session, and its transaction, stay open.
+
+        Raises SqlError and DdlError as TiDB words them, and DeliveryError. DDL that is refused inside a transaction has
+        committed it; whatever else is refused leaves everything as it was, but for ids that it used up.
+        """
+        cursor, addition, outcome = executed(text, self.cursor, self._planning)
+        self._send((self.cursor, cursor), (addition,), False)
+        if isinstance(outcome, Refusal):
+            raise outcome.error
+        return outcome
+
+    def upstream(self) -> Upstream:
+        """What exists, and the rows of tables that statements have met."""
+        state = upstream_of(self.cursor, self._planning).state
+        assert isinstance(state, Upstream)
+        return state
+
+    def create_database(self, database: Database) -> None:
+        """A database that counts as having been there from the start: no statement of it is sent."""
+        upstream = self.upstream()
+        catalog = with_database(upstream.catalog, database)
+        cursor = upstream_of(self.cursor, self._planning)
+        self.cursor = replace(cursor, catalog=catalog, state=replace(upstream, catalog=catalog))
+        first = upstream_of(self._cursors[0], self._planning)
+        assert isinstance(first.state, Upstream)
+        known = with_database(first.catalog, database)
+        self._cursors[0] = replace(first, catalog=known, state=replace(first.state, catalog=known))
+
+    def played(self) -> Plan:
+        """All of it as one plan, for what a consumer has at a watermark so far."""
+        since, last = self._cursors[0], self.cursor
+        end_ms = self._resolved_ms or since.start_ms
+        timeline = Timeline(since.start_ms, end_ms, self._resolved_interval_ms)
+        cursors = (*self._cursors, last) if len(self._cursors) == 1 else (*self._cursors[:-1], last)
+        return assembled(cursors, self._additions, self._planning, timeline, self._output.topics)
+
+    @property
+    def partitions(self) -> Mapping[str, int]:
+        """Of each topic so far."""
+        return self._output.counts
+
+    def resolve(self) -> None:
+        """Sends a watermark above everything so far, unless there is one."""
+        if self.cursor.now_ms > (self._resolved_ms or self.cursor.start_ms):
+            self._send((self.cursor, self.cursor), (), True)
+
+    @property
+    def topics(self) -> Sequence[str]:
+        """Those that are known so far."""
+        return self._output.topics
+
+    @property
+    def injections(self) -> Sequence[Injection]:
+        """When faults began."""
+        return self._faults.injections
+
+    @property
+    def records(self) -> int:
+        """How many have been sent."""
+        return self._faults.records
+
+    @property
+    def unmet(self) -> Sequence[str]:
+        """InjectedFaults that have ended, and never met what they wait for."""
+        return self._faults.unmet
+
+    def accounts(self) -> list[Delivered]:
+        """What of each partition has arrived."""
+        return self._output.sink.accounts()
+
+    def close(self, complete: bool = True) -> None:
+        """Ends the sink; raises DeliveryError. What is not complete leaves no files."""
+        if complete and self._faults.holding:
+            self._faults.stays_open = False
+            self._resolved_ms = tso.physical(self.watermark)
+            self._send((self.cursor, self.cursor), (), True)
+        self._reporter.done(())
+        self._output.close(complete)
+
+    def _send(self, cursors: Sequence[Cursor], additions: Sequence[Addition], final: bool) -> None:
+        last = cursors[-1]
+        if not final and last.now_ms == cursors[0].now_ms and not any(part.jobs or part.rows for part in additions):
+            self._note(last, additions)
+            return
+        since = self._resolved_ms or last.start_ms
+        timeline = Timeline(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
+        plan = assembled(cursors, additions, self._planning, timeline, self._output.topics)
+        output, release = self._output.of(plan), self._planning.rules.release
+        rows, owned, spec = in_process.ordered(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
+        self._faults.begin(spec)
+        self._note(last, additions)
+        self._resolved_ms = max(
+            [timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)]
+        )
+        self._give(rows, owned, spec)
+
+    def _note(self, cursor: Cursor, additions: Sequence[Addition]) -> None:
+        """Keeps what was played, and where that ends."""
+        if self.cursor.state is None and isinstance(cursor.state, Snapshot):
+            self._cursors = [cursor]  # it was there when the changefeed began
+        elif additions:
+            self._cursors.append(replace(cursor, state=None, unread=None))
+            self._additions += additions
+            if any(addition.drafts for addition in additions):
+                self._joined = len(self._additions)  # a move is found by the cursors on either side
+            elif len(self._additions) - self._joined >= JOINED:
+                self._additions[self._joined :] = [joined(self._additions[self._joined :])]
+                self._joined += 1
+                self._cursors[self._joined :] = self._cursors[-1:]
+        self.cursor = cursor
+
+    def _give(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], spec: TaskSpec) -> None:
+        send.feed(rows, owned, spec, self._output.sink, lambda: True, self._reporter, None, self._faults)
+        self._output.sink.drain()
+        if self._output.sink.failed:
+            require_delivered(self._output.sink.accounts())

@@ -1,0 +1,75 @@
+"""What a scenario file says of itself: its story, who asked for it, and which releases it is meant for.
+
+One law: it is for people and tests; nothing of it changes what is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simulator.errors import UserError, masked
+from simulator.releases.compare import named
+from simulator.run.steps.kind import read_keys
+from simulator.settings import TEXT, TEXTS, Key, to_text, to_texts
+
+ABOUT = "about"
+
+
+@dataclass(frozen=True)
+class About:
+    title: str = ""
+    story: str = ""
+    consumer: str = ""
+    """What a right consumer does."""
+
+    wrong: str = ""
+    """What a wrong one would show."""
+
+    threads: tuple[str, ...] = ()
+    """Who asked for it: `tiflow#11297`."""
+
+    releases: tuple[str, ...] = ()
+    """Those it is meant for: `v8.5.3`, `new:v8.5.7`; none says any."""
+
+    legal: bool = True
+    """False for a stream that TiCDC would not send, by which a checker is checked."""
+
+
+def _to_releases(value: object) -> tuple[str, ...]:
+    """Releases that there are; raises UserError."""
+    for name in to_texts(value):
+        named(name)
+    return to_texts(value)
+
+
+def _to_bool(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise UserError(f"expected true or false, got {masked(repr(value))}")
+    return value
+
+
+KEYS: Mapping[str, Key] = {
+    "title": Key("title", to_text, TEXT, "The scenario in a few words."),
+    "story": Key("story", to_text, TEXT, "What happens, and why it matters."),
+    "consumer": Key("consumer", to_text, TEXT, "What a right consumer does."),
+    "wrong": Key("wrong", to_text, TEXT, "What a wrong consumer would show."),
+    "threads": Key("threads", to_texts, TEXTS, "Who asked for it, such as tiflow#11297."),
+    "releases": Key("releases", _to_releases, TEXTS, "Releases it is meant for, such as v8.5.3 and new:v8.5.7."),
+    "legal": Key("legal", _to_bool, {"type": "boolean"}, "False for a stream that TiCDC would not send."),
+}
+
+
+def read_about(table: object, where: Callable[[str], str], mistakes: list[str]) -> About:
+    """What the table says; what is wrong in it is added to `mistakes`, after where the key stands."""
+    if not isinstance(table, dict):
+        mistakes.append(f"{where(ABOUT)}about: expected a table of {', '.join(KEYS)}, got {masked(repr(table))}")
+        return About()
+    values: dict[str, Any] = read_keys(table, KEYS, where, mistakes)
+    return About(**{name: _plain(value) for name, value in values.items()})
+
+
+def _plain(value: Any) -> Any:
+    """Texts as one line: what is written in several is read as one paragraph."""
+    return " ".join(value.split()) if isinstance(value, str) else value

@@ -1,0 +1,233 @@
+"""Which rows TiCDC's worker hands to one encoder, and so which may share a message.
+
+One law: the cut depends on the rows of a partition alone, never on how an engine cuts its batches.
+A flush ends at a watermark or statement, at a statement of another partition, or after `release.flush_rows` of a
+partition. TiCDC also ends it when its clock ticks (500 ms up to 6.4, 15 ms since), which no input decides: here the
+clock never ticks, but so many bytes as no tick would let pass end a flush, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.change_frame import DDL, ROW, Ints, ints
+from simulator.releases import Release
+from simulator.ticdc.dispatch import Route
+
+TICK_ROWS = 1 << 16
+"""Where a release has no limit: what is taken for one tick of its clock, so that memory stays flat."""
+
+FLUSH_BYTES = 32 << 20
+"""Bytes of row images that end a flush, so that memory stays flat and an Arrow column far below its 2 GiB: 2,048 rows
+of 16 KiB."""
+
+LEAST_ROWS = 8192
+"""Rows that are worth the fixed cost of one columnar pass."""
+
+IMAGES = ("before", "after")
+
+
+@dataclass(frozen=True)
+class Flush:
+    """Events of complete flushes, ordered by destination; `group` numbers those that may share a message.
+
+    Without the last row, their images have less than twice the bytes of a full flush.
+    """
+
+    events: pa.RecordBatch
+    group: Ints
+    large: npt.NDArray[np.bool_] | None = None
+    """Which events are rows that are taken for too large, whatever their size; None: none."""
+
+
+def phase_of(commit_ts: Ints, kind: Ints, barriers: Ints) -> Ints:
+    """Return the phase of each event.
+
+    DDL at the ascending `barriers` has phases of its own: 1, 3, 5 …. Rows of its commit-ts belong to the phase before.
+    """
+    place = np.searchsorted(barriers, commit_ts)
+    at = np.append(barriers, -1)[place] == commit_ts
+    found: Ints = 2 * place + np.where(at, np.select([kind == ROW, kind == DDL], [0, 1], 2), 0)
+    return found
+
+
+def ungrouped(batches: Iterable[pa.RecordBatch], most: int = FLUSH_BYTES) -> Iterator[Flush]:
+    """For protocols that put one event in a message: everything as it comes, up to so many bytes at a time."""
+    for batch in (batch for batch in batches if batch.num_rows):
+        starts = np.flatnonzero(_cut(_starts(np.zeros(batch.num_rows, np.int64)), _sizes(batch), batch.num_rows, most))
+        for first, end in zip(starts.tolist(), [*starts[1:].tolist(), batch.num_rows]):
+            yield Flush(batch.slice(first, end - first), np.arange(end - first))
+
+
+def grouped(
+    batches: Iterable[pa.RecordBatch], keys: GroupKeys, least: int = LEAST_ROWS, eager: bool = False
+) -> Iterator[Flush]:
+    """For protocols that batch: complete flushes only, what is unfinished waits until `least` rows are there again, or
+    the bytes of a flush.
+
+    `eager` gives each flush as soon as it is complete.
+    """
+    pending: list[pa.RecordBatch] = []
+    held_rows = held_bytes = 0
+    for batch in (batch for batch in batches if batch.num_rows):
+        pending.append(_images_as(pa.large_binary(), batch))
+        rows, size = sum(part.num_rows for part in pending), sum(part.nbytes for part in pending)
+        if not eager and rows < max(2 * held_rows, least) and size < max(2 * held_bytes, keys.flush_bytes):
+            continue
+        events = pa.concat_batches(pending)
+        order, window, complete = _windows(events, keys)
+        yield from _flushes(events, order[complete], window[complete], keys)
+        kept = np.sort(order[~complete])
+        pending = [events.take(pa.array(kept))] if len(kept) else []
+        held_rows, held_bytes = len(kept), sum(part.nbytes for part in pending)
+    if pending:
+        events = pa.concat_batches(pending)
+        order, window, _ = _windows(events, keys)
+        yield from _flushes(events, order, window, keys)
+
+
+@dataclass(frozen=True)
+class GroupKeys:
+    """Which rows have one partition key, by table, and whether that matters (tiflow v8.5.3:
+    cdc/sink/dmlsink/mq/dispatcher/partition, worker.go)."""
+
+    table: Ints
+    """Number of the logical table of each physical one: the key under the table dispatcher."""
+
+    by: npt.NDArray[np.str_]
+    """`table`, `hash` or `commit_ts` for each physical table."""
+
+    flush_rows: int
+    """Most rows of a partition in a flush."""
+
+    separate: bool
+    """Whether only rows of one key share a message; otherwise all of a flush do, in their order."""
+
+    barriers: Ints
+    """Commit-ts of the run's statements, ascending."""
+
+    flush_bytes: int = FLUSH_BYTES
+    """With how many bytes of a partition a flush is full."""
+
+    @staticmethod
+    def of(routes: Sequence[Route], names: Sequence[tuple[str, str]], release: Release, barriers: Ints) -> GroupKeys:
+        """From the route, and the schema and name, of each physical table."""
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        return GroupKeys(
+            np.array([numbers[name] for name in names]),
+            np.array([route.groups_by for route in routes]),
+            release.flush_rows or TICK_ROWS,
+            release.group_by_partition_key,
+            barriers,
+        )
+
+
+def _windows(events: pa.RecordBatch, keys: GroupKeys) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
+    """Order by destination, the flush each event of that order is in, and whether that flush is complete."""
+    destination, kind = ints(events, "destination"), ints(events, "kind")
+    order = np.argsort(destination, kind="stable")
+    where, barrier, size = destination[order], kind[order] != ROW, _sizes(events)[order]
+    spans = _starts(where) | _starts(phase_of(ints(events, "commit_ts"), kind, keys.barriers)[order])
+    spans[1:] |= barrier[:-1]
+    starts = _cut(spans, size, keys.flush_rows, keys.flush_bytes)
+    window = np.cumsum(starts) - 1
+    last = np.flatnonzero(np.append(starts[1:], True))
+    final = np.append(where[last][1:] != where[last][:-1], True)
+    full = (np.bincount(window) == keys.flush_rows) | (np.bincount(window, size) >= keys.flush_bytes)
+    complete = ~final | barrier[last] | full
+    return order, window, complete[window]
+
+
+def _cut(spans: npt.NDArray[np.bool_], size: Ints, rows: int, most: int) -> npt.NDArray[np.bool_]:
+    """Where flushes start: where the spans do, and inside of them behind so many rows or bytes of the one before."""
+    starts: npt.NDArray[np.bool_] = spans | (_position(spans) % rows == 0)
+    total = np.append(0, np.cumsum(size))
+    heavy = np.diff(total[np.append(np.flatnonzero(starts), len(starts))]) >= most
+    if heavy.any():
+        large = np.unique((np.cumsum(spans) - 1)[np.flatnonzero(starts)[heavy]])
+        bounds = np.append(np.flatnonzero(spans), len(spans))
+        for first, end in zip(bounds[large].tolist(), bounds[large + 1].tolist()):
+            starts[first:end] = False
+            while first < end:
+                starts[first] = True
+                first = min(first + rows, int(np.searchsorted(total, total[first] + most)))
+    return starts
+
+
+def _sizes(events: pa.RecordBatch) -> Ints:
+    """Bytes of the images of each event."""
+    lengths = (pc.binary_length(events.column(name)).fill_null(0) for name in IMAGES)
+    return sum((np.asarray(length, dtype=np.int64) for length in lengths), np.zeros(events.num_rows, np.int64))
+
+
+def _flushes(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) -> Iterator[Flush]:
+    """The windows, as many at a time as have the bytes of one flush."""
+    if not len(order):
+        return
+    total = np.append(0, np.cumsum(_sizes(events)[order]))
+    bounds = np.append(np.flatnonzero(_starts(window)), len(order))
+    size = np.diff(total[bounds])
+    firsts = np.flatnonzero(_cut(_starts(np.zeros(len(size), np.int64)), size, len(size), keys.flush_bytes))
+    for first, end in zip(bounds[firsts], bounds[np.append(firsts[1:], len(size))]):
+        part = order[first:end]
+        rank = _rank(events, part, window[first:end], keys)
+        together = np.argsort(rank, kind="stable")
+        yield Flush(_images_as(pa.binary(), events.take(pa.array(part[together]))), rank[together])
+
+
+def _images_as(kind: pa.DataType, events: pa.RecordBatch) -> pa.RecordBatch:
+    """The unfinished flushes of many partitions together may have more bytes than an Arrow column of binaries."""
+    fields = (field.with_type(kind) if field.name in IMAGES else field for field in events.schema)
+    return events.cast(pa.schema(fields))
+
+
+def _rank(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) -> Ints:
+    """The place of each event's group: that of its first row."""
+    barrier = ints(events, "kind")[order] != ROW
+    if keys.separate and not barrier.all():
+        return _rank_by_key(events, order, window, barrier, keys)
+    starts = _starts(window) | barrier
+    rank: Ints = np.flatnonzero(starts)[np.cumsum(starts) - 1]
+    return rank
+
+
+def _rank_by_key(
+    events: pa.RecordBatch, order: Ints, window: Ints, barrier: npt.NDArray[np.bool_], keys: GroupKeys
+) -> Ints:
+    """Where rows of one key alone share a message.
+
+    A table's rows gather behind its first one, as each table is one group in TiCDC. Rows grouped by hash or commit-ts
+    stay where they are and share a message with equal neighbours only: a table's commit-ts must not fall.
+    """
+    table = ints(events, "table")[order]
+    by = keys.by[np.where(barrier, 0, table)]
+    number = keys.table[np.where(barrier, 0, table)]
+    hashed = np.where(by == "hash", ints(events, "dispatch_hash")[order], ints(events, "commit_ts")[order])
+    gathers = (by == "table") & ~barrier
+    code = np.where(gathers, number, -1)
+    runs = _starts(window) | _starts(code) | (~gathers & (_starts(hashed) | _starts(number))) | barrier
+    run = np.cumsum(runs) - 1
+    first = np.flatnonzero(runs)
+    rank: Ints = first[run]
+    if gathers.any():
+        pair = window[gathers] * (len(keys.table) + 1) + code[gathers]
+        _, earliest, which = np.unique(pair, return_index=True, return_inverse=True)
+        rank[gathers] = rank[gathers][earliest][which]
+    return rank
+
+
+def _starts(values: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Where a value differs from the one before; true at the first."""
+    return np.append(True, values[1:] != values[:-1])[: len(values)]
+
+
+def _position(starts: npt.NDArray[np.bool_]) -> Ints:
+    """How far each place lies behind the last start."""
+    places = np.arange(len(starts))
+    return places - np.maximum.accumulate(np.where(starts, places, 0))

@@ -1,0 +1,210 @@
+"""The rows at a watermark between two snapshots: as they were where their change lies above it, else as they are then.
+
+One law: a row is in the definition that its table has at the watermark, whichever definition its change was sent in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator import tso
+from simulator.columns.change_frame import DELETE, Ints, ints
+from simulator.engines import stages
+from simulator.engines.stages import Rules
+from simulator.errors import UserError
+from simulator.run.execute import after_scans, before_scans, by_name, comparison_of
+from simulator.run.plan import Move, Plan
+from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
+from simulator.sources.diff import Comparison, placed_changes
+from simulator.sources.schema_change import cut_unaltered
+from simulator.sources.snapshots import PlacedTable, TableScan
+from simulator.ticdc import split
+from simulator.ticdc.dispatch import Destinations
+from simulator.tidb.ddl.catalog import Catalog, Key, key
+from simulator.tidb.model.table import Table
+from simulator.truth.row_files import LEFT_OUT, ROWS
+
+
+@dataclass(frozen=True)
+class Between:
+    """What tells the rows between two snapshots; it travels to the tasks."""
+
+    before: tuple[TableScan, ...]
+    after: tuple[TableScan, ...]
+    comparison: Comparison
+    numbers: tuple[int, ...]
+    """Of each physical table of the run the number of its table in the truth; LEFT_OUT where it is not there."""
+
+    watermark: int
+    behind: bool
+    """Whether the statements of the schema change have run."""
+
+    unknown: frozenset[int]
+    """Physical tables behind the statements whose rows before them were not replicated."""
+
+    rules: Rules
+    filtered: bool
+    """Whether event filters may keep rows back."""
+
+    input_bytes: int
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A table that is there at the watermark."""
+
+    table: PlacedTable
+    read: frozenset[int] = frozenset()
+    """Its physical tables whose rows all are as they are in the snapshot before."""
+
+    unknown: bool = False
+
+
+def between(
+    plan: Plan, move: Move, number: int, watermark: int, seed: int, filtered: bool
+) -> tuple[tuple[Table, ...], tuple[TableScan, ...], Between]:
+    """The tables at a watermark that lies inside of a move, or behind it; the rows that are as they are in the snapshot
+    before, and what tells the others. Raises UserError for a watermark between the statements of a schema change."""
+    jobs = [
+        job for job in plan.jobs if tso.compose(move.span.start_ms) <= job.commit_ts < tso.compose(move.span.next_ms)
+    ]
+    behind = _behind(jobs, watermark)
+    found = dict(sorted(_placed(move, _catalog(plan, move, jobs, watermark), behind)))
+    numbers, entries = np.full(len(plan.tables), LEFT_OUT), by_name(move.before)
+    scans: list[TableScan] = []
+    for own, each in enumerate(found.values()):
+        compared = [index for index in each.table.indexes if index not in each.read]
+        numbers[compared] = own
+        entry = entries.get((each.table.table.schema, each.table.table.name))
+        if each.read and entry is not None:
+            place = PlacedTable(
+                each.table.table, tuple(own if index in each.read else LEFT_OUT for index in each.table.indexes)
+            )
+            scans.append(TableScan(entry, place, move.before.csv))
+    unknown = frozenset(index for each in found.values() if each.unknown for index in each.table.indexes)
+    joined = Between(
+        tuple(before_scans(move, number)),
+        tuple(after_scans(move, number)),
+        comparison_of(plan, seed),
+        tuple(numbers.tolist()),
+        watermark,
+        behind,
+        unknown,
+        rules_of(plan),
+        filtered,
+        move.before.size + move.after.size,
+    )
+    return tuple(each.table.table for each in found.values()), tuple(scans), joined
+
+
+def rules_of(plan: Plan, scripted: frozenset[int] = frozenset()) -> Rules:
+    """What the changefeed does with row changes, but for where they go."""
+    to = Destinations(plan.topics, (1,) * len(plan.topics), plan.active)
+    return Rules(plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, to, scripted)
+
+
+def _catalog(plan: Plan, move: Move, jobs: list[EmittedJob], watermark: int) -> Catalog:
+    done = [job for job in jobs if job.commit_ts <= watermark]
+    if done:
+        return done[-1].applied.after
+    return next(cursor.catalog for cursor in reversed(plan.cursors) if cursor.now_ms <= move.span.start_ms)
+
+
+def _behind(jobs: list[EmittedJob], watermark: int) -> bool:
+    among = [job.commit_ts for job in jobs if job.applied.pending.place == AMONG_ROWS]
+    if not among or watermark < among[0]:
+        return False
+    if watermark < among[-1]:
+        raise UserError(
+            f"no truth at {tso.describe(watermark)}: the statements of the schema change run from {among[0]} to "
+            f"{among[-1]}, and it is then half done"
+        )
+    return True
+
+
+def _placed(move: Move, catalog: Catalog, behind: bool) -> Iterator[tuple[Key, _Placed]]:
+    """The tables that a consumer has."""
+    present = {index for place in move.places[1].values() for index in place.indexes}
+    for name, place in move.places[1].items():
+        if key(*name) in catalog.tables:
+            yield key(*name), _Placed(place)
+    for name, place in move.places[0].items():
+        if not present.issuperset(place.indexes) and key(*name) in catalog.tables:
+            yield key(*name), _Placed(place, frozenset(place.indexes))
+    for change in move.changed:
+        transition = change.transition
+        if behind:
+            yield key(*change.after), _Placed(transition.after, unknown=not transition.sent[0])
+        elif change.before is not None and transition.sent[0]:
+            yield key(*change.before), _Placed(transition.before, transition.lost)
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def rows_at(joined: pa.RecordBatch, of: Between) -> pa.RecordBatch:
+    """The rows (ROWS) at the watermark, of rows of both snapshots (JOINED, those that are the same, too)."""
+    table = ints(joined, "place") % len(of.comparison.tables)
+    image = joined["before"]
+    if of.unknown:
+        unknown = np.isin(table, list(of.unknown))
+        image = pc.if_else(pa.array(unknown), pa.scalar(None, pa.binary()), image)
+    if not of.behind:
+        table, image = _unaltered(joined, table, image)
+    differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(joined["before"], joined["after"]), False)))
+    changed = joined.take(pa.array(differ))
+    for places, changes in placed_changes(changed, of.comparison):
+        done, gone = _done(changes, of)
+        at = differ[places[done]]
+        if of.behind:
+            then = changed["after"].take(pa.array(places[done]))
+        else:
+            then = changes["after"].take(pa.array(done))
+            table[at] = ints(changes, "table")[done]
+        then = pc.if_else(pa.array(gone), pa.scalar(None, pa.binary()), then)
+        image = _replaced(image, at, then)
+    number = np.array(of.numbers, np.int32)[table]
+    there = np.asarray(image.is_valid()) & (number != LEFT_OUT)
+    rows = pa.RecordBatch.from_arrays([pa.array(number), image], schema=ROWS)
+    return rows.filter(pa.array(there))
+
+
+def _unaltered(joined: pa.RecordBatch, table: Ints, image: pa.Array) -> tuple[Ints, pa.Array]:
+    """Tables and images before the statements."""
+    altered = np.flatnonzero(np.asarray(joined["unaltered"].is_valid()))
+    if not len(altered):
+        return table, image
+    number, were = cut_unaltered(joined["unaltered"].take(pa.array(altered)))
+    table = table.copy()
+    table[altered] = number.to_numpy()
+    return table, _replaced(image, altered, were)
+
+
+def _done(changes: pa.RecordBatch, of: Between) -> tuple[Ints, pa.Array]:
+    """Which of the changes a consumer has at the watermark, and of each whether the row is gone then."""
+    done = np.flatnonzero(ints(changes, "commit_ts") <= of.watermark)
+    if not of.filtered:
+        return done, changes["after"].take(pa.array(done)).is_null().to_numpy(zero_copy_only=False)
+    numbered = changes.append_column("row_id", pa.array(np.arange(changes.num_rows)))
+    if of.rules.split.several and of.rules.splitting.any():
+        numbered = numbered.append_column("beside", pa.array(split.beside(changes)))
+    sent = stages.sent(numbered, of.rules)
+    place, op = ints(sent, "row_id"), ints(sent, "op")
+    comes = np.zeros(changes.num_rows, np.bool_)
+    comes[place[op != DELETE]] = True
+    there = np.zeros(changes.num_rows, np.bool_)
+    there[place] = True
+    done = done[there[done]]
+    return done, ~comes[done]
+
+
+def _replaced(image: pa.Array, at: Ints, then: pa.Array) -> pa.Array:
+    mask = np.zeros(len(image), np.bool_)
+    mask[at] = True
+    order = np.argsort(at, kind="stable")
+    return pc.replace_with_mask(image, pa.array(mask), then.take(pa.array(order)))

@@ -1,0 +1,80 @@
+"""The directory of a truth: a snapshot that grows beside its place and is moved there when it is whole.
+
+One law: nothing half-written is seen under the directory, and nothing but a truth is ever replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from simulator import tso
+from simulator.consumer import truth_metadata as truth_about
+from simulator.consumer.truth_metadata import TruthAbout
+from simulator.errors import UserError
+from simulator.signals import held
+from simulator.sinks.files import staging
+from simulator.sinks.files.settings import disk_errors
+from simulator.sources.snapshots import written
+from simulator.tidb.model.table import Table
+
+FORMATS = tuple(written.FORMATS)
+OURS = "Written by: ticdc-sim"
+"""How the line of `metadata` begins that says whose snapshot it is."""
+
+
+def check(directory: Path, format: str = FORMATS[0]) -> None:
+    """Raises UserError for a format that is none, and where the directory holds anything but a truth, which is
+    replaced."""
+    if format not in FORMATS:
+        raise UserError(f"unknown format of a snapshot {format!r}: {' or '.join(FORMATS)}")
+    if directory.exists() and not directory.is_dir():
+        raise UserError(f"--truth {directory} is a file: give a new or empty directory")
+    if directory.exists() and any(directory.iterdir()) and not _is_ours(directory):
+        raise UserError(
+            f"--truth {directory} holds something else: give a new or empty directory, or one with a truth, "
+            "which is replaced"
+        )
+
+
+def _is_ours(directory: Path) -> bool:
+    try:
+        lines = (directory / "metadata").read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return any(line.startswith(OURS) for line in lines)
+
+
+@contextmanager
+def growing(directory: Path, format: str = FORMATS[0]) -> Iterator[Path]:
+    """Where the files are to be written; they appear under `directory` when the block ends well, and not at all
+    otherwise. Raises UserError as `check` does, DeliveryError where the disk refuses."""
+    final = directory.absolute()
+    check(directory, format)
+    with disk_errors(final), ExitStack() as undo:
+        with held():
+            made = staging.make(final)
+            undo.callback(held()(staging.discard), made)
+        yield made
+        with held():
+            staging.put_in_place(final, made)
+
+
+def write_definitions(directory: Path, tables: Iterable[Table]) -> None:
+    """The schema files of the tables and of their databases."""
+    tables = list(tables)
+    for name in sorted({table.schema for table in tables}):
+        written.write_database(directory, name)
+    for table in tables:
+        written.write_schema(directory, table)
+
+
+def write_about(directory: Path, about: TruthAbout, lines: Sequence[str] = ()) -> None:
+    """What the snapshot says of itself: `metadata`, as Dumpling writes it, and `truth.json`."""
+    truth_about.write(directory, about)
+    written.write_metadata(
+        directory,
+        about.watermark,
+        (f"{OURS} {about.command}", *lines, f"Seed: {about.seed}", f"Watermark: {tso.describe(about.watermark)}"),
+    )

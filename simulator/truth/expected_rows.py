@@ -1,0 +1,153 @@
+"""What stands at a watermark: which tables a right consumer has then, and where their rows are.
+
+One law: a truth is of the tables that were replicated, under the names that were sent; what event filters keep back is
+not in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow.compute as pc
+
+from simulator import tso
+from simulator.errors import UserError
+from simulator.run.plan import Plan
+from simulator.run.plan.comparisons import Move, named, pairs
+from simulator.run.plan.cursor import Cursor
+from simulator.run.plan.scripted import as_snapshot
+from simulator.run.plan.statements import EmittedJob
+from simulator.run.steps.events import replicated
+from simulator.sources import snapshots
+from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
+from simulator.ticdc import dispatch
+from simulator.ticdc.rules import ChangefeedRules
+from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.model.table import Table
+from simulator.tidb.sql_engine.sessions.transactions import rollback
+from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.truth.between_snapshots import Between, between
+from simulator.truth.filtered_rows import consumed
+
+SMALL = 1 << 20
+"""Bytes of files that may come to no row."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All rows of a truth."""
+
+    tables: tuple[Table, ...]
+    """By schema and name; rows refer to them by number."""
+
+    scans: tuple[TableScan, ...]
+    """What is written as it is read, in the order of the numbers."""
+
+    between: Between | None = None
+    """Two snapshots out of whose differences rows come."""
+
+    @property
+    def input_bytes(self) -> int:
+        """Of what is read."""
+        held: int = sum(scan.table.rows.nbytes for scan in self.scans if scan.table.rows is not None)
+        files = sum(file.size for scan in self.scans for each in scan.table.files.values() for file in each)
+        return held + files + (self.between.input_bytes if self.between else 0)
+
+
+def standing(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> Standing:
+    """What stands at a watermark of a run, by the names that messages have; raises UserError where it cannot be told."""
+    found = _standing(plan, rules, seed, watermark)
+    return replace(found, tables=tuple(as_sent(table, rules) for table in found.tables))
+
+
+def as_sent(table: Table, rules: ChangefeedRules) -> Table:
+    """The table as messages call it."""
+    return dispatch.sent_table(dispatch.route(rules.router, table), table)
+
+
+def _standing(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> Standing:
+    filtered = bool(plan.event_filters.rules or plan.ignored_start_ts)
+    moves = [move for move in plan.moves if tso.compose(move.span.start_ms) <= watermark]
+    if filtered and plan.moves and (len(plan.moves) > 1 or plan.rows is not None):
+        raise UserError(
+            "no truth of a run in which event filters keep rows back before or behind a snapshot that others lead to: "
+            "let the run have two snapshots alone, or SQL alone"
+        )
+    if moves and (filtered or watermark < tso.compose(moves[-1].span.next_ms)):
+        return Standing(*between(plan, moves[-1], len(moves) - 1, watermark, seed, filtered))
+    if watermark >= last_change(plan) and not filtered and not any(_crosses(job, rules) for job in plan.jobs):
+        last = plan.cursors[-1]
+        places = {place for place, table in last.catalog.tables.items() if replicated(table, rules)}
+        return _of_cursor(last, frozenset(places))
+    base = _behind(moves[-1], plan) if moves else plan.cursors[0]
+    if plan.rows is None:
+        return _of_cursor(base, frozenset(key(*name) for name in base.versions))
+    consumer = consumed(base, plan, rules, tso.compose(base.now_ms) if moves else 0, watermark)
+    return _of_cursor(consumer.cursor, consumer.known)
+
+
+def last_change(plan: Plan) -> int:
+    """The commit-ts of the last change or statement; 0 where there is none."""
+    rows = (pc.max(plan.rows["commit_ts"]).as_py() or 0) if plan.rows is not None else 0
+    jobs = max((job.commit_ts for job in plan.jobs), default=0)
+    moves = max((tso.compose(move.span.next_ms) for move in plan.moves), default=0)
+    return max(rows, jobs, moves)
+
+
+def empty(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
+    """The replicated tables without rows where the stream begins."""
+    first = plan.cursors[0]
+    if first.state is None:
+        return ()
+    known = frozenset(key(*name) for name in first.versions)
+    begun = _of_cursor(first, known)
+    names = (as_sent(table, rules) for table in begun.tables)
+    return tuple(
+        f"{table.schema}.{table.name}" for table, scan in zip(names, begun.scans, strict=True) if not _has_rows(scan)
+    )
+
+
+def _has_rows(scan: TableScan) -> bool:
+    if sum(file.size for files in scan.table.files.values() for file in files) > SMALL:
+        return True
+    batches = (batch for pieces in snapshots.tasks([scan]) for batch in snapshots.state_batches(pieces))
+    return any(batch.num_rows for batch in batches)
+
+
+def _behind(move: Move, plan: Plan) -> Cursor:
+    """Where a run stands when a snapshot is reached."""
+    found = next(cursor for cursor in plan.cursors if cursor.now_ms >= move.span.next_ms)
+    return replace(found, state=move.after, unread=None)
+
+
+def _crosses(job: EmittedJob, rules: ChangefeedRules) -> bool:
+    """Whether a table comes under the changefeed's rules with rows that were never sent, or leaves them with rows that
+    a consumer keeps."""
+    for old, new in pairs(job.job).items():
+        there, then = named(job.applied.before, old), named(job.applied.after, new)
+        if there and then:
+            was, now = job.applied.before.tables[key(*there)], job.applied.after.tables[key(*then)]
+            if replicated(was, rules) != replicated(now, rules):
+                return True
+    return False
+
+
+def _of_cursor(cursor: Cursor, places: frozenset[Key]) -> Standing:
+    state, unread = cursor.state, cursor.unread
+    if state is None:
+        return Standing((), ())
+    found = as_snapshot(rollback(state), unread) if isinstance(state, Upstream) else state
+    entries = {key(entry.table.schema, entry.table.name): entry for entry in found.tables}
+    ordered = sorted(place for place in places if place in entries)
+    definitions = [cursor.catalog.tables.get(place, entries[place].table) for place in ordered]
+    scans = [
+        as_it_is(entries[place], table, number, found)
+        for number, (place, table) in enumerate(zip(ordered, definitions, strict=True))
+    ]
+    return Standing(tuple(definitions), tuple(scans))
+
+
+def as_it_is(entry: SnapshotTable, table: Table, number: int, of: Snapshot) -> TableScan:
+    """The rows of a table of a snapshot under that number."""
+    count = len(table.partitioning.partitions) if table.partitioning else 1
+    return TableScan(entry, PlacedTable(table, (number,) * count), of.csv)

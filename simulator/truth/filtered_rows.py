@@ -1,0 +1,248 @@
+"""A consumer of scripted SQL: a TiDB that takes the statements and the row changes that a changefeed sends.
+
+One law: what event filters keep back, it does not have; a statement that they keep back takes none of its rows, and a
+table whose CREATE TABLE they keep back is there all the same, as its rows are sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator import tso
+from simulator.columns import row_image
+from simulator.columns.change_frame import Ints, by_table, ints
+from simulator.engines import stages
+from simulator.errors import UserError
+from simulator.run.plan import Plan
+from simulator.run.plan.comparisons import pairs
+from simulator.run.plan.cursor import Cursor, Planning
+from simulator.run.plan.scripted import still_unread, with_rows
+from simulator.run.plan.statements import EmittedJob
+from simulator.run.steps.events import replicated
+from simulator.run.steps.sql import upstream_of
+from simulator.ticdc import key_bytes, split
+from simulator.ticdc.ddl.classify import decided
+from simulator.ticdc.rules import ChangefeedRules
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.sql_engine.execute import execute
+from simulator.tidb.sql_engine.sessions.transactions import rollback
+from simulator.tidb.sql_engine.storage.outcome import Refusal
+from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.tables import CreateTable
+from simulator.truth.between_snapshots import rules_of
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """What a consumer has."""
+
+    cursor: Cursor
+    """Its state is an Upstream, with tables in it that the consumer does not know."""
+
+    known: frozenset[Key]
+    """The tables that it has."""
+
+
+def consumed(cursor: Cursor, plan: Plan, rules: ChangefeedRules, after: int, until: int) -> Consumer:
+    """What a consumer that had the replicated tables of the cursor has at a watermark: it took what was sent above
+    `after` and up to `until`.
+
+    Raises UserError for a watermark between the jobs of one statement, and where event filters leave rows without what
+    a consumer would need to take them.
+    """
+    cursor = upstream_of(cursor, Planning(rules, None, None))
+    upstream = cursor.state
+    assert isinstance(upstream, Upstream)
+    known = frozenset(place for place, table in upstream.catalog.tables.items() if replicated(table, rules))
+    done = Consumer(replace(cursor, state=rollback(upstream)), known)
+    changes = sent_changes(plan, after, until)
+    for jobs in statements(plan, after, until):
+        ahead = int(np.searchsorted(ints(changes, "commit_ts"), jobs[0].commit_ts))
+        done = _defined(_written(done, changes.slice(0, ahead), plan), jobs, rules)
+        changes = changes.slice(ahead)
+    return _written(done, changes, plan)
+
+
+def statements(plan: Plan, after: int, until: int) -> Iterator[list[EmittedJob]]:
+    """The jobs above `after` and up to `until`, those of a statement together."""
+    of: dict[int, list[EmittedJob]] = {}
+    for job in plan.jobs:
+        of.setdefault(id(job.applied), []).append(job)
+    for jobs in of.values():
+        if after < jobs[0].commit_ts <= until < jobs[-1].commit_ts:
+            raise UserError(
+                f"no truth at {tso.describe(until)}: the statement {jobs[0].applied.pending.text!r} is then half done; "
+                f"it ends at {jobs[-1].commit_ts}"
+            )
+        if after < jobs[0].commit_ts <= until:
+            yield jobs
+
+
+def sent_changes(plan: Plan, after: int, until: int) -> pa.RecordBatch:
+    """The row changes of scripted SQL that are sent (SENT, row_id), ordered by commit-ts and rank."""
+    assert plan.rows is not None
+    commit_ts = ints(plan.rows, "commit_ts")
+    changes = plan.rows.filter(pa.array((after < commit_ts) & (commit_ts <= until)))
+    scripted = frozenset(pc.unique(changes["table"]).to_pylist())
+    rules = rules_of(plan, scripted)
+    if plan.split.several and rules.splitting.any():
+        changes = changes.append_column("beside", pa.array(split.beside(changes)))
+    found = stages.sent(changes, rules)
+    return found.take(pc.sort_indices(found, [("commit_ts", "ascending"), ("rank", "ascending")]))
+
+
+# -- statements --------------------------------------------------------------------------------------------------------
+
+
+def _defined(consumer: Consumer, jobs: list[EmittedJob], rules: ChangefeedRules) -> Consumer:
+    """Behind a statement."""
+    applied = jobs[0].applied
+    kept_back = any(_kept_back(job, rules) for job in jobs)
+    if kept_back and not isinstance(applied.statement, CreateTable):
+        return consumer
+    cursor = consumer.cursor
+    upstream = cursor.state
+    assert isinstance(upstream, Upstream)
+    upstream, unread = with_rows(cursor, upstream, applied.statement)
+    upstream = replace(upstream, session=replace(upstream.session, database=applied.pending.database))
+    outcome = execute(applied.statement, applied.pending.text, upstream, tso.physical(jobs[0].commit_ts))
+    if isinstance(outcome, Refusal):
+        if kept_back:
+            return consumer
+        raise UserError(
+            f"no truth behind {applied.pending.text!r}: a consumer that never got what event filters keep back "
+            f"refuses it: {outcome.error}"
+        )
+    after = outcome.upstream
+    return Consumer(
+        replace(cursor, state=after, catalog=after.catalog, unread=still_unread(unread, after.catalog)),
+        _known(consumer.known, jobs, after),
+    )
+
+
+def _kept_back(job: EmittedJob, rules: ChangefeedRules) -> bool:
+    """Whether nothing of a job is sent that would be without event filters and ignored transactions."""
+    if job.events:
+        return False
+    free = replace(rules.replication, ignored_start_ts=frozenset())
+    applied, changefeed = job.applied, rules.changefeed
+    return bool(
+        decided(
+            job.job,
+            applied.before,
+            applied.after,
+            free,
+            None,
+            changefeed.force_replicate,
+            rules.release,
+            0,
+            rules.router.routes,
+        ).events
+    )
+
+
+def _known(known: frozenset[Key], jobs: list[EmittedJob], upstream: Upstream) -> frozenset[Key]:
+    """The tables that the consumer has behind a statement."""
+    came: set[Key] = set()
+    for job in jobs:
+        for old, new in pairs(job.job).items():
+            if job.events and key(*new) in upstream.catalog.tables:
+                came.add(key(*new))
+    return frozenset(place for place in known | came if place in upstream.catalog.tables)
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def _written(consumer: Consumer, changes: pa.RecordBatch, plan: Plan) -> Consumer:
+    """Behind row changes, between which no statement changes a table."""
+    if not changes.num_rows:
+        return consumer
+    names: dict[Key, list[Ints]] = {}
+    tables: dict[Key, Table] = {}
+    for number, places in by_table(ints(changes, "table")):
+        table = plan.tables[number].table
+        names.setdefault(key(table.schema, table.name), []).append(places)
+        tables[key(table.schema, table.name)] = table
+    for place, found in names.items():
+        rows = changes.take(pa.array(np.sort(np.concatenate(found))))
+        consumer = _table_written(consumer, place, tables[place], rows)
+    return replace(consumer, known=consumer.known | names.keys())
+
+
+def _table_written(consumer: Consumer, place: Key, sent: Table, changes: pa.RecordBatch) -> Consumer:
+    cursor = consumer.cursor
+    upstream = cursor.state
+    assert isinstance(upstream, Upstream)
+    table = upstream.catalog.tables.get(place)
+    if table is None or _names(table) != _names(sent):
+        raise UserError(
+            f"no truth of {sent.schema}.{sent.name}: its rows are sent, and event filters keep back a statement "
+            "without which a consumer cannot take them"
+        )
+    upstream, unread = with_rows(cursor, upstream, TableName(table.schema, table.name))
+    stored = upstream.rows.get(place)
+    now = (
+        row_image.pack([stored.cells[name].combine_chunks() for name in _names(table)])
+        if stored
+        else pa.array([], pa.binary())
+    )
+    images = (_upserted if handle_key(table) else _counted)(table, now, changes)
+    rows = {**upstream.rows, place: _stored(table, images)}
+    return replace(consumer, cursor=replace(cursor, state=replace(upstream, rows=rows), unread=unread))
+
+
+def _names(table: Table) -> list[str]:
+    return [column.name for column in visible_columns(table)]
+
+
+def _stored(table: Table, images: pa.Array) -> StoredRows:
+    cells = pa.table(row_image.named(images, _names(table)))
+    if handle_key(table):
+        row_ids = key_bytes.row_ids(table, _handles(table, images), 0)
+    else:
+        row_ids = pa.array(np.arange(1, len(images) + 1))
+    return StoredRows(table, cells, row_ids)
+
+
+def _handles(table: Table, images: pa.Array) -> pa.Array:
+    texts: Mapping[str, pa.Array] = row_image.LazyCells(images, _names(table))
+    return key_bytes.handle(table, {name: texts[name].view(pa.string()) for name in handle_key(table)})
+
+
+def _upserted(table: Table, now: pa.Array, changes: pa.RecordBatch) -> pa.Array:
+    """The rows behind changes, by their keys: of a key the last change counts, and inside of a transaction what comes
+    counts more than what goes."""
+    before, after = changes["before"], changes["after"]
+    goes, comes = (np.flatnonzero(np.asarray(image.is_valid())) for image in (before, after))
+    written = after.take(pa.array(comes))
+    keys = pa.concat_arrays([_handles(table, before.take(pa.array(goes))), _handles(table, written)])
+    commit_ts = ints(changes, "commit_ts")
+    kind = np.repeat([0, 1], [len(goes), len(comes)])
+    order = np.lexsort((np.arange(len(keys)), kind, commit_ts[np.concatenate([goes, comes])]))
+    encoded = keys.dictionary_encode()
+    last = np.empty(len(encoded.dictionary), np.int64)
+    last[encoded.indices.to_numpy()[order]] = order
+    put = last[last >= len(goes)] - len(goes)
+    stays = pc.invert(pc.is_in(_handles(table, now), encoded.dictionary))
+    images = pa.concat_arrays([now.filter(stays), written.take(pa.array(put))])
+    return images.take(pc.sort_indices(_handles(table, images)))
+
+
+def _counted(table: Table, now: pa.Array, changes: pa.RecordBatch) -> pa.Array:
+    """The same of a table without a handle key: as many rows of each kind as came and did not go."""
+    parts = [now, changes["after"].drop_null(), changes["before"].drop_null()]
+    encoded = pa.concat_arrays(parts).dictionary_encode()
+    by = np.repeat([1, 1, -1], [len(part) for part in parts])
+    counts = np.zeros(len(encoded.dictionary), np.int64)
+    np.add.at(counts, encoded.indices.to_numpy(), by)
+    images = encoded.dictionary.take(pa.array(np.repeat(np.arange(len(counts)), np.maximum(counts, 0))))
+    return images.take(pc.sort_indices(images))

@@ -1,0 +1,42 @@
+"""The truth of a run, written by this process.
+
+One law: files are read and written a batch at a time; only snapshots that are compared are held whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from simulator.engines.in_process import ROWS, compared, read, require_small
+from simulator.engines.work import Placing
+from simulator.errors import DeliveryError
+from simulator.sources import snapshots
+from simulator.truth.between_snapshots import Between, rows_at
+from simulator.truth.expected_rows import Standing
+from simulator.truth.row_files import write_rows
+
+
+def write(found: Standing, directory: Path, format: str) -> Counter[int]:
+    """As `TruthEngine`; raises UserError for more than fits into memory."""
+    try:
+        batches = (batch for pieces in snapshots.tasks(found.scans) for batch in snapshots.state_batches(pieces))
+        rows = write_rows(batches, found.tables, directory, format, lambda number: None)
+        if found.between is not None:
+            rows += _compared(found, found.between, directory, format, frozenset(rows))
+    except MemoryError as error:
+        raise DeliveryError("the memory of this process is full, so that no truth was written") from error
+    return rows
+
+
+def _compared(found: Standing, between: Between, directory: Path, format: str, begun: frozenset[int]) -> Counter[int]:
+    """Writes what two snapshots come to; some tables are `begun`."""
+    require_small(between.input_bytes)
+    placing = Placing(between.comparison, between.rules)
+    before, after = (read(scans, placing, None) for scans in (between.before, between.after))
+    rows = rows_at(compared(before, after, every=True), between)
+    rows = rows.take(pc.sort_indices(rows["table"]))  # stable, and by handle already
+    slices = (rows.slice(start, ROWS) for start in range(0, rows.num_rows, ROWS))
+    return write_rows(slices, found.tables, directory, format, lambda number: 1 if number in begun else None)

@@ -1,0 +1,146 @@
+"""The truth of a run, written by Spark's tasks, each into files of its own.
+
+One law: no task holds more than a batch of rows, and the plan is as large for a thousand tables as for one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from simulator.columns.change_frame import JOINED
+from simulator.engines.on_spark import INPUT_BYTES_A_TASK, SETTINGS, Batches, by_number, map_in_arrow, occurrence, side
+from simulator.engines.spark.failures import carrying, translated
+from simulator.engines.work import Placing
+from simulator.sinks.files.settings import disk_errors
+from simulator.sources import snapshots
+from simulator.sources.snapshots import TableScan
+from simulator.tidb.model.table import Table
+from simulator.truth.between_snapshots import Between, rows_at
+from simulator.truth.expected_rows import Standing
+from simulator.truth.row_files import ROWS, write_rows
+
+BYTES_A_FILE = 64 << 20
+"""Bytes of the snapshots' files of a table that come to one file of the truth."""
+
+WRITTEN_ROWS = pa.schema([("table", pa.int32()), ("rows", pa.int64())])
+
+
+@translated()
+def write(spark: SparkSession, found: Standing, directory: Path, format: str) -> Counter[int]:
+    """As `TruthEngine`; raises SimulatorError for whatever its tasks found wrong."""
+    for name, value in SETTINGS.items():
+        spark.conf.set(name, value)
+    tasks = snapshots.tasks(found.scans, spark.sparkContext.defaultParallelism)
+    rows = Counter[int]()
+    if tasks:
+        rows += _counted(_scanned(spark, tasks, found, directory, format))
+    if found.between is not None:
+        rows += _compared(spark, found, found.between, directory, format, len(tasks))
+    return rows
+
+
+def _counted(frame: DataFrame) -> Counter[int]:
+    rows = Counter[int]()
+    for row in frame.collect():
+        rows[row["table"]] += row["rows"]
+    return rows
+
+
+def _scanned(
+    spark: SparkSession, tasks: list[list[snapshots.Piece]], found: Standing, directory: Path, format: str
+) -> DataFrame:
+    """Writes the rows that are as they lie in files or in memory."""
+    tables = found.tables
+
+    def written(batches: Batches) -> Batches:
+        for task in (task for batch in batches for task in batch.column(0).to_pylist()):
+            rows = snapshots.state_batches(tasks[task])
+            yield _written(rows, tables, directory, format, dict.fromkeys(range(len(tables)), task).get)
+
+    return map_in_arrow(spark.range(0, len(tasks), 1, len(tasks)), written, WRITTEN_ROWS)
+
+
+def _written(
+    batches: Iterable[pa.RecordBatch],
+    tables: tuple[Table, ...],
+    directory: Path,
+    format: str,
+    part: Callable[[int], int | None],
+) -> pa.RecordBatch:
+    """Writes rows in a task and says how many."""
+    with carrying(), disk_errors(directory):
+        rows = write_rows(batches, tables, directory, format, part)
+    return pa.RecordBatch.from_pydict({"table": [*rows], "rows": [*rows.values()]}, schema=WRITTEN_ROWS)
+
+
+def _compared(
+    spark: SparkSession, found: Standing, between: Between, directory: Path, format: str, first_part: int
+) -> Counter[int]:
+    """Writes what two snapshots come to: the files of a table are parts, numbered through all tables."""
+    counts = _parts(found.tables, between)
+    firsts = np.concatenate([[0], np.cumsum(counts)])
+    of = np.repeat(np.arange(len(counts)), counts)
+    tables = tuple(found.tables[number] for number in of.tolist())
+
+    def standing(batches: Batches) -> Batches:
+        with carrying():
+            yield from (rows_at(batch, between) for batch in batches if batch.num_rows)
+
+    def written(batches: Batches) -> Batches:
+        yield _written(
+            (batch for batch in batches if batch.num_rows),
+            tables,
+            directory,
+            format,
+            lambda part: first_part + part - int(firsts[of[part]]),
+        )
+
+    tasks = max(int(spark.sparkContext.defaultParallelism), between.input_bytes // INPUT_BYTES_A_TASK)
+    spark.conf.set("spark.sql.shuffle.partitions", str(tasks))
+    rows = map_in_arrow(_joined(spark, between), standing, ROWS)
+    part = by_number(firsts[:-1].tolist(), "table") + F.pmod(F.xxhash64("image"), by_number(counts.tolist(), "table"))
+    placed = rows.select(part.cast("int").alias("table"), "image").repartition(tasks, "table")
+    by_part = _counted(map_in_arrow(placed.sortWithinPartitions("table", "image"), written, WRITTEN_ROWS))
+    by_table = Counter[int]()
+    for number, count in by_part.items():
+        by_table[int(of[number])] += count
+    return by_table
+
+
+def _parts(tables: tuple[Table, ...], between: Between) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """How many files each table has."""
+    size = np.zeros(len(tables), np.int64)
+    for scan in (*between.before, *between.after):
+        number = between.numbers[scan.place.indexes[0]]
+        size[number] += _size(scan) if number >= 0 else 0
+    return np.maximum(1, -(-size // (2 * BYTES_A_FILE)))
+
+
+def _size(scan: TableScan) -> int:
+    return sum(file.size for files in scan.table.files.values() for file in files)
+
+
+def _joined(spark: SparkSession, between: Between) -> DataFrame:
+    """The rows (JOINED) of both snapshots."""
+    placing = Placing(between.comparison, between.rules)
+    old, new = (
+        side(spark, scans, placing, number, None, lambda reported: None)
+        for number, scans in enumerate((between.before, between.after))
+    )
+    on = ["row_hash", "handle", "place"]
+    if between.comparison.keyed.all():
+        one = F.lit(1).cast("long").alias("occurrence")
+    else:
+        on, one = [*on, "occurrence"], F.col("occurrence")
+        old, new = (each.withColumn("occurrence", occurrence()) for each in (old, new))
+    before = old.select(*on, F.col("image").alias("before"), "unaltered")
+    after = new.select(*on, F.col("image").alias("after"))
+    joined = before.join(after, on, "full_outer")
+    return joined.select(*(one if name == "occurrence" else F.col(name) for name in JOINED.names))

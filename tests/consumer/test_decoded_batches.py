@@ -1,0 +1,248 @@
+"""Batches decoded by columns: for every record they say what decoding it by itself says."""
+
+from __future__ import annotations
+
+import random
+from base64 import b64decode
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.codec_rows import rows
+from support.damage import damaged
+from support.vectors.files import DEFAULT as VECTORS
+from support.vectors.files import vectors
+
+from simulator.columns.change_frame import DDL, ROW
+from simulator.consumer.decode import batches, row_wise
+from simulator.consumer.decode.batches import Decoding
+from simulator.consumer.decode.event_texts import statements
+from simulator.consumer.frame import RECORDS
+from simulator.releases import V8_5
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
+from simulator.tidb.ddl.definitions.from_sql import create_table
+
+PROTOCOLS = ("open-protocol", "canal-json")
+Message = tuple["bytes | None", "bytes | None"]
+
+
+def recorded(messages: Sequence[Message]) -> pa.RecordBatch:
+    """RECORDS with these keys and values."""
+    columns = [list(side) for side in zip(*messages)] or [[], []]
+    numbers = pa.array(range(100, 100 + len(messages)), pa.int64())
+    return pa.RecordBatch.from_arrays(
+        [numbers, numbers, *(pa.array(side, pa.binary()) for side in columns)], schema=RECORDS
+    )
+
+
+def said(batch: pa.RecordBatch, layouts: Sequence[Any]) -> list[dict[str, Any]]:
+    """The rows of a batch, their layouts in them."""
+    batch.validate(full=True)
+    return [{**row, "layout": None if row["layout"] is None else layouts[row["layout"]]} for row in batch.to_pylist()]
+
+
+def held_against_decode(messages: Sequence[Message], protocol: str) -> None:
+    """Both ways say the same of them."""
+    records = recorded(messages)
+    alone, together = Decoding(protocol), Decoding(protocol)
+    expected = row_wise.batch_of(row_wise.records_of(records), protocol, alone._place)
+    for _ in range(2):  # the second time every shape is known
+        found = said(together.decoded(records), together.layouts)
+        for one, other in zip(said(expected, alone.layouts), found, strict=True):
+            assert one == other, messages[one["offset"] - 100]
+
+
+def messages_of(path: Path) -> list[Message]:
+    """Those of a file of vectors."""
+    return [
+        (message["key"] and b64decode(message["key"]), b64decode(message["value"]))
+        for vector in vectors(path)
+        for message in vector.data["messages"]
+    ]
+
+
+FILES = [path for path in sorted(Path(VECTORS).glob("*.*.jsonl*")) if any(name in path.name for name in PROTOCOLS)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.name.split(".jsonl")[0] for path in FILES])
+def test_every_message_of_ticdc_is_decoded_as_it_is_by_itself(path: Path) -> None:
+    """Of all releases: rows, batches, statements."""
+    protocol = next(name for name in PROTOCOLS if name in path.name)
+    held_against_decode(messages_of(path), protocol)
+
+
+TABLE = create_table(
+    "CREATE TABLE `s`.`t` (`id` BIGINT UNSIGNED PRIMARY KEY, `v` VARCHAR(99), `ts` DOUBLE, `data` BLOB, `old` TEXT,"
+    " `b` VARBINARY(40), `e` ENUM('a','b'), `a b` DECIMAL(9,2))"
+)
+TEXTS = (
+    st.none()
+    | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=9)
+    | st.sampled_from(['"', "\\", '\\"', '":null,', "null", "\n", "é\u2028<&>", "}{", '"v":7', "\\u0041", "a" * 300])
+)
+BYTES = (
+    st.none()
+    | st.binary(max_size=9).map(lambda data: data.decode("latin-1"))
+    | st.sampled_from(["\\", '"', "\\u00e9", "é\x00", "\u00ad"])
+)
+ROWS = st.fixed_dictionaries(
+    {
+        "id": st.integers(0, 2**64 - 1).map(str),
+        "v": TEXTS,
+        "ts": st.none() | st.sampled_from(["0", "-0.5", "1e21", "1.5e-7"]),
+        "data": BYTES,
+        "old": TEXTS,
+        "b": BYTES,
+        "e": st.sampled_from([None, "a", "b"]),
+        "a b": st.sampled_from([None, "-1.50", "0.00"]),
+    }
+)
+CHANGES = st.lists(st.tuples(ROWS, st.none() | ROWS, st.booleans()), min_size=1, max_size=12)
+
+
+def encoded(changes: Any, protocol: str, together: bool) -> list[Message]:
+    """As TiCDC sends them, with a statement and a watermark in between."""
+    codec = CODECS[protocol]
+    options = CodecOptions(protocol, enable_tidb_extension=len(changes) % 2 == 0)
+    pairs = [(None, new) if insert and other is None else (new, other) for new, other, insert in changes]
+    made = codec.encode(rows(TABLE, pairs), options, V8_5)
+    groups = np.zeros(len(pairs), np.int64) if together else np.arange(len(pairs))
+    framed = codec.frame(made, groups, options, V8_5)
+    keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
+    found: list[Message] = list(zip(keys, framed.values.to_pylist(), strict=True))
+    for entry in (
+        codec.ddl(DdlEvent(7 << 18, "s", "t", "DROP TABLE `t`", 4), options, V8_5),
+        codec.watermark(8 << 18, options, V8_5),
+    ):
+        if entry is not None:
+            found.insert(len(found) // 2, codec.message(entry, options, V8_5))
+    return found
+
+
+@given(CHANGES, st.sampled_from(PROTOCOLS), st.booleans())
+@settings(max_examples=60)
+def test_whatever_rows_hold_they_are_decoded_as_they_are_by_themselves(
+    changes: Any, protocol: str, together: bool
+) -> None:
+    """Quotes, escapes, names that are members of messages, NULLs, bytes; one event in a message, or several."""
+    held_against_decode(encoded(changes, protocol, together), protocol)
+
+
+@given(CHANGES, st.sampled_from(PROTOCOLS), st.booleans(), st.integers(0, 2**32))
+@settings(max_examples=60)
+def test_damaged_messages_are_refused_as_they_are_by_themselves(
+    changes: Any, protocol: str, together: bool, seed: int
+) -> None:
+    """And those around them are read as if nothing were."""
+    choice = random.Random(seed)
+    messages = encoded(changes, protocol, together)
+    found: list[Message] = []
+    for key, value in messages:
+        found.append((key, value))
+        hurt = [key, value]
+        side = choice.choice((0, 1, 1, 1)) if key is not None else 1
+        text = damaged((hurt[side] or b"").decode("latin-1"), choice)
+        hurt[side] = text.encode("latin-1", "replace")
+        if side and key is not None and choice.random() < 0.7:
+            body = damaged((value or b"")[8:].decode("latin-1"), choice).encode("latin-1", "replace")
+            hurt[side] = len(body).to_bytes(8, "big") + body
+        found.append((hurt[0], hurt[1]))
+    held_against_decode(found, protocol)
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        (b'"id":"1"', b'"id":1'),
+        (b'"id":"1"', b'"id":'),
+        (b'"id":"1"', b'"id":nulL'),
+        (b'"id":"1"', b'"ie":"1"'),
+        (b'"id":"1"', b'"id":"1","id":"2"'),
+        (b'"id":"1"', b'"id":"\\q"'),
+        (b'"id":"1"', b'"id":"\xff"'),
+        (b'"id":"1"', b'"id":"\t"'),
+        (b'"id":"1"', b'"id":"1""'),
+        (b'"id":"1"', b'"id":"\\ud800"'),
+        (b'"es":1', b'"es":01'),
+        (b'"es":1', b'"es":1.5'),
+        (b'"es":1', b'"es":"1"'),
+        (b'"es":1', b'"es":9999999999999999999'),
+        (b'"es":1', b'"es":99999999999999999'),
+        (b'"commitTs":5', b'"commitTs":-5'),
+        (b'"commitTs":5', b'"commitTs":null'),
+        (b'"b":"\\u0001"', b'"b":"\\u0100"'),
+        (b'"b":"\\u0001"', '"b":"Ā"'.encode()),
+        (b"}", b"} "),
+        (b'{"id":0', b'{"id":1'),
+        (b'"pk', b'"Pk'),
+        (b'"id":4', b'"id":5'),
+        (b'"isDdl":false', b'"isDdl":null'),
+        (b'"old":null', b'"old":7'),
+    ],
+)
+def test_one_byte_may_make_another_message(text: bytes, changed: bytes) -> None:
+    """Which is held against `decode` among others that are as they should be."""
+    good = (
+        b'{"id":0,"database":"s","table":"t","pkNames":["id"],"isDdl":false,"type":"INSERT","es":1,"ts":2,"sql":""'
+        b',"sqlType":{"id":4,"b":2004},"mysqlType":{"id":"int","b":"blob"},"old":null,'
+        b'"data":[{"id":"1","b":"\\u0001"}],"_tidb":{"commitTs":5}}'
+    )
+    assert text in good
+    for count in (1, -1):
+        held_against_decode([(None, good), (None, good.replace(text, changed, count)), (None, good)], "canal-json")
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.name.split(".jsonl")[0] for path in FILES])
+def test_no_statement_is_lost_where_only_statements_are_wanted(path: Path) -> None:
+    """And no row is left, but for those whose values are compressed."""
+    protocol = next(name for name in PROTOCOLS if name in path.name)
+    records = recorded(messages_of(path))
+    decoded = [Decoding(protocol).decoded(some).to_pylist() for some in (records, statements(records, protocol))]
+    wanted, found = ([event for event in events if event["kind"] == DDL] for events in decoded)
+    assert wanted == found
+    assert not [
+        event
+        for event in decoded[1]
+        if event["kind"] == ROW and b'"isDdl"' in (records.column("value")[event["offset"] - 100].as_py() or b"")
+    ]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them: not one goes the way of odd ones."""
+    changes = [
+        (
+            {
+                "id": str(n),
+                "v": f"v{n}",
+                "ts": "1.5",
+                "data": "\xff\0",
+                "old": "ä\n",
+                "b": "\xff\\",
+                "e": "a",
+                "a b": None,
+            },
+            None if n % 2 else {"id": str(n)},
+            n % 3 == 0,
+        )
+        for n in range(30)
+    ]
+    whole = [(old, None if new is None else {**old, "v": None}, insert) for old, new, insert in changes]
+    messages = [message for together in (True, False) for message in encoded(whole, protocol, together)]
+    messages += [(key, value + b"\r\n") for key, value in messages if key is None and value]
+    left: list[int] = []
+
+    def batch_of(records: Any, *rest: Any) -> pa.RecordBatch:
+        found = list(records)
+        left.extend(offset for offset, _, _ in found)
+        return row_wise.batch_of(found, *rest)
+
+    monkeypatch.setattr(batches, "batch_of", batch_of)
+    decoded = Decoding().decoded(recorded(messages))
+    assert set(left) <= {100 + n for n, (_, value) in enumerate(messages) if b"DROP" in (value or b"")}
+    assert 60 < decoded.num_rows

@@ -1,0 +1,190 @@
+"""Large messages read back: compressed values, rows cut down to their handle key, and the files of claim-check."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import lz4.frame
+import numpy as np
+import pyarrow as pa
+import pytest
+from support import oracle
+from support.codec_rows import Change, rows
+
+from simulator.consumer import contract
+from simulator.consumer import event_lines as inspect
+from simulator.consumer.contract.stream_spec import stream_spec_of
+from simulator.consumer.decode import RowEvent, decode, fetched
+from simulator.consumer.decode.batches import Decoding
+from simulator.consumer.frame import RECORDS
+from simulator.consumer.records import Record
+from simulator.errors import UserError
+from simulator.releases import V8_5
+from simulator.sinks import claim_check
+from simulator.ticdc import changefeed
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
+from simulator.tidb.ddl.definitions.from_sql import create_table
+
+TABLE = create_table("CREATE TABLE shop.t (id INT PRIMARY KEY, v LONGTEXT)")
+PROTOCOLS = ("open-protocol", "canal-json")
+COMPRESSIONS = ("none", "lz4", "snappy")
+
+
+def sent(options: CodecOptions, *changes: Change) -> list[Record]:
+    """Messages of the changes; what claim-check stores is stored."""
+    codec = CODECS[options.protocol]
+    encoded = codec.encode(rows(TABLE, changes), options, V8_5)
+    claim_check.write(options.claim_check_storage_uri, encoded.files)
+    framed = codec.frame(encoded, np.arange(len(changes)), options, V8_5)
+    keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
+    return [
+        Record("t", 0, offset, 0, key, value)
+        for offset, (key, value) in enumerate(zip(keys, framed.values.to_pylist(), strict=True))
+    ]
+
+
+def options(protocol: str, **more: object) -> CodecOptions:
+    """With the TiDB extension where it exists."""
+    return replace(CodecOptions(protocol, enable_tidb_extension=protocol == "canal-json"), **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("size", [0, 1, 60, 121, 5000])
+def test_compressed_messages_read_as_the_others(protocol: str, compression: str, size: int) -> None:
+    """The bytes say how they were compressed, so nobody has to."""
+    change: Change = ({"id": "1", "v": "a" * size}, {"id": "1", "v": "b" * size})
+    chosen = options(protocol, large_message_handle_compression=compression)
+    for pointed, plain in zip(sent(chosen, change), sent(options(protocol), change), strict=True):
+        assert decode(pointed.key, pointed.value) == decode(plain.key, plain.value)
+    codec, event = CODECS[protocol], DdlEvent(1 << 40, "s", "t", "DROP TABLE `s`.`t`", 4)
+    for entry in (codec.ddl(event, chosen, V8_5), codec.watermark(1 << 40, chosen, V8_5)):
+        assert entry
+        decode(*codec.message(entry, chosen, V8_5))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_broken_frame_is_said_to_be_one(protocol: str) -> None:
+    """Not a traceback, and not a JSON error."""
+    (record,) = sent(options(protocol, large_message_handle_compression="lz4"), (None, {"id": "1", "v": "a" * 100}))
+    assert record.value is not None
+    with pytest.raises(UserError, match="a broken LZ4 frame"):
+        decode(record.key, record.value[:-1] + b"\0", protocol)
+    for broken in (record.value[:-1] + b"\0", record.value[:-4]):
+        (line,) = inspect.lines([replace(record, value=broken)])
+        assert "UNREADABLE" in line
+
+
+def test_a_length_that_a_frame_only_claims_gets_no_room() -> None:
+    """A frame of 2 to the power of 40 bytes, as its header says, in a handful."""
+    good = lz4.frame.compress(b'{"isDdl": 1}')
+    claimed, checksum = (1 << 40).to_bytes(8, "little"), b"\xb7"
+    frame = good[:6] + claimed + checksum + good[15:]
+    with pytest.raises(UserError, match="a broken LZ4 frame"):
+        decode(None, frame, "canal-json")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_inspect_says_that_a_row_is_cut_down_and_where_the_rest_is(protocol: str, tmp_path: Path) -> None:
+    """Its handle key is all there is to show."""
+    long: Change = (None, {"id": "7", "v": "x" * 3000})
+    how = options(protocol, max_message_bytes=600, large_message_handle_option="handle-key-only")
+    (line,) = inspect.lines(sent(how, long))
+    assert line.endswith("INSERT shop.t id=7 (the handle key alone)")
+    how = replace(how, large_message_handle_option="claim-check", claim_check_storage_uri=f"file://{tmp_path}")
+    (line,) = inspect.lines(sent(how, long))
+    (file,) = tmp_path.iterdir()
+    assert line.endswith(f"INSERT shop.t id=7 (the handle key alone, all of it at file://{file})")
+
+
+@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_stored_message_makes_its_row_whole(protocol: str, compression: str, raw: bool, tmp_path: Path) -> None:
+    """As the message would have told it."""
+    raw = raw and protocol == "canal-json"
+    texts = ["".join(map(str, range(at, at + 2000))) for at in (0, 1)]
+    change: Change = ({"id": "7", "v": texts[0]}, {"id": "7", "v": texts[1]})
+    plain = options(protocol, large_message_handle_compression=compression)
+    claim = replace(
+        plain,
+        max_message_bytes=600,
+        large_message_handle_option="claim-check",
+        claim_check_raw_value=raw,
+        claim_check_storage_uri=f"file://{tmp_path}",
+    )
+    (record,), (expected,) = sent(claim, change), sent(plain, change)
+    (event,) = decode(record.key, record.value)
+    assert isinstance(event, RowEvent) and event.only_handle
+    assert (fetched(event, claim_check.read, protocol),) == decode(expected.key, expected.value)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp_path: Path) -> None:
+    """The row stays, cut down, and replay knows the cells that nobody told as unknown."""
+    uri = f"kafka://k:9092/t?protocol={protocol}&max-message-bytes=600&partition-num=1" + (
+        "&enable-tidb-extension=true" if protocol == "canal-json" else ""
+    )
+    toml = "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option = 'claim-check'\n"
+    feed = changefeed.load(uri, f"{toml}claim-check-storage-uri = 'file://{tmp_path}'")
+    changes: list[Change] = [(None, {"id": str(key), "v": f"{key}" * 3000}) for key in (7, 8)]
+    records = sent(feed.codec, *changes)
+    spec = stream_spec_of(feed, [TABLE], {"t": 1}, finished=False)
+    assert list(contract.check(records, spec)) == []
+    replayed = oracle.replay(oracle.events(records, spec), {}, {("shop", "t"): TABLE})
+    assert replayed.violations == []
+    assert sorted(replayed.state["shop", "t"].values()) == [b"7\xff" + b"7" * 3000, b"8\xff" + b"8" * 3000]
+
+    first, second = tmp_path.iterdir()
+    second.write_bytes(first.read_bytes())
+    first.unlink()
+    said = sorted(violation.what for violation in contract.check(records, spec))
+    assert [
+        words in text
+        for words, text in zip(
+            ("cannot be read: No such", "another row"), sorted(said, key=lambda text: "another" in text), strict=True
+        )
+    ] == [True, True]
+    replayed = oracle.replay(oracle.events(records, spec), {}, {("shop", "t"): TABLE})
+    assert replayed.violations == []
+    assert {cell for image in replayed.state["shop", "t"].values() for cell in image.split(b"\xff")[1:]} == {b"\xfd"}
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_batches_have_compressed_and_stored_rows_whole(protocol: str, compression: str, tmp_path: Path) -> None:
+    """And say where a stored one lies; where it cannot be read, why."""
+    texts = {key: "".join(map(str, range(key, 2000))) for key in (7, 8)}
+    changes: list[Change] = [(None, {"id": str(key), "v": text}) for key, text in texts.items()]
+    plain = options(protocol, large_message_handle_compression=compression)
+    claim = replace(
+        plain,
+        max_message_bytes=600,
+        large_message_handle_option="claim-check",
+        claim_check_storage_uri=f"file://{tmp_path}",
+    )
+    images = [b"%d\xff%s" % (key, text.encode()) for key, text in texts.items()]
+    assert images == sorted(row["after"] for row in decoded(sent(plain, *changes), protocol))
+    stored = sent(claim, *changes)
+    whole = decoded(stored, protocol)
+    places = {f"file://{file}" for file in tmp_path.iterdir()}
+    assert images == [row["after"] for row in whole]
+    assert 2 == len(places) and places == {row["stored_at"] for row in whole}
+    assert not any(row["only_handle"] for row in whole)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    cut = decoded(stored, protocol)
+    assert all(row["only_handle"] and "No such file" in row["text"] for row in cut)
+    assert [b"7", b"8"] == [row["after"] for row in cut]
+
+
+def decoded(records: list[Record], protocol: str) -> list[dict[str, Any]]:
+    """The rows of a batch."""
+    columns = ("offset", "timestamp", "key", "value")
+    batch = pa.RecordBatch.from_pylist(
+        [{name: getattr(record, name) for name in columns} for record in records], RECORDS
+    )
+    found: list[dict[str, Any]] = Decoding(protocol, claim_check.read).decoded(batch).to_pylist()
+    return found

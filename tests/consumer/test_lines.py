@@ -1,0 +1,301 @@
+"""Recorded streams are read back and shown one line an event, whatever is in them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from simulator.consumer.event_lines import lines, raw_lines, show
+from simulator.consumer.records import Record, read
+from simulator.errors import UserError
+
+TS = 415508878783938562
+
+
+def framed(*texts: str) -> bytes:
+    return b"".join(len(text.encode()).to_bytes(8, "big") + text.encode() for text in texts)
+
+
+def open_record(key: str, value: str, offset: int = 0) -> Record:
+    return Record("shop", 1, offset, TS >> 18, (1).to_bytes(8, "big") + framed(key), framed(value))
+
+
+def row(value: str) -> Record:
+    return open_record(f'{{"ts":{TS},"scm":"test","tbl":"t1","rid":1,"t":1}}', value)
+
+
+INSERT = row(
+    '{"u":{"id":{"t":3,"h":true,"f":11,"v":1},"name":{"t":15,"f":64,"v":"Ann Lee"},"b":{"t":252,"f":65,"v":"iVA="}}}'
+)
+UPDATE = row(
+    '{"u":{"id":{"t":3,"h":true,"f":11,"v":1},"a":{"t":15,"f":64,"v":"y"},"b":{"t":3,"f":65,"v":7}},'
+    '"p":{"id":{"t":3,"h":true,"f":11,"v":1},"a":{"t":15,"f":64,"v":null},"b":{"t":3,"f":65,"v":7}}}'
+)
+DELETE = row('{"d":{"id":{"t":3,"h":true,"f":11,"v":1}}}')
+DDL = open_record(f'{{"ts":{TS},"scm":"test","tbl":"t1","t":2}}', '{"q":"CREATE TABLE `t1` (`id` INT)","t":3}')
+WATERMARK = Record("shop", 0, 9, 0, (1).to_bytes(8, "big") + framed(f'{{"ts":{TS},"t":3}}'), bytes(8))
+
+
+def test_raw_lines_are_the_bytes_themselves() -> None:
+    """A line a message; what is no text, as escapes."""
+    broken = Record("t", 0, 3, 0, None, b'{"a":"\xff"}')
+
+    key = (1).to_bytes(8, "big") + (31).to_bytes(8, "big")
+    escaped = "".join(f"\\x{byte:02x}" for byte in key)
+
+    zeros = "\\x00" * 8
+
+    assert list(raw_lines([WATERMARK, broken])) == [
+        f'shop/0@9 KEY {escaped}{{"ts":{TS},"t":3}} VALUE {zeros}',
+        't/0@3 KEY null VALUE {"a":"\\xff"}',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        (INSERT, 'shop/1@0 415508878783938562 2020-03-24T09:03:03.740Z INSERT test.t1 id=1 name="Ann Lee" b=0x8950'),
+        (UPDATE, "shop/1@0 415508878783938562 2020-03-24T09:03:03.740Z UPDATE test.t1 id=1 a: NULL→y"),
+        (DELETE, "shop/1@0 415508878783938562 2020-03-24T09:03:03.740Z DELETE test.t1 id=1"),
+        (DDL, "shop/1@0 415508878783938562 2020-03-24T09:03:03.740Z DDL test.t1 [3] CREATE TABLE `t1` (`id` INT)"),
+        (WATERMARK, "shop/0@9 415508878783938562 2020-03-24T09:03:03.740Z WATERMARK"),
+        (
+            Record("t", 0, 3, 0, None, b"junk\n"),
+            "t/0@3 UNREADABLE neither Open Protocol (a key that begins with version 1) nor Canal-JSON (an object with isDdl); "
+            "key NULL; value 0x6a756e6b0a",
+        ),
+    ],
+)
+def test_one_line_tells_an_event(record: Record, text: str) -> None:
+    """Place, TSO, its time, what happened; of an UPDATE the key and what changed."""
+    assert [text] == list(lines([record]))
+
+
+def test_the_same_for_programs() -> None:
+    """JSON has whole images, bytes in hex."""
+    (text,) = lines([INSERT], as_json=True)
+    assert {
+        "topic": "shop",
+        "partition": 1,
+        "offset": 0,
+        "event": "INSERT",
+        "commit_ts": TS,
+        "time": "2020-03-24T09:03:03.740Z",
+        "schema": "test",
+        "table": "t1",
+        "rid": 1,
+        "before": None,
+        "after": {"id": "1", "name": "Ann Lee", "b": {"hex": "8950"}},
+    } == json.loads(text)
+
+
+def test_canal_without_the_extension_has_a_time_but_no_tso() -> None:
+    """Only `es` is there."""
+    message = (
+        '{"id":0,"database":"test","table":"t","pkNames":["id"],"isDdl":false,"type":"UPDATE",'
+        '"es":1585040583740,"ts":0,"sql":"","sqlType":{"id":4,"a":12},"mysqlType":{"id":"int","a":"varchar"},'
+        '"old":[{"id":"1","a":"x"}],'
+        '"data":[{"id":"1","a":"y"}]}'
+    )
+    (text,) = lines([Record("shop", 0, 0, 0, None, message.encode())])
+    assert "shop/0@0 - 2020-03-24T09:03:03.740Z UPDATE test.t id=1 a: x→y" == text
+
+
+def test_long_values_are_cut_for_people_only() -> None:
+    """With their length."""
+    record = row('{"u":{"a":{"t":15,"f":64,"v":"%s"}}}' % ("x" * 500))
+    (text,), (program,) = lines([record]), lines([record], as_json=True)
+    assert text.endswith(f"a={'x' * 60}…(500 characters)")
+    assert "x" * 500 == json.loads(program)["after"]["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("NULL", '"NULL"'),
+        ("", '""'),
+        ("a b", '"a b"'),
+        ("-1.5", "-1.5"),
+        ("2024-05-06 10:00:00.123", "2024-05-06 10:00:00.123"),
+        ("0x12", '"0x12"'),
+        ("caf\u00e9", "caf\u00e9"),
+        ("a\nb", '"a\\nb"'),
+    ],
+)
+def test_text_that_could_be_misread_is_quoted(text: str, shown: str) -> None:
+    """NULL, nothing, spaces, controls."""
+    assert shown == show(text)
+
+
+@given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60), st.booleans())
+def test_junk_gives_one_printable_line(key: bytes | None, value: bytes | None, as_json: bool) -> None:
+    """Never an exception, never a control character."""
+    (text,) = lines([Record("t", 0, 0, 0, key, value)], as_json)
+    assert text.isprintable()
+
+
+@given(st.text(st.characters(), max_size=20))
+@example("\ud800")
+def test_any_text_gives_one_printable_line(value: str) -> None:
+    """Quotes, controls, lone surrogates."""
+    column = json.dumps({"t": 15, "f": 64, "v": value})
+    (text,) = lines([row('{"u":{"a":%s}}' % column)])
+    (program,) = lines([row('{"u":{"a":%s}}' % column)], as_json=True)
+    assert text.isprintable() and text.encode()
+    assert json.loads(program)["after"]["a"] == value
+
+
+def write(directory: Path, topic: str, partition: int, *texts: str) -> Path:
+    path = directory / topic / f"{partition}.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    return path
+
+
+def as_line(record: Record) -> str:
+    key, value = (None if data is None else base64.b64encode(data).decode() for data in (record.key, record.value))
+    place = {"offset": record.offset, "timestamp": record.timestamp}
+    return json.dumps({**place, "key": key, "value": value, "events": []})
+
+
+def test_jsonl_fixtures_are_read_by_topic_and_partition(tmp_path: Path) -> None:
+    """Partition 10 comes after 9."""
+    records = [Record(topic, number, 0, 5, None, b"x") for topic in ("a", "b") for number in (0, 9, 10)]
+    for record in records:
+        write(tmp_path, record.topic, record.partition, as_line(record))
+    (tmp_path / "summary.json").write_text("{}")
+    assert records == list(read(str(tmp_path)))
+
+
+def test_parquet_fixtures_are_read_alike(tmp_path: Path) -> None:
+    """They have the columns of Spark's Kafka source."""
+    records = [Record("shop", 2, offset, 1_600_000_000_123, key, b"v") for offset, key in enumerate((None, b"k"))]
+    (tmp_path / "shop").mkdir()
+    table = pa.table(
+        {
+            "key": pa.array([record.key for record in records], pa.binary()),
+            "value": pa.array([b"v", b"v"], pa.binary()),
+            "topic": ["shop"] * 2,
+            "partition": pa.array([2, 2], pa.int32()),
+            "offset": pa.array([0, 1], pa.int64()),
+            "timestamp": pa.array([record.timestamp * 1000 for record in records], pa.timestamp("us", "UTC")),
+            "timestampType": pa.array([0, 0], pa.int32()),
+        }
+    )
+    pq.write_table(table, tmp_path / "shop" / "2.parquet")
+    assert records == list(read(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (pa.array(["x"]), "column value is string, not binary"),
+        (pa.array([1]), "column value is int64, not binary"),
+        (pa.array([["x"]]), "column value is list<.*>, not binary"),
+        (None, "column value is missing"),
+    ],
+)
+def test_parquet_of_other_types_is_refused(tmp_path: Path, column: pa.Array | None, words: str) -> None:
+    """In place of the columns of Spark's Kafka source."""
+    (tmp_path / "shop").mkdir()
+    table = {"topic": ["shop"], "partition": [0], "offset": [0], "timestamp": [0], "key": pa.array([None], pa.binary())}
+    pq.write_table(pa.table(table | ({} if column is None else {"value": column})), tmp_path / "shop" / "0.parquet")
+    with pytest.raises(UserError, match=f"0.parquet: cannot be read, .* is expected: {words}"):
+        list(lines(read(str(tmp_path))))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"offset": 0, "timestamp": 0, "key": "%%", "value": null}', "2: bad base64 '%%'"),
+        ('{"offset": 0, "timestamp": 0, "key": null', "2: .*delimiter"),
+        ('{"offset": 0, "timestamp": 0, "key": null}', "2: member 'value' is missing"),
+        ("[]", "2: "),
+    ],
+)
+def test_a_broken_line_is_named(tmp_path: Path, line: str, reason: str) -> None:
+    """With its file and number."""
+    path = write(tmp_path, "shop", 0, as_line(INSERT), line)
+    with pytest.raises(UserError, match=f"{path}, line {reason}"):
+        list(read(str(tmp_path)))
+
+
+def test_what_is_no_recorded_stream_is_named(tmp_path: Path) -> None:
+    """A missing directory, an empty one, two files for a partition, a file that is not Parquet, a bad address."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bad" / "shop").mkdir(parents=True)
+    (tmp_path / "bad" / "shop" / "0.parquet").write_bytes(b"junk")
+    (tmp_path / "two").mkdir()
+    write(tmp_path / "two", "shop", 0, as_line(INSERT))
+    (tmp_path / "two" / "shop" / "0.parquet").write_bytes(b"")
+    for source, reason in {
+        str(tmp_path / "none"): "no such directory",
+        str(tmp_path / "empty"): "no fixtures in",
+        str(tmp_path / "two"): "two files for one partition",
+        str(tmp_path / "bad"): "cannot be read",
+        "kafka://127.0.0.1:9092": "no topic to read",
+        "http://x/y": "no topic to read",
+    }.items():
+        with pytest.raises(UserError, match=reason):
+            list(read(source))
+    with pytest.raises(UserError, match="can be followed"):
+        read(str(tmp_path / "empty"), follow=True)
+
+
+@pytest.mark.kafka
+def test_a_topic_is_read_partition_by_partition_in_order(kafka: str) -> None:
+    """Up to where it ends, keys and values as they were written."""
+    from kafka import KafkaProducer
+    from kafka.admin import KafkaAdminClient, NewTopic
+
+    topic = f"inspect-{uuid.uuid4().hex}"
+    admin = KafkaAdminClient(bootstrap_servers=kafka)
+    admin.create_topics([NewTopic(topic, 2, 1)])
+    admin.close()
+    producer = KafkaProducer(bootstrap_servers=kafka)
+    for number in range(6):
+        producer.send(topic, key=None if number % 2 else b"k", value=b"%d" % number, partition=number % 2)
+    producer.close()
+    found = sorted(read(f"kafka://{kafka}/{topic}"), key=lambda record: (record.partition, record.offset))
+    assert [
+        (0, 0, b"k", b"0"),
+        (0, 1, b"k", b"2"),
+        (0, 2, b"k", b"4"),
+        (1, 0, None, b"1"),
+        (1, 1, None, b"3"),
+        (1, 2, None, b"5"),
+    ] == [(record.partition, record.offset, record.key, record.value) for record in found]
+    assert 6 == len(list(lines(found)))
+
+
+def test_what_has_no_name_or_was_cut_off_is_shown() -> None:
+    """An old value without a column's name, and a message that holds its handle key alone."""
+    nameless = row(
+        '{"u":{"id":{"t":3,"h":true,"f":11,"v":1},"a":{"t":15,"f":64,"v":null},"b":{"t":15,"f":64,"v":null}},'
+        '"p":{"t":15,"f":64,"v":"old"}}'
+    )
+    cut = open_record(
+        f'{{"ts":{TS},"scm":"test","tbl":"t1","t":1,"ohk":true}}', '{"u":{"id":{"t":3,"h":true,"f":11,"v":1}}}'
+    )
+    shown = list(lines([nameless, cut]))
+    assert shown[0].endswith("UPDATE test.t1 id=1 (no name): old→NULL")
+    assert shown[1].endswith("INSERT test.t1 id=1 (the handle key alone)")
+    first, second = (json.loads(line) for line in lines([nameless, cut], as_json=True))
+    assert (["old"], True) == (first["unnamed"], second["only_handle"])
+
+
+def test_bytes_that_are_no_utf8_are_shown_as_json() -> None:
+    """As the new architecture sends them: a lone surrogate is an escape that JSON has."""
+    body = b'{"u":{"a":{"t":15,"f":64,"v":"caf\xe9"}}}'
+    record = replace(DELETE, value=len(body).to_bytes(8, "big") + body)
+    (line,) = lines([record], as_json=True)
+    assert json.loads(line)["after"] == {"a": "caf\udce9"}

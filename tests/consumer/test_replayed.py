@@ -1,0 +1,144 @@
+"""What each change of a row begins with is what the one before left, and the last one leaves what is expected."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.contract_stream import KEYLESS, TABLES, Ddl, Event, Row, Stream, good, records, rows_of, ts
+from support.replaying import replayed
+
+from simulator.consumer.replay.outcome import Outcome
+
+OPEN, CANAL = "open-protocol", "canal-json"
+SHAPES = [(OPEN, True), (CANAL, True), (CANAL, False)]
+ORDERS = ("shop", "orders")
+
+
+def left(stream: Stream) -> dict[tuple[str, str], list[bytes]]:
+    """The rows that its changes lead to."""
+    state: dict[int, str] = {}
+    for *_, row in sorted(rows_of(stream), key=lambda item: item[3].ts):
+        state.pop(row.id, None)
+        if row.after is not None:
+            state[row.id] = row.after
+    return {ORDERS: [f"{number}\xff{name}".encode("latin-1") for number, name in state.items()]}
+
+
+def replay(
+    stream: Stream,
+    protocol: str = OPEN,
+    extension: bool = True,
+    after: Mapping[tuple[str, str], Sequence[bytes]] | None = None,
+) -> Outcome:
+    expected = left(good()) if after is None else after
+    return replayed(records(stream, protocol, extension), protocol, TABLES.values(), after=expected)
+
+
+def failed(outcome: Outcome) -> dict[str, int]:
+    return {check: count for (check, _), count in outcome.counts.items()}
+
+
+@pytest.mark.parametrize(("protocol", "extension"), SHAPES)
+def test_a_good_stream_leads_to_the_rows_after(protocol: str, extension: bool) -> None:
+    """Every old image is what the table held, and all rows are counted."""
+    found = replay(good(), protocol, extension)
+    assert ({}, {}) == (found.counts, found.not_compared)
+    assert [("shop.log", 0, 0), ("shop.orders", 6, 6)] == [
+        (each.table, each.expected, each.found) for each in found.tables
+    ]
+
+
+@given(st.sampled_from(rows_of(good())), st.sampled_from(SHAPES))
+def test_any_row_that_is_dropped_is_missed(where: tuple[int, int, int, Row], shape: tuple[str, bool]) -> None:
+    """By the rows after, or by the old image of the next change; of that row, and once."""
+    stream = good()
+    partition, message, place, row = where
+    stream[partition][message].remove(row)
+    stream[partition] = [events for events in stream[partition] if events]
+    found = replay(stream, *shape)
+    assert {"INSERT": "row-not-there", "UPDATE": "row-different", "DELETE": "row-left"}[row.op] in failed(found)
+    assert 1 == sum(failed(found).values()) and f"row {row.id}:" in found.examples[0].what
+
+
+@given(st.sampled_from(rows_of(good())), st.sampled_from(["before", "after"]))
+def test_any_value_that_is_changed_is_told(where: tuple[int, int, int, Row], which: str) -> None:
+    """With both values: in the new image by the rows after, in the old one by what the row was."""
+    stream = good()
+    partition, message, place, row = where
+    if getattr(row, which) is not None:
+        changed = replace(row, before="other") if which == "before" else replace(row, after="other")
+        stream[partition][message][place] = changed
+        (example,) = replay(stream).examples
+        assert "'other'" in example.what and f"row {row.id}:" in example.what
+
+
+def test_rows_that_come_again_change_nothing() -> None:
+    """After a restart: one change is one, however often it comes."""
+    stream = good()
+    for messages in stream.values():
+        messages[-1:-1] = copy.deepcopy(messages[2:-1])
+    for shape in SHAPES:
+        assert {} == replay(stream, *shape).counts
+
+
+def test_an_insert_of_a_row_that_is_there_is_told() -> None:
+    """And a row that was never inserted cannot be updated."""
+    stream = good()
+    stream[0].insert(-1, [Row(ts(3.9), 0, None, "again"), Row(ts(3.9), 99, "never", "now")])
+    stream[0].insert(-1, [Row(ts(3.95), 0, "again", "new 0"), Row(ts(3.95), 99, "now", None)])
+    assert {"row-already-there": 1, "row-not-there": 1} == failed(replay(stream))
+
+
+def test_two_changes_at_one_commit_ts_contradict_each_other() -> None:
+    """A row changes once in a transaction."""
+    stream = good()
+    stream[0].insert(-1, [Row(ts(3.9), 0, "new 0", "a"), Row(ts(3.9), 0, "new 0", "b")])
+    assert 1 == failed(replay(stream))["two-changes"]
+
+
+def test_a_row_that_is_in_another_partition_in_between_is_followed() -> None:
+    """DELETE and INSERT of one commit-ts are one step, whichever is read first."""
+    stream = good()
+    stream[0].insert(-1, [Row(ts(3.9), 0, None, "new 0")])
+    stream[1].insert(-1, [Row(ts(3.9), 0, "new 0", None)])
+    assert {} == replay(stream).counts
+
+
+def test_a_table_that_is_dropped_begins_again_empty() -> None:
+    """Rows of its first time are not those of its second."""
+    stream = good()
+    drop: list[Event] = [Ddl(ts(5), "DROP TABLE `orders`", 4, "ERASE")]
+    for messages in stream.values():
+        messages += [drop, [Ddl(ts(6))]]
+    stream[1].append([Row(ts(7), 0, None, "again")])
+    assert {} == replay(stream, after={ORDERS: [b"0\xffagain"]}).counts
+    stream[1].append([Row(ts(8), 2, "new 2", None)])
+    assert {"row-not-there": 1} == failed(replay(stream, after={ORDERS: [b"0\xffagain"]}))
+
+
+def test_rows_that_nobody_inserted_in_the_stream_are_taken_as_told() -> None:
+    """Where nobody says what the table began with."""
+    stream: Stream = {0: [[Row(ts(1), 1, "a", "b")], [Row(ts(2), 1, "c", "d")]]}
+    found = replayed(records(stream, OPEN), OPEN, TABLES.values(), after={ORDERS: [b"1\xffd", b"7\xffx"]}, known=())
+    assert {"old-image": 1} == failed(found)
+    assert "shop.orders, row 1: name was 'b', the old image says 'c'" == found.examples[0].what
+    (table,) = (table for table in found.tables if table.table == "shop.orders")
+    assert (2, None, 1) == (table.expected, table.found, table.untouched)
+
+
+def test_rows_without_a_handle_key_are_counted() -> None:
+    """Equal rows are rows of their own."""
+    found = replayed(
+        [], OPEN, [KEYLESS], before={("shop", "log"): [b"x", b"y", b"y"]}, after={("shop", "log"): [b"x", b"x", b"z"]}
+    )
+    assert {"row-missing": 2, "row-left": 1} == failed(found)
+    assert sorted(example.what for example in found.examples) == [
+        "shop.log, row x: is there 1 times, 2 expected",
+        "shop.log, row y: is there 2 times, 0 expected",
+        "shop.log, row z: is there 0 times, 1 expected",
+    ]

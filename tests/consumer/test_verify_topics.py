@@ -1,0 +1,131 @@
+"""Topics of a real Kafka verified: as they are, while they are written, and as far as they go."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from kafka import KafkaProducer, TopicPartition
+from kafka.admin import KafkaAdminClient
+from support.playing import play
+
+from simulator.consumer import truth_metadata
+from simulator.consumer.verify import verify
+from simulator.consumer.verify.asked import Asked
+from simulator.consumer.verify.following import Followed
+from simulator.consumer.verify.told import Nobody
+from simulator.consumer.verify.verification import RIGHT, UNFINISHED
+from simulator.errors import DeliveryError, UserError
+
+STORY = """
+resolved-interval = "1s"
+[[step]]
+over = "3s"
+sql = '''
+CREATE DATABASE shop;
+CREATE TABLE shop.a (id INT PRIMARY KEY, n INT);
+INSERT INTO shop.a VALUES (1, 1), (2, 2), (3, 3);
+UPDATE shop.a SET n = n + 1;
+'''
+[[step]]
+name = "more"
+over = "3s"
+sql = "DELETE FROM shop.a WHERE id = 2; INSERT INTO shop.a VALUES (4, 4);"
+"""
+
+
+class Heard(Nobody):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.waited: list[str] = []
+
+    def waits(self, said: str) -> None:
+        self.waited.append(said)
+
+
+def test_a_topic_is_followed_until_every_partition_has_the_final_watermark(kafka: str, tmp_path: Path) -> None:
+    """It is waited for from before the first record on, and read when it is whole; without following it is said to be
+    unfinished."""
+    story, truth = tmp_path / "story.toml", tmp_path / "truth"
+    story.write_text(STORY, "utf-8")
+    uri = f"kafka://{kafka}/verify-followed?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
+    assert play("run", story, "--sink-uri", uri, "--fixtures", tmp_path / "out", "--truth", truth) == 0
+    assert play("run", story, "--sink-uri", uri, "--until", "1") == 0
+    source, heard = uri.split("?")[0], Heard()
+
+    assert verify(Asked(source, truth=truth)).verdict == UNFINISHED
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(verify, Asked(source, truth=truth, follow=True), heard)
+        while not heard.waited:
+            assert not found.done() or found.result()
+        assert play("run", story, "--sink-uri", uri, "--from", "more") == 0
+        verification = found.result(timeout=60)
+
+    assert (verification.verdict, verification.failures) == (RIGHT, ())
+    assert verification.watermark == truth_metadata.read(truth).final_watermark
+    assert heard.waited[-1].startswith("all 2 partitions have the watermark ")
+    assert heard.waited[0].startswith("0 of 2 partitions have the watermark ")
+
+
+def test_a_topic_that_lost_its_beginning_and_got_messages_of_others_is_read_as_far_as_it_tells(
+    kafka: str, tmp_path: Path
+) -> None:
+    """What Kafka's retention took is no fault of the stream; what others wrote is, each with its place."""
+    story, truth = tmp_path / "story.toml", tmp_path / "truth"
+    story.write_text(STORY, "utf-8")
+    uri = f"kafka://{kafka}/verify-cut?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
+    assert play("run", story, "--sink-uri", uri, "--truth", truth) == 0
+    with closing(KafkaAdminClient(bootstrap_servers=kafka)) as admin:
+        admin.delete_records({TopicPartition("verify-cut", number): 4 for number in range(2)})
+    with closing(KafkaProducer(bootstrap_servers=kafka)) as producer:
+        stranger = producer.send("verify-cut", b"no message of a changefeed", partition=1).get(timeout=60)
+    found = verify(Asked(uri.split("?")[0], truth=truth))
+
+    assert [(failure.check, failure.count) for failure in found.failures] == [("foreign", 1)]
+    assert found.failures[0].examples[0].place == f"verify-cut/1@{stranger.offset}"
+    assert {place.first_offset for place in found.partitions} == {4}
+    assert [note for note in found.notes if "begins in the middle, at offset 4" in note]
+    assert [each.what for each in found.not_checked if "shop.a that no row change here is about" in each.what]
+
+
+def test_how_far_a_topic_is_followed_names_the_partition_furthest_behind() -> None:
+    """That is the one that a consumer waits for, too."""
+    followed = Followed(455000619746590720, {("t", 0): 455000619746590720, ("t", 1): 0})
+
+    assert str(followed) == (
+        "1 of 2 partitions have the watermark 455000619746590720 (2025-01-01 00:00:20.005 UTC); t/1 has shown none yet"
+    )
+
+
+def test_several_topics_are_one_stream(kafka: str, tmp_path: Path) -> None:
+    """A changefeed's watermarks are in all of them."""
+    story, config, truth = tmp_path / "story.toml", tmp_path / "cf.toml", tmp_path / "truth"
+    story.write_text(
+        STORY.replace(
+            "INSERT INTO shop.a",
+            "CREATE TABLE shop.b (id INT PRIMARY KEY); INSERT INTO shop.b VALUES (7); INSERT INTO shop.a",
+            1,
+        ),
+        "utf-8",
+    )
+    config.write_text('[sink]\ndispatchers = [{matcher = ["*.*"], topic = "verify-{schema}-{table}"}]\n', "utf-8")
+    uri = f"kafka://{kafka}/verify-default?protocol=open-protocol&partition-num=1"
+    assert play("run", story, "--sink-uri", uri, "--config", config, "--truth", truth) == 0
+    topics = ",".join(truth_metadata.read(truth).topics)
+    found = verify(Asked(f"kafka://{kafka}/{topics}", truth=truth))
+
+    assert (found.verdict, found.failures) == (RIGHT, ())
+    assert {place.topic for place in found.partitions} >= {"verify-shop-a", "verify-shop-b"}
+    with pytest.raises(UserError, match="that one wrote to verify-.*, too, which SOURCE does not have"):
+        verify(Asked(f"kafka://{kafka}/verify-shop-a", truth=truth))
+
+
+def test_a_topic_that_is_not_there_and_a_broker_that_is_none_are_said(kafka: str) -> None:
+    """In one line."""
+    with pytest.raises(UserError, match="there is no topic 'verify-nowhere'"):
+        verify(Asked(f"kafka://{kafka}/verify-nowhere"))
+    with pytest.raises(DeliveryError, match="127.0.0.1:9"):
+        verify(Asked("kafka://127.0.0.1:9/t?dial-timeout=1s"))

@@ -1,0 +1,282 @@
+"""A load run in one process: windows and what lies between them, where it stands, how it ends and goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from support.loads import DDL, PLAN, Run
+
+from simulator import tso
+from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
+from simulator.errors import DeliveryError, SimulatorError, UserError
+from simulator.load import checkpoint, in_process
+from simulator.load.checkpoint import Checkpoint
+from simulator.load.feed import Feed
+from simulator.load.observed import WindowSent
+from simulator.load.prepared import Sender
+from simulator.run.checkpoint_store import Store
+from simulator.signals import Asked
+from simulator.sinks.memory import MemorySink, Message
+from simulator.sinks.records import Records
+
+
+def played(
+    run: Run,
+    messages: list[Message],
+    seconds: float = 1.0,
+    directory: Path | None = None,
+    resumed: bool = False,
+    sink: MemorySink | None = None,
+    asked: Asked | None = None,
+) -> list[WindowSent]:
+    """Runs for so many seconds of simulated time; what observers saw."""
+    seen: list[WindowSent] = []
+    store, start = None, Checkpoint(run.identity, run.opening.start_ms)
+    if directory is not None:
+        store, start = (
+            checkpoint.resume(directory, run.identity)
+            if resumed
+            else checkpoint.begin(directory, run.identity, run.opening.start_ms)
+        )
+    sink = sink or MemorySink(messages, run.output.destinations.topics)
+    try:
+        feed = Feed(
+            run.stretches(start.acknowledged_ms), run.control(seconds), sink, start, store, [seen.append], asked
+        )
+        in_process.run(feed, Sender(sink))
+        feed.close()
+    finally:
+        if store is not None:
+            store.close()
+    return seen
+
+
+def events(messages: Sequence[Message], partition: int) -> list[Event]:
+    return [
+        event for message in messages if message.partition == partition for event in decode(message.key, message.value)
+    ]
+
+
+def ts_of(event: Event) -> int:
+    found = event.ts if isinstance(event, Watermark) else event.commit_ts
+    assert found is not None
+    return found
+
+
+def of_all(messages: Sequence[Message]) -> Iterator[list[Event]]:
+    return (events(messages, partition) for partition in range(3))
+
+
+def keys(messages: Sequence[Message]) -> list[list[tuple[bytes | None, bytes | None]]]:
+    """Of each partition."""
+    return [[(each.key, each.value) for each in messages if each.partition == partition] for partition in range(3)]
+
+
+@pytest.mark.parametrize("text", [PLAN, PLAN + DDL])
+@pytest.mark.parametrize("protocol", ["open-protocol", "canal-json&enable-tidb-extension=true"])
+def test_a_watermark_lies_between_two_windows_and_a_statement_before_it(text: str, protocol: str) -> None:
+    run, messages = Run(text, protocol), list[Message]()
+    seen = played(run, messages)
+    starts = tso.compose(run.opening.start_ms)
+
+    assert [window.watermark for window in seen] == [starts + tso.compose(window.end_ms) for window in seen]
+    assert [window.first_ms for window in seen[1:]] == [window.end_ms for window in seen[:-1]]
+    for found in of_all(messages):
+        watermarks = [ts_of(event) for event in found if isinstance(event, Watermark)]
+        assert watermarks == sorted(watermarks) and {starts, seen[-1].watermark} <= set(watermarks)
+        highest = 0
+        for event in found:
+            if isinstance(event, Watermark):
+                highest = ts_of(event)
+            else:
+                assert ts_of(event) > highest
+    statements = {ts_of(event) for found in of_all(messages) for event in found if isinstance(event, DdlEvent)}
+    altering = {ts for ts in statements if ts > starts}
+    assert altering <= {window.watermark for window in seen} and bool(altering) == (text != PLAN)
+
+
+def test_what_is_observed_is_what_was_sent() -> None:
+    run, messages = Run(), list[Message]()
+    seen = played(run, messages)
+    rows = [event for found in of_all(messages) for event in found if isinstance(event, RowEvent)]
+    with_rows = [
+        message
+        for message in messages
+        if any(isinstance(event, RowEvent) for event in decode(message.key, message.value))
+    ]
+
+    assert sum(sum(window.rows.values()) for window in seen) == len(rows)
+    assert sum(count for window in seen for count, _, _ in window.partitions.values()) == len(rows)
+    assert sum(count for window in seen for _, count, _ in window.partitions.values()) == len(with_rows)
+    assert sum(size for window in seen for *_, size in window.partitions.values()) == sum(
+        len(message.key or b"") + len(message.value or b"") for message in with_rows
+    )
+    assert all(window.handed_out <= window.began <= window.ended for window in seen)
+
+
+def test_the_checkpoint_is_written_before_the_watermark_and_gone_at_the_end(tmp_path: Path) -> None:
+    run, found = Run(PLAN + DDL), list[tuple[int, int]]()
+
+    class Watching(MemorySink):
+        def write(self, records: Records) -> None:
+            stands = json.loads((tmp_path / "checkpoint.json").read_text())
+            found.append((tso.compose(stands["start_ms"] + stands["acknowledged_ms"]), records.commit_ts[0].as_py()))
+            super().write(records)
+
+    seen = played(run, [], directory=tmp_path, sink=Watching([], ["load"]))
+
+    assert {window.watermark for window in seen} <= {sent for stands, sent in found if stands == sent}
+    assert all(sent > stands for stands, sent in found if tso.physical(sent) > tso.physical(stands))
+    assert not (tmp_path / "checkpoint.json").exists()
+
+
+class Failing(MemorySink):
+    """Refuses what comes behind a TSO, or stops the process there."""
+
+    def __init__(self, messages: list[Message], behind: int, kills: bool = False) -> None:
+        super().__init__(messages, ["load"])
+        self.behind, self.kills = behind, kills
+
+    def write(self, records: Records) -> None:
+        if max(records.commit_ts.to_pylist()) >= self.behind:
+            if self.kills:
+                raise KeyboardInterrupt
+            self._tallies[0, 0].error = "topic load partition 0: refused"
+        else:
+            super().write(records)
+
+
+def test_what_was_not_delivered_ends_the_run_with_what_was(tmp_path: Path) -> None:
+    run = Run()
+    behind = tso.compose(run.opening.start_ms + 450)
+    with pytest.raises(DeliveryError) as error:
+        played(run, [], directory=tmp_path, sink=Failing([], behind))
+
+    assert error.value.args == (
+        "topic load partition 0: refused",
+        f"everything up to {tso.describe(tso.compose(run.opening.start_ms + 400))} is acknowledged; "
+        "--resume goes on there",
+    )
+
+
+@pytest.mark.parametrize("text", [PLAN, PLAN + DDL])
+@pytest.mark.parametrize("at_ms", [0, 1, 250, 300])
+def test_a_run_that_is_killed_goes_on_where_it_stood(tmp_path: Path, text: str, at_ms: int) -> None:
+    """What comes again lies behind the last watermark; a statement does not come again behind its own."""
+    run, whole, messages = Run(text), list[Message](), list[Message]()
+    played(run, whole)
+    with pytest.raises(KeyboardInterrupt):
+        killed = Failing(messages, tso.compose(run.opening.start_ms + at_ms), kills=True)
+        played(run, messages, directory=tmp_path, sink=killed)
+    stands = json.loads((tmp_path / "checkpoint.json").read_text())["acknowledged_ms"]
+    played(run, messages, 1.0 - stands / 1000, tmp_path, resumed=True)
+
+    for expected, found in zip(of_all(whole), of_all(messages), strict=True):
+        highest = 0
+        for event in found:
+            if isinstance(event, Watermark):
+                assert ts_of(event) >= highest
+                highest = ts_of(event)
+            else:
+                assert ts_of(event) > highest
+        assert list(dict.fromkeys(map(repr, found))) == list(map(repr, expected))
+
+
+def test_an_end_that_is_asked_for_comes_behind_a_watermark(tmp_path: Path) -> None:
+    run, messages, asked = Run(), list[Message](), Asked()
+
+    class Interrupted(MemorySink):
+        def write(self, records: Records) -> None:
+            if tso.physical(records.commit_ts[0].as_py()) - run.opening.start_ms > 350:
+                asked.number = 2
+            super().write(records)
+
+    seen = played(run, messages, directory=tmp_path, sink=Interrupted(messages, ["load"]), asked=asked)
+
+    assert seen[-1].end_ms == 400
+    assert all(
+        isinstance(found[-1], Watermark) and ts_of(found[-1]) == seen[-1].watermark for found in of_all(messages)
+    )
+    played(run, messages, 0.6, tmp_path, resumed=True)
+    whole: list[Message] = []
+    played(run, whole)
+    assert [len(found) for found in of_all(messages)] == [len(found) + 1 for found in of_all(whole)]
+
+
+def test_a_run_begins_anew_only_where_none_is_left(tmp_path: Path) -> None:
+    run = Run()
+    checkpoint.begin(tmp_path, run.identity, run.opening.start_ms)[0].close()
+
+    with pytest.raises(UserError, match="did not come to its end .*: --resume goes on with it"):
+        checkpoint.begin(tmp_path, run.identity, run.opening.start_ms)
+    with pytest.raises(UserError, match=r"nothing to --resume: there is no .*/other/checkpoint\.json"):
+        checkpoint.resume(tmp_path / "other", run.identity)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"--seed": "8"}, "--seed was 7, now it is 8"),
+        ({"plan": "0123456789abcdef"}, "plan is another one"),
+        (
+            {"--release": "classic:v7.5.0", "topic": "x"},
+            "--release was classic:v8.5.3, now it is classic:v7.5.0, topic was load, now it is x",
+        ),
+    ],
+)
+def test_another_run_is_not_resumed(tmp_path: Path, changed: dict[str, str], told: str) -> None:
+    run = Run()
+    checkpoint.begin(tmp_path, run.identity, run.opening.start_ms)[0].close()
+
+    with pytest.raises(UserError) as error:
+        checkpoint.resume(tmp_path, {**run.identity, **changed})
+    assert str(error.value) == (
+        f"{tmp_path}/checkpoint.json is of another run: {told}; --resume takes what that run was given"
+    )
+
+
+def test_the_identity_of_a_run_is_what_decides_its_bytes() -> None:
+    run, other = Run(), Run(PLAN.replace("seed = 7", "seed = 8"))
+
+    assert {name for name, value in run.identity.items() if other.identity[name] != value} == {"plan", "--seed"}
+    assert run.identity["--rate"] == "2000 rows/s"
+    assert "127.0.0.1" not in str(run.identity)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": 1}', '{"format": 9}', "\udcff"])
+def test_what_is_no_checkpoint_is_told_in_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "checkpoint.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+
+    with pytest.raises(SimulatorError) as error:
+        checkpoint.resume(tmp_path, {})
+    assert "checkpoint.json" in str(error.value) and len(error.value.args) == 1
+
+
+def test_two_runs_do_not_share_a_directory(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    with pytest.raises(UserError, match="is in use by another run: give each its own"):
+        Store(tmp_path)
+    store.close()
+    Store(tmp_path).close()
+
+
+def test_a_directory_that_cannot_be_written_is_the_users_mistake(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="--checkpoint .*/file: File exists"):
+        Store(tmp_path / "file")
+
+
+def test_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path)
+
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DeliveryError, match="cannot write .*checkpoint.json: No space left on device"):
+        store.write(Checkpoint({}, 0))
+    store.close()

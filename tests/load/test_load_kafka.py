@@ -1,0 +1,44 @@
+"""A load run in one process, to a real Kafka."""
+
+from __future__ import annotations
+
+import pytest
+from support.loads import DDL, PLAN, Run
+
+from simulator.consumer.records import read
+from simulator.load import in_process
+from simulator.load.checkpoint import Checkpoint
+from simulator.load.feed import Feed
+from simulator.load.observed import WindowSent
+from simulator.load.prepared import Sender
+from simulator.run import outputs
+from simulator.sinks import SINKS
+from simulator.sinks.memory import MemorySink, Message
+
+
+@pytest.mark.parametrize("driver", ["kafka-python", "confluent"])
+def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
+    """Rows, statements and watermarks, in the same order; and each acknowledgement is measured."""
+    topic, seen = f"in-one-process-{driver}", list[WindowSent]()
+    uri = f"kafka://{kafka}/{topic}?partition-num=3&protocol="
+    expected, run = Run(PLAN + DDL), Run(PLAN + DDL, uri=uri)
+    run.output = outputs.to_kafka(run.opening.plan, run.changefeed, driver=driver)
+    messages: list[Message] = []
+    for one, sink, observers in (
+        (expected, MemorySink(messages, ["load"]), []),
+        (run, SINKS["kafka"](run.output.settings, [topic]), [seen.append]),
+    ):
+        start = Checkpoint(one.identity, one.opening.start_ms)
+        feed = Feed(one.stretches(), one.control(), sink, start, None, observers)
+        in_process.run(feed, Sender(sink))
+        feed.close()
+
+    found = [(record.partition, record.key, record.value) for record in read(f"{uri}open-protocol")]
+    for partition in range(3):
+        assert [each[1:] for each in found if each[0] == partition] == [
+            (each.key, each.value) for each in messages if each.partition == partition
+        ]
+    assert sum(window.latencies.records for window in seen) == sum(
+        count for window in seen for _, count, _ in window.partitions.values()
+    )
+    assert 0 < max(window.latencies.longest for window in seen) < 60

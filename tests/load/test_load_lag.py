@@ -1,0 +1,141 @@
+"""The search for the rate that a consumer group sustains: against consumers of known speed, on a clock of numbers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from simulator.load import lag_watch
+from simulator.load.lag import LagSample, Search, Verdict, grows
+from simulator.load.lag_watch import LagWatch
+
+
+class Offsets(NamedTuple):
+    """What Kafka says."""
+
+    end: int
+    committed: int | None
+
+
+def searched(
+    search: Search,
+    consumed: Callable[[float], float],
+    commits_every: float = 1.0,
+    fastest: float = 1e9,
+    seconds: int = 3000,
+    messages_a_row: float = 1.0,
+) -> Verdict:
+    """A consumer that takes up to `consumed(lag)` messages a second, and a sender that sends at most `fastest` rows."""
+    end = position = committed = 0.0
+    last_commit = 0.0
+    for second in range(seconds):
+        asked = search.rate
+        sent = min(asked, fastest)
+        end += sent * messages_a_row
+        position = min(end, position + consumed(end - position))
+        if second - last_commit >= commits_every:
+            last_commit, committed = second, position
+        search.sent(asked, second, second + 1.0, round(sent))
+        search.sampled(LagSample(second + 1.0, round(end), round(committed)))
+        if search.verdict is not None:
+            return search.verdict
+    raise AssertionError(f"no verdict in {seconds} s: {vars(search)}")
+
+
+@pytest.mark.parametrize("capacity", [50.0, 700.0, 1000.0, 1100.0, 23_000.0, 190_000.0])
+@pytest.mark.parametrize("commits_every", [1.0, 5.0])
+def test_the_sustained_rate_is_found_wherever_it_lies(capacity: float, commits_every: float) -> None:
+    """Below and above the first one; lag that rises and falls with the group's commits is no growth."""
+    limit = max(500, int(capacity))
+    found = searched(Search(limit), lambda lag: capacity, commits_every)
+
+    assert 0.9 * capacity <= found.sustained <= 1.03 * capacity
+    assert found.too_much is not None
+    assert 0.99 * capacity <= found.too_much <= 1.07 * max(found.sustained, 1.0)
+    assert found.growth == pytest.approx(found.too_much - capacity, rel=0.3, abs=0.04 * capacity)
+
+
+def test_a_message_may_hold_many_rows() -> None:
+    """Lag is counted in messages, the rate in rows."""
+    found = searched(Search(200), lambda lag: 500.0, messages_a_row=0.1)
+
+    assert 4500 <= found.sustained <= 5150
+
+
+def test_a_consumer_that_outruns_the_sender_is_said_to_keep_up() -> None:
+    found = searched(Search(1000), lambda lag: 1e9, fastest=40_000)
+
+    assert (found.too_much, round(found.sustained)) == (None, 40_000)
+    assert found.of("audit") == "sustained 40,000 rows/s: group audit keeps up with all that is sent"
+
+
+def test_a_consumer_that_does_nothing_sustains_no_rate() -> None:
+    """It once committed, and sleeps since; nobody waits for each slower rate."""
+    found = searched(Search(100), lambda lag: 0.0, seconds=90)
+
+    assert found.of("g") == "sustained no rate: at 1,000 rows/s the lag of group g grew by 1,000 records/s"
+
+
+def test_a_group_that_commits_nothing_ends_the_search() -> None:
+    """Half a minute after rows came; a group that has committed once may take longer."""
+    silent, slow = Search(100), Search(100)
+    slow.sampled(LagSample(0.0, 10, 0))
+    for search in (silent, slow):
+        search.nothing(-1000.0)
+        search.sent(1000.0, 0.0, 1.0, 1000)
+        search.nothing(30.9)
+        assert not search.ended
+        search.nothing(31.0)
+
+    assert (silent.unheard, silent.ended, slow.ended) == (True, True, False)
+
+
+def test_lag_that_is_there_before_does_not_count_as_growth() -> None:
+    """A group that begins with a backlog gets the time to work it off."""
+    search = Search(1000)
+    backlog = 30_000
+    end = position = 0.0
+    position = -backlog
+    for second in range(40):
+        end += search.rate
+        position = min(end, position + 5000.0)
+        search.sent(search.rate, second, second + 1.0, round(search.rate))
+        search.sampled(LagSample(second + 1.0, round(end) + backlog, round(position) + backlog))
+    assert search.rate > 1000.0
+    assert search.verdict is None
+
+
+def test_the_line_says_the_rate_and_what_was_too_much() -> None:
+    said = Verdict(23_400.0, 25_000.0, 1_900.0).of("g")
+
+    assert said == "sustained 23,400 rows/s: at 25,000 the lag of group g grew by 1,900 records/s"
+
+
+def test_growth_is_measured_from_one_trough_to_the_next() -> None:
+    saw = [LagSample(float(at), 100 * at, 100 * (at - at % 5)) for at in range(21)]
+    slow = [LagSample(float(at), 100 * at, 90 * (at - at % 5)) for at in range(21)]
+
+    assert 0.0 == grows(saw)
+    assert pytest.approx(10.0) == grows(slow)
+
+
+def test_a_thread_looks_again_and_again_and_minds_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of Kafka, and of the group."""
+    monkeypatch.setattr(lag_watch, "EVERY", 0.001)
+    answers = iter([None, Offsets(10, None), None, Offsets(30, 10), Offsets(40, 25)])
+    heard: list[int] = []
+    over = threading.Event()
+
+    def ask() -> Offsets | None:
+        try:
+            return next(answers)
+        except StopIteration:
+            over.set()
+            return None
+
+    with LagWatch(ask, lambda sample: heard.append(sample.lag), Search(5)):
+        assert over.wait(30)
+    assert [20, 15] == heard

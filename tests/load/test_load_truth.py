@@ -1,0 +1,136 @@
+"""The truth of a load: a snapshot of the rows at a watermark, to which a window leads from another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+from support.load_plans import OPEN, URI, at, load_plan, opened
+from support.load_sent import sent
+from support.playing import assert_leads, play, state, tables_of
+
+from simulator import tso
+from simulator.consumer.decode import RowEvent, before_image, decode, row_text, time_of
+from simulator.consumer.records import Record, read
+from simulator.errors import UserError
+from simulator.load import truth
+from simulator.load.plan import STATEMENT_KINDS, StatementWanted
+from simulator.load.stretches import Opening
+from simulator.run.outputs import Output
+from simulator.sources import snapshots
+from simulator.ticdc.changefeed import load
+from simulator.tidb.model.table import Name, Table
+from simulator.truth import directory as directories
+
+IN_TURN = StatementWanted((400, 700), STATEMENT_KINDS)
+AT_RANDOM = StatementWanted((300, 300), STATEMENT_KINDS, None, True)
+PARTITIONS = {"load": 3}
+Texts = dict[str, str | None] | None
+
+
+def written(opening: Opening, output: Output, ms: int, directory: Path, format: str = "csv") -> Path:
+    truth.write(opening, output, load(URI), ms, directory, format)
+    return directory
+
+
+@pytest.mark.parametrize(("seed", "present", "uri"), [(1, False, URI), (2, True, OPEN), (3, False, OPEN)])
+def test_a_window_leads_from_the_truth_before_to_the_truth_behind(
+    tmp_path: Path, seed: int, present: bool, uri: str
+) -> None:
+    """Statements of every kind lie between, also at the very beginning and end."""
+    changefeed = load(uri)
+    found = opened(load_plan(IN_TURN, AT_RANDOM, seed=seed, present=present), changefeed)
+    boundary = at(*found, 2_000).end_ms
+    assert boundary is not None
+    times = (0, 150, 1_000, boundary, 3_000)
+    states = [written(*found, ms, tmp_path / str(ms)) for ms in times]
+    for before, after, first_ms, end_ms in zip(states, states[1:], times, times[1:]):
+        assert_leads(
+            sent(*found, first_ms, end_ms), changefeed, PARTITIONS, tables_of(before), state(before), state(after)
+        )
+    assert sum(map(len, state(states[-1]).values())) > 100
+
+
+def changed(records: Iterable[Record], tables: Mapping[Name, Table]) -> dict[tuple[object, ...], tuple[Texts, Texts]]:
+    """Of each row that changes what it was before its first change, and what it is behind its last."""
+    found: dict[tuple[object, ...], tuple[Texts, Texts]] = {}
+    decoded = (event for record in records for event in decode(record.key, record.value))
+    rows = sorted((event for event in decoded if isinstance(event, RowEvent)), key=time_of)
+    for event in rows:
+        table = tables[event.schema, event.table]
+        before, after = (
+            None if image is None else row_text(image, table) for image in (before_image(event), event.after)
+        )
+        shown = after or before
+        assert shown is not None
+        key = (table.name, *(shown[name] for name in table.primary_key))
+        found[key] = found[key][0] if key in found else before, after
+    return {key: change for key, change in found.items() if change[0] != change[1]}
+
+
+def test_a_diff_of_two_truths_and_the_window_between_them_change_the_same_rows(tmp_path: Path) -> None:
+    """From the same values to the same values."""
+    found = opened(load_plan(), load(OPEN))
+    first, last = (written(*found, ms, tmp_path / str(ms)) for ms in (300, 900))
+    assert play("diff", first, last, "--sink-uri", OPEN, "--master", "none", "--fixtures", tmp_path / "out") == 0
+    tables = tables_of(first)
+    diff, window = changed(read(str(tmp_path / "out")), tables), changed(sent(*found, 300, 900), tables)
+    assert diff == window
+    assert {tuple(image is None for image in change) for change in diff.values()} == {
+        (True, False),
+        (False, False),
+        (False, True),
+    }
+
+
+def test_a_diff_of_truths_with_statements_between_leads_from_one_to_the_other(tmp_path: Path) -> None:
+    found = opened(load_plan(IN_TURN, AT_RANDOM), load(OPEN))
+    first, last = (written(*found, ms, tmp_path / str(ms)) for ms in (500, 3_000))
+    assert play("diff", first, last, "--sink-uri", OPEN, "--master", "none", "--fixtures", tmp_path / "out") == 0
+    records = list(read(str(tmp_path / "out")))
+    assert_leads(records, load(OPEN), PARTITIONS, tables_of(first), state(first), state(last))
+
+
+def test_formats_hold_the_same_rows(tmp_path: Path) -> None:
+    found = opened(load_plan(IN_TURN))
+    ms = 2_345
+    csv, parquet = (written(*found, ms, tmp_path / format, format) for format in directories.FORMATS)
+    assert state(csv) == state(parquet)
+    assert sum(map(len, state(csv).values())) > 100
+
+
+def test_a_truth_says_what_it_is(tmp_path: Path) -> None:
+    opening, output = opened(load_plan(seed=99))
+    rows = truth.write(opening, output, load(URI), 700, tmp_path / "truth")
+    watermark = tso.compose(opening.start_ms + 700)
+    snapshot = snapshots.open(tmp_path / "truth")
+    assert snapshot.start_ts == watermark
+    assert snapshot.databases == {"shop", "log"}
+    assert rows == {".".join(name): len(held) for name, held in state(tmp_path / "truth").items()}
+    about = (tmp_path / "truth" / "metadata").read_text("utf-8")
+    assert f"Watermark: {tso.describe(watermark)}" in about and "Seed: 99" in about
+    assert (tmp_path / "truth" / "plan.toml").read_text("utf-8") == opening.load.text
+
+
+def test_tables_that_the_filter_leaves_out_are_not_in_it(tmp_path: Path) -> None:
+    found = opened(load_plan(IN_TURN), load(URI, '[filter]\nrules = ["shop.*", "!shop.orders"]\n'))
+    assert set(state(written(*found, 1_500, tmp_path / "truth"))) == {("shop", "customer")}
+
+
+def test_nothing_but_a_truth_is_replaced(tmp_path: Path) -> None:
+    found = opened(load_plan())
+    written(*found, 100, tmp_path / "truth")
+    old = state(tmp_path / "truth")
+    written(*found, 600, tmp_path / "truth", "parquet")
+    assert state(tmp_path / "truth") != old
+    assert not list((tmp_path / "truth").glob("*.csv"))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    with pytest.raises(UserError, match="mine holds something else: give a new or empty directory"):
+        written(*found, 100, tmp_path / "mine")
+    with pytest.raises(UserError, match="letter.txt is a file"):
+        directories.check(tmp_path / "mine" / "letter.txt")
+    with pytest.raises(UserError, match="format of a snapshot 'xml': csv or parquet"):
+        directories.check(tmp_path / "new", "xml")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "truth"]

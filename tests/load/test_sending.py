@@ -1,0 +1,183 @@
+"""Windows sent: a partition gets its messages in order, at the pace asked for, whether they were made ahead or not."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import pytest
+from support.loaded import CUSTOMERS, LOG, ORDERS, PARTS, stretch, window
+
+from simulator import tso
+from simulator.columns.change_frame import INSERT
+from simulator.engines.tasks.messages import FlushMessages
+from simulator.engines.tasks.task import TaskReport
+from simulator.errors import UserError
+from simulator.load import prepared
+from simulator.load.prepared import Sender
+from simulator.load.sending import send_window, window_messages
+from simulator.load.stretch import Pace, Stretch, Window
+from simulator.signals import Asked
+from simulator.sinks.memory import MemorySink, Message
+from simulator.sinks.records import Records
+
+PROTOCOLS = ("open-protocol", "canal-json")
+KEYED = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
+
+
+def of(protocol: str, **more: object) -> Stretch:
+    options = f"protocol={protocol}&partition-num=4"
+    return stretch(ORDERS, CUSTOMERS, PARTS, options=options, toml=KEYED, **more)  # type: ignore[arg-type]
+
+
+def one_by_one(made: Stretch, bounds: Sequence[int], owned: Sequence[int] = range(4)) -> list[Message]:
+    """The windows between these milliseconds, each sent by itself."""
+    messages: list[Message] = []
+    sink = MemorySink(messages, ["load"])
+    for first, end in zip(bounds, bounds[1:]):
+        send_window(window(made, first, end), owned, sink)
+    return messages
+
+
+def by_partition(messages: Sequence[Message]) -> dict[int, list[tuple[bytes | None, bytes | None]]]:
+    """Keys and values in order."""
+    found: dict[int, list[tuple[bytes | None, bytes | None]]] = {}
+    for message in messages:
+        found.setdefault(message.partition, []).append((message.key, message.value))
+    return found
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("ends", [(100, 200, 300, 400), (100, 150, 151, 390, 400), (400,), (30, 400)])
+def test_messages_made_ahead_are_those_that_would_be_made_for_the_window(protocol: str, ends: tuple[int, ...]) -> None:
+    """Also where the next window is shorter, or longer, than was expected."""
+    made, messages = of(protocol), list[Message]()
+    sender = Sender(MemorySink(messages, ["load"]))
+    for first, end in zip((0, *ends), ends):
+        sender.send(window(made, first, end), range(4))
+        time.sleep(0.02)  # so that something is there
+    sender.close()
+
+    assert by_partition(messages) == by_partition(one_by_one(made, (0, *ends)))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_tasks_may_change_places_from_window_to_window(protocol: str) -> None:
+    """As Spark gives them to whichever process is free."""
+    made, messages = of(protocol), list[Message]()
+    senders = [Sender(MemorySink(messages, ["load"])) for _ in range(2)]
+    for number, first in enumerate(range(0, 400, 100)):
+        for task in range(2):
+            senders[(task + number // 2) % 2].send(window(made, first, first + 100), range(task, 4, 2))
+    for sender in senders:
+        sender.close()
+
+    assert by_partition(messages) == by_partition(one_by_one(made, range(0, 401, 100)))
+
+
+def test_little_is_made_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared, "MOST_BYTES", 5000)
+    made = of("canal-json")
+    ahead = prepared.Ahead(window(made, 0, 10), frozenset(range(4)), steady=True)
+    time.sleep(0.3)
+    held = list(ahead._items)
+    ahead.stop()
+
+    assert 0 < sum(item.size for item in held) < 5000 + max(item.size for item in held)
+
+
+def test_nothing_is_made_ahead_beyond_a_statement() -> None:
+    made, messages = of("canal-json", end_ms=130), list[Message]()
+    sender = Sender(MemorySink(messages, ["load"]))
+    for first, end in ((0, 100), (100, 130)):
+        sender.send(window(made, first, end), range(4))
+    sender.close()
+
+    assert by_partition(messages) == by_partition(one_by_one(made, (0, 100, 130)))
+
+
+def test_what_goes_wrong_ahead_of_a_window_is_raised_when_its_turn_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def messages(of: Window, owned: Iterable[int]) -> Iterator[FlushMessages]:
+        if of.first_ms:
+            raise UserError("no such row")
+        return window_messages(of, owned)
+
+    monkeypatch.setattr(prepared, "window_messages", messages)
+    sender, made = Sender(MemorySink([], ["load"])), of("canal-json")
+    assert sender.send(window(made, 0, 100), range(4)).changes
+    with pytest.raises(UserError, match="no such row"):
+        sender.send(window(made, 100, 200), range(4))
+    sender.close()
+
+
+class Clocked(MemorySink):
+    """Knows when records came."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        super().__init__(self.messages, ["load"])
+        self.came: list[tuple[float, int]] = []
+
+    def write(self, records: Records) -> None:
+        now = time.monotonic()
+        self.came += [(now, tso.physical(ts)) for ts in records.commit_ts.to_pylist()]
+        super().write(records)
+
+
+def sent(made: Stretch, end_ms: int, pace: Pace, asked: Asked | None = None) -> tuple[Clocked, float]:
+    """The sink, and when the window began."""
+    sink, began = Clocked(), time.monotonic()
+    send_window(window(made, 0, end_ms, pace), range(4), sink, asked)
+    return sink, began
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_records_go_out_when_they_are_due(protocol: str) -> None:
+    sink, began = sent(of(protocol), 400, Pace(1.0, 0.0))
+    late = [now - began - (ms - tso.physical(tso.DEFAULT_START_TS)) / 1000 for now, ms in sink.came]
+
+    assert min(late) > -0.06  # 50 ms of records go together
+    assert sorted(late)[len(late) // 2] < 0.5
+    assert sink.came[-1][0] - began > 0.3
+
+
+def test_a_window_that_is_late_catches_up() -> None:
+    sink, began = sent(of("canal-json"), 400, Pace(1.0, 5.0))
+
+    assert sink.came[-1][0] - began < 0.35
+
+
+def test_nothing_is_held_back_once_an_end_is_asked_for() -> None:
+    asked = Asked()
+    asked.number = 2
+    sink, began = sent(of("canal-json"), 400, Pace(0.01, 0.0), asked)
+
+    assert sink.came[-1][0] - began < 5
+    assert len(sink.came) == len(one_by_one(of("canal-json"), (0, 400)))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_held_back_records_keep_the_order_of_their_partition(protocol: str) -> None:
+    made = of(protocol)
+    sink, _ = sent(made, 100, Pace(1.0, 0.0))
+
+    assert by_partition(sink.messages) == by_partition(one_by_one(made, (0, 100)))
+
+
+def counts(reports: Sequence[TaskReport]) -> Counter[int]:
+    return sum((Counter({op: rows}) for report in reports for _, op, _, rows in report.changes), Counter[int]())
+
+
+def test_a_report_is_of_the_window_alone() -> None:
+    made = stretch(ORDERS, LOG, toml="force-replicate = true")
+    sink = MemorySink([], ["load"])
+    reports = [send_window(window(made, first, first + 100), range(4), sink) for first in range(0, 400, 100)]
+    whole = send_window(window(made, 0, 400), range(4), MemorySink([], ["load"]))
+
+    assert counts(reports) == counts([whole])
+    assert counts(reports[:1])[INSERT] < counts(reports)[INSERT]
+    assert sum(account["bytes"] for report in reports for account in report.delivered) == sum(
+        account.bytes for account in sink.accounts()
+    )
+    assert all(report.sending and report.sending[0] <= report.sending[1] for report in reports)

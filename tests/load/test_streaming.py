@@ -1,0 +1,99 @@
+"""Load on Spark Structured Streaming: what is sent is what the engine in process sends, whatever dies meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from support.load_run import in_process, play
+from support.processes import children, living
+
+from simulator.errors import DeliveryError
+from simulator.load.feed import Feed
+from simulator.load.streaming import query
+from simulator.load.stretch import Pace, Window
+from simulator.sinks.files.settings import FileSettings
+
+WINDOWS = 7
+"""Five of half a second, of which statements cut two."""
+
+
+def texts(directory: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(directory)): file.read_bytes() for file in sorted(directory.rglob("*.jsonl"))}
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What the engine in process writes."""
+    to = tmp_path_factory.mktemp("in process") / "out"
+    sent = play(to, in_process)
+    assert len(sent) == WINDOWS and min(map(len, texts(to).values())) > 0
+    return texts(to)
+
+
+def test_both_engines_write_the_same_fixtures(spark: SparkSession, expected: dict[str, bytes], tmp_path: Path) -> None:
+    """Offset by offset, whatever of it a task has of its own: here one has all, below each of two a half."""
+    said: list[str] = []
+    sent = play(tmp_path / "out", lambda feed, _: query.run(spark, feed, 1, said.append))
+    assert texts(tmp_path / "out") == expected
+    assert [window.retried for window in sent] == [0] * WINDOWS and said == []
+
+
+class Killing(Feed):
+    """Kills Spark's Python processes while they send the third window."""
+
+    windows = 0
+
+    def next(self) -> Window | None:
+        window = super().next()
+        self.windows += 1
+        if self.windows != 3 or window is None:
+            return window
+        threading.Thread(target=kill_when_it_grows, args=(window.stretch.spec.settings,)).start()
+        return replace(window, pace=Pace(0.5, 0.0))
+
+
+def kill_when_it_grows(settings: FileSettings) -> None:
+    files = Path(settings.staging)
+
+    def size() -> int:
+        return sum(file.stat().st_size for file in files.rglob("*.jsonl"))
+
+    before, until = size(), time.monotonic() + 30
+    while size() == before and time.monotonic() < until:
+        time.sleep(0.01)
+    workers = children(os.getpid(), "pyspark.worker")
+    for pid, parent, _ in living():
+        if pid in workers and parent in workers:
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_window_whose_process_was_killed_is_sent_again_as_if_it_had_not_been_begun(
+    spark: SparkSession, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    said: list[str] = []
+    sent = play(tmp_path / "out", lambda feed, _: query.run(spark, feed, 4, said.append), feed_kind=Killing)
+    assert texts(tmp_path / "out") == expected
+    assert [window.retried for window in sent] == [int(number == 2) for number in range(WINDOWS)]
+    assert [line.partition(":")[0] for line in said] == ["a Python process of Spark was killed, or crashed"]
+
+
+class Refusing(Feed):
+    """Does not get its second watermark delivered."""
+
+    def sent(self, window: Window, reports: Any, retried: int = 0) -> Any:
+        if window.first_ms:
+            raise DeliveryError("the broker is gone")
+        return super().sent(window, reports, retried)
+
+
+def test_what_a_feed_finds_wrong_ends_the_run_in_its_own_words(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(DeliveryError, match="^the broker is gone$"):
+        play(tmp_path / "out", lambda feed, _: query.run(spark, feed, 4, print), feed_kind=Refusing)
