@@ -304,7 +304,7 @@ def test_a_key_means_the_same_in_every_fault() -> None:
 
 
 def test_the_page_on_faults_has_all_of_them_with_their_keys() -> None:
-    page = (Path(__file__).parent.parent.parent.parent / "docs" / "faults.md").read_text("utf-8")
+    page = (Path(__file__).parent.parent.parent / "docs" / "faults.md").read_text("utf-8")
     legal, illegal = page.split("\n## What a consumer should notice\n")
     for name, kind in FAULTS.items():
         (row,) = (line for line in (legal if kind.legal else illegal).splitlines() if line.startswith(f"| `{name}` |"))
