@@ -52,20 +52,12 @@ def _message_of(made: FlushMessages, fitting: Mask) -> int | None:
     return int(np.searchsorted(made.first_row, found[0], side="right")) - 1 if len(found) else None
 
 
-<<<<<<< HEAD:simulator/run/faults/damaged_messages.py
-def _entry_of(made: Outgoing, place: int) -> KeyValue:
-=======
-def _entry_of(made: FlushMessages, place: int) -> Entry:
->>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/faults/damaged_messages.py
+def _entry_of(made: FlushMessages, place: int) -> KeyValue:
     """Key and value of a message; a value that is null counts as empty."""
     return made.records.key[place].as_py(), made.records.value[place].as_py() or b""
 
 
-<<<<<<< HEAD:simulator/run/faults/damaged_messages.py
-def _with_entry(made: Outgoing, place: int, entry: KeyValue) -> Outgoing:
-=======
-def _with_entry(made: FlushMessages, place: int, entry: Entry) -> FlushMessages:
->>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/faults/damaged_messages.py
+def _with_entry(made: FlushMessages, place: int, entry: KeyValue) -> FlushMessages:
     """The messages, that one being another."""
     records = made.records
     key, value = (

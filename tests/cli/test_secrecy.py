@@ -204,12 +204,7 @@ def test_no_secret_is_said(arguments: list[str], folder: Path, capsys: pytest.Ca
 def test_the_address_of_a_stored_message_holds_no_password() -> None:
     """It stands in messages; who has the storage's own URI reads the file."""
     uri = f"memory://u:{HUSH}@h/claims?account-key={HUSH}"
-<<<<<<< HEAD
-    storage.write(uri, [StoredFile("a.json", b"{}")])
-    location = f"{claim_check.storage_uri(uri)}/a.json"
-=======
     claim_check_files.write(uri, [StoredFile("a.json", b"{}")])
-    location = f"{claim_check.root(uri)}/a.json"
->>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports)
+    location = f"{claim_check.storage_uri(uri)}/a.json"
 
     assert ("memory://h/claims/a.json", b"{}") == (location, claim_check_files.read(location, uri))

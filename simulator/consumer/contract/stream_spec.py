@@ -122,15 +122,10 @@ def stream_spec_of(
         watermarks=codec.has_watermarks(options, release),
         fidelity=codec.fidelity(options, release),
         stages=stages_of(changefeed, release, tables),
-<<<<<<< HEAD:simulator/read/contract/stream_spec.py
         ddl_in_every_partition=codec.broadcasts_ddl(release),
-        stored=partial(storage.read, uri=options.claim_check_storage_uri) if options.claim_check_storage_uri else None,
-=======
-        ddl_in_every_partition=codec.ddl_everywhere(release),
         stored=partial(claim_check.read, uri=options.claim_check_storage_uri)
         if options.claim_check_storage_uri
         else None,
->>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/consumer/contract/stream_spec.py
         restarts=restarts,
         finished=finished,
     )

@@ -48,11 +48,7 @@ def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:
     )
 
 
-<<<<<<< HEAD:simulator/run/outgoing.py
-def _records(flush: Flush, encoded: EncodedRows, messages: Messages, job: Job) -> Records:
-=======
-def _records(flush: Flush, encoded: Encoded, messages: Messages, spec: TaskSpec) -> Records:
->>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/engines/tasks/messages.py
+def _records(flush: Flush, encoded: EncodedRows, messages: Messages, spec: TaskSpec) -> Records:
     """The flush's messages with their places."""
     first_row = np.asarray(messages.first_row)
     destination = ints(flush.events, "destination")[first_row[:-1]]
@@ -68,11 +64,7 @@ def _records(flush: Flush, encoded: Encoded, messages: Messages, spec: TaskSpec)
     )
 
 
-<<<<<<< HEAD:simulator/run/outgoing.py
-def _encoded(flush: Flush, job: Job) -> EncodedRows:
-=======
-def _encoded(flush: Flush, spec: TaskSpec) -> Encoded:
->>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/engines/tasks/messages.py
+def _encoded(flush: Flush, spec: TaskSpec) -> EncodedRows:
     """Key and value of each event, in the order of the events."""
     events = flush.events
     kind, table = ints(events, "kind"), ints(events, "table")
@@ -97,13 +89,8 @@ def _encoded(flush: Flush, spec: TaskSpec) -> Encoded:
     return EncodedRows(keys, picked_values(pa.concat_arrays([part.values for part in parts]), back), files)
 
 
-<<<<<<< HEAD:simulator/run/outgoing.py
-def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, job: Job) -> EncodedRows:
-    physical_table, to = job.tables[number], job.routes[number]
-=======
-def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, spec: TaskSpec) -> Encoded:
+def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, spec: TaskSpec) -> EncodedRows:
     physical_table, to = spec.tables[number], spec.routes[number]
->>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/engines/tasks/messages.py
     changed = replace(
         RowChanges(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns),
         selected=to.selected,
@@ -114,13 +101,8 @@ def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, spe
 
 
 def _encoded_others(
-<<<<<<< HEAD:simulator/run/outgoing.py
-    kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], job: Job
-) -> EncodedRows:
-=======
     kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], spec: TaskSpec
-) -> Encoded:
->>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports):simulator/engines/tasks/messages.py
+) -> EncodedRows:
     """Statements and watermarks: few, so each is made once and repeated for its destinations."""
     codec = CODECS[spec.options.protocol]
     wanted, place = np.unique(np.stack([kinds, index, commit_ts]), axis=1, return_inverse=True)

@@ -17,11 +17,10 @@ from support.codec_rows import Change, parsed, rows, unframed
 
 from simulator.errors import DeliveryError, EncodeError, UserError
 from simulator.releases import V8_5, find
-from simulator.run import storage
+from simulator.sinks import claim_check
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows, RowChanges, StoredFile
 from simulator.ticdc.codecs.claim_check import storage_uri
 from simulator.ticdc.codecs.compression import compress_value, decompress
-from simulator.sinks import claim_check
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 TABLE = create_table("CREATE TABLE shop.t (id INT PRIMARY KEY, v VARCHAR(9999))")
@@ -212,11 +211,7 @@ def test_a_file_is_written_whole_and_read_back(tmp_path: Path) -> None:
     claim_check.require_writable(uri)
     claim_check.write(uri, [StoredFile("a.json", b"1"), StoredFile("a.json", b"2"), StoredFile("b.json", b"")])
     assert sorted(path.name for path in (tmp_path / "new/deep").iterdir()) == ["a.json", "b.json"]
-<<<<<<< HEAD
-    assert storage.read(f"{storage_uri(uri)}/a.json") == b"2"
-=======
-    assert claim_check.read(f"{root(uri)}/a.json") == b"2"
->>>>>>> b8edd94 (run/ and read/ become engines, consumer, faults, run, truth and load, in one direction of imports)
+    assert claim_check.read(f"{storage_uri(uri)}/a.json") == b"2"
     with pytest.raises(UserError, match=rf"^{re.escape(uri)}/c.json cannot be read: No such file or directory$"):
         claim_check.read(f"{uri}/c.json")
 
