@@ -37,10 +37,10 @@ from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.sql_engine.errors import error_number, refused, worded
-from simulator.tidb.sql_engine.storage.outcome import Outcome, ResultSet
-from simulator.tidb.sql_engine.storage.row_keys import cells_of
-from simulator.tidb.sql_engine.storage.rows import columns_of, rows_of
+from simulator.tidb.sql_engine.errors import error_number, sql_error, sql_error_with_text
+from simulator.tidb.sql_engine.storage.outcome import ResultSet, StatementOutcome
+from simulator.tidb.sql_engine.storage.row_keys import column_cells
+from simulator.tidb.sql_engine.storage.rows import column_arrays, table_rows
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.session import Use
 from simulator.tidb.syntax.tables import CreateTable
@@ -184,9 +184,9 @@ class TiCDC:
         not there.
         """
         upstream, definition = self._table(table)
-        texts = columns_of(rows_of(upstream, definition).cells)
+        texts = column_arrays(table_rows(upstream, definition).cells)
         columns = {
-            column.name: python_values(column.type, cells_of(definition, column, texts))
+            column.name: python_values(column.type, column_cells(definition, column, texts))
             for column in definition.columns
         }
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -294,7 +294,7 @@ class TiCDC:
             raise UserError("this TiCDC is closed")
         return self._live
 
-    def _executed(self, text: str) -> Outcome:
+    def _executed(self, text: str) -> StatementOutcome:
         live = self._open()
         try:
             with _as_sql_error():
@@ -316,7 +316,7 @@ class TiCDC:
         schema = schema if dot else live.upstream().session.database
         found = live.upstream().catalog.tables.get((schema.lower(), table.lower()))
         if found is None:
-            raise refused(1146, schema, table)
+            raise sql_error(1146, schema, table)
         if live.cursor.unread is not None:  # a snapshot's rows are read by the first statement that needs them
             live.execute(f"SELECT 1 FROM {quote_name(found.schema)}.{quote_name(found.name)} LIMIT 0")
         return live.upstream(), found
@@ -366,7 +366,7 @@ def _as_sql_error() -> Iterator[None]:
     try:
         yield
     except DdlError as error:
-        raise worded(error_number(error), error.text) from error
+        raise sql_error_with_text(error_number(error), error.text) from error
 
 
 def _database_of(text: str) -> str:
@@ -377,7 +377,7 @@ def _database_of(text: str) -> str:
     return statement.database if isinstance(statement, Use) else ""
 
 
-def _result(outcome: Outcome) -> Result:
+def _result(outcome: StatementOutcome) -> Result:
     found = outcome.result
     if found is None:
         return Result((), (), outcome.affected, outcome.warnings)

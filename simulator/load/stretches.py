@@ -41,7 +41,7 @@ from simulator.ticdc.rules import ChangefeedRules, rules, verify
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.sql_engine.storage.outcome import Refusal
+from simulator.tidb.sql_engine.storage.outcome import FailedStatement
 from simulator.tso import Timeline
 
 
@@ -128,7 +128,7 @@ def _played(text: str, cursor: Cursor, planning: Planning, logical: int) -> tupl
         cursor, addition, outcome = executed(text, cursor, planning, job_logical=logical)
     except (SqlError, DdlError) as error:
         raise UserError(f"{_first_line(text)}: {error}") from None
-    if isinstance(outcome, Refusal):
+    if isinstance(outcome, FailedStatement):
         raise UserError(f"{_first_line(text)}: {outcome.error}")
     return cursor, addition
 

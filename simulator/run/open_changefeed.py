@@ -32,7 +32,7 @@ from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import rules
 from simulator.tidb.ddl.catalog import Database, with_database
-from simulator.tidb.sql_engine.storage.outcome import Outcome, Refusal
+from simulator.tidb.sql_engine.storage.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tso import Timeline
 
@@ -106,7 +106,7 @@ class Live:
                 ]
         self._faults.foresee(spans)
 
-    def execute(self, text: str) -> Outcome:
+    def execute(self, text: str) -> StatementOutcome:
         """Plays one statement of SQL; the session, and its transaction, stay open.
 
         Raises SqlError and DdlError as TiDB words them, and DeliveryError. DDL that is refused inside a transaction has
@@ -114,7 +114,7 @@ class Live:
         """
         cursor, addition, outcome = executed(text, self.cursor, self._planning)
         self._send((self.cursor, cursor), (addition,), False)
-        if isinstance(outcome, Refusal):
+        if isinstance(outcome, FailedStatement):
             raise outcome.error
         return outcome
 

@@ -33,7 +33,7 @@ from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.execute import execute
 from simulator.tidb.sql_engine.sessions.transactions import rollback
-from simulator.tidb.sql_engine.storage.outcome import Refusal
+from simulator.tidb.sql_engine.storage.outcome import FailedStatement
 from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import CreateTable
@@ -114,7 +114,7 @@ def _defined(consumer: Consumer, jobs: list[EmittedJob], rules: ChangefeedRules)
     upstream, unread = with_rows(cursor, upstream, applied.statement)
     upstream = replace(upstream, session=replace(upstream.session, database=applied.pending.database))
     outcome = execute(applied.statement, applied.pending.text, upstream, tso.physical(jobs[0].commit_ts))
-    if isinstance(outcome, Refusal):
+    if isinstance(outcome, FailedStatement):
         if kept_back:
             return consumer
         raise UserError(

@@ -22,7 +22,7 @@ from simulator.sources.generate.wanted import TableWanted
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.execute import execute, starting
+from simulator.tidb.sql_engine.execute import execute, new_upstream
 
 TYPES = ("INT", "VARCHAR(40)", "DECIMAL(12, 2)", "DATETIME", "VARCHAR(60)")
 ROWS, WINDOW = 100_000, 65_536
@@ -34,7 +34,7 @@ def definition(columns: int) -> str:
 
 
 def table(text: str) -> Table:
-    upstream = starting(V8_5)
+    upstream = new_upstream(V8_5)
     upstream = replace(upstream, session=replace(upstream.session, database="test"))
     for part in split_script(text):
         statement = parse_sql(part.text, upstream.session.sql_mode)

@@ -27,7 +27,7 @@ from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import load_file
 from simulator.ticdc.rules import rules
 from simulator.tidb.model.table import Name, Table, visible_columns
-from simulator.tidb.sql_engine.storage.rows import rows_of
+from simulator.tidb.sql_engine.storage.rows import table_rows
 
 GOLDEN = Path(__file__).parent / "golden"
 LARGE = {"airports"}
@@ -117,7 +117,7 @@ def upstream(scenario: Shipped, release: str) -> tuple[dict[Name, Table], dict[N
     tables = {(table.schema, table.name): table for table in found.catalog.tables.values()}
     return tables, {
         name: row_image.pack(
-            [rows_of(found, table).cells.column(column.name).combine_chunks() for column in visible_columns(table)]
+            [table_rows(found, table).cells.column(column.name).combine_chunks() for column in visible_columns(table)]
         ).to_pylist()
         for name, table in tables.items()
     }

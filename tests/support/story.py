@@ -23,8 +23,8 @@ from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.execute import error_number, execute, starting
-from simulator.tidb.sql_engine.storage.outcome import Committed, Refusal, TableChanges
+from simulator.tidb.sql_engine.execute import error_number, execute, new_upstream
+from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, FailedStatement, TableChanges
 from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
 
 DEFAULT = Path(__file__).parent.parent / "stories"
@@ -161,13 +161,13 @@ def says_something(event: object) -> bool:
 
 def happened(story: Path) -> Log:
     """What the scripted upstream makes of a story."""
-    log, upstream = Log(), starting(V8_5)
+    log, upstream = Log(), new_upstream(V8_5)
     for number, part in enumerate(split_script(story.read_bytes().decode("utf-8"))):
         try:
             statement = parse_sql(part.text, upstream.session.sql_mode)
             assert statement is not None, part.text
             outcome = execute(statement, part.text, upstream, START_MS + number)
-            if isinstance(outcome, Refusal):
+            if isinstance(outcome, FailedStatement):
                 upstream = outcome.upstream
                 raise outcome.error
         except (SqlError, DdlError) as error:
@@ -177,7 +177,7 @@ def happened(story: Path) -> Log:
             continue
         upstream = outcome.upstream
         for event in outcome.events:
-            if isinstance(event, Committed):
+            if isinstance(event, CommittedTransaction):
                 made = _transaction(event, number)
                 if says_something(made):
                     log.events.append(made)
@@ -193,7 +193,7 @@ def name(table: Table) -> str:
     return f"{table.schema}.{table.name}"
 
 
-def _transaction(event: Committed, number: int) -> Transaction:
+def _transaction(event: CommittedTransaction, number: int) -> Transaction:
     made = Transaction(number)
     for change in event.changes:
         _add(made, change)

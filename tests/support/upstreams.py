@@ -12,37 +12,37 @@ from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.execute import execute, starting
-from simulator.tidb.sql_engine.storage.auto_ids import behind
-from simulator.tidb.sql_engine.storage.outcome import Committed, Outcome, Refusal
+from simulator.tidb.sql_engine.execute import execute, new_upstream
+from simulator.tidb.sql_engine.storage.auto_ids import counters_after
+from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, FailedStatement, StatementOutcome
 from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
 
 NOW_MS = 1_582_165_220_123
 """2020-02-20 02:20:20.123 UTC."""
 
 
-def played(text: str, upstream: Upstream | None = None, now_ms: int = NOW_MS) -> Outcome:
+def played(text: str, upstream: Upstream | None = None, now_ms: int = NOW_MS) -> StatementOutcome:
     """What a script comes to: the state behind it, all events, the last result. In database `test` from the start."""
     if upstream is None:
-        new = starting(V8_5)
+        new = new_upstream(V8_5)
         upstream = replace(new, session=replace(new.session, database="test"))
-    outcome = Outcome(upstream)
+    outcome = StatementOutcome(upstream)
     for part in split_script(text):
         statement = parse_sql(part.text, outcome.upstream.session.sql_mode)
         if statement is not None:
             made = execute(statement, part.text, outcome.upstream, now_ms)
-            if isinstance(made, Refusal):
+            if isinstance(made, FailedStatement):
                 raise made.error
             outcome = replace(made, events=(*outcome.events, *made.events))
     return outcome
 
 
-def refusal(text: str, upstream: Upstream, now_ms: int = NOW_MS) -> Refusal:
+def refusal(text: str, upstream: Upstream, now_ms: int = NOW_MS) -> FailedStatement:
     """What a statement that is refused leaves behind."""
     statement = parse_sql(text, upstream.session.sql_mode)
     assert statement is not None
     found = execute(statement, text, upstream, now_ms)
-    assert isinstance(found, Refusal), f"not refused: {text}"
+    assert isinstance(found, FailedStatement), f"not refused: {text}"
     return found
 
 
@@ -57,7 +57,7 @@ def with_rows(upstream: Upstream, name: str, rows: Sequence[Sequence[str | None]
         }
     )
     numbers = pa.array(ids or range(1, len(rows) + 1), pa.int64())
-    stored = StoredRows(table, cells, numbers, behind(table, len(rows), len(rows)))
+    stored = StoredRows(table, cells, numbers, counters_after(table, len(rows), len(rows)))
     return replace(upstream, rows={**upstream.rows, key("test", name): stored})
 
 
@@ -73,13 +73,13 @@ def rows_in(upstream: Upstream, name: str, schema: str = "test") -> list[tuple[s
     return list(zip(*columns, strict=True))
 
 
-def changes(outcome: Outcome) -> list[list[str]]:
+def changes(outcome: StatementOutcome) -> list[list[str]]:
     """The net changes of each transaction: `+t 1,x` for an INSERT, `-t 1,x` for a DELETE, `t 1,x > 1,y` for an UPDATE;
     of a partitioned table with the ordinal behind the name."""
-    return [list(_changes(event)) for event in outcome.events if isinstance(event, Committed)]
+    return [list(_changes(event)) for event in outcome.events if isinstance(event, CommittedTransaction)]
 
 
-def _changes(event: Committed) -> Iterator[str]:
+def _changes(event: CommittedTransaction) -> Iterator[str]:
     for table in event.changes:
         rows = zip(table.partition.to_pylist(), table.before.to_pylist(), table.after.to_pylist(), strict=True)
         for ordinal, before, after in rows:

@@ -39,7 +39,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
-from simulator.tidb.sql_engine.storage.outcome import Committed, Refusal
+from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, FailedStatement
 
 URI = "kafka://127.0.0.1:9092/topic?"
 OPEN = "protocol=open-protocol&partition-num=1"
@@ -258,19 +258,21 @@ def _executed(
     """The row changes (CHANGES) that TiDB makes of a script."""
     from simulator.tidb.parser.script import split_script
     from simulator.tidb.parser.sql import parse_sql
-    from simulator.tidb.sql_engine.execute import execute, starting
+    from simulator.tidb.sql_engine.execute import execute, new_upstream
 
-    upstream, parts = starting(release, catalog), []
+    upstream, parts = new_upstream(release, catalog), []
     upstream = replace(upstream, session=replace(upstream.session, database=example.database))
     numbers = {table.table.name: number for number, table in enumerate(tables)}
     for second, statement in enumerate(split_script(example.script)):
         read, now_ms = parse_sql(statement.text), tso.physical(_commit_ts(second))
         assert read is not None
         outcome = execute(read, statement.text, upstream, now_ms)
-        if isinstance(outcome, Refusal):
+        if isinstance(outcome, FailedStatement):
             raise outcome.error
         upstream = outcome.upstream
-        for changes in (one for event in outcome.events if isinstance(event, Committed) for one in event.changes):
+        for changes in (
+            one for event in outcome.events if isinstance(event, CommittedTransaction) for one in event.changes
+        ):
             count = len(changes.before)
             parts.append(
                 pa.RecordBatch.from_arrays(

@@ -23,7 +23,7 @@ from simulator.tidb.ddl.catalog import Catalog, Key, key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.storage.auto_ids import behind
+from simulator.tidb.sql_engine.storage.auto_ids import counters_after
 from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
 from simulator.tidb.syntax.ddl import DropTable
 from simulator.tidb.syntax.definitions import TableName
@@ -131,7 +131,7 @@ def _read(entry: SnapshotTable, table: Table, of: Snapshot) -> StoredRows:
     else:
         row_ids = pa.array(np.arange(1, len(image) + 1))
     cells = pa.table(row_image.named(image, names))
-    return StoredRows(table, cells, row_ids, behind(table, _last(row_ids), _last_auto(table, image)))
+    return StoredRows(table, cells, row_ids, counters_after(table, _last(row_ids), _last_auto(table, image)))
 
 
 def _ordinals(table: Table) -> tuple[int, ...]:

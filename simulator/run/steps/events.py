@@ -20,7 +20,7 @@ from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.sql_engine.storage.outcome import Committed, Defined, TableChanges
+from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, CompletedDdl, TableChanges
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable, TruncateTable
 
@@ -28,7 +28,7 @@ BRING_BACK = (RecoverTable, FlashbackTable, FlashbackDatabase)
 
 
 def added(
-    events: tuple[Committed | Defined, ...],
+    events: tuple[CommittedTransaction | CompletedDdl, ...],
     cursor: Cursor,
     planning: Planning,
     origin: str,
@@ -40,7 +40,7 @@ def added(
     rows: list[VersionRows] = []
     jobs: list[EmittedJob] = []
     for number, event in enumerate(events):
-        if isinstance(event, Committed):
+        if isinstance(event, CommittedTransaction):
             cursor = cursor.passed(1) if number else cursor
             rows += _rows(event, cursor)
         else:
@@ -49,7 +49,7 @@ def added(
     return cursor, Addition(tuple(jobs), rows=tuple(rows))
 
 
-def _rows(event: Committed, cursor: Cursor) -> Iterator[VersionRows]:
+def _rows(event: CommittedTransaction, cursor: Cursor) -> Iterator[VersionRows]:
     """The changes of tables that the changefeed knows."""
     commit_ts = tso.compose(cursor.now_ms, tso.ROW_LOGICAL)
     for changes in event.changes:
@@ -71,14 +71,14 @@ def _batch(changes: TableChanges, commit_ts: int) -> pa.RecordBatch:
     )
 
 
-def _jobs(event: Defined, cursor: Cursor, planning: Planning, origin: str, logical: int) -> Iterator[EmittedJob]:
+def _jobs(event: CompletedDdl, cursor: Cursor, planning: Planning, origin: str, logical: int) -> Iterator[EmittedJob]:
     pending = PendingStatement(event.text, event.database, IN_SCRIPT, origin)
     applied = AppliedStatement(pending, event.statement, event.jobs, event.before, event.after)
     first_ts = tso.compose(cursor.now_ms, logical)
     return emit_jobs([applied], lambda pending: first_ts, planning.rules)
 
 
-def _versions(event: Defined, cursor: Cursor, planning: Planning) -> Mapping[Name, int]:
+def _versions(event: CompletedDdl, cursor: Cursor, planning: Planning) -> Mapping[Name, int]:
     """The versions behind a statement: a table that it touches has another, one that it creates its first."""
     known = {key(*name): number for name, number in cursor.versions.items()}
     touched: set[Key] = set()
@@ -105,7 +105,7 @@ def _version(
     version: int | None,
     emptied: frozenset[str],
     exchanged: Exchanged | None,
-    event: Defined,
+    event: CompletedDdl,
     planning: Planning,
 ) -> int | None:
     """What comes of the version that a table had; None for a table whose rows are not replicated."""
@@ -131,7 +131,7 @@ def replicated(table: Table, rules: ChangefeedRules) -> bool:
     return rules.replicates(table) and (rules.changefeed.force_replicate or bool(handle_key(table)))
 
 
-def _emptied(event: Defined) -> frozenset[str]:
+def _emptied(event: CompletedDdl) -> frozenset[str]:
     """Partitions, in lower case, whose ids are others behind the statement; `*` for the table's own, too."""
     if isinstance(event.statement, TruncateTable):
         return frozenset(EVERYTHING)
@@ -143,14 +143,14 @@ def _emptied(event: Defined) -> frozenset[str]:
     return frozenset(names)
 
 
-def _partitions(event: Defined) -> Iterator[str]:
+def _partitions(event: CompletedDdl) -> Iterator[str]:
     for job in event.jobs:
         table = event.before.table(job.schema, job.table)
         if table is not None and table.partitioning is not None:
             yield from (partition.name for partition in table.partitioning.partitions)
 
 
-def _exchanged(event: Defined, known: Mapping[Key, int], versions: Versions) -> dict[Key, Exchanged]:
+def _exchanged(event: CompletedDdl, known: Mapping[Key, int], versions: Versions) -> dict[Key, Exchanged]:
     """The two tables of EXCHANGE PARTITION, where both are replicated."""
     specs = event.statement.specs if isinstance(event.statement, AlterTable) else ()
     for job, spec in ((job, spec) for job in event.jobs for spec in specs if isinstance(spec, ExchangePartition)):

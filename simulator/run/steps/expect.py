@@ -30,7 +30,7 @@ from simulator.run.steps.kind import StepKind, StepPlace
 from simulator.run.steps.sql import executed
 from simulator.settings import TEXT, TEXTS, to_text
 from simulator.tidb.sql_engine.execute import error_number
-from simulator.tidb.sql_engine.storage.outcome import Refusal
+from simulator.tidb.sql_engine.storage.outcome import FailedStatement
 
 KINDS = ("insert", "update", "delete")
 TOTALS = ("ddl", "messages")
@@ -55,7 +55,7 @@ def _raised(sql: str, cursor: Cursor, planning: Planning) -> tuple[int, str] | N
         outcome = executed(sql, cursor, replace(planning, versions=deepcopy(planning.versions)))[2]
     except (SqlError, DdlError) as error:
         return error_number(error), str(error)
-    return (error_number(outcome.error), str(outcome.error)) if isinstance(outcome, Refusal) else None
+    return (error_number(outcome.error), str(outcome.error)) if isinstance(outcome, FailedStatement) else None
 
 
 def to_expectation(value: object) -> Expectation:

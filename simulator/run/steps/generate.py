@@ -31,13 +31,13 @@ from simulator.tidb.ddl.catalog import key
 from simulator.tidb.ddl.constraints.foreign_keys import referring
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.sql_engine.changes.assign import assigned
+from simulator.tidb.sql_engine.changes.assign import assign_values
 from simulator.tidb.sql_engine.changes.direct_writes import delete_rows, insert_rows, update_rows
 from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.sessions.transactions import commit
-from simulator.tidb.sql_engine.storage.names import target
-from simulator.tidb.sql_engine.storage.row_keys import found_in, without_ordinal
-from simulator.tidb.sql_engine.storage.rows import columns_of, rows_of
+from simulator.tidb.sql_engine.storage.names import resolve_table
+from simulator.tidb.sql_engine.storage.row_keys import find_keys, strip_ordinals
+from simulator.tidb.sql_engine.storage.rows import column_arrays, table_rows
 from simulator.tidb.sql_engine.storage.state import RowWrites, Upstream
 from simulator.tidb.syntax.definitions import TableName
 
@@ -83,7 +83,7 @@ class GenerateStep:
         upstream = cursor.state
         assert isinstance(upstream, Upstream)
         name = TableName(*(["", self.table] if "." not in self.table else self.table.split(".", 1)))
-        table = target(upstream, name, "insert into")
+        table = resolve_table(upstream, name, "insert into")
         upstream, unread = with_rows(cursor, upstream, TableName(table.schema, table.name))
         cursor = replace(cursor, state=upstream, unread=unread)
         _check_columns(table, self.columns)
@@ -96,7 +96,7 @@ class GenerateStep:
         each = self.rows_per_transaction
         together = self.wanted.deletes and any(referring(upstream.catalog, table.schema, table.name))
         most = each if together else max(each, -(-self.wanted.rows // ROUNDS // each) * each)
-        parts = rounds(self.wanted, rows_of(upstream, table).cells.num_rows, most)
+        parts = rounds(self.wanted, table_rows(upstream, table).cells.num_rows, most)
         times = _Times(cursor.now_ms, self.over_ms or planning.over_ms, sum(-(-part.rows // each) for part in parts))
         rows: list[VersionRows] = []
         begun = 0
@@ -155,7 +155,7 @@ class _Making:
 
     def round(self, upstream: Upstream) -> tuple[Upstream, list[Timed]]:
         """What it leaves behind, its transaction still open."""
-        stored = rows_of(upstream, self.table)
+        stored = table_rows(upstream, self.table)
         assert stored.keys is not None
         inserts, updates, deletes = map(len, self.milliseconds)
         chosen = chosen_rows(self.numbers, stored.cells.num_rows, updates, deletes, self.skew)
@@ -168,7 +168,7 @@ class _Making:
             at = self.milliseconds[number]
             now_ms = int(at[0])
             handles = keys.slice(0, updates) if number == 1 else keys.slice(updates)
-            places = found_in(_handles(upstream, self.table), handles)
+            places = find_keys(_handles(upstream, self.table), handles)
             if number == 0:
                 given = {name: draw(count) for name, draw in self.fresh.items()}
                 given |= self._of_time(upstream, given, at)
@@ -200,11 +200,11 @@ class _Making:
 
     def _others(self, upstream: Upstream, places: Places, now_ms: int) -> tuple[dict[str, pa.Array], Places]:
         """Values for rows at places, and which of them (by number) they change: all, as far as that can be."""
-        there = columns_of(rows_of(upstream, self.table).cells.take(pa.array(places)))
+        there = column_arrays(table_rows(upstream, self.table).cells.take(pa.array(places)))
         found = {name: draw(len(places)) for name, draw in self.changing.items()}
         every = np.arange(len(places))
         for _ in range(TRIES):
-            texts = assigned(self.table, found, len(places), upstream, now_ms, existing=there).texts
+            texts = assign_values(self.table, found, len(places), upstream, now_ms, existing=there).texts
             alike = np.logical_and.reduce([same(texts[name], there[name]) for name in found])
             if not alike.any():
                 break
@@ -225,7 +225,7 @@ def _times(column: Column, milliseconds: Places, upstream: Upstream) -> pa.Array
 
 
 def _handles(upstream: Upstream, table: Table) -> pa.Array:
-    keys = rows_of(upstream, table).keys
+    keys = table_rows(upstream, table).keys
     assert keys is not None
     return keys.handles
 
@@ -242,7 +242,7 @@ def _timed(table: Table, before: Upstream, after: Upstream, handles: pa.Array | 
             yield writes, at[begun : begun + len(writes.key)]
             begun += len(writes.key)
         else:
-            yield writes, at[found_in(without_ordinal(table, handles), writes.key)]
+            yield writes, at[find_keys(strip_ordinals(table, handles), writes.key)]
 
 
 def _batch(writes: RowWrites, at: Places) -> pa.RecordBatch:

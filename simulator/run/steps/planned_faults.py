@@ -23,7 +23,7 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS, RowChanges
 from simulator.ticdc.dispatch import Growth
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.sql_engine.storage.outcome import Refusal
+from simulator.tidb.sql_engine.storage.outcome import FailedStatement
 
 TRIES = 12
 FIRST = 30
@@ -83,7 +83,7 @@ def _updated(
         then, addition, outcome = executed(text, cursor, planning)
     except (SqlError, DdlError) as error:
         raise _unfit(column, error) from None
-    if isinstance(outcome, Refusal):
+    if isinstance(outcome, FailedStatement):
         raise _unfit(column, outcome.error)
     return then, addition
 

@@ -23,11 +23,11 @@ from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, Key, to_duration_ms, to_text
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.execute import error_number, execute, starting
-from simulator.tidb.sql_engine.prepared_statements import resolved
+from simulator.tidb.sql_engine.execute import error_number, execute, new_upstream
+from simulator.tidb.sql_engine.prepared_statements import resolve_execute
 from simulator.tidb.sql_engine.sessions.transactions import rollback
-from simulator.tidb.sql_engine.storage.outcome import Outcome, Refusal
-from simulator.tidb.sql_engine.storage.state import STRICT, Upstream
+from simulator.tidb.sql_engine.storage.outcome import FailedStatement, StatementOutcome
+from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, Upstream
 from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.session import (
     Begin,
@@ -42,7 +42,7 @@ from simulator.tidb.syntax.session import (
 FIRST_DATABASE = "test"
 """The current one where a script begins: the one that every new TiDB has."""
 
-DEFAULT_MODES = frozenset(STRICT)
+DEFAULT_MODES = frozenset(DEFAULT_SQL_MODE)
 WORDS = 8
 """Of a statement, shown where it fails."""
 
@@ -88,7 +88,7 @@ class SqlStep:
         except (SqlError, DdlError) as refused:
             addition, error = Addition(), refused
         else:
-            if not isinstance(outcome, Refusal):
+            if not isinstance(outcome, FailedStatement):
                 return cursor, self._succeeded(statement, where, addition)
             error = outcome.error
         number = error_number(error)
@@ -118,7 +118,7 @@ class SqlStep:
 
 def executed(
     text: str, cursor: Cursor, planning: Planning, origin: str = "", job_logical: int = tso.ROW_LOGICAL + 1
-) -> tuple[Cursor, Addition, Outcome | Refusal]:
+) -> tuple[Cursor, Addition, StatementOutcome | FailedStatement]:
     """One statement, at `cursor.now_ms`; the time behind it is the next millisecond where it ended a transaction.
     `job_logical` is the logical part of the commit-ts of DDL.
 
@@ -131,14 +131,14 @@ def executed(
     assert isinstance(upstream, Upstream)
     statement = _read(text, upstream.session.sql_mode - DEFAULT_MODES)
     if statement is None:
-        return cursor, Addition(), Outcome(upstream)
-    statement, text = resolved(statement, text, upstream)
+        return cursor, Addition(), StatementOutcome(upstream)
+    statement, text = resolve_execute(statement, text, upstream)
     upstream, unread = with_rows(cursor, upstream, statement)
     outcome = execute(statement, text, upstream, cursor.now_ms)
     behind, addition = added(outcome.events, cursor, planning, origin, job_logical)
     after = outcome.upstream
     ended = outcome.events or not (
-        isinstance(outcome, Refusal) or isinstance(statement, SessionStatement) or after.transaction is not None
+        isinstance(outcome, FailedStatement) or isinstance(statement, SessionStatement) or after.transaction is not None
     )
     behind = replace(
         behind, state=after, catalog=after.catalog, session=after.session, unread=still_unread(unread, after.catalog)
@@ -152,9 +152,9 @@ def upstream_of(cursor: Cursor, planning: Planning) -> Cursor:
         return cursor
     release = planning.rules.release
     if cursor.state is None:
-        upstream = starting(release, seed=planning.seed)
+        upstream = new_upstream(release, seed=planning.seed)
     else:
-        upstream = starting(release, cursor.catalog, planning.seed)
+        upstream = new_upstream(release, cursor.catalog, planning.seed)
     session = cursor.session or replace(upstream.session, database=FIRST_DATABASE)
     upstream = replace(upstream, session=session)
     return replace(cursor, state=upstream, catalog=upstream.catalog, unread=cursor.state)

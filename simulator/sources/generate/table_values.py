@@ -24,7 +24,7 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, conversion
 from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.sql_engine.storage.row_keys import cells_of, columns_by_name
+from simulator.tidb.sql_engine.storage.row_keys import column_cells, columns_by_name
 from simulator.tso import DEFAULT_START
 
 START_MS = int(DEFAULT_START.timestamp() * 1000)
@@ -64,7 +64,7 @@ class TableValues:
         found = self._all(rows)
         for name in computed:
             if name not in found:
-                found[name] = raw(cells_of(self.table, columns_by_name(self.table)[name.lower()], found))
+                found[name] = raw(column_cells(self.table, columns_by_name(self.table)[name.lower()], found))
         return {name: found[name] for name in names}
 
     def images(self, rows: TableRows) -> pa.Array:

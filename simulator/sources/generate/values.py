@@ -28,7 +28,7 @@ from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import Column, ForeignKey, Table
 from simulator.tidb.model.types import family, is_binary
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, unique_keys
-from simulator.tidb.sql_engine.storage.rows import columns_of, rows_of
+from simulator.tidb.sql_engine.storage.rows import column_arrays, table_rows
 from simulator.tidb.sql_engine.storage.state import Upstream
 
 Draw: TypeAlias = Callable[[int], pa.Array]
@@ -129,7 +129,7 @@ def _draw(
         return _drawing(column, counted_up(column.type, f"column {column.name!r}", values.first, values.step))
     if not counted or isinstance(values, Choice):
         return _nullable(_chosen(column, values, seed, dice), wanted, table, column, seed, salt)
-    first = _first(columns_of(rows_of(upstream, table).cells)[column.name].cast(pa.string()), kind)
+    first = _first(column_arrays(table_rows(upstream, table).cells)[column.name].cast(pa.string()), kind)
     if isinstance(values, Range) and isinstance(values.least, int) and isinstance(first, int):
         first = max(first, values.least)
     step = _stepping(first)
@@ -188,11 +188,11 @@ def _referred(values: Reference, upstream: Upstream, numbers: np.random.Generato
     known = columns_by_name(parent)
     if values.column.lower() not in known:
         raise UserError(f"reference: {name} has no column {values.column!r}.{did_you_mean(values.column, list(known))}")
-    stored = rows_of(upstream, parent)
+    stored = table_rows(upstream, parent)
     if not stored.cells.num_rows:
         raise UserError(f"reference: {name} has no rows")
     column = known[values.column.lower()]
-    return _from(as_given(column, columns_of(stored.cells)[column.name]), numbers)
+    return _from(as_given(column, column_arrays(stored.cells)[column.name]), numbers)
 
 
 def _first(there: pa.Array, kind: str) -> int | date:
@@ -232,7 +232,7 @@ def _of_parents(
     parent = upstream.catalog.tables.get(key(foreign.schema, foreign.table))
     if not columns or parent is None:
         return {}
-    stored = rows_of(upstream, parent)
+    stored = table_rows(upstream, parent)
     known = columns_by_name(parent)
     itself = key(parent.schema, parent.name) == key(table.schema, table.name)
     if itself or not stored.cells.num_rows:
@@ -240,7 +240,7 @@ def _of_parents(
         if bound and not itself:
             raise UserError(f"column {bound[0]!r} refers to {parent.schema}.{parent.name}, which has no rows")
         return {name: lambda count: pa.nulls(count, pa.string()) for name in columns if name not in bound}
-    texts, state = columns_of(stored.cells), numbers.integers(1 << 62)
+    texts, state = column_arrays(stored.cells), numbers.integers(1 << 62)
 
     def of(name: str) -> Draw:
         values = texts[known[name.lower()].name]

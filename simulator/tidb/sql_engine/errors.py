@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from simulator.errors import CodedError, SqlError
 
-REFUSALS = MappingProxyType(
+ERRORS = MappingProxyType(
     {
         # sessions and names
         1046: ("3D000", "No database selected"),
@@ -103,7 +103,7 @@ REFUSALS = MappingProxyType(
 )
 """SQLSTATE and text by number; each brace is a value that the text names."""
 
-STATES = MappingProxyType(
+SQLSTATES = MappingProxyType(
     {
         1007: "HY000",
         1008: "HY000",
@@ -139,20 +139,20 @@ STATES = MappingProxyType(
 """SQLSTATEs of what only DDL says; HY000 where none stands here."""
 
 
-def refused(number: int, *values: object) -> SqlError:
+def sql_error(number: int, *values: object) -> SqlError:
     """The error of that number about those values."""
-    state, text = REFUSALS[number]
+    state, text = ERRORS[number]
     return SqlError(number, state, text.format(*values))
 
 
-def worded(number: int, text: str) -> SqlError:
+def sql_error_with_text(number: int, text: str) -> SqlError:
     """An error whose text TiDB writes for the place."""
-    return SqlError(number, state_of(number), text)
+    return SqlError(number, sqlstate(number), text)
 
 
-def outside(text: str) -> SqlError:
+def not_simulated(text: str) -> SqlError:
     """A statement outside of what is simulated: `text` says what of it is not computed, and what is."""
-    return worded(1235, text)
+    return sql_error_with_text(1235, text)
 
 
 def error_number(error: SqlError | CodedError) -> int:
@@ -163,6 +163,6 @@ def error_number(error: SqlError | CodedError) -> int:
     return int(number) if number.isdigit() else 1105
 
 
-def state_of(number: int) -> str:
+def sqlstate(number: int) -> str:
     """SQLSTATE of a number."""
-    return REFUSALS[number][0] if number in REFUSALS else STATES.get(number, "HY000")
+    return ERRORS[number][0] if number in ERRORS else SQLSTATES.get(number, "HY000")

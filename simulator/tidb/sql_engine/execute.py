@@ -22,9 +22,14 @@ from simulator.tidb.sql_engine.changes.update import update
 from simulator.tidb.sql_engine.ddl import execute_ddl
 from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.sql_engine.queries import queries
-from simulator.tidb.sql_engine.queries.expression_problems import Problems
+from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
 from simulator.tidb.sql_engine.sessions import transactions
-from simulator.tidb.sql_engine.storage.outcome import Committed, Defined, Outcome, Refusal
+from simulator.tidb.sql_engine.storage.outcome import (
+    CommittedTransaction,
+    CompletedDdl,
+    FailedStatement,
+    StatementOutcome,
+)
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.ddl import Statement
 from simulator.tidb.syntax.dml import Delete, Insert, RowStatement, Update
@@ -44,115 +49,119 @@ from simulator.tidb.syntax.session import (
     Use,
 )
 
-__all__ = ["error_number", "execute", "starting"]
+__all__ = ["error_number", "execute", "new_upstream"]
 
 
-def starting(release: Release, catalog: Catalog | None = None, seed: int = 0) -> Upstream:
+def new_upstream(release: Release, catalog: Catalog | None = None, seed: int = 0) -> Upstream:
     """A TiDB before its first statement: with the database `test`, as a new one has, unless a catalog is given."""
     if catalog is None:
         catalog = with_database(Catalog(policies=frozenset()), Database("test"))
     return Upstream(release, catalog, seed=seed)
 
 
-def execute(statement: SqlStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
+def execute(statement: SqlStatement, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome | FailedStatement:
     """What a statement comes to at a millisecond of simulated time; `text` is its own, which positions point into.
 
     `error_number` tells the number of a refusal's error.
     """
     try:
-        return EXECUTED[type(statement)](statement, text, upstream, now_ms)
+        return EXECUTORS[type(statement)](statement, text, upstream, now_ms)
     except (SqlError, DdlError) as error:
-        return Refusal(error, upstream)
+        return FailedStatement(error, upstream)
 
 
-def _define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
+def _execute_ddl(
+    statement: Statement, text: str, upstream: Upstream, now_ms: int
+) -> StatementOutcome | FailedStatement:
     """The open transaction is committed before the statement is looked at (tidb pkg/executor/ddl.go, DDLExec.Next)."""
-    behind, events = _committed(upstream)
+    behind, events = _commit_open_transaction(upstream)
     try:
-        outcome = execute_ddl.define(statement, text, behind, now_ms)
+        outcome = execute_ddl.execute_ddl(statement, text, behind, now_ms)
     except (SqlError, DdlError) as error:
-        return Refusal(error, behind, events)
+        return FailedStatement(error, behind, events)
     return replace(outcome, events=(*events, *outcome.events))
 
 
-def _committed(upstream: Upstream) -> tuple[Upstream, tuple[Committed | Defined, ...]]:
+def _commit_open_transaction(upstream: Upstream) -> tuple[Upstream, tuple[CommittedTransaction | CompletedDdl, ...]]:
     behind, committed = transactions.commit(upstream)
     return behind, () if committed is None else (committed,)
 
 
-def _use(statement: Use, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    return Outcome(set_and_use.use(statement, upstream))
+def _use(statement: Use, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+    return StatementOutcome(set_and_use.use(statement, upstream))
 
 
-def _set(statement: SetVariables, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+def _set(statement: SetVariables, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     """SET autocommit = 1 ends the open transaction (tidb pkg/sessionctx/variable/sysvar.go, AutoCommit)."""
     behind = set_and_use.set_variables(statement, upstream, now_ms)
     if behind.session.autocommit and not upstream.session.autocommit:
-        behind, events = _committed(behind)
-        return Outcome(behind, events)
-    return Outcome(behind)
+        behind, events = _commit_open_transaction(behind)
+        return StatementOutcome(behind, events)
+    return StatementOutcome(behind)
 
 
-def _begin(statement: Begin, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+def _begin(statement: Begin, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     behind, committed = transactions.begin(upstream)
-    return Outcome(behind, () if committed is None else (committed,))
+    return StatementOutcome(behind, () if committed is None else (committed,))
 
 
-def _commit(statement: Commit, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    behind, events = _committed(upstream)
-    return Outcome(behind, events)
+def _commit(statement: Commit, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+    behind, events = _commit_open_transaction(upstream)
+    return StatementOutcome(behind, events)
 
 
-def _rollback(statement: Rollback, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+def _rollback(statement: Rollback, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     if statement.savepoint:
-        return Outcome(transactions.rollback_to(upstream, statement.savepoint))
+        return StatementOutcome(transactions.rollback_to(upstream, statement.savepoint))
     behind = transactions.rollback(upstream)
-    return Outcome(behind)
+    return StatementOutcome(behind)
 
 
-def _savepoint(statement: Savepoint, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    return Outcome(transactions.savepoint(upstream, statement.name))
+def _savepoint(statement: Savepoint, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+    return StatementOutcome(transactions.savepoint(upstream, statement.name))
 
 
-def _release(statement: ReleaseSavepoint, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    return Outcome(transactions.release(upstream, statement.name))
+def _release(statement: ReleaseSavepoint, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+    return StatementOutcome(transactions.release_savepoint(upstream, statement.name))
 
 
-def _select(statement: SelectStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    problems = Problems(upstream.session)
-    result = queries.select(statement.query, upstream, now_ms, problems)
-    return Outcome(upstream, result=result, warnings=tuple(problems.warnings))
+def _select(statement: SelectStatement, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+    problems = ExpressionProblems(upstream.session)
+    result = queries.run_select(statement.query, upstream, now_ms, problems)
+    return StatementOutcome(upstream, result=result, warnings=tuple(problems.warnings))
 
 
-def _write(statement: RowStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
-    outcome = WRITTEN[type(statement)](statement, upstream, now_ms)
-    return outcome if isinstance(outcome, Refusal) else transactions.settled(outcome)
+def _execute_row_statement(
+    statement: RowStatement, text: str, upstream: Upstream, now_ms: int
+) -> StatementOutcome | FailedStatement:
+    outcome = ROW_STATEMENTS[type(statement)](statement, upstream, now_ms)
+    return outcome if isinstance(outcome, FailedStatement) else transactions.autocommit(outcome)
 
 
-def _prepare(statement: Prepare, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    return Outcome(prepared_statements.prepare(statement, upstream, now_ms))
+def _prepare(statement: Prepare, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+    return StatementOutcome(prepared_statements.prepare(statement, upstream, now_ms))
 
 
-def _execute(statement: Execute, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
-    return execute(*prepared_statements.resolved(statement, text, upstream), upstream, now_ms)
+def _execute(statement: Execute, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome | FailedStatement:
+    return execute(*prepared_statements.resolve_execute(statement, text, upstream), upstream, now_ms)
 
 
-def _deallocate(statement: Deallocate, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    return Outcome(prepared_statements.deallocate(statement, upstream))
+def _deallocate(statement: Deallocate, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+    return StatementOutcome(prepared_statements.deallocate(statement, upstream))
 
 
-def _nothing(statement: IgnoredStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    return Outcome(upstream)
+def _ignore(statement: IgnoredStatement, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+    return StatementOutcome(upstream)
 
 
-WRITTEN: Mapping[type, Callable[[Any, Upstream, int], Outcome | Refusal]] = MappingProxyType(
+ROW_STATEMENTS: Mapping[type, Callable[[Any, Upstream, int], StatementOutcome | FailedStatement]] = MappingProxyType(
     {Insert: insert, Update: update, Delete: delete}
 )
 
-EXECUTED: Mapping[type, Callable[[Any, str, Upstream, int], Outcome | Refusal]] = MappingProxyType(
+EXECUTORS: Mapping[type, Callable[[Any, str, Upstream, int], StatementOutcome | FailedStatement]] = MappingProxyType(
     {
-        **{kind: _define for kind in STATEMENTS},
-        **{kind: _write for kind in WRITTEN},
+        **{kind: _execute_ddl for kind in STATEMENTS},
+        **{kind: _execute_row_statement for kind in ROW_STATEMENTS},
         Use: _use,
         SetVariables: _set,
         Begin: _begin,
@@ -164,6 +173,6 @@ EXECUTED: Mapping[type, Callable[[Any, str, Upstream, int], Outcome | Refusal]] 
         Prepare: _prepare,
         Execute: _execute,
         Deallocate: _deallocate,
-        IgnoredStatement: _nothing,
+        IgnoredStatement: _ignore,
     }
 )

@@ -17,10 +17,10 @@ from simulator.tidb.parser.expressions.literals import float_literal
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.sql_engine.changes.insert import assigned_columns
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
-from simulator.tidb.sql_engine.queries.selects import relation_of
-from simulator.tidb.sql_engine.queries.statement_evaluation import Computation
-from simulator.tidb.sql_engine.storage.names import target
-from simulator.tidb.sql_engine.storage.state import STRICT, PreparedStatement, SqlSession, Upstream
+from simulator.tidb.sql_engine.queries.selects import build_relation
+from simulator.tidb.sql_engine.queries.statement_evaluation import StatementEvaluation
+from simulator.tidb.sql_engine.storage.names import resolve_table
+from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, PreparedStatement, SqlSession, Upstream
 from simulator.tidb.syntax.dml import Delete, Insert, Update
 from simulator.tidb.syntax.expressions import Literal, Node, Unary
 from simulator.tidb.syntax.queries import SelectTree, Star
@@ -30,56 +30,58 @@ from simulator.tidb.syntax.session import Deallocate, Execute, Prepare, SelectSt
 def prepare(statement: Prepare, upstream: Upstream, now_ms: int) -> Upstream:
     """A session with the statement; one that had its name is gone. Raises SqlError, then that one stays."""
     session = upstream.session
-    text = _text(session, statement.text) if statement.is_variable else statement.text
-    modes = session.sql_mode - frozenset(STRICT)
+    text = _variable_text(session, statement.text) if statement.is_variable else statement.text
+    modes = session.sql_mode - frozenset(DEFAULT_SQL_MODE)
     read, parameters = parse_prepared(text, modes)
-    CHECKED.get(type(read), _unchecked)(read, upstream, now_ms)
-    return _with(upstream, {**session.prepared, statement.name: PreparedStatement(text, parameters, modes)})
+    CHECKS.get(type(read), _accept)(read, upstream, now_ms)
+    return _with_prepared(upstream, {**session.prepared, statement.name: PreparedStatement(text, parameters, modes)})
 
 
-def _text(session: SqlSession, name: str) -> str:
+def _variable_text(session: SqlSession, name: str) -> str:
     found = session.variables.get(name)
     return "NULL" if found is None else found.decode("utf-8", "surrogateescape")
 
 
-def _unchecked(statement: SqlStatement, upstream: Upstream, now_ms: int) -> None:
+def _accept(statement: SqlStatement, upstream: Upstream, now_ms: int) -> None:
     """TiDB looks at most others when they are executed."""
 
 
-def _query(statement: SelectStatement, upstream: Upstream, now_ms: int) -> None:
-    computation = Computation(upstream, now_ms)
-    relation_of(statement.query, computation, QueryScope(computation))
+def _check_query(statement: SelectStatement, upstream: Upstream, now_ms: int) -> None:
+    computation = StatementEvaluation(upstream, now_ms)
+    build_relation(statement.query, computation, QueryScope(computation))
 
 
-def _insert(statement: Insert, upstream: Upstream, now_ms: int) -> None:
-    assigned_columns(statement, target(upstream, statement.table, "insert into"))
+def _check_insert(statement: Insert, upstream: Upstream, now_ms: int) -> None:
+    assigned_columns(statement, resolve_table(upstream, statement.table, "insert into"))
 
 
-def _changed(statement: Update | Delete, upstream: Upstream, now_ms: int) -> None:
+def _check_update(statement: Update | Delete, upstream: Upstream, now_ms: int) -> None:
     if statement.common is None:
         tree = SelectTree((Star(),), statement.source, statement.where, order=statement.order)
-        _query(SelectStatement(tree), upstream, now_ms)
+        _check_query(SelectStatement(tree), upstream, now_ms)
 
 
-CHECKED: Mapping[type, Callable[[Any, Upstream, int], None]] = MappingProxyType(
-    {SelectStatement: _query, Insert: _insert, Update: _changed, Delete: _changed}
+CHECKS: Mapping[type, Callable[[Any, Upstream, int], None]] = MappingProxyType(
+    {SelectStatement: _check_query, Insert: _check_insert, Update: _check_update, Delete: _check_update}
 )
 
 
-def resolved(statement: SqlStatement, text: str, upstream: Upstream) -> tuple[SqlStatement, str]:
+def resolve_execute(statement: SqlStatement, text: str, upstream: Upstream) -> tuple[SqlStatement, str]:
     """What a statement executes, and its text: of EXECUTE what was prepared, of any other itself. Raises SqlError."""
     if not isinstance(statement, Execute):
         return statement, text
     session = upstream.session
-    found = _found(session, statement.name)
+    found = _statement_named(session, statement.name)
     if len(statement.variables) != found.parameters:
         raise SqlError(8112, "HY000", "Wrong parameter count")
-    read = parse_sql(found.text, found.sql_mode, parameters=[_literal(session, name) for name in statement.variables])
+    read = parse_sql(
+        found.text, found.sql_mode, parameters=[_variable_literal(session, name) for name in statement.variables]
+    )
     assert read is not None, "PREPARE read it"
     return read, found.text
 
 
-def _literal(session: SqlSession, name: str) -> Node:
+def _variable_literal(session: SqlSession, name: str) -> Node:
     """The value of a user variable as a statement would have it."""
     value, kind = session.variables.get(name), session.variable_kinds.get(name, "string")
     if value is None:
@@ -96,17 +98,17 @@ def _literal(session: SqlSession, name: str) -> Node:
 
 def deallocate(statement: Deallocate, upstream: Upstream) -> Upstream:
     """A session without the statement. Raises SqlError."""
-    _found(upstream.session, statement.name)
+    _statement_named(upstream.session, statement.name)
     kept = {name: each for name, each in upstream.session.prepared.items() if name != statement.name}
-    return _with(upstream, kept)
+    return _with_prepared(upstream, kept)
 
 
-def _found(session: SqlSession, name: str) -> PreparedStatement:
+def _statement_named(session: SqlSession, name: str) -> PreparedStatement:
     """Raises SqlError where there is none; TiDB tells names by their case, too."""
     if name not in session.prepared:
         raise SqlError(8111, "HY000", "Prepared statement not found")
     return session.prepared[name]
 
 
-def _with(upstream: Upstream, prepared: Mapping[str, PreparedStatement]) -> Upstream:
+def _with_prepared(upstream: Upstream, prepared: Mapping[str, PreparedStatement]) -> Upstream:
     return replace(upstream, session=replace(upstream.session, prepared=prepared))

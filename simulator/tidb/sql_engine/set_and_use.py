@@ -9,11 +9,11 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.expressions.translate import translate
-from simulator.tidb.sql_engine.errors import refused
-from simulator.tidb.sql_engine.queries.queries import select, values_of
+from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.sql_engine.queries.queries import evaluate, run_select
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
-from simulator.tidb.sql_engine.queries.statement_evaluation import Computation
-from simulator.tidb.sql_engine.sessions.session_variables import NAMES, with_setting
+from simulator.tidb.sql_engine.queries.statement_evaluation import StatementEvaluation
+from simulator.tidb.sql_engine.sessions.session_variables import NAMES, set_variable
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 from simulator.tidb.syntax.expressions import Literal, Node
 from simulator.tidb.syntax.queries import SelectItem, SelectTree
@@ -24,54 +24,56 @@ def use(statement: Use, upstream: Upstream) -> Upstream:
     """Another current database. Raises SqlError."""
     found = upstream.catalog.database(statement.database)
     if found is None:
-        raise refused(1049, statement.database)
+        raise sql_error(1049, statement.database)
     return replace(upstream, session=replace(upstream.session, database=found.name))
 
 
 def set_variables(statement: SetVariables, upstream: Upstream, now_ms: int) -> Upstream:
     """The session with all variables set. Raises SqlError."""
     for setting in statement.settings:
-        upstream = replace(upstream, session=_with(setting, upstream, now_ms))
+        upstream = replace(upstream, session=_set_one(setting, upstream, now_ms))
     return upstream
 
 
-def _with(setting: VariableAssignment, upstream: Upstream, now_ms: int) -> SqlSession:
+def _set_one(setting: VariableAssignment, upstream: Upstream, now_ms: int) -> SqlSession:
     session = upstream.session
     if setting.scope == "user":
         assert setting.value is not None, "there is no SET @a = DEFAULT"
-        return _with_variable(session, setting.name, setting.value, upstream, now_ms)
-    value = None if setting.value is None else _text(setting.value, upstream, now_ms)
+        return _set_user_variable(session, setting.name, setting.value, upstream, now_ms)
+    value = None if setting.value is None else _value_text(setting.value, upstream, now_ms)
     text = None if value is None else value.decode("utf-8", "replace")
     if setting.name in NAMES:
         return NAMES[setting.name](session, setting.name, text or "utf8mb4")
     if setting.value is not None and text is None:
         text = ""
-    return with_setting(session, setting.name, setting.scope, text)
+    return set_variable(session, setting.name, setting.scope, text)
 
 
-def _with_variable(session: SqlSession, name: str, node: Node, upstream: Upstream, now_ms: int) -> SqlSession:
-    kind = _kind(node, upstream, now_ms)
+def _set_user_variable(session: SqlSession, name: str, node: Node, upstream: Upstream, now_ms: int) -> SqlSession:
+    kind = _value_kind(node, upstream, now_ms)
     if kind == "hex":
-        value: bytes | None = select(SelectTree((SelectItem(node, name),)), upstream, now_ms).rows.column(0)[0].as_py()
+        value: bytes | None = (
+            run_select(SelectTree((SelectItem(node, name),)), upstream, now_ms).rows.column(0)[0].as_py()
+        )
     else:
-        value = _text(node, upstream, now_ms)
+        value = _value_text(node, upstream, now_ms)
     return replace(
         session, variables={**session.variables, name: value}, variable_kinds={**session.variable_kinds, name: kind}
     )
 
 
-def _text(node: Node, upstream: Upstream, now_ms: int) -> bytes | None:
+def _value_text(node: Node, upstream: Upstream, now_ms: int) -> bytes | None:
     if isinstance(node, Literal) and node.kind in ("string", "integer", "decimal"):
         return node.text.encode("utf-8", "surrogateescape")
-    found: bytes | str | None = values_of([node], [None], upstream, now_ms)[0][0].as_py()
+    found: bytes | str | None = evaluate([node], [None], upstream, now_ms)[0][0].as_py()
     return found.encode("utf-8", "surrogateescape") if isinstance(found, str) else found
 
 
-def _kind(node: Node, upstream: Upstream, now_ms: int) -> str:
+def _value_kind(node: Node, upstream: Upstream, now_ms: int) -> str:
     """What a user variable holds then, as `Literal` has its kinds."""
     if isinstance(node, Literal) and node.kind in ("string", "integer", "decimal", "float"):
         return node.kind
-    value = translate(node, QueryScope(Computation(upstream, now_ms)))
+    value = translate(node, QueryScope(StatementEvaluation(upstream, now_ms)))
     return "hex" if value.bytes else LITERAL_KINDS.get(value.kind, "string")
 
 

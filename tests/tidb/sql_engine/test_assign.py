@@ -16,9 +16,9 @@ from simulator.errors import SqlError
 from simulator.releases import find
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.changes.assign import Assigned, Default, assigned
-from simulator.tidb.sql_engine.queries.queries import Given
-from simulator.tidb.sql_engine.storage.auto_ids import auto_of, behind
+from simulator.tidb.sql_engine.changes.assign import AssignedRows, DefaultMarker, assign_values
+from simulator.tidb.sql_engine.queries.queries import InputValues
+from simulator.tidb.sql_engine.storage.auto_ids import auto_allocator, counters_after
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 
 RELEASE = find("v8.5.3")
@@ -39,10 +39,10 @@ def cells(values: list[Sql]) -> pa.Array:
     return pa.array(values)
 
 
-def insert(table: Table, up: Upstream, **values: list[Sql] | Default | Given) -> Assigned:
+def insert(table: Table, up: Upstream, **values: list[Sql] | DefaultMarker | InputValues) -> AssignedRows:
     given = {name: cells(value) if isinstance(value, list) else value for name, value in values.items()}
     rows = next((len(value) for value in values.values() if isinstance(value, list)), 1)
-    return assigned(table, given, rows, up, NOW)
+    return assign_values(table, given, rows, up, NOW)
 
 
 def made(definition: str) -> Table:
@@ -192,7 +192,7 @@ NEAREST: list[tuple[str, Sql, str, int | None]] = [
 @pytest.mark.parametrize(("type", "value", "text", "number"), NEAREST)
 def test_ignore_keeps_the_nearest_value_and_warns(type: str, value: Sql, text: str, number: int) -> None:
     for up, ignore in ((upstream(), True), (upstream(sql_mode=frozenset({"NO_ZERO_DATE"})), False)):
-        found = assigned(made(f"a {type}"), {"a": cells([value, value])}, 2, up, NOW, ignore=ignore)
+        found = assign_values(made(f"a {type}"), {"a": cells([value, value])}, 2, up, NOW, ignore=ignore)
         assert found.texts["a"].to_pylist() == [text.encode()] * 2
         assert [warning[:5] for warning in found.warnings] == [f"{number} "] * 2
 
@@ -201,10 +201,10 @@ def test_ignore_forgives_an_insert_every_value_and_an_update_only_what_is_cut_of
     """pkg/executor/insert_common.go, handleErr; pkg/types/truncate.go, HandleTruncate."""
     for type, value, kept in (("JSON", "x", None), ("VARCHAR(3)", b"a\xff", b"a?"), ("VECTOR", "x", None)):
         table, given = made(f"a {type}"), {"a": cells([value])}
-        assert assigned(table, given, 1, upstream(), NOW, ignore=True).texts["a"].to_pylist() == [kept]
+        assert assign_values(table, given, 1, upstream(), NOW, ignore=True).texts["a"].to_pylist() == [kept]
         if kept is None:
             with pytest.raises(SqlError):
-                assigned(table, given, 1, upstream(), NOW, ignore=True, existing={"a": cells([None])})
+                assign_values(table, given, 1, upstream(), NOW, ignore=True, existing={"a": cells([None])})
 
 
 def test_null_in_an_insert_of_one_row_is_an_error_in_every_mode_but_with_ignore() -> None:
@@ -226,7 +226,7 @@ def test_the_first_row_that_fails_counts_and_in_it_the_first_column_of_the_state
         ({"c": [None], "a": [None]}, "Column 'a' cannot be null"),
         ({"b": ["1"], "a": [None]}, "Column 'a' cannot be null"),
         ({"b": ["1"], "a": ["1"]}, "Field 'c' doesn't have a default value"),
-        ({"a": ["1"], "c": Default()}, "Field 'c' doesn't have a default value"),
+        ({"a": ["1"], "c": DefaultMarker()}, "Field 'c' doesn't have a default value"),
     ):
         with pytest.raises(SqlError) as refused:
             insert(table, upstream(), **values)
@@ -253,7 +253,7 @@ def test_missing_columns_take_their_defaults() -> None:
 
 def test_default_may_stand_in_some_rows_alone() -> None:
     table = made("a INT, b INT DEFAULT 5")
-    some = Given(cells([None, "7"]), pa.array([True, False]))
+    some = InputValues(cells([None, "7"]), pa.array([True, False]))
     assert insert(table, upstream(), a=["1", "2"], b=some).texts["b"].to_pylist() == [b"5", b"7"]
 
 
@@ -273,7 +273,7 @@ def test_set_timestamp_is_the_time_of_a_statement() -> None:
 
 
 def stored(table: Table, last: int = 0, **session: Any) -> Upstream:
-    rows = StoredRows(table, pa.table({}), pa.array([], pa.int64()), behind(table, 0, last))
+    rows = StoredRows(table, pa.table({}), pa.array([], pa.int64()), counters_after(table, 0, last))
     return replace(upstream(**session), rows={("d", "t"): rows})
 
 
@@ -282,11 +282,11 @@ def test_auto_increment_counts_up_from_what_was_given() -> None:
     table = made("id INT AUTO_INCREMENT PRIMARY KEY, a INT")
     found = insert(table, stored(table), id=[None, "10", "0", "5", None])
     assert found.texts["id"].to_pylist() == [b"1", b"10", b"11", b"5", b"12"]
-    assert (auto_of(table, found.counters).base, found.last_insert_id) == (12, 1)
+    assert (auto_allocator(table, found.counters).base, found.last_insert_id) == (12, 1)
     found = insert(table, stored(table, 12, sql_mode=frozenset({"NO_AUTO_VALUE_ON_ZERO"})), id=["0", None])
     assert found.texts["id"].to_pylist() == [b"0", b"13"]
     found = insert(table, stored(table, 6), id=["3"])
-    assert (auto_of(table, found.counters).base, found.last_insert_id) == (6, None)
+    assert (auto_allocator(table, found.counters).base, found.last_insert_id) == (6, None)
 
 
 def test_auto_increment_begins_where_the_table_says_and_ends_with_its_type() -> None:
@@ -318,7 +318,7 @@ def test_auto_random_is_a_shard_and_a_counter() -> None:
 def test_generated_columns_follow_and_take_no_value() -> None:
     table = made("a INT, b INT AS (a * 2) STORED NOT NULL, c INT AS (a + 1), d TINYINT AS (a) STORED")
     assert insert(table, upstream(), a=["3"]).texts["b"].to_pylist() == [b"6"]
-    assert "c" not in insert(table, upstream(), a=["3"], b=Default()).texts
+    assert "c" not in insert(table, upstream(), a=["3"], b=DefaultMarker()).texts
     for values, number in (
         ({"b": ["1"]}, 3105),
         ({"a": ["1", "x"], "c": ["1", "2"]}, 3105),
@@ -331,11 +331,13 @@ def test_generated_columns_follow_and_take_no_value() -> None:
         assert refused.value.number == number
 
 
-def update(table: Table, before: dict[str, list[Sql]], **values: list[Sql] | Default | Given) -> dict[str, list[bytes]]:
+def update(
+    table: Table, before: dict[str, list[Sql]], **values: list[Sql] | DefaultMarker | InputValues
+) -> dict[str, list[bytes]]:
     given = {name: cells(value) if isinstance(value, list) else value for name, value in values.items()}
     existing = {name: cells(value) for name, value in before.items()}
     rows = len(next(iter(existing.values())))
-    found = assigned(table, given, rows, upstream(), NOW, existing=existing)
+    found = assign_values(table, given, rows, upstream(), NOW, existing=existing)
     return {name: text.to_pylist() for name, text in found.texts.items()}
 
 

@@ -7,9 +7,9 @@ from support.upstreams import played, refusal, rows_in
 
 from simulator.errors import SqlError
 from simulator.releases import find
-from simulator.tidb.sql_engine.execute import starting
+from simulator.tidb.sql_engine.execute import new_upstream
 from simulator.tidb.sql_engine.storage.allocators import Allocator
-from simulator.tidb.sql_engine.storage.outcome import Outcome
+from simulator.tidb.sql_engine.storage.outcome import StatementOutcome
 
 AUTO = "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, u INT UNIQUE)"
 
@@ -99,7 +99,7 @@ def test_ignore_gives_0_where_no_number_is_left() -> None:
     ]
 
 
-def row_ids(outcome: Outcome) -> list[int]:
+def row_ids(outcome: StatementOutcome) -> list[int]:
     found: list[int] = outcome.upstream.rows["test", "t"].row_ids.to_pylist()
     return found
 
@@ -131,7 +131,7 @@ def test_a_row_that_comes_into_another_partition_has_a_new_number() -> None:
 
 @pytest.mark.parametrize(("release", "expected"), [("v7.5.7", 30001), ("v8.0.0", 2)])
 def test_up_to_7_5_a_renamed_table_goes_on_behind_what_was_set_aside(release: str, expected: int) -> None:
-    upstream = starting(find(release))
+    upstream = new_upstream(find(release))
 
     found = played(
         "USE test; CREATE TABLE o (a INT); INSERT INTO o VALUES (1); RENAME TABLE o TO t;INSERT INTO t VALUES (2)",

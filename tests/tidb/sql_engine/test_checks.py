@@ -8,19 +8,19 @@ from support.upstreams import rows_in
 from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.execute import error_number, execute, starting
-from simulator.tidb.sql_engine.storage.outcome import Outcome, Refusal
+from simulator.tidb.sql_engine.execute import error_number, execute, new_upstream
+from simulator.tidb.sql_engine.storage.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.sql_engine.storage.state import Upstream
 
 
-def play(*texts: str) -> Outcome:
-    upstream: Upstream = starting(V8_5)
-    outcome = Outcome(upstream)
+def play(*texts: str) -> StatementOutcome:
+    upstream: Upstream = new_upstream(V8_5)
+    outcome = StatementOutcome(upstream)
     for number, text in enumerate(("USE test", *texts)):
         statement = parse_sql(text)
         assert statement is not None
         made = execute(statement, text, outcome.upstream, 1_600_000_000_000 + number)
-        if isinstance(made, Refusal):
+        if isinstance(made, FailedStatement):
             raise made.error
         outcome = made
     return outcome

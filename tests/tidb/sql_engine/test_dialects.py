@@ -14,8 +14,13 @@ from simulator.errors import CodedError, SqlError
 from simulator.releases import V8_5
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.execute import error_number, execute, starting
-from simulator.tidb.sql_engine.storage.outcome import Committed, Defined, Outcome, Refusal
+from simulator.tidb.sql_engine.execute import error_number, execute, new_upstream
+from simulator.tidb.sql_engine.storage.outcome import (
+    CommittedTransaction,
+    CompletedDdl,
+    FailedStatement,
+    StatementOutcome,
+)
 
 
 class Difference(NamedTuple):
@@ -25,21 +30,21 @@ class Difference(NamedTuple):
     """The rows of the last statement, or the number of its error."""
 
 
-def played(script: str) -> tuple[Outcome, list[Committed | Defined]]:
-    outcome = Outcome(starting(V8_5))
-    events: list[Committed | Defined] = []
+def played(script: str) -> tuple[StatementOutcome, list[CommittedTransaction | CompletedDdl]]:
+    outcome = StatementOutcome(new_upstream(V8_5))
+    events: list[CommittedTransaction | CompletedDdl] = []
     for number, statement in enumerate(split_script(f"USE test; {script}")):
         tree = parse_sql(statement.text, outcome.upstream.session.sql_mode)
         assert tree is not None
         made = execute(tree, statement.text, outcome.upstream, 1_600_000_000_000 + number)
-        if isinstance(made, Refusal):
+        if isinstance(made, FailedStatement):
             raise made.error
         outcome = made
         events += outcome.events
     return outcome, events
 
 
-def rows(outcome: Outcome) -> list[tuple[str | None, ...]]:
+def rows(outcome: StatementOutcome) -> list[tuple[str | None, ...]]:
     assert outcome.result is not None
     table = outcome.result.rows
     return [
@@ -222,7 +227,7 @@ def test_replace_deletes_and_inserts() -> None:
     for key, changes in (("PRIMARY KEY", 1), ("UNIQUE", 2)):
         made = f"CREATE TABLE t (a INT {key}, b INT); INSERT INTO t VALUES (1, 1)"
         _, events = played(f"{made}; REPLACE INTO t VALUES (1, 2)")
-        assert isinstance(events[-1], Committed)
+        assert isinstance(events[-1], CommittedTransaction)
         assert len(events[-1].changes[0].handle) == changes
 
 
@@ -233,4 +238,4 @@ def test_a_row_that_is_back_where_it_was_is_written_all_the_same() -> None:
         "BEGIN; UPDATE t SET b = 2; UPDATE t SET b = 1; COMMIT"
     )
     last = events[-1]
-    assert isinstance(last, Committed) and last.changes[0].before == last.changes[0].after
+    assert isinstance(last, CommittedTransaction) and last.changes[0].before == last.changes[0].after

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.upstreams import changes, played, rows_in
 
 from simulator.errors import SqlError
-from simulator.tidb.sql_engine.storage.outcome import Outcome
+from simulator.tidb.sql_engine.storage.outcome import StatementOutcome
 from simulator.tidb.sql_engine.storage.state import Upstream
 
 ITEMS = played("""
@@ -309,8 +309,8 @@ def test_rows_of_one_statement_come_as_rows_of_statements_of_their_own(
     assert (changes(together) or [[]])[0] == after("COMMIT", separate.upstream)
 
 
-def one_by_one(verb: str, rows: list[tuple[int, int | None, int]], behind: str, upstream: Upstream) -> Outcome:
-    outcome = Outcome(upstream)
+def one_by_one(verb: str, rows: list[tuple[int, int | None, int]], behind: str, upstream: Upstream) -> StatementOutcome:
+    outcome = StatementOutcome(upstream)
     for row in rows:
         outcome = played(f"{verb} INTO k VALUES {shown(row)}{behind}", outcome.upstream)
     return outcome

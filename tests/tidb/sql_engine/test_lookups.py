@@ -14,7 +14,13 @@ from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.sql_engine.queries import simple_conditions, simple_values
-from simulator.tidb.sql_engine.queries.queries import RowSource, columns_of, matching, stored_column, values_of
+from simulator.tidb.sql_engine.queries.queries import (
+    RowSource,
+    evaluate,
+    evaluate_rows,
+    match_rows,
+    resolve_stored_column,
+)
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.expressions import ColumnName, Node, names_in
@@ -77,7 +83,7 @@ def conditions_of(name: str) -> list[str]:
 
 
 def places(where: str) -> list[int]:
-    found = matching(TableSource(TableName("", "t")), parse_expression(where), (), None, UPSTREAM, NOW, {}, {})
+    found = match_rows(TableSource(TableName("", "t")), parse_expression(where), (), None, UPSTREAM, NOW, {}, {})
     counted: list[int] = found.tables[0].places.to_pylist()
     return counted
 
@@ -85,7 +91,7 @@ def places(where: str) -> list[int]:
 @pytest.mark.parametrize("name", ["u", "big", "z", "ci", "b"])
 def test_the_rows_of_a_condition_are_those_of_the_evaluator(name: str) -> None:
     conditions = conditions_of(name)
-    asked = values_of(
+    asked = evaluate(
         [*map(parse_expression, conditions), parse_expression(ASKED)],
         [COLUMNS["n"]] * len(conditions) + [COLUMNS["s"]],
         UPSTREAM,
@@ -132,22 +138,26 @@ def test_the_values_of_rows_are_those_of_the_evaluator(target: str) -> None:
     column, rows = COLUMNS[target], [RowSource(TABLE, TEXTS_OF_ROWS)]
     found = {}
     for shown in EXPRESSIONS:
-        with suppress(simple_values.Unknown):
+        with suppress(simple_values.NotSimple):
             found[shown] = cells_of(
-                simple_values.several(
-                    [parse_expression(shown)], [column], partial(stored_column, TABLE, "d", "t"), held, len(ROWS)
+                simple_values.simple_columns(
+                    [parse_expression(shown)],
+                    [column],
+                    partial(resolve_stored_column, TABLE, "d", "t"),
+                    held,
+                    len(ROWS),
                 )[0]
             )
     nodes = [parse_expression(shown) for shown in found]
-    asked = values_of([*nodes, parse_expression(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW, rows)
+    asked = evaluate([*nodes, parse_expression(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW, rows)
     assert found == {shown: cells_of(values) for shown, values in zip(found, asked)}
 
 
 @pytest.mark.parametrize("target", ["n", "s", "f"])
 def test_the_values_of_an_insert_are_those_of_the_evaluator(target: str) -> None:
     column, nodes = COLUMNS[target], [parse_expression(each) for each in WITHOUT_COLUMNS]
-    found = cells_of(columns_of([(node,) for node in nodes], [column], UPSTREAM, NOW, TABLE)[0].raw)
-    asked = values_of([*nodes, parse_expression(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW)
+    found = cells_of(evaluate_rows([(node,) for node in nodes], [column], UPSTREAM, NOW, TABLE)[0].raw)
+    asked = evaluate([*nodes, parse_expression(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW)
     assert list(zip(WITHOUT_COLUMNS, found)) == list(zip(WITHOUT_COLUMNS, [cells_of(value)[0] for value in asked]))
 
 
@@ -155,7 +165,7 @@ def test_the_values_of_an_insert_are_those_of_the_evaluator(target: str) -> None
     ("limit", "expected"), [(Limit(2), [0, 2]), (Limit(1, 1), [2]), (Limit(9, 2), [3, 4]), (Limit(0), [])]
 )
 def test_a_limit_counts_the_rows_that_are_found(limit: Limit, expected: list[int]) -> None:
-    found = matching(
+    found = match_rows(
         TableSource(TableName("", "t")),
         parse_expression("id IN (1, 3, 4, 9223372036854775807)"),
         (),
@@ -170,7 +180,7 @@ def test_a_limit_counts_the_rows_that_are_found(limit: Limit, expected: list[int
 
 def test_the_condition_of_a_key_needs_no_query() -> None:
     def named(node: object) -> object:
-        return stored_column(TABLE, "d", "t", node)  # type: ignore[arg-type]
+        return resolve_stored_column(TABLE, "d", "t", node)  # type: ignore[arg-type]
 
-    asked = simple_conditions.conditions(parse_expression("id = 4 AND s = 'a' AND n IN (1, 2) AND u < 5"), named)  # type: ignore[arg-type]
+    asked = simple_conditions.parse_conditions(parse_expression("id = 4 AND s = 'a' AND n IN (1, 2) AND u < 5"), named)  # type: ignore[arg-type]
     assert [each.column.name for each in asked] == ["u", "n", "s", "id"]

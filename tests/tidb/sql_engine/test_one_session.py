@@ -7,8 +7,8 @@ from support.upstreams import played, rows_in
 
 from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5
-from simulator.tidb.sql_engine.execute import EXECUTED, error_number, starting
-from simulator.tidb.sql_engine.storage.outcome import Committed, Outcome
+from simulator.tidb.sql_engine.execute import EXECUTORS, error_number, new_upstream
+from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, StatementOutcome
 from simulator.tidb.syntax.ddl import Statement
 from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.session import SessionStatement
@@ -16,10 +16,10 @@ from simulator.tidb.syntax.session import SessionStatement
 T = "CREATE TABLE t (a INT PRIMARY KEY, b INT);"
 
 
-def told(outcome: Outcome) -> list[int | str]:
+def told(outcome: StatementOutcome) -> list[int | str]:
     """A number for each transaction, how many keys it changed, and a text for each statement of DDL."""
     return [
-        sum(len(change.handle) for change in event.changes) if isinstance(event, Committed) else event.text
+        sum(len(change.handle) for change in event.changes) if isinstance(event, CommittedTransaction) else event.text
         for event in outcome.events
     ][1:]
 
@@ -63,7 +63,7 @@ def test_a_refused_statement_leaves_the_transaction_open() -> None:
 
     (event,) = played("COMMIT", upstream).events
 
-    assert isinstance(event, Committed)
+    assert isinstance(event, CommittedTransaction)
     assert [1] == [len(change.handle) for change in event.changes]
 
 
@@ -100,12 +100,12 @@ def test_user_variables_keep_values_for_later_statements() -> None:
     )
 
     assert [("5", "1")] == rows_in(outcome.upstream, "t")
-    assert starting(V8_5).session.sql_mode == outcome.upstream.session.sql_mode
+    assert new_upstream(V8_5).session.sql_mode == outcome.upstream.session.sql_mode
 
 
 def test_a_new_tidb_has_the_database_test_and_nothing_else() -> None:
     """No database is the current one."""
-    upstream = starting(V8_5)
+    upstream = new_upstream(V8_5)
 
     assert ["test"] == list(upstream.catalog.databases)
     assert ("", {}) == (upstream.session.database, dict(upstream.catalog.tables))
@@ -115,4 +115,4 @@ def test_every_statement_has_somebody_who_executes_it() -> None:
     """Of DDL, rows and sessions."""
     kinds = {kind for union in (Statement, RowStatement, SessionStatement) for kind in union.__args__}
 
-    assert kinds == EXECUTED.keys()
+    assert kinds == EXECUTORS.keys()

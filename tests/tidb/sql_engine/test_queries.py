@@ -17,7 +17,7 @@ from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.sql_engine.queries.queries import Known, RowSource, columns_of, matching, values_of
+from simulator.tidb.sql_engine.queries.queries import QueryColumn, RowSource, evaluate, evaluate_rows, match_rows
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.dml import DefaultValue
@@ -75,7 +75,7 @@ def places(
     where: str, order: Sequence[str] = (), limit: Limit | None = None, upstream: Upstream = UPSTREAM
 ) -> list[int]:
     items = [OrderItem(parse_expression(item.removesuffix(" DESC")), item.endswith(" DESC")) for item in order]
-    found = matching(
+    found = match_rows(
         TableSource(TableName("", "t")), parse_expression(where) if where else None, items, limit, upstream, NOW, {}, {}
     )
     counted: list[int] = found.tables[0].places.to_pylist()
@@ -201,7 +201,7 @@ def test_tidb_says_what_a_condition_lacks(where: str, number: int, text: str) ->
 def test_an_update_sees_the_old_row_and_gives_what_a_column_can_check(
     column: str, expression: str, expected: Datum | None
 ) -> None:
-    found = matching(
+    found = match_rows(
         TableSource(TableName("", "t"), "u"),
         parse_expression("u.id = 1"),
         (),
@@ -222,7 +222,7 @@ def test_a_timestamp_is_seen_in_the_time_zone_of_the_session() -> None:
 
 
 def raw(column: str, *expressions: str) -> list[bytes | None]:
-    (found,) = columns_of(
+    (found,) = evaluate_rows(
         [(parse_expression(expression),) for expression in expressions], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL
     )
     return [None if cell is None else cell.body for cell in cells_of(found.raw)]
@@ -255,9 +255,9 @@ def raw(column: str, *expressions: str) -> list[bytes | None]:
     ],
 )
 def test_a_literal_gives_a_column_what_its_evaluation_does(column: str, expression: str) -> None:
-    (evaluated,) = values_of([parse_expression(expression)], [COLUMNS[column]], UPSTREAM, NOW)
+    (evaluated,) = evaluate([parse_expression(expression)], [COLUMNS[column]], UPSTREAM, NOW)
 
-    (given,) = columns_of([(parse_expression(expression),)], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL)
+    (given,) = evaluate_rows([(parse_expression(expression),)], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL)
     assert cells_of(given.raw) == cells_of(evaluated)
 
 
@@ -268,7 +268,7 @@ def test_values_are_literals_expressions_and_defaults() -> None:
         (parse_expression("3"), parse_expression("concat(id, 'x')")),
     ]
 
-    ids, texts = columns_of(rows, [COLUMNS["id"], COLUMNS["s"]], UPSTREAM, NOW, SEVERAL)
+    ids, texts = evaluate_rows(rows, [COLUMNS["id"], COLUMNS["s"]], UPSTREAM, NOW, SEVERAL)
 
     assert cells_of(ids.raw) == [("int", b"1"), ("int", b"2"), ("int", b"3")] and ids.default is None
     assert cells_of(texts.raw) == [("string", b"a"), None, ("string", b"3x")]
@@ -286,11 +286,11 @@ def test_values_of_the_inserted_row_stand_beside_the_old_one() -> None:
     new = RowSource(
         SEVERAL,
         {"id": pa.array([b"10", b"20"]), "s": pa.array([b"new", b"new"])},
-        (Known("", "fresh", "k", "id"),),
+        (QueryColumn("", "fresh", "k", "id"),),
         True,
     )
 
-    found = values_of(
+    found = evaluate(
         [parse_expression("id + fresh.k"), parse_expression("s")], [COLUMNS["id"], None], UPSTREAM, NOW, [old, new]
     )
 
@@ -304,6 +304,6 @@ def test_uuid_and_rand_differ_by_row_and_are_the_same_again() -> None:
 
 
 def test_sleeping_takes_no_time() -> None:
-    assert cells_of(values_of([parse_expression("SLEEP(10)")], [COLUMNS["n"]], UPSTREAM, NOW)[0]) == [("int", b"0")]
+    assert cells_of(evaluate([parse_expression("SLEEP(10)")], [COLUMNS["n"]], UPSTREAM, NOW)[0]) == [("int", b"0")]
     with pytest.raises(SqlError, match="SLEEP is not computed"):
-        values_of([parse_expression("SLEEP(-1)")], [COLUMNS["n"]], UPSTREAM, NOW)
+        evaluate([parse_expression("SLEEP(-1)")], [COLUMNS["n"]], UPSTREAM, NOW)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from simulator.errors import DdlError
-from simulator.tidb.sql_engine.errors import REFUSALS, STATES, error_number, refused, worded
+from simulator.tidb.sql_engine.errors import ERRORS, SQLSTATES, error_number, sql_error, sql_error_with_text
 
 
 def test_a_refusal_is_told_as_a_client_prints_it() -> None:
     """Number, SQLSTATE and TiDB's text about the values."""
-    error = refused(1062, "6", "t.PRIMARY")
+    error = sql_error(1062, "6", "t.PRIMARY")
 
     assert "ERROR 1062 (23000): Duplicate entry '6' for key 't.PRIMARY'" == str(error)
 
@@ -18,7 +18,7 @@ def test_a_refusal_is_told_as_a_client_prints_it() -> None:
 def test_a_text_of_its_own_keeps_the_state_of_its_number() -> None:
     """`1292` has several texts; all have one SQLSTATE."""
     assert "ERROR 1292 (22007): Truncated incorrect DOUBLE value: 'x'" == str(
-        worded(1292, "Truncated incorrect DOUBLE value: 'x'")
+        sql_error_with_text(1292, "Truncated incorrect DOUBLE value: 'x'")
     )
 
 
@@ -32,4 +32,4 @@ def test_the_number_of_a_refused_ddl_is_in_its_code(code: str, number: int) -> N
 
 def test_each_number_stands_once() -> None:
     """One place says a number's SQLSTATE."""
-    assert not set(REFUSALS) & set(STATES)
+    assert not set(ERRORS) & set(SQLSTATES)

@@ -7,14 +7,14 @@ from support.upstreams import played, refusal, rows_in
 
 from simulator.errors import SqlError
 from simulator.tidb.sql_engine.errors import error_number
-from simulator.tidb.sql_engine.storage.auto_ids import auto_of
-from simulator.tidb.sql_engine.storage.outcome import Committed
+from simulator.tidb.sql_engine.storage.auto_ids import auto_allocator
+from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction
 
 
 def test_ddl_that_is_refused_has_committed_the_transaction() -> None:
     before = played("CREATE TABLE t (a INT PRIMARY KEY); BEGIN; INSERT INTO t VALUES (1)").upstream
     refused = refusal("CREATE TABLE t (a INT)", before)
-    assert [type(event) for event in refused.events] == [Committed] and refused.upstream.transaction is None
+    assert [type(event) for event in refused.events] == [CommittedTransaction] and refused.upstream.transaction is None
     assert rows_in(played("ROLLBACK", refused.upstream).upstream, "t") == [("1",)]
 
 
@@ -29,7 +29,7 @@ def test_ddl_that_is_refused_has_committed_the_transaction() -> None:
 def test_an_insert_that_meets_a_key_has_used_up_its_ids(table: str) -> None:
     before = played(f"CREATE TABLE t ({table}); INSERT INTO t (b) VALUES (1)").upstream
     behind = refusal("INSERT INTO t (b) VALUES (2), (3), (1)", before).upstream
-    assert [auto_of(row.table, row.counters).base for row in behind.rows.values()] == [4]
+    assert [auto_allocator(row.table, row.counters).base for row in behind.rows.values()] == [4]
 
 
 def test_an_insert_that_meets_a_key_has_used_up_row_ids() -> None:

@@ -6,7 +6,7 @@ import pytest
 from support.upstreams import played, rows_in, with_rows
 
 from simulator.errors import SqlError
-from simulator.tidb.sql_engine.storage.outcome import Defined
+from simulator.tidb.sql_engine.storage.outcome import CompletedDdl
 from simulator.tidb.sql_engine.storage.state import Upstream
 
 ITEM = "CREATE TABLE item (id BIGINT PRIMARY KEY, name VARCHAR(20), stock INT NULL)"
@@ -240,5 +240,5 @@ def test_a_statement_of_ddl_is_one_event_with_what_was_and_what_is() -> None:
     outcome = played("ALTER TABLE item ADD COLUMN x INT; CREATE TABLE IF NOT EXISTS item (a INT)", items())
 
     (event,) = outcome.events
-    assert isinstance(event, Defined)
+    assert isinstance(event, CompletedDdl)
     assert [3, 4] == [len(catalog.tables["test", "item"].columns) for catalog in (event.before, event.after)]

@@ -15,7 +15,7 @@ from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.queries.queries import select
+from simulator.tidb.sql_engine.queries.queries import run_select
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.session import SelectStatement
 
@@ -57,7 +57,7 @@ UPSTREAM = upstream_of((ITEMS, ITEM_ROWS), (SALES, SALE_ROWS))
 def shown(text: str, upstream: Upstream = UPSTREAM) -> list[tuple[str | None, ...]]:
     statement = parse_sql(text)
     assert isinstance(statement, SelectStatement), statement
-    columns = select(statement.query, upstream, NOW).rows.columns
+    columns = run_select(statement.query, upstream, NOW).rows.columns
     return [
         tuple(None if cell.as_py() is None else cell.as_py().decode() for cell in row)
         for row in zip(*columns, strict=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from simulator.errors import SqlError
-from simulator.tidb.sql_engine.sessions.session_variables import answer, with_setting
-from simulator.tidb.sql_engine.storage.state import STRICT, SqlSession
+from simulator.tidb.sql_engine.sessions.session_variables import set_variable, variable_text
+from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, SqlSession
 
 NEW = SqlSession()
 
 
 def test_sql_mode_is_a_list_whose_short_names_stand_for_several() -> None:
     """TRADITIONAL brings strict mode with it."""
-    session = with_setting(NEW, "sql_mode", "", "traditional,ANSI_QUOTES")
+    session = set_variable(NEW, "sql_mode", "", "traditional,ANSI_QUOTES")
 
     assert {"TRADITIONAL", "STRICT_ALL_TABLES", "NO_ZERO_DATE", "ANSI_QUOTES"} <= session.sql_mode
     assert "ONLY_FULL_GROUP_BY" not in session.sql_mode
@@ -68,7 +68,7 @@ def test_sql_mode_is_a_list_whose_short_names_stand_for_several() -> None:
 def test_what_tidb_refuses_to_set_is_refused_in_its_words(name: str, value: str, text: str) -> None:
     """Unknown names, values and scopes."""
     with pytest.raises(SqlError) as refusal:
-        with_setting(NEW, name, "", value)
+        set_variable(NEW, name, "", value)
 
     assert text == str(refusal.value)
 
@@ -78,14 +78,14 @@ def test_what_tidb_refuses_to_set_is_refused_in_its_words(name: str, value: str,
 )
 def test_a_time_zone_is_a_name_or_an_offset(zone: str, kept: str) -> None:
     """The system's is UTC here."""
-    assert kept == with_setting(NEW, "time_zone", "", zone).time_zone
+    assert kept == set_variable(NEW, "time_zone", "", zone).time_zone
 
 
 def test_default_takes_back_what_was_set() -> None:
     """Of what rows feel and of what they do not."""
     session = NEW
     for name, value in (("sql_mode", ""), ("timestamp", "1700000000.5"), ("tidb_mem_quota_query", "1")):
-        session = with_setting(session, name, "session", value)
+        session = set_variable(session, name, "session", value)
     assert (frozenset(), 1700000000.5, {"sql_mode": "", "tidb_mem_quota_query": "1"}) == (
         session.sql_mode,
         session.timestamp,
@@ -93,24 +93,24 @@ def test_default_takes_back_what_was_set() -> None:
     )
 
     for name in ("sql_mode", "timestamp", "tidb_mem_quota_query"):
-        session = with_setting(session, name, "", None)
+        session = set_variable(session, name, "", None)
 
     assert NEW == session
 
 
 def test_a_session_does_not_feel_what_is_set_for_later_ones() -> None:
     """SET GLOBAL sql_mode is for new sessions; what is global alone is felt at once."""
-    assert NEW == with_setting(NEW, "sql_mode", "global", "")
-    assert with_setting(NEW, "tidb_enable_check_constraint", "global", "on").check_constraints
+    assert NEW == set_variable(NEW, "sql_mode", "global", "")
+    assert set_variable(NEW, "tidb_enable_check_constraint", "global", "on").check_constraints
 
 
 def test_a_variable_answers_what_it_was_set_to() -> None:
     """Headers of dumps keep old values in user variables, and set them again."""
-    assert ",".join(STRICT) == answer(NEW, "sql_mode")
-    assert "1" == answer(NEW, "unique_checks")
-    assert "0" == answer(with_setting(NEW, "unique_checks", "", "0"), "unique_checks")
+    assert ",".join(DEFAULT_SQL_MODE) == variable_text(NEW, "sql_mode")
+    assert "1" == variable_text(NEW, "unique_checks")
+    assert "0" == variable_text(set_variable(NEW, "unique_checks", "", "0"), "unique_checks")
     with pytest.raises(SqlError, match="1193.*Unknown system variable 'nonsense'"):
-        answer(NEW, "nonsense")
+        variable_text(NEW, "nonsense")
 
 
 @pytest.mark.parametrize(
@@ -123,4 +123,4 @@ def test_a_variable_answers_what_it_was_set_to() -> None:
 )
 def test_sql_mode_is_shown_in_the_order_in_which_it_was_set(value: str, shown: str) -> None:
     """What stands for several modes comes behind them."""
-    assert shown == answer(with_setting(NEW, "sql_mode", "", value), "sql_mode")
+    assert shown == variable_text(set_variable(NEW, "sql_mode", "", value), "sql_mode")

@@ -17,18 +17,18 @@ from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.sql_engine.sessions import transactions
-from simulator.tidb.sql_engine.storage.auto_ids import behind
-from simulator.tidb.sql_engine.storage.outcome import Committed, Outcome
+from simulator.tidb.sql_engine.storage.auto_ids import counters_after
+from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, StatementOutcome
 from simulator.tidb.sql_engine.storage.rows import (
-    changed,
-    columns_of,
-    empty,
-    keyed,
-    put,
-    rows_of,
-    taken,
-    with_keys,
-    writes_of,
+    column_arrays,
+    empty_rows,
+    ensure_keys,
+    key_rows,
+    put_rows,
+    replace_rows,
+    row_writes,
+    table_rows,
+    take_stored,
 )
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 
@@ -42,26 +42,26 @@ Rows = Mapping[int, int]
 
 def having(upstream: Upstream, rows: Rows) -> Upstream:
     """A statement after which the table has these rows and no others; it writes those that are others."""
-    upstream = transactions.opened(upstream)
-    stored = rows_of(upstream, TABLE)
+    upstream = transactions.open_transaction(upstream)
+    stored = table_rows(upstream, TABLE)
     now = values(upstream)
     gone = np.array([place for place, id in enumerate(now) if rows.get(id) != now[id]], np.int64)
     put_in = {id: value for id, value in rows.items() if now.get(id) != value}
-    old = taken(stored, gone)
-    new = taken(stored, np.zeros(0, np.int64))
+    old = take_stored(stored, gone)
+    new = take_stored(stored, np.zeros(0, np.int64))
     if put_in:
         texts = columns([{"id": str(id), "v": str(value)} for id, value in sorted(put_in.items())])
-        new = with_keys(TABLE, texts, None)
-    upstream = put(upstream, changed(stored, gone, new))
-    return transactions.written(upstream, [writes_of(TABLE, old, new)])
+        new = key_rows(TABLE, texts, None)
+    upstream = put_rows(upstream, replace_rows(stored, gone, new))
+    return transactions.add_writes(upstream, [row_writes(TABLE, old, new)])
 
 
 def values(upstream: Upstream) -> dict[int, int]:
-    texts = columns_of(rows_of(upstream, TABLE).cells)
+    texts = column_arrays(table_rows(upstream, TABLE).cells)
     return {int(id): int(value) for id, value in zip(texts["id"].to_pylist(), texts["v"].to_pylist())}
 
 
-def events(committed: Committed | None) -> list[tuple[bytes | None, bytes | None]]:
+def events(committed: CommittedTransaction | None) -> list[tuple[bytes | None, bytes | None]]:
     """Images with a comma between their cells."""
     if committed is None:
         return []
@@ -118,9 +118,9 @@ def test_a_key_has_one_change_in_a_transaction(
 
 
 def test_a_row_that_moves_is_deleted_in_one_partition_and_inserted_in_the_other() -> None:
-    upstream = transactions.opened(NOTHING)
-    old, new = (with_keys(MOVED, columns([{"id": "1", "v": value}]), None) for value in "12")
-    upstream = transactions.written(upstream, [writes_of(MOVED, old, new)])
+    upstream = transactions.open_transaction(NOTHING)
+    old, new = (key_rows(MOVED, columns([{"id": "1", "v": value}]), None) for value in "12")
+    upstream = transactions.add_writes(upstream, [row_writes(MOVED, old, new)])
 
     _, committed = transactions.commit(upstream)
 
@@ -163,11 +163,11 @@ def test_what_is_rolled_back_never_was(states: list[Rows]) -> None:
 
 def test_ids_that_were_given_are_not_given_again_after_a_rollback() -> None:
     upstream, _ = transactions.begin(NOTHING)
-    upstream = put(upstream, replace(keyed(empty(TABLE)), counters=behind(TABLE, 7, 9)))
+    upstream = put_rows(upstream, replace(ensure_keys(empty_rows(TABLE)), counters=counters_after(TABLE, 7, 9)))
 
     stored = transactions.rollback(upstream).rows["test", "t"]
 
-    assert (stored.counters, len(stored.cells)) == (behind(TABLE, 7, 9), 0)
+    assert (stored.counters, len(stored.cells)) == (counters_after(TABLE, 7, 9), 0)
 
 
 def test_begin_commits_the_transaction_that_is_open() -> None:
@@ -180,10 +180,10 @@ def test_begin_commits_the_transaction_that_is_open() -> None:
 
 
 def test_a_statement_outside_of_begin_is_a_transaction() -> None:
-    outcome = transactions.settled(Outcome(having(STARTED, {})))
+    outcome = transactions.autocommit(StatementOutcome(having(STARTED, {})))
 
     assert outcome.upstream.transaction is None
-    assert [events(event) for event in outcome.events if isinstance(event, Committed)] == [
+    assert [events(event) for event in outcome.events if isinstance(event, CommittedTransaction)] == [
         [(b"1,10", None), (b"2,20", None)]
     ]
 
@@ -191,7 +191,7 @@ def test_a_statement_outside_of_begin_is_a_transaction() -> None:
 def test_without_autocommit_a_statement_opens_a_transaction() -> None:
     manual = replace(STARTED, session=replace(STARTED.session, autocommit=False))
 
-    outcome = transactions.settled(Outcome(having(manual, {})))
+    outcome = transactions.autocommit(StatementOutcome(having(manual, {})))
 
     assert outcome.events == ()
     assert values(transactions.rollback(outcome.upstream)) == {1: 10, 2: 20}
@@ -222,11 +222,11 @@ def test_a_released_savepoint_is_gone_with_those_after_it() -> None:
     for name in "abc":
         upstream = transactions.savepoint(upstream, name)
 
-    upstream = transactions.release(upstream, "b")
+    upstream = transactions.release_savepoint(upstream, "b")
 
     assert upstream.transaction is not None and [point[0] for point in upstream.transaction.savepoints] == ["a"]
     with pytest.raises(SqlError, match=r"ERROR 1305 \(42000\): SAVEPOINT c does not exist"):
-        transactions.release(upstream, "c")
+        transactions.release_savepoint(upstream, "c")
 
 
 def test_a_savepoint_outside_of_a_transaction_is_nothing() -> None:
@@ -235,5 +235,5 @@ def test_a_savepoint_outside_of_a_transaction_is_nothing() -> None:
 
 def test_rows_of_a_table_that_nobody_wrote_to_are_none() -> None:
     assert values(NOTHING) == {}
-    assert rows_of(NOTHING, TABLE).row_ids == pa.array([], pa.int64())
-    assert isinstance(rows_of(NOTHING, TABLE), StoredRows)
+    assert table_rows(NOTHING, TABLE).row_ids == pa.array([], pa.int64())
+    assert isinstance(table_rows(NOTHING, TABLE), StoredRows)

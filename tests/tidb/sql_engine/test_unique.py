@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from simulator.columns.cells import columns
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.storage.auto_ids import behind
-from simulator.tidb.sql_engine.storage.row_keys import bytes_of, duplicate, earlier, found_in, unique_keys
-from simulator.tidb.sql_engine.storage.rows import changed, columns_of, keyed, taken, with_keys
+from simulator.tidb.sql_engine.storage.auto_ids import counters_after
+from simulator.tidb.sql_engine.storage.row_keys import (
+    duplicate_error,
+    earlier_duplicates,
+    encode_key,
+    find_keys,
+    unique_keys,
+)
+from simulator.tidb.sql_engine.storage.rows import column_arrays, ensure_keys, key_rows, replace_rows, take_stored
 from simulator.tidb.sql_engine.storage.state import StoredRows
 
 
@@ -23,13 +29,13 @@ def table_of(definition: str) -> Table:
 
 def stored(table: Table, rows: list[dict[str, str | None]]) -> StoredRows:
     ids = pa.array(range(1, len(rows) + 1), pa.int64())
-    return StoredRows(table, pa.table(columns(rows)), ids, behind(table, len(rows), 0))
+    return StoredRows(table, pa.table(columns(rows)), ids, counters_after(table, len(rows), 0))
 
 
 def same_key(definition: str, one: dict[str, str | None], other: dict[str, str | None]) -> bool:
     """Whether two rows collide in the last unique key of a table."""
     table = table_of(definition)
-    keys = bytes_of(table, unique_keys(table)[-1], columns([one, other]))
+    keys = encode_key(table, unique_keys(table)[-1], columns([one, other]))
     return bool(keys[0].is_valid and keys[0] == keys[1])
 
 
@@ -67,7 +73,7 @@ def test_rows_collide_where_a_key_is_the_same_to_tidb(
 def test_a_duplicate_is_told_by_its_values_and_its_key(definition: str, row: dict[str, str | None], text: str) -> None:
     table = table_of(definition)
 
-    error = duplicate(table, unique_keys(table)[-1], columns([row]), 0)
+    error = duplicate_error(table, unique_keys(table)[-1], columns([row]), 0)
 
     assert (error.number, error.state, str(error)) == (1062, "23000", f"ERROR 1062 (23000): {text}")
 
@@ -82,7 +88,7 @@ def test_the_last_earlier_row_with_an_equal_key_is_found_in_any_of_the_keys() ->
     one = pa.array([b"a", b"b", b"a", None, None, b"a"], pa.binary())
     other = pa.array([b"1", b"2", b"3", b"2", b"9", b"9"], pa.binary())
 
-    assert earlier([one, other]).tolist() == [-1, -1, 0, 1, -1, 4]
+    assert earlier_duplicates([one, other]).tolist() == [-1, -1, 0, 1, -1, 4]
 
 
 SHORT = st.binary(max_size=2)
@@ -92,7 +98,7 @@ SHORT = st.binary(max_size=2)
 def test_keys_are_found_where_they_are(existing: list[bytes], wanted: list[bytes | None]) -> None:
     expected = [existing.index(key) if key in existing else -1 for key in wanted]
 
-    assert found_in(pa.array(existing, pa.binary()), pa.array(wanted, pa.binary())).tolist() == expected
+    assert find_keys(pa.array(existing, pa.binary()), pa.array(wanted, pa.binary())).tolist() == expected
 
 
 @given(st.lists(st.integers(-300, 300), unique=True, max_size=90), st.data())
@@ -100,20 +106,20 @@ def test_rows_stay_in_the_order_of_their_keys_whatever_comes_and_goes(ids: list[
     table = table_of("id INT PRIMARY KEY, u INT, UNIQUE KEY (u)")
     half = data.draw(st.integers(0, len(ids)))
     old, new = ids[:half], ids[half:]
-    rows = keyed(stored(table, [row(id) for id in old]) if old else keyed(stored(table, [row(0)])))
+    rows = ensure_keys(stored(table, [row(id) for id in old]) if old else ensure_keys(stored(table, [row(0)])))
     if not old:
-        rows = changed(rows, np.array([0]), taken(rows, np.zeros(0, np.int64)))
+        rows = replace_rows(rows, np.array([0]), take_stored(rows, np.zeros(0, np.int64)))
     gone = np.array(data.draw(st.lists(st.integers(0, max(half - 1, 0)), unique=True, max_size=half)), np.int64)
     left = [id for place, id in enumerate(sorted(old)) if place not in gone]
-    fresh = with_keys(table, columns([row(id) for id in new]), None) if new else taken(rows, np.zeros(0, np.int64))
+    fresh = key_rows(table, columns([row(id) for id in new]), None) if new else take_stored(rows, np.zeros(0, np.int64))
 
-    made = changed(rows, gone, fresh)
+    made = replace_rows(rows, gone, fresh)
 
     expected = sorted(left + new)
-    texts = columns_of(made.cells)
+    texts = column_arrays(made.cells)
     assert [int(cell) for cell in texts["id"].to_pylist()] == expected
     assert made.row_ids.to_pylist() == expected
-    anew = keyed(StoredRows(table, made.cells, made.row_ids))
+    anew = ensure_keys(StoredRows(table, made.cells, made.row_ids))
     assert made.keys is not None and anew.keys is not None
     assert (made.keys.handles, made.keys.unique) == (anew.keys.handles, anew.keys.unique)
 
@@ -125,6 +131,6 @@ def row(id: int) -> dict[str, str | None]:
 def test_rows_of_a_partitioned_table_lie_by_partitions() -> None:
     table = create_table("CREATE TABLE test.t (a INT PRIMARY KEY) PARTITION BY HASH (a) PARTITIONS 2")
 
-    rows = keyed(stored(table, [{"a": text} for text in "4321"]))
+    rows = ensure_keys(stored(table, [{"a": text} for text in "4321"]))
 
-    assert columns_of(rows.cells)["a"].to_pylist() == [b"2", b"4", b"1", b"3"]
+    assert column_arrays(rows.cells)["a"].to_pylist() == [b"2", b"4", b"1", b"3"]

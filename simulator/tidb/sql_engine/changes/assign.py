@@ -22,34 +22,34 @@ from simulator.tidb.expressions.generated_columns import compute_generated_colum
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.sql_engine.changes.cast_errors import UPDATE, VALUES
 from simulator.tidb.sql_engine.changes.casting import (
-    Fault,
-    Fitted,
-    Statement,
+    CastContext,
+    CastResult,
+    RowError,
+    cast_context,
+    cast_values,
     first_error,
-    fitted,
-    statement_of,
+    replace_nulls,
     warnings,
-    without_nulls,
 )
 from simulator.tidb.sql_engine.changes.defaults import default_texts, has_default
-from simulator.tidb.sql_engine.errors import refused
-from simulator.tidb.sql_engine.queries.queries import Given
+from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.sql_engine.queries.queries import InputValues
 from simulator.tidb.sql_engine.sessions.clock import now_text
 from simulator.tidb.sql_engine.storage import auto_ids
 from simulator.tidb.sql_engine.storage.allocators import Counters
-from simulator.tidb.sql_engine.storage.auto_ids import Asked
+from simulator.tidb.sql_engine.storage.auto_ids import IdRequest
 from simulator.tidb.sql_engine.storage.state import Upstream
 
 Texts = dict[str, pa.Array]
 
 
 @dataclass(frozen=True)
-class Default:
+class DefaultMarker:
     """DEFAULT as the value of all rows."""
 
 
 @dataclass(frozen=True)
-class Assigned:
+class AssignedRows:
     texts: dict[str, pa.Array]
     """TiDB text (binary) of each visible column, in table order."""
 
@@ -64,15 +64,15 @@ class Assigned:
     """Why new rows have no ids; those that were given are used up."""
 
 
-Value: TypeAlias = Union[pa.Array, Given, Default]
-Values: TypeAlias = Mapping[str, Value]
+ColumnInput: TypeAlias = Union[pa.Array, InputValues, DefaultMarker]
+ColumnInputs: TypeAlias = Mapping[str, ColumnInput]
 """Values by the column's name as the table spells it, in the order of the statement: datums, text or bytes as a file
 has them (a BIT's tagged), or Arrow numbers, which count as SQL's numbers."""
 
 
-def assigned(
+def assign_values(
     table: Table,
-    given: Values,
+    given: ColumnInputs,
     rows: int,
     upstream: Upstream,
     now_ms: int,
@@ -80,40 +80,42 @@ def assigned(
     ignore: bool = False,
     existing: Mapping[str, pa.Array] | None = None,
     named: Collection[str] = (),
-    asked: Asked = Asked(),
+    asked: IdRequest = IdRequest(),
     way: str = "",
-) -> Assigned:
+) -> AssignedRows:
     """New rows, or with `existing` (TiDB texts of all visible columns) those rows changed.
 
     `named`: columns that other assignments of the statement give, which ON UPDATE therefore leaves alone. `way`: what
     gives the values (see `misfits`), if not VALUES or UPDATE. Raises SqlError for the first row that does not fit.
     """
     way = way or (VALUES if existing is None else UPDATE)
-    statement = statement_of(table, rows, upstream, now_ms, first_row, ignore, way)
-    defaults = _defaults(statement, given)
-    texts, faults = _given(statement, given, defaults)
-    automatic = None if statement.updating else auto_ids.automatic(table)
+    statement = cast_context(table, rows, upstream, now_ms, first_row, ignore, way)
+    defaults = _needed_defaults(statement, given)
+    texts, faults = _cast_inputs(statement, given, defaults)
+    automatic = None if statement.updating else auto_ids.auto_column(table)
     for column in visible_columns(table):
         if column.generated:
             continue
         if column.name not in given:
             texts[column.name] = (
-                existing[column.name] if existing is not None else (_missing(statement, column, defaults, faults))
+                existing[column.name]
+                if existing is not None
+                else (_implicit_default(statement, column, defaults, faults))
             )
         elif column is not automatic:
-            texts[column.name] = _kept(faults, without_nulls(statement, column, texts[column.name]))
+            texts[column.name] = _collect(faults, replace_nulls(statement, column, texts[column.name]))
     error = first_error(faults)
     if error:
-        raise _earlier(statement, texts, error.row) or error.error
+        raise _earlier_error(statement, texts, error.row) or error.error
     counters = auto_ids.counters(table, upstream.rows.get(key(table.schema, table.name)))
     if existing is not None:
-        texts = _touched(statement, given, texts, existing, named)
-        counters = auto_ids.moved(table, given, texts, existing, counters)
+        texts = _apply_on_update(statement, given, texts, existing, named)
+        counters = auto_ids.counters_after_update(table, given, texts, existing, counters)
     texts = _with_generated(statement, texts, faults)
     texts = {column.name: texts[column.name] for column in visible_columns(table)}
     if automatic is None:
-        return Assigned(texts, counters, warnings=warnings(faults))
-    found = auto_ids.with_ids(
+        return AssignedRows(texts, counters, warnings=warnings(faults))
+    found = auto_ids.assign_ids(
         table,
         automatic,
         texts[automatic.name],
@@ -123,15 +125,15 @@ def assigned(
         asked._replace(lenient=statement.mode.lenient, ignore=ignore),
     )
     texts[automatic.name] = found.texts
-    return Assigned(texts, found.counters, found.first, warnings(faults), found.error)
+    return AssignedRows(texts, found.counters, found.first, warnings(faults), found.error)
 
 
-def _kept(faults: list[Fault], found: Fitted) -> pa.Array:
+def _collect(faults: list[RowError], found: CastResult) -> pa.Array:
     faults += found.faults
     return found.text
 
 
-def _defaults(statement: Statement, given: Values) -> Texts:
+def _needed_defaults(statement: CastContext, given: ColumnInputs) -> Texts:
     """The defaults that the rows need."""
     needed = [
         column
@@ -144,68 +146,70 @@ def _defaults(statement: Statement, given: Values) -> Texts:
     return default_texts(needed, statement.rows, statement.upstream, statement.now_ms) if needed else {}
 
 
-def _may_default(value: Value) -> bool:
-    return isinstance(value, Default) or _defaulted(value) is not None
+def _may_default(value: ColumnInput) -> bool:
+    return isinstance(value, DefaultMarker) or _default_mask(value) is not None
 
 
-def _given(statement: Statement, given: Values, defaults: Texts) -> tuple[Texts, list[Fault]]:
+def _cast_inputs(statement: CastContext, given: ColumnInputs, defaults: Texts) -> tuple[Texts, list[RowError]]:
     """TiDB texts of the columns that the statement names, and what does not fit, in its order."""
     columns = {column.name: column for column in statement.table.columns}
     named = [columns[name] for name in given]
     for column in named:
         _check_generated(column, given[column.name], statement.table)
     named = [column for column in named if not column.generated]
-    plain = [column for column in named if not isinstance(given[column.name], Default)]
-    found = fitted(statement, plain, [_raw(given[column.name]) for column in plain])
-    faults: list[Fault] = []
-    texts = {column.name: _kept(faults, each) for column, each in zip(plain, found)}
+    plain = [column for column in named if not isinstance(given[column.name], DefaultMarker)]
+    found = cast_values(statement, plain, [_raw_values(given[column.name]) for column in plain])
+    faults: list[RowError] = []
+    texts = {column.name: _collect(faults, each) for column, each in zip(plain, found)}
     for column in named:
         value = given[column.name]
-        if isinstance(value, Default):
-            texts[column.name] = _default(statement, column, defaults, faults)
-        elif (default := _defaulted(value)) is not None:
-            texts[column.name] = pc.if_else(default, _default(statement, column, defaults, faults), texts[column.name])
+        if isinstance(value, DefaultMarker):
+            texts[column.name] = _explicit_default(statement, column, defaults, faults)
+        elif (default := _default_mask(value)) is not None:
+            texts[column.name] = pc.if_else(
+                default, _explicit_default(statement, column, defaults, faults), texts[column.name]
+            )
     return texts, faults
 
 
-def _raw(value: Value) -> pa.Array:
-    return value.raw if isinstance(value, Given) else value
+def _raw_values(value: ColumnInput) -> pa.Array:
+    return value.raw if isinstance(value, InputValues) else value
 
 
-def _defaulted(value: Value) -> pa.Array | None:
+def _default_mask(value: ColumnInput) -> pa.Array | None:
     """In which rows the value is DEFAULT; None for none."""
-    return value.default if isinstance(value, Given) else None
+    return value.default if isinstance(value, InputValues) else None
 
 
-def _check_generated(column: Column, value: Value, table: Table) -> None:
+def _check_generated(column: Column, value: ColumnInput, table: Table) -> None:
     """A generated column takes DEFAULT alone (tidb pkg/planner/core/planbuilder.go, ErrBadGeneratedColumn)."""
-    if not column.generated or isinstance(value, Default):
+    if not column.generated or isinstance(value, DefaultMarker):
         return
-    default = _defaulted(value)
+    default = _default_mask(value)
     if default is None or not pc.all(default).as_py():
-        raise refused(3105, column.name, table.name)
+        raise sql_error(3105, column.name, table.name)
 
 
-def _default(statement: Statement, column: Column, defaults: Texts, faults: list[Fault]) -> pa.Array:
+def _explicit_default(statement: CastContext, column: Column, defaults: Texts, faults: list[RowError]) -> pa.Array:
     """DEFAULT as a value; a column without one refuses it before any row is looked at."""
     if column.auto_increment or column.auto_random:
         return pa.nulls(statement.rows, pa.binary())
     if not has_default(column) and not statement.mode.lenient:
-        raise refused(1364, column.name)
-    return _missing(statement, column, defaults, faults)
+        raise sql_error(1364, column.name)
+    return _implicit_default(statement, column, defaults, faults)
 
 
-def _missing(statement: Statement, column: Column, defaults: Texts, faults: list[Fault]) -> pa.Array:
+def _implicit_default(statement: CastContext, column: Column, defaults: Texts, faults: list[RowError]) -> pa.Array:
     """A column that new rows have no value for."""
     if column.auto_increment or column.auto_random:
         return pa.nulls(statement.rows, pa.binary())
     if not has_default(column) and statement.rows:
-        faults.append(Fault(0, refused(1364, column.name), statement.mode.lenient))
+        faults.append(RowError(0, sql_error(1364, column.name), statement.mode.lenient))
     return defaults[column.name]
 
 
-def _touched(
-    statement: Statement, given: Values, texts: Texts, existing: Mapping[str, pa.Array], named: Collection[str]
+def _apply_on_update(
+    statement: CastContext, given: ColumnInputs, texts: Texts, existing: Mapping[str, pa.Array], named: Collection[str]
 ) -> Texts:
     """ON UPDATE CURRENT_TIMESTAMP, where a row really changes and the statement does not assign the column."""
     columns = [
@@ -224,7 +228,7 @@ def _touched(
     return texts
 
 
-def _with_generated(statement: Statement, texts: Texts, faults: list[Fault]) -> Texts:
+def _with_generated(statement: CastContext, texts: Texts, faults: list[RowError]) -> Texts:
     """The texts with those of the stored generated columns, computed anew. Raises SqlError."""
     stored = [column for column in statement.table.columns if column.generated == "stored"]
     if not stored or not statement.rows:
@@ -235,17 +239,17 @@ def _with_generated(statement: Statement, texts: Texts, faults: list[Fault]) -> 
             statement.table, {name: text for name, text in texts.items() if name not in names}
         )
     except SnapshotError as error:
-        raise refused(1105, error) from None
+        raise sql_error(1105, error) from None
     inserting = statement._replace(way=VALUES)
-    for column, found in zip(stored, fitted(inserting, stored, [made.given[column.name] for column in stored])):
-        texts = {**texts, column.name: _kept(faults, without_nulls(statement, column, _kept(faults, found)))}
+    for column, found in zip(stored, cast_values(inserting, stored, [made.given[column.name] for column in stored])):
+        texts = {**texts, column.name: _collect(faults, replace_nulls(statement, column, _collect(faults, found)))}
     fault = first_error(faults)
     if fault:
         raise fault.error
     return texts
 
 
-def _earlier(statement: Statement, texts: Texts, rows: int) -> SqlError | None:
+def _earlier_error(statement: CastContext, texts: Texts, rows: int) -> SqlError | None:
     """The error of a generated column in a row before the one that does not fit."""
     if rows and any(column.generated == "stored" for column in statement.table.columns):
         try:

@@ -7,29 +7,29 @@ from simulator.tidb.datums.columns import Misfit
 from simulator.tidb.datums.kinds import shown
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family
-from simulator.tidb.sql_engine.errors import refused, worded
+from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 
 VALUES, SELECT, UPDATE, DUPLICATE = "values", "select", "update", "duplicate"
 """What gives the values: INSERT's VALUES or its SELECT, UPDATE, ON DUPLICATE KEY UPDATE."""
 
-MOST_CHARACTERS = {1292: 128, 1366: 192}
+MAX_CHARACTERS = {1292: 128, 1366: 192}
 """Of a value that an error shows."""
 
 
-def misfit_error(column: Column, misfit: Misfit, row: int, way: str) -> SqlError:
+def cast_error(column: Column, misfit: Misfit, row: int, way: str) -> SqlError:
     """The error as the statement completes it: VALUES by column and row (tidb pkg/executor/insert_common.go,
     completeInsertErr), UPDATE some (pkg/executor/update.go, handleErr), the others none."""
     problem = misfit.problem
     if way in (VALUES, UPDATE):
         if problem.name == "too long":
-            return refused(1406, column.name, row)
+            return sql_error(1406, column.name, row)
         if problem.name == "overflow":
-            return refused(1264, column.name, row)
+            return sql_error(1264, column.name, row)
     if way == VALUES:
         if problem.name in ("truncated", "out of range"):
-            return refused(problem.number, column.name, row)
+            return sql_error(problem.number, column.name, row)
         if problem.name == "wrong value":
             number = 1292 if family(column.type) in ("date", "datetime", "time") else 1366
-            value = shown(misfit.datum)[: MOST_CHARACTERS[number]]
-            return refused(number, column.type.name, value, column.name, row)
-    return worded(problem.number, problem.text)
+            value = shown(misfit.datum)[: MAX_CHARACTERS[number]]
+            return sql_error(number, column.type.name, value, column.name, row)
+    return sql_error_with_text(problem.number, problem.text)

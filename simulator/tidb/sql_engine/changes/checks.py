@@ -15,35 +15,35 @@ import pyarrow.compute as pc
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.errors import refused
-from simulator.tidb.sql_engine.queries.queries import RowSource, values_of
-from simulator.tidb.sql_engine.storage.rows import KeyedRows, columns_of
+from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.sql_engine.queries.queries import RowSource, evaluate
+from simulator.tidb.sql_engine.storage.rows import KeyedRows, column_arrays
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.ddl import Statement
 from simulator.tidb.syntax.expressions import Is
 from simulator.tidb.syntax.tables import CreateTable
 
 
-def checked(rows: KeyedRows, table: Table, upstream: Upstream, now_ms: int) -> KeyedRows:
+def check_rows(rows: KeyedRows, table: Table, upstream: Upstream, now_ms: int) -> KeyedRows:
     """The rows with the name of the first CHECK that each breaks."""
     checks = [each for each in table.checks if each.enforced]
     if not checks or not len(rows):
         return rows
     broken = [Is(parse_expression(constraint.expression), "FALSE") for constraint in checks]
-    found = values_of(broken, [None] * len(broken), upstream, now_ms, [RowSource(table, rows.texts)])
+    found = evaluate(broken, [None] * len(broken), upstream, now_ms, [RowSource(table, rows.texts)])
     names = pa.nulls(len(rows), pa.string())
     for check, truth in reversed([*zip(checks, found, strict=True)]):
         names = pc.if_else(pc.equal(truth.cast(pa.string()), "1"), check.name, names)
     return replace(rows, broken=names) if names.null_count < len(names) else rows
 
 
-def kept(statement: Statement, table: Table, upstream: Upstream) -> Table:
+def with_stored_checks(statement: Statement, table: Table, upstream: Upstream) -> Table:
     """A table that a statement has made or changed, with the CHECKs that TiDB keeps."""
     forgotten = isinstance(statement, CreateTable) and not upstream.session.check_constraints
     return replace(table, checks=()) if forgotten and table.checks else table
 
 
-def check_new(upstream: Upstream, before: Table | None, table: Table, now_ms: int) -> None:
+def verify_added_checks(upstream: Upstream, before: Table | None, table: Table, now_ms: int) -> None:
     """Raises SqlError 3819 where a row breaks a CHECK that ALTER TABLE adds or enforces.
 
     TiDB looks for rows by `WHERE NOT condition` without parentheses: NOT is of what it stands before
@@ -55,9 +55,7 @@ def check_new(upstream: Upstream, before: Table | None, table: Table, now_ms: in
     for made in table.checks if stored is not None and len(stored.row_ids) else ():
         if made.enforced and made not in before.checks:
             assert stored is not None
-            rows = RowSource(table, columns_of(stored.cells))
-            found = values_of(
-                [Is(parse_expression(f"NOT {made.expression}"), "TRUE")], [None], upstream, now_ms, [rows]
-            )
+            rows = RowSource(table, column_arrays(stored.cells))
+            found = evaluate([Is(parse_expression(f"NOT {made.expression}"), "TRUE")], [None], upstream, now_ms, [rows])
             if pc.any(pc.equal(found[0].cast(pa.string()), "1")).as_py():
-                raise refused(3819, made.name.lower())
+                raise sql_error(3819, made.name.lower())

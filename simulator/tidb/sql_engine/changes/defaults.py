@@ -19,9 +19,9 @@ from simulator.tidb.ddl.columns.definitions import zero
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family
-from simulator.tidb.sql_engine.changes.cast_errors import VALUES, misfit_error
-from simulator.tidb.sql_engine.queries.queries import values_of
-from simulator.tidb.sql_engine.sessions.clock import default_time, session_mode, utc
+from simulator.tidb.sql_engine.changes.cast_errors import VALUES, cast_error
+from simulator.tidb.sql_engine.queries.queries import evaluate
+from simulator.tidb.sql_engine.sessions.clock import default_time_text, session_mode, to_utc
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.values.conversion import tidb_text
 
@@ -41,20 +41,20 @@ def default_texts(columns: Sequence[Column], rows: int, upstream: Upstream, now_
     """
     found, computed = {}, []
     for column in columns:
-        text = default_time(column, upstream.session, now_ms) if column.default_expression else None
+        text = default_time_text(column, upstream.session, now_ms) if column.default_expression else None
         if text is not None:
             found[column.name] = pa.repeat(pa.scalar(text, pa.binary()), rows)
         elif column.default_expression:
             computed.append(column)
         else:
-            found[column.name] = pa.repeat(literal(column), rows)
+            found[column.name] = pa.repeat(literal_default(column), rows)
             if column.type.name == "timestamp" and upstream.session.time_zone != "UTC":
-                found[column.name] = utc(upstream.session, found[column.name].cast(pa.string())).cast(pa.binary())
-    return found | _computed(computed, rows, upstream, now_ms) if computed else found
+                found[column.name] = to_utc(upstream.session, found[column.name].cast(pa.string())).cast(pa.binary())
+    return found | _expression_defaults(computed, rows, upstream, now_ms) if computed else found
 
 
 @lru_cache(4096)
-def literal(column: Column) -> pa.Scalar:
+def literal_default(column: Column) -> pa.Scalar:
     """A literal default, or what stands for none, as TiDB text."""
     if column.default is not None:
         text = column.default
@@ -75,15 +75,15 @@ def _zero(column: Column) -> str:
     return "0" if family(column.type) == "float" else zero(column.type)
 
 
-def _computed(columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int) -> dict[str, pa.Array]:
+def _expression_defaults(columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int) -> dict[str, pa.Array]:
     """Expressions; their UUID() and RAND() are others than those of the statement."""
     nodes = [parse_expression(column.default or "") for column in columns]
     apart, mode = replace(upstream, seed=~upstream.seed), session_mode(upstream.session, now_ms)
     texts = {}
-    for column, values in zip(columns, values_of(nodes, columns, apart, now_ms, rows=rows)):
+    for column, values in zip(columns, evaluate(nodes, columns, apart, now_ms, rows=rows)):
         made = cast_column(column, values, mode)
         for misfit in made.misfits:
             if not mode.forgives(misfit.problem):
-                raise misfit_error(column, misfit, misfit.row + 1, VALUES)
+                raise cast_error(column, misfit, misfit.row + 1, VALUES)
         texts[column.name] = made.texts
     return texts

@@ -8,35 +8,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from simulator.tidb.sql_engine.changes.foreign_keys import enforced
-from simulator.tidb.sql_engine.sessions.transactions import opened, written
-from simulator.tidb.sql_engine.storage.names import MOST_WARNINGS
-from simulator.tidb.sql_engine.storage.outcome import Outcome
-from simulator.tidb.sql_engine.storage.rows import put, writes_of
+from simulator.tidb.sql_engine.changes.foreign_keys import enforce_foreign_keys
+from simulator.tidb.sql_engine.sessions.transactions import add_writes, open_transaction
+from simulator.tidb.sql_engine.storage.names import MAX_WARNINGS
+from simulator.tidb.sql_engine.storage.outcome import StatementOutcome
+from simulator.tidb.sql_engine.storage.rows import put_rows, row_writes
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.table_writes import Written
+from simulator.tidb.sql_engine.storage.table_writes import TableWrites
 
 
-def finished(
+def finish_statement(
     upstream: Upstream,
-    tables: Sequence[Written],
+    tables: Sequence[TableWrites],
     now_ms: int,
     last_insert_id: int | None = None,
     warnings: Sequence[str] = (),
-) -> Outcome:
+) -> StatementOutcome:
     """The outcome of a statement that wrote to these tables, in its transaction; `warnings`: those of its expressions.
 
     Raises SqlError 1451 and 1452.
     """
-    upstream = opened(upstream)
+    upstream = open_transaction(upstream)
     for each in tables:
-        upstream = put(upstream, replace(each.stored, counters=each.counters))
+        upstream = put_rows(upstream, replace(each.stored, counters=each.counters))
     changes = [change for each in tables for change in each.changes]
-    upstream, changes = enforced(upstream, changes, now_ms)
-    writes = [writes_of(change.table, change.gone, change.fresh) for change in changes]
-    upstream = written(upstream, writes)
+    upstream, changes = enforce_foreign_keys(upstream, changes, now_ms)
+    writes = [row_writes(change.table, change.gone, change.fresh) for change in changes]
+    upstream = add_writes(upstream, writes)
     if last_insert_id is not None and any(each.added for each in tables):
         upstream = replace(upstream, session=replace(upstream.session, last_insert_id=last_insert_id))
     affected = sum(each.affected for each in tables)
     told = [*warnings, *(text for each in tables for text in each.warned.texts)]
-    return Outcome(upstream, affected=affected, warnings=tuple(told[:MOST_WARNINGS]))
+    return StatementOutcome(upstream, affected=affected, warnings=tuple(told[:MAX_WARNINGS]))

@@ -15,26 +15,26 @@ import pyarrow as pa
 from simulator.errors import SqlError
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.errors import refused
-from simulator.tidb.sql_engine.queries.column_types import type_of
-from simulator.tidb.sql_engine.queries.expression_problems import Problems
-from simulator.tidb.sql_engine.queries.queries import Known, matching, relation_of_query
+from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.sql_engine.queries.column_types import stored_type
+from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
+from simulator.tidb.sql_engine.queries.queries import QueryColumn, match_rows, relation_of_query
 from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope
-from simulator.tidb.sql_engine.queries.selects import aggregates, relation_of, with_tables
-from simulator.tidb.sql_engine.queries.sources import source_of
-from simulator.tidb.sql_engine.queries.statement_evaluation import Computation
+from simulator.tidb.sql_engine.queries.selects import add_common_tables, build_relation, contains_aggregate
+from simulator.tidb.sql_engine.queries.sources import build_source
+from simulator.tidb.sql_engine.queries.statement_evaluation import StatementEvaluation
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.expressions import ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import DerivedTable, QueryTree, SelectItem, SelectTree, Star, WithTree
 
 
-class Selection(NamedTuple):
+class SelectedRows(NamedTuple):
     values: Mapping[str, pa.Array]
     """Raw values by the column that takes them."""
 
     rows: int
-    known: tuple[Known, ...] = ()
+    known: tuple[QueryColumn, ...] = ()
     """What the columns of the query are called."""
 
     beside: Table | None = None
@@ -43,62 +43,64 @@ class Selection(NamedTuple):
     texts: Mapping[str, pa.Array] = {}
     """Their cells."""
 
-    called: tuple[Known, ...] = ()
+    called: tuple[QueryColumn, ...] = ()
 
 
-def selected(
+def select_rows(
     query: QueryTree,
     columns: Sequence[Column],
     updates: Sequence[Node],
     table: Table,
     upstream: Upstream,
     now_ms: int,
-    problems: Problems,
-) -> Selection:
+    problems: ExpressionProblems,
+) -> SelectedRows:
     """The rows of a query for columns of a table. Raises SqlError 1136 for another number of columns."""
-    fields = _fields(query, upstream, now_ms) if updates else []
+    fields = _query_fields(query, upstream, now_ms) if updates else []
     if updates and len(fields) != len(columns):
-        raise refused(1136, 1)
-    beside = list(_beside(query, updates, table))
-    query = _with_items(query, beside)
+        raise sql_error(1136, 1)
+    beside = list(_extra_columns(query, updates, table))
+    query = _with_extra_columns(query, beside)
     names = [f"column {place}" for place in range(len(columns))] + [f"beside {place}" for place in range(len(beside))]
     wanted: dict[str, Node] = {name: ColumnName((name,)) for name in names}
     source = DerivedTable(query, "selected rows", tuple(names))
     try:
         targets = dict(zip(names, columns, strict=False))
-        found = matching(source, None, (), None, upstream, now_ms, wanted, targets, problems=problems)
+        found = match_rows(source, None, (), None, upstream, now_ms, wanted, targets, problems=problems)
     except SqlError as error:
-        raise refused(1136, 1) if error.number == 1353 else error from None
+        raise sql_error(1136, 1) if error.number == 1353 else error from None
     values = {column.name: found.values[name] for name, column in zip(names, columns, strict=False)}
     rows = len(next(iter(found.values.values())))
     known = tuple(
-        Known(field.schema, field.table, field.name, column.name)
+        QueryColumn(field.schema, field.table, field.name, column.name)
         for field, column in zip(fields, columns, strict=False)
     )
     if not beside:
-        return Selection(values, rows, known)
-    others = _fields(query, upstream, now_ms)[len(columns) :]
+        return SelectedRows(values, rows, known)
+    others = _query_fields(query, upstream, now_ms)[len(columns) :]
     made = Table(
-        "", "", tuple(Column(name, type_of(field)) for name, field in zip(names[len(columns) :], others, strict=True))
+        "",
+        "",
+        tuple(Column(name, stored_type(field)) for name, field in zip(names[len(columns) :], others, strict=True)),
     )
     texts = {column.name: found.values[column.name] for column in made.columns}
     called = tuple(
-        Known(field.schema, field.table, field.name, column.name)
+        QueryColumn(field.schema, field.table, field.name, column.name)
         for field, column in zip(others, made.columns, strict=True)
     )
-    return Selection(values, rows, known, made, texts, called)
+    return SelectedRows(values, rows, known, made, texts, called)
 
 
-def _fields(query: QueryTree, upstream: Upstream, now_ms: int) -> list[Field]:
+def _query_fields(query: QueryTree, upstream: Upstream, now_ms: int) -> list[Field]:
     """The columns of a query, those that are a column of a source with its table."""
-    computation = Computation(upstream, now_ms)
+    computation = StatementEvaluation(upstream, now_ms)
     around = QueryScope(computation)
-    fields = list(relation_of(query, computation, around).fields)
+    fields = list(build_relation(query, computation, around).fields)
     while isinstance(query, WithTree):
-        around, query = with_tables(query, around), query.query
+        around, query = add_common_tables(query, around), query.query
     if not isinstance(query, SelectTree) or query.source is None:
         return fields
-    sources = source_of(
+    sources = build_source(
         query.source, computation, around, lambda tree, outer: relation_of_query(computation, tree, outer)
     ).fields
     scope = QueryScope(computation, sources, common=around.common)
@@ -119,13 +121,13 @@ def _fields(query: QueryTree, upstream: Upstream, now_ms: int) -> list[Field]:
     ]
 
 
-def _beside(query: QueryTree, updates: Iterable[Node], table: Table) -> Iterator[ColumnName]:
+def _extra_columns(query: QueryTree, updates: Iterable[Node], table: Table) -> Iterator[ColumnName]:
     """The names that are no column of the table and none of the query, of a SELECT without aggregates and stars."""
     while isinstance(query, WithTree):
         query = query.query
     if not isinstance(query, SelectTree) or query.group_by:
         return
-    if any(isinstance(item, Star) or aggregates(item.expression) for item in query.items):
+    if any(isinstance(item, Star) or contains_aggregate(item.expression) for item in query.items):
         return
     given = [item.expression for item in query.items if isinstance(item, SelectItem)]
     columns = [node.parts for node in map(strip_parentheses, given) if isinstance(node, ColumnName)]
@@ -136,18 +138,18 @@ def _beside(query: QueryTree, updates: Iterable[Node], table: Table) -> Iterator
             [table.name.lower()],
             [table.schema.lower(), table.name.lower()],
         )
-        if not own and not any(_alike(node.parts, parts) for parts in columns):
+        if not own and not any(_same_column(node.parts, parts) for parts in columns):
             yield node
 
 
-def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
+def _same_column(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether two names mean the same as far as both say."""
     return all(mine.lower() == theirs.lower() for mine, theirs in zip(reversed(one), reversed(other)))
 
 
-def _with_items(query: QueryTree, names: Sequence[ColumnName]) -> QueryTree:
+def _with_extra_columns(query: QueryTree, names: Sequence[ColumnName]) -> QueryTree:
     if isinstance(query, WithTree):
-        return replace(query, query=_with_items(query.query, names))
+        return replace(query, query=_with_extra_columns(query.query, names))
     if not isinstance(query, SelectTree) or not names:
         return query
     return replace(query, items=(*query.items, *(SelectItem(node, node.parts[-1]) for node in names)))

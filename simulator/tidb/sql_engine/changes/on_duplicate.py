@@ -11,67 +11,69 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Places
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.changes.duplicates import by_stretches, shared
-from simulator.tidb.sql_engine.storage.auto_ids import automatic, moved
-from simulator.tidb.sql_engine.storage.names import Mask, first, where
-from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, duplicate, earlier, unique_keys
-from simulator.tidb.sql_engine.storage.rows import KeyedRows, taken, taken_rows
+from simulator.tidb.sql_engine.changes.duplicates import apply_in_batches, shared_conflicts
+from simulator.tidb.sql_engine.storage.auto_ids import auto_column, counters_after_update
+from simulator.tidb.sql_engine.storage.names import Mask, first_place, mask_places
+from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, duplicate_error, earlier_duplicates, unique_keys
+from simulator.tidb.sql_engine.storage.rows import KeyedRows, take_rows, take_stored
 from simulator.tidb.sql_engine.storage.state import StoredRows
 from simulator.tidb.sql_engine.storage.table_writes import (
-    NONE,
-    Written,
-    broken,
-    differ,
-    hits,
+    NO_PLACES,
+    TableWrites,
+    broken_mask,
+    check_error,
+    find_conflicts,
     key_bytes,
-    sliced,
-    violation,
+    rows_differ,
+    slice_rows,
 )
 
-Updating = Callable[[KeyedRows, KeyedRows], KeyedRows]
+UpdateRows = Callable[[KeyedRows, KeyedRows], KeyedRows]
 """What ON DUPLICATE KEY UPDATE makes of stored rows that meet new ones."""
 
 
-def updated_on_duplicate(
-    written: Written, fresh: KeyedRows, updating: Updating, assigned: Container[str], ignore: bool
-) -> Written:
+def update_on_duplicate(
+    written: TableWrites, fresh: KeyedRows, updating: UpdateRows, assigned: Container[str], ignore: bool
+) -> TableWrites:
     """The stored row that has the new one's first key in TiDB's order is changed; nothing is written where it stays as
-    it is (tidb pkg/executor/insert.go, batchUpdateDupRows). `assigned`: the columns that updates give. Raises Failed.
+    it is (tidb pkg/executor/insert.go, batchUpdateDupRows). `assigned`: the columns that updates give. Raises PartialWriteError.
     """
     table = written.stored.table
-    column = automatic(table)
+    column = auto_column(table)
     counts = column is not None and column.name in assigned
 
-    def step(written: Written, rows: KeyedRows) -> tuple[Written, int]:
-        met = hits(written.stored, rows)
+    def step(written: TableWrites, rows: KeyedRows) -> tuple[TableWrites, int]:
+        met = find_conflicts(written.stored, rows)
         there = met >= 0
         found: Mask = np.any(there, axis=0)
         meets = np.where(found, met[there.argmax(0), np.arange(len(rows))], -1) if len(met) else np.full(len(rows), -1)
         if counts and len(rows) > 1:
-            return step(written, sliced(rows, 0, 1))
-        wrong = broken(rows) & ~found
-        run = max(min(first(shared(meets[None, :])), first(wrong)), 1)
+            return step(written, slice_rows(rows, 0, 1))
+        wrong = broken_mask(rows) & ~found
+        run = max(min(first_place(shared_conflicts(meets[None, :])), first_place(wrong)), 1)
         for key in key_bytes(table, rows):
-            before = earlier([key])
-            run = min(run, first((before >= 0) & ~found[before]))
-        rows, meets = sliced(rows, 0, run), meets[:run]
+            before = earlier_duplicates([key])
+            run = min(run, first_place((before >= 0) & ~found[before]))
+        rows, meets = slice_rows(rows, 0, run), meets[:run]
         if wrong[0]:
-            raise replace(written, counters=written.numbered(rows)[1]).failed(violation(rows, 0))
+            raise replace(written, counters=written.numbered(rows)[1]).failed(check_error(rows, 0))
         places = meets[meets >= 0]
         if not len(places):
-            return written.with_new(NONE, rows, run), run
-        old = taken(written.stored, places)
+            return written.with_new(NO_PLACES, rows, run), run
+        old = take_stored(written.stored, places)
         try:
-            new = updating(old, taken_rows(rows, where(meets >= 0)))
+            new = updating(old, take_rows(rows, mask_places(meets >= 0)))
         except SqlError as error:
             raise written.failed(error) from None
-        differs = differ(table, old, new)
-        alone = _moves(table, old, new) | broken(new) & differs
+        differs = rows_differ(table, old, new)
+        alone = _changes_key(table, old, new) | broken_mask(new) & differs
         if alone.any() and run > 1:
             at = max(int(np.flatnonzero(meets >= 0)[np.argmax(alone)]), 1)
-            return step(written, sliced(rows, 0, at))
-        written = replace(written, counters=moved(table, assigned, new.texts, old.texts, written.counters))
-        problem = _problem(written.stored, places, new) if alone.any() else None
+            return step(written, slice_rows(rows, 0, at))
+        written = replace(
+            written, counters=counters_after_update(table, assigned, new.texts, old.texts, written.counters)
+        )
+        problem = _update_error(written.stored, places, new) if alone.any() else None
         if problem is not None:
             if not ignore:
                 raise written.failed(problem)
@@ -79,35 +81,38 @@ def updated_on_duplicate(
         new, counters = written.in_partitions(old, new)
         written = replace(written, counters=counters)
         count = run - len(places) + 2 * int(differs.sum())
-        others = taken_rows(rows, where(meets < 0))
+        others = take_rows(rows, mask_places(meets < 0))
         return written.with_changed(
-            places[differs], replace(taken_rows(new, where(differs)), broken=None), replace(others, broken=None), count
+            places[differs],
+            replace(take_rows(new, mask_places(differs)), broken=None),
+            replace(others, broken=None),
+            count,
         ), run
 
-    return by_stretches(written, fresh, step)
+    return apply_in_batches(written, fresh, step)
 
 
-def _problem(stored: StoredRows, places: Places, new: KeyedRows) -> SqlError | None:
+def _update_error(stored: StoredRows, places: Places, new: KeyedRows) -> SqlError | None:
     """Why a row that becomes another one cannot: it breaks a CHECK, or a row besides it has a key of its."""
-    if broken(new).any():
-        return violation(new, 0)
-    met = hits(stored, new)
+    if broken_mask(new).any():
+        return check_error(new, 0)
+    met = find_conflicts(stored, new)
     wrong = (met >= 0) & (met != places[None, :])
     if not wrong.any():
         return None
-    return duplicate(stored.table, unique_keys(stored.table)[int(np.argmax(wrong[:, 0]))], new.texts, 0)
+    return duplicate_error(stored.table, unique_keys(stored.table)[int(np.argmax(wrong[:, 0]))], new.texts, 0)
 
 
-def _moves(table: Table, old: KeyedRows, new: KeyedRows) -> Mask:
+def _changes_key(table: Table, old: KeyedRows, new: KeyedRows) -> Mask:
     """Which rows have another key now."""
     moves = np.asarray(pc.not_equal(old.handles, new.handles), bool).copy()
     for key in unique_keys(table):
         if not key.clustered:
-            moves |= changed_key(old, new, key)
+            moves |= unique_key_changed(old, new, key)
     return moves
 
 
-def changed_key(old: KeyedRows, new: KeyedRows, key: UniqueKey) -> Mask:
+def unique_key_changed(old: KeyedRows, new: KeyedRows, key: UniqueKey) -> Mask:
     """Where a key that is not the handle has other bytes."""
     before, after = old.unique[key.name.lower()], new.unique[key.name.lower()]
     equal = pc.fill_null(pc.equal(before, after), pc.and_(before.is_null(), after.is_null()))

@@ -15,20 +15,34 @@ import pyarrow as pa
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.changes.assign import Default, assigned
-from simulator.tidb.sql_engine.changes.checks import checked
-from simulator.tidb.sql_engine.changes.finish import finished
-from simulator.tidb.sql_engine.changes.insert import Values, is_default, rekeyed
-from simulator.tidb.sql_engine.changes.update_rows import updated
-from simulator.tidb.sql_engine.errors import refused
-from simulator.tidb.sql_engine.queries.expression_problems import Problems
-from simulator.tidb.sql_engine.queries.queries import Matched, matching
-from simulator.tidb.sql_engine.storage.names import Warned, means_row_id, row_id_is_written, target, valid, where
-from simulator.tidb.sql_engine.storage.outcome import Outcome
+from simulator.tidb.sql_engine.changes.assign import DefaultMarker, assign_values
+from simulator.tidb.sql_engine.changes.checks import check_rows
+from simulator.tidb.sql_engine.changes.finish import finish_statement
+from simulator.tidb.sql_engine.changes.insert import Inputs, is_default, rekey_rows
+from simulator.tidb.sql_engine.changes.update_rows import update_stored_rows
+from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
+from simulator.tidb.sql_engine.queries.queries import MatchedRows, match_rows
+from simulator.tidb.sql_engine.storage.names import (
+    Warnings,
+    is_row_id,
+    mask_places,
+    resolve_table,
+    row_id_write_error,
+    valid_mask,
+)
+from simulator.tidb.sql_engine.storage.outcome import StatementOutcome
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
-from simulator.tidb.sql_engine.storage.rows import located, no_partition, put, rows_of, taken, taken_rows
+from simulator.tidb.sql_engine.storage.rows import (
+    no_partition_error,
+    put_rows,
+    table_rows,
+    take_rows,
+    take_stored,
+    try_locate_partitions,
+)
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.table_writes import Failed, Written, differ, nothing_written
+from simulator.tidb.sql_engine.storage.table_writes import PartialWriteError, TableWrites, rows_differ, start_writes
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.dml import Update
 from simulator.tidb.syntax.expressions import ColumnName
@@ -36,7 +50,7 @@ from simulator.tidb.syntax.queries import DerivedTable, Join, SelectItem, Select
 
 
 @dataclass(frozen=True)
-class Named:
+class SourceTable:
     """A base table of a statement's source."""
 
     alias: str
@@ -46,17 +60,17 @@ class Named:
     table: Table
 
 
-def update(statement: Update, upstream: Upstream, now_ms: int) -> Outcome:
+def update(statement: Update, upstream: Upstream, now_ms: int) -> StatementOutcome:
     """What UPDATE comes to, in the open transaction or in a new one. Raises SqlError."""
     common = () if statement.common is None else tuple(each.name.lower() for each in statement.common.tables)
-    tables = list(named_tables(statement.source, upstream, "UPDATE", common))
-    derived = dict(derived_tables(statement.source))
-    assignments = [(*_assigned(each.column, tables, derived), each.value) for each in statement.assignments]
+    tables = list(source_tables(statement.source, upstream, "UPDATE", common))
+    derived = dict(derived_columns(statement.source))
+    assignments = [(*_resolve_assignment(each.column, tables, derived), each.value) for each in statement.assignments]
     plain = {str(place): value for place, (_, _, value) in enumerate(assignments) if not is_default(value)}
     targets = {str(place): column for place, (_, column, _) in enumerate(assignments)}
-    upstream = with_rows(upstream, tables)
-    problems = Problems(upstream.session, writing=True, ignore=statement.ignore)
-    found = matching(
+    upstream = with_sorted_rows(upstream, tables)
+    problems = ExpressionProblems(upstream.session, writing=True, ignore=statement.ignore)
+    found = match_rows(
         statement.source,
         statement.where,
         statement.order,
@@ -70,60 +84,64 @@ def update(statement: Update, upstream: Upstream, now_ms: int) -> Outcome:
     )
     written = []
     changes = dict.fromkeys(named.alias for named, _, _ in assignments)
-    _check_once([named for named in tables if named.alias in changes])
+    _reject_repeated([named for named in tables if named.alias in changes])
     for alias in changes:
         named = next(named for named in tables if named.alias == alias)
-        values: Values = {}
+        values: Inputs = {}
         for place, (other, column, value) in enumerate(assignments):
             if other is named:
-                values[column.name] = Default() if is_default(value) else found.values[str(place)]
+                values[column.name] = DefaultMarker() if is_default(value) else found.values[str(place)]
         try:
-            written.append(_updated(named, values, places_in(found, named), upstream, now_ms, statement.ignore))
-        except Failed as failure:
+            written.append(
+                _update_table(named, values, matched_places(found, named), upstream, now_ms, statement.ignore)
+            )
+        except PartialWriteError as failure:
             raise failure.error from None
-    return finished(upstream, written, now_ms, warnings=problems.warnings)
+    return finish_statement(upstream, written, now_ms, warnings=problems.warnings)
 
 
-def _updated(
-    named: Named,
-    values: Mapping[str, pa.Array | Default],
+def _update_table(
+    named: SourceTable,
+    values: Mapping[str, pa.Array | DefaultMarker],
     places: pa.Array,
     upstream: Upstream,
     now_ms: int,
     ignore: bool,
-) -> Written:
+) -> TableWrites:
     """What becomes of the rows of one table. A row that the source has several times gets the first values that
     change it."""
-    table, stored = named.table, rows_of(upstream, named.table)
-    there = valid(places)
+    table, stored = named.table, table_rows(upstream, named.table)
+    there = valid_mask(places)
     if not there.all():
-        kept = where(there)
+        kept = mask_places(there)
         places = places.take(kept)
-        values = {name: value if isinstance(value, Default) else value.take(kept) for name, value in values.items()}
+        values = {
+            name: value if isinstance(value, DefaultMarker) else value.take(kept) for name, value in values.items()
+        }
     at = np.asarray(places, np.int64)
-    old = taken(stored, at)
-    made = assigned(table, values, len(at), upstream, now_ms, ignore=ignore, existing=old.texts)
+    old = take_stored(stored, at)
+    made = assign_values(table, values, len(at), upstream, now_ms, ignore=ignore, existing=old.texts)
     texts, lost = made.texts, list[SqlError]()
     if ignore and table.partitioning is not None:
-        fits = valid(located(table, texts))
-        lost = [no_partition(table, texts, int(row)) for row in np.flatnonzero(~fits)]
-        at, old = at[fits], taken_rows(old, where(fits))
-        texts = {name: cells.take(where(fits)) for name, cells in texts.items()}
-    new = rekeyed(table, old, texts)
+        fits = valid_mask(try_locate_partitions(table, texts))
+        lost = [no_partition_error(table, texts, int(row)) for row in np.flatnonzero(~fits)]
+        at, old = at[fits], take_rows(old, mask_places(fits))
+        texts = {name: cells.take(mask_places(fits)) for name, cells in texts.items()}
+    new = rekey_rows(table, old, texts)
     if len(np.unique(at)) < len(at):
-        differs = np.flatnonzero(differ(table, old, new))
+        differs = np.flatnonzero(rows_differ(table, old, new))
         _, firsts = np.unique(at[differs], return_index=True)
         chosen = np.sort(differs[firsts])
-        at, new = at[chosen], taken_rows(new, pa.array(chosen))
-    start = nothing_written(upstream, table, now_ms, made.counters, Warned(made.warnings).also(*lost))
-    return updated(start, at, checked(new, table, upstream, now_ms), ignore)
+        at, new = at[chosen], take_rows(new, pa.array(chosen))
+    start = start_writes(upstream, table, now_ms, made.counters, Warnings(made.warnings).also(*lost))
+    return update_stored_rows(start, at, check_rows(new, table, upstream, now_ms), ignore)
 
 
-def _check_once(tables: Sequence[Named]) -> None:
+def _reject_repeated(tables: Sequence[SourceTable]) -> None:
     places = [key(named.table.schema, named.table.name) for named in tables]
     twice = next((named for named, place in zip(tables, places, strict=True) if places.count(place) > 1), None)
     if twice is not None:
-        raise refused(
+        raise sql_error(
             1105,
             f"UPDATE of `{twice.table.name}` under several aliases is not simulated; "
             "columns of one alias of a table are accepted",
@@ -133,60 +151,64 @@ def _check_once(tables: Sequence[Named]) -> None:
 # -- the tables and columns of a source --------------------------------------------------------------------------------
 
 
-def named_tables(source: Source, upstream: Upstream, verb: str, common: Sequence[str] = ()) -> Iterator[Named]:
+def source_tables(source: Source, upstream: Upstream, verb: str, common: Sequence[str] = ()) -> Iterator[SourceTable]:
     """The base tables of a source, those of WITH (`common`) left out. Raises SqlError."""
     if isinstance(source, Join):
-        yield from named_tables(source.left, upstream, verb, common)
-        yield from named_tables(source.right, upstream, verb, common)
+        yield from source_tables(source.left, upstream, verb, common)
+        yield from source_tables(source.right, upstream, verb, common)
     elif isinstance(source, TableSource):
         name = source.name
         if not name.schema and name.name.lower() in common:
             return
         schema = name.schema or upstream.session.database
         if verb or upstream.catalog.table(schema, name.name) is not None:
-            yield Named(source.alias or name.name, "" if source.alias else schema, target(upstream, name, verb))
+            yield SourceTable(
+                source.alias or name.name, "" if source.alias else schema, resolve_table(upstream, name, verb)
+            )
     else:
         assert isinstance(source, DerivedTable)
 
 
-def derived_tables(source: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
+def derived_columns(source: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The queries of a source by their aliases, with what their columns are called as far as the text says."""
     if isinstance(source, Join):
-        yield from derived_tables(source.left)
-        yield from derived_tables(source.right)
+        yield from derived_columns(source.left)
+        yield from derived_columns(source.right)
     elif isinstance(source, DerivedTable):
         items = source.query.items if isinstance(source.query, SelectTree) else ()
         names = source.columns or tuple(item.name for item in items if isinstance(item, SelectItem))
         yield source.alias.lower(), tuple(name.lower() for name in names)
 
 
-def with_rows(upstream: Upstream, tables: Sequence[Named]) -> Upstream:
+def with_sorted_rows(upstream: Upstream, tables: Sequence[SourceTable]) -> Upstream:
     """With the rows of the tables in the order of TiKV, so that places in them are what a query finds."""
     stored: dict[Key, Table] = {key(named.table.schema, named.table.name): named.table for named in tables}
-    return put(upstream, *(rows_of(upstream, table) for table in stored.values()))
+    return put_rows(upstream, *(table_rows(upstream, table) for table in stored.values()))
 
 
-def _assigned(node: ColumnName, tables: Sequence[Named], derived: Mapping[str, Sequence[str]]) -> tuple[Named, Column]:
+def _resolve_assignment(
+    node: ColumnName, tables: Sequence[SourceTable], derived: Mapping[str, Sequence[str]]
+) -> tuple[SourceTable, Column]:
     """The table and the column that an assignment means. Raises SqlError 1054, 1052, and 1288 for one of a query."""
     *qualifier, name = node.parts
     found = [
         (named, columns_by_name(named.table)[name.lower()])
         for named in tables
-        if name.lower() in columns_by_name(named.table) and means(qualifier, named)
+        if name.lower() in columns_by_name(named.table) and is_table_qualifier(qualifier, named)
     ]
     for alias, columns in derived.items() if not found else ():
         if qualifier == [alias] or not qualifier and name.lower() in columns:
-            raise refused(1288, alias, "UPDATE")
+            raise sql_error(1288, alias, "UPDATE")
     if not found:
-        if any(means_row_id(name, named.table) and means(qualifier, named) for named in tables):
-            raise row_id_is_written()
-        raise refused(1054, ".".join(node.parts), "field list")
+        if any(is_row_id(name, named.table) and is_table_qualifier(qualifier, named) for named in tables):
+            raise row_id_write_error()
+        raise sql_error(1054, ".".join(node.parts), "field list")
     if len(found) > 1:
-        raise refused(1052, ".".join(node.parts), "field list")
+        raise sql_error(1052, ".".join(node.parts), "field list")
     return found[0]
 
 
-def means(qualifier: Sequence[str], named: Named) -> bool:
+def is_table_qualifier(qualifier: Sequence[str], named: SourceTable) -> bool:
     """Whether the parts in front of a column's name mean a table."""
     if not qualifier:
         return True
@@ -195,16 +217,16 @@ def means(qualifier: Sequence[str], named: Named) -> bool:
     return len(qualifier) == 1 or qualifier[0].lower() == named.schema.lower()
 
 
-def named_target(name: TableName, tables: Sequence[Named]) -> Named:
+def resolve_target(name: TableName, tables: Sequence[SourceTable]) -> SourceTable:
     """The table of a source that DELETE names. Raises SqlError 1109."""
     qualifier = (name.schema, name.name) if name.schema else (name.name,)
-    found = next((named for named in tables if means(qualifier, named)), None)
+    found = next((named for named in tables if is_table_qualifier(qualifier, named)), None)
     if found is None:
-        raise refused(1109, name.name, "MULTI DELETE")
+        raise sql_error(1109, name.name, "MULTI DELETE")
     return found
 
 
-def places_in(found: Matched, named: Named) -> pa.Array:
+def matched_places(found: MatchedRows, named: SourceTable) -> pa.Array:
     """int64 places of the rows of a table that a query found, null where it has none."""
     for each in found.tables:
         if each.alias.lower() == named.alias.lower() and each.table is named.table:

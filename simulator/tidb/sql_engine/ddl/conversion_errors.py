@@ -18,7 +18,7 @@ from simulator.columns import cells
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type
-from simulator.tidb.sql_engine.errors import refused, worded
+from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.values.changed_types import COUNTED, TIMED, counted, widened
 from simulator.tidb.values.numbers import bounds, positional
 
@@ -28,118 +28,124 @@ _LEADING = re.compile(r"\s*([+-]?[0-9]+)")
 _KINDS = {"float": "float", "double": "double", "decimal": "decimal", "enum": "enum", "set": "set", "bit": "bit"}
 """TiDB's names of kinds of values (KindStr)."""
 
-Misfit = Callable[[Column, ColumnType, str], SqlError]
+ConversionErrorFactory = Callable[[Column, ColumnType, str], SqlError]
 
 
-def misfit(column: Column, type: ColumnType, text: str) -> SqlError:
+def conversion_error(column: Column, type: ColumnType, text: str) -> SqlError:
     """The error of a value (its TiDB text) that the type does not take."""
-    return MISFITS.get(family(type), _cut)(column, type, text)
+    return CONVERSION_ERRORS.get(family(type), _truncated_text)(column, type, text)
 
 
 def _integer(column: Column, type: ColumnType, text: str) -> SqlError:
     before = column.type
     if family(before) in ("string", "text", "json"):
-        read = _read(column, text)
+        read = _text_value(column, text)
         if read is None:
             return _truncated("INTEGER", text)
         if not _FLOAT.match(read):
             if (prefix := _PREFIX.match(read)) and not prefix[1].lstrip("+-").isdigit():
-                return _beyond("BIGINT UNSIGNED" if type.unsigned else "BIGINT", prefix[1])
+                return _out_of_range("BIGINT UNSIGNED" if type.unsigned else "BIGINT", prefix[1])
             number = _LEADING.match(read)
             if type.unsigned and number and family(before) != "json" and not 0 <= int(number[1]) <= bounds(type)[1]:
                 return _overflow(number[1], type)
             return _truncated("DOUBLE", read)
         return _overflow(read, type)
-    return _overflow(_shown(column, type, text), type)
+    return _overflow(_numeric_text(column, type, text), type)
 
 
 def _bit(column: Column, type: ColumnType, text: str) -> SqlError:
     """A negative number that is no integer, or any beyond 64 bits in 64, is out of range; the others are too long."""
-    number = Decimal(_shown(column, type, text))
+    number = Decimal(_numeric_text(column, type, text))
     if family(column.type) != "integer" and (number < 0 or type.length == 64):
-        return _overflow(_shown(column, type, text), type)
-    return _cut(column, type, text)
+        return _overflow(_numeric_text(column, type, text), type)
+    return _truncated_text(column, type, text)
 
 
 def _decimal(column: Column, type: ColumnType, text: str) -> SqlError:
-    if _is_text(column) and ((read := _read(column, text)) is None or not _FLOAT.match(read)):
+    if _is_text(column) and ((read := _text_value(column, text)) is None or not _FLOAT.match(read)):
         begins = family(column.type) != "json" and _PREFIX.match(text)
         named = mysql_type(replace(type, unsigned=False, zerofill=False), full=True) if begins else "DECIMAL"
         return _truncated(named, text)
-    return _beyond("DECIMAL", f"({type.length}, {max(type.decimal, 0)})")
+    return _out_of_range("DECIMAL", f"({type.length}, {max(type.decimal, 0)})")
 
 
 def _float(column: Column, type: ColumnType, text: str) -> SqlError:
     if _is_text(column):
-        read = _read(column, text)
+        read = _text_value(column, text)
         if read is None or not _FLOAT.match(read) or abs(Decimal(read)) > Decimal(1.7976931348623157e308):
             return _truncated("FLOAT" if read is None else "DOUBLE", text)
-    number = float(_shown(column, type, text))
+    number = float(_numeric_text(column, type, text))
     if type.decimal >= 0:
         most = 10.0 ** (type.length - type.decimal) - 10.0**-type.decimal
         if not type.unsigned or number >= 0:
-            return _beyond("DOUBLE", "")
+            return _out_of_range("DOUBLE", "")
         number = max(round(number, type.decimal), -most)
     return _overflow(go_float(number), type)
 
 
 def _year(column: Column, type: ColumnType, text: str) -> SqlError:
     if _is_text(column):
-        read = _read(column, text)
+        read = _text_value(column, text)
         if read is None or not _FLOAT.match(read):
             if read and (prefix := _PREFIX.match(read)) and not prefix[1].lstrip("+-").isdigit():
-                return _beyond("BIGINT", prefix[1])
+                return _out_of_range("BIGINT", prefix[1])
             return _truncated("INTEGER" if read is None else "DOUBLE", text)
         if not _is_bigint(read):
-            return _beyond("BIGINT", read)
-    elif family(column.type) in COUNTED and not _is_bigint(_shown(column, type, text)):
-        return worded(1105, f"cannot convert datum from {_kind(column)} to type year")
-    return worded(1264, f"Out of range value for column '{column.name}', the value is '{_datum(column, text)}'")
+            return _out_of_range("BIGINT", read)
+    elif family(column.type) in COUNTED and not _is_bigint(_numeric_text(column, type, text)):
+        return sql_error_with_text(1105, f"cannot convert datum from {_type_kind(column)} to type year")
+    return sql_error_with_text(
+        1264, f"Out of range value for column '{column.name}', the value is '{_value_text(column, text)}'"
+    )
 
 
-def _moment(column: Column, type: ColumnType, text: str) -> SqlError:
+def _datetime(column: Column, type: ColumnType, text: str) -> SqlError:
     if family(column.type) in ("integer", "year"):
         if type.name == "timestamp" and column.type.unsigned:
-            return worded(1105, "cannot convert datum from unsigned bigint to type timestamp")
-        return _truncated(type.name, text) if text == "0" else refused_value("time", text)
+            return sql_error_with_text(1105, "cannot convert datum from unsigned bigint to type timestamp")
+        return _truncated(type.name, text) if text == "0" else incorrect_value("time", text)
     if family(column.type) in TIMED:
-        return refused_value("timestamp", f"{text} 00:00:00" if column.type.name == "date" else text)
-    read = _read(column, text) or text
-    return refused_value("time" if read.strip().isdigit() else "datetime", read)
+        return incorrect_value("timestamp", f"{text} 00:00:00" if column.type.name == "date" else text)
+    read = _text_value(column, text) or text
+    return incorrect_value("time" if read.strip().isdigit() else "datetime", read)
 
 
 def _time(column: Column, type: ColumnType, text: str) -> SqlError:
     if family(column.type) in COUNTED:
-        shown = _datum(column, text)
+        shown = _value_text(column, text)
         if not _is_bigint(shown):
             return _overflow(shown, ColumnType("bigint"))
-        return refused_value("time", shown)
-    return _truncated("time", _read(column, text) or text)
+        return incorrect_value("time", shown)
+    return _truncated("time", _text_value(column, text) or text)
 
 
 def _json(column: Column, type: ColumnType, text: str) -> SqlError:
-    return worded(3140, "Invalid JSON text: The document root must not be followed by other values.")
+    return sql_error_with_text(3140, "Invalid JSON text: The document root must not be followed by other values.")
 
 
-def _cut(column: Column, type: ColumnType, text: str) -> SqlError:
+def _truncated_text(column: Column, type: ColumnType, text: str) -> SqlError:
     if is_binary(column.type) and not is_binary(type) and family(type) in ("string", "text"):
         bytes = cells.latin1(pa.array([text]))[0].as_py()
         try:
             bytes.decode()
         except UnicodeDecodeError as error:
-            return worded(1366, f"Incorrect string value '\\x{bytes[error.start]:02X}' for column '{column.name}'")
-    return worded(1265, f"Data truncated for column '{column.name}', value is '{_datum(column, text)}'")
+            return sql_error_with_text(
+                1366, f"Incorrect string value '\\x{bytes[error.start]:02X}' for column '{column.name}'"
+            )
+    return sql_error_with_text(
+        1265, f"Data truncated for column '{column.name}', value is '{_value_text(column, text)}'"
+    )
 
 
-MISFITS: Mapping[str, Misfit] = MappingProxyType(
+CONVERSION_ERRORS: Mapping[str, ConversionErrorFactory] = MappingProxyType(
     {
         "integer": _integer,
         "bit": _bit,
         "decimal": _decimal,
         "float": _float,
         "year": _year,
-        "date": _moment,
-        "datetime": _moment,
+        "date": _datetime,
+        "datetime": _datetime,
         "time": _time,
         "json": _json,
     }
@@ -155,7 +161,7 @@ def _is_text(column: Column) -> bool:
     return family(column.type) in ("string", "text", "json")
 
 
-def _read(column: Column, text: str) -> str | None:
+def _text_value(column: Column, text: str) -> str | None:
     """What a text says; of a JSON value its text, None for one that is no number and no text."""
     if family(column.type) != "json":
         return text
@@ -163,7 +169,7 @@ def _read(column: Column, text: str) -> str | None:
     return value if isinstance(value, str) else None if value is None or isinstance(value, (dict, list)) else text
 
 
-def _datum(column: Column, text: str) -> str:
+def _value_text(column: Column, text: str) -> str:
     """A value as TiDB prints it in an error."""
     if family(column.type) == "float":
         return str(positional(pa.array([text], pa.string()))[0].as_py())
@@ -173,7 +179,7 @@ def _datum(column: Column, text: str) -> str:
     return text
 
 
-def _shown(column: Column, type: ColumnType, text: str) -> str:
+def _numeric_text(column: Column, type: ColumnType, text: str) -> str:
     """The number that a value stands for, floats as Go prints them."""
     if family(column.type) == "integer":
         return text
@@ -193,27 +199,27 @@ def go_float(number: float) -> str:
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
-def _kind(column: Column) -> str:
+def _type_kind(column: Column) -> str:
     name = column.type.name
     return _KINDS.get(name, "unsigned bigint" if column.type.unsigned else "bigint")
 
 
 def _overflow(shown: str, type: ColumnType) -> SqlError:
-    return worded(1690, f"constant {shown} overflows {type.name}")
+    return sql_error_with_text(1690, f"constant {shown} overflows {type.name}")
 
 
-def _beyond(kind: str, shown: str) -> SqlError:
-    return refused(1690, kind, shown)
+def _out_of_range(kind: str, shown: str) -> SqlError:
+    return sql_error(1690, kind, shown)
 
 
 def _truncated(kind: str, text: str) -> SqlError:
-    return worded(1292, f"Truncated incorrect {kind} value: '{text}'")
+    return sql_error_with_text(1292, f"Truncated incorrect {kind} value: '{text}'")
 
 
-def refused_value(kind: str, text: str) -> SqlError:
-    return worded(1292, f"Incorrect {kind} value: '{text}'")
+def incorrect_value(kind: str, text: str) -> SqlError:
+    return sql_error_with_text(1292, f"Incorrect {kind} value: '{text}'")
 
 
-def null_misfit(column: Column) -> SqlError:
+def null_conversion_error(column: Column) -> SqlError:
     """NULL in a column that is to be NOT NULL (checkForNullValue, which looks at one row)."""
-    return refused(1265, column.name.lower(), 1)
+    return sql_error(1265, column.name.lower(), 1)

@@ -22,21 +22,21 @@ from simulator.tidb.datums.modes import Mode
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, conversion
 from simulator.tidb.ddl.converted_rows import ConvertedRows, converted_rows, fits
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.sql_engine.ddl.conversion_errors import misfit, null_misfit
-from simulator.tidb.sql_engine.errors import outside, refused, worded
+from simulator.tidb.sql_engine.ddl.conversion_errors import conversion_error, null_conversion_error
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions import clock
-from simulator.tidb.sql_engine.storage.row_keys import duplicate, earlier, unique_keys
-from simulator.tidb.sql_engine.storage.rows import columns_of, keyed
+from simulator.tidb.sql_engine.storage.row_keys import duplicate_error, earlier_duplicates, unique_keys
+from simulator.tidb.sql_engine.storage.rows import column_arrays, ensure_keys
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows
 from simulator.tidb.values.conversion import tidb_text
 
 
-class Altered(NamedTuple):
+class ConvertedTable(NamedTuple):
     rows: StoredRows
     warnings: tuple[str, ...] = ()
 
 
-def altered(stored: StoredRows, after: Table, session: SqlSession, now: str, now_ms: int) -> Altered:
+def convert_stored_rows(stored: StoredRows, after: Table, session: SqlSession, now: str, now_ms: int) -> ConvertedTable:
     """The rows of a table as another definition of it holds them at a moment (`2020-02-20 02:20:20.123456`).
 
     Raises SqlError where it cannot hold one.
@@ -45,36 +45,38 @@ def altered(stored: StoredRows, after: Table, session: SqlSession, now: str, now
     rows = len(stored.row_ids)
     sources = conversion(before, after)
     if not rows:
-        return Altered(
+        return ConvertedTable(
             _with_cells(stored, after, {column.name: pa.array([], pa.binary()) for column in visible_columns(after)})
         )
-    known = columns_of(stored.cells)
+    known = column_arrays(stored.cells)
     texts = [known[column.name].view(pa.string()) for column in visible_columns(before)]
-    _refuse_odd_bytes(sources, texts)
+    _reject_invalid_utf8(sources, texts)
     texts = _in_session_zone(before, sources, texts, session)
     try:
         made = converted_rows(after, sources, texts, rows, now[:10])
     except SnapshotError as error:
-        raise worded(1105, str(error)) from None
+        raise sql_error_with_text(1105, str(error)) from None
     for source, column in zip(sources, visible_columns(after), strict=True):
-        if isinstance(source, FromColumn) and _enters_utc(source):
-            moments = _without_nulls(column, texts[source.index], made.texts[column.name], now)
-            made.texts[column.name] = clock.utc(session, moments)
-    warnings = tuple(_forgiven(before, after, sources, texts, made, clock.session_mode(session, now_ms)))
-    _check_fits(before, after, sources, texts, made)
-    kept = keyed(_with_cells(stored, after, {name: raw(text) for name, text in made.texts.items()}))
+        if isinstance(source, FromColumn) and _becomes_timestamp(source):
+            moments = _nulls_to_now(column, texts[source.index], made.texts[column.name], now)
+            made.texts[column.name] = clock.to_utc(session, moments)
+    warnings = tuple(_clip_values(before, after, sources, texts, made, clock.session_mode(session, now_ms)))
+    _check_values(before, after, sources, texts, made)
+    kept = ensure_keys(_with_cells(stored, after, {name: raw(text) for name, text in made.texts.items()}))
     check_unique(kept)
-    return Altered(kept, warnings)
+    return ConvertedTable(kept, warnings)
 
 
-def _refuse_odd_bytes(sources: Sequence[ColumnSource], texts: Sequence[pa.Array]) -> None:
+def _reject_invalid_utf8(sources: Sequence[ColumnSource], texts: Sequence[pa.Array]) -> None:
     """Raises SqlError for bytes that are no UTF-8 in a text that becomes a shorter one, or something else."""
     for source in sources:
         if isinstance(source, FromColumn) and source.cast:
             try:
                 texts[source.index].validate(full=True)
             except pa.ArrowInvalid:
-                raise outside("a text with bytes that are no UTF-8 is not converted; to a longer text it is") from None
+                raise not_simulated(
+                    "a text with bytes that are no UTF-8 is not converted; to a longer text it is"
+                ) from None
 
 
 def _with_cells(stored: StoredRows, after: Table, cells: dict[str, pa.Array]) -> StoredRows:
@@ -87,9 +89,9 @@ def check_unique(stored: StoredRows) -> None:
     assert keys is not None
     for key in unique_keys(table):
         made = keys.handles if key.clustered else keys.unique[key.name.lower()]
-        again = np.flatnonzero(earlier([made]) >= 0)
+        again = np.flatnonzero(earlier_duplicates([made]) >= 0)
         if len(again):
-            raise duplicate(table, key, columns_of(stored.cells), int(again[0]))
+            raise duplicate_error(table, key, column_arrays(stored.cells), int(again[0]))
 
 
 def _in_session_zone(
@@ -99,22 +101,22 @@ def _in_session_zone(
     shown = list(texts)
     for source in sources:
         if isinstance(source, FromColumn) and source.before.name == "timestamp" != source.after.name:
-            shown[source.index] = clock.local(session, texts[source.index])
+            shown[source.index] = clock.to_session_zone(session, texts[source.index])
     return shown
 
 
-def _enters_utc(source: FromColumn) -> bool:
+def _becomes_timestamp(source: FromColumn) -> bool:
     return source.after.name == "timestamp" != source.before.name
 
 
-def _without_nulls(column: Column, text: pa.Array, made: pa.Array, now: str) -> pa.Array:
+def _nulls_to_now(column: Column, text: pa.Array, made: pa.Array, now: str) -> pa.Array:
     """NULL is the present moment in a new TIMESTAMP that is NOT NULL (getRowRecord)."""
     if not column.not_null or not text.null_count:
         return made
     return pc.if_else(text.is_null(), tidb_text(column.type, pa.array([now]))[0], made)
 
 
-def _forgiven(
+def _clip_values(
     before: Table,
     after: Table,
     sources: Sequence[ColumnSource],
@@ -139,7 +141,7 @@ def _forgiven(
         made.texts[column.name] = pc.replace_with_mask(made.texts[column.name], odd, found)
         old = visible_columns(before)[source.index]
         clipped = [wrong.dictionary[fault.row].as_py() for fault in cast.misfits]
-        errors = {text: misfit(old, source.after, text) for text in clipped}
+        errors = {text: conversion_error(old, source.after, text) for text in clipped}
         met = [errors[text] for text in wrong.to_pylist() if text in errors]
         for number in dict.fromkeys(error.number for error in met):
             same = [error for error in met if error.number == number]
@@ -147,7 +149,7 @@ def _forgiven(
             yield f"{number} {count}{same[0].text}"
 
 
-def _check_fits(
+def _check_values(
     before: Table, after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], now: ConvertedRows
 ) -> None:
     """Raises the SqlError of the first row over which TiDB could not run the statement."""
@@ -155,8 +157,8 @@ def _check_fits(
         if pc.all(mask, min_count=0).as_py():
             continue
         if not isinstance(source, FromColumn):
-            raise refused(1048, column.name)
-        if column.not_null and texts[source.index].null_count and not _enters_utc(source):
-            raise null_misfit(column)
+            raise sql_error(1048, column.name)
+        if column.not_null and texts[source.index].null_count and not _becomes_timestamp(source):
+            raise null_conversion_error(column)
         row = int(np.argmin(mask.to_numpy(zero_copy_only=False)))
-        raise misfit(visible_columns(before)[source.index], source.after, texts[source.index][row].as_py())
+        raise conversion_error(visible_columns(before)[source.index], source.after, texts[source.index][row].as_py())

@@ -17,18 +17,18 @@ from simulator.tidb.expressions.sql.graph import Sql, join, sql, text, when
 from simulator.tidb.expressions.sql.python_functions import python_call
 from simulator.tidb.expressions.values.json_documents import as_json_item
 from simulator.tidb.expressions.values.value import Value, as_number, as_text, decimal, wide
-from simulator.tidb.sql_engine.errors import outside
-from simulator.tidb.sql_engine.queries.sorting import distinct_key, sorted_by
+from simulator.tidb.sql_engine.errors import not_simulated
+from simulator.tidb.sql_engine.queries.sorting import distinct_key, order_term
 from simulator.tidb.syntax.queries import Aggregate
 
-COUNTS = {"JSON_OBJECTAGG": 2}
+ARGUMENT_COUNTS = {"JSON_OBJECTAGG": 2}
 """How many arguments there are, if not one."""
 
 LONGEST_CONCAT = 1024
 """group_concat_max_len, in bytes."""
 
 
-class Group(Protocol):
+class AggregateInput(Protocol):
     """What an aggregate function asks of a query with groups."""
 
     def column(self, found: Sql) -> str:
@@ -44,13 +44,13 @@ class Group(Protocol):
         """The terms of its ORDER BY, and those of the rows."""
 
 
-def aggregated(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+def aggregate_value(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
     """The value of an aggregate function for each group. Raises SqlError."""
     compute = AGGREGATES.get(tree.name)
     if compute is None:
         known = ", ".join(sorted(AGGREGATES))
-        raise outside(f"the aggregate function {tree.name} is not computed; {known} are")
-    wanted = COUNTS.get(tree.name, 1)
+        raise not_simulated(f"the aggregate function {tree.name} is not computed; {known} are")
+    wanted = ARGUMENT_COUNTS.get(tree.name, 1)
     if (
         tree.order
         and tree.name != "GROUP_CONCAT"
@@ -66,7 +66,7 @@ def _distinct(tree: Aggregate) -> str:
     return "DISTINCT " if tree.distinct else ""
 
 
-def _count(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+def _count(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
     if not tree.distinct:
         counted = join("AND", [is_not_null(value) for value in values]) if values else sql("true")
         return Value(group.over(f"count(*) FILTER (WHERE {group.column(counted)})"), "int")
@@ -77,7 +77,7 @@ def _count(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     return Value(group.over(f"count(DISTINCT row({', '.join(keys)})) FILTER (WHERE {known})"), "int")
 
 
-def _sum(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+def _sum(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
     number = as_number(values[0])
     if number.kind == "real":
         return Value(group.over(f"sum({_distinct(tree)}{group.column(number.sql)})"), "real")
@@ -88,7 +88,7 @@ def _sum(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     return decimal(group.over(f"sum({_distinct(tree)}{found})"), number.scale)
 
 
-def _average(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+def _average(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
     """Four digits more than its argument has (div_precision_increment)."""
     number = as_number(values[0])
     count = Value(group.over(f"count({_distinct(tree)}{group.column(number.sql)})"), "int")
@@ -98,31 +98,31 @@ def _average(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     return found if found.kind == "real" else decimal(found.sql, min(number.scale + 4, 30))
 
 
-def _extreme(descending: bool) -> Callable[[Aggregate, Sequence[Value], Group], Value]:
+def _min_or_max(descending: bool) -> Callable[[Aggregate, Sequence[Value], AggregateInput], Value]:
     """MIN, MAX: members of ENUM and SET by their text."""
 
-    def extreme(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+    def extreme(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
         (value,) = values
         if value.kind == "null":
             return value
         key = group.column(distinct_key(value))
-        return group.first(value, sorted_by(key, descending), f"{key} IS NOT NULL")
+        return group.first(value, order_term(key, descending), f"{key} IS NOT NULL")
 
     return extreme
 
 
-def _concat(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+def _group_concat(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
     """GROUP_CONCAT: at most as many bytes as group_concat_max_len."""
     known = join("AND", [is_not_null(value) for value in values])
     binary = any(value.bytes for value in values)
     if binary and not all(value.bytes for value in values):
-        raise outside("GROUP_CONCAT of bytes and text together is not computed; one of both is")
+        raise not_simulated("GROUP_CONCAT of bytes and text together is not computed; one of both is")
     shown = group.column(when(known, join("||", [as_text(value) for value in values])))
     separator = "".join(text(tree.separator).pieces)
     like = [value for value in values if value.kind == "string"]
     if tree.distinct:
         if tree.order or any(value.collation != "binary" for value in like):
-            raise outside("GROUP_CONCAT(DISTINCT …) is computed for numbers, times and bytes, without ORDER BY")
+            raise not_simulated("GROUP_CONCAT(DISTINCT …) is computed for numbers, times and bytes, without ORDER BY")
         found = group.over(f"string_agg(DISTINCT {shown}, {separator} ORDER BY {shown})")
     else:
         found = group.over(f"string_agg({shown}, {separator} ORDER BY {', '.join(group.sorting(tree))})")
@@ -131,24 +131,24 @@ def _concat(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     )
 
 
-def _bits(function: str, nothing: int) -> Callable[[Aggregate, Sequence[Value], Group], Value]:
+def _bit_aggregate(function: str, nothing: int) -> Callable[[Aggregate, Sequence[Value], AggregateInput], Value]:
     """BIT_AND, BIT_OR, BIT_XOR: of 64 bits, with a value for no row."""
 
-    def combined(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+    def combined(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
         found = group.over(f"{function}({group.column(as_bits(values[0]))})")
         return Value(sql(f"coalesce({{}}, '{nothing}'::UBIGINT)", found), "uint")
 
     return combined
 
 
-def _json_array(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+def _json_array(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
     """JSON_ARRAYAGG"""
     element = group.column(sql("coalesce({}, 'null')", as_json_item(values[0])))
     found = group.over(f"string_agg({element}, ', ' ORDER BY {', '.join(group.sorting(tree))})")
     return Value(sql("'[' || {} || ']'", found), "json")
 
 
-def _json_object(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+def _json_object(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
     """JSON_OBJECTAGG: of equal keys the last one counts."""
     key, value = values
     if key.bytes or key.kind == "null":
@@ -158,16 +158,16 @@ def _json_object(tree: Aggregate, values: Sequence[Value], group: Group) -> Valu
     return Value(python_call("json_merged", sql("'{' || {} || '}'", found)), "json")
 
 
-AGGREGATES: dict[str, Callable[[Aggregate, Sequence[Value], Group], Value]] = {
+AGGREGATES: dict[str, Callable[[Aggregate, Sequence[Value], AggregateInput], Value]] = {
     "COUNT": _count,
     "SUM": _sum,
     "AVG": _average,
-    "MIN": _extreme(False),
-    "MAX": _extreme(True),
-    "GROUP_CONCAT": _concat,
-    "BIT_AND": _bits("bit_and", 2**64 - 1),
-    "BIT_OR": _bits("bit_or", 0),
-    "BIT_XOR": _bits("bit_xor", 0),
+    "MIN": _min_or_max(False),
+    "MAX": _min_or_max(True),
+    "GROUP_CONCAT": _group_concat,
+    "BIT_AND": _bit_aggregate("bit_and", 2**64 - 1),
+    "BIT_OR": _bit_aggregate("bit_or", 0),
+    "BIT_XOR": _bit_aggregate("bit_xor", 0),
     "JSON_ARRAYAGG": _json_array,
     "JSON_OBJECTAGG": _json_object,
 }

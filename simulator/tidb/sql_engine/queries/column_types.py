@@ -26,7 +26,7 @@ TEXT = ColumnType("longtext", charset="utf8mb4", collation="utf8mb4_bin")
 BYTES = ColumnType("longblob", charset="binary", collation="binary")
 
 
-def type_of(field: Field) -> ColumnType:
+def stored_type(field: Field) -> ColumnType:
     """What the cells of a column of a query are read as."""
     if field.column is not None:
         type = field.column.type

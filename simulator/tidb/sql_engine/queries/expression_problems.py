@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.expressions.sql.problems import ALWAYS, DIVIDED, TRUNCATED
-from simulator.tidb.sql_engine.errors import worded
-from simulator.tidb.sql_engine.storage.names import MOST_WARNINGS
+from simulator.tidb.sql_engine.errors import sql_error_with_text
+from simulator.tidb.sql_engine.storage.names import MAX_WARNINGS
 from simulator.tidb.sql_engine.storage.state import SqlSession
 
 
-class Problems:
+class ExpressionProblems:
     """The problems of one statement: the first that is an error is raised, warnings are kept."""
 
     def __init__(self, session: SqlSession, writing: bool = False, ignore: bool = False) -> None:
@@ -38,7 +38,7 @@ class Problems:
         row, place = min(((row, place) for row, place in errors if row >= 0), default=(-1, 0))
         if row >= 0:
             number, _, text = found[place][1][row].as_py().partition(" ")
-            raise worded(int(number), text)
+            raise sql_error_with_text(int(number), text)
         for kind, problems in found:
             if kind not in self._silent:
-                self.warnings += problems.drop_null().slice(0, MOST_WARNINGS - len(self.warnings)).to_pylist()
+                self.warnings += problems.drop_null().slice(0, MAX_WARNINGS - len(self.warnings)).to_pylist()

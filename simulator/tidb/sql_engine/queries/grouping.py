@@ -16,15 +16,15 @@ from simulator.tidb.expressions.sql.problems import collect_problems, strip_prob
 from simulator.tidb.expressions.translate import KnownValue, translate
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.expressions.values.value import Value
-from simulator.tidb.sql_engine.queries.aggregates import aggregated
-from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope
-from simulator.tidb.sql_engine.queries.sorting import distinct_key, sort_key, sorted_by
+from simulator.tidb.sql_engine.queries.aggregates import aggregate_value
+from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, StatementContext
+from simulator.tidb.sql_engine.queries.sorting import distinct_key, order_term, sort_key
 from simulator.tidb.sql_engine.queries.sources import Relation
 from simulator.tidb.syntax.expressions import Binary, ColumnName, Literal, Node
 from simulator.tidb.syntax.queries import Aggregate
 
 
-def exported(value: Value, column: str) -> tuple[dict[str, Sql], Value]:
+def export_value(value: Value, column: str) -> tuple[dict[str, Sql], Value]:
     """The columns that a value needs outside of the query that computes it, and how it is read there."""
     if value.kind == "null":
         return {}, value
@@ -52,7 +52,7 @@ class Grouping:
 
     def __init__(
         self,
-        answers: Answers,
+        answers: StatementContext,
         scope: QueryScope,
         relation: Relation,
         keys: Sequence[tuple[Node, Value]],
@@ -90,7 +90,7 @@ class Grouping:
 
     def first(self, value: Value, order: str, where: str = "") -> Value:
         column = f"{self._number}.{len(self._rows)}"
-        parts, read = exported(value, column)
+        parts, read = export_value(value, column)
         self._rows |= parts
         among = f" FILTER (WHERE {where})" if where else ""
 
@@ -112,14 +112,14 @@ class Grouping:
         terms = []
         for item in tree.order:
             key = self.column(sort_key(translate(item.expression, self._scope)))
-            terms.append(sorted_by(key, item.descending))
+            terms.append(order_term(key, item.descending))
         return [*terms, self._row]
 
     def aggregate(self, tree: Aggregate) -> Value:
         """The value of an aggregate function for each group."""
         if tree not in self._aggregates:
             values = [translate(argument, self._scope) for argument in tree.arguments]
-            self._aggregates[tree] = aggregated(tree, values, self)
+            self._aggregates[tree] = aggregate_value(tree, values, self)
         return self._aggregates[tree]
 
     def read(self, field: Field) -> Value:
@@ -191,7 +191,7 @@ class Grouping:
         return Relation(f"(SELECT {shown} FROM ({rows}){groups})", (), (self.first_row,))
 
 
-def by_values(relation: Relation, answers: Answers) -> tuple[Grouping, tuple[Field, ...]]:
+def group_by_values(relation: Relation, answers: StatementContext) -> tuple[Grouping, tuple[Field, ...]]:
     """The different rows of a relation as groups, and their columns."""
     keys = [(KnownValue(value), value) for value in (field.read() for field in relation.fields)]
     grouping = Grouping(answers, QueryScope(answers), relation, keys, (), False)
@@ -201,9 +201,9 @@ def by_values(relation: Relation, answers: Answers) -> tuple[Grouping, tuple[Fie
     return grouping, tuple(fields)
 
 
-def distinct(relation: Relation, answers: Answers) -> Relation:
+def distinct_rows(relation: Relation, answers: StatementContext) -> Relation:
     """Each different row of a relation once."""
-    grouping, fields = by_values(relation, answers)
+    grouping, fields = group_by_values(relation, answers)
     return replace(grouping.relation(), fields=fields)
 
 
@@ -211,7 +211,7 @@ def _same(value: Value) -> Value:
     return value
 
 
-def constants(where: Node | None, scope: QueryScope) -> list[Field]:
+def constant_columns(where: Node | None, scope: QueryScope) -> list[Field]:
     """The columns that a condition holds to one value: `a = 1 AND …`."""
     found: list[Field] = []
     waiting = [] if where is None else [strip_parentheses(where)]

@@ -9,7 +9,7 @@ from decimal import Decimal
 from simulator.tidb.datums.kinds import Datum
 from simulator.tidb.syntax.expressions import Literal, Node, Parenthesised, Unary
 
-DIGITS, SCALE = 65, 30
+MAX_DIGITS, MAX_SCALE = 65, 30
 """Of a decimal literal."""
 
 _TIMES = {
@@ -20,58 +20,58 @@ _TIMES = {
 """Texts that are as TiDB prints them."""
 
 
-class Unknown(Exception):
+class NotSimple(Exception):
     """What is no literal, or one that has to be computed."""
 
 
 def literal_datum(node: Node) -> Datum | None:
-    """The value of a literal, or of a number with a sign; None for NULL. Raises Unknown."""
+    """The value of a literal, or of a number with a sign; None for NULL. Raises NotSimple."""
     sign = ""
     while isinstance(node, (Parenthesised, Unary)):
         if isinstance(node, Unary):
             if node.operator not in ("-", "+") or sign and node.operator == "-":
-                raise Unknown
+                raise NotSimple
             sign = "-" if node.operator == "-" else sign
             node = node.operand
             if not isinstance(node, Literal) or node.kind not in ("integer", "decimal", "float"):
-                raise Unknown
+                raise NotSimple
         else:
             node = node.inner
     if not isinstance(node, Literal):
-        raise Unknown
+        raise NotSimple
     if node.kind == "null":
         return None
     if node.kind == "string":
         if node.charset not in ("", "utf8mb4", "utf8", "binary"):
-            raise Unknown
+            raise NotSimple
         return Datum("bytes" if node.charset == "binary" else "string", node.text.encode())
     if node.kind == "boolean":
         return Datum("int", b"1" if node.text == "TRUE" else b"0")
     if node.kind in ("hex", "bit"):
-        return Datum("literal", _bytes(node))
+        return Datum("literal", _literal_bytes(node))
     if node.kind in _TIMES:
         if not _TIMES[node.kind].fullmatch(node.text):
-            raise Unknown
+            raise NotSimple
         return Datum("datetime" if node.kind == "timestamp" else node.kind, node.text.encode())
-    return _number(sign + node.text, node.kind)
+    return _number_datum(sign + node.text, node.kind)
 
 
-def _number(shown: str, kind: str) -> Datum:
+def _number_datum(shown: str, kind: str) -> Datum:
     if kind == "float":
         number = float(shown)
         if math.isinf(number):
-            raise Unknown
+            raise NotSimple
         return Datum("double", repr(number).encode())
     if kind == "integer" and -(2**63) <= int(shown) < 2**64:
         return Datum("int" if int(shown) < 2**63 else "uint", str(int(shown)).encode())
     whole, _, fraction = shown.lstrip("+-").partition(".")
-    if len(whole) + len(fraction) > DIGITS or len(fraction) > SCALE:
-        raise Unknown
+    if len(whole) + len(fraction) > MAX_DIGITS or len(fraction) > MAX_SCALE:
+        raise NotSimple
     found = Decimal(shown)
     return Datum("decimal", f"{found if found else abs(found):f}".encode())
 
 
-def _bytes(node: Literal) -> bytes:
+def _literal_bytes(node: Literal) -> bytes:
     if node.kind == "bit":
         return int(node.text or "0", 2).to_bytes((len(node.text) + 7) // 8, "big")
     return int(node.text or "0", 16).to_bytes((len(node.text) + 1) // 2, "big")

@@ -30,13 +30,13 @@ from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import Value, as_text, null, real_text, with_shown_digits
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.queries import simple_conditions, simple_values
-from simulator.tidb.sql_engine.queries.expression_problems import Problems
-from simulator.tidb.sql_engine.queries.literals import Unknown
-from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, default_of
-from simulator.tidb.sql_engine.queries.selects import relation_of, with_tables
-from simulator.tidb.sql_engine.queries.sorting import ordered, sort_key, sorted_by
-from simulator.tidb.sql_engine.queries.sources import Relation, restricted, source_of, table_fields
-from simulator.tidb.sql_engine.queries.statement_evaluation import Computation
+from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
+from simulator.tidb.sql_engine.queries.literals import NotSimple
+from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, default_value
+from simulator.tidb.sql_engine.queries.selects import add_common_tables, build_relation
+from simulator.tidb.sql_engine.queries.sorting import order_rows, order_term, sort_key
+from simulator.tidb.sql_engine.queries.sources import Relation, build_source, filter_relation, table_fields
+from simulator.tidb.sql_engine.queries.statement_evaluation import StatementEvaluation
 from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.storage.outcome import ResultSet
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
@@ -58,7 +58,7 @@ class MatchedTable(NamedTuple):
     """int64 places in its `StoredRows`, in the order of the statement; null where an outer join has no row."""
 
 
-class Matched(NamedTuple):
+class MatchedRows(NamedTuple):
     """What a statement's WHERE, ORDER BY and LIMIT let through; all arrays equally long."""
 
     tables: tuple[MatchedTable, ...]
@@ -68,7 +68,7 @@ class Matched(NamedTuple):
     """Raw values of what was wanted, by its name."""
 
 
-class Known(NamedTuple):
+class QueryColumn(NamedTuple):
     """What a column of given rows is called."""
 
     schema: str
@@ -83,7 +83,7 @@ class RowSource(NamedTuple):
 
     table: Table
     texts: Mapping[str, pa.Array]
-    known: tuple[Known, ...] = ()
+    known: tuple[QueryColumn, ...] = ()
     """What the columns are called, where a query gave the rows; nothing else names them."""
 
     inserted: bool = False
@@ -91,7 +91,7 @@ class RowSource(NamedTuple):
     there is no other source."""
 
 
-class Given(NamedTuple):
+class InputValues(NamedTuple):
     """The values that rows of VALUES give a column."""
 
     raw: pa.Array
@@ -101,19 +101,21 @@ class Given(NamedTuple):
     """bool: in which rows it says DEFAULT; None if in none."""
 
 
-def select(tree: QueryTree, upstream: Upstream, now_ms: int, problems: Problems | None = None) -> ResultSet:
+def run_select(
+    tree: QueryTree, upstream: Upstream, now_ms: int, problems: ExpressionProblems | None = None
+) -> ResultSet:
     """The rows of a query. Raises SqlError."""
-    computation = Computation(upstream, now_ms, problems)
-    relation = relation_of(tree, computation, QueryScope(computation))
+    computation = StatementEvaluation(upstream, now_ms, problems)
+    relation = build_relation(tree, computation, QueryScope(computation))
     values = [field.read() for field in relation.fields]
     order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
-    wanted = {f"shown {place}": shown_bytes(value) for place, value in enumerate(values)}
+    wanted = {f"shown {place}": client_bytes(value) for place, value in enumerate(values)}
     found = computation.rows(wanted or {"nothing": sql("1")}, relation.sql, order)
-    rows = pa.table([_one(found, column) for column in wanted], list(wanted))
+    rows = pa.table([_column_of(found, column) for column in wanted], list(wanted))
     return ResultSet(tuple(field.name for field in relation.fields), rows, tuple(value.bytes for value in values))
 
 
-def shown_bytes(value: Value) -> Sql:
+def client_bytes(value: Value) -> Sql:
     """What a client sees of a value (tidb pkg/server/internal/column/column.go, DumpTextRow)."""
     if value.kind == "null":
         return sql("NULL::BLOB")
@@ -129,7 +131,7 @@ def shown_bytes(value: Value) -> Sql:
     return sql("encode({})", as_text(value))
 
 
-def matching(
+def match_rows(
     source: Source,
     where: Node | None,
     order: Sequence[OrderItem],
@@ -139,46 +141,48 @@ def matching(
     wanted: Mapping[str, Node],
     targets: Mapping[str, Column],
     common: WithTree | None = None,
-    problems: Problems | None = None,
-) -> Matched:
+    problems: ExpressionProblems | None = None,
+) -> MatchedRows:
     """The rows that a statement is about, and raw values of `wanted` for the columns in `targets` (TiDB text for names
     that have no target), computed from the rows as they are before it. Raises SqlError.
 
     Without ORDER BY rows come by their places: `StoredRows.cells` are kept in TiKV's order, which is that of a scan.
     """
     if common is None and isinstance(source, TableSource) and not source.partitions:
-        looked = _looked_up(source, where, order, limit, upstream, wanted, targets)
+        looked = _match_simply(source, where, order, limit, upstream, wanted, targets)
         if looked is not None:
             return looked
-    computation = Computation(upstream, now_ms, problems)
+    computation = StatementEvaluation(upstream, now_ms, problems)
     around = QueryScope(computation)
     if common is not None:
-        around = with_tables(common, around)
-    relation = source_of(source, computation, around, partial(relation_of_query, computation))
-    scope = replace(around, fields=relation.fields, row=_row(relation), outer=None)
-    relation = restricted(relation, where, scope.within("where clause"))
+        around = add_common_tables(common, around)
+    relation = build_source(source, computation, around, partial(relation_of_query, computation))
+    scope = replace(around, fields=relation.fields, row=_row_identity(relation), outer=None)
+    relation = filter_relation(relation, where, scope.within("where clause"))
     terms = list(relation.order)
     if order:
         keys = [sort_key(translate(item.expression, scope.within("order clause"))) for item in order]
         names = [f"{computation.number()}.key" for _ in keys]
         computation.watch(keys, relation.sql)
         text = select_query(dict(zip(names, keys, strict=True)), relation.sql, f"{computation.number()}:", kept=True)
-        terms = [*(sorted_by(quote(key), item.descending) for key, item in zip(names, order, strict=True)), *terms]
+        terms = [*(order_term(quote(key), item.descending) for key, item in zip(names, order, strict=True)), *terms]
         relation = replace(relation, sql=f"({text})")
     if limit is not None:
-        relation = replace(relation, sql=ordered(relation.sql, terms, limit))
+        relation = replace(relation, sql=order_rows(relation.sql, terms, limit))
     shown = {f"place {number}": identifier(base.place) for number, base in enumerate(relation.bases)}
-    values = {key: _given(translate(node, scope), targets.get(key)) for key, node in wanted.items()}
+    values = {key: _datum_or_text(translate(node, scope), targets.get(key)) for key, node in wanted.items()}
     shown |= {f"value {key}": value.body for key, value in values.items()}
     found = computation.rows(shown, relation.sql, f" ORDER BY {', '.join(terms)}" if terms else "")
     tables = tuple(
-        MatchedTable(base.alias, base.key, base.table, _one(found, f"place {number}"))
+        MatchedTable(base.alias, base.key, base.table, _column_of(found, f"place {number}"))
         for number, base in enumerate(relation.bases)
     )
-    return Matched(tables, {key: _array(_one(found, f"value {key}"), value) for key, value in values.items()})
+    return MatchedRows(
+        tables, {key: _as_datums(_column_of(found, f"value {key}"), value) for key, value in values.items()}
+    )
 
 
-def _looked_up(
+def _match_simply(
     source: TableSource,
     where: Node | None,
     order: Sequence[OrderItem],
@@ -186,7 +190,7 @@ def _looked_up(
     upstream: Upstream,
     wanted: Mapping[str, Node],
     targets: Mapping[str, Column],
-) -> Matched | None:
+) -> MatchedRows | None:
     """The same of one table without a query; None where that takes one."""
     schema, called = source.name.schema or upstream.session.database, source.name.name
     place = key(schema, called)
@@ -194,41 +198,41 @@ def _looked_up(
     if table is None or stored is None:
         return None
     alias = source.alias or called
-    named = partial(stored_column, table, "" if source.alias else schema, alias)
+    named = partial(resolve_stored_column, table, "" if source.alias else schema, alias)
     try:
-        found = simple_conditions.places(simple_conditions.conditions(where, named), stored.cells)
+        found = simple_conditions.matching_places(simple_conditions.parse_conditions(where, named), stored.cells)
         if order and (len(found) > 1 or not all(named(strip_parentheses(item.expression)) for item in order)):
             return None
         if limit is not None:
             found = found.slice(limit.offset, limit.count)
-        values = simple_values.several(
+        values = simple_values.simple_columns(
             list(wanted.values()),
             [targets.get(called) for called in wanted],
             named,
             lambda node: stored.cells.column(named(node).name).take(found),
             len(found),
         )
-    except Unknown:
+    except NotSimple:
         return None
-    return Matched((MatchedTable(alias, place, table, found),), dict(zip(wanted, values, strict=True)))
+    return MatchedRows((MatchedTable(alias, place, table, found),), dict(zip(wanted, values, strict=True)))
 
 
-def stored_column(table: Table, schema: str, alias: str, node: Node) -> Column:
-    """The column of a table that a name means, whose cells are stored. Raises Unknown."""
+def resolve_stored_column(table: Table, schema: str, alias: str, node: Node) -> Column:
+    """The column of a table that a name means, whose cells are stored. Raises NotSimple."""
     if isinstance(node, ColumnName):
         *qualifier, name = (part.lower() for part in node.parts)
         if qualifier in ([], [alias.lower()]) or schema and qualifier == [schema.lower(), alias.lower()]:
             column = columns_by_name(table).get(name)
             if column is not None and column.generated != "virtual":
                 return column
-    raise Unknown
+    raise NotSimple
 
 
-def relation_of_query(computation: Computation, query: QueryTree | CommonTable, outer: QueryScope) -> Relation:
-    return relation_of(query, computation, outer)
+def relation_of_query(computation: StatementEvaluation, query: QueryTree | CommonTable, outer: QueryScope) -> Relation:
+    return build_relation(query, computation, outer)
 
 
-def _row(relation: Relation) -> Sql | None:
+def _row_identity(relation: Relation) -> Sql | None:
     """Text that tells a row of base tables from others."""
     return (
         join("||", [sql("coalesce({}::VARCHAR, '') || ' '", identifier(base.place)) for base in relation.bases])
@@ -237,42 +241,42 @@ def _row(relation: Relation) -> Sql | None:
     )
 
 
-def _given(value: Value, column: Column | None) -> DatumSql:
+def _datum_or_text(value: Value, column: Column | None) -> DatumSql:
     """A datum for a column, else TiDB text as bytes."""
     if column is not None:
         return datum_sql(value, column)
     return DatumSql("", sql("NULL::BLOB") if value.kind == "null" else sql("encode({})", as_text(value)))
 
 
-def _array(found: pa.Array, value: DatumSql) -> pa.Array:
+def _as_datums(found: pa.Array, value: DatumSql) -> pa.Array:
     return datums(value.kind, found) if value.kind else found
 
 
-def _one(found: pa.Table, column: str) -> pa.Array:
+def _column_of(found: pa.Table, column: str) -> pa.Array:
     return found.column(column).combine_chunks()
 
 
-def values_of(
+def evaluate(
     nodes: Sequence[Node],
     columns: Sequence[Column | None],
     upstream: Upstream,
     now_ms: int,
     sources: Sequence[RowSource] = (),
     rows: int = 1,
-    problems: Problems | None = None,
+    problems: ExpressionProblems | None = None,
 ) -> list[pa.Array]:
     """Raw values of expressions, each for the column that takes it (TiDB text for None), over the sources' rows side by
     side; `rows` counts where there is no source. Without `problems` they are met as in a SELECT. Raises SqlError."""
     if sources:
         rows = len(next(iter(sources[0].texts.values()))) if sources[0].texts else rows
-    of_rows = partial(_given_column, sources)
+    of_rows = partial(_resolve_source_column, sources)
     try:
-        return simple_values.several(
-            nodes, columns, lambda node: of_rows(node)[1], lambda node: _cells(*of_rows(node)), rows
+        return simple_values.simple_columns(
+            nodes, columns, lambda node: of_rows(node)[1], lambda node: _source_cells(*of_rows(node)), rows
         )
-    except Unknown:
+    except NotSimple:
         pass
-    computation = Computation(upstream, now_ms, problems)
+    computation = StatementEvaluation(upstream, now_ms, problems)
     numbers = [computation.number() for _ in sources] or [computation.number()]
     for number, rows_of in zip(numbers, sources, strict=False):
         computation.hand_over(rows_of.table, number, rows_of.texts, rows)
@@ -288,39 +292,41 @@ def values_of(
     ]
     inserted = [fields for rows_of, fields in zip(sources, known, strict=True) if rows_of.inserted]
     named = [
-        _called(rows_of, fields)
+        _query_named_fields(rows_of, fields)
         for rows_of, fields in zip(sources, known, strict=True)
         if not rows_of.inserted or rows_of.known
     ]
     scope = QueryScope(
         computation, tuple(chain(*(named or inserted))), inserted=tuple(chain(*inserted)), row=sql(f"{place}::VARCHAR")
     )
-    values = [_given(translate(node, scope), column) for node, column in zip(nodes, columns, strict=True)]
+    values = [_datum_or_text(translate(node, scope), column) for node, column in zip(nodes, columns, strict=True)]
     if not values:
         return []
     wanted = {f"value {number}": value.body for number, value in enumerate(values)}
     found = computation.rows(wanted, f"{text})", f" ORDER BY {place}")
-    return [_array(_one(found, key), value) for key, value in zip(wanted, values, strict=True)]
+    return [_as_datums(_column_of(found, key), value) for key, value in zip(wanted, values, strict=True)]
 
 
-def _given_column(sources: Sequence[RowSource], node: Node) -> tuple[RowSource, Column]:
-    """The column of given rows that a name or VALUES(name) means. Raises Unknown."""
+def _resolve_source_column(sources: Sequence[RowSource], node: Node) -> tuple[RowSource, Column]:
+    """The column of given rows that a name or VALUES(name) means. Raises NotSimple."""
     inserted = isinstance(node, InsertedValue)
     found = [rows for rows in sources if rows.inserted == inserted]
     if len(found) != 1 or any(rows.known for rows in sources):
-        raise Unknown
+        raise NotSimple
     table = found[0].table
-    column = stored_column(table, table.schema, table.name, node.column if isinstance(node, InsertedValue) else node)
+    column = resolve_stored_column(
+        table, table.schema, table.name, node.column if isinstance(node, InsertedValue) else node
+    )
     if column.name not in found[0].texts:
-        raise Unknown
+        raise NotSimple
     return found[0], column
 
 
-def _cells(rows: RowSource, column: Column) -> pa.Array:
+def _source_cells(rows: RowSource, column: Column) -> pa.Array:
     return rows.texts[column.name]
 
 
-def _called(rows: RowSource, fields: Sequence[Field]) -> tuple[Field, ...]:
+def _query_named_fields(rows: RowSource, fields: Sequence[Field]) -> tuple[Field, ...]:
     """The columns by the names that a query gives them."""
     if not rows.known:
         return tuple(fields)
@@ -333,15 +339,15 @@ def _called(rows: RowSource, fields: Sequence[Field]) -> tuple[Field, ...]:
 NO_TABLE = Table("", "", ())
 
 
-def columns_of(
+def evaluate_rows(
     rows: Sequence[tuple[Node, ...]],
     columns: Sequence[Column],
     upstream: Upstream,
     now_ms: int,
     table: Table,
-    problems: Problems | None = None,
-) -> tuple[Given, ...]:
-    """The values of the rows of VALUES for these columns of the table, one `Given` for each column. Raises SqlError.
+    problems: ExpressionProblems | None = None,
+) -> tuple[InputValues, ...]:
+    """The values of the rows of VALUES for these columns of the table, one `InputValues` for each column. Raises SqlError.
 
     What a TIMESTAMP is given is in the session's time zone.
     """
@@ -354,40 +360,45 @@ def columns_of(
                 defaults[number].add(place)
                 continue
             try:
-                found[number][place] = simple_values.plain(node)
-            except Unknown:
-                apart = place if any(names_in(node)) or _is_random(node) else -1
+                found[number][place] = simple_values.simple_value(node)
+            except NotSimple:
+                apart = place if any(names_in(node)) or _has_random(node) else -1
                 waiting.setdefault((number, node, apart), []).append(place)
     asked = list(waiting)
-    for start in range(0, len(asked), BATCH):
-        batch = asked[start : start + BATCH]
-        computation = Computation(upstream, now_ms, problems)
+    for start in range(0, len(asked), EXPRESSION_BATCH):
+        batch = asked[start : start + EXPRESSION_BATCH]
+        computation = StatementEvaluation(upstream, now_ms, problems)
         nodes = [
-            node if apart < 0 else _within_row(node, rows[apart], number, columns, table, computation)
+            node if apart < 0 else _resolve_in_row(node, rows[apart], number, columns, table, computation)
             for number, node, apart in batch
         ]
-        values = values_of(nodes, [columns[number] for number, _, _ in batch], upstream, now_ms, problems=problems)
+        values = evaluate(nodes, [columns[number] for number, _, _ in batch], upstream, now_ms, problems=problems)
         for (number, node, apart), value in zip(batch, values, strict=True):
             given = cells_of(value.slice(0, 1))[0]
             for place in waiting[number, node, apart]:
                 found[number][place] = given
     return tuple(
-        Given(each(cells), pa.array([place in known for place in range(len(rows))]) if known else None)
+        InputValues(each(cells), pa.array([place in known for place in range(len(rows))]) if known else None)
         for cells, known in zip(found, defaults, strict=True)
     )
 
 
-BATCH = 256
+EXPRESSION_BATCH = 256
 """Expressions of VALUES that one query evaluates."""
 
 
-def _is_random(node: Node) -> bool:
+def _has_random(node: Node) -> bool:
     """Whether each row has another value."""
     return any(isinstance(part, Call) and part.name in ("RAND", "UUID") for part in walk(node))
 
 
-def _within_row(
-    node: Node, row: Sequence[Node], number: int, columns: Sequence[Column], table: Table, computation: Computation
+def _resolve_in_row(
+    node: Node,
+    row: Sequence[Node],
+    number: int,
+    columns: Sequence[Column],
+    table: Table,
+    computation: StatementEvaluation,
 ) -> Node:
     """An expression of VALUES where a name means what the row gives that column before it, else its default, and of one
     that is NOT NULL without a default the zero of its type (tidb pkg/executor/insert_common.go, setValueForRefColumn).
@@ -398,7 +409,7 @@ def _within_row(
         place = places.get(column.name, number)
         if place < number and not isinstance(row[place], DefaultValue):
             return cast_to_column(translate(row[place], scope(place)), column)
-        return _unset(column, computation)
+        return _unset_value(column, computation)
 
     def scope(number: int) -> QueryScope:
         def fields(read: Callable[[Column], Value]) -> tuple[Field, ...]:
@@ -413,12 +424,12 @@ def _within_row(
     return KnownValue(translate(node, scope(number)))
 
 
-def _unset(column: Column, computation: Computation) -> Value:
+def _unset_value(column: Column, computation: StatementEvaluation) -> Value:
     """What a name means of a column that the row has not given yet."""
-    now = clock.default_time(column, computation.upstream.session, computation.now_ms)
+    now = clock.default_time_text(column, computation.upstream.session, computation.now_ms)
     if now is not None:
         return column_value(column, text_of(now))
     if column.default is not None:
-        return default_of(column)
+        return default_value(column)
     needed = (column.not_null or column.auto_increment) and not column.generated
     return column_value(column, text_of(zero(column.type))) if needed else null()

@@ -21,11 +21,11 @@ from simulator.tidb.expressions.values.value import Value, as_text
 from simulator.tidb.keys import ordered
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType, is_text
-from simulator.tidb.sql_engine.errors import outside, refused, worded
-from simulator.tidb.sql_engine.queries.column_types import type_of
-from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope
-from simulator.tidb.sql_engine.queries.sources import Relation, source_of, table_fields
-from simulator.tidb.sql_engine.sessions.session_variables import answer
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
+from simulator.tidb.sql_engine.queries.column_types import stored_type
+from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, StatementContext
+from simulator.tidb.sql_engine.queries.sources import Relation, build_source, table_fields
+from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.syntax.expressions import Cast, ColumnName, Literal, Node
 from simulator.tidb.syntax.queries import (
     Aggregate,
@@ -41,7 +41,7 @@ from simulator.tidb.syntax.queries import (
     WindowFunction,
 )
 
-Relations = Callable[[QueryTree | CommonTable, Answers, QueryScope], Relation]
+Relations = Callable[[QueryTree | CommonTable, StatementContext, QueryScope], Relation]
 NULL_TYPE = ColumnType("binary", 0, charset="binary", collation="binary")
 """Of a column whose seed is NULL: all rows have NULL."""
 
@@ -49,7 +49,7 @@ CHARACTERS = re.compile(r"CHAR\((\d+)\)")
 
 
 @dataclass(frozen=True)
-class Levels:
+class RecursiveParts:
     """A table of WITH RECURSIVE, taken apart."""
 
     seed: QueryTree
@@ -60,11 +60,11 @@ class Levels:
     limit: Limit | None
 
 
-def names_itself(table: CommonTable) -> bool:
+def is_recursive(table: CommonTable) -> bool:
     return _references(table.query, table.name) > 0
 
 
-def levels_of(table: CommonTable) -> Levels:
+def split_recursive(table: CommonTable) -> RecursiveParts:
     """Raises SqlError for what TiDB does not take."""
     tree, steps, operators = table.query, list[QueryTree](), list[str]()
     while isinstance(tree, SetOperation) and _references(tree.right, table.name):
@@ -73,8 +73,8 @@ def levels_of(table: CommonTable) -> Levels:
         tree = tree.left
     if _references(tree, table.name):
         if not isinstance(table.query, SetOperation):
-            raise worded(3573, f"Recursive Common Table Expression '{table.name}' should contain a UNION")
-        raise worded(
+            raise sql_error_with_text(3573, f"Recursive Common Table Expression '{table.name}' should contain a UNION")
+        raise sql_error_with_text(
             3574,
             f"Recursive Common Table Expression '{table.name}' should have one or more non-recursive"
             " query blocks followed by one or more recursive ones",
@@ -82,42 +82,44 @@ def levels_of(table: CommonTable) -> Levels:
     assert isinstance(table.query, SetOperation), "something of it names the table, and something does not"
     for operator in operators:
         if operator not in ("UNION", "UNION ALL"):
-            raise refused(
+            raise sql_error(
                 1235,
                 f"{operator} between seed part and recursive part, hint: The operator between seed part"
                 " and recursive part must bu UNION[DISTINCT] or UNION ALL",
             )
     if table.query.order:
-        raise refused(1235, "ORDER BY over UNION in recursive Common Table Expression")
-    checked = tuple(_step(step, table.name) for step in steps)
-    return Levels(tree, checked, "UNION" in operators, table.query.limit)
+        raise sql_error(1235, "ORDER BY over UNION in recursive Common Table Expression")
+    checked = tuple(_check_step(step, table.name) for step in steps)
+    return RecursiveParts(tree, checked, "UNION" in operators, table.query.limit)
 
 
-def _step(tree: QueryTree, named: str) -> SelectTree:
+def _check_step(tree: QueryTree, named: str) -> SelectTree:
     """One recursive query block. Raises SqlError for what it may not have."""
     if not isinstance(tree, SelectTree):
-        raise outside("a recursive part in parentheses of several queries is not computed; queries side by side are")
+        raise not_simulated(
+            "a recursive part in parentheses of several queries is not computed; queries side by side are"
+        )
     block = f"In recursive query block of Recursive Common Table Expression '{named}', the recursive table must "
     if _references(tree, named) != 1 or tree.source is None or not _in_from(tree.source, named):
-        raise worded(3577, f"{block}be referenced only once, and not in any subquery")
-    if tree.group_by or any(isinstance(part, Aggregate | WindowFunction) for part in _parts(tree)):
-        raise worded(
+        raise sql_error_with_text(3577, f"{block}be referenced only once, and not in any subquery")
+    if tree.group_by or any(isinstance(part, Aggregate | WindowFunction) for part in _walk_tree(tree)):
+        raise sql_error_with_text(
             3575,
             f"Recursive Common Table Expression '{named}' can contain neither aggregation nor window"
             " functions in recursive query block",
         )
     if _is_optional(tree.source, named):
-        raise worded(
+        raise sql_error_with_text(
             3576,
             f"{block}neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with"
             " join order hints",
         )
     if tree.distinct or tree.order or tree.limit:
-        raise refused(1235, "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression")
+        raise sql_error(1235, "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression")
     return tree
 
 
-def _parts(tree: object) -> Iterator[object]:
+def _walk_tree(tree: object) -> Iterator[object]:
     """All trees inside of a tree, and itself."""
     waiting = [tree]
     while waiting:
@@ -130,17 +132,17 @@ def _parts(tree: object) -> Iterator[object]:
 
 
 def _references(tree: object, named: str) -> int:
-    return sum(isinstance(part, TableSource) and _is(part, named) for part in _parts(tree))
+    return sum(isinstance(part, TableSource) and _is_reference(part, named) for part in _walk_tree(tree))
 
 
-def _is(source: TableSource, named: str) -> bool:
+def _is_reference(source: TableSource, named: str) -> bool:
     return not source.name.schema and source.name.name.lower() == named.lower()
 
 
 def _in_from(source: Source, named: str) -> bool:
     if isinstance(source, Join):
         return _in_from(source.left, named) or _in_from(source.right, named)
-    return isinstance(source, TableSource) and _is(source, named)
+    return isinstance(source, TableSource) and _is_reference(source, named)
 
 
 def _is_optional(source: Source, named: str) -> bool:
@@ -155,15 +157,15 @@ def _is_optional(source: Source, named: str) -> bool:
     )
 
 
-def recursion(table: CommonTable, answers: Answers, outer: QueryScope, relations: Relations) -> Relation:
+def build_recursive(table: CommonTable, answers: StatementContext, outer: QueryScope, relations: Relations) -> Relation:
     """The rows of all levels. Raises SqlError."""
-    levels = levels_of(table)
+    levels = split_recursive(table)
     apart = answers.apart()
-    around = replace(_beyond(outer, apart) or QueryScope(apart), common=outer.common)
+    around = replace(_without_outer_values(outer, apart) or QueryScope(apart), common=outer.common)
     seed = relations(levels.seed, apart, around)
     names = table.columns or tuple(field.name for field in seed.fields)
     if len(names) != len(seed.fields):
-        raise worded(
+        raise sql_error_with_text(
             1353,
             "In definition of view, derived table or common table expression, SELECT list and column"
             " names list have different column counts",
@@ -173,98 +175,100 @@ def recursion(table: CommonTable, answers: Answers, outer: QueryScope, relations
         "",
         "",
         tuple(
-            Column(str(place), _type(field, length))
+            Column(str(place), _column_type(field, length))
             for place, (field, length) in enumerate(zip(seed.fields, lengths, strict=True))
         ),
     )
     found = _texts(seed, _shown_columns(seed, made, apart), apart)
-    kept = _fresh(found.slice(0, 0), found, made) if levels.distinct else found
+    kept = _new_rows(found.slice(0, 0), found, made) if levels.distinct else found
     if levels.steps:
-        kept = _all_levels(table, levels, made, names, kept, answers, around, relations)
+        kept = _run_levels(table, levels, made, names, kept, answers, around, relations)
     if levels.limit is not None:
         kept = kept.slice(levels.limit.offset, levels.limit.count)
     return _relation(kept, made, names, answers)
 
 
-def _all_levels(
+def _run_levels(
     table: CommonTable,
-    levels: Levels,
+    levels: RecursiveParts,
     made: Table,
     names: Sequence[str],
     kept: pa.Table,
-    answers: Answers,
+    answers: StatementContext,
     around: QueryScope,
     relations: Relations,
 ) -> pa.Table:
-    most = int(answer(answers.upstream.session, "cte_max_recursion_depth") or 0)
+    most = int(variable_text(answers.upstream.session, "cte_max_recursion_depth") or 0)
     enough = None if levels.limit is None else levels.limit.offset + levels.limit.count
     apart = answers.apart()
     number = apart.number()
-    _hand_over(kept, made, number, apart)
+    _add_rows(kept, made, number, apart)
     rows = Relation(quote(f"rows {number}"), _fields(made, names, number, apart), (quote(f"{number}.place"),))
     scope = replace(around, answers=apart, working={**around.working, table.name.lower(): rows})
     steps = [relations(step, apart, scope) for step in levels.steps]
     if any(len(step.fields) != len(names) for step in steps):
-        raise refused(1222)
+        raise sql_error(1222)
     shown = [_shown_columns(step, made, apart) for step in steps]
     watched, last, level = apart.watched(), kept, 0
     while last.num_rows and (enough is None or kept.num_rows < enough):
         level += 1
         if level > most:
-            raise refused(3636, level)
-        _hand_over(last, made, number, apart)
+            raise sql_error(3636, level)
+        _add_rows(last, made, number, apart)
         apart.watch_again(watched)
         last = pa.concat_tables([_texts(step, columns, apart) for step, columns in zip(steps, shown, strict=True)])
         if levels.distinct:
-            last = _fresh(kept, last, made)
+            last = _new_rows(kept, last, made)
         kept = pa.concat_tables([kept, last])
     return kept.combine_chunks()
 
 
-def _beyond(scope: QueryScope | None, answers: Answers) -> QueryScope | None:
+def _without_outer_values(scope: QueryScope | None, answers: StatementContext) -> QueryScope | None:
     """The queries around as those whose columns have no value here: rows are computed once for all of theirs."""
     if scope is None:
         return None
 
     def refuse() -> Value:
-        raise outside("WITH RECURSIVE that names a column of a query around it is not computed; one that does not is")
+        raise not_simulated(
+            "WITH RECURSIVE that names a column of a query around it is not computed; one that does not is"
+        )
 
     hidden = tuple(replace(field, read=refuse) for field in scope.fields)
-    inner = QueryScope(answers, hidden, outer=_beyond(scope.outer, answers), working=scope.working)
+    inner = QueryScope(answers, hidden, outer=_without_outer_values(scope.outer, answers), working=scope.working)
     return QueryScope(answers, outer=inner)
 
 
-def _hand_over(rows: pa.Table, made: Table, number: int, answers: Answers) -> None:
+def _add_rows(rows: pa.Table, made: Table, number: int, answers: StatementContext) -> None:
     answers.hand_over(made, number, {column: rows.column(column) for column in rows.column_names}, rows.num_rows)
 
 
-def _relation(rows: pa.Table, made: Table, names: Sequence[str], answers: Answers) -> Relation:
+def _relation(rows: pa.Table, made: Table, names: Sequence[str], answers: StatementContext) -> Relation:
     number = answers.number()
-    _hand_over(rows, made, number, answers)
+    _add_rows(rows, made, number, answers)
     return Relation(quote(f"rows {number}"), _fields(made, names, number, answers), (quote(f"{number}.place"),))
 
 
-def _fields(made: Table, names: Sequence[str], number: int, answers: Answers) -> tuple[Field, ...]:
+def _fields(made: Table, names: Sequence[str], number: int, answers: StatementContext) -> tuple[Field, ...]:
     found = table_fields(made, "", "", number, answers.upstream.session)
     return tuple(Field(called, field.read) for called, field in zip(names, found, strict=True))
 
 
-def _shown_columns(relation: Relation, made: Table, answers: Answers) -> dict[str, Sql]:
+def _shown_columns(relation: Relation, made: Table, answers: StatementContext) -> dict[str, Sql]:
     """TiDB text of the columns of a relation, in the types of a table."""
     scope = QueryScope(answers)
     return {
-        column.name: _shown(field.read(), column.type, scope)
+        column.name: _column_text(field.read(), column.type, scope)
         for field, column in zip(relation.fields, made.columns, strict=True)
     }
 
 
-def _texts(relation: Relation, columns: Mapping[str, Sql], answers: Answers) -> pa.Table:
+def _texts(relation: Relation, columns: Mapping[str, Sql], answers: StatementContext) -> pa.Table:
     """The rows of a relation, in their order."""
     order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
     return answers.rows(columns, relation.sql, order).select([*columns])
 
 
-def _shown(value: Value, type: ColumnType, scope: QueryScope) -> Sql:
+def _column_text(value: Value, type: ColumnType, scope: QueryScope) -> Sql:
     if value.kind == "null" or type == NULL_TYPE:
         return sql("NULL::BLOB")
     if value.bytes:
@@ -284,9 +288,9 @@ def _cast(type: ColumnType) -> str:
     return f"{type.name.upper()}{digits}"
 
 
-def _type(field: Field, length: int | None) -> ColumnType:
+def _column_type(field: Field, length: int | None) -> ColumnType:
     """What the values of a column of the seed are kept as."""
-    value, type = field.read(), type_of(field)
+    value, type = field.read(), stored_type(field)
     if value.kind == "null":
         return NULL_TYPE
     if value.kind in ("decimal", "wide"):
@@ -297,7 +301,7 @@ def _type(field: Field, length: int | None) -> ColumnType:
 
 
 def _lengths(
-    tree: QueryTree, answers: Answers, around: QueryScope, columns: int, relations: Relations
+    tree: QueryTree, answers: StatementContext, around: QueryScope, columns: int, relations: Relations
 ) -> list[int | None]:
     """How many characters the texts of the seed may have, where that is a literal's, a cast's or a column's length."""
     if isinstance(tree, SetOperation):
@@ -313,7 +317,7 @@ def _lengths(
         for item in tree.items
         if isinstance(item, SelectItem)
     ):
-        known = source_of(tree.source, answers, around, lambda query, outer: relations(query, answers, outer)).fields
+        known = build_source(tree.source, answers, around, lambda query, outer: relations(query, answers, outer)).fields
     scope = QueryScope(answers, known)
     return [_length(strip_parentheses(item.expression), scope) for item in tree.items if isinstance(item, SelectItem)]
 
@@ -330,7 +334,7 @@ def _length(node: Node, scope: QueryScope) -> int | None:
     return int(field.column.type.length)
 
 
-def _fresh(kept: pa.Table, rows: pa.Table, made: Table) -> pa.Table:
+def _new_rows(kept: pa.Table, rows: pa.Table, made: Table) -> pa.Table:
     """Those rows that are not among those that are kept, each different one once."""
     both = pa.concat_tables([kept, rows]).combine_chunks()
     keys = {column.name: ordered(column.type, both.column(column.name).combine_chunks()) for column in made.columns}

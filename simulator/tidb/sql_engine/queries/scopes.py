@@ -24,9 +24,14 @@ from simulator.tidb.expressions.values.context import EvaluationContext
 from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import Value, boolean
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.errors import outside
-from simulator.tidb.sql_engine.sessions.session_functions import session_function, statement_time, variable, zone_of
-from simulator.tidb.sql_engine.sessions.session_variables import answer
+from simulator.tidb.sql_engine.errors import not_simulated
+from simulator.tidb.sql_engine.sessions.session_functions import (
+    named_zone,
+    session_function,
+    statement_micros,
+    variable_value,
+)
+from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import Call, ColumnName, ContextExpression, Node
@@ -70,7 +75,7 @@ class Field:
         return not self.hidden and not self.extra
 
 
-class Answers(Protocol):
+class StatementContext(Protocol):
     """What a scope asks of the whole statement."""
 
     upstream: Upstream
@@ -100,7 +105,7 @@ class Answers(Protocol):
     def subquery(self) -> AbstractContextManager[None]:
         """Around the building of a subquery."""
 
-    def apart(self) -> Answers:
+    def apart(self) -> StatementContext:
         """Others of the same statement, that know nothing of what has been built here."""
 
     def rows(self, wanted: Mapping[str, Sql], source: str, order: str = "") -> pa.Table:
@@ -124,7 +129,7 @@ class Answers(Protocol):
 class QueryScope:
     """What an expression in a clause of a query can name."""
 
-    answers: Answers
+    answers: StatementContext
     fields: tuple[Field, ...] = ()
     clause: str = "field list"
     """As TiDB calls it in its errors."""
@@ -156,7 +161,7 @@ class QueryScope:
 
     def find(self, node: ColumnName) -> Field | None:
         """The field of this query that a name means. Raises SqlError 1052."""
-        found = [each for each in self.fields if _means(node, each)]
+        found = [each for each in self.fields if _is_named(node, each)]
         if len(found) > 1:
             shown = ".".join(node.parts)
             raise SqlError(1052, "23000", f"Column '{shown}' in {self.clause} is ambiguous")
@@ -189,19 +194,19 @@ class QueryScope:
             raise SqlError(1582, "42000", f"Incorrect parameter count in the call to native function '{name}'")
         problem = uncomputable_part(node)
         if problem:
-            raise outside(f"{problem} is not computed; a constant, or a result written as a literal, is accepted")
+            raise not_simulated(f"{problem} is not computed; a constant, or a result written as a literal, is accepted")
         return translate_call(node, self)
 
     def situation(self) -> EvaluationContext:
         session = self.answers.upstream.session
-        _, now = statement_time(session, self.answers.now_ms)
+        _, now = statement_micros(session, self.answers.now_ms)
         zeros = "" if "NO_ZERO_DATE" in session.sql_mode else "z"
-        there = now.astimezone(zone_of(session.time_zone))
+        there = now.astimezone(named_zone(session.time_zone))
         zeros += "" if "NO_ZERO_IN_DATE" in session.sql_mode else "p"
         return EvaluationContext(session.time_zone, f"{there:%Y-%m-%d}", zeros)
 
     def collation(self) -> str:
-        return answer(self.answers.upstream.session, "collation_connection") or "utf8mb4_bin"
+        return variable_text(self.answers.upstream.session, "collation_connection") or "utf8mb4_bin"
 
     def subtracts_signed(self) -> bool:
         return "NO_UNSIGNED_SUBTRACTION" in self.answers.upstream.session.sql_mode
@@ -226,7 +231,7 @@ class QueryScope:
         if isinstance(tree, Quantified):
             return boolean(self.answers.quantified(translate(tree.operand, self), tree, self))
         if isinstance(tree, Variable):
-            return variable(tree, self.answers.upstream, self.answers.now_ms)
+            return variable_value(tree, self.answers.upstream, self.answers.now_ms)
         if isinstance(tree, WindowFunction):
             if self.windowed is None or self.clause not in ("field list", "order clause"):
                 raise SqlError(
@@ -241,7 +246,7 @@ class QueryScope:
             return self.aggregate(tree)
         what = node.what if isinstance(node, ContextExpression) else type(node).__name__.lower()
         shown = f"{what} {node.restored}" if isinstance(node, ContextExpression) else what
-        raise outside(f"{shown} is not computed; expressions, subqueries, aggregate and window functions are")
+        raise not_simulated(f"{shown} is not computed; expressions, subqueries, aggregate and window functions are")
 
     def _default(self, node: DefaultValue) -> Value:
         """DEFAULT(column)"""
@@ -249,19 +254,19 @@ class QueryScope:
         found = self.find(node.column)
         if found is None or found.column is None:
             raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.column.parts)}' in '{self.clause}'")
-        return default_of(found.column)
+        return default_value(found.column)
 
 
-def default_of(column: Column) -> Value:
+def default_value(column: Column) -> Value:
     """The value of DEFAULT(column). Raises SqlError."""
     if column.default is None and column.not_null:
         raise SqlError(1364, "HY000", f"Field '{column.name}' doesn't have a default value")
     if column.default_expression:
-        raise outside(f"DEFAULT({column.name}) of an expression is not computed; a literal default is")
+        raise not_simulated(f"DEFAULT({column.name}) of an expression is not computed; a literal default is")
     return column_value(column, sql("NULL::VARCHAR") if column.default is None else text(column.default))
 
 
-def _means(node: ColumnName, field: Field) -> bool:
+def _is_named(node: ColumnName, field: Field) -> bool:
     *qualifier, name = node.parts
     if name.lower() != field.name.lower():
         return False
@@ -272,5 +277,5 @@ def _means(node: ColumnName, field: Field) -> bool:
     return len(qualifier) == 1 or qualifier[0].lower() == field.schema.lower()
 
 
-def conjunction(parts: list[Sql]) -> Sql:
+def all_true(parts: list[Sql]) -> Sql:
     return join("AND", parts) if parts else sql("true")

@@ -21,8 +21,8 @@ from simulator.tidb.expressions.sql.evaluate import as_valid_utf8
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType, is_binary, is_text
-from simulator.tidb.sql_engine.queries.literals import Unknown
-from simulator.tidb.sql_engine.queries.simple_values import Named
+from simulator.tidb.sql_engine.queries.literals import NotSimple
+from simulator.tidb.sql_engine.queries.simple_values import ResolveColumn
 from simulator.tidb.syntax.expressions import Between, Binary, ColumnName, In, Is, Literal, Node, Unary
 
 INTEGER = re.compile(r"[0-9]{1,18}")
@@ -42,8 +42,8 @@ class Condition(NamedTuple):
     texts: tuple[str, ...] = ()
 
 
-def conditions(where: Node | None, named: Named) -> list[Condition]:
-    """What WHERE asks of every column that it names. Raises Unknown."""
+def parse_conditions(where: Node | None, named: ResolveColumn) -> list[Condition]:
+    """What WHERE asks of every column that it names. Raises NotSimple."""
     found: list[Condition] = []
     waiting = [] if where is None else [strip_parentheses(where)]
     while waiting:
@@ -51,67 +51,71 @@ def conditions(where: Node | None, named: Named) -> list[Condition]:
         if isinstance(node, Binary) and node.operator == "AND":
             waiting += [strip_parentheses(node.left), strip_parentheses(node.right)]
         elif isinstance(node, Binary) and node.operator in MIRRORED:
-            found.append(_compared(node.operator, strip_parentheses(node.left), strip_parentheses(node.right), named))
+            found.append(_comparison(node.operator, strip_parentheses(node.left), strip_parentheses(node.right), named))
         elif isinstance(node, Between) and not node.negated:
             found += [
-                _compared(">=", strip_parentheses(node.operand), strip_parentheses(node.low), named),
-                _compared("<=", strip_parentheses(node.operand), strip_parentheses(node.high), named),
+                _comparison(">=", strip_parentheses(node.operand), strip_parentheses(node.low), named),
+                _comparison("<=", strip_parentheses(node.operand), strip_parentheses(node.high), named),
             ]
         elif isinstance(node, In) and not node.negated:
-            column = _column(strip_parentheses(node.operand), named)
+            column = _simple_column(strip_parentheses(node.operand), named)
             found.append(
-                Condition(column, "=", tuple(_text(strip_parentheses(each), column.type) for each in node.candidates))
+                Condition(
+                    column, "=", tuple(_literal_text(strip_parentheses(each), column.type) for each in node.candidates)
+                )
             )
         elif isinstance(node, Is) and node.what == "NULL":
             found.append(
-                Condition(_column(strip_parentheses(node.operand), named), "NOT NULL" if node.negated else "NULL")
+                Condition(
+                    _simple_column(strip_parentheses(node.operand), named), "NOT NULL" if node.negated else "NULL"
+                )
             )
         else:
-            raise Unknown
+            raise NotSimple
     return found
 
 
-def _compared(operator: str, left: Node, right: Node, named: Named) -> Condition:
+def _comparison(operator: str, left: Node, right: Node, named: ResolveColumn) -> Condition:
     if isinstance(right, ColumnName):
         left, right, operator = right, left, MIRRORED[operator]
-    column = _column(left, named)
+    column = _simple_column(left, named)
     if operator != "=" and (column.type.name not in INTEGER_BITS or _is_large(column.type)):
-        raise Unknown
-    return Condition(column, operator, (_text(right, column.type),))
+        raise NotSimple
+    return Condition(column, operator, (_literal_text(right, column.type),))
 
 
 def _is_large(type: ColumnType) -> bool:
     return type.name == "bigint" and type.unsigned
 
 
-def _column(node: Node, named: Named) -> Column:
+def _simple_column(node: Node, named: ResolveColumn) -> Column:
     if not isinstance(node, ColumnName):
-        raise Unknown
+        raise NotSimple
     column = named(node)
     if not is_text(column.type) and column.type.name not in INTEGER_BITS:
-        raise Unknown
+        raise NotSimple
     return column
 
 
-def _text(node: Node, type: ColumnType) -> str:
+def _literal_text(node: Node, type: ColumnType) -> str:
     """The text of the cells that equal a literal."""
     sign = ""
     if isinstance(node, Unary) and node.operator == "-":
         sign, node = "-", strip_parentheses(node.operand)
     if not isinstance(node, Literal):
-        raise Unknown
+        raise NotSimple
     if not is_text(type):
         if node.kind != "integer" and (node.kind != "string" or sign) or not INTEGER.fullmatch(node.text):
-            raise Unknown
+            raise NotSimple
         return str(int(sign + node.text))
     if node.kind != "string" or sign or node.charset not in ("", "utf8mb4") or REPLACEMENT in node.text:
-        raise Unknown
+        raise NotSimple
     if is_binary(type) and not node.text.isascii():
-        raise Unknown
+        raise NotSimple
     return node.text
 
 
-def places(found: Sequence[Condition], cells: pa.Table) -> pa.Array:
+def matching_places(found: Sequence[Condition], cells: pa.Table) -> pa.Array:
     """int64 places of the rows that meet all conditions."""
     if not found:
         return pa.array(np.arange(cells.num_rows))
@@ -131,11 +135,11 @@ def _mask(condition: Condition, held: pa.ChunkedArray) -> pa.Array:
         return pc.is_in(numbers, value_set=pa.array([each for each in wanted if each >= 0], numbers.type))
     texts = pa.array(np.array([text.encode() for text in condition.texts], object), pa.binary())
     if is_text(type):
-        held, texts = _alike(type.collation, held.combine_chunks()), _alike(type.collation, texts)
+        held, texts = _comparable(type.collation, held.combine_chunks()), _comparable(type.collation, texts)
     return pc.equal(held, texts[0]) if len(texts) == 1 else pc.and_(pc.is_in(held, value_set=texts), pc.is_valid(held))
 
 
-def _alike(collation: str, texts: pa.Array) -> pa.Array:
+def _comparable(collation: str, texts: pa.Array) -> pa.Array:
     """Texts in the form in which a collation compares them."""
     if compare.is_weighed(collation):
         return raw(compare.sortable(collation, as_valid_utf8(texts)))

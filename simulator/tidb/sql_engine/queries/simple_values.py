@@ -1,7 +1,7 @@
 """Datums of the commonest expressions, one by one and without a query: columns, literals, sums and products of exact
 numbers, texts put together.
 
-What is read here is what the evaluator of expressions gives for the same cells; the rest is Unknown and goes there.
+What is read here is what the evaluator of expressions gives for the same cells; the rest is NotSimple and goes there.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from simulator.tidb.datums.kinds import DATUMS, Datum, cell_datum, datums, each
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, family, is_text
-from simulator.tidb.sql_engine.queries.literals import Unknown, literal_datum
+from simulator.tidb.sql_engine.queries.literals import NotSimple, literal_datum
 from simulator.tidb.syntax.dml import InsertedValue
 from simulator.tidb.syntax.expressions import Binary, Call, ColumnName, Literal, Node, Unary, names_in
 
-FEW = 16
+MAX_ROWS = 16
 """Rows up to which cells are computed so."""
 
-Named = Callable[[Node], Column]
-"""The column that a name or VALUES(name) means, whose cells are stored. Raises Unknown."""
+ResolveColumn = Callable[[Node], Column]
+"""The column that a name or VALUES(name) means, whose cells are stored. Raises NotSimple."""
 
 Cell = bytes | None
-Read = Callable[[Node], Cell]
+ReadCell = Callable[[Node], Cell]
 """Its cell in a row, TiDB text."""
 
-Cells = Callable[[Node], "pa.Array | pa.ChunkedArray"]
+ReadColumn = Callable[[Node], "pa.Array | pa.ChunkedArray"]
 """Its cells, TiDB text."""
 
 MOST_DIGITS = 27
@@ -52,20 +52,20 @@ class Number(NamedTuple):
     unsigned: bool = False
 
 
-def several(
-    nodes: Sequence[Node], columns: Sequence[Column | None], named: Named, cells: Cells, rows: int
+def simple_columns(
+    nodes: Sequence[Node], columns: Sequence[Column | None], named: ResolveColumn, cells: ReadColumn, rows: int
 ) -> list[pa.Array]:
-    """Datums of expressions, each for the column that takes it. Raises Unknown."""
-    return [_over_rows(node, column, named, cells, rows) for node, column in zip(nodes, columns, strict=True)]
+    """Datums of expressions, each for the column that takes it. Raises NotSimple."""
+    return [_simple_column(node, column, named, cells, rows) for node, column in zip(nodes, columns, strict=True)]
 
 
-def _over_rows(node: Node, column: Column | None, named: Named, cells: Cells, rows: int) -> pa.Array:
+def _simple_column(node: Node, column: Column | None, named: ResolveColumn, cells: ReadColumn, rows: int) -> pa.Array:
     if column is None:
-        raise Unknown
+        raise NotSimple
     if not any(names_in(node)):
-        return repeated(plain(node), rows)
-    if not 0 < rows <= FEW:
-        raise Unknown
+        return repeat_datum(simple_value(node), rows)
+    if not 0 < rows <= MAX_ROWS:
+        raise NotSimple
     held: dict[Node, list[Cell]] = {}
 
     def cell(name: Node, row: int) -> Cell:
@@ -76,22 +76,22 @@ def _over_rows(node: Node, column: Column | None, named: Named, cells: Cells, ro
             ]
         return held[name][row]
 
-    return each(plain(node, named, partial(cell, row=row)) for row in range(rows))
+    return each(simple_value(node, named, partial(cell, row=row)) for row in range(rows))
 
 
-def _nothing(node: Node) -> NoReturn:
-    raise Unknown
+def _refuse(node: Node) -> NoReturn:
+    raise NotSimple
 
 
-def repeated(value: Datum | None, rows: int) -> pa.Array:
+def repeat_datum(value: Datum | None, rows: int) -> pa.Array:
     """A datum for each row."""
     if value is None:
         return pa.nulls(rows, DATUMS)
     return datums(value.kind, pa.repeat(pa.scalar(value.body, pa.binary()), rows))
 
 
-def plain(node: Node, named: Named = _nothing, read: Read = _nothing) -> Datum | None:
-    """The value of an expression; None for NULL. Raises Unknown."""
+def simple_value(node: Node, named: ResolveColumn = _refuse, read: ReadCell = _refuse) -> Datum | None:
+    """The value of an expression; None for NULL. Raises NotSimple."""
     node = strip_parentheses(node)
     if isinstance(node, (ColumnName, InsertedValue)):
         return _of_column(node, named, read)
@@ -109,15 +109,15 @@ def _datum(number: Number) -> Datum:
     return Datum(kind, _printed(number).encode())
 
 
-def _of_column(node: Node, named: Named, read: Read) -> Datum | None:
+def _of_column(node: Node, named: ResolveColumn, read: ReadCell) -> Datum | None:
     type = named(node).type
     if type.name == "timestamp":
-        raise Unknown
+        raise NotSimple
     cell = read(node)
     return None if cell is None else cell_datum(type, cell)
 
 
-def _text(node: Node, named: Named, read: Read) -> str | None:
+def _text(node: Node, named: ResolveColumn, read: ReadCell) -> str | None:
     """A part of CONCAT."""
     node = strip_parentheses(node)
     if isinstance(node, Literal) and (
@@ -125,49 +125,49 @@ def _text(node: Node, named: Named, read: Read) -> str | None:
     ):
         return node.text
     if not isinstance(node, (ColumnName, InsertedValue)):
-        raise Unknown
+        raise NotSimple
     type = named(node).type
     if family(type) not in ("integer", "decimal") and not (is_text(type) and type.charset in PLAIN):
-        raise Unknown
+        raise NotSimple
     cell = read(node)
     try:
         return None if cell is None else cell.decode()
     except UnicodeDecodeError:
-        raise Unknown from None
+        raise NotSimple from None
 
 
 # -- exact numbers -----------------------------------------------------------------------------------------------------
 
 
-def _number(node: Node, named: Named, read: Read) -> Number | None:
+def _number(node: Node, named: ResolveColumn, read: ReadCell) -> Number | None:
     """An exact number; None for NULL."""
     node = strip_parentheses(node)
     if isinstance(node, Literal):
         if node.kind not in ("integer", "decimal"):
-            raise Unknown
+            raise NotSimple
         return _of_text(node.text, node.kind == "integer")
     if isinstance(node, Unary) and node.operator == "-":
         if not isinstance(node.operand, Literal):
-            raise Unknown
+            raise NotSimple
         number = _number(node.operand, named, read)
         return number and number._replace(value=WIDE.subtract(Decimal(0), number.value))
     if isinstance(node, (ColumnName, InsertedValue)):
         type = named(node).type
         if type.name not in (*INTEGER_BITS, "decimal"):
-            raise Unknown
+            raise NotSimple
         cell = read(node)
         return None if cell is None else _of_text(cell.decode(), type.name != "decimal", type.unsigned)
     if isinstance(node, Binary) and node.operator in ("+", "-", "*"):
         left, right = _number(node.left, named, read), _number(node.right, named, read)
         return None if left is None or right is None else _calculated(node.operator, left, right)
-    raise Unknown
+    raise NotSimple
 
 
 @lru_cache(1024)
 def _of_text(shown: str, whole: bool, unsigned: bool = False) -> Number:
     fraction = shown.partition(".")[2]
     if len(shown) > MOST_DIGITS or whole and len(shown) > 19:
-        raise Unknown
+        raise NotSimple
     return _within(Number(Decimal(shown), len(fraction), whole, unsigned))
 
 
@@ -182,11 +182,11 @@ def _calculated(operator: str, left: Number, right: Number) -> Number:
 
 
 def _within(number: Number) -> Number:
-    """A number that surely fits. Raises Unknown."""
+    """A number that surely fits. Raises NotSimple."""
     if number.whole and (not -(2**63) <= number.value < 2**63 or number.unsigned and number.value < 0):
-        raise Unknown
+        raise NotSimple
     if len(number.value.as_tuple().digits) + number.scale > MOST_DIGITS:
-        raise Unknown
+        raise NotSimple
     return number
 
 

@@ -36,19 +36,19 @@ def distinct_key(value: Value) -> Sql:
     return wide_decimals.sort_key(value.sql) if value.kind == "wide" else value.sql
 
 
-def sorted_by(column: str, descending: bool) -> str:
+def order_term(column: str, descending: bool) -> str:
     """A term of ORDER BY."""
     return f"{column} DESC NULLS LAST" if descending else f"{column} ASC NULLS FIRST"
 
 
-def ordered(source: str, terms: Sequence[str], limit: Limit | None) -> str:
+def order_rows(source: str, terms: Sequence[str], limit: Limit | None) -> str:
     """The rows of a source in an order, and of those so many."""
     cut = "" if limit is None else f" LIMIT {limit.count} OFFSET {limit.offset}"
     order = f" ORDER BY {', '.join(terms)}" if terms else ""
     return f"(SELECT * FROM {source}{order}{cut})"
 
 
-def ordinal(text: str, count: int) -> int:
+def select_ordinal(text: str, count: int) -> int:
     """The place of the column that a number in ORDER BY or GROUP BY means, from 0. Raises SqlError."""
     place = int(text)
     if not 1 <= place <= count:

@@ -24,10 +24,10 @@ from simulator.tidb.expressions.values.value import Value, as_boolean, is_true
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.partitions import ordinal_of
-from simulator.tidb.sql_engine.errors import outside
-from simulator.tidb.sql_engine.queries.scopes import Answers, Field, QueryScope, conjunction
+from simulator.tidb.sql_engine.errors import not_simulated
+from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, StatementContext, all_true
 from simulator.tidb.sql_engine.sessions.session_functions import is_utc
-from simulator.tidb.sql_engine.storage.names import partition_set
+from simulator.tidb.sql_engine.storage.names import resolve_partitions
 from simulator.tidb.sql_engine.storage.state import ROW_ID, SqlSession
 from simulator.tidb.syntax.expressions import Binary, ColumnName, ContextExpression, In, Literal, Node, names_in
 from simulator.tidb.syntax.queries import CommonTable, DerivedTable, Join, QueryTree, Source, TableSource
@@ -39,7 +39,7 @@ LONGEST_CONDITION = 500_000
 
 
 @dataclass(frozen=True)
-class Base:
+class BaseTable:
     """A base table in a relation."""
 
     alias: str
@@ -58,10 +58,10 @@ class Relation:
     order: tuple[str, ...]
     """The order of its rows, as ORDER BY has it."""
 
-    bases: tuple[Base, ...] = ()
+    bases: tuple[BaseTable, ...] = ()
 
 
-Queries = Callable[[QueryTree | CommonTable, QueryScope], Relation]
+BuildQuery = Callable[[QueryTree | CommonTable, QueryScope], Relation]
 """The relation of a query, or of a table of WITH RECURSIVE, inside of the queries around it."""
 
 
@@ -73,7 +73,7 @@ def table_fields(
     return tuple(
         Field(
             column.name,
-            functools.cache(functools.partial(_read, column, table, cells, session, present)),
+            functools.cache(functools.partial(_read_column, column, table, cells, session, present)),
             schema,
             alias,
             column,
@@ -91,10 +91,12 @@ def _cells(table: Table, number: int) -> dict[str, Sql]:
     }
 
 
-def _read(column: Column, table: Table, cells: dict[str, Sql], session: SqlSession, present: str) -> Value:
+def _read_column(column: Column, table: Table, cells: dict[str, Sql], session: SqlSession, present: str) -> Value:
     if column.name in cells:
         found = column_value(column, cells[column.name])
-        return found if column.type.name != "timestamp" or is_utc(session) else _in_zone(found, session.time_zone)
+        return (
+            found if column.type.name != "timestamp" or is_utc(session) else _in_session_zone(found, session.time_zone)
+        )
     found = cast_to_column(translate(parse_expression(column.generated_expression), TableScope(table, cells)), column)
     if not present:
         return found
@@ -103,22 +105,22 @@ def _read(column: Column, table: Table, cells: dict[str, Sql], session: SqlSessi
     return replace(found, sql=when(there, found.sql), text=shown)
 
 
-def _in_zone(found: Value, zone: str) -> Value:
+def _in_session_zone(found: Value, zone: str) -> Value:
     """A TIMESTAMP, whose cells are UTC, as the session sees it; zero stays zero."""
     there = from_timestamp(moved(to_timestamp(found.sql), zone, 1))
     return Value(sql("coalesce({}, {})", there, found.sql), "datetime")
 
 
-def source_of(source: Source, answers: Answers, outer: QueryScope, queries: Queries) -> Relation:
+def build_source(source: Source, answers: StatementContext, outer: QueryScope, queries: BuildQuery) -> Relation:
     """The relation of a FROM clause inside of the queries around it. Raises SqlError."""
     names = _aliases(source, answers)
     twice = next((named for place, named in enumerate(names) if named in names[:place]), None)
     if twice is not None:
         raise SqlError(1066, "42000", f"Not unique table/alias: '{twice[1]}'")
-    return _source(source, answers, outer, queries)
+    return _build_part(source, answers, outer, queries)
 
 
-def _aliases(source: Source, answers: Answers) -> list[tuple[str, str]]:
+def _aliases(source: Source, answers: StatementContext) -> list[tuple[str, str]]:
     """Schema (of what has no alias) and name of each part."""
     if isinstance(source, Join):
         return [*_aliases(source.left, answers), *_aliases(source.right, answers)]
@@ -127,23 +129,23 @@ def _aliases(source: Source, answers: Answers) -> list[tuple[str, str]]:
     return [((source.name.schema or answers.upstream.session.database).lower(), source.name.name.lower())]
 
 
-def _source(source: Source, answers: Answers, outer: QueryScope, queries: Queries) -> Relation:
+def _build_part(source: Source, answers: StatementContext, outer: QueryScope, queries: BuildQuery) -> Relation:
     if isinstance(source, Join):
-        return _joined(source, answers, outer, queries)
+        return _build_join(source, answers, outer, queries)
     if isinstance(source, DerivedTable):
-        return _renamed(queries(source.query, outer), source.alias, source.columns)
+        return _rename_columns(queries(source.query, outer), source.alias, source.columns)
     called = "" if source.name.schema else source.name.name.lower()
     if called in outer.working:
-        return _renamed(outer.working[called], source.alias or source.name.name, ())
+        return _rename_columns(outer.working[called], source.alias or source.name.name, ())
     common = outer.common.get(called)
     if common is not None:
         asked, there = common
         found = queries(asked if asked.recursive else asked.query, replace(outer, common=there))
-        return _renamed(found, source.alias or asked.name, asked.columns)
-    return _table(source, answers)
+        return _rename_columns(found, source.alias or asked.name, asked.columns)
+    return _build_table(source, answers)
 
 
-def _renamed(relation: Relation, alias: str, columns: Sequence[str]) -> Relation:
+def _rename_columns(relation: Relation, alias: str, columns: Sequence[str]) -> Relation:
     if columns and len(columns) != len(relation.fields):
         raise SqlError(
             1353,
@@ -156,7 +158,7 @@ def _renamed(relation: Relation, alias: str, columns: Sequence[str]) -> Relation
     return Relation(relation.sql, fields, relation.order)
 
 
-def _table(source: TableSource, answers: Answers) -> Relation:
+def _build_table(source: TableSource, answers: StatementContext) -> Relation:
     upstream = answers.upstream
     schema, named = source.name.schema or upstream.session.database, source.name.name
     if not schema:
@@ -165,7 +167,7 @@ def _table(source: TableSource, answers: Answers) -> Relation:
     table = upstream.catalog.tables.get(place)
     if table is None:
         if upstream.catalog.has(schema, named):
-            raise outside(
+            raise not_simulated(
                 f"`{schema}`.`{named}` is a view or a sequence, whose rows are not computed; tables, derived "
                 f"tables and WITH are"
             )
@@ -178,49 +180,49 @@ def _table(source: TableSource, answers: Answers) -> Relation:
     if not table.clustered:
         row_id = Value(identifier(f"{number}.{ROW_ID}"), "int", is_column=True)
         fields += (Field(ROW_ID, lambda: row_id, shown_schema, alias, ROW_ID_COLUMN, source=number, extra=True),)
-    found = Relation(quote(f"rows {number}"), fields, (quote(rows),), (Base(alias, place, table, rows),))
+    found = Relation(quote(f"rows {number}"), fields, (quote(rows),), (BaseTable(alias, place, table, rows),))
     return (
         found
         if not source.partitions
-        else replace(found, sql=kept_rows(found.sql, _in_partitions(table, source.partitions, number), answers))
+        else replace(found, sql=filter_rows(found.sql, _partition_condition(table, source.partitions, number), answers))
     )
 
 
-def _in_partitions(table: Table, names: Sequence[str], number: int) -> Sql:
+def _partition_condition(table: Table, names: Sequence[str], number: int) -> Sql:
     """Whether a row is in one of the partitions. Raises SqlError 1735, 1747."""
-    wanted = partition_set(table, names)
+    wanted = resolve_partitions(table, names)
     assert table.partitioning is not None, "checked before"
     ordinal = ordinal_of(table, table.partitioning, _cells(table, number))
     return sql(f"{{}} IN ({', '.join(map(str, wanted))})", ordinal)
 
 
-def _joined(join: Join, answers: Answers, outer: QueryScope, queries: Queries) -> Relation:
-    left, right = (_source(side, answers, outer, queries) for side in (join.left, join.right))
-    names = _using(join, left, right)
+def _build_join(join: Join, answers: StatementContext, outer: QueryScope, queries: BuildQuery) -> Relation:
+    left, right = (_build_part(side, answers, outer, queries) for side in (join.left, join.right))
+    names = _using_columns(join, left, right)
     keeps = join.kind in ("LEFT", "RIGHT")
     first, second = (right, left) if join.kind == "RIGHT" else (left, right)
     fields = (*left.fields, *right.fields)
     scope = QueryScope(answers, fields, "on clause", outer, common=outer.common)
-    pairs = [(_only(left, called), _only(right, called)) for called in names]
+    pairs = [(_one_column(left, called), _one_column(right, called)) for called in names]
     parts = [comparison("=", one.read(), other.read()) for one, other in pairs]
     parts += [] if join.on is None else [as_boolean(translate(join.on, scope))]
     order, bases = (*first.order, *second.order), (*left.bases, *right.bases)
     if names:
-        fields = _merged(pairs, left, right, join.kind == "RIGHT")
+        fields = _merge_using(pairs, left, right, join.kind == "RIGHT")
     if not keeps:
         both = f"(SELECT * FROM {left.sql}, {right.sql})"
         joined = Relation(both, fields, order, bases)
-        return replace(joined, sql=kept_rows(joined.sql, conjunction(parts), answers)) if parts else joined
+        return replace(joined, sql=filter_rows(joined.sql, all_true(parts), answers)) if parts else joined
     if not parts:
         raise SqlError(1064, "42000", f"a {join.kind} JOIN takes ON or USING")
-    answers.watch([conjunction(parts)], f"(SELECT * FROM {first.sql}, {second.sql})")
-    condition = inline_text(is_true(conjunction(parts)), LONGEST_CONDITION)
+    answers.watch([all_true(parts)], f"(SELECT * FROM {first.sql}, {second.sql})")
+    condition = inline_text(is_true(all_true(parts)), LONGEST_CONDITION)
     if condition is None:
-        raise outside(f"the ON condition of this {join.kind} JOIN is too long to be computed; a shorter one is")
+        raise not_simulated(f"the ON condition of this {join.kind} JOIN is too long to be computed; a shorter one is")
     return Relation(f"(SELECT * FROM {first.sql} LEFT JOIN {second.sql} ON {condition})", fields, order, bases)
 
 
-def _using(join: Join, left: Relation, right: Relation) -> tuple[str, ...]:
+def _using_columns(join: Join, left: Relation, right: Relation) -> tuple[str, ...]:
     """The names of the columns that a join takes for one."""
     if not join.natural:
         return join.using
@@ -228,7 +230,7 @@ def _using(join: Join, left: Relation, right: Relation) -> tuple[str, ...]:
     return tuple(field.name for field in left.fields if field.shown and field.name.lower() in others)
 
 
-def _only(relation: Relation, called: str) -> Field:
+def _one_column(relation: Relation, called: str) -> Field:
     """The column of that name. Raises SqlError."""
     found = [field for field in relation.fields if field.name.lower() == called.lower() and field.shown]
     if not found:
@@ -238,7 +240,9 @@ def _only(relation: Relation, called: str) -> Field:
     return found[0]
 
 
-def _merged(pairs: Sequence[tuple[Field, Field]], left: Relation, right: Relation, by_right: bool) -> tuple[Field, ...]:
+def _merge_using(
+    pairs: Sequence[tuple[Field, Field]], left: Relation, right: Relation, by_right: bool
+) -> tuple[Field, ...]:
     """The fields of a join with USING: what it takes for one comes first, and once."""
     one = [pair[by_right] for pair in pairs]
     other = {pair[not by_right] for pair in pairs}
@@ -246,7 +250,7 @@ def _merged(pairs: Sequence[tuple[Field, Field]], left: Relation, right: Relatio
     return (*one, *(replace(field, hidden=field.hidden or field in other) for field in rest if field not in one))
 
 
-def kept_rows(source: str, condition: Sql, answers: Answers) -> str:
+def filter_rows(source: str, condition: Sql, answers: StatementContext) -> str:
     """The rows of a source that a condition is true for."""
     number = answers.number()
     held = f"{number}.held"
@@ -255,15 +259,15 @@ def kept_rows(source: str, condition: Sql, answers: Answers) -> str:
     return f"(SELECT * FROM ({text}) WHERE {quote(held)})"
 
 
-def restricted(relation: Relation, where: Node | None, scope: QueryScope) -> Relation:
+def filter_relation(relation: Relation, where: Node | None, scope: QueryScope) -> Relation:
     """The rows of a relation that a condition of a statement is true for."""
     if where is None:
         return relation
-    condition = as_boolean(translate(_keys_first(where, relation, scope), scope))
-    return replace(relation, sql=kept_rows(relation.sql, condition, scope.answers))
+    condition = as_boolean(translate(_access_conditions_first(where, relation, scope), scope))
+    return replace(relation, sql=filter_rows(relation.sql, condition, scope.answers))
 
 
-def _keys_first(where: Node, relation: Relation, scope: QueryScope) -> Node:
+def _access_conditions_first(where: Node, relation: Relation, scope: QueryScope) -> Node:
     """The condition with those parts before others that TiDB finds rows by: what the rest would say of other rows, no
     one hears (tidb pkg/planner/core, access conditions)."""
     parts, waiting = [], [strip_parentheses(where)]

@@ -18,11 +18,11 @@ from simulator.tidb.expressions.sql.graph import Sql, quote, select_query, sql
 from simulator.tidb.expressions.sql.problems import KINDS, collect_problems
 from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.sql_engine.errors import outside
+from simulator.tidb.sql_engine.errors import not_simulated
 from simulator.tidb.sql_engine.queries import subqueries
-from simulator.tidb.sql_engine.queries.expression_problems import Problems
+from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
-from simulator.tidb.sql_engine.storage.names import MOST_WARNINGS
+from simulator.tidb.sql_engine.storage.names import MAX_WARNINGS
 from simulator.tidb.sql_engine.storage.state import ROW_ID, Upstream
 from simulator.tidb.syntax.queries import Quantified, QueryTree
 
@@ -34,13 +34,13 @@ NOT_IN_TRY = "TRY can not be used in combination with a scalar subquery"
 OUT_OF_RANGE = "value is out of range in "
 
 
-class Computation:
+class StatementEvaluation:
     """Running numbers, and the rows that the statement reads."""
 
-    def __init__(self, upstream: Upstream, now_ms: int, problems: Problems | None = None) -> None:
+    def __init__(self, upstream: Upstream, now_ms: int, problems: ExpressionProblems | None = None) -> None:
         """Without `problems` they are met as in a SELECT."""
         self.upstream, self.now_ms = upstream, now_ms
-        self._problems = problems or Problems(upstream.session)
+        self._problems = problems or ExpressionProblems(upstream.session)
         self._watched: list[str] = []
         self._last = self._outer_reads = 0
         self._tables: dict[str, dict[str, pa.Array | pa.ChunkedArray]] = {}
@@ -68,8 +68,8 @@ class Computation:
                 cells[f"{number}.{place}"] = texts[column.name]
         self._tables[f"rows {number}"] = cells
 
-    def apart(self) -> Computation:
-        return Computation(self.upstream, self.now_ms, self._problems)
+    def apart(self) -> StatementEvaluation:
+        return StatementEvaluation(self.upstream, self.now_ms, self._problems)
 
     def watched(self) -> list[str]:
         return list(self._watched)
@@ -102,7 +102,7 @@ class Computation:
                 shown = {kind: problems.get(kind, sql("NULL::VARCHAR")) for kind in KINDS}
                 there = " OR ".join(f"{kind} IS NOT NULL" for kind in problems)
                 text = select_query(shown, source, f"{self.number()}:")
-                self._watched.append(f"(SELECT * FROM ({text}) WHERE {there} LIMIT {MOST_WARNINGS})")
+                self._watched.append(f"(SELECT * FROM ({text}) WHERE {there} LIMIT {MAX_WARNINGS})")
 
     def read_outside(self) -> None:
         """Notes that a subquery names a column of a query around it."""
@@ -132,27 +132,29 @@ class Computation:
             }
             return run_query(text, tables)
         except EvaluationError as error:
-            raise _told(str(error)) from None
+            raise _sql_error_of(str(error)) from None
 
     def one_value(self, query: QueryTree, scope: QueryScope) -> Value:
-        return subqueries.one_value(query, self, scope)
+        return subqueries.scalar_subquery(query, self, scope)
 
     def one_of(self, values: list[Value], query: QueryTree, scope: QueryScope) -> Sql:
-        return subqueries.one_of(values, query, self, scope)
+        return subqueries.in_subquery(values, query, self, scope)
 
     def any_rows(self, query: QueryTree, scope: QueryScope) -> Sql:
-        return subqueries.any_rows(query, self, scope)
+        return subqueries.exists_subquery(query, self, scope)
 
     def quantified(self, value: Value, asked: Quantified, scope: QueryScope) -> Sql:
-        return subqueries.quantified(value, asked, self, scope)
+        return subqueries.quantified_comparison(value, asked, self, scope)
 
 
-def _told(problem: str) -> SqlError:
+def _sql_error_of(problem: str) -> SqlError:
     """What TiDB says where DuckDB says this."""
     if SEVERAL_ROWS in problem:
         return SqlError(1242, "21000", "Subquery returns more than 1 row")
     if NOT_IN_TRY in problem:
-        return outside("arithmetic with a subquery is not computed: the subquery alone, or a variable set by it, is")
+        return not_simulated(
+            "arithmetic with a subquery is not computed: the subquery alone, or a variable set by it, is"
+        )
     if OUT_OF_RANGE in problem:
         return SqlError(1690, "22003", problem.partition("Error: ")[2])
-    return outside(f"the statement is not computed: {problem}")
+    return not_simulated(f"the statement is not computed: {problem}")

@@ -13,28 +13,28 @@ from simulator.tidb.expressions.sql.graph import Sql, sql
 from simulator.tidb.expressions.sql.graph import select_query as rendered
 from simulator.tidb.expressions.sql.problems import strip_problems, with_problems
 from simulator.tidb.expressions.values.value import Value
-from simulator.tidb.sql_engine.errors import outside
-from simulator.tidb.sql_engine.queries.scopes import Answers, QueryScope, conjunction
-from simulator.tidb.sql_engine.queries.selects import relation_of
+from simulator.tidb.sql_engine.errors import not_simulated
+from simulator.tidb.sql_engine.queries.scopes import QueryScope, StatementContext, all_true
+from simulator.tidb.sql_engine.queries.selects import build_relation
 from simulator.tidb.sql_engine.queries.sources import Relation
 from simulator.tidb.syntax.queries import Quantified, QueryTree
 
 
-def _single(relation: Relation, columns: int) -> None:
+def _check_columns(relation: Relation, columns: int) -> None:
     if len(relation.fields) != columns:
         raise SqlError(1241, "21000", f"Operand should contain {columns} column(s)")
 
 
-def _text(template: str, *texts: str) -> Sql:
+def _verbatim(template: str, *texts: str) -> Sql:
     """Text that stands for itself, as an expression with a part: used often it is computed once."""
     return sql("{}", Sql((template.format(*texts),)))
 
 
-def one_value(query: QueryTree, answers: Answers, scope: QueryScope) -> Value:
+def scalar_subquery(query: QueryTree, answers: StatementContext, scope: QueryScope) -> Value:
     """The value of the one row that a query has at most."""
     with answers.subquery():
-        relation = relation_of(query, answers, scope)
-    _single(relation, 1)
+        relation = build_relation(query, answers, scope)
+    _check_columns(relation, 1)
     value = relation.fields[0].read()
     if value.kind == "null":
         return value
@@ -43,11 +43,11 @@ def one_value(query: QueryTree, answers: Answers, scope: QueryScope) -> Value:
         if found is None:
             return None
         problems = {
-            kind: _text("(SELECT {} FROM {})", "".join(problem.pieces), relation.sql)
+            kind: _verbatim("(SELECT {} FROM {})", "".join(problem.pieces), relation.sql)
             for kind, problem in found.problems
         }
         return with_problems(
-            _text("(SELECT {} FROM {})", "".join(strip_problems(found).pieces), relation.sql), problems
+            _verbatim("(SELECT {} FROM {})", "".join(strip_problems(found).pieces), relation.sql), problems
         )
 
     return replace(
@@ -55,24 +55,24 @@ def one_value(query: QueryTree, answers: Answers, scope: QueryScope) -> Value:
     )
 
 
-def one_of(values: list[Value], query: QueryTree, answers: Answers, scope: QueryScope) -> Sql:
+def in_subquery(values: list[Value], query: QueryTree, answers: StatementContext, scope: QueryScope) -> Sql:
     """`value IN (query)`, `(a, b) IN (query)`: NULL where a NULL may be it."""
     with answers.subquery():
-        relation = relation_of(query, answers, scope)
-    _single(relation, len(values))
+        relation = build_relation(query, answers, scope)
+    _check_columns(relation, len(values))
     others = [field.read() for field in relation.fields]
     if len(values) == 1 and "null" not in (values[0].kind, others[0].kind):
-        return _among("{} IN ({})", values[0], others[0], relation, answers)
-    conditions = conjunction([comparison("=", value, other) for value, other in zip(values, others, strict=True)])
+        return _compare_with_rows("{} IN ({})", values[0], others[0], relation, answers)
+    conditions = all_true([comparison("=", value, other) for value, other in zip(values, others, strict=True)])
     answers.watch([value.sql for value in others], relation.sql)
     text = rendered({"found": conditions}, relation.sql, f"{answers.number()}:")
     found = (
         'SELECT CASE WHEN bool_or("found") THEN true WHEN bool_or("found" IS NULL) THEN NULL ELSE false END FROM ({})'
     )
-    return _text(f"({found})", text)
+    return _verbatim(f"({found})", text)
 
 
-def _among(template: str, value: Value, other: Value, relation: Relation, answers: Answers) -> Sql:
+def _compare_with_rows(template: str, value: Value, other: Value, relation: Relation, answers: StatementContext) -> Sql:
     """A comparison of a value with those of a column of a relation."""
     left, right = comparison_operands(value, other)
     answers.watch([right], relation.sql)
@@ -81,17 +81,19 @@ def _among(template: str, value: Value, other: Value, relation: Relation, answer
     return Sql((before, f"{between}{text}{after}"), (left,))
 
 
-def any_rows(query: QueryTree, answers: Answers, scope: QueryScope) -> Sql:
+def exists_subquery(query: QueryTree, answers: StatementContext, scope: QueryScope) -> Sql:
     with answers.subquery():
-        return _text("EXISTS (SELECT 1 FROM {})", relation_of(query, answers, scope).sql)
+        return _verbatim("EXISTS (SELECT 1 FROM {})", build_relation(query, answers, scope).sql)
 
 
-def quantified(value: Value, asked: Quantified, answers: Answers, scope: QueryScope) -> Sql:
+def quantified_comparison(value: Value, asked: Quantified, answers: StatementContext, scope: QueryScope) -> Sql:
     """`value > ALL (query)`"""
     with answers.subquery():
-        relation = relation_of(asked.query, answers, scope)
-    _single(relation, 1)
+        relation = build_relation(asked.query, answers, scope)
+    _check_columns(relation, 1)
     other = relation.fields[0].read()
     if "null" in (value.kind, other.kind) or asked.operator == "<=>":
-        raise outside(f"{asked.operator} {asked.quantifier} of NULL is not computed; a column or a value is accepted")
-    return _among(f"{{}} {asked.operator} {asked.quantifier} ({{}})", value, other, relation, answers)
+        raise not_simulated(
+            f"{asked.operator} {asked.quantifier} of NULL is not computed; a column or a value is accepted"
+        )
+    return _compare_with_rows(f"{{}} {asked.operator} {asked.quantifier} ({{}})", value, other, relation, answers)

@@ -15,17 +15,17 @@ from simulator.tidb.expressions.functions.choices import case_value
 from simulator.tidb.expressions.sql.graph import Sql, sql
 from simulator.tidb.expressions.translate import translate
 from simulator.tidb.expressions.values.value import Value, null
-from simulator.tidb.sql_engine.errors import outside
-from simulator.tidb.sql_engine.queries.aggregates import aggregated
+from simulator.tidb.sql_engine.errors import not_simulated
+from simulator.tidb.sql_engine.queries.aggregates import aggregate_value
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
-from simulator.tidb.sql_engine.queries.sorting import distinct_key, sort_key, sorted_by
+from simulator.tidb.sql_engine.queries.sorting import distinct_key, order_term, sort_key
 from simulator.tidb.syntax.queries import Aggregate, WindowFunction, WindowSpec
 
 HOLE = re.compile(r"\x00(\d+)\x00")
 ALL = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 
 
-class _Rows:
+class _WindowRows:
     """The rows of a window, as aggregate functions ask for them."""
 
     def __init__(
@@ -41,7 +41,7 @@ class _Rows:
 
     def over(self, shown: str, by_rows: bool = False, frame: str | None = None) -> Sql:
         """An aggregate of DuckDB's, of the rows of the frame; `by_rows`: no two of them are equal."""
-        terms = [sorted_by(self.column(key), descending) for key, descending in self._order]
+        terms = [order_term(self.column(key), descending) for key, descending in self._order]
         terms += self._rows if by_rows else []
         clauses = [f"PARTITION BY {', '.join(map(self.column, self._partition))}"] * bool(self._partition)
         clauses += [f"ORDER BY {', '.join(terms)}"] * bool(terms)
@@ -56,7 +56,7 @@ class _Rows:
         return self.each(value, lambda column: f"{extreme}({column}, {key})", by_rows=False)
 
     def sorting(self, tree: Aggregate) -> list[str]:
-        return [*(sorted_by(self.column(key), descending) for key, descending in self._order), *self._rows] or ["1"]
+        return [*(order_term(self.column(key), descending) for key, descending in self._order), *self._rows] or ["1"]
 
     def each(
         self, value: Value, function: Callable[[str], str], by_rows: bool = True, frame: str | None = None
@@ -73,7 +73,7 @@ class _Rows:
         )
 
 
-def windowed(
+def window_value(
     tree: WindowFunction, scope: QueryScope, known: Sequence[tuple[str, WindowSpec]], rows: Sequence[str]
 ) -> Value:
     """The value of a window function for each row. Raises SqlError."""
@@ -84,40 +84,40 @@ def windowed(
         raise SqlError(1235, "42000", "This version of TiDB doesn't yet support 'group_concat as window function'")
     if function.distinct:
         raise SqlError(1235, "42000", "This version of TiDB doesn't yet support '<window function>(DISTINCT ..)'")
-    window = _whole(tree.window, {name.lower(): named for name, named in known})
+    window = _resolve_window(tree.window, {name.lower(): named for name, named in known})
     plain = replace(scope, windowed=None)
     partition = [distinct_key(translate(node, plain)) for node in window.partition]
     order = [(sort_key(translate(item.expression, plain)), item.descending) for item in window.order]
     if "RANGE" in window.frame and re.search(r"\d|INTERVAL", window.frame):
-        raise outside("a RANGE of numbers or intervals is not computed; ROWS is")
-    found = _Rows(partition, order, rows, window.frame)
+        raise not_simulated("a RANGE of numbers or intervals is not computed; ROWS is")
+    found = _WindowRows(partition, order, rows, window.frame)
     values = [translate(argument, plain) for argument in function.arguments]
     compute = FUNCTIONS.get(function.name)
-    return aggregated(function, values, found) if compute is None else compute(found, values, function, window)
+    return aggregate_value(function, values, found) if compute is None else compute(found, values, function, window)
 
 
-def _whole(window: WindowSpec, known: Mapping[str, WindowSpec]) -> WindowSpec:
+def _resolve_window(window: WindowSpec, known: Mapping[str, WindowSpec]) -> WindowSpec:
     """A window with what the one has that it names. Raises SqlError 3579."""
     if not window.base:
         return window
     base = known.get(window.base.lower())
     if base is None:
         raise SqlError(3579, "HY000", f"Window name '{window.base}' is not defined.")
-    base = _whole(base, known)
+    base = _resolve_window(base, known)
     return WindowSpec(window.partition or base.partition, window.order or base.order, window.frame or base.frame)
 
 
-Compute = Callable[[_Rows, Sequence[Value], Aggregate, WindowSpec], Value]
+WindowFunctionImpl = Callable[[_WindowRows, Sequence[Value], Aggregate, WindowSpec], Value]
 
 
-def _number(name: str, kind: str, by_rows: bool) -> Compute:
+def _ranking(name: str, kind: str, by_rows: bool) -> WindowFunctionImpl:
     type = "BIGINT" if kind == "int" else "DOUBLE"
     return lambda rows, values, function, window: Value(
         sql(f"({{}})::{type}", rows.over(f"{name}()", by_rows, "")), kind
     )
 
 
-def _tiles(rows: _Rows, values: Sequence[Value], function: Aggregate, window: WindowSpec) -> Value:
+def _ntile(rows: _WindowRows, values: Sequence[Value], function: Aggregate, window: WindowSpec) -> Value:
     (count,) = values
     if count.kind == "null":
         return null()
@@ -126,10 +126,10 @@ def _tiles(rows: _Rows, values: Sequence[Value], function: Aggregate, window: Wi
     return Value(sql("({})::UBIGINT", rows.over(f"ntile({count.constant})", True, "")), "uint")
 
 
-def _shifted(name: str) -> Compute:
+def _lead_or_lag(name: str) -> WindowFunctionImpl:
     """LEAD, LAG"""
 
-    def shifted(rows: _Rows, values: Sequence[Value], function: Aggregate, window: WindowSpec) -> Value:
+    def shifted(rows: _WindowRows, values: Sequence[Value], function: Aggregate, window: WindowSpec) -> Value:
         places = values[1].constant if len(values) > 1 else "1"
         if places is None or not places.isdigit():
             raise SqlError(1210, "HY000", f"Incorrect arguments to {name}")
@@ -142,10 +142,10 @@ def _shifted(name: str) -> Compute:
     return shifted
 
 
-def _of_frame(name: str) -> Compute:
+def _frame_value(name: str) -> WindowFunctionImpl:
     """FIRST_VALUE, LAST_VALUE, NTH_VALUE"""
 
-    def of_frame(rows: _Rows, values: Sequence[Value], function: Aggregate, window: WindowSpec) -> Value:
+    def of_frame(rows: _WindowRows, values: Sequence[Value], function: Aggregate, window: WindowSpec) -> Value:
         place = ""
         if len(values) > 1:
             if values[1].constant is None or not values[1].constant.isdigit() or not int(values[1].constant):
@@ -157,17 +157,17 @@ def _of_frame(name: str) -> Compute:
     return of_frame
 
 
-FUNCTIONS: dict[str, Compute] = {
-    "ROW_NUMBER": _number("row_number", "int", True),
-    "RANK": _number("rank", "int", False),
-    "DENSE_RANK": _number("dense_rank", "int", False),
-    "PERCENT_RANK": _number("percent_rank", "real", False),
-    "CUME_DIST": _number("cume_dist", "real", False),
-    "NTILE": _tiles,
-    "LEAD": _shifted("lead"),
-    "LAG": _shifted("lag"),
-    "FIRST_VALUE": _of_frame("first_value"),
-    "LAST_VALUE": _of_frame("last_value"),
-    "NTH_VALUE": _of_frame("nth_value"),
+FUNCTIONS: dict[str, WindowFunctionImpl] = {
+    "ROW_NUMBER": _ranking("row_number", "int", True),
+    "RANK": _ranking("rank", "int", False),
+    "DENSE_RANK": _ranking("dense_rank", "int", False),
+    "PERCENT_RANK": _ranking("percent_rank", "real", False),
+    "CUME_DIST": _ranking("cume_dist", "real", False),
+    "NTILE": _ntile,
+    "LEAD": _lead_or_lag("lead"),
+    "LAG": _lead_or_lag("lag"),
+    "FIRST_VALUE": _frame_value("first_value"),
+    "LAST_VALUE": _frame_value("last_value"),
+    "NTH_VALUE": _frame_value("nth_value"),
 }
 """Those that take a window alone, by TiDB's names."""

@@ -27,7 +27,7 @@ TODAY = ("CURRENT_DATE", "CURDATE")
 CLOCK = ("CURRENT_TIME", "CURTIME")
 
 
-def now(session: SqlSession, now_ms: int) -> datetime:
+def statement_time(session: SqlSession, now_ms: int) -> datetime:
     """The time of a statement in UTC: microseconds only where SET TIMESTAMP says them."""
     if session.timestamp is not None:
         return EPOCH + timedelta(microseconds=round(session.timestamp * 1_000_000))
@@ -35,7 +35,7 @@ def now(session: SqlSession, now_ms: int) -> datetime:
 
 
 @lru_cache(64)
-def zone(name: str) -> tzinfo:
+def time_zone(name: str) -> tzinfo:
     """A time zone as SqlSession names it."""
     if name[:1] in "+-":
         hours, minutes = name[1:].split(":")
@@ -47,7 +47,7 @@ def session_mode(session: SqlSession, now_ms: int, ignore: bool = False, inserti
     """How a session casts values; a TIME becomes a moment of the day that it is, whatever SET TIMESTAMP says (tidb
     pkg/types/time.go, ConvertToTime)."""
     now = EPOCH + timedelta(milliseconds=now_ms)
-    return Mode(frozenset(session.sql_mode), zone(session.time_zone), now, ignore, inserting)
+    return Mode(frozenset(session.sql_mode), time_zone(session.time_zone), now, ignore, inserting)
 
 
 def moment_text(moment: datetime, digits: int) -> str:
@@ -58,23 +58,23 @@ def moment_text(moment: datetime, digits: int) -> str:
 
 def now_text(type_name: str, digits: int, session: SqlSession, now_ms: int) -> str:
     """CURRENT_TIMESTAMP as a TIMESTAMP, a DATETIME, a DATE or a TIME keeps it."""
-    moment = now(session, now_ms)
+    moment = statement_time(session, now_ms)
     if type_name != "timestamp":
-        moment = moment.astimezone(zone(session.time_zone))
+        moment = moment.astimezone(time_zone(session.time_zone))
     text = moment_text(moment, digits)
     return {"date": text[:10], "time": text[11:]}.get(type_name, text)
 
 
-def utc(session: SqlSession, text: pa.Array) -> pa.Array:
+def to_utc(session: SqlSession, text: pa.Array) -> pa.Array:
     """TIMESTAMP texts of the session's time zone in UTC; null for one that the zone skips, and outside the range."""
-    moved = text if session.time_zone == "UTC" else _moved(text, session.time_zone)
+    moved = text if session.time_zone == "UTC" else _shift_to_utc(text, session.time_zone)
     known = pc.and_(pc.greater_equal(moved, EARLIEST), pc.less(moved, LATEST))
     if pc.all(known).as_py():
         return moved
     return only(pc.or_(known, pc.starts_with(moved, ZERO)), moved)
 
 
-def local(session: SqlSession, text: pa.Array) -> pa.Array:
+def to_session_zone(session: SqlSession, text: pa.Array) -> pa.Array:
     """TIMESTAMP cells, which are UTC, as the session shows them."""
     if session.time_zone == "UTC":
         return text
@@ -85,7 +85,7 @@ def local(session: SqlSession, text: pa.Array) -> pa.Array:
     return pc.if_else(zero, text, pc.utf8_slice_codeunits(shown, 0, width))
 
 
-def _moments(local: pa.Array, name: str) -> pa.Array:
+def _to_instants(local: pa.Array, name: str) -> pa.Array:
     """Moments of a zone's clock. Of two that it shows alike it is the one that Go finds with the offset at the same
     time in UTC: the later one in the east, the earlier one in the west (time.Date)."""
     early, late = (
@@ -98,18 +98,18 @@ def _moments(local: pa.Array, name: str) -> pa.Array:
     return pc.if_else(pc.equal(found, late), late, early)
 
 
-def _moved(text: pa.Array, name: str) -> pa.Array:
+def _shift_to_utc(text: pa.Array, name: str) -> pa.Array:
     zero = pc.starts_with(text, ZERO)
     kind = pa.timestamp("us")
     there = only(pc.invert(zero), text).cast(kind)
-    moments = _moments(there, name)
+    moments = _to_instants(there, name)
     back = pc.local_timestamp(moments)
     moved = only(pc.equal(back, there), moments.cast(pa.timestamp("us", "UTC")).cast(kind)).cast(pa.string())
     width = pc.max(pc.utf8_length(text)).as_py() or 19
     return pc.if_else(zero, text, pc.utf8_slice_codeunits(moved, 0, width))
 
 
-def default_time(column: Column, session: SqlSession, now_ms: int) -> str | None:
+def default_time_text(column: Column, session: SqlSession, now_ms: int) -> str | None:
     """CURRENT_TIMESTAMP(3) and its kin as a default, as TiDB text; None for any other default."""
     call, _, rest = (column.default or "").strip().strip("()").upper().partition("(")
     kind, digits = column.type.name, rest.strip(") ")

@@ -15,14 +15,14 @@ from simulator.errors import SqlError
 from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text
 from simulator.tidb.expressions.values.literals import number_value
 from simulator.tidb.expressions.values.value import Value, decimal, real, string
-from simulator.tidb.sql_engine.sessions.session_variables import answer
+from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 from simulator.tidb.syntax.queries import Variable
 
 PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d{0,18})(\.\d{1,18})?")
 
 
-def zone_of(name: str) -> tzinfo:
+def named_zone(name: str) -> tzinfo:
     """A time zone: `UTC`, `Europe/Berlin` or `+08:00`."""
     found = re.fullmatch(r"([+-])(\d{1,2}):(\d{2})", name)
     if not found:
@@ -35,24 +35,24 @@ def is_utc(session: SqlSession) -> bool:
     return session.time_zone.upper() in ("UTC", "SYSTEM", "+00:00")
 
 
-def statement_time(session: SqlSession, now_ms: int) -> tuple[int, datetime]:
+def statement_micros(session: SqlSession, now_ms: int) -> tuple[int, datetime]:
     """When a statement runs: microseconds since 1970, and the same in UTC."""
     micros = now_ms * 1000 if session.timestamp is None else round(session.timestamp * 1_000_000)
     return micros, datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
 
 
-def _moment(found: datetime, digits: int) -> Value:
+def _datetime_value(found: datetime, digits: int) -> Value:
     shown = found.strftime("%Y-%m-%d %H:%M:%S.%f").rjust(26, "0")
     kept = f"{shown[:20]}{shown[20 : 20 + digits]:0<6}"
     return Value(text(kept), "datetime", text=text(shown[: 20 + digits] if digits else shown[:19]), scale=digits)
 
 
-def _date(found: datetime, digits: int) -> Value:
+def _date_value(found: datetime, digits: int) -> Value:
     shown = found.strftime("%Y-%m-%d").rjust(10, "0")
     return Value(text(f"{shown} 00:00:00.000000"), "date", text=text(shown))
 
 
-def _time(found: datetime, digits: int) -> Value:
+def _time_value(found: datetime, digits: int) -> Value:
     shown = found.strftime("%H:%M:%S.%f")
     fraction = int(shown[9 : 9 + digits].ljust(6, "0"))
     micros = (found.hour * 3600 + found.minute * 60 + found.second) * 1_000_000 + fraction
@@ -62,23 +62,23 @@ def _time(found: datetime, digits: int) -> Value:
 
 
 CLOCKS: dict[str, tuple[Callable[[datetime, int], Value], bool]] = {
-    **dict.fromkeys(("NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE"), (_moment, False)),
-    **dict.fromkeys(("CURDATE", "CURRENT_DATE"), (_date, False)),
-    **dict.fromkeys(("CURTIME", "CURRENT_TIME"), (_time, False)),
-    "UTC_TIMESTAMP": (_moment, True),
-    "UTC_DATE": (_date, True),
-    "UTC_TIME": (_time, True),
+    **dict.fromkeys(("NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE"), (_datetime_value, False)),
+    **dict.fromkeys(("CURDATE", "CURRENT_DATE"), (_date_value, False)),
+    **dict.fromkeys(("CURTIME", "CURRENT_TIME"), (_time_value, False)),
+    "UTC_TIMESTAMP": (_datetime_value, True),
+    "UTC_DATE": (_date_value, True),
+    "UTC_TIME": (_time_value, True),
 }
 """What each shows, and whether in UTC instead of the session's time zone."""
 
 
-def _clock(name: str, upstream: Upstream, now_ms: int, arguments: Sequence[Value]) -> Value:
+def _clock_function(name: str, upstream: Upstream, now_ms: int, arguments: Sequence[Value]) -> Value:
     show, universal = CLOCKS[name]
     digits = int(arguments[0].constant or 0) if arguments else 0
     if digits > 6:
         raise SqlError(1426, "42000", f"Too-big precision {digits} specified for '{name.lower()}'. Maximum is 6.")
-    _, found = statement_time(upstream.session, now_ms)
-    return show(found if universal else found.astimezone(zone_of(upstream.session.time_zone)), digits)
+    _, found = statement_micros(upstream.session, now_ms)
+    return show(found if universal else found.astimezone(named_zone(upstream.session.time_zone)), digits)
 
 
 def session_function(
@@ -87,9 +87,9 @@ def session_function(
     """The value of a function of the session; None for any other function. `row` tells the row, and the place in the
     statement, as text."""
     if name in CLOCKS:
-        return _clock(name, upstream, now_ms, arguments)
+        return _clock_function(name, upstream, now_ms, arguments)
     if name == "UNIX_TIMESTAMP" and not arguments:
-        return number_value(str(statement_time(upstream.session, now_ms)[0] // 1_000_000))
+        return number_value(str(statement_micros(upstream.session, now_ms)[0] // 1_000_000))
     if name in ("DATABASE", "SCHEMA"):
         return string(text(upstream.session.database)) if upstream.session.database else string(NULL)
     if name == "LAST_INSERT_ID" and not arguments:
@@ -104,19 +104,19 @@ def session_function(
     if PLAIN_NUMBER.fullmatch(seconds) and not seconds.startswith("-"):
         return number_value("0")
     if name == "RAND" and not arguments:
-        digest = _digest(upstream, now_ms, row())
+        digest = _random_digest(upstream, now_ms, row())
         return real(sql(f"('0x' || left({{}}, 13))::BIGINT / {16**13}::DOUBLE", digest))
     if name == "UUID":
-        digest = _digest(upstream, now_ms, row())
+        digest = _random_digest(upstream, now_ms, row())
         return string(sql(r"regexp_replace({}, '^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*', '\1-\2-1\3-8\4-\5')", digest))
     return None
 
 
-def _digest(upstream: Upstream, now_ms: int, row: Sql) -> Sql:
+def _random_digest(upstream: Upstream, now_ms: int, row: Sql) -> Sql:
     return sql("md5({} || {})", text(f"{upstream.seed} {now_ms} "), row)
 
 
-def variable(asked: Variable, upstream: Upstream, now_ms: int) -> Value:
+def variable_value(asked: Variable, upstream: Upstream, now_ms: int) -> Value:
     """The value of `@a` or `@@sql_mode`. Raises SqlError."""
     session, name = upstream.session, asked.name.lower()
     if asked.scope == "user":
@@ -128,14 +128,16 @@ def variable(asked: Variable, upstream: Upstream, now_ms: int) -> Value:
     read = VARIABLES.get(name)
     if read is not None:
         return read(session, now_ms, upstream)
-    setting = answer(session, name)
+    setting = variable_text(session, name)
     if setting is None:
         return string(NULL)
     return number_value(setting) if PLAIN_NUMBER.fullmatch(setting) else string(text(setting))
 
 
 VARIABLES: dict[str, Callable[[SqlSession, int, Upstream], Value]] = {
-    "timestamp": lambda session, now, upstream: decimal(sql(f"'{statement_time(session, now)[0] / 1_000_000:.6f}'"), 6),
+    "timestamp": lambda session, now, upstream: decimal(
+        sql(f"'{statement_micros(session, now)[0] / 1_000_000:.6f}'"), 6
+    ),
     "version": lambda session, now, upstream: string(text(f"8.0.11-TiDB-{upstream.release.name}")),
 }
 """System variables that the clock or the release says."""

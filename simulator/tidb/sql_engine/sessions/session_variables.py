@@ -12,13 +12,13 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, charset_of
-from simulator.tidb.sql_engine.errors import outside, refused, worded
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions.variable_scopes import BOTH, GLOBAL_ONLY, READ_ONLY, SESSION_ONLY
 from simulator.tidb.sql_engine.sessions.variable_types import BOOLEANS
-from simulator.tidb.sql_engine.sessions.variable_validation import checked_value, value_of_new_server
-from simulator.tidb.sql_engine.storage.state import STRICT, SqlSession
+from simulator.tidb.sql_engine.sessions.variable_validation import new_server_value, validate_value
+from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, SqlSession
 
-MODES = (
+SQL_MODES = (
     "REAL_AS_FLOAT",
     "PIPES_AS_CONCAT",
     "ANSI_QUOTES",
@@ -55,16 +55,23 @@ MODES = (
 )
 """Of sql_mode."""
 
-_OLD = ("PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "NO_KEY_OPTIONS", "NO_TABLE_OPTIONS", "NO_FIELD_OPTIONS")
+_OTHER_DATABASES = (
+    "PIPES_AS_CONCAT",
+    "ANSI_QUOTES",
+    "IGNORE_SPACE",
+    "NO_KEY_OPTIONS",
+    "NO_TABLE_OPTIONS",
+    "NO_FIELD_OPTIONS",
+)
 
-COMBINED = MappingProxyType(
+COMBINED_MODES = MappingProxyType(
     {
         "ANSI": ("REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"),
-        "DB2": _OLD,
-        "MSSQL": _OLD,
-        "POSTGRESQL": _OLD,
-        "MAXDB": (*_OLD, "NO_AUTO_CREATE_USER"),
-        "ORACLE": (*_OLD, "NO_AUTO_CREATE_USER"),
+        "DB2": _OTHER_DATABASES,
+        "MSSQL": _OTHER_DATABASES,
+        "POSTGRESQL": _OTHER_DATABASES,
+        "MAXDB": (*_OTHER_DATABASES, "NO_AUTO_CREATE_USER"),
+        "ORACLE": (*_OTHER_DATABASES, "NO_AUTO_CREATE_USER"),
         "MYSQL323": ("MYSQL323", "HIGH_NOT_PRECEDENCE"),
         "MYSQL40": ("MYSQL40", "HIGH_NOT_PRECEDENCE"),
         "TRADITIONAL": (
@@ -80,7 +87,7 @@ COMBINED = MappingProxyType(
 )
 """Modes that stand for several, which are shown before them."""
 
-ONLY_WITH = MappingProxyType(
+FIXED_VALUES = MappingProxyType(
     {
         "div_precision_increment": "4",
         "sql_select_limit": "18446744073709551615",
@@ -91,7 +98,7 @@ ONLY_WITH = MappingProxyType(
 )
 """What rows feel and what is not simulated: refused with other values."""
 
-KNOWN = MappingProxyType(
+NEW_SESSION_VALUES = MappingProxyType(
     {
         "character_set_client": "utf8mb4",
         "character_set_results": "utf8mb4",
@@ -118,68 +125,70 @@ EARLIEST_ZONE, LATEST_ZONE = -(12 * 60 + 59), 14 * 60
 Setter = Callable[[SqlSession, str, str], SqlSession]
 
 
-def checked_name(name: str, scope: str) -> None:
+def check_name(name: str, scope: str) -> None:
     """Raises SqlError for a variable that TiDB has not, or has not in that scope."""
     if name in READ_ONLY:
-        raise refused(1238, name, "read only")
+        raise sql_error(1238, name, "read only")
     if name not in BOTH and name not in GLOBAL_ONLY and name not in SESSION_ONLY:
-        raise refused(1193, name)
+        raise sql_error(1193, name)
     if name in GLOBAL_ONLY and scope != "global":
-        raise refused(1229, name)
+        raise sql_error(1229, name)
     if name in SESSION_ONLY and scope == "global":
-        raise worded(1228, f"Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL")
+        raise sql_error_with_text(1228, f"Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL")
 
 
-def with_setting(session: SqlSession, name: str, scope: str, value: str | None) -> SqlSession:
+def set_variable(session: SqlSession, name: str, scope: str, value: str | None) -> SqlSession:
     """The session with a system variable set; None for DEFAULT. Raises SqlError.
 
     SET GLOBAL is felt by later sessions, and there are none; but for what has no other scope.
     """
-    checked_name(name, scope)
-    if name in FELT and (scope != "global" or name in GLOBAL_ONLY):
+    check_name(name, scope)
+    if name in EFFECTIVE and (scope != "global" or name in GLOBAL_ONLY):
         if value is not None:
-            return FELT[name](session, name, value)
+            return EFFECTIVE[name](session, name, value)
         kept = {held: text for held, text in session.settings.items() if held != name}
-        return replace(FELT[name](session, name, FELT_DEFAULTS[name]), settings=kept)
-    checked = None if value is None else checked_value(name, value)
-    if name in ONLY_WITH and checked is not None and checked.lower() not in (ONLY_WITH[name].lower(), ""):
-        raise outside(f"{name} = {value} is not simulated; accepted: {ONLY_WITH[name] or 'an empty string'}")
+        return replace(EFFECTIVE[name](session, name, EFFECTIVE_DEFAULTS[name]), settings=kept)
+    checked = None if value is None else validate_value(name, value)
+    if name in FIXED_VALUES and checked is not None and checked.lower() not in (FIXED_VALUES[name].lower(), ""):
+        raise not_simulated(f"{name} = {value} is not simulated; accepted: {FIXED_VALUES[name] or 'an empty string'}")
     if scope == "global":
         return session
     kept = {held: text for held, text in session.settings.items() if held != name}
     return replace(session, settings=kept if checked is None else {**kept, name: checked})
 
 
-def answer(session: SqlSession, name: str) -> str | None:
+def variable_text(session: SqlSession, name: str) -> str | None:
     """What @@name is; raises SqlError for a variable that TiDB has not, and for one that is not known here."""
-    if name in ANSWERS:
-        return ANSWERS[name](session)
+    if name in READERS:
+        return READERS[name](session)
     if name in session.settings:
         kept = session.settings[name]
         return str(int(kept == "ON")) if name in BOOLEANS else kept
-    if name in KNOWN:
-        return KNOWN[name]
+    if name in NEW_SESSION_VALUES:
+        return NEW_SESSION_VALUES[name]
     if name not in READ_ONLY | GLOBAL_ONLY | SESSION_ONLY | BOTH:
-        raise refused(1193, name)
-    if (found := value_of_new_server(name)) is None:
-        raise outside(f"@@{name} is not known here")
+        raise sql_error(1193, name)
+    if (found := new_server_value(name)) is None:
+        raise not_simulated(f"@@{name} is not known here")
     return found
 
 
-def sql_modes(value: str) -> tuple[str, ...]:
+def parse_sql_mode(value: str) -> tuple[str, ...]:
     """The modes that a text lists, as TiDB shows them; raises SqlError for a word that is none.
 
     The error is 1231's text under another number (tidb pkg/parser/mysql/const.go, FormatSQLModeStr, GetSQLMode).
     """
     words = [word for word in value.upper().rstrip(" ").split(",") if word]
-    modes = tuple(dict.fromkeys(mode for word in words for mode in (*COMBINED.get(word, ()), word)))
+    modes = tuple(dict.fromkeys(mode for word in words for mode in (*COMBINED_MODES.get(word, ()), word)))
     for mode in modes:
-        if mode not in MODES:
-            raise worded(1105, f"ERROR 1231 (42000): Variable 'sql_mode' can't be set to the value of '{mode}'")
+        if mode not in SQL_MODES:
+            raise sql_error_with_text(
+                1105, f"ERROR 1231 (42000): Variable 'sql_mode' can't be set to the value of '{mode}'"
+            )
     return modes
 
 
-def time_zone(value: str) -> str:
+def parse_time_zone(value: str) -> str:
     """The zone as a session keeps it; raises SqlError."""
     if value.upper() in ("SYSTEM", ""):
         return "UTC"
@@ -190,21 +199,21 @@ def time_zone(value: str) -> str:
             offset = (int(hours) * 60 + int(minutes)) * (1 if sign == "+" else -1)
             if EARLIEST_ZONE <= offset <= LATEST_ZONE:
                 return f"{sign}{int(hours):02}:{minutes}"
-        raise refused(1298, value)
+        raise sql_error(1298, value)
     try:
         zoneinfo.ZoneInfo(value)
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        raise refused(1298, value) from None
+        raise sql_error(1298, value) from None
     return value
 
 
 def _sql_mode(session: SqlSession, name: str, value: str) -> SqlSession:
-    modes = sql_modes(value)
+    modes = parse_sql_mode(value)
     return replace(session, sql_mode=frozenset(modes), settings={**session.settings, name: ",".join(modes)})
 
 
 def _time_zone(session: SqlSession, name: str, value: str) -> SqlSession:
-    zone = time_zone(value)
+    zone = parse_time_zone(value)
     shown = "SYSTEM" if value.upper() == "SYSTEM" else value or "UTC"
     return replace(session, time_zone=zone, settings={**session.settings, name: shown})
 
@@ -214,33 +223,33 @@ def _timestamp(session: SqlSession, name: str, value: str) -> SqlSession:
     try:
         seconds = float(value)
     except ValueError:
-        raise refused(1232, name) from None
+        raise sql_error(1232, name) from None
     if not seconds <= 2**31 - 1:
-        raise refused(1231, name, value)
+        raise sql_error(1231, name, value)
     return replace(session, timestamp=seconds if seconds > 0 else None)
 
 
 def _autocommit(session: SqlSession, name: str, value: str) -> SqlSession:
-    return replace(session, autocommit=checked_value(name, value) == "ON")
+    return replace(session, autocommit=validate_value(name, value) == "ON")
 
 
 def _foreign_key_checks(session: SqlSession, name: str, value: str) -> SqlSession:
-    return replace(session, foreign_key_checks=checked_value(name, value) == "ON")
+    return replace(session, foreign_key_checks=validate_value(name, value) == "ON")
 
 
 def _check_constraints(session: SqlSession, name: str, value: str) -> SqlSession:
-    return replace(session, check_constraints=checked_value(name, value) == "ON")
+    return replace(session, check_constraints=validate_value(name, value) == "ON")
 
 
 def _last_insert_id(session: SqlSession, name: str, value: str) -> SqlSession:
-    return replace(session, last_insert_id=int(checked_value("last_insert_id", value)))
+    return replace(session, last_insert_id=int(validate_value("last_insert_id", value)))
 
 
 def _names(session: SqlSession, name: str, value: str) -> SqlSession:
     """SET NAMES: the collation of literals too; statements come as text here, so that nothing is read otherwise."""
     charset = value.lower()
     if charset not in CHARSETS and charset not in ALIASES:
-        raise refused(1115, value)
+        raise sql_error(1115, value)
     kept = ALIASES.get(charset, charset)
     of_connection = kept if name == "names" else "utf8mb4"
     return replace(
@@ -256,20 +265,20 @@ def _names(session: SqlSession, name: str, value: str) -> SqlSession:
 
 
 def _connection_charset(session: SqlSession, name: str, value: str) -> SqlSession:
-    kept = checked_value(name, value)
+    kept = validate_value(name, value)
     if not kept:
-        raise refused(1231, name, "NULL")
+        raise sql_error(1231, name, "NULL")
     collation = CHARSETS[ALIASES.get(kept, kept)][0]
     return replace(session, settings={**session.settings, name: kept, "collation_connection": collation})
 
 
 def _connection_collation(session: SqlSession, name: str, value: str) -> SqlSession:
-    kept = checked_value(name, value)
+    kept = validate_value(name, value)
     charset = charset_of(kept, "")
     return replace(session, settings={**session.settings, name: kept, "character_set_connection": charset})
 
 
-FELT: Mapping[str, Setter] = MappingProxyType(
+EFFECTIVE: Mapping[str, Setter] = MappingProxyType(
     {
         "sql_mode": _sql_mode,
         "time_zone": _time_zone,
@@ -285,9 +294,9 @@ FELT: Mapping[str, Setter] = MappingProxyType(
 )
 """Variables that rows feel."""
 
-FELT_DEFAULTS = MappingProxyType(
+EFFECTIVE_DEFAULTS = MappingProxyType(
     {
-        "sql_mode": ",".join(STRICT),
+        "sql_mode": ",".join(DEFAULT_SQL_MODE),
         "time_zone": "SYSTEM",
         "timestamp": "0",
         "autocommit": "ON",
@@ -300,9 +309,9 @@ FELT_DEFAULTS = MappingProxyType(
     }
 )
 
-ANSWERS: Mapping[str, Callable[[SqlSession], str]] = MappingProxyType(
+READERS: Mapping[str, Callable[[SqlSession], str]] = MappingProxyType(
     {
-        "sql_mode": lambda session: session.settings.get("sql_mode", FELT_DEFAULTS["sql_mode"]),
+        "sql_mode": lambda session: session.settings.get("sql_mode", EFFECTIVE_DEFAULTS["sql_mode"]),
         "time_zone": lambda session: session.settings.get("time_zone", "SYSTEM"),
         "autocommit": lambda session: str(int(session.autocommit)),
         "foreign_key_checks": lambda session: str(int(session.foreign_key_checks)),

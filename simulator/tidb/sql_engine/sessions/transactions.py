@@ -16,24 +16,24 @@ import pyarrow.compute as pc
 from simulator.columns.cells import fixed
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key
-from simulator.tidb.sql_engine.storage.outcome import Committed, Outcome, TableChanges
+from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, StatementOutcome, TableChanges
 from simulator.tidb.sql_engine.storage.state import OpenTransaction, RowWrites, StoredRows, Upstream
 
 
-def opened(upstream: Upstream, explicit: bool = False) -> Upstream:
+def open_transaction(upstream: Upstream, explicit: bool = False) -> Upstream:
     """In a transaction: the open one, else a new one."""
     if upstream.transaction is not None:
         return upstream
     return replace(upstream, transaction=OpenTransaction(upstream.rows, explicit=explicit))
 
 
-def begin(upstream: Upstream) -> tuple[Upstream, Committed | None]:
+def begin(upstream: Upstream) -> tuple[Upstream, CommittedTransaction | None]:
     """A new transaction, and what the open one, which BEGIN commits, came to."""
     upstream, committed = commit(upstream)
-    return opened(upstream, explicit=True), committed
+    return open_transaction(upstream, explicit=True), committed
 
 
-def written(upstream: Upstream, writes: Sequence[RowWrites]) -> Upstream:
+def add_writes(upstream: Upstream, writes: Sequence[RowWrites]) -> Upstream:
     """With the writes of a statement in its transaction, which is open."""
     transaction = upstream.transaction
     assert transaction is not None, "a statement opens one"
@@ -41,15 +41,15 @@ def written(upstream: Upstream, writes: Sequence[RowWrites]) -> Upstream:
     return replace(upstream, transaction=replace(transaction, writes=(*transaction.writes, *kept)))
 
 
-def commit(upstream: Upstream) -> tuple[Upstream, Committed | None]:
+def commit(upstream: Upstream) -> tuple[Upstream, CommittedTransaction | None]:
     """Without an open transaction, and its changes if it has any."""
     if upstream.transaction is None:
         return upstream, None
-    changes = net(upstream.transaction.writes)
-    return replace(upstream, transaction=None), Committed(changes) if changes else None
+    changes = net_changes(upstream.transaction.writes)
+    return replace(upstream, transaction=None), CommittedTransaction(changes) if changes else None
 
 
-def settled(outcome: Outcome) -> Outcome:
+def autocommit(outcome: StatementOutcome) -> StatementOutcome:
     """What a statement on rows comes to behind autocommit: outside of BEGIN it is a transaction of its own."""
     transaction = outcome.upstream.transaction
     if transaction is None or transaction.explicit or not outcome.upstream.session.autocommit:
@@ -63,7 +63,7 @@ def rollback(upstream: Upstream) -> Upstream:
     transaction = upstream.transaction
     if transaction is None:
         return upstream
-    return replace(upstream, rows=_counting_on(transaction.rows, upstream.rows), transaction=None)
+    return replace(upstream, rows=_with_current_counters(transaction.rows, upstream.rows), transaction=None)
 
 
 def savepoint(upstream: Upstream, name: str) -> Upstream:
@@ -71,7 +71,7 @@ def savepoint(upstream: Upstream, name: str) -> Upstream:
     simple.go, executeSavepoint)."""
     if upstream.transaction is None and upstream.session.autocommit:
         return upstream
-    upstream = opened(upstream)
+    upstream = open_transaction(upstream)
     transaction = upstream.transaction
     assert transaction is not None
     others = tuple(point for point in transaction.savepoints if point[0] != name.lower())
@@ -81,19 +81,19 @@ def savepoint(upstream: Upstream, name: str) -> Upstream:
 
 def rollback_to(upstream: Upstream, name: str) -> Upstream:
     """As it was at a savepoint, which stays, while later ones go. Raises SqlError 1305 for one that is not there."""
-    transaction, place = _found(upstream, name)
+    transaction, place = _find_savepoint(upstream, name)
     _, rows, writes = transaction.savepoints[place]
     kept = replace(transaction, writes=transaction.writes[:writes], savepoints=transaction.savepoints[: place + 1])
-    return replace(upstream, rows=_counting_on(rows, upstream.rows), transaction=kept)
+    return replace(upstream, rows=_with_current_counters(rows, upstream.rows), transaction=kept)
 
 
-def release(upstream: Upstream, name: str) -> Upstream:
+def release_savepoint(upstream: Upstream, name: str) -> Upstream:
     """Without a savepoint and those after it. Raises SqlError 1305 for one that is not there."""
-    transaction, place = _found(upstream, name)
+    transaction, place = _find_savepoint(upstream, name)
     return replace(upstream, transaction=replace(transaction, savepoints=transaction.savepoints[:place]))
 
 
-def _found(upstream: Upstream, name: str) -> tuple[OpenTransaction, int]:
+def _find_savepoint(upstream: Upstream, name: str) -> tuple[OpenTransaction, int]:
     transaction = upstream.transaction
     names = [point[0] for point in transaction.savepoints] if transaction else []
     if transaction is None or name.lower() not in names:
@@ -101,7 +101,7 @@ def _found(upstream: Upstream, name: str) -> tuple[OpenTransaction, int]:
     return transaction, names.index(name.lower())
 
 
-def _counting_on(then: Mapping[Key, StoredRows], now: Mapping[Key, StoredRows]) -> dict[Key, StoredRows]:
+def _with_current_counters(then: Mapping[Key, StoredRows], now: Mapping[Key, StoredRows]) -> dict[Key, StoredRows]:
     """The rows of then with the counters of now."""
     found = dict(then)
     for place, stored in now.items():
@@ -117,7 +117,7 @@ def _counting_on(then: Mapping[Key, StoredRows], now: Mapping[Key, StoredRows]) 
 # -- what a changefeed sees --------------------------------------------------------------------------------------------
 
 
-def net(writes: Sequence[RowWrites]) -> tuple[TableChanges, ...]:
+def net_changes(writes: Sequence[RowWrites]) -> tuple[TableChanges, ...]:
     """The change of each key, by tables in the order of their first writes, of each by partition and key.
 
     A row that came and went is none. One that was written and is as it was has equal images: its key is in the
@@ -126,10 +126,10 @@ def net(writes: Sequence[RowWrites]) -> tuple[TableChanges, ...]:
     tables: dict[Key, list[RowWrites]] = {}
     for each in writes:
         tables.setdefault(each.place, []).append(each)
-    return tuple(found for parts in tables.values() for found in _net_of_table(parts))
+    return tuple(found for parts in tables.values() for found in _net_table_changes(parts))
 
 
-def _net_of_table(parts: Sequence[RowWrites]) -> Iterator[TableChanges]:
+def _net_table_changes(parts: Sequence[RowWrites]) -> Iterator[TableChanges]:
     partition, handle, row_id, before, after = (
         pa.concat_arrays([getattr(part, name) for part in parts]) if len(parts) > 1 else getattr(parts[0], name)
         for name in ("partition", "key", "row_id", "before", "after")

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, collation
-from simulator.tidb.sql_engine.errors import refused, worded
+from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions.variable_types import BOOLEANS, NUMBERS, WORDS
 
-FELT_BOOLEANS = frozenset(("autocommit", "foreign_key_checks", "tidb_enable_check_constraint"))
+EFFECTIVE_BOOLEANS = frozenset(("autocommit", "foreign_key_checks", "tidb_enable_check_constraint"))
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 
 
-def value_of_new_server(name: str) -> str | None:
+def new_server_value(name: str) -> str | None:
     """None for a variable whose value is not known here."""
     if name in BOOLEANS:
         return str(int(BOOLEANS[name] == "ON"))
@@ -26,11 +26,11 @@ def value_of_new_server(name: str) -> str | None:
     return WORDS[name][0] if name in WORDS else None
 
 
-def checked_value(name: str, value: str) -> str:
+def validate_value(name: str, value: str) -> str:
     """The value as TiDB keeps it: ON or OFF, a number within its bounds, a word as it is spelled. Raises SqlError."""
-    if name in SPECIAL:
-        return SPECIAL[name](name, value)
-    if name in BOOLEANS or name in FELT_BOOLEANS:
+    if name in VALIDATORS:
+        return VALIDATORS[name](name, value)
+    if name in BOOLEANS or name in EFFECTIVE_BOOLEANS:
         return _boolean(name, value)
     if name in NUMBERS:
         return _number(name, value)
@@ -42,13 +42,13 @@ def _boolean(name: str, value: str) -> str:
         return "ON"
     if value.upper() in ("OFF", "0"):
         return "OFF"
-    raise refused(1231, name, value)
+    raise sql_error(1231, name, value)
 
 
 def _number(name: str, value: str) -> str:
     """Beside the bounds the nearest of them."""
     if not _INTEGER.match(value):
-        raise refused(1232, name)
+        raise sql_error(1232, name)
     least, most, _ = NUMBERS[name]
     return str(min(max(int(value), least), most))
 
@@ -58,13 +58,13 @@ def _word(name: str, value: str) -> str:
     for number, word in enumerate(words):
         if value.lower() == word.lower() or value == str(number):
             return word
-    raise refused(1231, name, value)
+    raise sql_error(1231, name, value)
 
 
 def _isolation(name: str, value: str) -> str:
     level = _word(name, value)
     if level in ("SERIALIZABLE", "READ-UNCOMMITTED"):
-        raise worded(
+        raise sql_error_with_text(
             8048,
             f"The isolation level '{level}' is not supported. Set tidb_skip_isolation_level_check=1 to skip this error",
         )
@@ -73,29 +73,29 @@ def _isolation(name: str, value: str) -> str:
 
 def _insert_id(name: str, value: str) -> str:
     if not _INTEGER.match(value):
-        raise refused(1232, name)
+        raise sql_error(1232, name)
     return str(max(int(value), 0))
 
 
 def _session_is_read_only(name: str, value: str) -> str:
-    raise worded(1621, f"SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value")
+    raise sql_error_with_text(1621, f"SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value")
 
 
 def _charset(name: str, value: str) -> str:
     if value and value.lower() not in CHARSETS and value.lower() not in ALIASES:
-        raise worded(1105, f"Unknown charset {value}")
+        raise sql_error_with_text(1105, f"Unknown charset {value}")
     return value.lower()
 
 
 def _collation(name: str, value: str) -> str:
     if collation(value) not in COLLATIONS:
-        raise refused(1273, value)
+        raise sql_error(1273, value)
     return collation(value)
 
 
 def _default_collation(name: str, value: str) -> str:
     if value.lower() not in ("utf8mb4_bin", "utf8mb4_general_ci", "utf8mb4_0900_ai_ci"):
-        raise worded(
+        raise sql_error_with_text(
             3721, f"Invalid default collation {value}: utf8mb4_0900_ai_ci or utf8mb4_general_ci or utf8mb4_bin expected"
         )
     return value.lower()
@@ -103,7 +103,7 @@ def _default_collation(name: str, value: str) -> str:
 
 def _noop(name: str, value: str) -> str:
     if _boolean(name, value) == "ON":
-        raise worded(
+        raise sql_error_with_text(
             1235,
             f"function {name} has only noop implementation in tidb now, use tidb_enable_noop_functions"
             " to enable these functions",
@@ -111,7 +111,7 @@ def _noop(name: str, value: str) -> str:
     return "OFF"
 
 
-SPECIAL: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
+VALIDATORS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
     {
         "tx_isolation": _isolation,
         "transaction_isolation": _isolation,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from simulator.tidb.sql_engine.errors import refused
+from simulator.tidb.sql_engine.errors import sql_error
 
-STEP = 30_000
+CACHE_SIZE = 30_000
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Allocator:
     stored: int = 0
     """The last that any server has set aside."""
 
-    step: int = STEP
+    step: int = CACHE_SIZE
     """How many it sets aside at a time; 1 for AUTO_ID_CACHE 1, whose service loses none."""
 
     unsigned: bool = False
@@ -41,15 +41,15 @@ class Allocator:
             return self.passed(offset - 1).given(count, increment, offset)
         needed = _span(self.base, count, increment, offset)
         if self.most - self.base <= needed:
-            raise refused(1467)
+            raise sql_error(1467)
         found = self
         if self.base + needed > self.end:
             needed = _span(self.stored, count, increment, offset)
             taken = min(self.most - self.stored, max(self.step, needed))
             if taken < needed or self.stored == self.most:
-                raise refused(1467)
+                raise sql_error(1467)
             found = replace(self, base=self.stored, end=self.stored + taken, stored=self.stored + taken)
-        return _first(found.base, increment, offset), replace(found, base=found.base + needed)
+        return _first_after(found.base, increment, offset), replace(found, base=found.base + needed)
 
     def passed(self, number: int) -> Allocator:
         """Behind a number that a statement brings."""
@@ -76,7 +76,7 @@ class Allocator:
         )
 
 
-def _first(base: int, increment: int, offset: int) -> int:
+def _first_after(base: int, increment: int, offset: int) -> int:
     """The first number behind `base` that is `offset` and so many increments."""
     return (base + increment - offset) // increment * increment + offset
 
@@ -84,7 +84,7 @@ def _first(base: int, increment: int, offset: int) -> int:
 def _span(base: int, count: int, increment: int, offset: int) -> int:
     if increment == 1:
         return count
-    return _first(base, increment, offset) + (count - 1) * increment - base
+    return _first_after(base, increment, offset) + (count - 1) * increment - base
 
 
 class Counters(NamedTuple):

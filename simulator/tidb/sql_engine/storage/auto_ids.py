@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.errors import refused, worded
-from simulator.tidb.sql_engine.storage.allocators import STEP, Allocator, Counters
+from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
+from simulator.tidb.sql_engine.storage.allocators import CACHE_SIZE, Allocator, Counters
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.tables import TableOption
 from simulator.tidb.values.conversion import tidb_text
@@ -36,7 +36,7 @@ RANGE_BITS = 64
 """Of AUTO_RANDOM where it does not say."""
 
 
-class Given(NamedTuple):
+class AssignedIds(NamedTuple):
     texts: pa.Array
     """binary: the column with its ids."""
 
@@ -50,47 +50,49 @@ class Given(NamedTuple):
 
 def counters(table: Table, stored: StoredRows | None) -> Counters:
     """What the table gives next."""
-    return starting(table) if stored is None else stored.counters
+    return initial_counters(table) if stored is None else stored.counters
 
 
-def starting(table: Table) -> Counters:
+def initial_counters(table: Table) -> Counters:
     """Of a new table: AUTO_INCREMENT = n, AUTO_RANDOM_BASE = n and AUTO_ID_CACHE n of its definition minded."""
-    options, held = dict(table.options), unused(table)
+    options, held = dict(table.options), unused_counters(table)
     first = max(int(options.get("AUTO_INCREMENT", 1)), int(options.get("AUTO_RANDOM_BASE", 1)), 1)
-    return with_auto(table, held, auto_of(table, held).starting_at(first))
+    return with_auto_allocator(table, held, auto_allocator(table, held).starting_at(first))
 
 
-def unused(table: Table) -> Counters:
+def unused_counters(table: Table) -> Counters:
     """Of a table of which nothing was given."""
-    cache, column = int(dict(table.options).get("AUTO_ID_CACHE", 0)) or STEP, automatic(table)
+    cache, column = int(dict(table.options).get("AUTO_ID_CACHE", 0)) or CACHE_SIZE, auto_column(table)
     own = Allocator(step=cache, unsigned=column is not None and column.type.unsigned)
-    return Counters(own, replace(own, step=STEP if cache == 1 else cache))
+    return Counters(own, replace(own, step=CACHE_SIZE if cache == 1 else cache))
 
 
-def with_options(table: Table, held: Counters, options: Iterable[TableOption]) -> Counters:
+def counters_with_options(table: Table, held: Counters, options: Iterable[TableOption]) -> Counters:
     """Behind ALTER TABLE with table options (tidb pkg/ddl/table.go, onRebaseAutoID; pkg/infoschema/builder.go,
     filterAllocators)."""
     for option in options:
         if option.name in ("AUTO_INCREMENT", "AUTO_RANDOM_BASE"):
-            held = with_auto(table, held, auto_of(table, held).starting_at(int(option.value), option.force))
+            held = with_auto_allocator(
+                table, held, auto_allocator(table, held).starting_at(int(option.value), option.force)
+            )
         if option.name == "AUTO_ID_CACHE":
-            held = renewed(Counters(*(replace(each, step=int(option.value) or STEP) for each in held)))
+            held = restarted_counters(Counters(*(replace(each, step=int(option.value) or CACHE_SIZE) for each in held)))
     return held
 
 
-def renewed(held: Counters) -> Counters:
+def restarted_counters(held: Counters) -> Counters:
     """Of a server that begins anew."""
     return Counters(*(each.renewed() for each in held))
 
 
-def behind(table: Table, row_id: int, auto: int) -> Counters:
+def counters_after(table: Table, row_id: int, auto: int) -> Counters:
     """Of a table whose rows have ids up to these."""
-    held = starting(table)
+    held = initial_counters(table)
     held = held._replace(row_id=held.row_id.passed(row_id))
-    return with_auto(table, held, auto_of(table, held).passed(auto))
+    return with_auto_allocator(table, held, auto_allocator(table, held).passed(auto))
 
 
-def highest(one: Counters, other: Counters) -> Counters:
+def highest_counters(one: Counters, other: Counters) -> Counters:
     """What neither of two tables has given."""
     return Counters(
         *(
@@ -102,30 +104,30 @@ def highest(one: Counters, other: Counters) -> Counters:
     )
 
 
-def auto_random(table: Table) -> bool:
+def has_auto_random(table: Table) -> bool:
     return any(column.auto_random for column in table.columns)
 
 
-def apart(table: Table) -> bool:
+def has_own_allocator(table: Table) -> bool:
     """Whether AUTO_INCREMENT or AUTO_RANDOM does not share the allocator of `_tidb_rowid`."""
-    return auto_random(table) or dict(table.options).get("AUTO_ID_CACHE") == "1"
+    return has_auto_random(table) or dict(table.options).get("AUTO_ID_CACHE") == "1"
 
 
-def auto_of(table: Table, held: Counters) -> Allocator:
+def auto_allocator(table: Table, held: Counters) -> Allocator:
     """The allocator of AUTO_INCREMENT or AUTO_RANDOM."""
-    return held.auto if apart(table) else held.row_id
+    return held.auto if has_own_allocator(table) else held.row_id
 
 
-def with_auto(table: Table, held: Counters, auto: Allocator) -> Counters:
-    return held._replace(auto=auto) if apart(table) else held._replace(row_id=auto)
+def with_auto_allocator(table: Table, held: Counters, auto: Allocator) -> Counters:
+    return held._replace(auto=auto) if has_own_allocator(table) else held._replace(row_id=auto)
 
 
-def automatic(table: Table) -> Column | None:
+def auto_column(table: Table) -> Column | None:
     """The AUTO_INCREMENT or AUTO_RANDOM column."""
     return next((column for column in table.columns if column.auto_increment or column.auto_random), None)
 
 
-class Asked(NamedTuple):
+class IdRequest(NamedTuple):
     """How a statement asks for ids."""
 
     lenient: bool = False
@@ -141,22 +143,22 @@ class Asked(NamedTuple):
     """Whether each row asks by itself, as those of a query do."""
 
 
-def with_ids(
+def assign_ids(
     table: Table,
     column: Column,
     texts: pa.Array,
     upstream: Upstream,
     before: Counters,
     now_ms: int,
-    asked: Asked = Asked(),
-) -> Given:
+    asked: IdRequest = IdRequest(),
+) -> AssignedIds:
     """The column with an id for each NULL, and for each 0 without NO_AUTO_VALUE_ON_ZERO (tidb
     pkg/executor/insert_common.go, lazyAdjustAutoIncrementDatum, adjustAutoRandomDatum).
 
     A number that the statement gives moves the counter.
     """
-    wanted, numbers = _wanted(column, texts, upstream)
-    ids = _Ids(column, upstream.session, auto_of(table, before), asked, numbers)
+    wanted, numbers = _missing_ids(column, texts, upstream)
+    ids = _IdAssigner(column, upstream.session, auto_allocator(table, before), asked, numbers)
     try:
         for start, stop in _runs(wanted):
             if wanted[start]:
@@ -164,21 +166,23 @@ def with_ids(
             else:
                 ids.take(start, stop)
         if column.auto_random:
-            ids.add_shard(wanted, shard(upstream.seed, table, now_ms, column.shard_bits))
+            ids.add_shard(wanted, shard_prefix(upstream.seed, table, now_ms, column.shard_bits))
     except SqlError as error:
-        return Given(texts, with_auto(table, before, ids.allocator), None, error)
+        return AssignedIds(texts, with_auto_allocator(table, before, ids.allocator), None, error)
     made = ids.numbers if wanted.all() else ids.numbers[wanted | (numbers == 0)]
     shown = pa.array(made).cast(pa.string())
-    shown = (shown if _whole(column) else tidb_text(column.type, shown)).cast(pa.binary())
+    shown = (shown if _is_integer(column) else tidb_text(column.type, shown)).cast(pa.binary())
     if len(made) < len(texts):
         shown = pc.replace_with_mask(texts, pa.array(wanted | (numbers == 0)), shown)
-    return Given(shown, with_auto(table, before, ids.allocator), ids.first)
+    return AssignedIds(shown, with_auto_allocator(table, before, ids.allocator), ids.first)
 
 
-class _Ids:
+class _IdAssigner:
     """The numbers of the rows of a statement, one run of rows after another."""
 
-    def __init__(self, column: Column, session: SqlSession, allocator: Allocator, asked: Asked, numbers: Ids) -> None:
+    def __init__(
+        self, column: Column, session: SqlSession, allocator: Allocator, asked: IdRequest, numbers: Ids
+    ) -> None:
         self.allocator, self.numbers, self._column, self._asked = allocator, numbers.copy(), column, asked
         self.first: int | None = None
         self._increment, self._offset = increment_and_offset(session)
@@ -189,7 +193,7 @@ class _Ids:
         numbers = self.numbers[start:stop]
         if self._column.auto_random:
             if not self._explicit:
-                raise refused(
+                raise sql_error(
                     8216,
                     "Explicit insertion on auto_random column is disabled. Try to set "
                     "@@allow_auto_random_explicit_insert = true.",
@@ -225,17 +229,17 @@ class _Ids:
         column, last = self._column, made[-1]
         if column.auto_random:
             if last > _counter_mask(column):
-                raise refused(8059)
+                raise sql_error(8059)
             return made
-        most = bounds(column.type)[1] if _whole(column) else last
+        most = bounds(column.type)[1] if _is_integer(column) else last
         if last <= most:
             return made
         if not self._asked.lenient:
             over = next(number for number in made if number > most)
-            raise worded(1690, f"constant {over} overflows {column.type.name}")
+            raise sql_error_with_text(1690, f"constant {over} overflows {column.type.name}")
         if self._asked.updates:
             return [min(number, most) for number in made]
-        raise refused(1467)
+        raise sql_error(1467)
 
     def add_shard(self, made: Mask, shard: int) -> None:
         self.numbers[made] |= self.numbers.dtype.type(shard << random_counter_bits(self._column))
@@ -250,7 +254,7 @@ def increment_and_offset(session: SqlSession) -> tuple[int, int]:
     return increment, offset
 
 
-def moved(
+def counters_after_update(
     table: Table,
     changed: Container[str],
     texts: Mapping[str, pa.Array],
@@ -259,24 +263,24 @@ def moved(
 ) -> Counters:
     """The counters after an UPDATE: an AUTO_INCREMENT or AUTO_RANDOM column that it really changes moves its own (tidb
     pkg/executor/write.go, updateRecord)."""
-    column = automatic(table)
+    column = auto_column(table)
     if column is None or column.name not in changed or not len(texts[column.name]):
         return before
     differs = pc.fill_null(pc.not_equal(texts[column.name], existing[column.name]), True)
     numbers = _integers(column, texts[column.name].filter(differs).drop_null(), np.trunc)
     if column.auto_random:
         numbers = np.where(numbers < 0, 0, numbers & numbers.dtype.type(_counter_mask(column)))
-    auto = auto_of(table, before)
+    auto = auto_allocator(table, before)
     for number in numbers.tolist():
         auto = auto.passed(number)
-    return with_auto(table, before, auto)
+    return with_auto_allocator(table, before, auto)
 
 
-def _wanted(column: Column, texts: pa.Array, upstream: Upstream) -> tuple[Mask, Ids]:
+def _missing_ids(column: Column, texts: pa.Array, upstream: Upstream) -> tuple[Mask, Ids]:
     """Which rows want an id, and the numbers of the others."""
     if texts.null_count == len(texts):
-        return np.ones(len(texts), np.bool_), np.zeros(len(texts), _kind(column))
-    numbers = _integers(column, pc.fill_null(texts, b"0"), _rounded)
+        return np.ones(len(texts), np.bool_), np.zeros(len(texts), _id_dtype(column))
+    numbers = _integers(column, pc.fill_null(texts, b"0"), _round_half_away)
     if "NO_AUTO_VALUE_ON_ZERO" in upstream.session.sql_mode:
         return np.asarray(texts.is_null(), bool), numbers
     return numbers == 0, numbers
@@ -288,15 +292,15 @@ def _runs(wanted: Mask) -> Iterator[tuple[int, int]]:
     return zip([0, *ends[:-1]], ends) if len(wanted) else iter(())
 
 
-def _whole(column: Column) -> bool:
+def _is_integer(column: Column) -> bool:
     return column.type.name not in ("float", "double")
 
 
-def _kind(column: Column) -> type[np.int64] | type[np.uint64]:
+def _id_dtype(column: Column) -> type[np.int64] | type[np.uint64]:
     return np.uint64 if column.type.unsigned else np.int64
 
 
-def _rounded(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _round_half_away(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """To the nearest, a half away from zero."""
     return np.copysign(np.floor(np.abs(numbers) + 0.5), numbers)
 
@@ -305,10 +309,10 @@ def _integers(
     column: Column, texts: pa.Array, whole: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
 ) -> Ids:
     """The integers of cells; of a FLOAT or DOUBLE what `whole` makes of it."""
-    if not _whole(column):
+    if not _is_integer(column):
         numbers = whole(np.asarray(texts.cast(pa.string()).cast(pa.float64())))
         with np.errstate(invalid="ignore"):
-            found: Ids = numbers.astype(np.int64).astype(_kind(column))
+            found: Ids = numbers.astype(np.int64).astype(_id_dtype(column))
         return found
     found = np.asarray(texts.cast(pa.string()).cast(pa.uint64() if column.type.unsigned else pa.int64()))
     return found
@@ -323,13 +327,15 @@ def _counter_mask(column: Column) -> int:
     return (1 << random_counter_bits(column)) - 1
 
 
-def shard(seed: int, table: Table, now_ms: int, bits: int) -> int:
+def shard_prefix(seed: int, table: Table, now_ms: int, bits: int) -> int:
     """The shard of all ids that a transaction makes: random in TiDB, here of the seed and the time."""
     digest = hashlib.blake2b(f"{seed}/{table.schema}.{table.name}/{now_ms}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") & ((1 << bits) - 1)
 
 
-def row_ids(table: Table, rows: int, upstream: Upstream, before: Counters, now_ms: int) -> tuple[Ids, Counters]:
+def allocate_row_ids(
+    table: Table, rows: int, upstream: Upstream, before: Counters, now_ms: int
+) -> tuple[Ids, Counters]:
     """`_tidb_rowid` of so many new rows: a shard of SHARD_ROW_ID_BITS above the counter, and what is given next.
 
     Raises SqlError 1467.
@@ -340,5 +346,5 @@ def row_ids(table: Table, rows: int, upstream: Upstream, before: Counters, now_m
     ids = first + np.arange(rows, dtype=np.int64)
     bits = int(dict(table.options).get("SHARD_ROW_ID_BITS", 0))
     if bits:
-        ids |= np.int64(shard(upstream.seed, table, now_ms, bits) << (63 - bits))
+        ids |= np.int64(shard_prefix(upstream.seed, table, now_ms, bits) << (63 - bits))
     return ids, before._replace(row_id=after)

@@ -16,63 +16,63 @@ import pyarrow.compute as pc
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import Column, Table, row_id_column
-from simulator.tidb.sql_engine.errors import refused
+from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
 from simulator.tidb.sql_engine.storage.state import ROW_ID, Upstream
 from simulator.tidb.syntax.definitions import TableName
 
 Mask = npt.NDArray[np.bool_]
 
-MOST_WARNINGS = 64
+MAX_WARNINGS = 64
 """Warnings that TiDB keeps of a statement (max_error_count)."""
 
 
-def target(upstream: Upstream, named: TableName, verb: str) -> Table:
+def resolve_table(upstream: Upstream, named: TableName, verb: str) -> Table:
     """The table that a statement writes to; `verb` as TiDB says it of a view: `insert into`.
 
     Raises SqlError 1046, 1146, and 1105 for a view or a sequence (tidb pkg/planner/core/planbuilder.go, buildInsert).
     """
     schema = named.schema or upstream.session.database
     if not schema:
-        raise refused(1046)
+        raise sql_error(1046)
     place = key(schema, named.name)
     table = upstream.catalog.tables.get(place)
     if table is None:
         for kind, known in (("view", upstream.catalog.views), ("sequence", upstream.catalog.sequences)):
             if place in known:
                 if verb == "UPDATE":
-                    raise refused(1288, named.name, verb)
-                raise refused(1105, f"{verb} {kind} {named.name} is not supported now")
-        raise refused(1146, schema, named.name)
+                    raise sql_error(1288, named.name, verb)
+                raise sql_error(1105, f"{verb} {kind} {named.name} is not supported now")
+        raise sql_error(1146, schema, named.name)
     return table
 
 
-def named_columns(table: Table, names: Sequence[str]) -> list[Column]:
+def resolve_columns(table: Table, names: Sequence[str]) -> list[Column]:
     """The columns of INSERT's list. Raises SqlError 1054, 1110, and 1105 for `_tidb_rowid`."""
     known, found = columns_by_name(table), list[Column]()
-    given = [name for name in names if not means_row_id(name, table)]
+    given = [name for name in names if not is_row_id(name, table)]
     for name in given:
         column = known.get(name.lower())
         if column is None:
-            raise refused(1054, name, "field list")
+            raise sql_error(1054, name, "field list")
         if column in found:
-            raise refused(1110, column.name)
+            raise sql_error(1110, column.name)
         found.append(column)
     if len(given) < len(names):
-        raise row_id_is_written()
+        raise row_id_write_error()
     return found
 
 
-def means_row_id(name: str, table: Table) -> bool:
+def is_row_id(name: str, table: Table) -> bool:
     """Whether an assigned column is `_tidb_rowid` (tidb pkg/table/column.go, FindCols)."""
     return name.lower() == ROW_ID and row_id_column(table) is None
 
 
-def row_id_is_written() -> SqlError:
-    return refused(1105, f"insert, update and replace statements for {ROW_ID} are not supported")
+def row_id_write_error() -> SqlError:
+    return sql_error(1105, f"insert, update and replace statements for {ROW_ID} are not supported")
 
 
-def partition_set(table: Table, names: Sequence[str]) -> list[int]:
+def resolve_partitions(table: Table, names: Sequence[str]) -> list[int]:
     """Ordinals of the partitions that PARTITION (…) names. Raises SqlError 1735 and 1747."""
     rule = table.partitioning
     if rule is None:
@@ -80,19 +80,19 @@ def partition_set(table: Table, names: Sequence[str]) -> list[int]:
     known = {partition.name.lower(): place for place, partition in enumerate(rule.partitions)}
     for name in names:
         if name.lower() not in known:
-            raise refused(1735, name, table.name)
+            raise sql_error(1735, name, table.name)
     return [known[name.lower()] for name in names]
 
 
 @dataclass(frozen=True)
-class Warned:
+class Warnings:
     """Warnings of a statement as SHOW WARNINGS says them, no more than TiDB keeps."""
 
     texts: tuple[str, ...] = ()
 
-    def also(self, *errors: SqlError) -> Warned:
-        room = max(MOST_WARNINGS - len(self.texts), 0)
-        return Warned((*self.texts, *(warning_text(error) for error in errors[:room])))
+    def also(self, *errors: SqlError) -> Warnings:
+        room = max(MAX_WARNINGS - len(self.texts), 0)
+        return Warnings((*self.texts, *(warning_text(error) for error in errors[:room])))
 
 
 def warning_text(error: SqlError) -> str:
@@ -100,16 +100,16 @@ def warning_text(error: SqlError) -> str:
     return f"{error.number} {str(error).partition(': ')[2]}"
 
 
-def where(mask: Mask) -> pa.Array:
+def mask_places(mask: Mask) -> pa.Array:
     """The places where a mask is true, as Arrow takes them."""
     return pa.array(np.flatnonzero(mask))
 
 
-def first(mask: Mask) -> int:
+def first_place(mask: Mask) -> int:
     """The first place where a mask is true; how long it is where there is none."""
     return int(np.argmax(mask)) if mask.any() else len(mask)
 
 
-def valid(array: pa.Array) -> Mask:
+def valid_mask(array: pa.Array) -> Mask:
     found: Mask = np.asarray(pc.is_valid(array), bool)
     return found

@@ -41,14 +41,14 @@ class TableChanges:
 
 
 @dataclass(frozen=True)
-class Committed:
+class CommittedTransaction:
     """A transaction with changes."""
 
     changes: tuple[TableChanges, ...]
 
 
 @dataclass(frozen=True)
-class Defined:
+class CompletedDdl:
     """A statement of DDL that made jobs."""
 
     statement: Statement
@@ -72,9 +72,9 @@ class ResultSet:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StatementOutcome:
     upstream: Upstream
-    events: tuple[Committed | Defined, ...] = ()
+    events: tuple[CommittedTransaction | CompletedDdl, ...] = ()
     result: ResultSet | None = None
     affected: int = 0
     warnings: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class FailedStatement:
     """A statement that TiDB refuses, and what it leaves behind nevertheless."""
 
     error: SqlError | DdlError
@@ -91,5 +91,5 @@ class Refusal:
     upstream: Upstream
     """As it was before, but without the ids that the statement used up, and for DDL without an open transaction."""
 
-    events: tuple[Committed | Defined, ...] = ()
+    events: tuple[CommittedTransaction | CompletedDdl, ...] = ()
     """The transaction that DDL commits before it is looked at, and jobs before the one that stops it."""

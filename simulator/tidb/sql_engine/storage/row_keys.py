@@ -31,10 +31,10 @@ from simulator.tidb.syntax.expressions import ColumnName
 ORDINAL_BYTES = 4
 """Of a partition, in front of the handles of its rows."""
 
-TABLES = 1024
+CACHED_TABLES = 1024
 """Whose keys are remembered."""
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,15 @@ class UniqueKey:
     """Whether it is the handle."""
 
 
-def of_table(compute: Callable[[Table], Answer]) -> Callable[[Table], Answer]:
+def cached_by_table(compute: Callable[[Table], Result]) -> Callable[[Table], Result]:
     """Remembers what is computed of a table by what object it is: a table never changes, and its hash takes a while."""
-    known: dict[int, tuple[Table, Answer]] = {}
+    known: dict[int, tuple[Table, Result]] = {}
 
     @functools.wraps(compute)
-    def answered(table: Table) -> Answer:
+    def answered(table: Table) -> Result:
         found = known.get(id(table))
         if found is None or found[0] is not table:
-            if len(known) >= TABLES:
+            if len(known) >= CACHED_TABLES:
                 known.clear()
             found = known[id(table)] = table, compute(table)
         return found[1]
@@ -63,7 +63,7 @@ def of_table(compute: Callable[[Table], Answer]) -> Callable[[Table], Answer]:
     return answered
 
 
-@of_table
+@cached_by_table
 def unique_keys(table: Table) -> tuple[UniqueKey, ...]:
     """In the order in which TiDB looks for duplicates: the handle, then unique indexes as they were made (tidb
     pkg/executor/batch_checker.go, getKeysNeedCheckOneRow)."""
@@ -78,13 +78,13 @@ def unique_keys(table: Table) -> tuple[UniqueKey, ...]:
     return tuple(found)
 
 
-@of_table
+@cached_by_table
 def columns_by_name(table: Table) -> Mapping[str, Column]:
     """By names in lower case."""
     return {column.name.lower(): column for column in table.columns}
 
 
-@of_table
+@cached_by_table
 def key_columns(table: Table) -> frozenset[str]:
     """The visible columns that keys and the partition of a row are made of; all of them where an expression is."""
     parts = [part for key in unique_keys(table) for part in key.columns]
@@ -98,38 +98,38 @@ def key_columns(table: Table) -> frozenset[str]:
     return visible if expression or not named <= visible else named
 
 
-def bytes_of(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array]) -> pa.Array:
+def encode_key(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array]) -> pa.Array:
     """The bytes of a key for rows; null where it has a NULL. `texts`: of the visible columns at least."""
-    parts = [_part(table, column, texts) for column in key.columns]
+    parts = [_encode_part(table, column, texts) for column in key.columns]
     return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
 
 
-def _part(table: Table, part: IndexColumn, texts: Mapping[str, pa.Array]) -> pa.Array:
+def _encode_part(table: Table, part: IndexColumn, texts: Mapping[str, pa.Array]) -> pa.Array:
     if part.expression:
-        collation, cells = _expression_of(table, part.expression, texts)
+        collation, cells = _expression_cells(table, part.expression, texts)
         return raw(cells) if collation is None else sortable(collation, cells)
     column = columns_by_name(table)[part.name.lower()]
-    cells = cells_of(table, column, texts)
+    cells = column_cells(table, column, texts)
     return raw(ordered(column.type, cells if part.length < 0 else prefix(cells, part.length)))
 
 
-def cells_of(table: Table, column: Column, texts: Mapping[str, pa.Array]) -> pa.Array:
+def column_cells(table: Table, column: Column, texts: Mapping[str, pa.Array]) -> pa.Array:
     """The TiDB text of any column of rows; a virtual one is computed where `texts` lacks it."""
     if column.name in texts:
         return texts[column.name]
-    return _computed(table, texts, *_of_column(table, column.name))
+    return _evaluate(table, texts, *_column_text(table, column.name))
 
 
-def _expression_of(table: Table, expression: str, texts: Mapping[str, pa.Array]) -> tuple[str | None, pa.Array]:
+def _expression_cells(table: Table, expression: str, texts: Mapping[str, pa.Array]) -> tuple[str | None, pa.Array]:
     """The collation of what a part of a functional index gives, None where it is no text, and its texts."""
     scope = _scope(table)
     value = translate(definition_tree(expression, table), scope)
-    cells = _computed(table, texts, as_text(value))
+    cells = _evaluate(table, texts, as_text(value))
     return (value.collation or "binary") if value.kind == "string" else None, cells
 
 
 @functools.lru_cache(1024)
-def _of_column(table: Table, name: str) -> tuple[object]:
+def _column_text(table: Table, name: str) -> tuple[object]:
     return (as_text(translate(ColumnName((name,)), _scope(table))),)
 
 
@@ -137,7 +137,7 @@ def _scope(table: Table) -> TableScope:
     return TableScope(table, {column.name: named(column.name) for column in visible_columns(table)})
 
 
-def _computed(table: Table, texts: Mapping[str, pa.Array], wanted: object) -> pa.Array:
+def _evaluate(table: Table, texts: Mapping[str, pa.Array], wanted: object) -> pa.Array:
     rows = len(next(iter(texts.values())))
     try:
         return raw(evaluate({"key": wanted}, texts, rows)["key"])  # type: ignore[dict-item]
@@ -145,11 +145,13 @@ def _computed(table: Table, texts: Mapping[str, pa.Array], wanted: object) -> pa
         raise SqlError(1105, "HY000", f"table {table.name!r}: a key of it cannot be computed: {error}") from None
 
 
-def handles(table: Table, texts: Mapping[str, pa.Array], row_ids: pa.Array, ordinals: pa.Array | None) -> pa.Array:
+def encode_handles(
+    table: Table, texts: Mapping[str, pa.Array], row_ids: pa.Array, ordinals: pa.Array | None
+) -> pa.Array:
     """Keys of rows in TiKV without their table: sort as TiKV does; of a partitioned table its partition's ordinal
     in front. `row_ids`: `_tidb_rowid` of a table without a clustered key."""
     if table.clustered:
-        made = bytes_of(table, unique_keys(table)[0], texts)
+        made = encode_key(table, unique_keys(table)[0], texts)
     else:
         made = fixed((row_ids.to_numpy().view(np.uint64) ^ SIGN).astype(">u8"), row_ids)
     if ordinals is None:
@@ -157,7 +159,7 @@ def handles(table: Table, texts: Mapping[str, pa.Array], row_ids: pa.Array, ordi
     return pc.binary_join_element_wise(fixed(ordinals.to_numpy().astype(">u4"), ordinals), made, b"")
 
 
-def row_ids_of(table: Table, made: pa.Array) -> pa.Array:
+def row_ids_from_handles(table: Table, made: pa.Array) -> pa.Array:
     """int64 row ids of the rows of a table with a clustered key, from their handles without a partition."""
     if common_handle(table):
         return pa.nulls(len(made), pa.int64())
@@ -168,7 +170,7 @@ def row_ids_of(table: Table, made: pa.Array) -> pa.Array:
     return pa.array((bits if unsigned else bits ^ SIGN).view(np.int64))
 
 
-def without_ordinal(table: Table, made: pa.Array) -> pa.Array:
+def strip_ordinals(table: Table, made: pa.Array) -> pa.Array:
     """Handles without the partition in front of them."""
     if table.partitioning is None:
         return made
@@ -177,7 +179,7 @@ def without_ordinal(table: Table, made: pa.Array) -> pa.Array:
     return binary(shorter, offsets - ORDINAL_BYTES * np.arange(len(offsets)), made)
 
 
-def ordinals_of(table: Table, made: pa.Array) -> pa.Array:
+def partition_ordinals(table: Table, made: pa.Array) -> pa.Array:
     """int32 ordinals of the partitions of handles; 0 for a table without partitions."""
     if table.partitioning is None:
         return pa.array(np.zeros(len(made), np.int32))
@@ -186,7 +188,7 @@ def ordinals_of(table: Table, made: pa.Array) -> pa.Array:
     return pa.array(np.ascontiguousarray(data[heads]).view(">u4").ravel().astype(np.int32))
 
 
-def found_in(existing: pa.Array, wanted: pa.Array, ascending: bool = False) -> Places:
+def find_keys(existing: pa.Array, wanted: pa.Array, ascending: bool = False) -> Places:
     """The place in `existing` of each wanted key (both binary), -1 where it is not; a null is nowhere."""
     found = np.full(len(wanted), -1, np.int64)
     if not len(existing) or not len(wanted):
@@ -206,7 +208,7 @@ def found_in(existing: pa.Array, wanted: pa.Array, ascending: bool = False) -> P
         near = np.flatnonzero(pc.is_in(existing, value_set=wanted, skip_nulls=True))
         if not len(near):
             return found
-        inner = found_in(existing.take(pa.array(near)), wanted)
+        inner = find_keys(existing.take(pa.array(near)), wanted)
         hits = np.flatnonzero(inner >= 0)
         found[hits] = near[inner[hits]]
         return found
@@ -214,7 +216,7 @@ def found_in(existing: pa.Array, wanted: pa.Array, ascending: bool = False) -> P
     return np.asarray(pc.fill_null(indexes, -1), np.int64)
 
 
-def earlier(keys: Sequence[pa.Array]) -> Places:
+def earlier_duplicates(keys: Sequence[pa.Array]) -> Places:
     """For each row the last earlier row that has an equal key among these keys of rows, -1 where there is none."""
     rows = len(keys[0]) if keys else 0
     found = np.full(rows, -1, np.int64)
@@ -229,22 +231,22 @@ def earlier(keys: Sequence[pa.Array]) -> Places:
     return found
 
 
-def duplicate(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array], row: int) -> SqlError:
+def duplicate_error(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array], row: int) -> SqlError:
     """Error 1062 for one row (tidb pkg/executor/batch_checker.go, formatDataForDupError: values joined by hyphens)."""
     values = []
     for part in key.columns:
         if part.expression:
-            cell = _expression_of(table, part.expression, texts)[1][row].as_py()
+            cell = _expression_cells(table, part.expression, texts)[1][row].as_py()
         else:
             column = columns_by_name(table)[part.name.lower()]
-            cells = cells_of(table, column, texts).slice(row, 1)
+            cells = column_cells(table, column, texts).slice(row, 1)
             cell = (latin1 if is_binary(column.type) else surrogate_unescaped)(cells)[0].as_py()
-            cell = None if cell is None else _shown(column.type, cell)
+            cell = None if cell is None else _error_bytes(column.type, cell)
         values.append("NULL" if cell is None else cell.decode("utf-8", "replace"))
     return SqlError(1062, "23000", f"Duplicate entry '{'-'.join(values)}' for key '{table.name}.{key.name}'")
 
 
-def _shown(type: ColumnType, cell: bytes) -> bytes:
+def _error_bytes(type: ColumnType, cell: bytes) -> bytes:
     r"""A cell as the error shows it: a double with all its digits, bytes that are no letters as `\xNN` (tidb
     pkg/types/datum.go, ToString; pkg/kv/error.go, GenKeyExistsErr)."""
     if family(type) == "float":

@@ -18,15 +18,15 @@ from simulator.errors import SchemaError, SqlError
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
-from simulator.tidb.sql_engine.errors import outside
+from simulator.tidb.sql_engine.errors import not_simulated
 from simulator.tidb.sql_engine.storage import row_keys
-from simulator.tidb.sql_engine.storage.auto_ids import starting, unused
+from simulator.tidb.sql_engine.storage.auto_ids import initial_counters, unused_counters
 from simulator.tidb.sql_engine.storage.state import RowKeys, RowWrites, StoredRows, Upstream
 
-FEW = 64
+FEW_EDITS = 64
 """Rows up to which a table is cut around each, instead of being put together anew."""
 
-CHUNKS = 24
+MAX_CHUNKS = 24
 """More than those are put together."""
 
 
@@ -49,53 +49,53 @@ class KeyedRows:
         return len(self.handles)
 
 
-def rows_of(upstream: Upstream, table: Table) -> StoredRows:
+def table_rows(upstream: Upstream, table: Table) -> StoredRows:
     """The rows of a table with their keys, in the order of TiKV."""
     stored = upstream.rows.get(key(table.schema, table.name))
     if stored is None:
-        return keyed(empty(table))
-    return keyed(stored if stored.table is table else replace(stored, table=table))
+        return ensure_keys(empty_rows(table))
+    return ensure_keys(stored if stored.table is table else replace(stored, table=table))
 
 
-def empty(table: Table) -> StoredRows:
+def empty_rows(table: Table) -> StoredRows:
     """No rows; the counters as the table's options say."""
     names = [column.name for column in visible_columns(table)]
     schema = pa.schema([(name, pa.binary()) for name in names])
-    return StoredRows(table, schema.empty_table(), pa.array([], pa.int64()), starting(table))
+    return StoredRows(table, schema.empty_table(), pa.array([], pa.int64()), initial_counters(table))
 
 
-def uncounted(table: Table) -> StoredRows:
+def empty_uncounted(table: Table) -> StoredRows:
     """No rows, and ids from 1 on, whatever the table's options say: of TRUNCATE and LIKE."""
-    return replace(empty(table), counters=unused(table))
+    return replace(empty_rows(table), counters=unused_counters(table))
 
 
-def keyed(stored: StoredRows) -> StoredRows:
+def ensure_keys(stored: StoredRows) -> StoredRows:
     """The same rows with keys, in the order of TiKV."""
     table = stored.table
     known = stored.keys
     if known is not None and known.cells is stored.cells and known.table is table:
         return stored
     cells = stored.cells.combine_chunks()
-    rows = with_keys(table, columns_of(cells), stored.row_ids)
+    rows = key_rows(table, column_arrays(cells), stored.row_ids)
     above = pc.less(rows.handles.slice(1), rows.handles.slice(0, max(len(rows) - 1, 0)))
     if pc.any(above, min_count=0).as_py():
         order = pc.sort_indices(rows.handles)
-        cells, rows = cells.take(order), taken_rows(rows, order)
+        cells, rows = cells.take(order), take_rows(rows, order)
     made = RowKeys(table, cells, rows.handles, rows.unique)
     return replace(stored, cells=cells, row_ids=rows.row_ids, keys=made)
 
 
-def columns_of(cells: pa.Table) -> dict[str, pa.Array]:
+def column_arrays(cells: pa.Table) -> dict[str, pa.Array]:
     """Columns of a table as arrays by their names, as binary."""
-    return {name: _whole(cells.column(place)) for place, name in enumerate(cells.column_names)}
+    return {name: _binary_array(cells.column(place)) for place, name in enumerate(cells.column_names)}
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
+def _binary_array(column: pa.ChunkedArray) -> pa.Array:
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return array if pa.types.is_binary(array.type) else array.cast(pa.binary())
 
 
-def with_keys(
+def key_rows(
     table: Table,
     texts: Mapping[str, pa.Array],
     row_ids: pa.Array | None,
@@ -108,12 +108,12 @@ def with_keys(
     Raises SqlError 1526 for a row that no partition takes.
     """
     if ordinals is None and table.partitioning is not None:
-        ordinals = partitions_of(table, texts)
-    handles = row_keys.handles(table, texts, row_ids, ordinals)
+        ordinals = locate_partitions(table, texts)
+    handles = row_keys.encode_handles(table, texts, row_ids, ordinals)
     if table.clustered:
-        row_ids = row_keys.row_ids_of(table, row_keys.without_ordinal(table, handles))
+        row_ids = row_keys.row_ids_from_handles(table, row_keys.strip_ordinals(table, handles))
     keys = {
-        each.name.lower(): row_keys.bytes_of(table, each, texts)
+        each.name.lower(): row_keys.encode_key(table, each, texts)
         for each in row_keys.unique_keys(table)
         if not each.clustered
     }
@@ -121,23 +121,23 @@ def with_keys(
     return KeyedRows(visible, row_ids, handles, keys)
 
 
-def partitions_of(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
+def locate_partitions(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
     """int32 ordinals; raises SqlError 1526 for the first row that no partition takes."""
-    found = located(table, texts)
+    found = try_locate_partitions(table, texts)
     if found.null_count:
-        raise no_partition(table, texts, int(np.argmax(found.is_null())))
+        raise no_partition_error(table, texts, int(np.argmax(found.is_null())))
     return found
 
 
-def located(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
+def try_locate_partitions(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
     """The same, null for a row that no partition takes. Raises SqlError for what is not computed."""
     try:
         return locate_partition(table, texts)
     except SchemaError as error:
-        raise outside(str(error)) from None
+        raise not_simulated(str(error)) from None
 
 
-def no_partition(table: Table, texts: Mapping[str, pa.Array], row: int) -> SqlError:
+def no_partition_error(table: Table, texts: Mapping[str, pa.Array], row: int) -> SqlError:
     """Error 1526 (tidb pkg/table/tables/partition.go: the value of the expression, or `from column_list`)."""
     rule = table.partitioning
     assert rule is not None
@@ -148,21 +148,21 @@ def no_partition(table: Table, texts: Mapping[str, pa.Array], row: int) -> SqlEr
     return SqlError(1526, "HY000", f"Table has no partition for value {shown}")
 
 
-def taken(stored: StoredRows, places: Places) -> KeyedRows:
+def take_stored(stored: StoredRows, places: Places) -> KeyedRows:
     """The rows at some places of rows that have keys."""
     assert stored.keys is not None
     chosen = pa.array(places)
     if len(places) == 1:
         place = int(places[0])
-        texts = columns_of(stored.cells.slice(place, 1))
+        texts = column_arrays(stored.cells.slice(place, 1))
         made = {name: keys.slice(place, 1) for name, keys in stored.keys.unique.items()}
         return KeyedRows(texts, stored.row_ids.slice(place, 1), stored.keys.handles.slice(place, 1), made)
     made = {name: keys.take(chosen) for name, keys in stored.keys.unique.items()}
-    texts = columns_of(stored.cells.take(chosen))
+    texts = column_arrays(stored.cells.take(chosen))
     return KeyedRows(texts, stored.row_ids.take(chosen), stored.keys.handles.take(chosen), made)
 
 
-def taken_rows(rows: KeyedRows, places: pa.Array) -> KeyedRows:
+def take_rows(rows: KeyedRows, places: pa.Array) -> KeyedRows:
     return KeyedRows(
         {name: cells.take(places) for name, cells in rows.texts.items()},
         rows.row_ids.take(places),
@@ -172,7 +172,7 @@ def taken_rows(rows: KeyedRows, places: pa.Array) -> KeyedRows:
     )
 
 
-def changed(stored: StoredRows, gone: Places, fresh: KeyedRows) -> StoredRows:
+def replace_rows(stored: StoredRows, gone: Places, fresh: KeyedRows) -> StoredRows:
     """The rows without those at the places `gone` (each once, in any order), with `fresh` ones, whose handles none of
     the others has."""
     keys = stored.keys
@@ -180,11 +180,11 @@ def changed(stored: StoredRows, gone: Places, fresh: KeyedRows) -> StoredRows:
     if not len(gone) and not len(fresh):
         return stored
     if len(fresh) > 1 and pc.any(pc.less(fresh.handles.slice(1), fresh.handles.slice(0, len(fresh) - 1))).as_py():
-        fresh = taken_rows(fresh, pc.sort_indices(fresh.handles))
+        fresh = take_rows(fresh, pc.sort_indices(fresh.handles))
     gone = np.sort(gone)
     places: Places = np.asarray(pc.search_sorted(keys.handles, fresh.handles), np.int64)
     put = pa.table({name: fresh.texts[name] for name in stored.cells.column_names})
-    edit = _Edit(len(keys.handles), gone, places)
+    edit = _RowEdit(len(keys.handles), gone, places)
     cells = edit.table(stored.cells, put)
     made = RowKeys(
         stored.table,
@@ -196,7 +196,7 @@ def changed(stored: StoredRows, gone: Places, fresh: KeyedRows) -> StoredRows:
 
 
 @dataclass(frozen=True)
-class _Edit:
+class _RowEdit:
     """What becomes of every column alike."""
 
     rows: int
@@ -223,7 +223,7 @@ class _Edit:
 
     def few(self) -> bool:
         return (
-            len(self.gone) + len(self.places) <= FEW
+            len(self.gone) + len(self.places) <= FEW_EDITS
             or not len(self.gone)
             and (not len(self.places) or self.places[0] == self.rows)
         )
@@ -247,25 +247,25 @@ class _Edit:
             return pa.concat_tables([old, new]).take(self.order()).combine_chunks()
         parts = [(new if fresh else old).slice(start, size) for fresh, start, size in self.pieces()]
         made = pa.concat_tables(parts) if parts else old.slice(0, 0)
-        return made.combine_chunks() if made.num_columns and made.column(0).num_chunks > CHUNKS else made
+        return made.combine_chunks() if made.num_columns and made.column(0).num_chunks > MAX_CHUNKS else made
 
 
-def images(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
+def row_images(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
     """Row images of rows by the texts of their visible columns."""
     return row_image.pack([texts[column.name] for column in visible_columns(table)])
 
 
-def put(upstream: Upstream, *stored: StoredRows) -> Upstream:
+def put_rows(upstream: Upstream, *stored: StoredRows) -> Upstream:
     """With these rows in place of those of their tables."""
     made: dict[Key, StoredRows] = {key(each.table.schema, each.table.name): each for each in stored}
     return replace(upstream, rows={**upstream.rows, **made})
 
 
-def writes_of(table: Table, gone: KeyedRows, fresh: KeyedRows) -> RowWrites:
+def row_writes(table: Table, gone: KeyedRows, fresh: KeyedRows) -> RowWrites:
     """What it is to TiKV that rows go and others come: a key that goes and comes again has both images."""
-    old, new = images(table, gone.texts), images(table, fresh.texts)
+    old, new = row_images(table, gone.texts), row_images(table, fresh.texts)
     if len(gone) and len(fresh) and not gone.handles.equals(fresh.handles):
-        there = row_keys.found_in(gone.handles, fresh.handles)
+        there = row_keys.find_keys(gone.handles, fresh.handles)
         before = old.take(pa.array(there, mask=there < 0))
         lonely = np.setdiff1d(np.arange(len(gone)), there, assume_unique=False)
         handles = pa.concat_arrays([gone.handles.take(pa.array(lonely)), fresh.handles])
@@ -282,8 +282,8 @@ def writes_of(table: Table, gone: KeyedRows, fresh: KeyedRows) -> RowWrites:
     return RowWrites(
         place,
         table,
-        row_keys.ordinals_of(table, handles),
-        row_keys.without_ordinal(table, handles),
+        row_keys.partition_ordinals(table, handles),
+        row_keys.strip_ordinals(table, handles),
         row_ids,
         before,
         after,

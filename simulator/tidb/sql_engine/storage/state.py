@@ -15,7 +15,7 @@ from simulator.tidb.ddl.catalog import Catalog, Key
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.storage.allocators import Counters
 
-STRICT = (
+DEFAULT_SQL_MODE = (
     "ONLY_FULL_GROUP_BY",
     "STRICT_TRANS_TABLES",
     "NO_ZERO_IN_DATE",
@@ -78,7 +78,7 @@ class SqlSession:
     """What SET and USE say."""
 
     database: str = ""
-    sql_mode: frozenset[str] = frozenset(STRICT)
+    sql_mode: frozenset[str] = frozenset(DEFAULT_SQL_MODE)
     time_zone: str = "UTC"
     """As Python's zoneinfo knows it, or `+08:00`; TIMESTAMP cells are UTC whatever it is."""
 
