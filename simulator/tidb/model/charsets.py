@@ -21,23 +21,10 @@ CHARSETS = {
 ALIASES = {"utf8mb3": "utf8"}
 
 COLLATIONS = frozenset(
-    (
-        "ascii_bin",
-        "binary",
-        "gb18030_bin",
-        "gb18030_chinese_ci",
-        "gbk_bin",
-        "gbk_chinese_ci",
-        "latin1_bin",
-        "utf8_bin",
-        "utf8_general_ci",
-        "utf8_unicode_ci",
-        "utf8mb4_0900_ai_ci",
-        "utf8mb4_0900_bin",
-        "utf8mb4_bin",
-        "utf8mb4_general_ci",
-        "utf8mb4_unicode_ci",
-    )
+    """
+    ascii_bin binary gb18030_bin gb18030_chinese_ci gbk_bin gbk_chinese_ci latin1_bin utf8_bin utf8_general_ci
+    utf8_unicode_ci utf8mb4_0900_ai_ci utf8mb4_0900_bin utf8mb4_bin utf8mb4_general_ci utf8mb4_unicode_ci
+    """.split()
 )
 """Those that TiDB compares by; MySQL's others it knows by name alone (tidb pkg/util/collate/collate.go)."""
 

@@ -19,7 +19,7 @@ def parse_partition_name(cursor: Cursor) -> str:
 
 
 def parse_partition_names(cursor: Cursor) -> tuple[str, ...]:
-    return cursor.listed(parse_partition_name)
+    return cursor.comma_list(parse_partition_name)
 
 
 def parse_all_or_names(cursor: Cursor) -> tuple[str, ...]:

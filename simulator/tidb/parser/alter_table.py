@@ -1,7 +1,7 @@
-"""Reads ALTER TABLE: the table, and its specs as commas separate them; those on partitions are in `alter_partitions`.
+"""Parse ALTER TABLE. The specs about partitions are in `alter_partitions`.
 
-One law: a spec of LAST_SPECS stands alone or behind the others, without a comma (TiDB: pkg/parser/parser.y,
-AlterTableSpecSingleOpt); COLUMN may be left out wherever the next word is no other kind of thing.
+A spec of LAST_SPECS stands alone or after the others, without a comma (TiDB: pkg/parser/parser.y,
+AlterTableSpecSingleOpt).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from simulator.tidb.parser.options import begins_option, parse_option
 from simulator.tidb.parser.splitting import not_ddl_error
 from simulator.tidb.restore.names import quote_name, quote_string, restore_column_name
 
-Reader = Callable[[Cursor], syntax.Spec]
+SpecParser = Callable[[Cursor], syntax.Spec]
 
 
 # -- columns and keys ---------------------------------------------------------------------------------------------
 
 
 def parse_add(cursor: Cursor) -> syntax.Spec:
-    """ADD: partitions, statistics, a key or constraint, a column or several in parentheses."""
+    """Parse ADD: partitions, statistics, a key or constraint, a column, or several in parentheses."""
     cursor.take()
     if cursor.accept("PARTITION"):
         return alter_partitions.parse_add_partitions(cursor)
@@ -55,7 +55,7 @@ def parse_add(cursor: Cursor) -> syntax.Spec:
 
 
 def parse_column_position(cursor: Cursor) -> syntax.ColumnPosition | None:
-    """FIRST, or AFTER a column."""
+    """Parse `FIRST` or `AFTER column`, if it comes next."""
     if cursor.accept("FIRST"):
         return syntax.ColumnPosition()
     if cursor.accept("AFTER"):
@@ -65,7 +65,7 @@ def parse_column_position(cursor: Cursor) -> syntax.ColumnPosition | None:
 
 
 def parse_drop(cursor: Cursor) -> syntax.Spec:
-    """DROP: a key, a constraint, partitions, statistics or a column."""
+    """Parse DROP: a key, a constraint, partitions, statistics or a column."""
     cursor.take()
     if cursor.accept("PRIMARY"):
         cursor.expect("KEY")
@@ -114,7 +114,7 @@ def parse_change_column(cursor: Cursor) -> syntax.ChangeColumn:
 
 
 def parse_alter(cursor: Cursor) -> syntax.Spec:
-    """ALTER: a column's default, a check's enforcement, an index's visibility."""
+    """Parse ALTER: a column's default, a check's enforcement, an index's visibility."""
     cursor.take()
     if cursor.accept("INDEX"):
         return parse_index_visibility(cursor)
@@ -141,7 +141,7 @@ def parse_index_visibility(cursor: Cursor) -> syntax.IndexVisibility:
 
 
 def parse_rename(cursor: Cursor) -> syntax.Spec:
-    """RENAME: a column, an index or the table."""
+    """Parse RENAME: a column, an index or the table."""
     cursor.take()
     if cursor.accept("COLUMN"):
         return syntax.RenameColumn(*parse_old_and_new_name(cursor, "the name of a column"))
@@ -152,7 +152,7 @@ def parse_rename(cursor: Cursor) -> syntax.Spec:
 
 
 def parse_old_and_new_name(cursor: Cursor, what: str) -> tuple[str, str]:
-    """`old TO new`"""
+    """Parse `old TO new`."""
     old = cursor.name(what)
     cursor.expect("TO")
     return old, cursor.name(what)
@@ -177,7 +177,7 @@ STATISTICS = ("CARDINALITY", "DEPENDENCY", "CORRELATION")
 
 
 def parse_plain_clause(cursor: Cursor) -> syntax.Clause:
-    """A spec of one or two words."""
+    """Parse a spec of one or two words."""
     first = cursor.take()
     second = SECOND_WORDS[first]
     if not second:
@@ -188,7 +188,7 @@ def parse_plain_clause(cursor: Cursor) -> syntax.Clause:
 
 
 def parse_lock_or_algorithm_clause(cursor: Cursor) -> syntax.Clause:
-    """ALGORITHM or LOCK."""
+    """Parse ALGORITHM or LOCK."""
     name = cursor.take()
     return syntax.Clause(name, parse_lock_or_algorithm(cursor, name))
 
@@ -198,7 +198,7 @@ def parse_cache(cursor: Cursor) -> syntax.Cache:
 
 
 def parse_tiflash_replica(cursor: Cursor) -> syntax.TiflashReplica:
-    """SET [HYPO] TIFLASH REPLICA n [LOCATION LABELS …]"""
+    """Parse `SET [HYPO] TIFLASH REPLICA n [LOCATION LABELS …]`."""
     cursor.take()
     hypothetical = cursor.accept("HYPO")
     cursor.expect("TIFLASH REPLICA")
@@ -206,7 +206,7 @@ def parse_tiflash_replica(cursor: Cursor) -> syntax.TiflashReplica:
 
 
 def parse_convert_charset(cursor: Cursor) -> syntax.ConvertCharset:
-    """CONVERT TO CHARACTER SET x [COLLATE y]"""
+    """Parse `CONVERT TO CHARACTER SET x [COLLATE y]`."""
     cursor.take()
     cursor.expect("TO")
     if not cursor.accept("CHARSET") and not cursor.accept("CHAR SET"):
@@ -217,7 +217,7 @@ def parse_convert_charset(cursor: Cursor) -> syntax.ConvertCharset:
 
 def parse_order_by(cursor: Cursor) -> syntax.OrderBy:
     cursor.take()
-    return syntax.OrderBy(cursor.listed(parse_order_item))
+    return syntax.OrderBy(cursor.comma_list(parse_order_item))
 
 
 def parse_order_item(cursor: Cursor) -> syntax.KeyPart:
@@ -244,17 +244,17 @@ def parse_stats_options(cursor: Cursor) -> syntax.Clause:
 
 
 def parse_add_statistics(cursor: Cursor) -> syntax.Clause:
-    """What follows ADD STATS_EXTENDED: `name kind (column, …)`"""
+    """Parse the rest of ADD STATS_EXTENDED: `name kind (column, …)`."""
     exists = "IF NOT EXISTS " if cursor.accept("IF NOT EXISTS") else ""
     statistics = cursor.name("the name of statistics")
     kind = parse_one_of(cursor, STATISTICS)
-    columns = cursor.comma_separated(parse_column_name)
+    columns = cursor.parenthesised_list(parse_column_name)
     listed = ", ".join(restore_column_name(name, qualifier) for qualifier, name in columns)
     return syntax.Clause("ADD STATS_EXTENDED", f"{exists}{quote_name(statistics)} {kind}({listed})")
 
 
 def parse_drop_statistics(cursor: Cursor) -> syntax.Clause:
-    """What follows DROP STATS_EXTENDED."""
+    """Parse the rest of DROP STATS_EXTENDED."""
     exists = "IF EXISTS " if cursor.accept("IF EXISTS") else ""
     return syntax.Clause("DROP STATS_EXTENDED", exists + quote_name(cursor.name("the name of statistics")))
 
@@ -263,7 +263,7 @@ def parse_drop_statistics(cursor: Cursor) -> syntax.Clause:
 
 
 def parse_alter_table(cursor: Cursor, ignore: bool = False) -> syntax.AlterTable:
-    """What follows ALTER [IGNORE] TABLE; raises DdlError for ANALYZE and COMPACT, which change no schema."""
+    """Parse the rest of ALTER [IGNORE] TABLE; raises DdlError for ANALYZE and COMPACT, which change no schema."""
     table = cursor.qualified_name()
     if cursor.word() in ("ANALYZE", "COMPACT"):
         raise not_ddl_error(f"ALTER TABLE … {cursor.word()}")
@@ -278,7 +278,7 @@ def parse_alter_table(cursor: Cursor, ignore: bool = False) -> syntax.AlterTable
 
 
 def parse_spec(cursor: Cursor) -> syntax.Spec:
-    """One spec, its first word telling which; table options in a row are one."""
+    """Parse one spec, which its first word identifies. Consecutive table options are one spec."""
     if cursor.word() in SPECS and not is_forced_option(cursor):
         return SPECS[cursor.word()](cursor)
     if begins_option(cursor):
@@ -287,18 +287,18 @@ def parse_spec(cursor: Cursor) -> syntax.Spec:
 
 
 def parse_set_options(cursor: Cursor) -> syntax.SetOptions:
-    found = [parse_option(cursor)]
+    options = [parse_option(cursor)]
     while is_forced_option(cursor) or cursor.word() not in SPECS and begins_option(cursor):
-        found.append(parse_option(cursor))
-    return syntax.SetOptions(tuple(found))
+        options.append(parse_option(cursor))
+    return syntax.SetOptions(tuple(options))
 
 
 def is_forced_option(cursor: Cursor) -> bool:
-    """Whether FORCE comes as part of a table option, not as a spec."""
+    """Whether FORCE comes next as part of a table option, not as a spec."""
     return cursor.word() == "FORCE" and cursor.word_after() in ("AUTO_INCREMENT", "AUTO_RANDOM_BASE")
 
 
-SPECS: Mapping[str, Reader] = MappingProxyType(
+SPECS: Mapping[str, SpecParser] = MappingProxyType(
     {
         "ADD": parse_add,
         "DROP": parse_drop,
@@ -325,7 +325,7 @@ SPECS: Mapping[str, Reader] = MappingProxyType(
 )
 """By first word."""
 
-LAST_SPECS: Mapping[str, Reader] = MappingProxyType(
+LAST_SPECS: Mapping[str, SpecParser] = MappingProxyType(
     {
         "PARTITION BY": alter_partitions.parse_partition_by,
         "PARTITION": alter_partitions.parse_partition_options_spec,

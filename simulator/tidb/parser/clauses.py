@@ -1,7 +1,4 @@
-"""What many statements share: names, lists, settings, and literals where TiDB takes nothing else.
-
-One law: a name comes out as it is written, without its quotes, and no literal is the beginning of a longer expression.
-"""
+"""Parse the parts that many statements share: names, settings, literals and simple expressions."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ NUMBERS = ("integer", "decimal", "float")
 
 
 def parse_column_name(cursor: Cursor, what: str = "the name of a column") -> tuple[str, str]:
-    """`c`, `t.c` or `d.t.c`: what stands before the last dot, and the column's own name."""
+    """Parse `c`, `t.c` or `d.t.c`, and return the part before the last dot and the column's own name."""
     names = [cursor.name(what)]
     while len(names) < 3 and cursor.accept("."):
         names.append(cursor.name(what))
@@ -37,13 +34,13 @@ def parse_column_name(cursor: Cursor, what: str = "the name of a column") -> tup
 
 
 def parse_charset_name(cursor: Cursor) -> str:
-    """A character set that TiDB has, as TiDB keeps its name."""
+    """Parse a character set, and return its name as TiDB stores it."""
     where = position(cursor.sql, cursor.next_token().start)
     return charset(cursor.name_or_string("a character set"), where)
 
 
 def parse_collation_name(cursor: Cursor) -> str:
-    """A collation of a character set that TiDB has, as TiDB keeps its name."""
+    """Parse a collation of a known character set, and return its name as TiDB stores it."""
     where = position(cursor.sql, cursor.next_token().start)
     name = cursor.name_or_string("a collation")
     charset_of(name, where)
@@ -51,26 +48,26 @@ def parse_collation_name(cursor: Cursor) -> str:
 
 
 def parse_restrict_or_cascade(cursor: Cursor) -> str:
-    """RESTRICT, CASCADE or nothing: TiDB reads it and forgets it."""
+    """Parse an optional RESTRICT or CASCADE. TiDB parses and ignores it."""
     return cursor.take() if cursor.word() in ("RESTRICT", "CASCADE") else ""
 
 
 def parse_one_of(cursor: Cursor, words: Sequence[str]) -> str:
-    """One of the words, or phrases, as they are listed; raises SchemaError."""
-    found = next((word for word in words if cursor.accept(word)), "")
-    if not found:
+    """Parse the first of the words or phrases that fits; raises SchemaError."""
+    word = next((word for word in words if cursor.accept(word)), "")
+    if not word:
         cursor.unexpected(", ".join(words), words)
-    return found
+    return word
 
 
 def parse_setting(cursor: Cursor, words: Sequence[str]) -> str:
-    """`= word` or `word`, which must be one of these."""
+    """Parse `= word` or `word`, which must be one of `words`."""
     cursor.accept("=")
     return parse_one_of(cursor, words)
 
 
 def parse_lock_or_algorithm(cursor: Cursor, name: str) -> str:
-    """What follows LOCK or ALGORITHM; raises SchemaError for a word that TiDB does not know."""
+    """Parse the value of LOCK or ALGORITHM; raises SchemaError for a word that TiDB does not know."""
     cursor.accept("=")
     words = LOCK_AND_ALGORITHM[name]
     if cursor.is_name() and cursor.word() not in words:
@@ -80,7 +77,7 @@ def parse_lock_or_algorithm(cursor: Cursor, name: str) -> str:
 
 
 def parse_lock_and_algorithm(cursor: Cursor) -> tuple[str, str]:
-    """ALGORITHM and LOCK behind a statement on an index, each once, in any order: their values or nothing."""
+    """Parse ALGORITHM and LOCK after a statement on an index, each at most once, in any order."""
     values = {"ALGORITHM": "", "LOCK": ""}
     while (word := cursor.word()) in values and not values[word]:
         cursor.take()
@@ -89,8 +86,8 @@ def parse_lock_and_algorithm(cursor: Cursor) -> tuple[str, str]:
 
 
 def parse_location_labels(cursor: Cursor) -> tuple[str, ...]:
-    """`LOCATION LABELS 'zone', 'rack'` of a TiFlash replica."""
-    return cursor.listed(Cursor.string) if cursor.accept("LOCATION LABELS") else ()
+    """Parse the optional `LOCATION LABELS 'zone', 'rack'` of a TiFlash replica."""
+    return cursor.comma_list(Cursor.string) if cursor.accept("LOCATION LABELS") else ()
 
 
 # -- literals and expressions -------------------------------------------------------------------------------------
@@ -103,7 +100,7 @@ def begins_literal(cursor: Cursor) -> bool:
 
 
 def parse_literal(cursor: Cursor) -> syntax.ColumnDefault:
-    """A literal without a sign; raises SchemaError."""
+    """Parse a literal without a sign; raises SchemaError."""
     if not begins_literal(cursor):
         cursor.unexpected("a string, a number, TRUE, FALSE or NULL")
     node = parse_atom(cursor)
@@ -115,7 +112,7 @@ def parse_literal(cursor: Cursor) -> syntax.ColumnDefault:
 
 
 def parse_signed_literal(cursor: Cursor) -> syntax.ColumnDefault:
-    """A literal, or a number with its sign; raises SchemaError."""
+    """Parse a literal, or a number with a sign; raises SchemaError."""
     if cursor.word() not in ("+", "-"):
         return parse_literal(cursor)
     sign, at = cursor.take(), cursor.next_token()
@@ -126,21 +123,21 @@ def parse_signed_literal(cursor: Cursor) -> syntax.ColumnDefault:
 
 
 def parse_number(cursor: Cursor) -> str:
-    """A number without a sign, as TiDB writes it back; raises SchemaError."""
+    """Parse a number without a sign, and return it as TiDB writes it back; raises SchemaError."""
     if cursor.kind() != "number" and cursor.word() != ".":
         cursor.unexpected("a number")
     return parse_literal(cursor).restored
 
 
 def parse_plain_string(cursor: Cursor, what: str = "a string in quotes") -> str:
-    """A string without an introducer, as options and comments take it; raises SchemaError."""
+    """Parse a string without an introducer, as options and comments have it; raises SchemaError."""
     if cursor.kind() != "string" or cursor.next_token().token_type is TokenType.NATIONAL_STRING:
         cursor.unexpected(what)
     return cursor.literal()
 
 
 def parse_count(cursor: Cursor, what: str = "a whole number") -> int:
-    """A whole number of 64 bits at most; raises SchemaError."""
+    """Parse an unsigned integer of at most 64 bits; raises SchemaError."""
     token = cursor.next_token()
     number = cursor.integer(what)
     if number > MAX_UNSIGNED or len(token.text.lstrip("0")) > len(str(MAX_UNSIGNED)):
@@ -149,19 +146,19 @@ def parse_count(cursor: Cursor, what: str = "a whole number") -> int:
 
 
 def parse_closed_parentheses(cursor: Cursor) -> syntax.Expression:
-    """`( expression )`; raises SchemaError at the parenthesis where it is never closed."""
+    """Parse `( expression )`; raises SchemaError at the parenthesis if it is never closed."""
     if cursor.word() == "(" and cursor.closing_ahead(0) < 0:
         cursor.fail("this '(' has no ')'")
     return parse_parenthesised(cursor)
 
 
 def parse_bit_expression(cursor: Cursor) -> syntax.Expression:
-    """An expression without comparisons and logic, as partitions take it; raises SchemaError."""
+    """Parse an expression without comparisons and logic, as in partition definitions; raises SchemaError."""
     return parse_expression_with(cursor, parse_bit_node)
 
 
 def parse_parenthesised_bit_expression(cursor: Cursor) -> syntax.Expression:
-    """`( expression )`, as `parse_bit_expression` has it; raises SchemaError."""
+    """Parse `( expression )` with `parse_bit_expression`; raises SchemaError."""
     cursor.expect("(")
     expression = parse_bit_expression(cursor)
     cursor.expect(")")

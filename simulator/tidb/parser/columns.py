@@ -1,11 +1,9 @@
-"""Reads a column definition: name, type and options.
-
-One law: COLUMN_OPTIONS lists every option a column can have, by its first word.
-"""
+"""Parse a column definition: name, type and options."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import MappingProxyType
 
 from simulator.errors import SchemaError
@@ -27,12 +25,13 @@ Options = tuple[ColumnOption, ...]
 
 SERIAL = tuple(ColumnOption(kind) for kind in ("not null", "auto_increment", "unique"))
 NOT_FOR_GENERATED = ("auto_increment", "on update", "default")
+"""Options that a generated column cannot have."""
 
 
 def parse_column(cursor: Cursor, prose: bool = False) -> ColumnDefinition:
-    """A column definition, up to the first word that is no option of it; raises SchemaError.
+    """Parse a column definition, up to the first word that is no option; raises SchemaError.
 
-    With `prose`, the arguments that TiDB demands of a type (VARCHAR's length) may be missing.
+    With `prose`, arguments that TiDB requires of a type (the length of VARCHAR) may be missing.
     """
     start = cursor.next_token()
     qualifier, name = parse_column_name(cursor, "a column name")
@@ -45,15 +44,15 @@ def parse_column(cursor: Cursor, prose: bool = False) -> ColumnDefinition:
         if word == "COLLATE" and any(other.kind == "collate" for other in options):
             cursor.fail(f"a second COLLATE of column {name!r}; a column has one", option)
         options.extend(added)
-    wrong = next((option.kind.upper() for option in reversed(options) if option.kind in NOT_FOR_GENERATED), "")
-    if wrong and any(option.kind == "generated" for option in options):
-        said = f"Incorrect usage of {wrong} and generated column"
-        raise SchemaError(f"{position(cursor.sql, start.start)}: column {name!r}: {said}", number=1221, said=said)
+    forbidden = next((option.kind.upper() for option in reversed(options) if option.kind in NOT_FOR_GENERATED), "")
+    if forbidden and any(option.kind == "generated" for option in options):
+        message = f"Incorrect usage of {forbidden} and generated column"
+        raise SchemaError(f"{position(cursor.sql, start.start)}: column {name!r}: {message}", number=1221, said=message)
     return ColumnDefinition(name, type, start.start, tuple(options), qualifier)
 
 
 def expect_column_end(cursor: Cursor, column: ColumnDefinition) -> None:
-    """Raises SchemaError where something else follows than `,` or `)`."""
+    """Raise SchemaError unless `,` or `)` follows."""
     if cursor.word() in (",", ")"):
         return
     known = COLUMN_OPTIONS if cursor.word() else ()
@@ -65,10 +64,6 @@ def parse_not_null(cursor: Cursor) -> Options:
     return (ColumnOption("not null"),)
 
 
-def parse_null(cursor: Cursor) -> Options:
-    return (ColumnOption("null"),)
-
-
 def parse_default(cursor: Cursor) -> Options:
     return (ColumnOption("default", default=parse_literal_default(cursor)),)
 
@@ -78,12 +73,8 @@ def parse_on_update(cursor: Cursor) -> Options:
     return (ColumnOption("on update", expression=parse_now(cursor)),)
 
 
-def parse_auto_increment(cursor: Cursor) -> Options:
-    return (ColumnOption("auto_increment"),)
-
-
 def parse_auto_random(cursor: Cursor) -> Options:
-    """`AUTO_RANDOM [(shard bits [, range bits])]`"""
+    """Parse `AUTO_RANDOM [(shard bits [, range bits])]`."""
     bits: tuple[int, ...] = ()
     if cursor.accept("("):
         bits = (parse_count(cursor, "the number of shard bits"),)
@@ -99,7 +90,7 @@ def parse_primary(cursor: Cursor) -> Options:
 
 
 def parse_primary_key(cursor: Cursor) -> Options:
-    """`KEY` with a column is its primary key."""
+    """Parse the rest of `[PRIMARY] KEY`. KEY of a column means its primary key."""
     clustered = True if cursor.accept("CLUSTERED") else False if cursor.accept("NONCLUSTERED") else None
     return (ColumnOption("primary", clustered=clustered, scope=parse_scope(cursor)),)
 
@@ -110,16 +101,8 @@ def parse_unique(cursor: Cursor) -> Options:
 
 
 def parse_scope(cursor: Cursor) -> str:
-    """GLOBAL, LOCAL or nothing."""
+    """Parse an optional GLOBAL or LOCAL."""
     return next((word for word in ("GLOBAL", "LOCAL") if cursor.accept(word)), "")
-
-
-def parse_comment(cursor: Cursor) -> Options:
-    return (ColumnOption("comment", parse_plain_string(cursor, "a comment in quotes")),)
-
-
-def parse_collate(cursor: Cursor) -> Options:
-    return (ColumnOption("collate", parse_collation_name(cursor)),)
 
 
 def parse_generated_always(cursor: Cursor) -> Options:
@@ -128,7 +111,7 @@ def parse_generated_always(cursor: Cursor) -> Options:
 
 
 def parse_generated(cursor: Cursor) -> Options:
-    """`AS (expression) [VIRTUAL | STORED]`"""
+    """Parse `AS (expression) [VIRTUAL | STORED]`."""
     expression = parse_closed_parentheses(cursor)
     stored = cursor.accept("STORED")
     if not stored:
@@ -143,35 +126,26 @@ def parse_constraint(cursor: Cursor) -> Options:
 
 
 def parse_check_option(cursor: Cursor, name: str = "") -> Options:
-    """`CHECK (…) NOT NULL` is a check and NOT NULL."""
+    """Parse the rest of CHECK. `CHECK (…) NOT NULL` is a check and the option NOT NULL."""
     return (ColumnOption("check", check=parse_check(cursor, name)),)
 
 
 def parse_references_option(cursor: Cursor) -> Options:
-    """TiDB takes a reference written with a column, and forgets it."""
+    """Parse the rest of REFERENCES. TiDB accepts and ignores a reference of a column."""
     return (ColumnOption("references", references=parse_references(cursor)),)
 
 
-def parse_column_format(cursor: Cursor) -> Options:
-    return (ColumnOption("column_format", parse_one_of(cursor, ("DEFAULT", "FIXED", "DYNAMIC"))),)
+def parse_word(cursor: Cursor, kind: str, words: tuple[str, ...]) -> Options:
+    return (ColumnOption(kind, parse_one_of(cursor, words)),)
 
 
-def parse_storage(cursor: Cursor) -> Options:
-    return (ColumnOption("storage", parse_one_of(cursor, ("DEFAULT", "DISK", "MEMORY"))),)
-
-
-def parse_engine_attribute(cursor: Cursor) -> Options:
+def parse_attribute(cursor: Cursor, kind: str) -> Options:
     cursor.accept("=")
-    return (ColumnOption("engine_attribute", parse_plain_string(cursor)),)
-
-
-def parse_secondary_engine_attribute(cursor: Cursor) -> Options:
-    cursor.accept("=")
-    return (ColumnOption("secondary_engine_attribute", parse_plain_string(cursor)),)
+    return (ColumnOption(kind, parse_plain_string(cursor)),)
 
 
 def parse_serial_default(cursor: Cursor) -> Options:
-    """SERIAL DEFAULT VALUE is NOT NULL AUTO_INCREMENT UNIQUE."""
+    """Parse SERIAL DEFAULT VALUE, which means NOT NULL AUTO_INCREMENT UNIQUE."""
     cursor.expect("DEFAULT VALUE")
     return SERIAL
 
@@ -179,25 +153,26 @@ def parse_serial_default(cursor: Cursor) -> Options:
 COLUMN_OPTIONS: MappingProxyType[str, Callable[[Cursor], Options]] = MappingProxyType(
     {
         "NOT": parse_not_null,
-        "NULL": parse_null,
+        "NULL": lambda _: (ColumnOption("null"),),
         "DEFAULT": parse_default,
         "ON": parse_on_update,
-        "AUTO_INCREMENT": parse_auto_increment,
+        "AUTO_INCREMENT": lambda _: (ColumnOption("auto_increment"),),
         "AUTO_RANDOM": parse_auto_random,
         "PRIMARY": parse_primary,
         "KEY": parse_primary_key,
         "UNIQUE": parse_unique,
-        "COMMENT": parse_comment,
-        "COLLATE": parse_collate,
+        "COMMENT": lambda cursor: (ColumnOption("comment", parse_plain_string(cursor, "a comment in quotes")),),
+        "COLLATE": lambda cursor: (ColumnOption("collate", parse_collation_name(cursor)),),
         "GENERATED": parse_generated_always,
         "AS": parse_generated,
         "CONSTRAINT": parse_constraint,
         "CHECK": parse_check_option,
         "REFERENCES": parse_references_option,
-        "COLUMN_FORMAT": parse_column_format,
-        "STORAGE": parse_storage,
-        "SECONDARY_ENGINE_ATTRIBUTE": parse_secondary_engine_attribute,
-        "ENGINE_ATTRIBUTE": parse_engine_attribute,
+        "COLUMN_FORMAT": partial(parse_word, kind="column_format", words=("DEFAULT", "FIXED", "DYNAMIC")),
+        "STORAGE": partial(parse_word, kind="storage", words=("DEFAULT", "DISK", "MEMORY")),
+        "SECONDARY_ENGINE_ATTRIBUTE": partial(parse_attribute, kind="secondary_engine_attribute"),
+        "ENGINE_ATTRIBUTE": partial(parse_attribute, kind="engine_attribute"),
         "SERIAL": parse_serial_default,
     }
 )
+"""The options of a column, by their first word."""

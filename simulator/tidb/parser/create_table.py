@@ -16,22 +16,7 @@ from simulator.tidb.parser.partitions import parse_partitioning
 from simulator.tidb.parser.queries.query import parse_query
 
 OTHER_STATEMENTS = frozenset(("SET", "USE", "DROP", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT"))
-OTHER_OBJECTS = frozenset(
-    (
-        "DATABASE",
-        "SCHEMA",
-        "VIEW",
-        "OR",
-        "SEQUENCE",
-        "PLACEMENT",
-        "ALGORITHM",
-        "DEFINER",
-        "SQL",
-        "USER",
-        "ROLE",
-        "RESOURCE",
-    )
-)
+OTHER_OBJECTS = frozenset("DATABASE SCHEMA VIEW OR SEQUENCE PLACEMENT ALGORITHM DEFINER SQL USER ROLE RESOURCE".split())
 BEFORE_QUERY = ("IGNORE", "REPLACE", "AS")
 QUERIES = ("SELECT", "WITH", "TABLE", "VALUES", "(")
 
@@ -105,7 +90,7 @@ def parse_table_elements(
     """The columns, and the keys that stand beside them; none of both where no parenthesis comes."""
     if cursor.word() != "(":
         return (), ()
-    read = cursor.comma_separated(parse_table_element)
+    read = cursor.parenthesised_list(parse_table_element)
     columns = tuple(element for element in read if isinstance(element, syntax.ColumnDefinition))
     return columns, tuple(element for element in read if isinstance(element, syntax.KeyDefinition))
 

@@ -102,7 +102,7 @@ def parse_placement_option(cursor: Cursor) -> syntax.TableOption:
 
 def parse_drop_table(cursor: Cursor, temporary: str = "") -> syntax.DropTable:
     if_exists = cursor.accept("IF EXISTS")
-    tables = cursor.listed(Cursor.qualified_name)
+    tables = cursor.comma_list(Cursor.qualified_name)
     return syntax.DropTable(tables, if_exists, temporary, parse_restrict_or_cascade(cursor))
 
 
@@ -112,7 +112,7 @@ def parse_truncate_table(cursor: Cursor) -> syntax.TruncateTable:
 
 
 def parse_rename_table(cursor: Cursor) -> syntax.RenameTable:
-    return syntax.RenameTable(cursor.listed(parse_rename_pair))
+    return syntax.RenameTable(cursor.comma_list(parse_rename_pair))
 
 
 def parse_rename_pair(cursor: Cursor) -> tuple[syntax.TableName, syntax.TableName]:
@@ -154,7 +154,7 @@ def parse_flashback(cursor: Cursor) -> Flashback:
 
 
 def parse_flashback_table(cursor: Cursor) -> syntax.FlashbackTable | syntax.FlashbackCluster:
-    tables = cursor.listed(Cursor.qualified_name)
+    tables = cursor.comma_list(Cursor.qualified_name)
     if len(tables) > 1 or is_point_in_time(cursor):
         timestamp, tso = parse_point_in_time(cursor)
         return syntax.FlashbackCluster(timestamp, tso, tables)
@@ -194,7 +194,7 @@ def parse_point_in_time(cursor: Cursor) -> tuple[str, int]:
 
 
 def parse_lock_tables(cursor: Cursor) -> syntax.LockTables:
-    return syntax.LockTables(cursor.listed(parse_table_lock))
+    return syntax.LockTables(cursor.comma_list(parse_table_lock))
 
 
 def parse_table_lock(cursor: Cursor) -> tuple[syntax.TableName, str]:
@@ -211,4 +211,4 @@ def parse_unlock_tables(cursor: Cursor) -> syntax.UnlockTables:
 
 
 def parse_cleanup_locks(cursor: Cursor) -> syntax.UnlockTables:
-    return syntax.UnlockTables(cursor.listed(Cursor.qualified_name))
+    return syntax.UnlockTables(cursor.comma_list(Cursor.qualified_name))

@@ -1,8 +1,8 @@
-"""Reads what follows DEFAULT, ON UPDATE and SET DEFAULT of a column.
+"""Parse the values of DEFAULT, ON UPDATE and SET DEFAULT of a column.
 
-One law: TiDB takes literals, the current time, the next value of a sequence and calls of functions, each in parentheses
-or without, and no other expression (TiDB v8.5: pkg/parser/parser.y, DefaultValueExpr); ALTER COLUMN … SET DEFAULT takes
-any expression in parentheses (AlterTableSpec).
+After DEFAULT, TiDB accepts literals, the current time, the next value of a sequence and function calls, with or without
+parentheses, and no other expression (TiDB v8.5: pkg/parser/parser.y, DefaultValueExpr). ALTER COLUMN … SET DEFAULT
+accepts any expression in parentheses (AlterTableSpec).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CALL_ONLY = ("NOW", "CURDATE")
 
 
 def parse_literal_default(cursor: Cursor) -> ColumnDefault:
-    """What follows DEFAULT; raises SchemaError."""
+    """Parse the value of DEFAULT; raises SchemaError."""
     if cursor.word() != "(":
         return parse_signed_literal(cursor) if begins_signed(cursor) else parse_call(cursor)
     cursor.expect("(")
@@ -31,7 +31,7 @@ def parse_literal_default(cursor: Cursor) -> ColumnDefault:
 
 
 def parse_parenthesised_default(cursor: Cursor) -> ColumnDefault:
-    """`(uuid())`, `((uuid()))`, `(1)` or the name of a column, which TiDB reads and then refuses."""
+    """Parse `uuid()`, `(uuid())`, `1` or a column name, which TiDB parses and refuses later."""
     if begins_signed(cursor):
         return replace(parse_signed_literal(cursor), parenthesised=True)
     if cursor.word() == "(":
@@ -50,18 +50,18 @@ def begins_signed(cursor: Cursor) -> bool:
 
 
 def parse_call(cursor: Cursor) -> ColumnDefault:
-    """A function with its arguments; all but the current time stand in parentheses when TiDB writes them back."""
+    """Parse a function call. TiDB writes all but CURRENT_TIMESTAMP back in parentheses."""
     start = cursor.next_token()
     if cursor.word() in NOW + TODAY:
         now = parse_now(cursor)
-        shown = now.restored if now.restored.startswith("CURRENT_TIMESTAMP") else f"({now.restored})"
-        return ColumnDefault("expression", now.text, shown)
+        restored = now.restored if now.restored.startswith("CURRENT_TIMESTAMP") else f"({now.restored})"
+        return ColumnDefault("expression", now.text, restored)
     restored = parse_sequence(cursor) or parse_function(cursor)
     return ColumnDefault("expression", cursor.text_since(start), f"({restored})")
 
 
 def parse_now(cursor: Cursor) -> Expression:
-    """CURRENT_TIMESTAMP and its synonyms, with or without the digits of a second; CURRENT_DATE."""
+    """Parse CURRENT_TIMESTAMP or a synonym, with or without its precision, or CURRENT_DATE."""
     start, word = cursor.next_token(), cursor.word()
     if word not in NOW + TODAY:
         cursor.unexpected("CURRENT_TIMESTAMP, or one of its synonyms", NOW)
@@ -76,7 +76,7 @@ def parse_now(cursor: Cursor) -> Expression:
 
 
 def parse_sequence(cursor: Cursor) -> str:
-    """`NEXT VALUE FOR s` or `NEXTVAL(s)` as TiDB writes it back; empty where neither comes."""
+    """Parse `NEXT VALUE FOR s` or `NEXTVAL(s)`, and return it as TiDB writes it back, or "" if neither comes."""
     called = cursor.word() == "NEXTVAL" and cursor.word_after() == "("
     if not called and not cursor.accept("NEXT VALUE FOR"):
         return ""
@@ -90,25 +90,25 @@ def parse_sequence(cursor: Cursor) -> str:
 
 
 def parse_function(cursor: Cursor) -> str:
-    """`name(argument, …)` as TiDB writes it back."""
+    """Parse `name(argument, …)`, and return it as TiDB writes it back."""
     name = cursor.take() if cursor.word() == "REPLACE" else cursor.name("a literal or a function").upper()
     if cursor.word() == "(" and cursor.word_after() == ")":
         cursor.accept("( )")
         return f"{name}()"
-    arguments = cursor.comma_separated(lambda cursor: parse_expression(cursor).restored)
+    arguments = cursor.parenthesised_list(lambda cursor: parse_expression(cursor).restored)
     return f"{name}({', '.join(arguments)})"
 
 
 def parse_default(cursor: Cursor) -> ColumnDefault:
-    """What follows ALTER COLUMN … SET DEFAULT; parentheses around a literal count for nothing."""
+    """Parse the value of ALTER COLUMN … SET DEFAULT. Parentheses around a literal have no meaning."""
     if not cursor.accept("("):
         if not begins_signed(cursor):
             cursor.unexpected("a literal, or an expression in parentheses")
         return parse_signed_literal(cursor)
     if begins_literal(cursor) and cursor.word_after() == ")":
-        found = parse_signed_literal(cursor)
+        default = parse_signed_literal(cursor)
     else:
         expression = parse_expression(cursor)
-        found = ColumnDefault("expression", expression.text, expression.restored)
+        default = ColumnDefault("expression", expression.text, expression.restored)
     cursor.expect(")")
-    return found
+    return default

@@ -52,12 +52,12 @@ def _parse_insert_body(cursor: Cursor, replace: bool, ignore: bool) -> syntax.In
     if cursor.word() == "(" and not _begins_query(cursor):
         columns = _parse_columns(cursor)
     if cursor.accept("SET"):
-        assignments = cursor.listed(parse_assignment)
+        assignments = cursor.comma_list(parse_assignment)
         columns = tuple(assignment.column.parts[-1] for assignment in assignments)
         rows = (tuple(assignment.value for assignment in assignments),)
     elif cursor.word() in ("VALUES", "VALUE") and not begins_query(cursor):
         cursor.take()
-        rows = cursor.listed(_parse_row)
+        rows = cursor.comma_list(_parse_row)
     elif _begins_query(cursor):
         query = parse_query(cursor).tree
     else:
@@ -75,11 +75,11 @@ def _begins_query(cursor: Cursor) -> bool:
 
 
 def _parse_columns(cursor: Cursor) -> tuple[str, ...]:
-    return () if cursor.accept("( )") else cursor.comma_separated(lambda cursor: parse_column_name(cursor).parts[-1])
+    return () if cursor.accept("( )") else cursor.parenthesised_list(lambda cursor: parse_column_name(cursor).parts[-1])
 
 
 def _parse_row(cursor: Cursor) -> tuple[syntax.Node, ...]:
-    return () if cursor.accept("( )") else cursor.comma_separated(_parse_value)
+    return () if cursor.accept("( )") else cursor.parenthesised_list(_parse_value)
 
 
 def _parse_value(cursor: Cursor) -> syntax.Node:
@@ -91,7 +91,7 @@ def _parse_value(cursor: Cursor) -> syntax.Node:
 
 
 def _parse_on_duplicate(cursor: Cursor) -> tuple[syntax.Assignment, ...]:
-    return cursor.listed(parse_assignment) if cursor.accept("ON DUPLICATE KEY UPDATE") else ()
+    return cursor.comma_list(parse_assignment) if cursor.accept("ON DUPLICATE KEY UPDATE") else ()
 
 
 # -- UPDATE -------------------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def parse_update(cursor: Cursor, common: Common | None = None) -> syntax.Update:
     ignore = cursor.accept("IGNORE")
     source = _parse_sources(cursor, "UPDATE")
     cursor.expect("SET")
-    assignments = cursor.listed(parse_assignment)
+    assignments = cursor.comma_list(parse_assignment)
     where, order, limit = _parse_row_selection(cursor, source)
     return syntax.Update(source, assignments, where, order, limit, ignore, _with_query(common, source))
 
@@ -133,10 +133,10 @@ def parse_delete(cursor: Cursor, common: Common | None = None) -> syntax.Delete:
     cursor.accept("QUICK")
     ignore = cursor.accept("IGNORE")
     if not cursor.accept("FROM"):
-        targets = cursor.listed(_parse_delete_target)
+        targets = cursor.comma_list(_parse_delete_target)
         cursor.expect("FROM")
         return _parse_multi_table_delete(cursor, targets, ignore, common)
-    targets = cursor.listed(_parse_delete_target)
+    targets = cursor.comma_list(_parse_delete_target)
     if cursor.accept("USING"):
         return _parse_multi_table_delete(cursor, targets, ignore, common)
     if len(targets) > 1:
@@ -152,7 +152,7 @@ def _parse_multi_table_delete(
     cursor: Cursor, targets: tuple[syntax.TableName, ...], ignore: bool, common: Common | None
 ) -> syntax.Delete:
     source = _parse_sources(cursor, "DELETE")
-    where = cursor.rules.node(cursor) if cursor.accept("WHERE") else None
+    where = cursor.grammar.expression(cursor) if cursor.accept("WHERE") else None
     return syntax.Delete(source, targets, where, ignore=ignore, common=_with_query(common, source))
 
 
@@ -194,7 +194,7 @@ def _parse_row_selection(
     cursor: Cursor, source: syntax.Source
 ) -> tuple[syntax.Node | None, tuple[syntax.OrderItem, ...], syntax.Limit | None]:
     """WHERE, and ORDER BY and LIMIT without an offset where one table is changed."""
-    where = cursor.rules.node(cursor) if cursor.accept("WHERE") else None
+    where = cursor.grammar.expression(cursor) if cursor.accept("WHERE") else None
     if not isinstance(source, syntax.TableSource):
         return where, (), None
     order = parse_order(cursor)

@@ -78,7 +78,7 @@ def parse_check(cursor: Cursor, name: str = "") -> syntax.CheckDefinition:
 def parse_references(cursor: Cursor) -> syntax.References:
     """What follows REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`; the two ONs in any order."""
     table = cursor.qualified_name("a table")
-    parts = cursor.comma_separated(parse_key_part) if cursor.word() == "(" else ()
+    parts = cursor.parenthesised_list(parse_key_part) if cursor.word() == "(" else ()
     match = parse_one_of(cursor, ("FULL", "PARTIAL", "SIMPLE")) if cursor.accept("MATCH") else ""
     actions = {"DELETE": "", "UPDATE": ""}
     while cursor.word() == "ON" and not all(actions.values()):
@@ -129,7 +129,7 @@ def parse_pre_split(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOpt
     cursor.accept("=")
     if not cursor.accept("("):
         return replace(options, pre_split=str(parse_count(cursor)))
-    text = f"BY {','.join(cursor.listed(parse_row))}" if cursor.accept("BY") else parse_split_between(cursor)
+    text = f"BY {','.join(cursor.comma_list(parse_row))}" if cursor.accept("BY") else parse_split_between(cursor)
     cursor.expect(")")
     return replace(options, pre_split=f"({text})")
 
@@ -147,7 +147,7 @@ def parse_row(cursor: Cursor) -> str:
     """`(value, …)`, or `()`, as TiDB writes it back."""
     if cursor.word_after() == ")" and cursor.accept("( )"):
         return "()"
-    return f"({','.join(cursor.comma_separated(lambda cursor: parse_expression(cursor).restored))})"
+    return f"({','.join(cursor.parenthesised_list(lambda cursor: parse_expression(cursor).restored))})"
 
 
 def parse_secondary_engine_attribute(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
@@ -220,7 +220,7 @@ def parse_key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -
     given = name if constraint is None else constraint
     typed = kind in NAMED_TYPE and (cursor.accept("USING") or bool(name) and cursor.accept("TYPE"))
     using = parse_index_type(cursor) if typed else ""
-    parts = cursor.comma_separated(parse_key_part)
+    parts = cursor.parenthesised_list(parse_key_part)
     if kind == "foreign":
         cursor.expect("REFERENCES")
         return syntax.KeyDefinition(
@@ -255,7 +255,7 @@ def parse_create_index(cursor: Cursor, kind: str) -> syntax.CreateIndex:
     using = parse_index_type(cursor) if cursor.accept("USING") or cursor.accept("TYPE") else ""
     cursor.expect("ON")
     table = cursor.qualified_name()
-    parts = cursor.comma_separated(parse_key_part)
+    parts = cursor.parenthesised_list(parse_key_part)
     options = parse_key_options(cursor)
     key = syntax.KeyDefinition(kind, name, parts, replace(options, using=options.using or using), at, if_not_exists)
     return syntax.CreateIndex(table, key, *parse_lock_and_algorithm(cursor))

@@ -33,7 +33,7 @@ def parse_create_view(cursor: Cursor) -> syntax.CreateView:
     security = parse_view_setting(cursor, "SQL SECURITY", SECURITIES)
     cursor.expect("VIEW")
     view = cursor.qualified_name("the name of a view")
-    columns = cursor.comma_separated(lambda cursor: cursor.name("a column")) if cursor.word() == "(" else ()
+    columns = cursor.parenthesised_list(lambda cursor: cursor.name("a column")) if cursor.word() == "(" else ()
     cursor.expect("AS")
     query = parse_query(cursor)
     check = parse_view_setting(cursor, "WITH", CHECKS)
@@ -80,7 +80,7 @@ def parse_host_name(cursor: Cursor) -> str:
 def parse_drop_view(cursor: Cursor) -> syntax.DropView:
     """What follows DROP VIEW."""
     if_exists = cursor.accept("IF EXISTS")
-    views = cursor.listed(lambda cursor: cursor.qualified_name("the name of a view"))
+    views = cursor.comma_list(lambda cursor: cursor.qualified_name("the name of a view"))
     parse_restrict_or_cascade(cursor)
     return syntax.DropView(views, if_exists)
 
@@ -129,7 +129,7 @@ def parse_alter_sequence(cursor: Cursor) -> syntax.AlterSequence:
 
 def parse_drop_sequence(cursor: Cursor) -> syntax.DropSequence:
     if_exists = cursor.accept("IF EXISTS")
-    return syntax.DropSequence(cursor.listed(parse_sequence_name), if_exists)
+    return syntax.DropSequence(cursor.comma_list(parse_sequence_name), if_exists)
 
 
 def parse_sequence_name(cursor: Cursor) -> syntax.TableName:
@@ -325,7 +325,7 @@ def parse_limit_action(cursor: Cursor) -> str:
     word = parse_setting(cursor, ACTIONS)
     if word != "SWITCH_GROUP":
         return word
-    return f"SWITCH_GROUP({quote_name(cursor.comma_separated(lambda cursor: cursor.name('a resource group'))[0])})"
+    return f"SWITCH_GROUP({quote_name(cursor.parenthesised_list(lambda cursor: cursor.name('a resource group'))[0])})"
 
 
 def parse_watch_duration(cursor: Cursor) -> str:

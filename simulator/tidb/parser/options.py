@@ -133,7 +133,7 @@ def parse_union(cursor: Cursor, name: str) -> TableOption:
     cursor.accept("=")
     if cursor.accept("( )"):
         return TableOption(name, "()")
-    names = cursor.comma_separated(lambda cursor: cursor.qualified_name("a table"))
+    names = cursor.parenthesised_list(lambda cursor: cursor.qualified_name("a table"))
     return TableOption(name, f"({','.join(map(restore_table_name, names))})")
 
 
@@ -245,24 +245,10 @@ OPTIONS: MappingProxyType[str, Value] = MappingProxyType(
         **PARTITION_OPTIONS,
         **dict.fromkeys(
             (
-                "AUTO_INCREMENT",
-                "AUTO_ID_CACHE",
-                "AUTO_RANDOM_BASE",
-                "AVG_ROW_LENGTH",
-                "CHECKSUM",
-                "TABLE_CHECKSUM",
-                "KEY_BLOCK_SIZE",
-                "DELAY_KEY_WRITE",
-                "STATS_BUCKETS",
-                "STATS_TOPN",
-                "SHARD_ROW_ID_BITS",
-                "PRE_SPLIT_REGIONS",
-                "PAGE_CHECKSUM",
-                "PAGE_COMPRESSED",
-                "PAGE_COMPRESSION_LEVEL",
-                "TRANSACTIONAL",
-                "SEQUENCE",
-            ),
+                "AUTO_INCREMENT AUTO_ID_CACHE AUTO_RANDOM_BASE AVG_ROW_LENGTH CHECKSUM TABLE_CHECKSUM KEY_BLOCK_SIZE "
+                "DELAY_KEY_WRITE STATS_BUCKETS STATS_TOPN SHARD_ROW_ID_BITS PRE_SPLIT_REGIONS PAGE_CHECKSUM "
+                "PAGE_COMPRESSED PAGE_COMPRESSION_LEVEL TRANSACTIONAL SEQUENCE"
+            ).split(),
             parse_number_option,
         ),
         **dict.fromkeys(("STATS_PERSISTENT", "PACK_KEYS", "STATS_SAMPLE_PAGES"), parse_number_or_default),

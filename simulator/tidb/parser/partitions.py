@@ -35,7 +35,7 @@ DEFAULT = syntax.Expression("DEFAULT", "DEFAULT")
 
 def parse_partition_definitions(cursor: Cursor) -> tuple[syntax.PartitionDefinition, ...]:
     """`(PARTITION p …, PARTITION q …)`; raises SchemaError."""
-    return cursor.comma_separated(parse_partition_definition)
+    return cursor.parenthesised_list(parse_partition_definition)
 
 
 def parse_partition_definition(cursor: Cursor) -> syntax.PartitionDefinition:
@@ -44,7 +44,7 @@ def parse_partition_definition(cursor: Cursor) -> syntax.PartitionDefinition:
     name = cursor.name("the name of a partition")
     kind, rows, restored = parse_partition_values(cursor)
     options = parse_partition_options(cursor)
-    subpartitions = cursor.comma_separated(parse_subpartition_definition) if cursor.word() == "(" else ()
+    subpartitions = cursor.parenthesised_list(parse_subpartition_definition) if cursor.word() == "(" else ()
     return syntax.PartitionDefinition(name, tuple(map(row_texts, rows)), kind, restored, options, subpartitions)
 
 
@@ -64,10 +64,10 @@ def parse_partition_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
 def parse_partition_values(cursor: Cursor) -> tuple[str, tuple[Row, ...], str]:
     """What a partition holds: its kind, its rows of values, and them as TiDB writes them back."""
     if cursor.accept("VALUES LESS THAN"):
-        row = (MAXVALUE,) if cursor.accept("MAXVALUE") else cursor.comma_separated(parse_bound)
+        row = (MAXVALUE,) if cursor.accept("MAXVALUE") else cursor.parenthesised_list(parse_bound)
         return "less than", (row,), f"({restore_row(row)})"
     if cursor.accept("VALUES IN"):
-        rows = cursor.comma_separated(parse_list_member)
+        rows = cursor.parenthesised_list(parse_list_member)
         if rows == ((DEFAULT,),):
             return "default", rows, ""
         return (
@@ -94,7 +94,7 @@ def parse_list_member(cursor: Cursor) -> Row:
         return (MAXVALUE,)
     if begins_row(cursor):
         cursor.accept("ROW")
-        return cursor.comma_separated(parse_expression)
+        return cursor.parenthesised_list(parse_expression)
     return (parse_bit_expression(cursor),)
 
 
@@ -230,7 +230,7 @@ def parse_partitioning(cursor: Cursor) -> syntax.PartitionClause:
     definitions = parse_partition_definitions(cursor) if cursor.word() == "(" else ()
     updated: tuple[tuple[str, syntax.KeyOptions], ...] = ()
     if cursor.accept("UPDATE INDEXES"):
-        updated = cursor.comma_separated(parse_updated_index)
+        updated = cursor.parenthesised_list(parse_updated_index)
     partitioning = syntax.PartitionClause(method, definitions, at, subpartition, interval, updated)
     check_partitioning(cursor, partitioning)
     return partitioning
@@ -279,7 +279,7 @@ def parse_columns_method(cursor: Cursor, kind: str) -> syntax.PartitionMethod:
     """`(a, b)`; `()` for KEY, which then takes the primary key."""
     if kind == "key" and cursor.accept("( )"):
         return syntax.PartitionMethod(kind)
-    names = cursor.comma_separated(lambda cursor: parse_column_name(cursor, "a column"))
+    names = cursor.parenthesised_list(lambda cursor: parse_column_name(cursor, "a column"))
     restored = ",".join(restore_column_name(name, qualifier) for qualifier, name in names)
     return syntax.PartitionMethod(kind, restored=restored, columns=tuple(name for _, name in names))
 

@@ -117,7 +117,7 @@ def _parse_assignments(cursor: Cursor) -> tuple[syntax.VariableAssignment, ...]:
     if cursor.word() == "@":
         name = _parse_user_variable(cursor)
         _expect_equals(cursor)
-        return (syntax.VariableAssignment(name, cursor.rules.node(cursor), "user"),)
+        return (syntax.VariableAssignment(name, cursor.grammar.expression(cursor), "user"),)
     if cursor.word() in ("NAMES", "CHARSET") and cursor.word_after() not in ("=", ":=", "."):
         return _parse_set_names(cursor, cursor.take().lower())
     if cursor.accept("CHARACTER SET") or cursor.accept("CHAR SET"):
@@ -162,7 +162,7 @@ def _parse_variable_value(cursor: Cursor) -> syntax.Node:
     """An expression; a word alone is a string."""
     if cursor.word() in ("ON", "BINARY", "ALL") and cursor.word_after() in ("", ",") and cursor.kind() == "word":
         return syntax.Literal("string", cursor.literal(), cursor.charset)
-    node = cursor.rules.node(cursor)
+    node = cursor.grammar.expression(cursor)
     alone = isinstance(node, syntax.ColumnName) and len(node.parts) == 1
     return (
         syntax.Literal("string", node.parts[0], cursor.charset)
@@ -208,7 +208,7 @@ def parse_prepare(cursor: Cursor) -> syntax.Prepare:
 def parse_execute(cursor: Cursor) -> syntax.Execute:
     """What follows EXECUTE."""
     name = cursor.name("the name of a prepared statement")
-    return syntax.Execute(name, cursor.listed(_parse_user_variable) if cursor.accept("USING") else ())
+    return syntax.Execute(name, cursor.comma_list(_parse_user_variable) if cursor.accept("USING") else ())
 
 
 def parse_deallocate(cursor: Cursor) -> syntax.Deallocate:

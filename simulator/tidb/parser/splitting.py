@@ -22,7 +22,7 @@ from simulator.tidb.syntax.expressions import Node
 
 T = TypeVar("T")
 
-RULES = Grammar(parse_node, parse_bit_node, parse_simple_node, parse_subquery)
+GRAMMAR = Grammar(parse_node, parse_bit_node, parse_simple_node, parse_subquery)
 
 _OPENING = re.compile(r"/\*(?:!\d*|[Tt]!(?:\[[^\]]*\])?)\s*\Z")
 _CLOSING = re.compile(r"\s*\*/")
@@ -53,7 +53,7 @@ def statement_text(sql: str, tokens: list[Token]) -> str:
 
 def begins_with(sql: str, tokens: list[Token], statement: Callable[[Cursor], bool]) -> bool:
     """Whether the tokens begin as the reader says; the rest of them is not read."""
-    return statement(Cursor(sql, tokens, RULES))
+    return statement(Cursor(sql, tokens, GRAMMAR))
 
 
 def parse_tokens(
@@ -69,7 +69,7 @@ def parse_tokens(
     `charset` is that of the client that sent the text, `sql_mode` that of its session; `parameters` are what each `?`
     of a prepared statement stands for.
     """
-    cursor = Cursor(sql, tokens, RULES, charset, sql_mode, parameters)
+    cursor = Cursor(sql, tokens, GRAMMAR, charset, sql_mode, parameters)
     result = statement(cursor)
     if not cursor.at_end():
         cursor.unexpected("the end of the statement")

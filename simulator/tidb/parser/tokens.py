@@ -15,19 +15,10 @@ from simulator.errors import SchemaError
 from simulator.tidb.parser.cursor import PHRASES, QUOTED, position
 
 FEATURES = frozenset(
-    (
-        "auto_rand",
-        "auto_id_cache",
-        "auto_rand_base",
-        "clustered_index",
-        "force_inc",
-        "global_index",
-        "placement",
-        "pre_split",
-        "resource_group",
-        "ttl",
-        "affinity",
-    )
+    """
+    auto_rand auto_id_cache auto_rand_base clustered_index force_inc global_index placement pre_split resource_group ttl
+    affinity
+    """.split()
 )
 """What TiDB opens as `/*T![feature] … */`; any other feature leaves a comment (TiDB: pkg/parser/tidb/features.go)."""
 

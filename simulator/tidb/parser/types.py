@@ -84,22 +84,7 @@ SHORTHANDS = MappingProxyType({"ASCII": "latin1", "BYTE": "binary", "UNICODE": "
 NUMBERS = frozenset(("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "decimal"))
 TEXTS = frozenset(("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"))
 SIZED = frozenset(
-    (
-        "tinyint",
-        "smallint",
-        "mediumint",
-        "int",
-        "bigint",
-        "bit",
-        "char",
-        "varchar",
-        "text",
-        "year",
-        "time",
-        "datetime",
-        "timestamp",
-        "vector",
-    )
+    "tinyint smallint mediumint int bigint bit char varchar text year time datetime timestamp vector".split()
 )
 """Types that may have one number in parentheses."""
 
@@ -107,16 +92,7 @@ SCALED = frozenset(("float", "double", "decimal"))
 """Types that may have one or two."""
 
 UNSUPPORTED = frozenset(
-    (
-        "GEOMETRY",
-        "POINT",
-        "LINESTRING",
-        "POLYGON",
-        "MULTIPOINT",
-        "MULTILINESTRING",
-        "MULTIPOLYGON",
-        "GEOMETRYCOLLECTION",
-    )
+    "GEOMETRY POINT LINESTRING POLYGON MULTIPOINT MULTILINESTRING MULTIPOLYGON GEOMETRYCOLLECTION".split()
 )
 
 
@@ -187,14 +163,14 @@ def parse_long_type(cursor: Cursor, type: FieldType) -> FieldType:
 def parse_type_arguments(cursor: Cursor, type: FieldType) -> FieldType:
     """What stands in parentheses after the name."""
     if type.name in ("enum", "set"):
-        return replace(type, elements=cursor.comma_separated(parse_member)) if cursor.word() == "(" else type
+        return replace(type, elements=cursor.parenthesised_list(parse_member)) if cursor.word() == "(" else type
     if type.name == "vector" and cursor.accept("<"):
         cursor.expect("FLOAT")
         cursor.expect(">")
     sized = type.name in SIZED | SCALED and type.spelled not in ("BOOL", "BOOLEAN", "SERIAL")
     if cursor.word() != "(" or not sized:
         return type
-    numbers = cursor.comma_separated(parse_count)
+    numbers = cursor.parenthesised_list(parse_count)
     if len(numbers) > (2 if type.name in SCALED else 1):
         cursor.fail(f"type {type.spelled} takes no {len(numbers)} arguments")
     if type.name in ("time", "datetime", "timestamp"):

@@ -8,12 +8,12 @@ import pytest
 
 from simulator.errors import SchemaError
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.splitting import RULES
+from simulator.tidb.parser.splitting import GRAMMAR
 from simulator.tidb.parser.tokens import tokenize
 
 
 def cursor(text: str) -> Cursor:
-    return Cursor(text, tokenize(text), RULES)
+    return Cursor(text, tokenize(text), GRAMMAR)
 
 
 def error(text: str, read: Callable[[Cursor], object]) -> str:

@@ -53,11 +53,11 @@ def parse_order(cursor: Cursor) -> tuple[syntax.OrderItem, ...]:
 
 def parse_items(cursor: Cursor) -> tuple[syntax.OrderItem, ...]:
     """What rows are ordered or grouped by."""
-    return cursor.listed(_parse_item)
+    return cursor.comma_list(_parse_item)
 
 
 def _parse_item(cursor: Cursor) -> syntax.OrderItem:
-    expression = cursor.rules.node(cursor)
+    expression = cursor.grammar.expression(cursor)
     descending = cursor.accept("DESC")
     if not descending:
         cursor.accept("ASC")
@@ -88,7 +88,7 @@ def _parse_bound(cursor: Cursor) -> str:
     if cursor.accept("UNBOUNDED"):
         amount = "UNBOUNDED"
     elif cursor.accept("INTERVAL"):
-        amount = f"INTERVAL {restore_node(cursor.rules.node(cursor))} {parse_unit(cursor).text}"
+        amount = f"INTERVAL {restore_node(cursor.grammar.expression(cursor))} {parse_unit(cursor).text}"
     elif cursor.kind() == "number":
         amount = restore_node(LITERALS["number"](cursor))
     else:
@@ -99,44 +99,14 @@ def _parse_bound(cursor: Cursor) -> str:
 
 
 AGGREGATES = frozenset(
-    (
-        "APPROX_COUNT_DISTINCT",
-        "APPROX_PERCENTILE",
-        "AVG",
-        "BIT_AND",
-        "BIT_OR",
-        "BIT_XOR",
-        "COUNT",
-        "GROUP_CONCAT",
-        "JSON_ARRAYAGG",
-        "JSON_OBJECTAGG",
-        "MAX",
-        "MIN",
-        "STD",
-        "STDDEV",
-        "STDDEV_POP",
-        "STDDEV_SAMP",
-        "SUM",
-        "VARIANCE",
-        "VAR_POP",
-        "VAR_SAMP",
-    )
+    """
+    APPROX_COUNT_DISTINCT APPROX_PERCENTILE AVG BIT_AND BIT_OR BIT_XOR COUNT GROUP_CONCAT JSON_ARRAYAGG JSON_OBJECTAGG
+    MAX MIN STD STDDEV STDDEV_POP STDDEV_SAMP SUM VARIANCE VAR_POP VAR_SAMP
+    """.split()
 )
 NAMES = {"STD": "STDDEV_POP", "STDDEV": "STDDEV_POP", "VARIANCE": "VAR_POP"}
 WINDOWS = frozenset(
-    (
-        "ROW_NUMBER",
-        "RANK",
-        "DENSE_RANK",
-        "CUME_DIST",
-        "PERCENT_RANK",
-        "NTILE",
-        "LEAD",
-        "LAG",
-        "FIRST_VALUE",
-        "LAST_VALUE",
-        "NTH_VALUE",
-    )
+    "ROW_NUMBER RANK DENSE_RANK CUME_DIST PERCENT_RANK NTILE LEAD LAG FIRST_VALUE LAST_VALUE NTH_VALUE".split()
 )
 WITHOUT_DISTINCT = frozenset(
     ("BIT_AND", "BIT_OR", "BIT_XOR", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE")
@@ -156,11 +126,11 @@ def parse_aggregate(cursor: Cursor, name: str) -> syntax.Node:
     distinct = ""
     if name != "COUNT" or not cursor.accept("*"):
         distinct = _parse_distinct(cursor, name)
-        arguments.append(cursor.rules.node(cursor))
+        arguments.append(cursor.grammar.expression(cursor))
         more = MORE.get(name, 0) if name != "COUNT" or distinct else 0
         while more and cursor.accept(","):
             cursor.accept("ALL")
-            arguments.append(cursor.rules.node(cursor))
+            arguments.append(cursor.grammar.expression(cursor))
             more -= 1
     cursor.expect(")")
     name = NAMES.get(name, name)
@@ -181,9 +151,9 @@ def _parse_distinct(cursor: Cursor, name: str = "") -> str:
 
 def _parse_group_concat(cursor: Cursor) -> syntax.Node:
     distinct = _parse_distinct(cursor)
-    arguments = [cursor.rules.node(cursor)]
+    arguments = [cursor.grammar.expression(cursor)]
     while cursor.accept(","):
-        arguments.append(cursor.rules.node(cursor))
+        arguments.append(cursor.grammar.expression(cursor))
     order = parse_order(cursor)
     separator = cursor.string() if cursor.accept("SEPARATOR") else ","
     cursor.expect(")")
@@ -201,9 +171,9 @@ def _parse_group_concat(cursor: Cursor) -> syntax.Node:
 def parse_window(cursor: Cursor, name: str) -> syntax.Node:
     """The call of a window function, its name just passed over."""
     cursor.expect("(")
-    arguments = [] if cursor.word() == ")" else [cursor.rules.node(cursor)]
+    arguments = [] if cursor.word() == ")" else [cursor.grammar.expression(cursor)]
     while cursor.accept(","):
-        arguments.append(cursor.rules.node(cursor))
+        arguments.append(cursor.grammar.expression(cursor))
     least, most = _COUNTS.get(name, (0, 0))
     if not least <= len(arguments) <= most:
         cursor.fail(f"{name} takes {least} to {most} arguments")

@@ -92,16 +92,16 @@ def _parse_escaped_null(cursor: Cursor) -> syntax.Node:
 def _parse_parentheses(cursor: Cursor) -> syntax.Node:
     """A subquery, an expression, or a row."""
     if begins_subquery(cursor):
-        text, query = cursor.rules.subquery(cursor)
+        text, query = cursor.grammar.subquery(cursor)
         return syntax.ContextExpression(text, "a subquery", syntax.Subquery(query))
-    items = cursor.comma_separated(cursor.rules.node)
+    items = cursor.parenthesised_list(cursor.grammar.expression)
     return syntax.RowExpression(items) if len(items) > 1 else syntax.Parenthesised(items[0])
 
 
 def _parse_row(cursor: Cursor) -> syntax.Node:
     at = cursor.next_token()
     cursor.take()
-    items = cursor.comma_separated(cursor.rules.node)
+    items = cursor.parenthesised_list(cursor.grammar.expression)
     if len(items) < 2:
         cursor.fail("ROW takes two values or more", at)
     return syntax.RowExpression(items)
@@ -109,21 +109,21 @@ def _parse_row(cursor: Cursor) -> syntax.Node:
 
 def _parse_exists(cursor: Cursor) -> syntax.Node:
     cursor.take()
-    text, query = cursor.rules.subquery(cursor)
+    text, query = cursor.grammar.subquery(cursor)
     return syntax.ContextExpression(f"EXISTS {text}", "EXISTS", syntax.Exists(query))
 
 
 def _parse_case(cursor: Cursor) -> syntax.Node:
     cursor.take()
-    value = None if cursor.word() == "WHEN" else cursor.rules.node(cursor)
+    value = None if cursor.word() == "WHEN" else cursor.grammar.expression(cursor)
     branches = []
     while cursor.accept("WHEN"):
-        condition = cursor.rules.node(cursor)
+        condition = cursor.grammar.expression(cursor)
         cursor.expect("THEN")
-        branches.append((condition, cursor.rules.node(cursor)))
+        branches.append((condition, cursor.grammar.expression(cursor)))
     if not branches:
         cursor.unexpected("'WHEN'")
-    otherwise = cursor.rules.node(cursor) if cursor.accept("ELSE") else None
+    otherwise = cursor.grammar.expression(cursor) if cursor.accept("ELSE") else None
     cursor.expect("END")
     return syntax.Case(value, tuple(branches), otherwise)
 
@@ -132,7 +132,7 @@ def _parse_braces(cursor: Cursor) -> syntax.Node:
     """`{d '…'}`, `{t '…'}`, `{ts '…'}`, and `{anything expression}`, which is the expression."""
     cursor.take()
     name = cursor.name("a name")
-    inner = cursor.rules.node(cursor)
+    inner = cursor.grammar.expression(cursor)
     cursor.expect("}")
     kind = {"d": "date", "t": "time", "ts": "timestamp"}.get(name)
     if not kind:

@@ -52,7 +52,7 @@ def _parse_float_or_vector(cursor: Cursor) -> str:
         cursor.expect(">")
     if cursor.word() != "(":
         return word
-    numbers = cursor.comma_separated(lambda cursor: cursor.integer())
+    numbers = cursor.parenthesised_list(lambda cursor: cursor.integer())
     if word == "FLOAT" and numbers[0] > 53:
         cursor.fail("FLOAT takes at most 53 bits", at)
     return "DOUBLE" if word == "FLOAT" and numbers[0] > 24 else word
@@ -63,7 +63,7 @@ def _parse_type_lengths(cursor: Cursor, most: int) -> str:
     if cursor.word() != "(":
         return ""
     at = cursor.next_token()
-    numbers = cursor.comma_separated(lambda cursor: cursor.integer())
+    numbers = cursor.parenthesised_list(lambda cursor: cursor.integer())
     if len(numbers) > most:
         cursor.fail(f"this type takes no {len(numbers)} numbers", at)
     if not numbers[0]:
@@ -87,7 +87,7 @@ def parse_arguments(cursor: Cursor) -> tuple[syntax.Node, ...]:
     """`( expression, … )` or `()`"""
     if cursor.accept("( )"):
         return ()
-    return cursor.comma_separated(cursor.rules.node)
+    return cursor.parenthesised_list(cursor.grammar.expression)
 
 
 def _call_as(name: str) -> Callable[[Cursor, str], syntax.Node]:
@@ -96,7 +96,7 @@ def _call_as(name: str) -> Callable[[Cursor, str], syntax.Node]:
 
 def _parse_cast(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
-    operand = cursor.rules.node(cursor)
+    operand = cursor.grammar.expression(cursor)
     cursor.expect("AS")
     type = parse_cast_type(cursor)
     array = " ARRAY" if cursor.accept("ARRAY") else ""
@@ -113,7 +113,7 @@ def _parse_sum_crc32(cursor: Cursor, name: str) -> syntax.Node:
 
 def _parse_convert(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
-    operand = cursor.rules.node(cursor)
+    operand = cursor.grammar.expression(cursor)
     if cursor.accept("USING"):
         return syntax.Call(name, (operand, _parse_using_charset(cursor)))
     cursor.expect(",")
@@ -131,9 +131,9 @@ def _parse_using_charset(cursor: Cursor) -> syntax.Node:
 
 def _parse_char(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
-    arguments = [cursor.rules.node(cursor)]
+    arguments = [cursor.grammar.expression(cursor)]
     while cursor.accept(","):
-        arguments.append(cursor.rules.node(cursor))
+        arguments.append(cursor.grammar.expression(cursor))
     if cursor.accept("USING"):
         return syntax.Call("CHAR_FUNC", (*arguments, _parse_using_charset(cursor)))
     cursor.expect(")")
@@ -142,9 +142,9 @@ def _parse_char(cursor: Cursor, name: str) -> syntax.Node:
 
 def _parse_mod(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
-    left = cursor.rules.node(cursor)
+    left = cursor.grammar.expression(cursor)
     cursor.expect(",")
-    right = cursor.rules.node(cursor)
+    right = cursor.grammar.expression(cursor)
     cursor.expect(")")
     return syntax.Binary("%", left, right)
 
@@ -162,9 +162,9 @@ def _parse_column_function(cursor: Cursor, name: str) -> syntax.Node:
 
 def _parse_position(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
-    part = cursor.rules.bits(cursor)
+    part = cursor.grammar.bit_expression(cursor)
     cursor.expect("IN")
-    text = cursor.rules.node(cursor)
+    text = cursor.grammar.expression(cursor)
     cursor.expect(")")
     return syntax.Call(name, (part, text))
 
@@ -172,13 +172,13 @@ def _parse_position(cursor: Cursor, name: str) -> syntax.Node:
 def _parse_substring(cursor: Cursor, name: str) -> syntax.Node:
     """`SUBSTRING(x, 1, 2)`, `SUBSTRING(x FROM 1 FOR 2)`"""
     cursor.expect("(")
-    arguments = [cursor.rules.node(cursor)]
+    arguments = [cursor.grammar.expression(cursor)]
     second = "FOR" if cursor.accept("FROM") else ","
     if second == ",":
         cursor.expect(",")
-    arguments.append(cursor.rules.node(cursor))
+    arguments.append(cursor.grammar.expression(cursor))
     if cursor.accept(second):
-        arguments.append(cursor.rules.node(cursor))
+        arguments.append(cursor.grammar.expression(cursor))
     cursor.expect(")")
     return syntax.Call(name, tuple(arguments))
 
@@ -190,26 +190,26 @@ def _parse_trim(cursor: Cursor, name: str) -> syntax.Node:
     first = (
         syntax.Literal("string", " ", cursor.charset)
         if cursor.word() == "FROM" and side
-        else (cursor.rules.node(cursor))
+        else (cursor.grammar.expression(cursor))
     )
     if not side and cursor.accept(")"):
         return syntax.Call(name, (first,))
     cursor.expect("FROM")
-    text = cursor.rules.node(cursor)
+    text = cursor.grammar.expression(cursor)
     cursor.expect(")")
     return syntax.Call(name, (text, first, syntax.Word(side)) if side else (text, first))
 
 
 def _parse_weight_string(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
-    text = cursor.rules.node(cursor)
+    text = cursor.grammar.expression(cursor)
     if cursor.accept(")"):
         return syntax.Call(name, (text,))
     cursor.expect("AS")
     if cursor.word() not in ("CHAR", "CHARACTER", "BINARY"):
         cursor.unexpected("CHAR or BINARY")
     kind = "BINARY" if cursor.take() == "BINARY" else "CHAR"
-    (length,) = cursor.comma_separated(lambda cursor: cursor.integer())
+    (length,) = cursor.parenthesised_list(lambda cursor: cursor.integer())
     cursor.expect(")")
     return syntax.Call(name, (text, syntax.Word(kind), syntax.Word(str(length))))
 
@@ -250,84 +250,28 @@ FORMS: dict[str, Callable[[Cursor, str], syntax.Node]] = {
 
 
 CALLABLE = frozenset(
-    (
-        "CONVERT",
-        "DEFAULT",
-        "VALUES",
-        "INSERT",
-        "MOD",
-        "CHAR",
-        "CURRENT_USER",
-        "CURRENT_DATE",
-        "CURRENT_ROLE",
-        "UTC_DATE",
-        "TIDB_CURRENT_TSO",
-        "CURRENT_TIME",
-        "CURRENT_TIMESTAMP",
-        "LOCALTIME",
-        "LOCALTIMESTAMP",
-        "UTC_TIME",
-        "UTC_TIMESTAMP",
-        "DATABASE",
-        "SCHEMA",
-        "IF",
-        "INTERVAL",
-        "LEFT",
-        "REPEAT",
-        "REPLACE",
-        "RIGHT",
-    )
+    """
+    CONVERT DEFAULT VALUES INSERT MOD CHAR CURRENT_USER CURRENT_DATE CURRENT_ROLE UTC_DATE TIDB_CURRENT_TSO CURRENT_TIME
+    CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP UTC_TIME UTC_TIMESTAMP DATABASE SCHEMA IF INTERVAL LEFT REPEAT REPLACE
+    RIGHT
+    """.split()
 )
 """Reserved words that are functions before a `(` (pkg/parser/parser.y, FunctionCallKeyword)."""
 
 WITHOUT_PARENTHESES = frozenset(
-    (
-        "CURRENT_USER",
-        "CURRENT_DATE",
-        "CURRENT_ROLE",
-        "UTC_DATE",
-        "TIDB_CURRENT_TSO",
-        "CURRENT_TIME",
-        "CURRENT_TIMESTAMP",
-        "LOCALTIME",
-        "LOCALTIMESTAMP",
-        "UTC_TIME",
-        "UTC_TIMESTAMP",
-        "NEXT",
-    )
+    """
+    CURRENT_USER CURRENT_DATE CURRENT_ROLE UTC_DATE TIDB_CURRENT_TSO CURRENT_TIME CURRENT_TIMESTAMP LOCALTIME
+    LOCALTIMESTAMP UTC_TIME UTC_TIMESTAMP NEXT
+    """.split()
 )
 """Functions that may stand without `()`; NEXT only as NEXT VALUE FOR."""
 
 TOUCHING = frozenset(
-    (
-        "CAST",
-        "CURDATE",
-        "CURTIME",
-        "DATE_ADD",
-        "DATE_SUB",
-        "EXTRACT",
-        "NOW",
-        "POSITION",
-        "SUBSTR",
-        "SUBSTRING",
-        "TRIM",
-        "BIT_AND",
-        "BIT_OR",
-        "BIT_XOR",
-        "GROUP_CONCAT",
-        "MAX",
-        "MIN",
-        "STD",
-        "STDDEV",
-        "STDDEV_POP",
-        "STDDEV_SAMP",
-        "SUM",
-        "VARIANCE",
-        "VAR_POP",
-        "VAR_SAMP",
-        "APPROX_COUNT_DISTINCT",
-        "APPROX_PERCENTILE",
-    )
+    """
+    CAST CURDATE CURTIME DATE_ADD DATE_SUB EXTRACT NOW POSITION SUBSTR SUBSTRING TRIM BIT_AND BIT_OR BIT_XOR
+    GROUP_CONCAT MAX MIN STD STDDEV STDDEV_POP STDDEV_SAMP SUM VARIANCE VAR_POP VAR_SAMP APPROX_COUNT_DISTINCT
+    APPROX_PERCENTILE
+    """.split()
 )
 """Functions whose `(` must stand right behind the name."""
 

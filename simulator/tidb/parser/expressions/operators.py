@@ -116,7 +116,7 @@ def _negate(node: syntax.Node) -> syntax.Node:
 
 def _parse_match_against(cursor: Cursor) -> syntax.Node:
     cursor.take()
-    columns = cursor.comma_separated(parse_simple_node)
+    columns = cursor.parenthesised_list(parse_simple_node)
     cursor.expect("AGAINST")
     cursor.expect("(")
     against = restore_node(parse_bit_node(cursor))
@@ -150,7 +150,7 @@ def _parse_comparisons(cursor: Cursor) -> syntax.Node:
 def _parse_comparison(cursor: Cursor, left: syntax.Node, operator: str) -> syntax.Node:
     if cursor.word() in ("ALL", "ANY", "SOME") and cursor.word_after() == "(":
         quantifier = "ALL" if cursor.take() == "ALL" else "ANY"
-        rows, query = cursor.rules.subquery(cursor)
+        rows, query = cursor.grammar.subquery(cursor)
         tree = syntax.Quantified(left, operator, quantifier, query)
         return syntax.ContextExpression(f"{restore_node(left)}{operator}{quantifier} {rows}", "a subquery", tree)
     if begins_assignment(cursor):
@@ -184,9 +184,9 @@ def _parse_predicate(cursor: Cursor) -> syntax.Node:
 
 def _parse_in_list(cursor: Cursor) -> tuple[syntax.Node, ...]:
     if begins_subquery(cursor):
-        rows, query = cursor.rules.subquery(cursor)
+        rows, query = cursor.grammar.subquery(cursor)
         return (syntax.ContextExpression(rows, "the rows of a subquery", syntax.Subquery(query)),)
-    return cursor.comma_separated(parse_node)
+    return cursor.parenthesised_list(parse_node)
 
 
 def _parse_pattern_match(cursor: Cursor, node: syntax.Node, operator: str, negated: bool) -> syntax.Node:

@@ -60,17 +60,17 @@ def _parse_with_precision(cursor: Cursor, name: str) -> Node:
 def _parse_date_arithmetic(cursor: Cursor, name: str) -> Node:
     """`DATE_ADD(x, INTERVAL 1 DAY)`; `ADDDATE(x, 1)` adds days."""
     cursor.expect("(")
-    time = cursor.rules.node(cursor)
+    time = cursor.grammar.expression(cursor)
     cursor.expect(",")
     unit = Word("DAY")
     if cursor.word() == "INTERVAL" and (cursor.word_after() != "(" or name.startswith("DATE_")):
         cursor.take()
-        amount = cursor.rules.node(cursor)
+        amount = cursor.grammar.expression(cursor)
         unit = parse_unit(cursor)
     elif name.startswith("DATE_"):
         cursor.unexpected("'INTERVAL'")
     else:
-        amount = cursor.rules.node(cursor)
+        amount = cursor.grammar.expression(cursor)
     cursor.expect(")")
     return Call(name, (time, amount, unit))
 
@@ -79,7 +79,7 @@ def _parse_extract(cursor: Cursor, name: str) -> Node:
     cursor.expect("(")
     unit = parse_unit(cursor)
     cursor.expect("FROM")
-    time = cursor.rules.node(cursor)
+    time = cursor.grammar.expression(cursor)
     cursor.expect(")")
     return Call(name, (unit, time))
 
@@ -92,9 +92,9 @@ def _parse_timestamp_arithmetic(cursor: Cursor, name: str) -> Node:
     if "_" in unit.text:
         cursor.fail(f"{name} takes no unit {unit.text}", at)
     cursor.expect(",")
-    first = cursor.rules.node(cursor)
+    first = cursor.grammar.expression(cursor)
     cursor.expect(",")
-    second = cursor.rules.node(cursor)
+    second = cursor.grammar.expression(cursor)
     cursor.expect(")")
     return Call(name, (unit, first, second))
 
@@ -105,7 +105,7 @@ def _parse_get_format(cursor: Cursor, name: str) -> Node:
         cursor.unexpected("DATE, DATETIME, TIME or TIMESTAMP")
     kind = cursor.take()
     cursor.expect(",")
-    region = cursor.rules.node(cursor)
+    region = cursor.grammar.expression(cursor)
     cursor.expect(")")
     return Call(name, (Word("DATETIME" if kind == "TIMESTAMP" else kind), region))
 

@@ -14,44 +14,17 @@ from simulator.tidb.parser.tokens import MYSQL, Tokenizer
 from simulator.tidb.restore.names import quote_name, quote_string, restore_table_name
 
 BARE = frozenset(
-    (
-        "USE_PLAN_CACHE",
-        "HASH_AGG",
-        "MPP_1PHASE_AGG",
-        "MPP_2PHASE_AGG",
-        "STREAM_AGG",
-        "AGG_TO_COP",
-        "LIMIT_TO_COP",
-        "NO_INDEX_MERGE",
-        "READ_CONSISTENT_REPLICA",
-        "IGNORE_PLAN_CACHE",
-        "STRAIGHT_JOIN",
-        "SEMI_JOIN_REWRITE",
-        "NO_DECORRELATE",
-    )
+    """
+    USE_PLAN_CACHE HASH_AGG MPP_1PHASE_AGG MPP_2PHASE_AGG STREAM_AGG AGG_TO_COP LIMIT_TO_COP NO_INDEX_MERGE
+    READ_CONSISTENT_REPLICA IGNORE_PLAN_CACHE STRAIGHT_JOIN SEMI_JOIN_REWRITE NO_DECORRELATE
+    """.split()
 )
 TABLES = frozenset(
-    (
-        "MERGE_JOIN",
-        "NO_MERGE_JOIN",
-        "BROADCAST_JOIN",
-        "SHUFFLE_JOIN",
-        "INL_JOIN",
-        "INL_HASH_JOIN",
-        "NO_INDEX_JOIN",
-        "NO_INDEX_HASH_JOIN",
-        "INL_MERGE_JOIN",
-        "NO_INDEX_MERGE_JOIN",
-        "HASH_JOIN",
-        "NO_HASH_JOIN",
-        "HASH_JOIN_BUILD",
-        "HASH_JOIN_PROBE",
-        "LEADING",
-        "MERGE",
-        "TIDB_HJ",
-        "TIDB_SMJ",
-        "TIDB_INLJ",
-    )
+    """
+    MERGE_JOIN NO_MERGE_JOIN BROADCAST_JOIN SHUFFLE_JOIN INL_JOIN INL_HASH_JOIN NO_INDEX_JOIN NO_INDEX_HASH_JOIN
+    INL_MERGE_JOIN NO_INDEX_MERGE_JOIN HASH_JOIN NO_HASH_JOIN HASH_JOIN_BUILD HASH_JOIN_PROBE LEADING MERGE TIDB_HJ
+    TIDB_SMJ TIDB_INLJ
+    """.split()
 )
 INDEXES = frozenset(("USE_INDEX", "IGNORE_INDEX", "USE_INDEX_MERGE", "FORCE_INDEX", "ORDER_INDEX", "NO_ORDER_INDEX"))
 NUMBERS = frozenset(("MAX_EXECUTION_TIME", "NTH_PLAN"))
@@ -62,7 +35,7 @@ def parse_hints(cursor: Cursor) -> str:
     """The hints of the comment that comes next; nothing where TiDB would take none."""
     text = cursor.literal()[3:-2]
     try:
-        return _parse_hints(Cursor(text, Tokenizer(MYSQL).tokenize(text), cursor.rules))
+        return _parse_hints(Cursor(text, Tokenizer(MYSQL).tokenize(text), cursor.grammar))
     except (SchemaError, SqlglotError):
         return ""
 
@@ -139,7 +112,7 @@ def _parse_query_block(cursor: Cursor) -> str:
 
 
 def _parse_tables(cursor: Cursor) -> str:
-    return ", ".join(cursor.listed(_parse_table))
+    return ", ".join(cursor.comma_list(_parse_table))
 
 
 def _parse_table(cursor: Cursor) -> str:
@@ -147,7 +120,7 @@ def _parse_table(cursor: Cursor) -> str:
     block = _parse_query_block(cursor)
     if not cursor.accept("PARTITION"):
         return name + block
-    names = cursor.comma_separated(lambda cursor: cursor.name("a partition"))
+    names = cursor.parenthesised_list(lambda cursor: cursor.name("a partition"))
     return f"{name}{block} PARTITION({', '.join(map(quote_name, names))})"
 
 

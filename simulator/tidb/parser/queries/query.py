@@ -124,7 +124,7 @@ def _parse_common_table(cursor: Cursor) -> tuple[str, syntax.CommonTable]:
     name = cursor.name("the name of a table")
     names: tuple[str, ...] = ()
     if cursor.word() == "(":
-        names = cursor.comma_separated(lambda cursor: cursor.name("a column"))
+        names = cursor.parenthesised_list(lambda cursor: cursor.name("a column"))
     columns = f" ({', '.join(map(quote_name, names))})" if names else ""
     cursor.expect("AS")
     text, query = parse_subquery(cursor)

@@ -82,14 +82,14 @@ def parse_select(cursor: Cursor) -> Select:
     if cursor.accept("SELECT"):
         options = _parse_select_options(cursor)
         distinct = "DISTINCT" in options.rpartition("*/")[2]
-        fields = cursor.listed(_parse_select_item)
+        fields = cursor.comma_list(_parse_select_item)
         clauses, body = _parse_clauses(cursor, syntax.SelectTree(tuple(item for _, item in fields), distinct=distinct))
         text = f"SELECT {options}{','.join(text for text, _ in fields)}{clauses}"
     elif cursor.accept("TABLE"):
         name = cursor.qualified_name("a table")
         text, body = f"TABLE {restore_table_name(name)}", syntax.SelectTree((syntax.Star(),), syntax.TableSource(name))
     elif cursor.accept("VALUES"):
-        rows = cursor.listed(_parse_row)
+        rows = cursor.comma_list(_parse_row)
         written_rows = (f"ROW({restore_list(row, ',')})" for row in rows)
         text, body = f"VALUES {', '.join(written_rows)}", syntax.ValuesTree(rows)
     else:
@@ -175,7 +175,7 @@ def _parse_select_item(cursor: Cursor) -> tuple[str, syntax.SelectItem | syntax.
         cursor.expect(". *" if names > 1 else "*")
         return f"{restore_table_name(name)}.*", syntax.Star(name)
     start = cursor.next_token()
-    node = cursor.rules.node(cursor)
+    node = cursor.grammar.expression(cursor)
     text = cursor.text_since(start)
     alias = parse_alias(cursor)
     return restore_node(node) + (f" AS {quote_name(alias)}" if alias else ""), syntax.SelectItem(
@@ -240,13 +240,13 @@ def _parse_clauses(cursor: Cursor, tree: syntax.SelectTree) -> tuple[str, syntax
 
 
 def _parse_condition(cursor: Cursor, word: str) -> syntax.Node | None:
-    return cursor.rules.node(cursor) if cursor.accept(word) else None
+    return cursor.grammar.expression(cursor) if cursor.accept(word) else None
 
 
 def _parse_windows(cursor: Cursor) -> tuple[str, tuple[tuple[str, syntax.WindowSpec], ...]]:
     if not cursor.accept("WINDOW"):
         return "", ()
-    found = cursor.listed(_parse_window)
+    found = cursor.comma_list(_parse_window)
     return f" WINDOW {','.join(text for text, _, _ in found)}", tuple((name, window) for _, name, window in found)
 
 
@@ -259,7 +259,7 @@ def _parse_window(cursor: Cursor) -> tuple[str, str, syntax.WindowSpec]:
 
 def _parse_row(cursor: Cursor) -> tuple[syntax.Node, ...]:
     cursor.expect("ROW")
-    return () if cursor.accept("( )") else cursor.comma_separated(parse_value)
+    return () if cursor.accept("( )") else cursor.parenthesised_list(parse_value)
 
 
 def parse_value(cursor: Cursor) -> syntax.Node:
@@ -267,7 +267,7 @@ def parse_value(cursor: Cursor) -> syntax.Node:
     if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
         cursor.take()
         return syntax.DefaultValue()
-    return cursor.rules.node(cursor)
+    return cursor.grammar.expression(cursor)
 
 
 def _parse_lock(cursor: Cursor) -> str:
@@ -280,7 +280,7 @@ def _parse_lock(cursor: Cursor) -> str:
         cursor.unexpected("UPDATE or SHARE")
     lock = f"FOR {cursor.take()}"
     if cursor.accept("OF"):
-        lock += f" OF {', '.join(cursor.listed(parse_table_name))}"
+        lock += f" OF {', '.join(cursor.comma_list(parse_table_name))}"
     if lock.startswith("FOR UPDATE") and cursor.accept("WAIT"):
         return f"{lock} WAIT {cursor.integer()}"
     return lock + next((f" {way}" for way in ("NOWAIT", "SKIP LOCKED") if cursor.accept(way)), "")

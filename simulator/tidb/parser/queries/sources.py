@@ -123,10 +123,10 @@ def _parse_outer_join(cursor: Cursor) -> str:
 
 def _parse_join_condition(cursor: Cursor) -> Condition | None:
     if cursor.accept("ON"):
-        on = cursor.rules.node(cursor)
+        on = cursor.grammar.expression(cursor)
         return Condition(f" ON {restore_node(on)}", on)
     if cursor.accept("USING"):
-        columns = cursor.comma_separated(cursor.rules.simple)
+        columns = cursor.parenthesised_list(cursor.grammar.simple_expression)
         names = tuple(node.parts[-1] if isinstance(node, syntax.ColumnName) else restore_node(node) for node in columns)
         return Condition(f" USING ({restore_list(columns, ',')})", using=names)
     return None
@@ -152,7 +152,7 @@ def _parse_table_factor(cursor: Cursor) -> Source | Join:
     if cursor.word() != "(":
         return _parse_table(cursor)
     if begins_subquery(cursor, nested=True):
-        text, query = cursor.rules.subquery(cursor)
+        text, query = cursor.grammar.subquery(cursor)
         alias = parse_name_alias(cursor)
         return Source(text + _restore_alias(alias), syntax.DerivedTable(query, alias))
     cursor.expect("(")
@@ -169,7 +169,7 @@ def _parse_table(cursor: Cursor) -> Source:
     alias = "" if cursor.word() == "AS" and cursor.word_after() == "OF" else parse_name_alias(cursor)
     moment = ""
     if cursor.accept("AS OF TIMESTAMP"):
-        moment = f" AS OF TIMESTAMP {restore_node(cursor.rules.node(cursor))}"
+        moment = f" AS OF TIMESTAMP {restore_node(cursor.grammar.expression(cursor))}"
     hints = ""
     while cursor.word() in ("USE", "IGNORE", "FORCE"):
         hints += f" {_parse_index_hint(cursor)}"
@@ -185,7 +185,7 @@ def parse_partitions(cursor: Cursor) -> tuple[str, ...]:
     """`PARTITION (p0, …)`, or nothing."""
     if not cursor.accept("PARTITION"):
         return ()
-    return cursor.comma_separated(lambda cursor: cursor.name("a partition"))
+    return cursor.parenthesised_list(lambda cursor: cursor.name("a partition"))
 
 
 def parse_name_alias(cursor: Cursor) -> str:
@@ -207,7 +207,7 @@ def _parse_index_hint(cursor: Cursor) -> str:
     if cursor.accept("FOR"):
         scope = next((scope for scope in ("JOIN", "ORDER BY", "GROUP BY") if cursor.accept(scope)), "")
         text += f" FOR {scope or cursor.unexpected('JOIN, ORDER BY or GROUP BY')}"
-    names = () if cursor.accept("( )") else cursor.comma_separated(_parse_index_name)
+    names = () if cursor.accept("( )") else cursor.parenthesised_list(_parse_index_name)
     return f"{text} ({', '.join(map(quote_name, names))})"
 
 
