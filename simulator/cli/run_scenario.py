@@ -20,8 +20,8 @@ from simulator.cli.truth import TruthAsked
 from simulator.consumer.event_lines import lines
 from simulator.consumer.records import of_batch
 from simulator.engines import in_process
-from simulator.engines.spark.calls import apart
-from simulator.engines.spark.driver_host import place_of
+from simulator.engines.spark.calls import spark_calls
+from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.engines.work import Engine
 from simulator.errors import DeliveryError, UserError
@@ -83,7 +83,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     if changefeed.codec.large_message_handle_option == "claim-check":
         claim_check.require_writable(changefeed.codec.claim_check_storage_uri)
     master = _master(options["master"], planned)
-    place = place_of(master)
+    place = driver_host(master)
     with ExitStack() as stack:
         output = stack.enter_context(output_of(planned, changefeed, options, place))
         display.warn(output.notes)
@@ -153,7 +153,7 @@ def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
     display.stage("starting Spark")
     with held():  # an import that a signal ends midway leaves half a module behind
         from simulator.engines.spark import session as spark
-    with apart() as start:
+    with spark_calls() as start:
         session = start(spark.session, master, planned.input_bytes)
         with held():
             from simulator.engines import on_spark  # while Java starts

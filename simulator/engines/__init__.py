@@ -1,4 +1,4 @@
-"""The two engines: Spark moves the rows of snapshots of any size; in process, those of small ones need no Java.
+"""Engines compare snapshots and send the changes: in process for small snapshots, on Spark for any size.
 
-One law: both call the same functions on the same kinds of batches, and give the same records, byte for byte.
+Both call the same functions on Arrow batches and produce the same records, byte for byte.
 """

@@ -70,7 +70,7 @@ def ordered(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], range, T
     rows = (stages.events(sent.slice(start, ROWS), work.rules) for start in range(0, sent.num_rows, ROWS))
     spec = work.spec
     if waits and work.on_complete is None:
-        spec = replace(spec, barriers=tuple(spec.control_events.behind(ints(sent, "commit_ts")).tolist()))
+        spec = replace(spec, barriers=tuple(spec.control_events.following(ints(sent, "commit_ts")).tolist()))
     return rows, range(spec.destinations.total), spec if waits else replace(spec, barriers=())
 
 

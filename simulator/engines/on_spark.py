@@ -37,9 +37,9 @@ from simulator.columns.change_frame import (
 )
 from simulator.columns.without_pandas import without_pandas
 from simulator.engines import stages
-from simulator.engines.spark.driver_host import place_of
+from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.executors import slots
-from simulator.engines.spark.failures import carrying, translated
+from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.stages import Rules
 from simulator.engines.tasks.barriers import BarrierServer
 from simulator.engines.tasks.progress import report_reading
@@ -89,7 +89,7 @@ SETTINGS = {
 begins; nothing else of it, as partitions must stay where they were put."""
 
 
-@translated()
+@unwrap_errors()
 def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     """Plays the work; raises SimulatorError for whatever its tasks found wrong with the input."""
     tasks = _tasks(spark, work)
@@ -140,7 +140,7 @@ def _batch_bytes(work: Work) -> int:
 
 def _barrier_server(spark: SparkSession, work: Work, tasks: int) -> AbstractContextManager[BarrierServer | None]:
     """Where the tasks meet around statements, if somebody reads what they write while they write."""
-    place = place_of(str(spark.sparkContext.master))
+    place = driver_host(str(spark.sparkContext.master))
     barriers = [complete for complete in work.spec.complete_before if complete is not None]
 
     def all_arrived(number: int) -> None:
@@ -162,7 +162,7 @@ def side(
     tasks = snapshots.tasks(scans, spark.sparkContext.defaultParallelism)
 
     def read(batches: Batches) -> Batches:
-        with carrying():
+        with wrap_errors():
             for task in (task for batch in batches for task in batch.column(0).to_pylist()):
                 seen = KeyRanges()
                 for rows in report_reading(placing.sides(tasks[task]), 2 * task + number, progress):
@@ -220,12 +220,12 @@ def _in_two(spark: SparkSession, joined: DataFrame, work: Work, tasks: int) -> D
     scripted, frame = work.rows is not None, CHANGES if work.rows is None else WRITTEN
 
     def changed(batches: Batches) -> Batches:
-        with carrying():
+        with wrap_errors():
             made = (diff.changes(batch, comparison) for batch in batches if batch.num_rows)
             yield from map(among_scripted, made) if scripted else made
 
     def routed(batches: Batches) -> Batches:
-        with carrying():
+        with wrap_errors():
             for batch in (batch for batch in batches if batch.num_rows):
                 sent = stages.sent(batch, rules)
                 task = ints(stages.events(sent, rules), "destination") % tasks
@@ -260,7 +260,7 @@ def _sending(batches: Batches, rules: Rules, spec: TaskSpec, tasks: int, filtere
     """Sends what belongs to one task; what goes wrong is raised so that the driver finds its words again."""
     context = TaskContext.get()
     assert context is not None, "Spark runs it"
-    with carrying():
+    with wrap_errors():
         if context.attemptNumber() > 0:  # However often Spark is told to try (`local[2,4]`).
             text = "a task of Spark was lost while it sent; it is not run again, as that would send all twice"
             raise DeliveryError(text)

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from simulator.columns.change_frame import JOINED
 from simulator.engines.on_spark import INPUT_BYTES_A_TASK, SETTINGS, Batches, by_number, map_in_arrow, occurrence, side
-from simulator.engines.spark.failures import carrying, translated
+from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.work import Placing
 from simulator.sinks.files.settings import disk_errors
 from simulator.sources import snapshots
@@ -32,7 +32,7 @@ BYTES_A_FILE = 64 << 20
 WRITTEN_ROWS = pa.schema([("table", pa.int32()), ("rows", pa.int64())])
 
 
-@translated()
+@unwrap_errors()
 def write(spark: SparkSession, found: Standing, directory: Path, format: str) -> Counter[int]:
     """As `TruthEngine`; raises SimulatorError for whatever its tasks found wrong."""
     for name, value in SETTINGS.items():
@@ -75,7 +75,7 @@ def _written(
     part: Callable[[int], int | None],
 ) -> pa.RecordBatch:
     """Writes rows in a task and says how many."""
-    with carrying(), disk_errors(directory):
+    with wrap_errors(), disk_errors(directory):
         rows = write_rows(batches, tables, directory, format, part)
     return pa.RecordBatch.from_pydict({"table": [*rows], "rows": [*rows.values()]}, schema=WRITTEN_ROWS)
 
@@ -90,7 +90,7 @@ def _compared(
     tables = tuple(found.tables[number] for number in of.tolist())
 
     def standing(batches: Batches) -> Batches:
-        with carrying():
+        with wrap_errors():
             yield from (rows_at(batch, between) for batch in batches if batch.num_rows)
 
     def written(batches: Batches) -> Batches:

@@ -19,7 +19,7 @@ from support.cut_short import RUN, held, require_true, two_snapshots, whole_run
 from support.processes import errors, started, wait_until
 from support.spark_cluster import Cluster, executors
 
-from simulator.engines.spark.packed_errors import unpacked
+from simulator.engines.spark.packed_errors import unpack_error
 from simulator.engines.spark.python_version import NEEDED
 from simulator.engines.spark.shipped_code import archive
 
@@ -128,7 +128,7 @@ def test_a_python_that_cannot_do_the_tasks_says_what_it_lacks(
     version = {"TICDC_SIM_PYTHON": drivers} if drivers else {}
     done = subprocess.run(command, env={"PYTHONPATH": paths, **version}, cwd="/", capture_output=True, text=True)
 
-    error = unpacked(done.stderr)
+    error = unpack_error(done.stderr)
     assert error is not None and error.exit_code == 2
     assert re.match(rf"the Python of Spark's worker on \S+ \({re.escape(sys.executable)}\) {words}", str(error))
     assert done.returncode == 1 and not done.stdout

@@ -20,7 +20,7 @@ Event = tuple[int, int, int]
 DESTINATIONS = Destinations(("a", "b"), (2, 1), ((0, 1 << 62), (compose(3), compose(5))))
 TIMELINE = Timeline(0, 8, 2)
 STATEMENTS = (PlacedDdl(compose(3, 1), 0, range(0, 2)), PlacedDdl(compose(3, 1), 1, range(2, 3)))
-MARKS = ControlEvents(STATEMENTS, TIMELINE, True, True, DESTINATIONS)
+CONTROL_EVENTS = ControlEvents(STATEMENTS, TIMELINE, True, True, DESTINATIONS)
 
 
 def triples(batches: Iterator[pa.RecordBatch]) -> list[Event]:
@@ -41,7 +41,7 @@ def rows(events: list[Event], sizes: list[int]) -> Iterator[pa.RecordBatch]:
 
 def test_each_destination_has_the_watermarks_of_its_topic_s_life() -> None:
     """One an interval, one behind each statement, and the final one."""
-    found = triples(MARKS.of(range(3)))
+    found = triples(CONTROL_EVENTS.of(range(3)))
     watermarks = [(ts, to) for ts, kind, to in found if kind == WATERMARK]
     times = [compose(2), compose(3, 1), compose(4), compose(6), compose(8)]
     assert watermarks == [(ts, to) for ts in times for to in ((0, 1, 2) if compose(3) <= ts <= compose(5) else (0, 1))]
@@ -49,14 +49,16 @@ def test_each_destination_has_the_watermarks_of_its_topic_s_life() -> None:
 
 def test_a_statement_goes_to_its_destinations_before_the_watermark_that_follows_it() -> None:
     at = compose(3, 1)
-    found = [(kind, to) for ts, kind, to in triples(MARKS.of(range(3))) if ts == at]
+    found = [(kind, to) for ts, kind, to in triples(CONTROL_EVENTS.of(range(3))) if ts == at]
     assert found == [(DDL, 0), (DDL, 1), (DDL, 2), (WATERMARK, 0), (WATERMARK, 1), (WATERMARK, 2)]
 
 
 @given(st.sets(st.integers(0, 2)))
 def test_the_tasks_together_have_every_mark_once(owned: set[int]) -> None:
     other = set(range(3)) - owned
-    assert sorted(triples(MARKS.of(owned)) + triples(MARKS.of(other))) == sorted(triples(MARKS.of(range(3))))
+    assert sorted(triples(CONTROL_EVENTS.of(owned)) + triples(CONTROL_EVENTS.of(other))) == sorted(
+        triples(CONTROL_EVENTS.of(range(3)))
+    )
 
 
 def test_a_protocol_without_watermarks_has_statements_alone() -> None:
@@ -80,18 +82,18 @@ def test_rows_stand_before_the_marks_of_their_commit_ts_however_they_come(
 ) -> None:
     """All are there, and each kind keeps its own order."""
     events = [(ts, ROW, 0) for ts in commit_ts]
-    found = triples(merge(rows(events, sizes), MARKS.of(range(3))))
-    marks = triples(MARKS.of(range(3)))
+    found = triples(merge(rows(events, sizes), CONTROL_EVENTS.of(range(3))))
+    marks = triples(CONTROL_EVENTS.of(range(3)))
     assert found == sorted(events + marks, key=lambda event: (event[0], min(event[1], 1)))
 
 
 def test_times_are_those_of_all_marks() -> None:
-    assert MARKS.times().tolist() == sorted({ts for ts, _, _ in triples(MARKS.of(range(3)))})
-    assert np.array_equal(MARKS.barriers, [compose(3, 1)])
+    assert CONTROL_EVENTS.times().tolist() == sorted({ts for ts, _, _ in triples(CONTROL_EVENTS.of(range(3)))})
+    assert np.array_equal(CONTROL_EVENTS.barriers, [compose(3, 1)])
 
 
 def test_only_statements_and_what_comes_first_behind_a_row_are_waited_for() -> None:
     """A row at a watermark's own commit-ts is before it, too; watermarks of this timeline are at 2, 4, 6 and 8."""
     rows = np.array([compose(1), compose(1, 5), compose(6)], np.int64)
-    assert MARKS.behind(rows).tolist() == [compose(2), compose(3, 1), compose(6)]
-    assert MARKS.behind(rows[:0]).tolist() == [compose(3, 1)]
+    assert CONTROL_EVENTS.following(rows).tolist() == [compose(2), compose(3, 1), compose(6)]
+    assert CONTROL_EVENTS.following(rows[:0]).tolist() == [compose(3, 1)]

@@ -19,8 +19,8 @@ from simulator.cli.load.shown import Wanted, opened, showing, wanted_of
 from simulator.cli.load.watch import Setup, Watch
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
-from simulator.engines.spark.calls import apart
-from simulator.engines.spark.driver_host import place_of
+from simulator.engines.spark.calls import spark_calls
+from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.errors import SimulatorError, shown
 from simulator.load import checkpoint, in_process, rates, truth
@@ -115,7 +115,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
         if loading.changefeed.codec.large_message_handle_option == "claim-check":
             claim_check.require_writable(loading.changefeed.codec.claim_check_storage_uri)
         shared = loading.master != IN_PROCESS
-        place = place_of(loading.master)
+        place = driver_host(loading.master)
         with ExitStack() as put_away:
             output = put_away.enter_context(output_of(loading.opening.plan, loading.changefeed, options, place, shared))
             display.warn(output.notes)
@@ -135,7 +135,7 @@ def _run(
     try:
         with showing(*told) as live, gently() as signal:
             with put_away.pop_all(), _lost(loading.options, live.watch):
-                with Listener(live.update, place_of(loading.master)) as listener:
+                with Listener(live.update, driver_host(loading.master)) as listener:
                     _sent(loading, output, store, begun, (live.watch.sent,), signal, listener.driver, display)
             if signal.number:
                 raise (ended := Stopped(signal.number))
@@ -269,5 +269,5 @@ def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None
     def work() -> None:
         query.run(spark.session(master), feed, output.destinations.total, lambda said: display.warn((said,)))
 
-    with apart() as start:
+    with spark_calls() as start:
         start(work).result()

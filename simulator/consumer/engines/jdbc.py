@@ -24,7 +24,7 @@ from simulator.consumer.replay.frame import HALVES
 from simulator.consumer.replay.states import StateRows, places
 from simulator.consumer.replay.timeline import Timeline
 from simulator.engines.on_spark import map_in_arrow
-from simulator.engines.spark.failures import SPARKS, carrying
+from simulator.engines.spark.failures import SPARK_ERRORS, wrap_errors
 from simulator.errors import UserError, shown
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family
@@ -98,7 +98,7 @@ def _frame(spark: SparkSession, url: str, table: Table, options: Mapping[str, st
         )
         try:
             return reader.load()
-        except SPARKS as error:
+        except SPARK_ERRORS as error:
             if NOT_THERE not in str(error):
                 raise UserError(f"{shown(url)} cannot be read: {_reason(str(error))}") from error
     return None
@@ -126,7 +126,7 @@ def _names(frame: DataFrame, table: Table) -> list[str]:
 
 
 def _halves(rows: StateRows, names: tuple[str, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    with carrying():
+    with wrap_errors():
         columns = visible_columns(rows.history.table)
         wanted = [column.name for column in columns]
         for batch in (batch for batch in batches if batch.num_rows):

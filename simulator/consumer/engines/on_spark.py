@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from simulator.consumer.replay.frame import FINDINGS, HALVES, ORDER, Source, Tell
 from simulator.consumer.replay.neighbours import Expected, checked
 from simulator.engines.on_spark import map_in_arrow
-from simulator.engines.spark.failures import carrying, translated
+from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 
 BYTES_A_TASK = 64 << 20
 """Of input whose halves one task sorts; what does not fit into its memory Spark writes to disk."""
@@ -31,7 +31,7 @@ SETTINGS = {
 Batches = Iterator[pa.RecordBatch]
 
 
-@translated()
+@unwrap_errors()
 def run(
     spark: SparkSession,
     sources: Sequence[Source],
@@ -48,12 +48,12 @@ def run(
     told = spark.sparkContext.accumulator(list[object](), Told())
 
     def read(batches: Batches) -> Batches:
-        with carrying():
+        with wrap_errors():
             for number in (number for batch in batches for number in batch.column(0).to_pylist()):
                 yield from sources[number](lambda value: told.add([value]))
 
     def look(batches: Batches) -> Batches:
-        with carrying():
+        with wrap_errors():
             yield from checked((batch for batch in batches if batch.num_rows), expected, show)
 
     tasks = max(int(spark.sparkContext.defaultParallelism), input_bytes // BYTES_A_TASK)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from simulator.consumer.engines import in_process
 from simulator.consumer.replay.frame import Source, Tell
 from simulator.consumer.replay.neighbours import Expected
-from simulator.engines.spark.calls import apart
+from simulator.engines.spark.calls import spark_calls
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.signals import held
 
@@ -64,6 +64,6 @@ def with_spark(master: str, size: int, done: Callable[[Any], Result], jars: Sequ
     def work() -> Result:
         return done(spark.session(master, size, jars, sends=False))
 
-    with apart() as start:
+    with spark_calls() as start:
         result: Result = start(work).result()
         return result

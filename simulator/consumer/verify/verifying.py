@@ -31,7 +31,7 @@ from simulator.consumer.verify.tables import defined
 from simulator.consumer.verify.told import Nobody, Told
 from simulator.consumer.verify.verification import NotChecked, Verification
 from simulator.consumer.verify.written_down import name_of, written_down
-from simulator.engines.spark.driver_host import place_of
+from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.errors import UserError, shown
 from simulator.settings import IN_PROCESS
@@ -136,7 +136,7 @@ def _read(asked: Asked, opened: Opened, replay: Comparing, told: Told) -> tuple[
     master = master_of(asked.master, opened.size + replay.size)
     told.stage("reading" if master == IN_PROCESS else f"reading, on Spark ({master})")
     of = _records(every)
-    with Listener(lambda progress: told.records(sum(progress.read.values()), of), place_of(master)) as listener:
+    with Listener(lambda progress: told.records(sum(progress.read.values()), of), driver_host(master)) as listener:
         replaying = Replaying(replay.timeline, spec.fidelity, images, replay.until)
         reading = Reading(spec, asked.show, replaying, listener.driver)
         batches = engine_of(master, opened.size + replay.size)(

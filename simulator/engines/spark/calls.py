@@ -1,6 +1,6 @@
-"""Calls to Spark in another thread, as none may be torn: what a signal ends is ended from this one.
+"""Call Spark in another thread, so that a signal never interrupts a call.
 
-One law: Spark is imported by whoever enters, not by whoever imports this.
+Spark is imported when the context is entered.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from typing import Any
 
 from simulator.signals import held
 
-Start = Callable[..., "Future[Any]"]
-"""Begins a call of a function with arguments behind those that were begun before."""
+Submit = Callable[..., "Future[Any]"]
+"""Submits a function with its arguments; calls run one after the other."""
 
 
 @contextmanager
-def apart() -> Iterator[Start]:
-    """Where the block ends while a call still runs, Spark is ended."""
+def spark_calls() -> Iterator[Submit]:
+    """Yield a function that submits calls; end Spark if the block is left while a call runs."""
     with held():  # an import that a signal ends midway leaves half a module behind
         from simulator.engines.spark import session as spark
-    work: Future[Any] | None = None
+    last_call: Future[Any] | None = None
 
-    def start(function: Callable[..., Any], *arguments: object) -> Future[Any]:
-        nonlocal work
+    def submit(function: Callable[..., Any], *arguments: object) -> Future[Any]:
+        nonlocal last_call
         with held():
-            work = pool.submit(function, *arguments)
-        return work
+            last_call = pool.submit(function, *arguments)
+        return last_call
 
     with ThreadPoolExecutor(1) as pool:
         try:
-            yield start
+            yield submit
         finally:
-            if work is not None and not work.done():
-                spark.end(work.done)
+            if last_call is not None and not last_call.done():
+                spark.end(last_call.done)

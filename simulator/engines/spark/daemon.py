@@ -1,7 +1,8 @@
-"""Spark's daemon of Python workers, with what their tasks need imported before it forks them: nearly a second for each.
+"""Spark's daemon of Python workers, which imports what their tasks need before it forks them.
 
-One law: as Spark asks (pyspark/daemon.py), there is no other thread when it forks; so what starts threads when it is
-imported is told not to. A Python that cannot do the tasks says so before it is asked to.
+That saves nearly a second per worker. Spark requires that no other thread runs when the daemon forks
+(pyspark/daemon.py), so libraries that start threads on import are configured not to. A Python that cannot run the
+tasks reports that when the daemon starts.
 """
 
 from __future__ import annotations
@@ -10,25 +11,25 @@ import os
 import sys
 from importlib import import_module
 
-from simulator.engines.spark.packed_errors import packed
-from simulator.engines.spark.python_version import lacking
+from simulator.engines.spark.packed_errors import pack_error
+from simulator.engines.spark.python_version import missing_requirement
 
-ALONE = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
-"""Of numpy and of pyarrow."""
+SINGLE_THREADED = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+"""Environment variables of numpy and pyarrow."""
 
 MODULE = "TICDC_SIM_WORKERS"
 """The environment variable that names the module which the workers of a query need; unset for the engine's own."""
 
 
 def prepare() -> None:
-    """Imports what the tasks need."""
-    os.environ.update(ALONE)
+    """Import what the tasks need."""
+    os.environ.update(SINGLE_THREADED)
     import_module(os.environ.get(MODULE, "simulator.engines.on_spark"))
 
 
 if __name__ == "__main__":
-    if (why := lacking()) is not None:
-        sys.exit(packed("UserError", why))  # Spark brings standard error to the driver
+    if (why := missing_requirement()) is not None:
+        sys.exit(pack_error("UserError", why))  # Spark brings standard error to the driver
 
     from pyspark.daemon import manager
 

@@ -1,7 +1,7 @@
-"""Errors that arise inside Spark tasks, brought to the driver in the words they were found with, without Spark's stack.
+"""Carry errors from Spark tasks to the driver, without Spark's stack.
 
-One law: an error of ours keeps its class; what Spark's own work met on the disk, and the death of one of
-its processes, becomes one; anything else is a defect and is shown as it is.
+A `SimulatorError` keeps its class and text. Full disks and lost processes become a `DeliveryError`. Any other exception
+is a defect and propagates unchanged.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from simulator import errors
-from simulator.engines.spark.java import KILLED, LESS, death
-from simulator.engines.spark.packed_errors import packed, unpacked
+from simulator.engines.spark.java import KILLED, LESS, java_death
+from simulator.engines.spark.packed_errors import pack_error, unpack_error
 from simulator.engines.spark.python_version import OTHER_PYTHON
 
 _NO_PYTHON = re.compile(r'java\.io\.IOException: Cannot run program "([^"]*)"')
@@ -27,49 +27,49 @@ _GONE = "SparkContext was shut down"
 _ENDING = re.compile(f"{_GONE}|stopped SparkContext")
 
 
-SPARKS = (PySparkException, Py4JError)
-"""What Spark raises here."""
+SPARK_ERRORS = (PySparkException, Py4JError)
+"""What calls to Spark raise."""
 
 
 class ProcessLost(errors.DeliveryError):
-    """A process in which tasks of Spark ran is gone; Spark itself is there, and may be asked again."""
+    """A process that ran tasks of Spark is lost; Spark itself still works."""
 
 
 @contextmanager
-def carrying() -> Iterator[None]:
-    """Around Python of a Spark task: what of ours is raised there arrives at `translated`."""
+def wrap_errors() -> Iterator[None]:
+    """Wrap the Python of a Spark task: `unwrap_errors` raises its SimulatorErrors again in the driver."""
     try:
         yield
     except errors.SimulatorError as error:
-        raise RuntimeError(packed(type(error).__name__, str(error))) from None
+        raise RuntimeError(pack_error(type(error).__name__, str(error))) from None
     except MemoryError:
         full = f"the memory of a Python process of Spark is full: {LESS}"
-        raise RuntimeError(packed("DeliveryError", full)) from None
+        raise RuntimeError(pack_error("DeliveryError", full)) from None
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Around work with Spark: raises what its tasks found wrong, and which of its processes died."""
+def unwrap_errors() -> Iterator[None]:
+    """Wrap calls to Spark: raise the SimulatorErrors of its tasks, and DeliveryErrors for processes that died."""
     try:
         yield
     except (PySparkException, Py4JError, OSError, EOFError) as failure:
         text = _text(failure)
-        error = unpacked(text) or _of_spark(text) or _of_java(failure, text)
+        error = unpack_error(text) or _spark_failure(text) or _java_failure(failure, text)
         if error is None:
             raise
         raise error from None
 
 
 def _text(failure: Exception) -> str:
-    """An exception of Java asks Java for its text: one that is gone has none."""
+    """Return the text of an exception; py4j asks Java for it, which may have ended."""
     try:
         return str(failure)
     except (Py4JError, OSError, EOFError):
         return _GONE
 
 
-def _of_spark(text: str) -> errors.SimulatorError | None:
-    """What Spark says of a full disk or memory, of a process that it lost, of a Python that does not start."""
+def _spark_failure(text: str) -> errors.SimulatorError | None:
+    """Return the error for a full disk or memory, a lost process, or a Python that does not start."""
     if "No space left on device" in text:
         return errors.DeliveryError("No space left on device for Spark's own files: SPARK_LOCAL_DIRS says where else")
     if "OutOfMemoryError" in text:
@@ -88,8 +88,8 @@ def _of_spark(text: str) -> errors.SimulatorError | None:
     return None
 
 
-def _of_java(failure: Exception, text: str) -> errors.SimulatorError | None:
-    """How Spark's Java ended, if it did: whatever was asked of it meanwhile fails in its own way."""
+def _java_failure(failure: Exception, text: str) -> errors.SimulatorError | None:
+    """Return the error for the end of Spark's Java, if it ended: every call fails in its own way then."""
     answered = isinstance(failure, (PySparkException, Py4JJavaError)) and not _ENDING.search(text)
-    how = None if answered else death()
+    how = None if answered else java_death()
     return errors.DeliveryError(how) if how is not None else None

@@ -8,7 +8,7 @@ import subprocess
 from pyspark import SparkContext
 
 DEATH_WITHIN = 3.0
-"""Seconds between the moment when Java does not answer any more and its end."""
+"""Seconds between Java's last answer and its end."""
 
 OUT_OF_MEMORY = 52
 """Exit code of a Java whose heap is full (Spark 4.1: core/src/main/scala/org/apache/spark/util/SparkExitCode.scala)."""
@@ -18,8 +18,8 @@ LESS = "fewer tasks at a time need less (--master local[1]; on a cluster spark.c
 KILLED = f"the kernel does that when memory runs out (dmesg tells); give the machine or container more, or {LESS}"
 
 
-def death(within: float = DEATH_WITHIN) -> str | None:
-    """How Spark's Java ended and what to do about it; None where it lives."""
+def java_death(within: float = DEATH_WITHIN) -> str | None:
+    """Return how Spark's Java ended and what to do about it; None if it runs."""
     java = getattr(SparkContext._gateway, "proc", None)
     if java is None:
         return None

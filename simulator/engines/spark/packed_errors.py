@@ -1,6 +1,6 @@
-"""Errors of ours as text that outlives Spark: out of a Python process on any machine, through Java, to the driver.
+"""Encode SimulatorErrors as text that survives the way from a Python worker through Java to the driver.
 
-One law: any Python can import this, however old, and say why it cannot do more.
+Imports nothing that an old Python lacks, so that any worker can report why it cannot run the tasks.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from simulator.errors import SimulatorError
 
 _OPEN, _CLOSE = "simulator-error:<", ">"
-_CARRIED = re.compile(_OPEN + r"(\w+) ([A-Za-z0-9+/=\s]*)" + _CLOSE)
+_PACKED = re.compile(_OPEN + r"(\w+) ([A-Za-z0-9+/=\s]*)" + _CLOSE)
 
 
-def packed(kind: str, words: str) -> str:
-    """An error of that class of `errors`, as a text that stays whole wherever Java quotes it."""
-    text = base64.b64encode(words.encode("utf-8", "backslashreplace")).decode()
+def pack_error(kind: str, message: str) -> str:
+    """Encode an error of a class of `simulator.errors`; Java may quote the text anywhere."""
+    text = base64.b64encode(message.encode("utf-8", "backslashreplace")).decode()
     return f"{_OPEN}{kind} {text}{_CLOSE}"
 
 
-def unpacked(text: str) -> SimulatorError | None:
-    """The first error that is packed in a text, or None."""
+def unpack_error(text: str) -> SimulatorError | None:
+    """Decode the first error in a text; None if there is none."""
     from simulator import errors
 
-    match = _CARRIED.search(text)
+    match = _PACKED.search(text)
     if match is None:
         return None
     kind = getattr(errors, match[1])
-    words = base64.b64decode(match[2]).decode("utf-8", "backslashreplace")
-    error: SimulatorError = kind(errors.printable(words))
+    message = base64.b64decode(match[2]).decode("utf-8", "backslashreplace")
+    error: SimulatorError = kind(errors.printable(message))
     return error

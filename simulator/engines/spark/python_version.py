@@ -1,6 +1,6 @@
-"""The Python of Spark's workers: what it must have, and what is said where it has not.
+"""What the Python of Spark's workers must have.
 
-One law: nothing is imported here that may be missing, or that an older Python cannot import.
+Imports nothing that may be missing there or that an old Python lacks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from importlib.util import find_spec
 
 DRIVERS_PYTHON = "TICDC_SIM_PYTHON"
-"""The variable that tells a worker the driver's version of Python: Spark wants the same (functions travel as code)."""
+"""The environment variable with the driver's version of Python; workers need the same, as functions travel as code."""
 
 NEEDED = {
     "duckdb": "duckdb",
@@ -26,18 +26,18 @@ NEEDED = {
     "re2": "google-re2",
     "sqlglot": "sqlglot",
 }
-"""Module → the package that has it, of what tasks import sooner or later."""
+"""Modules that tasks import → their distributions."""
 
 OTHER_PYTHON = "PYSPARK_PYTHON (or Spark's own spark.pyspark.python) says which Python workers use"
 
 
 def version() -> str:
-    """Of this Python, as far as it must be the same everywhere."""
+    """Return the major and minor version of this Python."""
     return f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
-def lacking() -> str | None:
-    """Why this Python cannot do the tasks of this run; None where it can."""
+def missing_requirement() -> str | None:
+    """Return why this Python cannot run the tasks; None if it can."""
     here = f"the Python of Spark's worker on {socket.gethostname()} ({sys.executable})"
     wanted = os.environ.get(DRIVERS_PYTHON, version())
     if wanted != version():

@@ -1,4 +1,4 @@
-"""The Spark session: one door to starting it, and every way that can fail told in one line."""
+"""Start and end the Spark session; each failure to start becomes a one-line error."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ from pyspark.sql import SparkSession
 from simulator import signals
 from simulator.broker.java import find_java
 from simulator.engines.spark import executors
-from simulator.engines.spark.driver_host import is_local, of_defaults, place_of
-from simulator.engines.spark.java import DEATH_WITHIN, death
+from simulator.engines.spark.driver_host import driver_host, is_local, spark_defaults
+from simulator.engines.spark.java import DEATH_WITHIN, java_death
 from simulator.errors import DeliveryError, UserError
 
 # py4j reports a Java that is gone with a traceback, on the root logger (py4j 0.10.9: java_gateway.py, send_command).
 logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
 
 END_WITHIN = 5.0
-"""Seconds that Spark has to end by itself; docker stop gives ten to all of us."""
+"""Seconds within which Spark must end by itself; `docker stop` gives the whole process ten."""
 
 SHORT_RUN = 32 << 20
-"""Bytes of input that are read sooner than Java has compiled itself well."""
+"""Bytes of input that are read before Java's second compiler pays off."""
 
 
 def session(
     master: str = "local[*]", input_bytes: int = SHORT_RUN, jars: Sequence[Path] = (), sends: bool = True
 ) -> SparkSession:
-    """A session for that master URL, set up for so much input, with these jars besides Spark's own; reuses the one that
-    runs. Spark runs tasks that were lost again only where none of them `sends`."""
+    """Return the running session, or start one for a master URL, tuned for the size of the input.
+
+    If tasks send records (`sends`), Spark does not retry them. Raises UserError if Spark cannot start.
+    """
     find_java("Spark")
     _choose_python(master)
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
@@ -50,64 +52,63 @@ def session(
         try:
             spark = builder.getOrCreate()
         except Exception as error:
-            if (how := death(0.0 if hasattr(error, "java_exception") else DEATH_WITHIN)) is not None:
+            if (how := java_death(0.0 if hasattr(error, "java_exception") else DEATH_WITHIN)) is not None:
                 raise DeliveryError(how) from error
             raise UserError(f"Spark does not start on {master!r}: {_reason(error, log)}") from error
     spark.sparkContext.setLogLevel("OFF")
     accumulators: Any = spark.sparkContext._accumulatorServer
-    accumulators.handle_error = _unsaid
+    accumulators.handle_error = _ignore
     if not is_local(master):
         executors.make_ready(spark.sparkContext)
     return spark
 
 
 def _choose_python(master: str) -> None:
-    """Tasks on this machine run in this Python; elsewhere in the one that Spark's users name, or its `python3`, which
-    is this one where Spark starts it here."""
+    """Choose the Python of Spark's workers: this one for a local master, else the configured one or `python3`."""
     if is_local(master):
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         return
-    if (asked := of_defaults().get("spark.pyspark.python")) is not None:
-        os.environ["PYSPARK_PYTHON"] = asked
+    if (configured := spark_defaults().get("spark.pyspark.python")) is not None:
+        os.environ["PYSPARK_PYTHON"] = configured
     os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 
 def _settings(master: str, input_bytes: int) -> dict[str, str]:
-    """Spark's settings: what the engine rests on, and what a user has not set otherwise."""
-    place = place_of(master)
-    addresses = {"spark.driver.host": place.host, "spark.driver.bindAddress": place.bound}
-    wished = WISHES | {"spark.driver.extraJavaOptions": _java_options(input_bytes)}
-    given = of_defaults()
-    return {key: value for key, value in wished.items() if key not in given} | SETTINGS | addresses
+    """Return the settings that the engine requires, and defaults that the user has not set."""
+    address = driver_host(master)
+    addresses = {"spark.driver.host": address.host, "spark.driver.bindAddress": address.bound}
+    preferred = PREFERRED | {"spark.driver.extraJavaOptions": _java_options(input_bytes)}
+    configured = spark_defaults()
+    return {key: value for key, value in preferred.items() if key not in configured} | SETTINGS | addresses
 
 
-def _unsaid(*_: object) -> None:
-    """In place of a traceback where Java is gone: whoever waits for Java says so."""
+def _ignore(*_: object) -> None:
+    """Suppress py4j's traceback when Java has ended; the waiting call reports it."""
 
 
 def _java_options(input_bytes: int) -> str:
-    """A short run is over before Java's second compiler pays; a long one has it take Spark's largest methods, too."""
+    """Skip Java's second compiler for short runs; for long ones let it compile Spark's largest methods, too."""
     compiler = "-XX:-DontCompileHugeMethods" if input_bytes > SHORT_RUN else "-XX:TieredStopAtLevel=1"
     return f"-XX:+UseParallelGC {compiler}"
 
 
 def end(done: Callable[[], bool]) -> None:
-    """Ends Spark and its Java under another thread that is not `done` with them; kills a Java that does not end.
+    """End Spark and its Java while another thread still uses them; kills Java after `END_WITHIN` seconds.
 
-    A Java that loses us while it starts would stay behind for ever, so that is waited for.
+    Waits for a Java that is starting: it would never end without its parent.
     """
     while SparkContext._gateway is None and not done():
         time.sleep(0.05)
     java = getattr(SparkContext._gateway, "proc", None)
     if java is not None:
-        polite = threading.Thread(target=_end_politely, args=(java,), daemon=True)
-        polite.start()
-        polite.join(END_WITHIN)
+        stopper = threading.Thread(target=_stop_context, args=(java,), daemon=True)
+        stopper.start()
+        stopper.join(END_WITHIN)
         java.kill()
 
 
-def _end_politely(java: subprocess.Popen[bytes]) -> None:
-    """So Spark tells its cluster and removes its files; what it cannot do any more is nobody's concern."""
+def _stop_context(java: subprocess.Popen[bytes]) -> None:
+    """Stop Spark, so that it leaves its cluster and removes its files; ignores failures."""
     context = SparkContext._active_spark_context
     with suppress(Exception), warnings.catch_warnings(action="ignore"):
         if context is not None:
@@ -119,7 +120,7 @@ def _end_politely(java: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _stderr_aside() -> Iterator[IO[bytes]]:
-    """Java inherits standard error when it starts, and logs to it for as long as it lives: it gets a file instead."""
+    """Give Java a file as its standard error; it logs there as long as it runs."""
     with suppress(OSError):
         sys.stderr.flush()
     kept = os.dup(2)
@@ -135,7 +136,7 @@ def _stderr_aside() -> Iterator[IO[bytes]]:
 
 
 def _reason(error: Exception, log: IO[bytes]) -> str:
-    """The line that tells most of a failed start: Java's own words, else the exception's."""
+    """Return the most telling line of a failed start: Java's error, else the exception's."""
     log.seek(0)
     if "stopped SparkContext" in str(error):
         return "its master does not answer, or its workers cannot start executors (their logs say why)"
@@ -145,7 +146,7 @@ def _reason(error: Exception, log: IO[bytes]) -> str:
     return text.strip()[:200]
 
 
-WISHES = {
+PREFERRED = {
     "spark.ui.enabled": "false",
     "spark.driver.memory": "2g",
     "spark.executor.heartbeatInterval": "1s",
@@ -158,7 +159,7 @@ WISHES = {
     "spark.sql.streaming.ui.retainedQueries": "1",
     "spark.sql.streaming.ui.retainedProgressUpdates": "10",
 }
-"""What spark-defaults.conf and PYSPARK_SUBMIT_ARGS may set otherwise."""
+"""Defaults; spark-defaults.conf and PYSPARK_SUBMIT_ARGS have precedence."""
 
 SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
@@ -173,7 +174,7 @@ SETTINGS = {
     "spark.speculation": "false",
     "spark.dynamicAllocation.enabled": "false",
 }
-"""What the engines rest on: all tasks that send run at the same time, each in one process."""
+"""Settings that the engines require: all tasks that send run at the same time, each in one process."""
 
 ONCE = {"spark.task.maxFailures": "1", "spark.stage.maxConsecutiveAttempts": "1"}
-"""A record must be sent once: a task that failed is not run again by Spark, the sink itself resends."""
+"""A record must be sent once: Spark does not retry a failed task; the sink itself retries."""

@@ -1,7 +1,4 @@
-"""This package on the way to executors on other machines, which have Python and its libraries but not us.
-
-One law: what an executor runs is what the driver runs, whatever else is installed there.
-"""
+"""Ship this package to executors on other machines, so that they run the driver's code."""
 
 from __future__ import annotations
 
@@ -22,10 +19,10 @@ NO_CODE = PACKAGE / "scenarios"
 
 
 def ship(context: SparkContext) -> None:
-    """Has executors of the session fetch the package before their first task.
+    """Make the executors of a session fetch the package before their first task.
 
-    Spark puts files into the directory that an executor works in, where its Python starts: a path relative to that
-    holds on every machine. Not `addPyFile`, which would have this process, too, import from the archive from now on.
+    Spark puts files into the working directory of an executor, where its Python starts, so a relative path holds on
+    every machine. `addPyFile` would make this process import from the archive, too.
     """
     directory = tempfile.TemporaryDirectory(prefix="ticdc-sim-")
     atexit.register(directory.cleanup)
@@ -39,10 +36,10 @@ NAME = "ticdc-sim.zip"
 
 
 def archive(directory: Path) -> Path:
-    """The package's Python, as an archive that Python can import from."""
-    made = directory / NAME
-    with ZipFile(made, "w", ZIP_DEFLATED) as whole:
+    """Write the package's Python as an importable archive."""
+    path = directory / NAME
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive_file:
         for file in sorted(PACKAGE.rglob("*.py")):
             if NO_CODE not in file.parents:
-                whole.write(file, file.relative_to(PACKAGE.parent))
-    return made
+                archive_file.write(file, file.relative_to(PACKAGE.parent))
+    return path

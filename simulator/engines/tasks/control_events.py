@@ -1,7 +1,7 @@
-"""ControlEvents: the statements and watermarks of a run, known before it starts, and merge into the rows by the task that owns
-their partition.
+"""Control events: the DDL and watermarks of a run, known before it starts.
 
-One law: of one commit-ts come the rows first, then statements, then watermarks; each of them by destination.
+The task that owns a partition merges them into its rows. At one commit-ts come first rows, then DDL, then watermarks,
+each ordered by destination.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from simulator.ticdc.dispatch import Destinations
 from simulator.tso import Timeline, compose
 
 CHUNK = 16_384
-"""ControlEvents of a batch, or those of one commit-ts where these are more."""
+"""Control events per batch; a batch holds all events of a commit-ts, even if these are more."""
 
 
 @dataclass(frozen=True)
 class PlacedDdl:
-    """Where and when a DDL event goes; `index` finds it in the run's list."""
+    """A DDL event with its destinations; `index` is its place in `TaskSpec.statements`."""
 
     commit_ts: int
     index: int
@@ -31,51 +31,53 @@ class PlacedDdl:
 
 @dataclass(frozen=True)
 class ControlEvents:
-    """All marks of a run."""
+    """All control events of a run."""
 
     statements: tuple[PlacedDdl, ...]
     timeline: Timeline
     watermarks: bool
-    """Whether the protocol has them."""
+    """Whether the protocol has watermarks."""
 
     watermark_after_ddl: bool
-    """Whether one follows each statement at once."""
+    """Whether a watermark follows each DDL at once."""
 
     destinations: Destinations
 
     @property
     def barriers(self) -> Ints:
-        """Commit-ts of the statements, ascending."""
+        """The commit-ts of DDL, ascending."""
         return np.unique(np.array([statement.commit_ts for statement in self.statements], np.int64))
 
     def times(self) -> Ints:
-        """Every commit-ts with a mark, ascending: that of each statement, one an interval, the final one, and one where
-        a topic grows."""
+        """Return every commit-ts with a control event, ascending.
+
+        That is each DDL, one watermark per interval, the final one, and one where a topic gets partitions.
+        """
         return np.union1d(self.barriers, self._resolved()) if self.watermarks else self.barriers
 
     def checkpoints(self) -> Ints:
-        """Commit-ts, ascending, up to which everything is known to be sent, whether the protocol says so or not."""
+        """Return the changefeed's checkpoints, ascending, whether the protocol sends watermarks or not."""
         resolved = self._resolved()
         return np.union1d(self.barriers, resolved) if self.watermark_after_ddl else resolved
 
     def stops(self) -> Ints:
-        """Commit-ts of the statements and checkpoints, ascending: where a run may be told how far it is."""
+        """Return the commit-ts of DDL and checkpoints, ascending: where a run may note its progress."""
         return np.union1d(self.barriers, self._resolved())
 
-    def behind(self, rows: Ints) -> Ints:
-        """Commit-ts of the statements, and of the marks that are the first behind a row, ascending."""
+    def following(self, rows: Ints) -> Ints:
+        """Return the commit-ts of DDL, and of each control event that is the first after some row, ascending."""
         times = self.times()
         first = np.unique(np.searchsorted(times, rows))
         return np.union1d(self.barriers, times[first[first < len(times)]])
 
     def _resolved(self) -> Ints:
-        line = self.timeline
-        physical = line.start_ms + np.array(line.watermark_numbers(), np.int64) * line.resolved_interval_ms
-        found = compose(np.append(physical, [line.end_ms] * line.ends_with_watermark).astype(np.int64))
-        return np.union1d(found, np.array([growth.commit_ts for growth in self.destinations.grown], np.int64))
+        timeline = self.timeline
+        physical = timeline.start_ms + np.array(timeline.watermark_numbers(), np.int64) * timeline.resolved_interval_ms
+        regular = compose(np.append(physical, [timeline.end_ms] * timeline.ends_with_watermark).astype(np.int64))
+        return np.union1d(regular, np.array([growth.commit_ts for growth in self.destinations.grown], np.int64))
 
     def of(self, owned: Iterable[int]) -> Iterator[pa.RecordBatch]:
-        """The marks of some destinations in order (EVENTS); all of one commit-ts stand in one batch."""
+        """Yield the control events of some destinations in order (EVENTS)."""
         mine = np.array(sorted(owned), np.int64)
         if not len(mine):
             return
@@ -87,30 +89,30 @@ class ControlEvents:
                 yield batch
 
     def ddl_at(self, commit_ts: int, owned: Iterable[int]) -> pa.RecordBatch:
-        """Those of some destinations, alone (EVENTS)."""
+        """Return the DDL of a commit-ts for some destinations (EVENTS)."""
         mine = np.array(sorted(owned), np.int64)
-        return _batch(*self._statements(np.array([commit_ts], np.int64), mine))
+        return _batch(*self._ddl(np.array([commit_ts], np.int64), mine))
 
     def is_watermark(self, commit_ts: int) -> bool:
-        """Whether one is sent at that time."""
+        """Whether a watermark is sent at a commit-ts."""
         times = self.times() if self.watermark_after_ddl else self._resolved()
         return self.watermarks and bool(np.isin(commit_ts, times))
 
     def watermark(self, commit_ts: int, owned: Iterable[int]) -> pa.RecordBatch:
-        """One more (EVENTS), at that time."""
+        """Return an additional watermark for some destinations (EVENTS)."""
         mine = np.array(sorted(owned), np.int64)
         return _batch(*self._watermarks_at(np.array([commit_ts], np.int64), mine))
 
     def _between(self, times: Ints, mine: Ints) -> pa.RecordBatch:
-        """The marks at those times."""
-        parts = [self._statements(times, mine)]
+        """Return the control events of the given commit-ts."""
+        parts = [self._ddl(times, mine)]
         if self.watermarks:
             parts.append(self._watermarks(times, mine))
         commit_ts, kind, index, destination = np.concatenate(parts, axis=1)
         order = np.lexsort((destination, index, kind, commit_ts))
         return _batch(commit_ts[order], kind[order], index[order], destination[order])
 
-    def _statements(self, times: Ints, mine: Ints) -> Ints:
+    def _ddl(self, times: Ints, mine: Ints) -> Ints:
         within = (statement for statement in self.statements if times[0] <= statement.commit_ts <= times[-1])
         cells = [
             (statement.commit_ts, DDL, statement.index, destination)
@@ -133,40 +135,40 @@ class ControlEvents:
 
 
 def _batch(commit_ts: Ints, kind: Ints, index: Ints, destination: Ints) -> pa.RecordBatch:
-    """Events that are not rows, with the columns of rows left empty."""
-    given = {"commit_ts": commit_ts, "kind": kind, "table": index, "destination": destination}
+    """Return EVENTS whose row columns are null."""
+    values = {"commit_ts": commit_ts, "kind": kind, "table": index, "destination": destination}
     columns = [
-        pa.array(given[field.name]).cast(field.type) if field.name in given else pa.nulls(len(kind), field.type)
+        pa.array(values[field.name]).cast(field.type) if field.name in values else pa.nulls(len(kind), field.type)
         for field in EVENTS
     ]
     return pa.RecordBatch.from_arrays(columns, schema=EVENTS)
 
 
-def merge(rows: Iterable[pa.RecordBatch], marks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows and marks in one order; both are ordered by commit-ts."""
-    mark = next(marks, None)
+def merge(rows: Iterable[pa.RecordBatch], control_events: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield rows and control events, both ordered by commit-ts, in one order."""
+    pending = next(control_events, None)
     for batch in (batch for batch in rows if batch.num_rows):
         commit_ts = ints(batch, "commit_ts")
         first = 0
-        while mark is not None and mark.num_rows:
-            ahead = ints(mark, "commit_ts")
-            # Rows of the last commit-ts may go on in the next batch, so its marks wait.
-            below = int(np.searchsorted(ahead, commit_ts[-1], "left"))
+        while pending is not None and pending.num_rows:
+            control_ts = ints(pending, "commit_ts")
+            # Rows of the last commit-ts may go on in the next batch, so its control events wait.
+            below = int(np.searchsorted(control_ts, commit_ts[-1], "left"))
             if not below:
                 break
-            end = int(np.searchsorted(commit_ts, ahead[below - 1], "right"))
-            yield _together(batch.slice(first, end - first), mark.slice(0, below))
+            end = int(np.searchsorted(commit_ts, control_ts[below - 1], "right"))
+            yield _merge_batches(batch.slice(first, end - first), pending.slice(0, below))
             first = end
-            mark = mark.slice(below) if below < mark.num_rows else next(marks, None)
+            pending = pending.slice(below) if below < pending.num_rows else next(control_events, None)
         yield batch.slice(first)
-    if mark is not None:
-        yield mark
-        yield from marks
+    if pending is not None:
+        yield pending
+        yield from control_events
 
 
-def _together(rows: pa.RecordBatch, marks: pa.RecordBatch) -> pa.RecordBatch:
+def _merge_batches(rows: pa.RecordBatch, control_events: pa.RecordBatch) -> pa.RecordBatch:
     if not rows.num_rows:
-        return marks
-    both = pa.concat_batches([rows, marks])
-    is_mark = (ints(both, "kind") != ROW).astype(np.int8)
-    return picked(both, np.lexsort((is_mark, ints(both, "commit_ts"))))
+        return control_events
+    both = pa.concat_batches([rows, control_events])
+    is_control = (ints(both, "kind") != ROW).astype(np.int8)
+    return picked(both, np.lexsort((is_control, ints(both, "commit_ts"))))

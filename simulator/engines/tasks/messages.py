@@ -1,7 +1,4 @@
-"""A flush of events → the messages that it comes to, in their places.
-
-One law: nothing here handles rows one at a time; a flush is a handful of Arrow arrays from end to end.
-"""
+"""Encode a flush of events into messages, each with its topic and partition."""
 
 from __future__ import annotations
 
@@ -25,21 +22,20 @@ from simulator.ticdc.flush import Flush
 
 @dataclass(frozen=True)
 class FlushMessages:
-    """What a flush comes to."""
+    """The messages of a flush."""
 
     events: pa.RecordBatch
-    """EVENTS without what is in the messages."""
+    """EVENTS without the columns that the messages hold."""
 
     records: Records
     files: tuple[StoredFile, ...]
-    """To be stored before the records are sent."""
+    """Claim-check files to store before the records are sent."""
 
     first_row: Ints
-    """Record i holds the events `first_row[i]` up to `first_row[i + 1]`."""
+    """Record i holds the events `first_row[i]:first_row[i + 1]`."""
 
 
 def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:
-    """A flush, encoded."""
     encoded = _encoded(flush, spec)
     events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
     messages = CODECS[spec.options.protocol].frame(encoded, flush.group, spec.options, spec.release)
@@ -49,7 +45,6 @@ def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:
 
 
 def _records(flush: Flush, encoded: EncodedRows, messages: Messages, spec: TaskSpec) -> Records:
-    """The flush's messages with their places."""
     first_row = np.asarray(messages.first_row)
     destination = ints(flush.events, "destination")[first_row[:-1]]
     topic = np.searchsorted(spec.destinations.first, destination, side="right") - 1
@@ -65,25 +60,25 @@ def _records(flush: Flush, encoded: EncodedRows, messages: Messages, spec: TaskS
 
 
 def _encoded(flush: Flush, spec: TaskSpec) -> EncodedRows:
-    """Key and value of each event, in the order of the events."""
+    """Return key and value of each event, in the order of the events."""
     events = flush.events
     kind, table = ints(events, "kind"), ints(events, "table")
     parts: list[EncodedRows] = []
-    places: list[npt.NDArray[np.int64]] = []
+    positions: list[npt.NDArray[np.int64]] = []
     is_row = kind == ROW
     rows = events.select(["commit_ts", "row_id", "before", "after"])
     for number in np.unique(table[is_row]):
         chosen = np.flatnonzero(is_row & (table == number))
         large = None if flush.large is None else pa.array(flush.large[chosen])
         parts.append(_encoded_rows(picked(rows, chosen), large, int(number), spec))
-        places.append(chosen)
+        positions.append(chosen)
     others = np.flatnonzero(~is_row)
     if len(others):
-        parts.append(_encoded_others(kind[others], table[others], ints(events, "commit_ts")[others], spec))
-        places.append(others)
+        parts.append(_encoded_control_events(kind[others], table[others], ints(events, "commit_ts")[others], spec))
+        positions.append(others)
     if len(parts) == 1:
         return parts[0]
-    back = np.argsort(np.concatenate(places))
+    back = np.argsort(np.concatenate(positions))
     keys = None if parts[0].keys is None else picked_values(pa.concat_arrays([part.keys for part in parts]), back)
     files = tuple(file for part in parts for file in part.files)
     return EncodedRows(keys, picked_values(pa.concat_arrays([part.values for part in parts]), back), files)
@@ -100,29 +95,32 @@ def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, spe
     return CODECS[spec.options.protocol].encode(changed, spec.options, spec.release)
 
 
-def _encoded_others(
+def _encoded_control_events(
     kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], spec: TaskSpec
 ) -> EncodedRows:
-    """Statements and watermarks: few, so each is made once and repeated for its destinations."""
+    """Encode DDL and watermarks; each is encoded once and repeated for its destinations."""
     codec = CODECS[spec.options.protocol]
-    wanted, place = np.unique(np.stack([kinds, index, commit_ts]), axis=1, return_inverse=True)
-    made = [
+    distinct, position = np.unique(np.stack([kinds, index, commit_ts]), axis=1, return_inverse=True)
+    pairs = [
         (
             codec.ddl(spec.statements[number], spec.options, spec.release)
             if kind == DDL
             else codec.watermark(ts, spec.options, spec.release)
         )
-        for kind, number, ts in wanted.T.tolist()
+        for kind, number, ts in distinct.T.tolist()
     ]
-    where = pa.array(place.reshape(-1))
-    keys, values = [pair[0] for pair in made if pair], [pair[1] for pair in made if pair]
-    values = pa.array(values, pa.binary()).take(where)
-    return EncodedRows(None if None in keys else pa.array(keys, pa.binary()).take(where), values)
+    repeated = pa.array(position.reshape(-1))
+    keys, values = [pair[0] for pair in pairs if pair], [pair[1] for pair in pairs if pair]
+    values = pa.array(values, pa.binary()).take(repeated)
+    return EncodedRows(None if None in keys else pa.array(keys, pa.binary()).take(repeated), values)
 
 
 def _readable(encoded: EncodedRows, first_row: pa.Array, options: CodecOptions) -> pa.Array:
-    """The messages' events as JSON lists: `{"key": …, "value": …}` each, or the value alone without keys; what ends a
-    row is left out, and `?` stands for each byte that is no UTF-8."""
+    """Return the events of each message as a JSON list, for people who read fixtures.
+
+    An event is `{"key": …, "value": …}`, or the value alone if the protocol has no keys. Terminators are left out, and
+    `?` stands for each byte that is not UTF-8.
+    """
     texts = decompress_column(encoded.values, options.large_message_handle_compression)
     if options.terminator:
         texts = pc.replace_substring_regex(texts, rf"{re.escape(options.terminator)}\z", "")
@@ -135,10 +133,10 @@ def _readable(encoded: EncodedRows, first_row: pa.Array, options: CodecOptions) 
 
 
 def count_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, int, int], int]:
-    """Rows by (table, op, destination)."""
+    """Count the rows by (table, op, destination)."""
     shape = len(spec.tables), OPERATIONS, spec.destinations.total
     is_row = ints(events, "kind") == ROW
     cells = np.ravel_multi_index([ints(events, name)[is_row] for name in ("table", "op", "destination")], shape)
-    found, counts = np.unique(cells, return_counts=True)
-    places = zip(*(axis.tolist() for axis in np.unravel_index(found, shape)), strict=True)
-    return dict(zip(places, counts.tolist(), strict=True))
+    distinct, counts = np.unique(cells, return_counts=True)
+    keys = zip(*(axis.tolist() for axis in np.unravel_index(distinct, shape)), strict=True)
+    return dict(zip(keys, counts.tolist(), strict=True))

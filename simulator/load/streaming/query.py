@@ -15,9 +15,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from simulator.engines.spark.daemon import MODULE
-from simulator.engines.spark.driver_host import place_of
+from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.executors import slots
-from simulator.engines.spark.failures import ProcessLost, translated
+from simulator.engines.spark.failures import ProcessLost, unwrap_errors
 from simulator.load.feed import Feed
 from simulator.load.streaming import source
 from simulator.load.streaming.windows import Windows
@@ -60,7 +60,7 @@ def run(spark: SparkSession, feed: Feed, destinations: int, say: Callable[[str],
     """Sends the windows that the feed gives, until it gives no more; raises SimulatorError, its own and the feed's."""
     tasks = max(1, min(slots(spark.sparkContext), destinations))
     lost: list[float] = []
-    with closing(Windows(feed, tasks, place_of(str(spark.sparkContext.master)))) as windows:
+    with closing(Windows(feed, tasks, driver_host(str(spark.sparkContext.master)))) as windows:
         while not windows.over:
             try:
                 _played(spark, windows)
@@ -72,7 +72,7 @@ def run(spark: SparkSession, feed: Feed, destinations: int, say: Callable[[str],
                 say(f"{loss}; what was not acknowledged is sent again")
 
 
-@translated()
+@unwrap_errors()
 def _played(spark: SparkSession, windows: Windows) -> None:
     """One start of the query."""
     options = windows.start.options()

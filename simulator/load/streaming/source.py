@@ -101,11 +101,11 @@ class RowWriter(DataSourceStreamArrowWriter):
         self._start = start
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Sends the rows; raises what `failures.carrying` makes of a SimulatorError."""
-        from simulator.engines.spark.failures import carrying
+        """Sends the rows; raises what `failures.wrap_errors` makes of a SimulatorError."""
+        from simulator.engines.spark.failures import wrap_errors
         from simulator.load.streaming.task import sent
 
-        with carrying():
+        with wrap_errors():
             ends = [end for batch in iterator for end in batch["end_ms"].to_pylist()]
             return Sent(pickle.dumps([sent(self._start, end) for end in ends]))
 
