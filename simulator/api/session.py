@@ -31,7 +31,7 @@ from simulator.run.steps.wait import WaitStep
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load, load_file
-from simulator.ticdc.rules import rules
+from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import Database
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
@@ -200,7 +200,7 @@ class TiCDC:
         live = self._open()
         live.resolve()
         last = live.watermark
-        plan, decided = live.played(), rules(self._changefeed, self._release)
+        plan, decided = live.played(), changefeed_rules(self._changefeed, self._release)
         first, at = tso.compose(plan.cursors[0].now_ms), last if at is None else at
         if not first <= at <= last:
             raise UserError(f"no truth at {at}: the stream so far goes from {first} to {tso.describe(last)}")

@@ -17,7 +17,7 @@ from simulator.files import json_document, read_text
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.filters.event_filters import event_filters
-from simulator.ticdc.rules import rules, verify
+from simulator.ticdc.rules import changefeed_rules, check_expressions
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl import parse_errors
@@ -41,8 +41,8 @@ def row(
 
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
     table = create_table(read_text(schema), database)
-    filters, asked = rules(changefeed, found), read_row(table, _document(change))
-    verify(filters, [table])
+    filters, asked = changefeed_rules(changefeed, found), read_row(table, _document(change))
+    check_expressions(filters, [table])
 
     decision = filter_decision(table, asked, filters)
     explained = explain_row(table, changefeed, asked, found, decision)
@@ -63,8 +63,8 @@ def ddl(
     as_json: bool,
 ) -> None:
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
-    catalog, said = _catalog(schemas, database) if schemas else None, rules(changefeed, found)
-    verify(said, catalog.tables.values() if catalog else ())
+    catalog, said = _catalog(schemas, database) if schemas else None, changefeed_rules(changefeed, found)
+    check_expressions(said, catalog.tables.values() if catalog else ())
     statements = _statements(statement, database)
     explained = []
     try:
@@ -89,7 +89,7 @@ def table(
         raise UserError("explain table needs --schema FILE.sql with the table's CREATE TABLE")
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
     catalog = _catalog(schemas, database)
-    verify(rules(changefeed, found), catalog.tables.values())
+    check_expressions(changefeed_rules(changefeed, found), catalog.tables.values())
     explained = explain_table(_table(catalog, name, database), changefeed, found)
     if as_json:
         show_json(table_as_dict(explained))

@@ -39,9 +39,9 @@ from simulator.sinks.console import ConsoleServer
 from simulator.sinks.memory import Message
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
-from simulator.ticdc.rules import rules
 from simulator.truth import in_process as truth_in_process
 from simulator.truth.write import TruthEngine
+from simulator.ticdc.rules import changefeed_rules
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,9 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     resuming.check_plan(options, planned)
     display.warn(planned.event_filters.warnings)
     display.note(planned.notes)
-    asked = TruthAsked(planned, changefeed, rules(changefeed, release), script.seed, command, played, options)
+    asked = TruthAsked(
+        planned, changefeed, changefeed_rules(changefeed, release), script.seed, command, played, options
+    )
     if options["at"] is not None:
         with _engines(_master(options["master"], planned), planned, display) as engines:
             asked.show(engines.truth, display)

@@ -13,7 +13,7 @@ Columns have one name and type throughout (`COLUMNS`):
     move           which step from one snapshot to the next, from 0
     table          place of the physical table in the run's list; of a statement in the list of statements
     place          move × tables of the run + table, by which sides are joined
-    handle         `ticdc.key_bytes.handle`; of a table without a handle key the row image
+    handle         `ticdc.key_bytes.handle_keys`; of a table without a handle key the row image
     occurrence     tells equal rows of a table without a handle key apart, from 1
     row_hash       hash of seed, table and handle, by which a row changes in time (`sources.diff.Clock`)
     slice          partition of the shuffle: group of destinations × slice of time

@@ -64,7 +64,7 @@ def ordered(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], range, T
     if work.rows is not None:
         changes = pa.concat_batches([among_scripted(changes), work.rows])
     if work.asks_beside:
-        changes = changes.append_column("beside", pa.array(split.beside(changes)))
+        changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
     sent = stages.sent(changes, work.rules)
     sent = sent.take(_order(sent, ORDER))
     rows = (stages.events(sent.slice(start, ROWS), work.rules) for start in range(0, sent.num_rows, ROWS))

@@ -68,7 +68,7 @@ class Rules:
         if not self.split.keys:
             return ((),) * len(self.tables)
         return tuple(
-            (split.deciding if number in self.scripted else split.in_a_diff)(physical.table, self.split)
+            (split.key_columns if number in self.scripted else split.key_columns_in_diff)(physical.table, self.split)
             for number, physical in enumerate(self.tables)
         )
 
@@ -77,11 +77,11 @@ def sent(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
     """The changes (SENT) that event filters let through, UPDATEs that are split as two. Where the rule asks, `beside`
     says of each whether there are others of its table and commit-ts; `row_id` stays where it is given."""
     if not rules.splitting.any():
-        return _shaped(split.ranked(passing(changes, rules), rules.split))
+        return _shaped(split.add_ranks(passing(changes, rules), rules.split))
     if rules.split.release.filters_halves:
-        return _shaped(passing(split.halves(changes, _splitting(changes, rules), rules.split), rules))
+        return _shaped(passing(split.split_updates(changes, _splitting(changes, rules), rules.split), rules))
     changes = passing(changes, rules)
-    return _shaped(split.halves(changes, _splitting(changes, rules), rules.split))
+    return _shaped(split.split_updates(changes, _splitting(changes, rules), rules.split))
 
 
 def _shaped(changes: pa.RecordBatch) -> pa.RecordBatch:
@@ -165,7 +165,7 @@ def _facts(
     table = rules.tables[number].table
     row_ids = key_bytes.row_ids(table, handles, number) if given is None else _completed(given, handles, number, table)
     names = [column.name for column in visible_columns(table)]
-    texts = LazyCells(images, names, key_bytes.known_by_row_id(table, row_ids))
+    texts = LazyCells(images, names, key_bytes.column_from_row_id(table, row_ids))
     return row_ids, dispatch.hashes(rules.routes[number], table, texts, len(images))
 
 

@@ -13,8 +13,8 @@ from simulator.explain.schema_differences import SchemaChange, schema_changes
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, DdlEvent
-from simulator.ticdc.ddl.classify import Decision, decided
-from simulator.ticdc.ddl.events import Event
+from simulator.ticdc.ddl.classify import Decision, decide
+from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.ticdc.dispatch.routing import Router, topic_of_ddl
 from simulator.ticdc.rules import ChangefeedRules
@@ -123,16 +123,7 @@ def _explained(text: str, session: Session, rules: ChangefeedRules) -> tuple[Ddl
 
 
 def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: ChangefeedRules) -> JobExplained:
-    decision = decided(
-        job,
-        before,
-        after,
-        rules.replication,
-        rules.event_filters,
-        rules.changefeed.force_replicate,
-        rules.release,
-        routes=rules.router.routes,
-    )
+    decision = decide(job, before, after, rules)
     action = ACTIONS[job.code]
     return JobExplained(
         job.code,
@@ -154,7 +145,7 @@ def _events(decision: Decision, rules: ChangefeedRules) -> Iterator[EventExplain
         yield _event(replace(event, query=query), rules)
 
 
-def _event(event: Event, rules: ChangefeedRules) -> EventExplained:
+def _event(event: JobEvent, rules: ChangefeedRules) -> EventExplained:
     topic, sent = _messages(event, rules.router, rules.changefeed, rules.release, DEFAULT_START_TS + 1)
     action = ACTIONS[event.type_code].name
     holds_back = "its own table" if event.type_code in rules.release.single_table_ddl else "all tables"
@@ -165,7 +156,7 @@ def _event(event: Event, rules: ChangefeedRules) -> EventExplained:
 
 
 def _messages(
-    event: Event, router: Router, changefeed: Changefeed, release: Release, commit_ts: int
+    event: JobEvent, router: Router, changefeed: Changefeed, release: Release, commit_ts: int
 ) -> tuple[str, tuple[MessageExplained, ...]]:
     """The topic, and a message of each protocol that the release has; the event's query is the text that is sent."""
     topic = topic_of_ddl(router, event.schema, event.table, event.old)

@@ -21,13 +21,13 @@ from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, RowChanges
 from simulator.ticdc.codecs.claim_check import file_uri
-from simulator.ticdc.ddl.allow import eligible
+from simulator.ticdc.ddl.allow import is_eligible
 from simulator.ticdc.dispatch import ROW_ID, SINGLE_COLUMN, TS, hashes, route, router, sent_table
 from simulator.ticdc.dispatch import partitions as partitions_of
 from simulator.ticdc.filters.event_filters import ignoring_row, reads_values
 from simulator.ticdc.filters.replication import filter_rule
 from simulator.ticdc.rules import ChangefeedRules
-from simulator.ticdc.split import changed, split_rule
+from simulator.ticdc.split import changed_key_columns, split_rule
 from simulator.ticdc.table_info import flag_names, flags, handle_columns, handle_key
 from simulator.tidb.model.table import Table, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType, type_code
@@ -105,7 +105,7 @@ def filter_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> 
     passes = filter_rule(rules.replication, *name)
     if not rules.replication.table(*name):
         return FilterDecision(False, passes)
-    if not eligible(table, rules.changefeed.force_replicate):
+    if not is_eligible(table, rules.changefeed.force_replicate):
         return FilterDecision(
             False, "the table has no primary key and no unique key of NOT NULL columns, and force-replicate is off"
         )
@@ -194,13 +194,13 @@ def _split_by(table: Table, change: RowChange, changefeed: Changefeed, release: 
     if change.before is None or change.after is None or _moved_by(table, change):
         return ()
     rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
-    return changed(table, change.before, change.after, rule)
+    return changed_key_columns(table, change.before, change.after, rule)
 
 
 def _moved_by(table: Table, change: RowChange) -> tuple[str, ...]:
     if not table.clustered or change.before is None or change.after is None:
         return ()
-    before, after = (key_bytes.parts_of(table, cells.columns([image])) for image in (change.before, change.after))
+    before, after = (key_bytes.key_parts(table, cells.columns([image])) for image in (change.before, change.after))
     return tuple(name for (name, old), (_, new) in zip(before, after, strict=True) if old != new)
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from simulator.explain.schema_differences import TableShown, described, shown
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
-from simulator.ticdc.ddl.allow import eligible
+from simulator.ticdc.ddl.allow import is_eligible
 from simulator.ticdc.dispatch.dispatchers import TS
 from simulator.ticdc.dispatch.routing import matching_rule, route, router
 from simulator.ticdc.filters.replication import filter_rule, replication
@@ -61,7 +61,7 @@ def explain_table(table: Table, changefeed: Changefeed, release: Release) -> Tab
         release.architecture,
         rules.table(*name),
         filter_rule(rules, *name),
-        eligible(table, changefeed.force_replicate),
+        is_eligible(table, changefeed.force_replicate),
         changefeed.force_replicate,
         _handle(table),
         _rule(number, rule),

@@ -297,7 +297,7 @@ def _events(changes: pa.RecordBatch, stretch: Stretch, mine: Mask) -> pa.RecordB
     if not rules.splitting.any():
         return stages.events(stages.sent(changes, rules), rules)
     if rules.split.several:
-        changes = changes.append_column("beside", pa.array(split.beside(changes)))
+        changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
     sent = stages.sent(changes, rules)
     sent = sent.take(pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in ORDER]))
     events = stages.events(sent, rules)

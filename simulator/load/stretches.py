@@ -37,7 +37,7 @@ from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS
-from simulator.ticdc.rules import ChangefeedRules, rules, verify
+from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_expressions
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.restore.names import quote_name
@@ -86,7 +86,7 @@ def opening(
     """The run with its tables created, or there from the start; raises UserError and ChangefeedError for what cannot
     be played, or is refused by TiCDC."""
     seed = load.model.seed
-    planning = Planning(rules(changefeed, release), start_ts, None, seed)
+    planning = Planning(changefeed_rules(changefeed, release), start_ts, None, seed)
     first = starting(start_ts or tso.DEFAULT_START_TS)
     cursor, additions = _created(load, first, planning)
     if load.model.present:
@@ -150,7 +150,7 @@ def _verify(tables: Iterable[Table], rules: ChangefeedRules, cursor: Cursor) -> 
     plans.eligible(replicated, rules.changefeed.force_replicate)
     dispatch.verify_routes(rules.router, cursor.versions)
     dispatch.verify_tables(rules.router, replicated)
-    verify(rules, replicated)
+    check_expressions(rules, replicated)
 
 
 def _renumbered(cursor: Cursor) -> Cursor:

@@ -30,7 +30,7 @@ from simulator.run.steps.sql import executed, upstream_of
 from simulator.sinks.records import Delivered, require_delivered
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
-from simulator.ticdc.rules import rules
+from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import Database, with_database
 from simulator.tidb.sql_engine.storage.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.sql_engine.storage.state import Upstream
@@ -54,7 +54,7 @@ class Live:
         seed: int = 0,
     ) -> None:
         self.cursor = starting(start_ts or tso.DEFAULT_START_TS)
-        self._planning = Planning(rules(changefeed, release), start_ts, over_ms, seed)
+        self._planning = Planning(changefeed_rules(changefeed, release), start_ts, over_ms, seed)
         self._cursors = [self.cursor]
         """Around and between what was played; those behind the first one, without rows."""
 

@@ -108,7 +108,7 @@ def _numbered(joined: pa.RecordBatch, table: Ints, of: Comparison) -> tuple[Ints
     whole = np.flatnonzero(~of.keyed[table])
     if not len(whole):
         return row_hash, handle
-    numbered = key_bytes.numbered(handle.take(pa.array(whole)), ints(joined, "occurrence")[whole])
+    numbered = key_bytes.number_duplicates(handle.take(pa.array(whole)), ints(joined, "occurrence")[whole])
     handle = _replaced(handle, whole, numbered)
     row_hash = row_hash.copy()
     row_hash[whole] = of.clock.row_hashes(table[whole], numbered)

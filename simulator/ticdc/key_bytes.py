@@ -1,6 +1,6 @@
-"""The handle key of rows as bytes that sort and compare as TiDB's keys do, and their row ids.
+"""The handle key of rows as bytes that sort and compare as TiDB's keys do, and row ids.
 
-One law: keys that TiDB takes for one give equal bytes, others different ones, and smaller keys smaller ones.
+Keys that are equal in TiDB give equal bytes, others give different ones, and smaller keys give smaller bytes.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from simulator.tidb.model.types import family
 POSITIVE = np.int64((1 << 63) - 1)
 
 
-def handle(table: Table, texts: Texts) -> pa.Array:
-    """Binary keys of rows; of a table without a handle key their images."""
-    parts = [part for _, part in parts_of(table, texts)]
+def handle_keys(table: Table, texts: Texts) -> pa.Array:
+    """Return the binary keys of rows; for a table without a handle key the row images."""
+    parts = [part for _, part in key_parts(table, texts)]
     if not parts:
         return row_image.pack([texts[column.name] for column in visible_columns(table)])
     return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
 
 
-def numbered(handles: pa.Array, numbers: Places) -> pa.Array:
-    """Handles of rows of a table without a handle key, told apart by the number of each among equal rows, from 1: eight
-    bytes more, big-endian."""
+def number_duplicates(handles: pa.Array, numbers: Places) -> pa.Array:
+    """Return the handles of a table without a handle key, each followed by its number among equal rows, from 1, as
+    eight big-endian bytes."""
     return pc.binary_join_element_wise(handles, fixed(numbers.astype(">u8"), handles), b"")
 
 
-def parts_of(table: Table, texts: Texts) -> Iterator[tuple[str, pa.Array]]:
-    """The columns of the handle key, each with its part of the key."""
+def key_parts(table: Table, texts: Texts) -> Iterator[tuple[str, pa.Array]]:
+    """Yield each column of the handle key with its part of the key."""
     types = {column.name: column.type for column in table.columns}
     for name, length in zip(handle_key(table), handle_lengths(table), strict=True):
         yield name, ordered(types[name], texts[name] if length < 0 else prefix(texts[name], length))
 
 
-def known_by_handle(table: Table) -> frozenset[str]:
-    """The columns of the handle key whose text can be but one where the handle is the same."""
+def columns_known_by_handle(table: Table) -> frozenset[str]:
+    """Return the columns of the handle key whose text follows from the handle."""
     types = {column.name: column.type for column in table.columns}
     return frozenset(
         name
@@ -55,8 +55,11 @@ def known_by_handle(table: Table) -> frozenset[str]:
 
 
 def row_ids(table: Table, handles: pa.Array, place: int) -> pa.Array:
-    """int64 row ids: the integer handle, as the signed number of its bits, else a positive `_tidb_rowid` that is the
-    same wherever the handle is; null for a common handle. `place` is the table's in the run's list."""
+    """Return int64 row ids, null for a common handle.
+
+    A row id is the integer handle, as the signed number of its bits, or a positive `_tidb_rowid` derived from the
+    handle. `place` is the table's position in the run's list.
+    """
     if common_handle(table):
         return pa.nulls(len(handles), pa.int64())
     name = row_id_column(table)
@@ -68,8 +71,8 @@ def row_ids(table: Table, handles: pa.Array, place: int) -> pa.Array:
     return pa.array(np.maximum(xxhash64(handles) & POSITIVE, 1))
 
 
-def known_by_row_id(table: Table, row_ids: pa.Array) -> dict[str, pa.Array]:
-    """The TiDB text of the column that row ids are the values of, if there is one."""
+def column_from_row_id(table: Table, row_ids: pa.Array) -> dict[str, pa.Array]:
+    """Return the TiDB text of the column whose values are the row ids, if there is one."""
     name = row_id_column(table)
     if name is None:
         return {}

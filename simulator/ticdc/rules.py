@@ -1,4 +1,4 @@
-"""The rules of a changefeed, compiled: which tables, statements and rows are sent, and where."""
+"""The compiled rules of a changefeed: which tables, DDL statements and rows are sent, and where."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulator.tidb.model.table import Table
 
 @dataclass(frozen=True)
 class ChangefeedRules:
-    """All that decides what becomes of a table, a statement or a row."""
+    """The filters and the router of a changefeed."""
 
     replication: Replication
     event_filters: EventFilters
@@ -24,12 +24,12 @@ class ChangefeedRules:
     release: Release
 
     def replicates(self, table: Table) -> bool:
-        """Whether the changefeed's filter lets the table's rows through."""
+        """Return whether the changefeed's filter passes the table's rows."""
         return self.replication.table(table.schema, table.name)
 
 
-def rules(changefeed: Changefeed, release: Release) -> ChangefeedRules:
-    """The rules of a changefeed; raises ChangefeedError for a rule that TiCDC rejects."""
+def changefeed_rules(changefeed: Changefeed, release: Release) -> ChangefeedRules:
+    """Return the rules of a changefeed; raise ChangefeedError for a rule that TiCDC rejects."""
     sensitive = changefeed.case_sensitive
     return ChangefeedRules(
         replication(changefeed.rules, sensitive, changefeed.ignore_txn_start_ts, release),
@@ -40,8 +40,9 @@ def rules(changefeed: Changefeed, release: Release) -> ChangefeedRules:
     )
 
 
-def verify(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
-    """Raises ChangefeedError for what TiCDC refuses in expressions when a changefeed of those tables is created."""
+def check_expressions(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
+    """Raise ChangefeedError for event filter expressions that TiCDC refuses when a changefeed of those tables is
+    created."""
     if any(rule.setting.expressions for rule in rules.event_filters.rules):
         from simulator.ticdc.filters import row_expressions  # MySQL's functions take long to import
 

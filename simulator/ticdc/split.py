@@ -1,9 +1,7 @@
-"""Which UPDATEs TiCDC sends as DELETE and INSERT, and in which order the rows of a transaction go.
+"""The split of UPDATEs into DELETE and INSERT, and the order of rows in a transaction.
 
-A batch of changes becomes one with the columns `op` and `rank` more (`columns.change_frame.SENT`).
-
-One law: what a release does is one `SplitRule`, for which only its fields and the two options that concern them are
-asked.
+The functions add the columns `op` and `rank` to a batch of changes (`columns.change_frame`). A `SplitRule` has
+everything that depends on the release and the changefeed.
 """
 
 from __future__ import annotations
@@ -20,19 +18,19 @@ from simulator.columns import row_image
 from simulator.columns.cells import Mask, Texts, columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE, ints, op_of
 from simulator.releases import Release
-from simulator.ticdc.key_bytes import known_by_handle
+from simulator.ticdc.key_bytes import columns_known_by_handle
 from simulator.ticdc.table_info import HANDLE_KEY, PRIMARY_KEY, UNIQUE_KEY, flags, handle_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import family
 
 SPLIT_DELETE, SPLIT_INSERT = 3, 4
-"""The halves of a split UPDATE, beside DELETE, UPDATE and INSERT."""
+"""The two parts of a split UPDATE, in addition to DELETE, UPDATE and INSERT."""
 
 OPS = np.array([DELETE, UPDATE, INSERT, DELETE, INSERT], np.int8)
-"""By kind: the operations, and the halves."""
+"""The operation of each kind."""
 
 NULL = b"null"
-"""What `ColumnValueString` makes of NULL (tiflow: cdc/model/sink.go)."""
+"""The result of TiCDC's `ColumnValueString` for NULL (tiflow: cdc/model/sink.go)."""
 
 Kinds = npt.NDArray[np.int8]
 
@@ -43,67 +41,71 @@ class SplitRule:
 
     release: Release
     keys: int
-    """Flag bits of the columns whose change splits an UPDATE; 0 where none does."""
+    """Flag bits of the columns whose change splits an UPDATE; 0 if none does."""
 
     several: bool
     """Whether only transactions of two or more rows of the table are split."""
 
     ranks: tuple[int, int, int, int, int]
-    """Place of DELETE, UPDATE, INSERT, split DELETE and split INSERT inside a transaction; equals go by row key, the
-    halves of one UPDATE after each other."""
+    """Order of DELETE, UPDATE, INSERT, split DELETE and split INSERT in a transaction. Equal ranks are ordered by
+    row key; the parts of one UPDATE follow each other."""
 
     old_value: bool = True
-    """Whether UPDATEs that stay whole keep the old row, and DELETEs all columns."""
+    """Whether UPDATEs that are not split have the old row, and DELETEs all columns."""
 
 
 def split_rule(release: Release, raw: bool = False, old_value: bool = True) -> SplitRule:
-    """The rule under `output-raw-change-event` and `enable-old-value`."""
-    first = release.updates_before_inserts
+    """Return the rule under `output-raw-change-event` and `enable-old-value`."""
+    updates_first = release.updates_before_inserts
     if not old_value and release.handle_split != "as any":
-        after = 2 if first else 1
+        after = 2 if updates_first else 1
         parts = (1, 1) if release.handle_split == "in place" else (0, 1)
         return SplitRule(release, HANDLE_KEY, False, (0, 1, after, *parts), old_value=False)
-    whole = release.update_split == "never" or raw and release.raw_change_events
-    ranks = (0, 1, 2, 1, 3) if release.split_interleaved else (0, 2, 4 if first else 2, 1, 3)
-    keys = 0 if whole else HANDLE_KEY | PRIMARY_KEY | UNIQUE_KEY
+    never_splits = release.update_split == "never" or raw and release.raw_change_events
+    ranks = (0, 1, 2, 1, 3) if release.split_interleaved else (0, 2, 4 if updates_first else 2, 1, 3)
+    keys = 0 if never_splits else HANDLE_KEY | PRIMARY_KEY | UNIQUE_KEY
     return SplitRule(release, keys, release.update_split == "several", ranks)
 
 
-def deciding(table: Table, rule: SplitRule) -> tuple[str, ...]:
-    """The visible columns of a table whose change splits an UPDATE, in table order."""
+def key_columns(table: Table, rule: SplitRule) -> tuple[str, ...]:
+    """Return the visible columns whose change splits an UPDATE, in table order."""
     bits = flags(table, rule.release)
     return tuple(column.name for column in visible_columns(table) if bits[column.name] & rule.keys)
 
 
-def in_a_diff(table: Table, rule: SplitRule) -> tuple[str, ...]:
-    """Those that can differ where rows are found again by their handle key: of that the columns whose collation, or
-    prefix, leaves open what they are."""
-    certain = known_by_handle(table)
-    return tuple(name for name in deciding(table, rule) if name not in certain) if handle_key(table) else ()
+def key_columns_in_diff(table: Table, rule: SplitRule) -> tuple[str, ...]:
+    """Return the columns that can split an UPDATE between two rows with the same handle key.
+
+    The handle key determines the other ones. A collation or a prefix index leaves a column's text open.
+    """
+    certain = columns_known_by_handle(table)
+    return tuple(name for name in key_columns(table, rule) if name not in certain) if handle_key(table) else ()
 
 
-def splits(tables: Iterable[Table], rule: SplitRule) -> bool:
-    """Whether any UPDATE of the tables may be split in a diff."""
-    return bool(rule.keys) and any(in_a_diff(table, rule) for table in dict.fromkeys(tables))
+def may_split(tables: Iterable[Table], rule: SplitRule) -> bool:
+    """Return whether any UPDATE of the tables may be split in a diff."""
+    return bool(rule.keys) and any(key_columns_in_diff(table, rule) for table in dict.fromkeys(tables))
 
 
 def keys_changed(
     table: Table, before: Texts, after: Texts, rule: SplitRule, names: Iterable[str] | None = None
 ) -> Mask:
-    """Which rows change a key that splits their UPDATE, given as TiDB texts by column: rows of a diff, or those of
-    scripted SQL, of which every deciding column may differ (`names`)."""
-    found = np.zeros(len(next(iter(before.values()))), np.bool_)
-    for name in in_a_diff(table, rule) if names is None else names:
-        found |= _differ(table, name, before, after, rule)
-    return found
+    """Return which rows change a key that splits their UPDATE, given as TiDB texts by column.
+
+    `names` are the columns to compare, by default those of a diff. In scripted SQL every key column may differ.
+    """
+    is_changed = np.zeros(len(next(iter(before.values()))), np.bool_)
+    for name in key_columns_in_diff(table, rule) if names is None else names:
+        is_changed |= _differ(table, name, before, after, rule)
+    return is_changed
 
 
-def changed(
+def changed_key_columns(
     table: Table, before: Mapping[str, str | None], after: Mapping[str, str | None], rule: SplitRule
 ) -> tuple[str, ...]:
-    """The deciding columns that differ between two rows, given as TiDB texts by column."""
+    """Return the key columns that differ between two rows, given as TiDB texts by column."""
     old, new = columns([before]), columns([after])
-    return tuple(name for name in deciding(table, rule) if _differ(table, name, old, new, rule)[0])
+    return tuple(name for name in key_columns(table, rule) if _differ(table, name, old, new, rule)[0])
 
 
 def _differ(table: Table, name: str, before: Texts, after: Texts, rule: SplitRule) -> Mask:
@@ -115,21 +117,24 @@ def _differ(table: Table, name: str, before: Texts, after: Texts, rule: SplitRul
 
 
 def null_is_text(family: str, rule: SplitRule) -> bool:
-    """Whether NULL and the text `null` are the same in a column: only texts can be `null`."""
+    """Return whether NULL equals the text `null` in a column; only text columns can hold it."""
     return rule.release.split_by_text and family in ("string", "text")
 
 
-def stages(rule: SplitRule, told_apart: bool) -> dict[str, int]:
-    """By kind of change, what of a transaction comes after what in a stream, which does not show halves; equals may
-    come in any order. `told_apart` is whether its messages tell every UPDATE from an INSERT."""
+def operation_order(rule: SplitRule, distinguishes_updates: bool) -> dict[str, int]:
+    """Return the order of the operations of a transaction in a stream, which does not show split UPDATEs. Operations
+    with equal numbers may come in any order.
+
+    `distinguishes_updates` is whether messages distinguish every UPDATE from an INSERT.
+    """
     delete, update, insert, split_delete, split_insert = rule.ranks
     second = int(max(delete, split_delete) < update)
-    third = second + int(told_apart and update < min(insert, split_insert))
+    third = second + int(distinguishes_updates and update < min(insert, split_insert))
     return {"DELETE": 0, "UPDATE": second, "INSERT": third}
 
 
-def halves(changes: pa.RecordBatch, is_split: Mask, rule: SplitRule) -> pa.RecordBatch:
-    """The row changes (columns before, after and any others), each UPDATE that is split as two."""
+def split_updates(changes: pa.RecordBatch, is_split: Mask, rule: SplitRule) -> pa.RecordBatch:
+    """Return the row changes (columns before, after and any others) with each split UPDATE as two rows."""
     kinds = op_of(changes["before"], changes["after"])
     split = is_split & (kinds == UPDATE)
     if not split.any():
@@ -137,15 +142,15 @@ def halves(changes: pa.RecordBatch, is_split: Mask, rule: SplitRule) -> pa.Recor
     rows = np.repeat(np.arange(len(kinds)), 1 + split)
     second = np.concatenate(([False], rows[1:] == rows[:-1]))
     kinds = np.where(split[rows], np.where(second, SPLIT_INSERT, SPLIT_DELETE), kinds[rows]).astype(np.int8)
-    found = changes.take(pa.array(rows))
+    parts = changes.take(pa.array(rows))
     for side, without in (("before", SPLIT_INSERT), ("after", SPLIT_DELETE)):
-        images = pc.if_else(pa.array(kinds == without), None, found[side])
-        found = found.set_column(found.schema.get_field_index(side), side, images)
-    return _ranked(found, kinds, rule)
+        images = pc.if_else(pa.array(kinds == without), None, parts[side])
+        parts = parts.set_column(parts.schema.get_field_index(side), side, images)
+    return _ranked(parts, kinds, rule)
 
 
-def ranked(changes: pa.RecordBatch, rule: SplitRule) -> pa.RecordBatch:
-    """The row changes of a run that splits none."""
+def add_ranks(changes: pa.RecordBatch, rule: SplitRule) -> pa.RecordBatch:
+    """Return the row changes of a run without split UPDATEs."""
     return _ranked(changes, op_of(changes["before"], changes["after"]), rule)
 
 
@@ -154,10 +159,12 @@ def _ranked(changes: pa.RecordBatch, kinds: Kinds, rule: SplitRule) -> pa.Record
     return changes.append_column("op", pa.array(OPS[kinds])).append_column("rank", pa.array(ranks[kinds]))
 
 
-def beside(changes: pa.RecordBatch) -> Mask:
-    """Whether a change has others of its table at its commit-ts, as a rule of several rows asks; the batch has all
-    changes of a table and commit-ts, or none."""
+def shares_transaction(changes: pa.RecordBatch) -> Mask:
+    """Return whether other changes of a change's table have its commit-ts.
+
+    The batch has all changes of a table and commit-ts, or none.
+    """
     pairs = np.stack([ints(changes, "commit_ts"), ints(changes, "table")], axis=1)
     _, places, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-    found: Mask = counts[places] > 1
-    return found
+    is_shared: Mask = counts[places] > 1
+    return is_shared

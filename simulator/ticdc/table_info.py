@@ -1,7 +1,4 @@
-"""What the protocols ask of a table's keys: the handle key, the flag bits, the row id.
-
-One law: all of it follows from the Table; where releases differ, a field of the Release says so.
-"""
+"""Key properties of a table that the protocols use: handle key, flag bits, row id."""
 
 from __future__ import annotations
 
@@ -31,16 +28,16 @@ FLAG_NAMES = {
 
 
 def flag_names(bits: int) -> tuple[str, ...]:
-    """The flags that are set, in words."""
+    """Return the names of the flags that are set."""
     return tuple(name for bit, name in FLAG_NAMES.items() if bits & bit)
 
 
 def handle_key(table: Table) -> tuple[str, ...]:
-    """Names of the columns that identify a row, in key order, in every release; empty where no key does. What a release
-    says in its messages is `handle_columns`.
+    """Return the columns that identify a row, in key order; an empty tuple if no key does.
 
-    The primary key, else of the unique keys without a nullable or virtual column the one with the fewest columns, then
-    the lowest id (tiflow: cdc/model/schema_storage.go, findHandleIndex).
+    It is the primary key, or the unique key without a nullable or virtual column that has the fewest columns, then the
+    lowest id (tiflow: cdc/model/schema_storage.go, findHandleIndex). `handle_columns` has the columns that a release
+    marks.
     """
     if table.primary_key:
         return table.primary_key
@@ -49,7 +46,7 @@ def handle_key(table: Table) -> tuple[str, ...]:
 
 
 def handle_index(table: Table) -> Index | None:
-    """The index that identifies a row; None where the clustered integer primary key does, or nothing."""
+    """Return the index that identifies a row; None if the clustered integer primary key does, or nothing."""
     for index in table.indexes:
         if index.primary:
             return index
@@ -59,14 +56,14 @@ def handle_index(table: Table) -> Index | None:
 
 
 def handle_lengths(table: Table) -> tuple[int, ...]:
-    """Of how many characters of each of its columns the handle key is made, in key order; -1 for whole ones."""
+    """Return the prefix length in characters of each column of the handle key, in key order; -1 for whole columns."""
     index = handle_index(table)
     lengths = {column.name: column.length for column in index.columns} if index else {}
     return tuple(lengths.get(name, -1) for name in handle_key(table))
 
 
 def _best_unique(indexes: Sequence[Index], columns: Sequence[Column]) -> Index | None:
-    """Of the unique indexes whose columns are all among `columns` and NOT NULL, the smallest."""
+    """Return the smallest unique index whose columns are all among `columns` and NOT NULL."""
     certain = {column.name for column in columns if column.not_null}
     unique = (index for index in indexes if index.unique)
     candidates = [index for index in unique if all(column.name in certain for column in index.columns)]
@@ -74,8 +71,10 @@ def _best_unique(indexes: Sequence[Index], columns: Sequence[Column]) -> Index |
 
 
 def handle_columns(table: Table, release: Release) -> frozenset[str]:
-    """Names of the columns that the release takes for the handle key: those with `h`, and all that a row cut down to
-    its handle key has. Virtual columns may be among them, of which no message has anything."""
+    """Return the columns that the release treats as the handle key: those with `h`, and those of a handle-key-only row.
+
+    Virtual columns may be among them; no message has values of these.
+    """
     names = set(handle_key(table))
     if not table.primary_key and release.handle_may_be_virtual:
         best = _best_unique(table.indexes, table.columns)
@@ -87,30 +86,32 @@ def handle_columns(table: Table, release: Release) -> frozenset[str]:
     return frozenset(names)
 
 
-def certain_columns(table: Table) -> frozenset[str]:
-    """Names of the columns of every unique key that cannot be NULL, the primary key being one."""
+def unique_not_null_columns(table: Table) -> frozenset[str]:
+    """Return the columns of every unique key that cannot be NULL, including the primary key."""
     certain = {column.name for column in table.columns if column.not_null}
     unique = [{column.name for column in index.columns} for index in table.indexes if index.unique or index.primary]
     return frozenset(table.primary_key).union(*(names for names in unique if names <= certain))
 
 
 def flags(table: Table, release: Release) -> dict[str, int]:
-    """Open Protocol's `"f"` of every column, virtual ones included, by name
-    (tiflow: cdc/model/schema_storage.go, initColumnsFlag)."""
-    bits = {column.name: own_bits(column, release) for column in table.columns}
+    """Return Open Protocol's `"f"` of every column, including virtual ones, by name.
+
+    Source: tiflow: cdc/model/schema_storage.go, initColumnsFlag.
+    """
+    bits = {column.name: column_bits(column, release) for column in table.columns}
     row_id = row_id_column(table)
     for name in table.primary_key:
         bits[name] |= PRIMARY_KEY | (HANDLE_KEY if name == row_id else 0)
     generated = frozenset(column.name for column in table.columns if column.generated)
-    spared = frozenset() if release.generated_get_key_bits else generated
-    marked = handle_columns(table, release)
+    excluded = frozenset() if release.generated_get_key_bits else generated
+    in_handle_key = handle_columns(table, release)
     for index in table.indexes:
-        add_index_bits(bits, index, marked, spared, release)
+        add_index_bits(bits, index, in_handle_key, excluded, release)
     return bits
 
 
-def own_bits(column: Column, release: Release) -> int:
-    """The bits that a column has by itself."""
+def column_bits(column: Column, release: Release) -> int:
+    """Return the bits that do not come from an index."""
     zerofill = column.type.zerofill or column.type.name == "year"
     return (
         BINARY * (column.type.charset == "binary")
@@ -122,23 +123,23 @@ def own_bits(column: Column, release: Release) -> int:
 
 
 def add_index_bits(
-    bits: dict[str, int], index: Index, marked: frozenset[str], spared: frozenset[str], release: Release
+    bits: dict[str, int], index: Index, in_handle_key: frozenset[str], excluded: frozenset[str], release: Release
 ) -> None:
-    """Adds the bits that an index gives its columns; hidden columns of a functional index are not in `bits`.
+    """Add the bits that an index gives its columns; hidden columns of a functional index are not in `bits`.
 
-    Columns of the handle key are `marked`; those `spared` get what TiDB's own flags say.
+    Columns of the handle key are `in_handle_key`. Columns in `excluded` get the bits of TiDB's own flags.
     """
     shared = MULTIPLE_KEY * (len(index.columns) > 1) | PRIMARY_KEY * index.primary
     shared |= UNIQUE_KEY * (index.unique and (not index.primary or release.primary_is_unique))
     for place, column in enumerate(index.columns):
-        if column.name in spared:
+        if column.name in excluded:
             bits[column.name] |= _tidb_index_bits(index, place)
         elif column.name in bits:
-            bits[column.name] |= shared | _tidb_index_bits(index, place) | HANDLE_KEY * (column.name in marked)
+            bits[column.name] |= shared | _tidb_index_bits(index, place) | HANDLE_KEY * (column.name in in_handle_key)
 
 
 def _tidb_index_bits(index: Index, place: int) -> int:
-    """What a column of an index has in TiDB's own flags (TiDB: pkg/ddl/index.go AddIndexColumnFlag)."""
+    """Return the bits of an index column in TiDB's own flags (TiDB: pkg/ddl/index.go AddIndexColumnFlag)."""
     if index.unmarked:
         return 0
     if index.primary or place:
@@ -151,7 +152,7 @@ _UNSIGNED, _ZEROFILL, _BINARY, _AUTO_INCREMENT, _TIMESTAMP, _NO_DEFAULT, _ON_UPD
 
 
 def tidb_flags(table: Table) -> dict[str, int]:
-    """TiDB's own flag word of every column by name (TiDB: pkg/parser/mysql/type.go, pkg/ddl/create_table.go)."""
+    """Return TiDB's own flag word of every column by name (TiDB: pkg/parser/mysql/type.go, pkg/ddl/create_table.go)."""
     words = {column.name: _tidb_word(column) for column in table.columns}
     for name in table.primary_key:
         words[name] |= _PRIMARY
@@ -163,7 +164,7 @@ def tidb_flags(table: Table) -> dict[str, int]:
 
 
 def _tidb_word(column: Column) -> int:
-    """The flags that a column has by itself."""
+    """Return the flags that do not come from an index."""
     number = family(column.type) in ("integer", "float", "decimal", "bit", "year")
     binary = column.type.charset == "binary" and not number
     timestamp = column.type.name == "timestamp"
@@ -181,6 +182,6 @@ def _tidb_word(column: Column) -> int:
 
 
 def primary_key_names(table: Table, release: Release) -> tuple[str, ...]:
-    """Canal's pkNames: the columns with the PrimaryKey bit, in table order."""
+    """Return Canal's pkNames: the columns with the PrimaryKey bit, in table order."""
     bits = flags(table, release)
     return tuple(column.name for column in visible_columns(table) if bits[column.name] & PRIMARY_KEY)

@@ -192,7 +192,7 @@ def _done(changes: pa.RecordBatch, of: Between) -> tuple[Ints, pa.Array]:
         return done, changes["after"].take(pa.array(done)).is_null().to_numpy(zero_copy_only=False)
     numbered = changes.append_column("row_id", pa.array(np.arange(changes.num_rows)))
     if of.rules.split.several and of.rules.splitting.any():
-        numbered = numbered.append_column("beside", pa.array(split.beside(changes)))
+        numbered = numbered.append_column("beside", pa.array(split.shares_transaction(changes)))
     sent = stages.sent(numbered, of.rules)
     place, op = ints(sent, "row_id"), ints(sent, "op")
     comes = np.zeros(changes.num_rows, np.bool_)

@@ -26,7 +26,8 @@ from simulator.run.plan.statements import EmittedJob
 from simulator.run.steps.events import replicated
 from simulator.run.steps.sql import upstream_of
 from simulator.ticdc import key_bytes, split
-from simulator.ticdc.ddl.classify import decided
+from simulator.ticdc.ddl.classify import decide
+from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Key, key
@@ -94,7 +95,7 @@ def sent_changes(plan: Plan, after: int, until: int) -> pa.RecordBatch:
     scripted = frozenset(pc.unique(changes["table"]).to_pylist())
     rules = rules_of(plan, scripted)
     if plan.split.several and rules.splitting.any():
-        changes = changes.append_column("beside", pa.array(split.beside(changes)))
+        changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
     found = stages.sent(changes, rules)
     return found.take(pc.sort_indices(found, [("commit_ts", "ascending"), ("rank", "ascending")]))
 
@@ -132,21 +133,12 @@ def _kept_back(job: EmittedJob, rules: ChangefeedRules) -> bool:
     """Whether nothing of a job is sent that would be without event filters and ignored transactions."""
     if job.events:
         return False
-    free = replace(rules.replication, ignored_start_ts=frozenset())
-    applied, changefeed = job.applied, rules.changefeed
-    return bool(
-        decided(
-            job.job,
-            applied.before,
-            applied.after,
-            free,
-            None,
-            changefeed.force_replicate,
-            rules.release,
-            0,
-            rules.router.routes,
-        ).events
+    unfiltered = replace(
+        rules,
+        replication=replace(rules.replication, ignored_start_ts=frozenset()),
+        event_filters=EventFilters((), rules.release),
     )
+    return bool(decide(job.job, job.applied.before, job.applied.after, unfiltered).events)
 
 
 def _known(known: frozenset[Key], jobs: list[EmittedJob], upstream: Upstream) -> frozenset[Key]:
@@ -215,7 +207,7 @@ def _stored(table: Table, images: pa.Array) -> StoredRows:
 
 def _handles(table: Table, images: pa.Array) -> pa.Array:
     texts: Mapping[str, pa.Array] = row_image.LazyCells(images, _names(table))
-    return key_bytes.handle(table, {name: texts[name].view(pa.string()) for name in handle_key(table)})
+    return key_bytes.handle_keys(table, {name: texts[name].view(pa.string()) for name in handle_key(table)})
 
 
 def _upserted(table: Table, now: pa.Array, changes: pa.RecordBatch) -> pa.Array:

@@ -18,7 +18,7 @@ from contextlib import suppress
 
 from simulator.errors import DdlError
 from simulator.releases import V8_5
-from simulator.ticdc.ddl.events import events, sent_query
+from simulator.ticdc.ddl.events import job_events, sent_query
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
@@ -219,7 +219,7 @@ def outcome(text: str, held: Catalog | None) -> str:
             return "empty"
         restore_statement(statement)
         for job in execute(statement, text, Session("shop", held, V8_5)).jobs:
-            for event in events(job, V8_5):
+            for event in job_events(job, V8_5):
                 sent_query(event, V8_5)
     except DdlError as error:
         return error.code or "not DDL"

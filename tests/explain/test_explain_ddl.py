@@ -15,7 +15,7 @@ from simulator.explain.schema_files import read_catalog
 from simulator.explain.table import TableExplained, explain_table
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
-from simulator.ticdc.rules import rules
+from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import Catalog
 
 SCHEMA = """
@@ -50,7 +50,7 @@ def explained(
     uri: str = "kafka://127.0.0.1:9092/main?protocol=open-protocol&partition-num=2",
 ) -> DdlExplained:
     found = find(release, architecture)
-    (only,) = explain_each([("shop", text)], known, rules(load(uri, config, found), found))
+    (only,) = explain_each([("shop", text)], known, changefeed_rules(load(uri, config, found), found))
     return only
 
 

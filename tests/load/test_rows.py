@@ -80,7 +80,7 @@ def all_at_once(of: Stretch, end_ms: int) -> pa.Table:
     if batch.column("row_id").null_count == batch.num_rows:
         batch = batch.select(CHANGES.names)
     if of.rules.split.several:
-        batch = batch.append_column("beside", pa.array(split.beside(batch)))
+        batch = batch.append_column("beside", pa.array(split.shares_transaction(batch)))
     sent = stages.sent(batch, of.rules)
     sent = sent.take(pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in ORDER]))
     return pa.Table.from_batches([stages.events(sent, of.rules)], EVENTS)

@@ -23,7 +23,7 @@ from simulator.run.plan.scripted import with_rows
 from simulator.run.steps.snapshot import SnapshotStep
 from simulator.run.steps.sql import executed
 from simulator.ticdc.changefeed import load_file
-from simulator.ticdc.rules import rules
+from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.definitions import TableName
 
@@ -290,7 +290,7 @@ def test_the_tables_under_a_view_are_read_with_it(tmp_path: Path) -> None:
     """Through another view, too; a name without a database is one in the view's own."""
     week(tmp_path)
     release = releases.find(releases.DEFAULT)
-    planning = Planning(rules(load_file(URI, None, release), release), None, None)
+    planning = Planning(changefeed_rules(load_file(URI, None, release), release), None, None)
     cursor, _ = SnapshotStep(tmp_path / "monday").plan(starting(tso.DEFAULT_START_TS), planning)
     for text in (
         "USE shop",

@@ -25,7 +25,7 @@ from simulator.run import scenario as scenarios
 from simulator.run.library import Shipped, shipped
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import load_file
-from simulator.ticdc.rules import rules
+from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.model.table import Name, Table, visible_columns
 from simulator.tidb.sql_engine.storage.rows import table_rows
 
@@ -96,7 +96,7 @@ def violations(
     yield from contract.check(stream, spec)
     if scenario.name not in UNREPLAYED:
         tables, truth = upstream(scenario, release)
-        sent = {name for name, table in tables.items() if rules(changefeed, found).replicates(table)}
+        sent = {name for name, table in tables.items() if changefeed_rules(changefeed, found).replicates(table)}
         yield from replayed(
             stream,
             spec.protocol,

@@ -154,7 +154,7 @@ def test_changes_before_the_statements_then_these_then_the_others_lead_to_the_se
         image = (before if after is None else after) or b""
         cells = row_of(table, image)
         if handle_key(table):
-            own = key_bytes.handle(table, dict(zip(cells, texts(table, [cells]), strict=True)))
+            own = key_bytes.handle_keys(table, dict(zip(cells, texts(table, [cells]), strict=True)))
             assert handle == own[0].as_py()
         else:
             assert handle[:-8] == image
@@ -217,7 +217,7 @@ def test_a_row_is_what_the_statements_make_of_it_beside_what_it_was() -> None:
 
     assert read(GRADED, packed("1", "é"), packed("2", None)).to_pydict() == {
         "table": [1, 1],
-        "handle": key_bytes.handle(GRADED.after, ids).to_pylist(),
+        "handle": key_bytes.handle_keys(GRADED.after, ids).to_pylist(),
         "image": [packed("1", "é", "7"), packed("2", None, "7")],
         "unaltered": [bytes(4) + packed("1", "é"), bytes(4) + packed("2", None)],
     }

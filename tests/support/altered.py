@@ -247,7 +247,7 @@ def changes_of(
         state += list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
     whole = row_image.pack(texts(altered.after, new))
     handles = (
-        key_bytes.handle(
+        key_bytes.handle_keys(
             altered.after,
             dict(
                 zip((column.name for column in visible_columns(altered.after)), texts(altered.after, new), strict=True)

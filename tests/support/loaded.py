@@ -24,7 +24,7 @@ from simulator.sources.snapshots.physical import physical_tables
 from simulator.ticdc import dispatch, key_bytes
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.dispatch import Destinations
-from simulator.ticdc.rules import rules
+from simulator.ticdc.rules import changefeed_rules
 from simulator.ticdc.split import split_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -57,7 +57,7 @@ class Made:
         return row_image.pack(list(self.texts([column.name for column in visible_columns(self.table)], rows).values()))
 
     def handles(self, rows: TableRows) -> pa.Array:
-        return key_bytes.handle(self.table, self.texts(handle_key(self.table), rows))
+        return key_bytes.handle_keys(self.table, self.texts(handle_key(self.table), rows))
 
 
 ORDERS = "CREATE TABLE shop.orders (id BIGINT PRIMARY KEY, status VARCHAR(9), n INT)"
@@ -111,7 +111,7 @@ def stretch(
 ) -> Stretch:
     """A stretch from the start of the stream, with these tables."""
     changefeed = load(f"kafka://127.0.0.1:9092/load?{options}", toml, release)
-    compiled = rules(changefeed, release)
+    compiled = changefeed_rules(changefeed, release)
     tables = [create_table(statement) for statement in statements]
     physical = physical_tables(tables)
     routes = tuple(dispatch.route(compiled.router, each.table) for each in physical)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.ticdc.key_bytes import handle
-from simulator.ticdc.split import SPLIT_DELETE, SPLIT_INSERT, SplitRule, changed
+from simulator.ticdc.key_bytes import handle_keys
+from simulator.ticdc.split import SPLIT_DELETE, SPLIT_INSERT, SplitRule, changed_key_columns
 from simulator.ticdc.table_info import HANDLE_KEY, flags
 from simulator.tidb.model.table import Table
 
@@ -63,7 +63,7 @@ def sent(table: Table, events: Sequence[RowEvent], rule: SplitRule) -> list[RowE
 
 
 def _halves(table: Table, event: RowEvent, rule: SplitRule) -> Iterator[RowEvent]:
-    if event.before is None or event.after is None or not changed(table, event.before, event.after, rule):
+    if event.before is None or event.after is None or not changed_key_columns(table, event.before, event.after, rule):
         yield event
         return
     yield RowEvent(DELETE, event.before, None, half=True)
@@ -87,5 +87,5 @@ def _op(before: Row | None, after: Row | None) -> int:
 def _by_key(table: Table, rows: Iterable[Row | None]) -> dict[bytes, Row]:
     """Rows by their handles; those that are none are left out."""
     found = [row for row in rows if row is not None]
-    handles = handle(table, columns(found)).to_pylist() if found else []
+    handles = handle_keys(table, columns(found)).to_pylist() if found else []
     return dict(zip(handles, found, strict=True))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.columns import hashing, row_image
-from simulator.ticdc.key_bytes import handle, known_by_handle, row_ids
+from simulator.ticdc.key_bytes import columns_known_by_handle, handle_keys, row_ids
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 
@@ -23,7 +23,7 @@ def keyed(kind: str, key: str = "k") -> Table:
 
 
 def handles(kind: str, *texts: str, key: str = "k") -> list[bytes]:
-    found: list[bytes] = handle(keyed(kind, key), {"k": pa.array(texts, pa.string())}).to_pylist()
+    found: list[bytes] = handle_keys(keyed(kind, key), {"k": pa.array(texts, pa.string())}).to_pylist()
     return found
 
 
@@ -201,7 +201,7 @@ def test_handles_of_several_columns_sort_as_their_columns_do(rows: list[tuple[in
     table = create_table("CREATE TABLE t (s VARCHAR(9), n BIGINT, PRIMARY KEY (s, n) CLUSTERED)", "test")
     texts = {"n": pa.array([str(n) for n, _ in rows], pa.string()), "s": pa.array([s for _, s in rows], pa.string())}
 
-    found = handle(table, texts).to_pylist()
+    found = handle_keys(table, texts).to_pylist()
 
     order = [(s.rstrip(" ").encode(), n) for n, s in rows]
     assert [[a < b for b in found] for a in found] == [[a < b for b in order] for a in order]
@@ -220,14 +220,14 @@ def test_part_of_an_array_and_images_cells_give_the_handles_of_the_same_strings(
         texts = {"time": ["00:00:01", "10:00:00"], "decimal(5,1)": ["1.0", "-2.5"]}.get(kind, ["1", "2"])
         whole = pa.array(["1", *texts], pa.string()).slice(1)
 
-        assert handle(keyed(kind), {"k": whole.cast(pa.binary())}).to_pylist() == handles(kind, *texts)
+        assert handle_keys(keyed(kind), {"k": whole.cast(pa.binary())}).to_pylist() == handles(kind, *texts)
 
 
 def test_a_table_without_a_key_has_its_rows_images_as_handles() -> None:
     table = create_table("CREATE TABLE t (a INT, v INT AS (a) VIRTUAL, b VARCHAR(9))", "test")
     texts = {"a": pa.array(["1", None]), "b": pa.array(["x ", "y"])}
 
-    assert handle(table, texts) == row_image.pack([texts["a"], texts["b"]])
+    assert handle_keys(table, texts) == row_image.pack([texts["a"], texts["b"]])
 
 
 def test_row_ids_are_the_integer_key_or_follow_from_the_handle() -> None:
@@ -235,7 +235,7 @@ def test_row_ids_are_the_integer_key_or_follow_from_the_handle() -> None:
 
     def ids(sql: str, *texts: str, place: int = 3) -> list[int | None]:
         table = create_table(f"CREATE TABLE t ({sql})", "test")
-        found: list[int | None] = row_ids(table, handle(table, {"k": pa.array(texts)}), place).to_pylist()
+        found: list[int | None] = row_ids(table, handle_keys(table, {"k": pa.array(texts)}), place).to_pylist()
         return found
 
     assert ids("k BIGINT PRIMARY KEY", "-5", "7") == [-5, 7]
@@ -310,4 +310,4 @@ def test_what_of_a_handle_key_its_handle_tells() -> None:
         "test",
     )
 
-    assert known_by_handle(table) == {"a", "b", "f", "g"}
+    assert columns_known_by_handle(table) == {"a", "b", "f", "g"}

@@ -26,7 +26,16 @@ from simulator.consumer.decode import RowEvent as Sent
 from simulator.consumer.records import Record, read
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
-from simulator.ticdc.split import SplitRule, beside, deciding, halves, keys_changed, ranked, split_rule, splits
+from simulator.ticdc.split import (
+    SplitRule,
+    add_ranks,
+    key_columns,
+    keys_changed,
+    may_split,
+    shares_transaction,
+    split_rule,
+    split_updates,
+)
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 CLASSIC, NEW = find("v8.5.3"), find("v8.5.7", "new")
@@ -186,8 +195,8 @@ def test_without_old_value_only_the_handle_key_splits_and_old_rows_go() -> None:
 
 
 def test_every_column_of_a_unique_key_decides_and_no_other() -> None:
-    assert deciding(TABLE, RULES["sorted"]) == deciding(TABLE, RULES["interleaved"]) == ("id", "uk", "s", "v")
-    assert deciding(
+    assert key_columns(TABLE, RULES["sorted"]) == key_columns(TABLE, RULES["interleaved"]) == ("id", "uk", "s", "v")
+    assert key_columns(
         create_table("CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k), c INT UNIQUE, d INT)", "test"),
         RULES["sorted"],
     ) == ("id", "c")
@@ -291,7 +300,7 @@ def test_batches_are_split_and_sorted_as_single_transactions_are(name: str) -> N
     )
 
     is_split = keys_changed(TABLE, before, after, rule)
-    made = halves(changes, is_split & beside(changes) if rule.several else is_split, rule)
+    made = split_updates(changes, is_split & shares_transaction(changes) if rule.several else is_split, rule)
 
     order = [(column, "ascending") for column in ("commit_ts", "rank", "table", "handle", "op")]
     found: dict[int, list[RowEvent]] = {}
@@ -309,7 +318,7 @@ def test_batches_are_split_and_sorted_as_single_transactions_are(name: str) -> N
 def test_a_run_that_splits_nothing_gives_changes_their_operations_and_ranks() -> None:
     changes, events = batch([transaction({1: (1, "a", 0), 2: (2, "b", 0)}, {2: (3, "b", 0), 3: (1, "a", 0)})])
 
-    made = ranked(changes, RULES["kept whole"])
+    made = add_ranks(changes, RULES["kept whole"])
 
     assert made["op"].to_pylist() == [event.op for event in events]
     assert made["rank"].to_pylist() == [RULES["kept whole"].ranks[event.op] for event in events]
@@ -339,7 +348,7 @@ def test_a_key_that_tidb_takes_for_the_old_one_is_one_update_and_split(name: str
     assert written == [RowEvent(UPDATE, before, after)]
     assert [event.op for event in sent(table, written, rule)] == [DELETE, INSERT]
     assert sent(table, written, RULES["kept whole"]) == written
-    assert splits([table], rule) and not splits([table], RULES["kept whole"])
+    assert may_split([table], rule) and not may_split([table], RULES["kept whole"])
     assert keys_changed(table, columns([before, before]), columns([after, before]), rule).tolist() == [True, False]
 
 
@@ -352,7 +361,7 @@ def test_another_key_is_another_row(name: str, old: str, new: str) -> None:
     before, after = {"k": old, "v": "1"}, {"k": new, "v": "1"}
 
     assert net(COLLATED[name], [(before, after)]) == [RowEvent(DELETE, before, None), RowEvent(INSERT, None, after)]
-    assert splits([COLLATED[name]], RULES["sorted"]) == (name in ("bin", "ci", "prefix"))
+    assert may_split([COLLATED[name]], RULES["sorted"]) == (name in ("bin", "ci", "prefix"))
 
 
 def key_of(event: RowEvent) -> str:

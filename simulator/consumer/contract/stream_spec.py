@@ -25,7 +25,7 @@ from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
 from simulator.ticdc.dispatch import route, router, sent_table
-from simulator.ticdc.split import split_rule, stages
+from simulator.ticdc.split import operation_order, split_rule
 from simulator.tidb.model.table import Table
 
 
@@ -147,6 +147,6 @@ def stages_of(
     that tables whose rows have several in a partition have none (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
     rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
     fidelity = CODECS[changefeed.codec.protocol].fidelity(changefeed.codec, release)
-    found = stages(rule, fidelity.old_values and not fidelity.hides_unchanged_updates)
+    found = operation_order(rule, fidelity.old_values and not fidelity.hides_unchanged_updates)
     order = orders_of(changefeed, release, tables)
     return lambda sent: {} if order(sent) == "hash" else found

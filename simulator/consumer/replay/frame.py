@@ -7,7 +7,7 @@ A row change gives one half, an UPDATE that changes the handle key two. Columns 
 
     row_hash   of table and handle: by it rows are spread and sorted
     table      number of the table in the timeline (`read.replay.timeline`)
-    handle     `ticdc.key_bytes.handle` in the table's last definition; without a handle key the image
+    handle     `ticdc.key_bytes.handle_keys` in the table's last definition; without a handle key the image
     commit_ts  TSO; BEGIN and END for rows of a state before and after the stream
     rank       what comes first at one commit_ts: 0 a row that goes, 1 one that changes, 2 one that comes
     place      number of the Kafka partition, -1 for a state

@@ -282,7 +282,7 @@ def handles(table: Table, images: pa.Array) -> pa.Array:
     if hidden.any():
         keep = pa.array(~hidden)
         texts = {name: pc.if_else(keep, cell, pa.scalar(None, pa.binary())) for name, cell in texts.items()}
-    made = key_bytes.handle(table, {name: cell.view(pa.string()) for name, cell in texts.items()})
+    made = key_bytes.handle_keys(table, {name: cell.view(pa.string()) for name, cell in texts.items()})
     return spread(pc.if_else(pa.array(~hidden), made, pa.scalar(None, pa.binary())), images)
 
 

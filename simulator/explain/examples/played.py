@@ -30,11 +30,11 @@ from simulator.sources.snapshots import PhysicalTable, physical_tables
 from simulator.ticdc import dispatch, key_bytes, split
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs import CODECS, DdlEvent
-from simulator.ticdc.ddl.classify import SEND, decided
+from simulator.ticdc.ddl.classify import SEND, decide
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.ticdc.dispatch import Destinations
-from simulator.ticdc.rules import ChangefeedRules, rules, verify
+from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_expressions
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Table, visible_columns
@@ -144,11 +144,11 @@ class Sent:
 
 def _played(example: Example, release: Release) -> Played:
     changefeed = load(URI + example.uri, example.config, release)
-    asked = rules(changefeed, release)
+    asked = changefeed_rules(changefeed, release)
     catalog = read_catalog([("the example", example.tables)], "test")
     tables = list(catalog.tables.values())
     dispatch.verify_tables(asked.router, tables)
-    verify(asked, tables)
+    check_expressions(asked, tables)
     statements = _statements(example, catalog, asked)
     messages: list[Message] = []
     spec = _spec(example, tables, statements, asked, messages)
@@ -177,17 +177,7 @@ def _statements(example: Example, catalog: Catalog, asked: ChangefeedRules) -> S
         executed = execute_text(text, Session(example.database, catalog, asked.release))
         for place, job in enumerate(executed.jobs):
             commit_ts = _commit_ts(second) + place
-            decision = decided(
-                job,
-                catalog,
-                executed.catalog,
-                asked.replication,
-                asked.event_filters,
-                asked.changefeed.force_replicate,
-                asked.release,
-                commit_ts - tso.BEFORE_COMMIT,
-                asked.router.routes,
-            )
+            decision = decide(job, catalog, executed.catalog, asked, commit_ts - tso.BEFORE_COMMIT)
             if decision.error is not None:
                 raise decision.error
             for event, query in zip(decision.events, decision.queries, strict=True):
@@ -293,7 +283,7 @@ def _rows(parts: Sequence[pa.RecordBatch], work: stages.Rules) -> pa.RecordBatch
     """The row changes (CHANGES) as EVENTS in the order in which they are sent."""
     changes = pa.concat_batches([pa.RecordBatch.from_pylist([], CHANGES), *parts])
     if work.split.several:
-        changes = changes.append_column("beside", pa.array(split.beside(changes)))
+        changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
     sent = stages.sent(changes, work)
     order = pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in ORDER])
     return stages.events(sent.take(order), work)
@@ -312,7 +302,7 @@ def _changes(row: Row, commit_ts: int, tables: Sequence[PhysicalTable]) -> pa.Re
         [
             pa.array(np.full(row.times, commit_ts)),
             pa.array(np.array(places)[ordinal].astype(np.int32)),
-            key_bytes.handle(table, shown),
+            key_bytes.handle_keys(table, shown),
             *images,
         ],
         schema=CHANGES,

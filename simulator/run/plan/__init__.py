@@ -26,7 +26,7 @@ from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Growth, Route
 from simulator.ticdc.filters.event_filters import EventFilters
-from simulator.ticdc.rules import ChangefeedRules, rules, verify
+from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_expressions
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Name, Table
@@ -108,7 +108,7 @@ class Plan:
 
 def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
     """The plan; raises UserError for a snapshot, a schema or a rule that does not fit."""
-    planning = Planning(rules(changefeed, release), script.start_ts, script.over_ms, script.seed)
+    planning = Planning(changefeed_rules(changefeed, release), script.start_ts, script.over_ms, script.seed)
     cursors, additions, met = _steps(script, planning)
     _check(planning.versions, planning.rules, cursors[1])
     sent = cursors[script.first :]
@@ -209,7 +209,7 @@ def _check(versions: Versions, rules: ChangefeedRules, first: Cursor) -> None:
     eligible(compared, rules.changefeed.force_replicate)
     firsts = [version.table for version in replicated if version.of is None]
     dispatch.verify_tables(rules.router, firsts)
-    verify(rules, firsts)
+    check_expressions(rules, firsts)
 
 
 def eligible(tables: Iterable[Table], force_replicate: bool) -> None:

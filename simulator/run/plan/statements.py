@@ -14,7 +14,7 @@ from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import DdlEvent
-from simulator.ticdc.ddl.classify import decided
+from simulator.ticdc.ddl.classify import decide
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.execute import execute_on
@@ -107,17 +107,7 @@ def emit_jobs(
 
 
 def _emitted(applied: AppliedStatement, job: Job, commit_ts: int, rules: ChangefeedRules) -> EmittedJob:
-    decision = decided(
-        job,
-        applied.before,
-        applied.after,
-        rules.replication,
-        rules.event_filters,
-        rules.changefeed.force_replicate,
-        rules.release,
-        commit_ts - tso.BEFORE_COMMIT,
-        rules.router.routes,
-    )
+    decision = decide(job, applied.before, applied.after, rules, commit_ts - tso.BEFORE_COMMIT)
     if decision.error is not None:
         origin = applied.pending.origin or applied.pending.text
         reads = "TiCDC parses DDL without sql_mode, and stops: " if decision.error.code == "parser:1064" else ""

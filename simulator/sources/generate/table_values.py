@@ -73,9 +73,9 @@ class TableValues:
         return row_image.pack(list(self.texts(names, rows).values()))
 
     def handles(self, rows: TableRows) -> pa.Array:
-        """`ticdc.key_bytes.handle`."""
+        """`ticdc.key_bytes.handle_keys`."""
         names = handle_key(self.table) or [column.name for column in visible_columns(self.table)]
-        return key_bytes.handle(self.table, self.texts(names, rows))
+        return key_bytes.handle_keys(self.table, self.texts(names, rows))
 
     def altered(self, table: Table) -> TableValues:
         """The same rows in an altered definition: a column that is new has its default in all of them."""

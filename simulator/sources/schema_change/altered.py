@@ -44,7 +44,7 @@ def altered_rows(change: Transition, texts: Sequence[pa.Array], table: pa.Array)
     place = located(change.after, now.texts, rows)
     _refuse_misfits(change, old, now, place)
     image = row_image.pack(list(now.texts.values()))
-    handle = key_bytes.handle(after, now.texts) if handle_key(after) else image
+    handle = key_bytes.handle_keys(after, now.texts) if handle_key(after) else image
     unaltered = pack_unaltered(table, row_image.pack(old))
     return pa.RecordBatch.from_arrays([place, handle, image, unaltered], STATE.names[1:])
 

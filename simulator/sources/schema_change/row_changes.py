@@ -274,7 +274,7 @@ def _handle(change: Transition, handle: pa.Array, image: pa.Array) -> pa.Array:
     if change.key_stays:
         return handle
     if handle_key(table):
-        return key_bytes.handle(table, texts_of(table, image))
+        return key_bytes.handle_keys(table, texts_of(table, image))
     numbered = not handle_key(change.after.table)
     occurrence = halves(handle, -OCCURRENCE_BYTES)[1] if numbered else FIRST
     return pc.binary_join_element_wise(image, occurrence, b"")

@@ -107,7 +107,7 @@ def _state(piece: Piece, texts: dict[str, pa.Array], numbers: pa.Array) -> pa.Re
         columns = [made.column(name) for name in STATE.names[1:]]
     else:
         image = row_image.pack(list(texts.values()))
-        handle = key_bytes.handle(scan.place.table, texts) if handle_key(scan.place.table) else image
+        handle = key_bytes.handle_keys(scan.place.table, texts) if handle_key(scan.place.table) else image
         columns = [numbers, handle, image, pa.nulls(len(image), pa.binary())]
     moves = pa.repeat(pa.scalar(scan.move, pa.int32()), len(columns[0]))
     return pa.RecordBatch.from_arrays([moves, *columns], schema=STATE)

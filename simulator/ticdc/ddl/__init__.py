@@ -1,1 +1,1 @@
-"""What TiCDC does with a statement: whether it is sent and why not, as which events, in which words."""
+"""TiCDC's handling of DDL: whether a statement is sent, as which events, with which text."""

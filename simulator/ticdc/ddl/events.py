@@ -1,9 +1,8 @@
-"""A job as the events TiCDC makes of it: one for most, one for each table of RENAME and CREATE of several.
+"""The events that TiCDC makes of a DDL job: one, or one for each table of a RENAME or CREATE of several tables.
 
-One law: what an event says follows from the job and the release; whether it is sent is decided elsewhere. What TiCDC
-writes anew names its databases; classic doubles no back-quote in a name, so that such a name breaks the statement.
-Sources: tiflow cdc/model/sink.go FromJobWithArgs, cdc/entry/schema_storage.go BuildDDLEvents (v5.4.0 … v8.5.3);
-ticdc v8.5.4 and v8.5.7 logservice/schemastore/persist_storage_ddl_handlers.go, pkg/common/event/ddl_event.go.
+Statements that TiCDC rewrites have database names. Classic TiCDC does not double back-quotes in names, which breaks the
+statement. Sources: tiflow cdc/model/sink.go FromJobWithArgs, cdc/entry/schema_storage.go BuildDDLEvents (v5.4.0 …
+v8.5.3); ticdc v8.5.4 and v8.5.7 logservice/schemastore/persist_storage_ddl_handlers.go, pkg/common/event/ddl_event.go.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.ticdc.ddl.rename import rename_texts
 from simulator.ticdc.ddl.sent_text import sent_text
-from simulator.ticdc.ddl.views import naming_databases
+from simulator.ticdc.ddl.views import qualify_view_query
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.restore.ddl import restore_statement
@@ -30,8 +29,8 @@ WITHOUT_VALIDATION = " WITHOUT VALIDATION"
 
 
 @dataclass(frozen=True)
-class Event:
-    """A DDL event of TiCDC's."""
+class JobEvent:
+    """A DDL event of TiCDC."""
 
     type_code: int
     schema: str
@@ -39,19 +38,19 @@ class Event:
     """Empty for a statement on a database."""
 
     query: str
-    """Before it is restored."""
+    """The text before it is restored."""
 
     old: TableName | None = None
-    """The name that chooses the topic, where it is not that of the event (RENAME, EXCHANGE PARTITION)."""
+    """The name that chooses the topic, if it differs from the event's (RENAME, EXCHANGE PARTITION)."""
 
     as_is: bool = False
     """Whether the query is sent without being restored."""
 
     ending: str = ""
-    """What stands behind the restored query."""
+    """Text after the restored query."""
 
     sent_as: TableName | None = None
-    """What messages call it, where table routing gives it other names."""
+    """The name in messages, if table routing changes it."""
 
     @property
     def sent_name(self) -> TableName:
@@ -59,23 +58,23 @@ class Event:
         return self.sent_as or TableName(self.schema, self.table)
 
 
-def events(job: Job, release: Release) -> tuple[Event, ...]:
-    """The events of a job, in order."""
+def job_events(job: Job, release: Release) -> tuple[JobEvent, ...]:
+    """Return the events of a job, in order."""
     rule = RULES.get(job.code)
     return tuple(rule(job, release)) if rule else (_plain(job, release),)
 
 
-def sent_query(event: Event, release: Release) -> str:
-    """The text that is sent; raises DdlError where TiCDC fails on it."""
+def sent_query(event: JobEvent, release: Release) -> str:
+    """Return the text that is sent; raise DdlError if TiCDC fails on it."""
     return (event.query if event.as_is else sent_text(event.query, release)) + event.ending
 
 
-def _plain(job: Job, release: Release) -> Event:
+def _plain(job: Job, release: Release) -> JobEvent:
     local = job.code in (actions.ADD_FULLTEXT_INDEX, actions.CREATE_HYBRID_INDEX)
-    return Event(job.code, job.schema, job.table, job.query, job.pairs[0][0] if job.pairs else None, as_is=local)
+    return JobEvent(job.code, job.schema, job.table, job.query, job.pairs[0][0] if job.pairs else None, as_is=local)
 
 
-def _dropped(job: Job, release: Release) -> Iterator[Event]:
+def _dropped(job: Job, release: Release) -> Iterator[JobEvent]:
     event = _plain(job, release)
     if not release.rebuilds_drop:
         yield event
@@ -85,16 +84,16 @@ def _dropped(job: Job, release: Release) -> Iterator[Event]:
     yield replace(event, query=query, as_is=not release.restores_rebuilt)
 
 
-def _renamed_pairs(job: Job, release: Release) -> Iterator[Event]:
+def _renamed_pairs(job: Job, release: Release) -> Iterator[JobEvent]:
     if not release.splits_renames:
-        yield Event(job.code, job.pairs[-1][1].schema.lower(), "", job.query)
+        yield JobEvent(job.code, job.pairs[-1][1].schema.lower(), "", job.query)
         return
     as_is = not release.restores_rebuilt
     ending = ";" if release.keeps_statement_end else ""
     pairs = tuple(map(_lowered, job.pairs)) if release.renames_in_lower_case else job.pairs
     texts = rename_texts(pairs, job.written, release)
     for (old, _), (_, name), text in zip(job.pairs, pairs, texts, strict=True):
-        yield Event(actions.RENAME_TABLE, *name, text.removesuffix(";"), old, as_is=as_is, ending=ending)
+        yield JobEvent(actions.RENAME_TABLE, *name, text.removesuffix(";"), old, as_is=as_is, ending=ending)
 
 
 def _lowered(pair: Pair) -> Pair:
@@ -102,8 +101,8 @@ def _lowered(pair: Pair) -> Pair:
     return old, new
 
 
-def _exchanged(job: Job, release: Release) -> Iterator[Event]:
-    """An event of one of the two tables, in the topic of the other."""
+def _exchanged(job: Job, release: Release) -> Iterator[JobEvent]:
+    """Yield one event of one of the two tables, in the topic of the other."""
     event, plain = _plain(job, release), job.exchanged
     assert plain is not None
     query = _exchange_text(job, plain, release) if release.rebuilds_exchange else job.query
@@ -113,16 +112,16 @@ def _exchanged(job: Job, release: Release) -> Iterator[Event]:
     yield event
 
 
-def _created_tables(job: Job, release: Release) -> Iterator[Event]:
+def _created_tables(job: Job, release: Release) -> Iterator[JobEvent]:
     if not release.create_tables_code:
         yield _plain(job, release)
         return
     ending = ";" if release.keeps_statement_end else ""
     for statement in job.tables:
-        yield Event(release.create_tables_code, job.schema, statement.name, restore_statement(statement), ending=ending)
+        yield JobEvent(release.create_tables_code, job.schema, statement.name, restore_statement(statement), ending=ending)
 
 
-def _renamed(job: Job, release: Release) -> Iterator[Event]:
+def _renamed(job: Job, release: Release) -> Iterator[JobEvent]:
     event = _plain(job, release)
     if release.rename_event_in_lower_case:
         event = replace(event, schema=job.schema.lower())
@@ -132,7 +131,7 @@ def _renamed(job: Job, release: Release) -> Iterator[Event]:
     yield event
 
 
-def _created(job: Job, release: Release) -> Iterator[Event]:
+def _created(job: Job, release: Release) -> Iterator[JobEvent]:
     event, statement, like = _plain(job, release), job.statement, job.like
     if isinstance(statement, CreateTable) and like and release.create_like_finds_schema and _unnamed(statement, job):
         named = TableName(like.schema, statement.like.name if statement.like else like.name)
@@ -141,27 +140,30 @@ def _created(job: Job, release: Release) -> Iterator[Event]:
 
 
 def _unnamed(statement: CreateTable, job: Job) -> bool:
-    """Whether LIKE names no database and means another one than that of the new table."""
+    """Return whether LIKE names no database and refers to another one than the new table's."""
     assert statement.like is not None and job.like is not None
     return not statement.like.schema and job.like.schema.lower() != job.schema.lower()
 
 
-def _created_view(job: Job, release: Release) -> Iterator[Event]:
+def _created_view(job: Job, release: Release) -> Iterator[JobEvent]:
     event, statement = _plain(job, release), job.statement
     if isinstance(statement, CreateView) and release.view_finds_schemas:
-        named = naming_databases(statement, job.schema, job.database)
+        named = qualify_view_query(statement, job.schema, job.database)
         event = replace(event, query=restore_statement(named)) if named is not statement else event
     yield event
 
 
 def _full_name(schema: str, table: str, release: Release) -> str:
-    """`schema`.`table` between back-quotes."""
+    """Return `schema`.`table` between back-quotes."""
     return f"{_quoted(schema, release)}.{_quoted(table, release)}"
 
 
 def _exchange_text(job: Job, plain: TableName, release: Release) -> str:
-    """Either has TiCDC the partition and WITHOUT VALIDATION from the restored text, or it copies the name from the text
-    as it was typed, back-quotes and all, and looks for the other at the very end of it."""
+    """Return the text of EXCHANGE PARTITION that TiCDC writes.
+
+    TiCDC takes the partition and WITHOUT VALIDATION from the restored text, or it copies the partition's name from the
+    typed text, with back-quotes, and looks for WITHOUT VALIDATION at the very end of it.
+    """
     if release.exchange_from_restored:
         spec = _exchange(job)
         partition = spec.partition if release.exchange_keeps_quotes else spec.partition.replace("`", "")
@@ -184,7 +186,8 @@ def _quoted(name: str, release: Release) -> str:
 
 
 def _between(text: str, begin: str, end: str) -> str:
-    """What stands between two phrases; TiCDC does not look whether it finds the first, and panics without the other."""
+    """Return the text between two phrases. TiCDC does not check that the first one is there, and panics without the
+    other."""
     upper = "".join(letter.upper() if len(letter.upper()) == 1 else letter for letter in text)
     start, stop = upper.find(begin) + len(begin), upper.find(end)
     if stop < start:
@@ -192,7 +195,7 @@ def _between(text: str, begin: str, end: str) -> str:
     return text[start:stop].strip()
 
 
-Rule = Callable[[Job, Release], Iterable[Event]]
+Rule = Callable[[Job, Release], Iterable[JobEvent]]
 
 RULES: Mapping[int, Rule] = {
     actions.CREATE_TABLE: _created,

@@ -1,7 +1,4 @@
-"""The text of a job, executed: what `execute` does for a statement, for whatever stands in the text of a job.
-
-One law: the text of a job is one statement, or CREATE TABLE several times.
-"""
+"""Execution of a job's text: one statement, or several CREATE TABLE."""
 
 from __future__ import annotations
 
@@ -20,25 +17,26 @@ from simulator.tidb.syntax.tables import CreateTable
 
 
 def execute_text(text: str, session: Session) -> Executed:
-    """What TiDB makes of a text, nothing of an empty one.
+    """Execute a text in TiDB; an empty text does nothing.
 
-    Several CREATE TABLE are one job, as restoring tools queue it. Raises DdlError: `parser:1064` for what cannot be
-    read, no code for what is not DDL, TiDB's for what it refuses, CDC:ErrUnexpected for any other two statements,
-    which TiCDC takes for one job's text and fails on (tiflow v8.5.3: cdc/owner/ddl_sink.go addSpecialComment).
+    Several CREATE TABLE are one job, as restoring tools queue it. Raise DdlError: `parser:1064` for a syntax error,
+    without a code for a statement that is not DDL, TiDB's code for one that TiDB refuses, CDC:ErrUnexpected for any
+    other several statements: TiCDC reads them as one job's text and fails (tiflow v8.5.3: cdc/owner/ddl_sink.go
+    addSpecialComment).
     """
-    found = text_statements(text, session.release)
-    if not found:
+    parsed = parse_job_text(text, session.release)
+    if not parsed:
         return session.nothing()
-    if len(found) == 1:
-        return execute(found[0], text, session)
-    tables = [statement for statement in found if isinstance(statement, CreateTable)]
-    if len(tables) < len(found):
+    if len(parsed) == 1:
+        return execute(parsed[0], text, session)
+    tables = [statement for statement in parsed if isinstance(statement, CreateTable)]
+    if len(tables) < len(parsed):
         raise DdlError("invalid ddlQuery statement size", "CDC:ErrUnexpected")
     return execute_batch(tables, text, session)
 
 
-def text_statements(text: str, release: Release) -> tuple[Statement, ...]:
-    """The statements of a text, with CREATE HYBRID INDEX where the release knows it; raises DdlError."""
+def parse_job_text(text: str, release: Release) -> tuple[Statement, ...]:
+    """Parse the statements of a text, including CREATE HYBRID INDEX if the release knows it; raise DdlError."""
     hybrid = actions.CREATE_HYBRID_INDEX in release.allowed_ddl
     if not hybrid or not text.strip().upper().startswith("CREATE HYBRID INDEX"):
         return parse_ddl_script(text)
@@ -47,7 +45,7 @@ def text_statements(text: str, release: Release) -> tuple[Statement, ...]:
 
 
 def _hybrid_index(parser: Cursor) -> CreateIndex:
-    """CREATE HYBRID INDEX name ON table …, whose rest is TiDB's alone."""
+    """Parse CREATE HYBRID INDEX name ON table …; the rest is not interpreted."""
     parser.expect("CREATE HYBRID INDEX")
     name = parser.name("an index name")
     parser.expect("ON")

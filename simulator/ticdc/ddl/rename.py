@@ -1,9 +1,8 @@
-"""What TiCDC does with RENAME TABLE: which pairs go on, which are dropped, which stop the changefeed, and their texts.
+"""TiCDC's handling of RENAME TABLE: which pairs are replicated, which stop the changefeed, and their texts.
 
-One law: a table may leave the filter but not enter it. Sources: tiflow cdc/puller/ddl_puller.go (v6.2.0, v6.5.3,
-v6.5.4, v7.1.6, v7.5.7, v8.5.3), cdc/entry/schema/snapshot.go, of the texts cdc/model/sink.go FromJobWithArgs; ticdc
-v8.5.4, v8.5.6 and v8.5.7 logservice/schemastore/persist_storage_ddl_handlers.go,
-buildPersistedDDLEventForRenameTable(s).
+A table may leave the filter but not enter it. Sources: tiflow cdc/puller/ddl_puller.go (v6.2.0, v6.5.3, v6.5.4, v7.1.6,
+v7.5.7, v8.5.3), cdc/entry/schema/snapshot.go; for the texts cdc/model/sink.go FromJobWithArgs; ticdc v8.5.4, v8.5.6 and
+v8.5.7 logservice/schemastore/persist_storage_ddl_handlers.go, buildPersistedDDLEventForRenameTable(s).
 """
 
 from __future__ import annotations
@@ -29,48 +28,50 @@ HANDLE = (
     "filter configuration."
 )
 NO_ID = 0
-"""Stands where TiCDC prints the id of a table or a schema: a simulated cluster gives none."""
+"""The id of a table or schema in TiCDC's texts; a simulated cluster has no ids."""
 
 
 @dataclass(frozen=True)
 class SchemaSnapshot:
-    """What TiCDC knows of tables and databases; classic TiCDC of those that its filter let in."""
+    """The tables and databases that TiCDC knows; in classic TiCDC only those that pass its filter."""
 
     tables: frozenset[tuple[str, str]]
-    """In lower case, as the schemas."""
+    """Schema and name of tables, in lower case; `schemas` are in lower case, too."""
 
     schemas: frozenset[str]
 
 
 @dataclass(frozen=True)
 class Rename:
-    """A statement, or the job of one."""
+    """A RENAME statement or job."""
 
     pairs: tuple[Pair, ...]
     query: str = ""
-    """For errors: the job's text, or the one that TiCDC writes anew."""
+    """Text for errors: the job's, or the one that TiCDC rewrites."""
 
     start_ts: int = 0
 
 
 def schema_snapshot(tables: Iterable[tuple[str, str]], schemas: Iterable[str]) -> SchemaSnapshot:
-    """The snapshot with these names."""
+    """Return the snapshot with these names."""
     return SchemaSnapshot(frozenset(map(_folded, tables)), frozenset(schema.lower() for schema in schemas))
 
 
-def kept_pairs(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
-    """The pairs that are replicated, in order; none of them means that the statement is discarded.
+def replicated_pairs(
+    rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release
+) -> tuple[Pair, ...]:
+    """Return the pairs that are replicated, in order; without any the statement is discarded.
 
-    Raises DdlError where TiCDC stops the changefeed: CDC:ErrSyncRenameTableFailed for a table that would enter the
-    filter, CDC:ErrSnapshotTableNotFound for a table that is renamed twice (swaps and cycles), and
-    CDC:ErrSnapshotSchemaNotFound for a new database that TiCDC does not know; in most releases inside of a
-    CDC:ErrHandleDDLFailed, which then gives the code. The new architecture asks no snapshot.
+    Raise DdlError if TiCDC stops the changefeed: CDC:ErrSyncRenameTableFailed for a table that would enter the filter,
+    CDC:ErrSnapshotTableNotFound for a table that is renamed twice (swaps and cycles), and CDC:ErrSnapshotSchemaNotFound
+    for a new database that TiCDC does not know. In most releases they are wrapped in a CDC:ErrHandleDDLFailed, whose
+    code counts. The new architecture uses no snapshot.
     """
     return RULES[release.rename_filter](rename, discards, snapshot, release)
 
 
 def _by_new_name(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
-    """Before 6.3 a RENAME is an event like others, of the new name, which the filter sees as the event has it."""
+    """Before 6.3 a RENAME is an event of the new name, which the filter sees as the event has it."""
     lower = release.renames_in_lower_case and len(rename.pairs) > 1
     return tuple(
         (old, new) for old, new in rename.pairs if not discards(new.schema.lower() if lower else new.schema, new.name)
@@ -78,30 +79,31 @@ def _by_new_name(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, r
 
 
 def _by_new_schema(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
-    """6.3 to 6.5.3: a single pair's old table name is looked for in its new schema; several are not mixed up."""
+    """6.3 to 6.5.3: the old table name of a single pair is looked up in its new schema; several pairs are handled
+    correctly."""
     if len(rename.pairs) > 1:
         if any(new.schema.lower() not in snapshot.schemas for _, new in rename.pairs):
             raise _schema_not_found()
-        return _applied(_let_through(rename, discards, snapshot, release), rename, snapshot, release)
+        return _apply_to_snapshot(_pairs_with_old_name(rename, discards, snapshot, release), rename, snapshot, release)
     ((old, new),) = rename.pairs
     if new.schema.lower() not in snapshot.schemas:
         if discards(new.schema, old.name):
             return ()
         raise _schema_not_found()
-    return _let_through(rename, lambda _, table: discards(new.schema, table), snapshot, release)
+    return _pairs_with_old_name(rename, lambda _, table: discards(new.schema, table), snapshot, release)
 
 
 def _by_old_name(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
-    """From 6.5.4. TiDB's job of one pair has the new database in lower case, and that is what the filter sees."""
+    """From 6.5.4. TiDB's job of one pair has the new database in lower case, and the filter sees that."""
     if len(rename.pairs) > 1:
-        return _applied(_let_through(rename, discards, snapshot, release), rename, snapshot, release)
+        return _apply_to_snapshot(_pairs_with_old_name(rename, discards, snapshot, release), rename, snapshot, release)
     ((old, new),) = rename.pairs
     lower = replace(rename, pairs=((old, TableName(new.schema.lower(), new.name)),))
-    return rename.pairs if _let_through(lower, discards, snapshot, release) else ()
+    return rename.pairs if _pairs_with_old_name(lower, discards, snapshot, release) else ()
 
 
 def _by_names_alone(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
-    """The new architecture: the names that are written decide, wherever the tables are."""
+    """The new architecture: the written names decide, not the tables' current names."""
     through = []
     for old, new in rename.pairs:
         if not discards(*old):
@@ -111,8 +113,10 @@ def _by_names_alone(rename: Rename, discards: Discards, snapshot: SchemaSnapshot
     return tuple(through)
 
 
-def _let_through(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
-    """The pairs whose old name is replicated; raises DdlError where only the new one is.
+def _pairs_with_old_name(
+    rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release
+) -> tuple[Pair, ...]:
+    """Return the pairs whose old name is replicated; raise DdlError if only the new one is.
 
     A table is found by its id: the old name is the pair's schema and the name that the table has before the statement.
     """
@@ -126,17 +130,19 @@ def _let_through(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, r
 
 
 def _tables(pairs: Sequence[Pair]) -> list[TableName]:
-    """What the table of each pair is called before the statement."""
-    moved: dict[tuple[str, str], TableName] = {}
-    found = []
+    """Return the name of each pair's table before the statement."""
+    current: dict[tuple[str, str], TableName] = {}
+    names = []
     for old, new in pairs:
-        found.append(moved.pop(_folded(old), old))
-        moved[_folded(new)] = found[-1]
-    return found
+        names.append(current.pop(_folded(old), old))
+        current[_folded(new)] = names[-1]
+    return names
 
 
-def _applied(pairs: Sequence[Pair], rename: Rename, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
-    """The pairs, if the snapshot takes them: it drops the table of every pair, then creates every new one."""
+def _apply_to_snapshot(
+    pairs: Sequence[Pair], rename: Rename, snapshot: SchemaSnapshot, release: Release
+) -> tuple[Pair, ...]:
+    """Return the pairs if the snapshot accepts them: it drops the table of every pair, then creates every new one."""
     tables = [_folded(table) for pair, table in zip(rename.pairs, _tables(rename.pairs), strict=True) if pair in pairs]
     if len(set(tables)) < len(tables):
         error = DdlError(f"table {NO_ID} not found in schema snapshot", "CDC:ErrSnapshotTableNotFound")
@@ -178,10 +184,10 @@ RULES: dict[str, Callable[[Rename, Discards, SchemaSnapshot, Release], tuple[Pai
 
 
 def rename_texts(pairs: Sequence[Pair], written: Sequence[Pair], release: Release) -> tuple[str, ...]:
-    """`RENAME TABLE … TO …` for each pair of a job: `pairs` as the objects are called, `written` as its statement has
-    the same names, perhaps without schemas.
+    """Return `RENAME TABLE … TO …` for each pair of a job.
 
-    A statement of one pair is sent as it is where the release does not rebuild it.
+    `pairs` are the names of the objects, `written` the same names as in the statement, which may lack schemas. If the
+    release does not rewrite a statement of one pair, the statement is sent as it is.
     """
     if not release.rename_as_written:
         return tuple(f"RENAME TABLE {_plain(old)} TO {_plain(new)}" for old, new in pairs)
@@ -192,14 +198,14 @@ def rename_texts(pairs: Sequence[Pair], written: Sequence[Pair], release: Releas
 
 
 def _single(pair: Pair, written: Pair, release: Release) -> Pair:
-    """The old name is the statement's; a schema that is not in it is the job's, in lower case before ticdc 8.5.7."""
+    """The old name is the statement's; a missing schema is the job's, in lower case before ticdc 8.5.7."""
     (old, new), (old_written, _) = pair, written
     schema = old.schema if release.rename_finds_old_schema else old.schema.lower()
     return _with_schema(old_written, schema), new
 
 
 def _several(pair: Pair, written: Pair, release: Release) -> Pair:
-    """The tables as the statement has them; from ticdc 8.5.6 their schemas too, where it names them."""
+    """Table names are the statement's; from ticdc 8.5.6 its schemas are kept, too."""
     (old, new), (old_written, new_written) = pair, written
     if not release.rename_keeps_schemas:
         return TableName(old.schema, old_written.name), TableName(new.schema, new_written.name)
@@ -211,7 +217,7 @@ def _with_schema(name: TableName, schema: str) -> TableName:
 
 
 def _plain(name: TableName) -> str:
-    """Back-quotes inside of a name are not doubled: TiDB would not read the text of such a name."""
+    """Back-quotes inside a name are not doubled; TiDB would not parse the text."""
     return f"`{name.schema}`.`{name.name}`"
 
 

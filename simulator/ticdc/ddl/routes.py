@@ -1,8 +1,8 @@
-"""A statement under table routing: its event, its text and the tables in it with the names that they get.
+"""Table routing of DDL: the event, its text and all table names in it.
 
-One law: every name of a table is asked for, that of a common table expression too, and one without a database has the
-statement's; an event keeps its names where no name in its text gets another. Sources: ticdc v8.5.7
-pkg/routing/router.go ApplyToDDLEvent, ddl_query_rewriter.go.
+Every name of a table is routed, including that of a common table expression. A name without a database has the
+statement's. An event keeps its names if no name in its text changes. Sources: ticdc v8.5.7 pkg/routing/router.go
+ApplyToDDLEvent, ddl_query_rewriter.go.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from simulator.errors import DdlError, SchemaError
-from simulator.ticdc.ddl.events import Event
+from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.filters.table_routes import TableRoutes
 from simulator.tidb.ddl import actions
 from simulator.tidb.parser.ddl import parse_ddl
@@ -30,51 +30,52 @@ from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import CreateTable, EmbeddedQuery
 
 Target = Callable[[str, str], TableName]
-"""The names that a schema and a table, or a schema and nothing, get."""
+"""Return the names that messages have for a schema and a table, or for a schema and an empty table."""
 
 UNSUPPORTED = (actions.ADD_FULLTEXT_INDEX, actions.CREATE_HYBRID_INDEX)
 
 
-def routed(event: Event, query: str, routes: TableRoutes) -> tuple[Event, str]:
-    """The event and the text that is sent; raises DdlError (CDC:ErrTableRoutingFailed) where TiCDC stops."""
+def route_event(event: JobEvent, query: str, routes: TableRoutes) -> tuple[JobEvent, str]:
+    """Return the event and the text that is sent; raise DdlError (CDC:ErrTableRoutingFailed) if TiCDC stops."""
     if not routes.rules:
         return event, query
     if event.type_code in UNSUPPORTED:
         text = f"table routing does not support ddl type {event.type_code}, query: {query}"
         raise DdlError(text, "CDC:ErrTableRoutingFailed")
     statement = parse_ddl(query)
-    found = renamed(statement, event.schema, routes.target) if statement else None
-    if statement is None or found is None or found == statement:
+    routed_statement = route_statement(statement, event.schema, routes.target) if statement else None
+    if statement is None or routed_statement is None or routed_statement == statement:
         return event, query
     ending = ";" if query.endswith(";") else ""
-    return replace(event, sent_as=routes.target(event.schema, event.table)), restore_statement(found) + ending
+    return replace(event, sent_as=routes.target(event.schema, event.table)), restore_statement(routed_statement) + ending
 
 
-def renamed(statement: Statement, schema: str, target: Target) -> Statement:
-    """The statement, or itself where no name of it gets another; `schema` is that of names without one."""
+def route_statement(statement: Statement, schema: str, target: Target) -> Statement:
+    """Return the statement with routed names, or the same object if no name changes. `schema` is that of names
+    without one."""
     if isinstance(statement, CreateDatabase | AlterDatabase | DropDatabase):
         return replace(statement, name=target(statement.name, "").schema)
-    names = Names(schema, target)
-    found: Statement = _with_targets(statement, names)
-    return found if any(old != new for old, new in names.asked.items()) else statement
+    names = RoutedNames(schema, target)
+    routed_statement: Statement = _with_targets(statement, names)
+    return routed_statement if any(old != new for old, new in names.targets.items()) else statement
 
 
 @dataclass(frozen=True)
-class Names:
-    """The names of a statement, those met so far with what they get."""
+class RoutedNames:
+    """The names of a statement, with the targets of those routed so far."""
 
     schema: str
     target: Target
-    asked: dict[TableName, TableName] = field(default_factory=dict)
+    targets: dict[TableName, TableName] = field(default_factory=dict)
 
     def of(self, name: TableName) -> TableName:
         full = TableName(name.schema or self.schema, name.name)
-        self.asked[full] = self.target(*full)
-        return self.asked[full]
+        self.targets[full] = self.target(*full)
+        return self.targets[full]
 
 
-def _with_targets(value: Any, names: Names) -> Any:
-    """A value of a statement with every name in it asked for, whatever it is made of."""
+def _with_targets(value: Any, names: RoutedNames) -> Any:
+    """Return a value of a syntax tree with every table name in it routed."""
     if isinstance(value, TableName):
         return names.of(value)
     if isinstance(value, tuple):
@@ -89,8 +90,8 @@ def _with_targets(value: Any, names: Names) -> Any:
     return replace(value, **inner)
 
 
-def _query(query: EmbeddedQuery, names: Names) -> EmbeddedQuery:
-    """The SELECT of a view: its tables, and columns that are written behind a database and a table."""
+def _query(query: EmbeddedQuery, names: RoutedNames) -> EmbeddedQuery:
+    """Return a view's SELECT with routed tables, and with routed columns that are qualified by database and table."""
     text = query.text
     try:
         tree = sqlglot.parse_one(text, read="mysql")
@@ -99,11 +100,11 @@ def _query(query: EmbeddedQuery, names: Names) -> EmbeddedQuery:
             if isinstance(table.this, exp.Identifier):
                 first = table.args.get("db") or table.this
                 spans.append((*_span(first, table.this), names.of(TableName(table.db, table.name))))
-        targets = {(old.schema.lower(), old.name.lower()): new for old, new in names.asked.items()}
+        targets = {(old.schema.lower(), old.name.lower()): new for old, new in names.targets.items()}
         for column in tree.find_all(exp.Column):
-            known = targets.get((column.db.lower(), column.table.lower())) if column.db else None
-            if known:
-                spans.append((*_span(column.args["db"], column.args["table"]), known))
+            target = targets.get((column.db.lower(), column.table.lower())) if column.db else None
+            if target:
+                spans.append((*_span(column.args["db"], column.args["table"]), target))
         for start, end, name in sorted(spans, reverse=True):
             text = f"{text[:start]}{quote_name(name.schema)}.{quote_name(name.name)}{text[end:]}"
         return parse_tokens(text, tokenize(text), parse_query)

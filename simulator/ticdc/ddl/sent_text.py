@@ -1,8 +1,8 @@
-"""The text TiCDC sends for a job's query, by release: as typed, with TiDB's features marked, or read and written back.
+"""The text that TiCDC sends for a job's query, by release: as typed, with TiDB's features marked, or parsed and
+restored.
 
-One law: the text goes through here once, after statements that TiCDC rebuilds have been rebuilt. Features are marked,
-put into comments, by searching for their words (TiDB: sessionctx/binloginfo/binloginfo.go AddSpecialComment,
-types/parser_driver/special_cmt_ctrl.go).
+Statements that TiCDC rewrites are rewritten before. Features are marked, i.e. put into comments, by a search for their
+words (TiDB: sessionctx/binloginfo/binloginfo.go AddSpecialComment, types/parser_driver/special_cmt_ctrl.go).
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ FEATURES = (
 
 
 def sent_text(query: str, release: Release, charset: str = "") -> str:
-    """The text that release sends for the query of a job; empty where nothing is left of it.
+    """Return the text that the release sends for the query of a job; empty if nothing is left of it.
 
-    `charset` is the job's, utf8mb4 if empty: the introducer of strings in releases that look at it. Raises DdlError as
-    TiCDC stops: `parser:1064` for text that it cannot parse, `CDC:ErrUnexpected` for several statements in classic
-    TiCDC (tiflow cdc/owner/ddl_sink.go addSpecialComment; ticdc logservice/schemastore/utils.go).
+    `charset` is the job's, utf8mb4 if empty: the introducer of strings in releases that use it. Raise DdlError if TiCDC
+    stops: `parser:1064` for text that it cannot parse, `CDC:ErrUnexpected` for several statements in classic TiCDC
+    (tiflow cdc/owner/ddl_sink.go addSpecialComment; ticdc logservice/schemastore/utils.go).
     """
     if release.ddl_text == "raw":
         return query
     if release.ddl_text == "marked":
-        return _marked(query, release.ddl_mark)
+        return _mark_features(query, release.ddl_mark)
     statements = parse_ddl_script(query, charset if release.ddl_text_charset else "")
     if len(statements) != 1 and not (statements and release.ddl_text_joined):
         raise DdlError(
@@ -46,31 +46,33 @@ def sent_text(query: str, release: Release, charset: str = "") -> str:
     )
 
 
-def _marked(query: str, opening: str) -> str:
-    """The query with its features marked, or as it is where it has a mark already; `opening` is that of
-    SHARD_ROW_ID_BITS and PRE_SPLIT_REGIONS."""
+def _mark_features(query: str, opening: str) -> str:
+    """Return the query with its features marked, or unchanged if it has a mark already.
+
+    `opening` is the mark of SHARD_ROW_ID_BITS and PRE_SPLIT_REGIONS.
+    """
     if opening in query or "/*T!" in query:
         return query
-    query = _collected(query, opening, SHARDS)
+    query = _move_to_comment(query, opening, SHARDS)
     for feature, pattern in FEATURES:
-        query = _collected(query, f"/*T![{feature}]", (pattern,))
+        query = _move_to_comment(query, f"/*T![{feature}]", (pattern,))
     return query
 
 
-def _collected(query: str, opening: str, patterns: Iterable[str]) -> str:
-    """All that the patterns find, taken out and put into one comment where the first of it stood."""
-    found: list[str] = []
+def _move_to_comment(query: str, opening: str, patterns: Iterable[str]) -> str:
+    """Move all matches of the patterns into one comment at the position of the first."""
+    matches: list[str] = []
     first = len(query)
     for pattern in patterns:
         while match := re.search(pattern, query):
             start, end = match.span("mark")
-            found.append(query[start:end])
+            matches.append(query[start:end])
             first = min(first, start)
             query = query[:start] + query[end:]
-    if not found:
+    if not matches:
         return query
     comment = opening
-    for text in (*found, "*/"):
+    for text in (*matches, "*/"):
         comment += text if comment.endswith(" ") else f" {text}"
     rest = query[first:]
     return f"{query[:first]}{comment} {rest}" if rest else query[:first] + comment

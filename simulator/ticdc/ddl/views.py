@@ -1,9 +1,9 @@
-"""CREATE VIEW as the new architecture sends it: with the query that TiDB keeps for the view, where that says more.
+"""CREATE VIEW as the new architecture sends it: with the query that TiDB stores for the view.
 
-One law: the query is TiDB's where it has a table of another database than the view's, or a column behind the name of a
-table; its tables then have their databases and its fields an alias. `*` stays: TiDB would write out the columns.
-Sources: ticdc v8.5.7 pkg/common/event/ddl_query_normalizer.go; tidb pkg/planner/core/logical_plan_builder.go
-addAliasName, pkg/ddl/create_table.go BuildViewInfo.
+TiDB's query is sent if it has a table of another database than the view's, or a column qualified by a table name. Its
+tables then have their databases and its fields an alias. `*` stays, although TiDB would expand it. Sources: ticdc
+v8.5.7 pkg/common/event/ddl_query_normalizer.go; tidb pkg/planner/core/logical_plan_builder.go addAliasName,
+pkg/ddl/create_table.go BuildViewInfo.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from simulator.tidb.restore.names import quote_name
 from simulator.tidb.syntax.objects import CreateView
 
 Insertion = tuple[int, str]
-"""Where in the text, and what."""
+"""A position in the text, and the text to insert there."""
 
 
-def naming_databases(statement: CreateView, schema: str, database: str) -> CreateView:
-    """The statement with TiDB's query, or itself; `schema` is the view's database, `database` the current one."""
+def qualify_view_query(statement: CreateView, schema: str, database: str) -> CreateView:
+    """Return the statement with TiDB's query, or unchanged; `schema` is the view's database, `database` the current
+    one."""
     text = statement.query.text
     try:
         tree = sqlglot.parse_one(text, read="mysql")
@@ -42,7 +43,7 @@ def naming_databases(statement: CreateView, schema: str, database: str) -> Creat
 
 
 def _tables(tree: exp.Expr, database: str) -> Iterator[tuple[exp.Table, Insertion | None]]:
-    """Each table that is no common table expression, and the database that it lacks."""
+    """Yield each table that is no common table expression, with the insertion of its missing database."""
     common = {expression.alias.lower() for expression in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Identifier) and (table.db or table.name.lower() not in common):
@@ -50,7 +51,7 @@ def _tables(tree: exp.Expr, database: str) -> Iterator[tuple[exp.Table, Insertio
 
 
 def _columns(tree: exp.Expr, database: str) -> Iterator[Insertion]:
-    """The database of each column that is written behind the name of a table of its own SELECT."""
+    """Yield the database of each column that is qualified by the name of a table of its own SELECT."""
     for column in tree.find_all(exp.Column):
         name = column.args.get("table")
         if isinstance(name, exp.Identifier) and not column.db:
@@ -60,17 +61,17 @@ def _columns(tree: exp.Expr, database: str) -> Iterator[Insertion]:
 
 
 def _schemas(select: exp.Expr | None, database: str) -> dict[str, str]:
-    """By name: the database of the tables that a SELECT reads without an alias; empty for a name of two."""
-    found: dict[str, str] = {}
+    """Return the database of the tables that a SELECT reads without an alias, by name; empty for an ambiguous name."""
+    schemas: dict[str, str] = {}
     for table in _sources(select) if isinstance(select, exp.Select) else ():
         name = table.name.lower()
-        found[name] = "" if name in found else table.db or database
+        schemas[name] = "" if name in schemas else table.db or database
     aliases = {table.alias.lower() for table in _sources(select, True)} if isinstance(select, exp.Select) else set()
-    return {name: schema for name, schema in found.items() if name not in aliases}
+    return {name: schema for name, schema in schemas.items() if name not in aliases}
 
 
 def _sources(select: exp.Select, aliased: bool = False) -> Iterator[exp.Table]:
-    """The tables behind FROM and JOIN, those with an alias or those without."""
+    """Yield the tables in FROM and JOIN, either those with an alias or those without."""
     begin = select.args.get("from_") or select.args.get("from")
     joins = [*([begin] if begin else []), *(select.args.get("joins") or [])]
     for table in (join.this for join in joins):
@@ -79,7 +80,7 @@ def _sources(select: exp.Select, aliased: bool = False) -> Iterator[exp.Table]:
 
 
 def _aliases(tree: exp.Expr, text: str) -> Iterator[Insertion]:
-    """The alias of each field of the outermost SELECT that has none: a column's name, else the text of the field."""
+    """Yield the alias of each field of the outermost SELECT that has none: a column's name, else the field's text."""
     if not isinstance(tree, exp.Select) or tree.args.get("with_") or tree.args.get("with"):
         return
     places = list(_fields(text))
@@ -91,7 +92,7 @@ def _aliases(tree: exp.Expr, text: str) -> Iterator[Insertion]:
 
 
 def _fields(text: str) -> Iterator[tuple[int, int]]:
-    """Where the fields of the first SELECT begin and end."""
+    """Yield start and end of the fields of the first SELECT."""
     depth, start, last = 0, -1, 0
     for token in tokenize(text)[1:]:
         word = token.text.upper()
@@ -113,7 +114,7 @@ def _start(name: exp.Identifier) -> int:
 
 
 def _inserted(text: str, added: list[Insertion]) -> str:
-    """The text with everything inserted, from behind, so that no place moves."""
-    for at, what in sorted(added, reverse=True):
-        text = text[:at] + what + text[at:]
+    """Insert everything, from the end so that positions stay valid."""
+    for at, inserted in sorted(added, reverse=True):
+        text = text[:at] + inserted + text[at:]
     return text

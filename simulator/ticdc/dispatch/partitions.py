@@ -73,7 +73,7 @@ def known_when_read(route: Route, table: Table) -> bool:
     """Whether the handle and the commit-ts say where a row goes, so that it goes there before and after a change."""
     if route.dispatcher == ROW_ID:
         return bool(handle_key(table))
-    return {source for _, source in route.hashed if source} <= key_bytes.known_by_handle(table)
+    return {source for _, source in route.hashed if source} <= key_bytes.columns_known_by_handle(table)
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,11 @@ import pytest
 from simulator.errors import DdlError
 from simulator.releases import RELEASES, Release
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
-from simulator.ticdc.ddl.allow import allowed, eligibility
-from simulator.ticdc.ddl.classify import decided
-from simulator.ticdc.ddl.events import Event, events
-from simulator.ticdc.ddl.jobs_text import execute_text, text_statements
+from simulator.ticdc.ddl.allow import eligibility_verdict, is_allowed
+from simulator.ticdc.ddl.classify import decide
+from simulator.ticdc.ddl.events import JobEvent, job_events
+from simulator.ticdc.ddl.jobs_text import execute_text, parse_job_text
 from simulator.ticdc.ddl.sent_text import sent_text
-from simulator.ticdc.filters import replication
 from simulator.tidb.ddl.actions import ACTIONS, CODES, SCHEMA_ACTIONS, VIEW_ACTIONS
 from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -28,6 +27,7 @@ from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import CreateTable
 from support.vectors.codecs import Json
 from support.vectors.files import Vector, releases_of
+from support.vectors.filtering import plain_rules
 from support.vectors.kinds import Kind, keys_of
 
 
@@ -49,7 +49,7 @@ def check_ddl_statement(vector: Vector) -> None:
 def _jobs(data: Json, release: Release) -> tuple[Job, ...]:
     """The jobs; a table that the text names by a job alone is told, as the cluster would."""
     dropped = {}
-    for statement in text_statements(data["sql"], release):
+    for statement in parse_job_text(data["sql"], release):
         if isinstance(statement, RecoverTable) and statement.table is None:
             dropped = {statement.job: TableName(data["schema"], data["table"])}
     return execute_text(data["sql"], Session(data["current_database"], None, release, dropped=dropped)).jobs
@@ -67,7 +67,7 @@ def _check_before_multi_schema_change(data: Json, release: Release) -> None:
 def _check_specs(data: Json, release: Release) -> None:
     if data["outcome"] == "parse_error" or "alter_specs" not in data:
         return
-    found = text_statements(data["sql"], release)
+    found = parse_job_text(data["sql"], release)
     assert sum(len(statement.specs) for statement in found if isinstance(statement, AlterTable)) == data["alter_specs"]
 
 
@@ -76,13 +76,13 @@ def _check_code(data: Json, release: Release) -> None:
     assert CODES[data["action"]] == code
     assert ACTIONS[code].text == data.get("action_string", ACTIONS[code].text)
     assert canal_type(code, release) == data["canal_type"]
-    assert allowed(code, release) == data["in_allow_list"]
+    assert is_allowed(code, release) == data["in_allow_list"]
     assert found_since(code) == data.get("classic_replicated_since", found_since(code))
 
 
 def found_since(code: int) -> str | None:
     """The first classic release that replicates the action."""
-    return next((name for name, release in RELEASES["classic"].items() if allowed(code, release)), None)
+    return next((name for name, release in RELEASES["classic"].items() if is_allowed(code, release)), None)
 
 
 def _check_jobs(data: Json, release: Release) -> None:
@@ -92,11 +92,11 @@ def _check_jobs(data: Json, release: Release) -> None:
     assert first.code == data["type_code"]
     assert (first.schema, first.table) == (data["schema"], data["table"])
     _check_code(data, release)
-    _check_events(data, [event for job in found for event in events(job, release)], release)
+    _check_events(data, [event for job in found for event in job_events(job, release)], release)
     _check_decided(data, first, release)
 
 
-def _check_events(data: Json, found: Sequence[Event], release: Release) -> None:
+def _check_events(data: Json, found: Sequence[JobEvent], release: Release) -> None:
     if not release.splits_renames and data["type_code"] == CODES["RenameTables"]:
         assert [event.type_code for event in found] == [data["type_code"]]
     elif "schema_table_new_arch" in data and release.architecture == "new":
@@ -109,7 +109,7 @@ def _check_events(data: Json, found: Sequence[Event], release: Release) -> None:
             _check_event(wanted, event, release)
 
 
-def _check_event(wanted: Json, event: Event, release: Release) -> None:
+def _check_event(wanted: Json, event: JobEvent, release: Release) -> None:
     code = wanted["type_code"]
     assert event.type_code == (wanted.get("type_code_new_arch", code) if release.architecture == "new" else code)
     assert CODES[wanted["action"]] == code
@@ -131,7 +131,7 @@ def _check_decided(data: Json, job: Job, release: Release) -> None:
     after = None
     if isinstance(job.statement, CreateTable) and not job.statement.like:
         after = execute_text(data["sql"], Session(data["current_database"], before, release)).catalog
-    found = decided(job, before if after else None, after, replication(["*.*"]), None, False, release)
+    found = decide(job, before if after else None, after, plain_rules(release))
     assert found.outcome == {"event": "send", "discarded": "discard", "ineligible": "ineligible"}[data["outcome"]]
 
 
@@ -225,14 +225,16 @@ def needs_no_index(code: int, release: Release) -> bool:
 
 def check_index(release: Release) -> None:
     """An index of a table without a valid one is sent where it is valid itself, and only then."""
-    assert eligibility(BARE, BARE, False, release) == "skip"
-    assert eligibility(BARE, KEYED, False, release) == "send"
+    assert eligibility_verdict(BARE, BARE, False, release) == "skip"
+    assert eligibility_verdict(BARE, KEYED, False, release) == "send"
 
 
 def sent(statement: str, code: int, table: Table, force: bool, release: Release) -> str:
     """`Y` or `N`, as the docs have it."""
-    decision = "send" if code in SCHEMA_ACTIONS else eligibility(*tables(statement, code, table), force, release)
-    return "Y" if decision == "send" and allowed(code, release) else "N"
+    decision = (
+        "send" if code in SCHEMA_ACTIONS else eligibility_verdict(*tables(statement, code, table), force, release)
+    )
+    return "Y" if decision == "send" and is_allowed(code, release) else "N"
 
 
 def check_allow(vector: Vector) -> None:
@@ -248,7 +250,9 @@ def check_allow(vector: Vector) -> None:
             check_index(release)
         return
     codes = data.get("type_codes") or [data["type_code"]]
-    found = {release.name for release in _about(data) for code in codes if allowed(code, release) != data["replicated"]}
+    found = {
+        release.name for release in _about(data) for code in codes if is_allowed(code, release) != data["replicated"]
+    }
     assert found == set()
     if "seed_ddl" in data:
         wanted = (data["valid_index"], data["no_valid_index"], data["no_valid_index_force_replicate"])

@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
 
 from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import Release
+from simulator.ticdc.changefeed import load
 from simulator.ticdc.changefeed.model import EventFilter
-from simulator.ticdc.ddl.classify import SEND, decided
-from simulator.ticdc.ddl.jobs_text import text_statements
+from simulator.ticdc.ddl.classify import SEND, decide
+from simulator.ticdc.ddl.jobs_text import parse_job_text
 from simulator.ticdc.filters import event_types, replication, table_filter
 from simulator.ticdc.filters.event_filters import EventFilters, event_filters, ignoring_ddl, ignoring_row
 from simulator.ticdc.filters.replication import Replication
 from simulator.ticdc.filters.row_expressions import ignoring_values, verify
+from simulator.ticdc.rules import ChangefeedRules, changefeed_rules
 from simulator.tidb.ddl.actions import ACTIONS
 from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -42,13 +45,13 @@ def check_event_filter(vector: Vector) -> None:
         check_name(vector)
     elif data["expected"] == "error":
         with pytest.raises((ChangefeedError, DdlError)) as caught:
-            decide(vector)
+            outcome(vector)
         error, (code, text) = caught.value, expected_error(data)
         assert isinstance(error, ChangefeedError | DdlError)
         assert error.code == (CODES.get(code, code) or error.code)
         assert contains(error.text, text)
     else:
-        assert decide(vector) == data["expected"]
+        assert outcome(vector) == data["expected"]
 
 
 def expected_error(data: Json) -> tuple[str, str]:
@@ -68,7 +71,7 @@ def check_name(vector: Vector) -> None:
         assert ask(data["input"], vector.release) == data["expected"]
 
 
-def decide(vector: Vector) -> str:
+def outcome(vector: Vector) -> str:
     """`send` or `skip`; of settings alone `send`, if they are taken."""
     data = vector.data
     case_sensitive = data.get("case_sensitive", True)
@@ -91,18 +94,25 @@ def setting(rule: Json) -> EventFilter:
     return EventFilter(**settings)
 
 
+@cache
+def plain_rules(release: Release) -> ChangefeedRules:
+    """The rules of a changefeed without a changefeed.toml."""
+    return changefeed_rules(load("kafka://localhost/t?protocol=open-protocol", release=release), release)
+
+
 def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication, release: Release) -> str:
     """What TiCDC does with the statement; one that is no whole statement is held against the event filters alone."""
     schema, table, code = ddl["schema"], ddl["table"], ddl["type_code"]
     assert ACTIONS[code].name == ddl.get("action", ACTIONS[code].name)
     old = TableName(ddl.get("old_schema", schema), ddl["old_table"]) if "old_table" in ddl else None
     try:
-        text_statements(ddl["query"], release)
+        parse_job_text(ddl["query"], release)
     except DdlError:
         return "skip" if ignoring_ddl(filters, schema, table, ddl["query"], code, old) else "send"
     pairs = () if old is None else ((old, TableName(schema, table)),)
     job = Job(code, ddl["query"], None, schema, table, pairs, pairs)
-    found = decided(job, None, None, filtered, filters, False, release, ddl.get("start_ts", 0))
+    rules = replace(plain_rules(release), replication=filtered, event_filters=filters)
+    found = decide(job, None, None, rules, ddl.get("start_ts", 0))
     if found.error:
         raise found.error
     return "send" if found.outcome == SEND else "skip"

@@ -10,9 +10,9 @@ import pytest
 
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.ticdc.ddl.events import events, sent_query
+from simulator.ticdc.ddl.events import job_events, sent_query
 from simulator.ticdc.ddl.jobs_text import execute_text
-from simulator.ticdc.ddl.rename import Rename, kept_pairs, schema_snapshot
+from simulator.ticdc.ddl.rename import Rename, replicated_pairs, schema_snapshot
 from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.ticdc.filters import replication
 from simulator.tidb.ddl.session import Job, Session
@@ -31,7 +31,7 @@ def check_rename(vector: Vector) -> None:
     assert job_of(data, release).pairs == rename.pairs
 
     def decide() -> tuple[Pair, ...]:
-        return kept_pairs(rename, lambda schema, table: not filtered.table(schema, table), snapshot, release)
+        return replicated_pairs(rename, lambda schema, table: not filtered.table(schema, table), snapshot, release)
 
     if data["expected"] == "error":
         with pytest.raises(DdlError) as caught:
@@ -63,7 +63,7 @@ def texts(job: Job, kept: tuple[Pair, ...], release: Release) -> list[str]:
     """What is sent of the pairs of a job that are left: up to 6.0 the job's own text, whatever is left (tiflow v5.4.0
     cdc/owner/schema.go BuildDDLEvent; from v6.1.0 BuildDDLEvents)."""
     written = tuple(said for pair, said in zip(job.pairs, job.written, strict=True) if pair in kept)
-    return [sent_query(event, release) for event in events(replace(job, pairs=kept, written=written), release)]
+    return [sent_query(event, release) for event in job_events(replace(job, pairs=kept, written=written), release)]
 
 
 def named(full: str) -> TableName:

@@ -18,7 +18,15 @@ import pyarrow as pa
 from simulator.columns import cells, row_image
 from simulator.columns.change_frame import DELETE, INSERT, ORDER, UPDATE
 from simulator.ticdc import key_bytes
-from simulator.ticdc.split import SplitRule, beside, halves, keys_changed, ranked, split_rule, splits
+from simulator.ticdc.split import (
+    SplitRule,
+    add_ranks,
+    keys_changed,
+    may_split,
+    shares_transaction,
+    split_rule,
+    split_updates,
+)
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
@@ -189,7 +197,7 @@ def of_diff(transaction: Transaction) -> list[RowEvent]:
 
 
 def same_key(table: Table, before: Row, after: Row) -> bool:
-    old, new = key_bytes.handle(table, cells.columns([before, after])).to_pylist()
+    old, new = key_bytes.handle_keys(table, cells.columns([before, after])).to_pylist()
     return bool(handle_key(table)) and old == new
 
 
@@ -214,8 +222,8 @@ def by_batch(transaction: Transaction) -> list[RowEvent]:
             "after": packed(table, [event.after for event in events]),
         }
     )
-    placed = ranked(changes, rule)
-    if splits([table], rule):
+    placed = add_ranks(changes, rule)
+    if may_split([table], rule):
         is_split = np.zeros(len(events), np.bool_)
         updates = [number for number, event in enumerate(events) if event.before and event.after]
         if updates:
@@ -224,7 +232,7 @@ def by_batch(transaction: Transaction) -> list[RowEvent]:
                 for side in ("before", "after")
             )
             is_split[updates] = keys_changed(table, before, after, rule)
-        placed = halves(changes, is_split & beside(changes) if rule.several else is_split, rule)
+        placed = split_updates(changes, is_split & shares_transaction(changes) if rule.several else is_split, rule)
     rows = pa.Table.from_batches([placed]).sort_by([(name, "ascending") for name in ORDER]).to_pylist()
     return [RowEvent(row["op"], unpacked(table, row["before"]), unpacked(table, row["after"])) for row in rows]
 

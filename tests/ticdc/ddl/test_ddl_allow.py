@@ -7,7 +7,7 @@ from support.vectors.ddl import BARE, KEYED, check_docs
 
 from simulator.errors import DdlError
 from simulator.releases import RELEASES, Release, find
-from simulator.ticdc.ddl.allow import eligibility, eligible
+from simulator.ticdc.ddl.allow import eligibility_verdict, is_eligible
 from simulator.tidb.ddl.actions import ACTIONS, CODES, SCHEMA_ACTIONS
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
@@ -71,7 +71,7 @@ def test_the_docs_table_holds_but_for_what_the_code_does_otherwise(
 )
 def test_a_primary_key_or_a_unique_key_without_null_is_a_valid_index(statement: str) -> None:
     """Rows can be told apart by it."""
-    assert eligible(create_table(statement, "test"), force_replicate=False)
+    assert is_eligible(create_table(statement, "test"), force_replicate=False)
 
 
 @pytest.mark.parametrize(
@@ -88,35 +88,35 @@ def test_anything_else_is_none_and_needs_force_replicate(statement: str) -> None
     """NULL is not unique, and virtual columns are not in rows."""
     table = create_table(statement, "test")
 
-    assert not eligible(table, force_replicate=False)
-    assert eligible(table, force_replicate=True)
+    assert not is_eligible(table, force_replicate=False)
+    assert is_eligible(table, force_replicate=True)
 
 
 def test_taking_the_last_valid_index_away_stops_newer_classic_releases() -> None:
     """In TiCDC's own words, with the statement."""
     with pytest.raises(DdlError, match=r"An eligible table become ineligible after DDL: \[DROP IT\]") as caught:
-        eligibility(KEYED, BARE, False, ERROR, "DROP IT")
+        eligibility_verdict(KEYED, BARE, False, ERROR, "DROP IT")
 
     assert caught.value.code == "CDC:ErrOwnerUnknown"
-    assert eligibility(KEYED, BARE, True, ERROR) == "send"
+    assert eligibility_verdict(KEYED, BARE, True, ERROR) == "send"
 
 
 @pytest.mark.parametrize("release", [STAYS, AFTER, SILENT], ids=lambda release: release.name)
 def test_taking_the_last_valid_index_away_is_ignored_elsewhere(release: Release) -> None:
     """Older classic releases and the new architecture say nothing."""
-    assert eligibility(KEYED, BARE, False, release) == "skip"
+    assert eligibility_verdict(KEYED, BARE, False, release) == "skip"
 
 
 @pytest.mark.parametrize(("release", "decision"), [(STAYS, "skip"), (AFTER, "send"), (ERROR, "send"), (SILENT, "send")])
 def test_a_key_that_makes_a_table_eligible_is_sent_from_6_1(release: Release, decision: str) -> None:
     """Before, a table that once had no valid index is ignored for good."""
-    assert eligibility(BARE, KEYED, False, release) == decision
+    assert eligibility_verdict(BARE, KEYED, False, release) == decision
 
 
 @pytest.mark.parametrize(("release", "decision"), [(STAYS, "send"), (AFTER, "send"), (ERROR, "send"), (SILENT, "skip")])
 def test_dropping_an_ineligible_table_is_sent_by_classic_only(release: Release, decision: str) -> None:
     """Classic asks the snapshot after the statement, where the table is no more."""
-    assert eligibility(BARE, None, False, release) == decision
+    assert eligibility_verdict(BARE, None, False, release) == decision
 
 
 def test_some_actions_are_replicated_by_no_release() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from simulator.releases import Release, find
-from simulator.ticdc.ddl.events import events, sent_query
+from simulator.ticdc.ddl.events import job_events, sent_query
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.tidb.ddl.session import Session
 
@@ -26,7 +26,7 @@ SENT = {
 
 def sent(text: str, release: Release) -> str:
     (job,) = execute_text(text, Session("Shop", None, release)).jobs
-    (event,) = events(job, release)
+    (event,) = job_events(job, release)
     return sent_query(event, release)
 
 
@@ -53,13 +53,13 @@ def test_a_statement_that_is_written_anew_is_restored_by_its_own_field() -> None
     """The new architecture sends it as it writes it."""
     (job,) = execute_text("RENAME TABLE a TO b, c TO d", Session("shop", None, NEW)).jobs
 
-    assert [event.as_is for event in events(job, NEW)] == [True, True]
-    assert [event.as_is for event in events(job, replace(NEW, restores_rebuilt=True))] == [False, False]
+    assert [event.as_is for event in job_events(job, NEW)] == [True, True]
+    assert [event.as_is for event in job_events(job, replace(NEW, restores_rebuilt=True))] == [False, False]
 
 
 def test_the_event_of_an_exchange_is_of_one_table_in_the_topic_of_the_other() -> None:
     (job,) = execute_text("ALTER TABLE s.parts EXCHANGE PARTITION p WITH TABLE r.plain", Session("", None, NEW)).jobs
-    (event,), (other,) = (events(job, replace(NEW, exchange_event_of_plain=plain)) for plain in (True, False))
+    (event,), (other,) = (job_events(job, replace(NEW, exchange_event_of_plain=plain)) for plain in (True, False))
 
     assert (event.schema, event.table, event.old) == ("r", "plain", ("s", "parts"))
     assert (other.schema, other.table, other.old) == ("s", "parts", ("r", "plain"))

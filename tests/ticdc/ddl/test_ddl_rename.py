@@ -6,7 +6,7 @@ import pytest
 
 from simulator.errors import DdlError
 from simulator.releases import Release, find
-from simulator.ticdc.ddl.rename import Rename, kept_pairs, rename_texts, schema_snapshot
+from simulator.ticdc.ddl.rename import Rename, rename_texts, replicated_pairs, schema_snapshot
 from simulator.ticdc.filters import replication
 from simulator.tidb.syntax.definitions import Pair, TableName
 
@@ -29,7 +29,7 @@ def decided(release: Release, *texts: str, tables: str = "shop.t1 shop.t2 shop.t
     snapshot = schema_snapshot(map(name, tables.split()), schemas.split())
     rename = Rename(pairs(*texts), f"RENAME TABLE {', '.join(texts)}", 7)
     try:
-        kept = kept_pairs(rename, lambda schema, table: not FOLLOWED.table(schema, table), snapshot, release)
+        kept = replicated_pairs(rename, lambda schema, table: not FOLLOWED.table(schema, table), snapshot, release)
     except DdlError as error:
         _, wrapped, inner = error.text.partition("[CDC:")
         return [error.code, "CDC:" + inner.partition("]")[0]] if wrapped else [error.code]
@@ -117,7 +117,7 @@ def test_which_errors_are_wrapped_depends_on_the_release(tag: str, one: bool, se
 
 def test_the_wrapper_says_how_to_skip_the_statement() -> None:
     with pytest.raises(DdlError) as caught:
-        kept_pairs(
+        replicated_pairs(
             Rename(pairs("shop.t1 > b.t1", "shop.t2 > b.t2"), "RENAME …", 41),
             lambda *_: False,
             schema_snapshot([("shop", "t1"), ("shop", "t2")], ["shop"]),

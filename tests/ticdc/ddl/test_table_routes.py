@@ -16,7 +16,7 @@ from simulator.consumer.records import read
 from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
-from simulator.ticdc.ddl.routes import renamed
+from simulator.ticdc.ddl.routes import route_statement
 from simulator.ticdc.filters.table_routes import conflict, table_routes
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.restore.ddl import restore_statement
@@ -131,8 +131,8 @@ def test_every_name_in_a_statement_is_routed(text: str, sent: str) -> None:
     """Those without a database are the event's, and stay as they are where nothing is routed."""
     statement = parse_ddl(text)
     assert statement is not None
-    found = renamed(statement, "s", routes_of(rule("s.*", "x", "{table}_r")).target)
-    assert restore_statement(found) == sent
+    found = route_statement(statement, "s", routes_of(rule("s.*", "x", "{table}_r")).target)
+    assert restored(found) == sent
     assert (found == statement) is ("`x`" not in sent)
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from simulator.errors import DdlError
 from simulator.releases import Release, find
-from simulator.ticdc.ddl.allow import allowed
-from simulator.ticdc.ddl.events import events, sent_query
+from simulator.ticdc.ddl.allow import is_allowed
+from simulator.ticdc.ddl.events import job_events, sent_query
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -43,7 +43,7 @@ def codes(text: str, release: Release = CLASSIC, known: Catalog | None = None) -
 
 def queries(text: str, release: Release) -> list[str]:
     """The texts of all events, as they are sent."""
-    return [sent_query(event, release) for job in jobs_of(text, SHOP, release) for event in events(job, release)]
+    return [sent_query(event, release) for job in jobs_of(text, SHOP, release) for event in job_events(job, release)]
 
 
 def notes_of(text: str, known: Catalog | None = SHOP) -> tuple[str, ...]:
@@ -196,12 +196,12 @@ def test_up_to_6_4_a_foreign_key_is_a_job_without_its_index() -> None:
 
 def test_releases_send_a_foreign_key_with_its_index_before_they_send_one_alone() -> None:
     """6.2 has code 61 in its allow-list, 8.5.4 is the first with code 9."""
-    assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if allowed(61, find(release))] == [
+    assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if is_allowed(61, find(release))] == [
         "v6.5.0",
         "v8.5.3",
         "v8.5.4",
     ]
-    assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if allowed(9, find(release))] == ["v8.5.4"]
+    assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if is_allowed(9, find(release))] == ["v8.5.4"]
 
 
 def test_the_text_of_a_job_keeps_what_its_parts_do_not_have() -> None:
@@ -340,29 +340,29 @@ def test_statements_are_written_anew(text: str, classic: list[str], new: list[st
 )
 def test_the_new_architecture_names_the_databases_of_a_views_tables(text: str, query: str) -> None:
     """As ticdc 8.5.7 does with the query that TiDB keeps; the release before sends the statement as it is."""
-    (sent,) = [event for job in jobs_of(text, None, NEW) for event in events(job, NEW)]
+    (sent,) = [event for job in jobs_of(text, None, NEW) for event in job_events(job, NEW)]
     assert sent_query(sent, NEW).endswith(f"VIEW {'`v`' if 'VIEW v' in text else '`o`.`v`'} AS {query}")
     before = find("v8.5.6", "new")
     (job,) = jobs_of(text, None, before)
-    assert events(job, before)[0].query == text
+    assert job_events(job, before)[0].query == text
 
 
 def test_exchange_partition_is_an_event_of_another_table_in_each_architecture() -> None:
     text = "ALTER TABLE days EXCHANGE PARTITION p0 WITH TABLE week"
-    found = [events(jobs_of(text, SHOP, release)[0], release)[0] for release in (CLASSIC, NEW)]
+    found = [job_events(jobs_of(text, SHOP, release)[0], release)[0] for release in (CLASSIC, NEW)]
     assert [(event.table, event.old and event.old.name) for event in found] == [("days", "Week"), ("Week", "days")]
 
 
 def test_classic_copies_the_name_of_an_exchanged_partition_with_its_back_quotes() -> None:
     text = "ALTER TABLE days EXCHANGE PARTITION `p0` WITH TABLE week"
     (job,) = jobs_of(text, SHOP, CLASSIC)
-    assert "PARTITION ``p0`` WITH" in events(job, CLASSIC)[0].query
-    assert "PARTITION `p0` WITH" in events(job, NEW)[0].query
+    assert "PARTITION ``p0`` WITH" in job_events(job, CLASSIC)[0].query
+    assert "PARTITION `p0` WITH" in job_events(job, NEW)[0].query
 
 
 def test_a_single_rename_of_classic_has_its_database_in_lower_case() -> None:
     def schemas(text: str, release: Release) -> list[str]:
-        return [event.schema for job in jobs_of(text, SHOP, release) for event in events(job, release)]
+        return [event.schema for job in jobs_of(text, SHOP, release) for event in job_events(job, release)]
 
     assert schemas("RENAME TABLE orders TO a", CLASSIC) == ["shop"]
     assert schemas("RENAME TABLE orders TO a, days TO b", CLASSIC) == ["Shop", "Shop"]
@@ -371,7 +371,7 @@ def test_a_single_rename_of_classic_has_its_database_in_lower_case() -> None:
 
 def test_the_events_of_one_job_come_in_the_order_of_its_tables() -> None:
     (job,) = jobs_of("RENAME TABLE a TO b, c TO d", None, CLASSIC)
-    assert [(event.type_code, event.old) for event in events(job, CLASSIC)] == [
+    assert [(event.type_code, event.old) for event in job_events(job, CLASSIC)] == [
         (14, TableName("shop", "a")),
         (14, TableName("shop", "c")),
     ]
@@ -379,5 +379,5 @@ def test_the_events_of_one_job_come_in_the_order_of_its_tables() -> None:
 
 def test_before_6_1_several_renames_are_one_event_without_a_table() -> None:
     (job,) = jobs_of("RENAME TABLE a TO b, c TO d", None, find("v6.0.0"))
-    (event,) = events(job, find("v6.0.0"))
+    (event,) = job_events(job, find("v6.0.0"))
     assert (event.type_code, event.schema, event.table) == (47, "shop", "")

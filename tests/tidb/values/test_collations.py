@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.ticdc.filters.row_expressions import ignores
-from simulator.ticdc.key_bytes import handle
+from simulator.ticdc.key_bytes import handle_keys
 from simulator.tidb.collations import weights
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
@@ -40,7 +40,7 @@ def of_pairs(condition: str, collation: str, left: list[str], right: list[str]) 
 
 def handles(collation: str, texts: list[str]) -> list[bytes]:
     table = create_table(f"CREATE TABLE d.t (a VARCHAR(9) COLLATE {collation}, PRIMARY KEY (a) CLUSTERED)")
-    found: list[bytes] = handle(table, {"a": pa.array(texts, pa.string())}).to_pylist()
+    found: list[bytes] = handle_keys(table, {"a": pa.array(texts, pa.string())}).to_pylist()
     return found
 
 

@@ -54,7 +54,7 @@ def _members(
     table: Table, release: Release, bits: Mapping[str, int], selected: frozenset[str] | None
 ) -> Iterator[JsonMember]:
     handle = table_info.handle_columns(table, release)
-    marked = table_info.certain_columns(table) if release.open_marks_unique else handle
+    marked = table_info.unique_not_null_columns(table) if release.open_marks_unique else handle
     place = {column.name: place for place, column in enumerate(table_info.visible_columns(table))}
     for column in _columns_in_order(table, release):
         if selected is None or column.name in selected:
