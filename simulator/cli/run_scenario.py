@@ -39,9 +39,9 @@ from simulator.sinks.console import ConsoleServer
 from simulator.sinks.memory import Message
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
+from simulator.ticdc.rules import changefeed_rules
 from simulator.truth import in_process as truth_in_process
 from simulator.truth.write import TruthEngine
-from simulator.ticdc.rules import changefeed_rules
 
 
 @dataclass(frozen=True)

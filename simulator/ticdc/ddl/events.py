@@ -118,7 +118,9 @@ def _created_tables(job: Job, release: Release) -> Iterator[JobEvent]:
         return
     ending = ";" if release.keeps_statement_end else ""
     for statement in job.tables:
-        yield JobEvent(release.create_tables_code, job.schema, statement.name, restore_statement(statement), ending=ending)
+        yield JobEvent(
+            release.create_tables_code, job.schema, statement.name, restore_statement(statement), ending=ending
+        )
 
 
 def _renamed(job: Job, release: Release) -> Iterator[JobEvent]:

@@ -47,7 +47,9 @@ def route_event(event: JobEvent, query: str, routes: TableRoutes) -> tuple[JobEv
     if statement is None or routed_statement is None or routed_statement == statement:
         return event, query
     ending = ";" if query.endswith(";") else ""
-    return replace(event, sent_as=routes.target(event.schema, event.table)), restore_statement(routed_statement) + ending
+    return replace(event, sent_as=routes.target(event.schema, event.table)), restore_statement(
+        routed_statement
+    ) + ending
 
 
 def route_statement(statement: Statement, schema: str, target: Target) -> Statement:

@@ -19,7 +19,6 @@ from simulator.ticdc.changefeed import load
 from simulator.ticdc.ddl.routes import route_statement
 from simulator.ticdc.filters.table_routes import conflict, table_routes
 from simulator.tidb.parser.ddl import parse_ddl
-from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.syntax.definitions import TableName
 
 RELEASE = find("v8.5.7", "new")
@@ -132,7 +131,7 @@ def test_every_name_in_a_statement_is_routed(text: str, sent: str) -> None:
     statement = parse_ddl(text)
     assert statement is not None
     found = route_statement(statement, "s", routes_of(rule("s.*", "x", "{table}_r")).target)
-    assert restored(found) == sent
+    assert restore_statement(found) == sent
     assert (found == statement) is ("`x`" not in sent)
 
 
