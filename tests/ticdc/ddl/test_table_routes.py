@@ -19,6 +19,7 @@ from simulator.ticdc.changefeed import load
 from simulator.ticdc.ddl.routes import route_statement
 from simulator.ticdc.filters.table_routes import conflict, table_routes
 from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.syntax.definitions import TableName
 
 RELEASE = find("v8.5.7", "new")
