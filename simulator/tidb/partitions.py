@@ -159,7 +159,7 @@ def _key(scope: TableScope, rule: Partitioning) -> Sql:
             )
         is_bytes = type.charset == "binary" and type.name in ("char", "varchar")
         key = collation_key(scope.cells[column.name], type.collation)
-        parts.append(sql("coalesce({}, unhex('00'))", as_blob(Value(key, "string", bytes=is_bytes))))
+        parts.append(sql("coalesce({}, unhex('00'))", as_blob(Value(key, "string", is_binary=is_bytes))))
     return sql(f"crc32_of({{}}) % {len(rule.partitions)}", join("||", parts))
 
 

@@ -213,7 +213,7 @@ def _check_call(node: Call, expression: str) -> None:
     function = FUNCTIONS.get(node.name)
     if node.schema or function is None:
         raise _invalid(expression, f"FUNCTION {node.name.lower()} does not exist")
-    if not function.least <= len(node.arguments) <= function.most:
+    if not function.min_arguments <= len(node.arguments) <= function.max_arguments:
         raise _invalid(expression, f"Incorrect parameter count in the call to native function '{node.name}'")
 
 

@@ -46,20 +46,20 @@ def compute_generated_columns(table: Table, texts: Mapping[str, pa.Array]) -> Ge
 
     Virtual columns are computed on the way. Raises SnapshotError for what cannot be computed, if there is a row.
     """
-    found = GeneratedColumns(dict(texts), {}, {})
+    result = GeneratedColumns(dict(texts), {}, {})
     waiting = [column for column in table.columns if column.generated == "stored" and column.name not in texts]
     rows = len(next(iter(texts.values()))) if texts else 0
     while waiting:
         names = [column.name for column in waiting]
         ready = [column for column in waiting if _needed_columns(column, table).isdisjoint(names)]
         assert ready, "TiDB takes no generated columns that name each other"
-        scope = TableScope(table, {text: identifier(text) for text in found.texts})
+        scope = TableScope(table, {text: identifier(text) for text in result.texts})
         for column in ready:
-            values = _expression_values(column, scope, found.texts, rows)
-            found.given[column.name], found.raw[column.name] = values, bodies(column.type, values)
-            found.texts[column.name] = _strict_texts(column, values)
+            values = _expression_values(column, scope, result.texts, rows)
+            result.given[column.name], result.raw[column.name] = values, bodies(column.type, values)
+            result.texts[column.name] = _strict_texts(column, values)
         waiting = [column for column in waiting if column not in ready]
-    return found
+    return result
 
 
 def _strict_texts(column: Column, values: pa.Array) -> pa.Array:

@@ -66,13 +66,13 @@ from simulator.tidb.syntax.expressions import (
 class TranslationScope(Protocol):
     """What names mean, and whatever else is more than a row's own."""
 
-    def named(self, node: ColumnName) -> Value:
+    def column_value(self, node: ColumnName) -> Value:
         """The value of a column."""
 
-    def called(self, node: Call) -> Value:
+    def call_value(self, node: Call) -> Value:
         """The value of a function."""
 
-    def situation(self) -> EvaluationContext:
+    def context(self) -> EvaluationContext:
         """What functions ask of the session."""
 
     def collation(self) -> str:
@@ -81,7 +81,7 @@ class TranslationScope(Protocol):
     def subtracts_signed(self) -> bool:
         """Whether the sql_mode has NO_UNSIGNED_SUBTRACTION."""
 
-    def answered(self, node: Node, operand: Node | None = None) -> Value:
+    def context_value(self, node: Node, operand: Node | None = None) -> Value:
         """The value of a node that only a query, a session or a statement on rows answers; with an operand, whether a
         subquery has it among its rows."""
 
@@ -93,17 +93,17 @@ class TableScope(NamedTuple):
     cells: Mapping[str, Sql]
     """TiDB texts by column; generated columns that have none are computed."""
 
-    def named(self, node: ColumnName) -> Value:
+    def column_value(self, node: ColumnName) -> Value:
         column = find_column(node, self.table)
         assert column is not None, "checked before"
         if column.name in self.cells:
             return column_value(column, self.cells[column.name])
         return cast_to_column(translate(parse_expression(column.generated_expression), self), column)
 
-    def called(self, node: Call) -> Value:
+    def call_value(self, node: Call) -> Value:
         return translate_call(node, self)
 
-    def situation(self) -> EvaluationContext:
+    def context(self) -> EvaluationContext:
         return EvaluationContext()
 
     def collation(self) -> str:
@@ -112,7 +112,7 @@ class TableScope(NamedTuple):
     def subtracts_signed(self) -> bool:
         return False
 
-    def answered(self, node: Node, operand: Node | None = None) -> Value:
+    def context_value(self, node: Node, operand: Node | None = None) -> Value:
         raise AssertionError("checked before")
 
 
@@ -126,10 +126,10 @@ class KnownValue(Node):
 def translate(node: Node, scope: TranslationScope) -> Value:
     """The value of a node for a row."""
     translate = _VALUES.get(type(node))
-    found = scope.answered(node) if translate is None else translate(node, scope)
-    if found.kind == "string" and found.collation == CONNECTION_COLLATION:
-        return replace(found, collation=scope.collation())
-    return found
+    result = scope.context_value(node) if translate is None else translate(node, scope)
+    if result.kind == "string" and result.collation == CONNECTION_COLLATION:
+        return replace(result, collation=scope.collation())
+    return result
 
 
 def translate_call(node: Call, scope: TranslationScope) -> Value:
@@ -137,8 +137,8 @@ def translate_call(node: Call, scope: TranslationScope) -> Value:
     function = FUNCTIONS[node.name]
     values = [translate(argument, scope) for argument in node.arguments]
     collation = function_collation(node.name, values)
-    found = function.compute(scope.situation(), *values) if function.situated else function.compute(*values)
-    return with_collation(found, collation)
+    result = function.compute(scope.context(), *values) if function.needs_context else function.compute(*values)
+    return with_collation(result, collation)
 
 
 def _unary(node: Unary, scope: TranslationScope) -> Value:
@@ -182,9 +182,9 @@ def _joined(operator: str, left: Value, right: Value, signed: bool) -> Value:
 
 def _of_today(value: Value, scope: TranslationScope) -> Value:
     """A TIME as the moment that it is on the day on which the statement runs."""
-    if value.kind != "time" or not scope.situation().today:
+    if value.kind != "time" or not scope.context().today:
         return value
-    return Value(moment_argument(scope.situation(), value), "datetime", scale=value.scale)
+    return Value(moment_argument(scope.context(), value), "datetime", scale=value.scale)
 
 
 def _case(node: Case, scope: TranslationScope) -> Value:
@@ -196,14 +196,14 @@ def _case(node: Case, scope: TranslationScope) -> Value:
     results = [value for _, value in branches]
     if node.otherwise:
         results.append(translate(node.otherwise, scope))
-    found = case_value(branches, results[-1] if node.otherwise else null())
-    return with_collation(found, derive_collation("case", results, True)) if found.kind == "string" else found
+    result = case_value(branches, results[-1] if node.otherwise else null())
+    return with_collation(result, derive_collation("case", results, True)) if result.kind == "string" else result
 
 
 def _between(node: Between, scope: TranslationScope) -> Value:
     value, low, high = (translate(part, scope) for part in (node.operand, node.low, node.high))
-    found = between(value, low, high)
-    return boolean(sql("NOT {}", found) if node.negated else found)
+    result = between(value, low, high)
+    return boolean(sql("NOT {}", result) if node.negated else result)
 
 
 def _of_rows(node: Binary) -> bool:
@@ -231,17 +231,17 @@ def compare_rows(operator: str, left: Sequence[Value], right: Sequence[Value]) -
         return join("AND", [comparison(operator, *pair) for pair in pairs])
     if operator == "!=":
         return join("OR", [comparison(operator, *pair) for pair in pairs])
-    found = comparison(operator, *pairs[-1])
+    result = comparison(operator, *pairs[-1])
     for pair in reversed(pairs[:-1]):
         strictly = comparison(operator[0], *pair)
-        found = sql("{} OR ({} AND {})", strictly, comparison("=", *pair), found)
-    return found
+        result = sql("{} OR ({} AND {})", strictly, comparison("=", *pair), result)
+    return result
 
 
 def _in(node: In, scope: TranslationScope) -> Value:
     if len(node.candidates) == 1 and isinstance(node.candidates[0], ContextExpression):
-        found = scope.answered(node.candidates[0], node.operand).sql
-        return boolean(sql("NOT {}", found) if node.negated else found)
+        result = scope.context_value(node.candidates[0], node.operand).sql
+        return boolean(sql("NOT {}", result) if node.negated else result)
     values, others = row_values(node.operand, scope), [row_values(candidate, scope) for candidate in node.candidates]
     together = [*values, *(value for other in others for value in other)]
     if (
@@ -251,8 +251,8 @@ def _in(node: In, scope: TranslationScope) -> Value:
     ):
         first, *rest = with_explicit_collation(derive_collation("in", together).collation, together)
         values, others = [first], [[value] for value in rest]
-    found = join("OR", [compare_rows("=", values, other) for other in others])
-    return boolean(sql("NOT {}", found) if node.negated else found)
+    result = join("OR", [compare_rows("=", values, other) for other in others])
+    return boolean(sql("NOT {}", result) if node.negated else result)
 
 
 def _pattern(node: PatternMatch, scope: TranslationScope) -> Value:
@@ -260,19 +260,19 @@ def _pattern(node: PatternMatch, scope: TranslationScope) -> Value:
     if "null" in (value.kind, pattern.kind):
         return null()
     if node.operator == "REGEXP":
-        found = regexp(value, pattern)
+        result = regexp(value, pattern)
     else:
-        found = like(value, pattern, node.escape)
-    return boolean(sql("NOT {}", found) if node.negated else found)
+        result = like(value, pattern, node.escape)
+    return boolean(sql("NOT {}", result) if node.negated else result)
 
 
 def _is(node: Is, scope: TranslationScope) -> Value:
     value = translate(node.operand, scope)
     if node.what == "NULL":
-        found = sql("NOT {}", is_not_null(value))
+        result = sql("NOT {}", is_not_null(value))
     else:
-        found = is_true(as_boolean(value) if node.what == "TRUE" else sql("NOT {}", as_boolean(value)))
-    return boolean(sql("NOT {}", found) if node.negated else found)
+        result = is_true(as_boolean(value) if node.what == "TRUE" else sql("NOT {}", as_boolean(value)))
+    return boolean(sql("NOT {}", result) if node.negated else result)
 
 
 def _cast(node: Cast, scope: TranslationScope) -> Value:
@@ -285,18 +285,18 @@ def _collate(node: Collate, scope: TranslationScope) -> Value:
     charset = value_collation(value).charset
     if charset_of(node.collation, "") != charset:
         raise SqlError(1253, "42000", f"COLLATION '{node.collation}' is not valid for CHARACTER SET '{charset}'")
-    if value.cell is not None and value.cell.elements:
+    if value.column_type is not None and value.column_type.elements:
         raise SqlError(1235, "42000", "This version of TiDB doesn't yet support 'use collate clause for enum or set'")
-    return Value(as_text(value), "string", node.collation, 0, value.ascii, value.constant, bytes=value.bytes)
+    return Value(as_text(value), "string", node.collation, 0, value.ascii, value.constant, is_binary=value.is_binary)
 
 
 _VALUES: dict[type[Node], Callable[[Any, TranslationScope], Value]] = {
     Literal: lambda node, scope: literal_value(node),
     Word: lambda node, scope: Value(text(node.text), "word", constant=node.text),
-    ColumnName: lambda node, scope: scope.named(node),
+    ColumnName: lambda node, scope: scope.column_value(node),
     Unary: _unary,
     Binary: _binary,
-    Call: lambda node, scope: scope.called(node),
+    Call: lambda node, scope: scope.call_value(node),
     Cast: _cast,
     Case: _case,
     Between: _between,

@@ -64,12 +64,12 @@ def walk(node: Node) -> Iterator[Node]:
     """The node and all nodes in it."""
     waiting: list[object] = [node]
     while waiting:
-        found = waiting.pop()
-        if isinstance(found, Node):
-            yield found
-            waiting += vars(found).values()
-        elif isinstance(found, tuple):
-            waiting += found
+        result = waiting.pop()
+        if isinstance(result, Node):
+            yield result
+            waiting += vars(result).values()
+        elif isinstance(result, tuple):
+            waiting += result
 
 
 def uncomputable_part(node: Node) -> str:
@@ -87,9 +87,9 @@ def uncomputable_part(node: Node) -> str:
 
 def _uncomputable_call(node: Call) -> str:
     function = FUNCTIONS.get(node.name)
-    if function is None or not function.least <= len(node.arguments) <= function.most:
+    if function is None or not function.min_arguments <= len(node.arguments) <= function.max_arguments:
         return node.name.removesuffix("_FUNC")
-    for place in function.constants:
+    for place in function.literal_arguments:
         argument = strip_parentheses(node.arguments[place]) if place < len(node.arguments) else None
         if argument is not None and not isinstance(argument, (Literal, Word)) and not _is_number(argument):
             return f"{node.name} with an argument that is no literal"

@@ -58,10 +58,10 @@ def _v6(text: str) -> bytes | None:
 def inet6_aton(text: Text) -> Text:
     if text is None:
         return None
-    found = _v4(text) or (_v6(text) if ":" in text else None)
-    if found is None:
+    result = _v4(text) or (_v6(text) if ":" in text else None)
+    if result is None:
         raise _wrong(text, "inet_aton6")
-    return found.decode("latin-1")
+    return result.decode("latin-1")
 
 
 def inet6_ntoa(text: Text) -> Text:
@@ -104,8 +104,8 @@ def _uuid(text: str) -> str | None:
     if re.fullmatch(r"[0-9a-fA-F]{32}", text):
         return text
     inner = text[1:-1] if len(text) == 38 else text
-    found = UUID.fullmatch(inner) if len(inner) in (36, 45) else None
-    return "".join(found.groups()) if found else None
+    result = UUID.fullmatch(inner) if len(inner) in (36, 45) else None
+    return "".join(result.groups()) if result else None
 
 
 def is_uuid(text: Text) -> Text:

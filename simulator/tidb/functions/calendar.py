@@ -47,8 +47,8 @@ def moment(text: str) -> Moment:
     return Moment(int(text[:4]), int(text[5:7]), int(text[8:10]), clock)
 
 
-def date_text(found: Moment) -> str:
-    return f"{found.year:04}-{found.month:02}-{found.day:02}"
+def date_text(expression: Moment) -> str:
+    return f"{expression.year:04}-{expression.month:02}-{expression.day:02}"
 
 
 def clock_text(micros: int, digits: int = 6) -> str:
@@ -58,8 +58,8 @@ def clock_text(micros: int, digits: int = 6) -> str:
     return f"{'-' * (micros < 0)}{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}{fraction}"
 
 
-def moment_text(found: Moment, digits: int = 6) -> str:
-    return f"{date_text(found)} {clock_text(found.micros, digits)}"
+def moment_text(expression: Moment, digits: int = 6) -> str:
+    return f"{date_text(expression)} {clock_text(expression.micros, digits)}"
 
 
 def is_leap(year: int) -> bool:
@@ -103,23 +103,23 @@ def days_in_year(year: int) -> int:
     return 366 if is_leap(year) and year else 365
 
 
-def weekday(found: Moment) -> int:
+def weekday(expression: Moment) -> int:
     """0 is Sunday."""
-    return (day_number(found.year, found.month, found.day) + 6) % 7
+    return (day_number(expression.year, expression.month, expression.day) + 6) % 7
 
 
-def week(found: Moment, mode: int, with_year: bool = False) -> tuple[int, int]:
+def week(expression: Moment, mode: int, with_year: bool = False) -> tuple[int, int]:
     """Year and number of the week (MySQL's calc_week)."""
     mode &= 7
     monday, first = bool(mode & 1), bool(mode & 4)
     with_year = with_year or bool(mode & 2)
     if not monday:
         first = not first
-    days = day_number(found.year, found.month, found.day)
-    start = day_number(found.year, 1, 1)
+    days = day_number(expression.year, expression.month, expression.day)
+    start = day_number(expression.year, 1, 1)
     offset = (start + 5 + (not monday)) % 7
-    year = found.year
-    if found.month == 1 and found.day <= 7 - offset:
+    year = expression.year
+    if expression.month == 1 and expression.day <= 7 - offset:
         if not with_year and (first and offset or not first and offset >= 4):
             return year, 0
         with_year, year = True, year - 1
@@ -134,14 +134,14 @@ def week(found: Moment, mode: int, with_year: bool = False) -> tuple[int, int]:
     return year, since // 7 + 1
 
 
-def has_zero(found: Moment) -> bool:
-    return not found.month or not found.day
+def has_zero(expression: Moment) -> bool:
+    return not expression.month or not expression.day
 
 
-def later(found: Moment, micros: int) -> Moment | None:
+def later(expression: Moment, micros: int) -> Moment | None:
     """So many microseconds later; None outside of the years 0 to 9999."""
-    days, clock = divmod(found.micros + micros, DAY)
-    return _of_days(_civil(found.year, found.month, found.day) + days, clock)
+    days, clock = divmod(expression.micros + micros, DAY)
+    return _of_days(_civil(expression.year, expression.month, expression.day) + days, clock)
 
 
 def _civil(year: int, month: int, day: int) -> int:
@@ -162,16 +162,16 @@ def _of_days(days: int, clock: int) -> Moment | None:
     return Moment(year, month, of_year - (153 * shifted + 2) // 5 + 1, clock) if 0 <= year <= 9999 else None
 
 
-def months_later(found: Moment, months: int, cut: bool = True) -> Moment | None:
+def months_later(expression: Moment, months: int, cut: bool = True) -> Moment | None:
     """So many months later: on the last day of a shorter month, or, if that is not cut, as many days behind it."""
-    total = found.year * 12 + found.month - 1 + months
+    total = expression.year * 12 + expression.month - 1 + months
     year, month = total // 12, total % 12 + 1
     if not 0 <= year <= 9999:
         return None
     length = month_length(year, month)
-    if found.day <= length or cut:
-        return Moment(year, month, min(found.day, length), found.micros)
-    return later(Moment(year, month, length, found.micros), (found.day - length) * DAY)
+    if expression.day <= length or cut:
+        return Moment(year, month, min(expression.day, length), expression.micros)
+    return later(Moment(year, month, length, expression.micros), (expression.day - length) * DAY)
 
 
 def incorrect(shown: str, value: str | None = None, what: str = "datetime") -> Problem:

@@ -67,10 +67,10 @@ def _whole(digits: str) -> int | float:
 
 
 def _real(digits: str) -> float:
-    found = float(digits)
-    if found in (float("inf"), float("-inf")):
+    result = float(digits)
+    if result in (float("inf"), float("-inf")):
         raise Problem(3140, f'Invalid JSON text: strconv.ParseFloat: parsing "{digits}": value out of range')
-    return found
+    return result
 
 
 _READER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole, parse_float=_real)
@@ -81,10 +81,10 @@ def parsed(text: str) -> Document:
     if not text:
         raise Problem(3140, "Invalid JSON text: The document is empty")
     try:
-        found: Document = _READER.decode(text)
+        result: Document = _READER.decode(text)
     except (ValueError, RecursionError):
         raise Problem(3140, "Invalid JSON text: The document root must not be followed by other values.") from None
-    return checked(found)
+    return checked(result)
 
 
 def is_json(text: str) -> bool:
@@ -106,8 +106,8 @@ def checked(document: Document) -> Document:
 
 def read(text: str) -> Document:
     """A document as `kept` writes it."""
-    found: Document = _READER.decode(text)
-    return _unmarked(found) if MARK in text else found
+    result: Document = _READER.decode(text)
+    return _unmarked(result) if MARK in text else result
 
 
 def _unmarked(document: Document) -> Document:
@@ -205,7 +205,7 @@ def compare(left: Document, right: Document) -> int:
         return first - second
     if isinstance(left, list) and isinstance(right, list):
         pairs = (compare(one, other) for one, other in zip(left, right, strict=False))
-        return next((found for found in pairs if found), len(left) - len(right))
+        return next((result for result in pairs if result), len(left) - len(right))
     if isinstance(left, dict) and isinstance(right, dict):
         return _compare_objects(left, right)
     if isinstance(left, str) and isinstance(right, str):
@@ -235,9 +235,9 @@ def _compare_objects(left: dict[str, Document], right: dict[str, Document]) -> i
     if len(left) != len(right):
         return len(left) - len(right)
     for one, other in zip(sorted_keys(left), sorted_keys(right), strict=True):
-        found = compare(one, other) or compare(left[one], right[other])
-        if found:
-            return found
+        result = compare(one, other) or compare(left[one], right[other])
+        if result:
+            return result
     return 0
 
 

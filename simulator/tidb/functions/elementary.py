@@ -60,10 +60,10 @@ _LARGEST = 1 << 29
 
 
 def _polynomial(x: float, factors: tuple[float, ...]) -> float:
-    found = factors[0]
+    result = factors[0]
     for factor in factors[1:]:
-        found = found * x + factor
-    return found
+        result = result * x + factor
+    return result
 
 
 def _octant(x: float) -> tuple[int, float]:
@@ -98,13 +98,13 @@ def _four_over_pi() -> int:
 
 
 def _arc_of_inverse(number: int, unit: int) -> int:
-    found = term = unit // number
+    result = term = unit // number
     divisor, sign = 3, -1
     while term:
         term //= number * number
-        found += sign * (term // divisor)
+        result += sign * (term // divisor)
         divisor, sign = divisor + 2, -sign
-    return found
+    return result
 
 
 def sine(x: float) -> float:
@@ -114,8 +114,8 @@ def sine(x: float) -> float:
     negative = (x < 0) != (octant > 3)
     octant &= 3
     square = z * z
-    found = _cos_of(square) if octant in (1, 2) else z + z * square * _polynomial(square, _SIN)
-    return -found if negative else found
+    result = _cos_of(square) if octant in (1, 2) else z + z * square * _polynomial(square, _SIN)
+    return -result if negative else result
 
 
 def cosine(x: float) -> float:
@@ -124,8 +124,8 @@ def cosine(x: float) -> float:
     octant &= 3
     negative = negative != (octant > 1)
     square = z * z
-    found = z + z * square * _polynomial(square, _SIN) if octant in (1, 2) else _cos_of(square)
-    return -found if negative else found
+    result = z + z * square * _polynomial(square, _SIN) if octant in (1, 2) else _cos_of(square)
+    return -result if negative else result
 
 
 def _cos_of(square: float) -> float:
@@ -137,13 +137,13 @@ def tangent(x: float) -> float:
         return x
     octant, z = _octant(abs(x))
     square = z * z
-    found = z
+    result = z
     if square > 1e-14:
         below = ((((square + _TAN_Q[0]) * square + _TAN_Q[1]) * square + _TAN_Q[2]) * square) + _TAN_Q[3]
-        found = z + z * (square * (((_TAN_P[0] * square) + _TAN_P[1]) * square + _TAN_P[2]) / below)
+        result = z + z * (square * (((_TAN_P[0] * square) + _TAN_P[1]) * square + _TAN_P[2]) / below)
     if octant & 2:
-        found = -1 / found
-    return -found if x < 0 else found
+        result = -1 / result
+    return -result if x < 0 else result
 
 
 def _small_arc(x: float) -> float:
@@ -172,10 +172,10 @@ def arctangent_of(y: float, x: float) -> float:
         return math.copysign(0 if x >= 0 and math.copysign(1, x) > 0 else math.pi, y)
     if x == 0:
         return math.copysign(math.pi / 2, y)
-    found = arctangent(y / x)
+    result = arctangent(y / x)
     if x < 0:
-        return found + math.pi if found <= 0 else found - math.pi
-    return found
+        return result + math.pi if result <= 0 else result - math.pi
+    return result
 
 
 def arcsine(x: float) -> float:
@@ -183,8 +183,8 @@ def arcsine(x: float) -> float:
         return x if x == 0 else math.nan
     size = abs(x)
     root = math.sqrt(1 - size * size)
-    found = math.pi / 2 - _positive_arc(root / size) if size > 0.7 else _positive_arc(size / root)
-    return -found if x < 0 else found
+    result = math.pi / 2 - _positive_arc(root / size) if size > 0.7 else _positive_arc(size / root)
+    return -result if x < 0 else result
 
 
 def logarithm(x: float) -> float:
@@ -244,10 +244,10 @@ def exponential(x: float) -> float:
     for part in _LN2_PARTS:
         x = _fused(-part, float(power), x)
     x *= 0.0625
-    found = _EXP[0]
+    result = _EXP[0]
     for factor in _EXP[1:]:
-        found = _fused(found, x, factor)
-    x *= found
+        result = _fused(result, x, factor)
+    x *= result
     for _ in range(3):
         x *= x + 2.0
     return math.ldexp(_fused(x, x + 2.0, 1.0), power)
@@ -268,28 +268,28 @@ def power(x: float, y: float) -> float:
         return math.nan
     if abs(y) >= 2.0**63:
         return 1.0 if x == -1 else 0.0 if (abs(x) < 1) == (y > 0) else math.inf
-    found, exponent = 1.0, 0
+    result, exponent = 1.0, 0
     if fraction:
         if fraction > 0.5:
             fraction, whole = fraction - 1, whole + 1
-        found = exponential(fraction * logarithm(x))
+        result = exponential(fraction * logarithm(x))
     base, scale = math.frexp(x)
     while whole:
         if abs(scale) > 1 << 12:
             exponent += scale
             break
         if whole & 1:
-            found, exponent = found * base, exponent + scale
+            result, exponent = result * base, exponent + scale
         base, scale = base * base, scale << 1
         if base < 0.5:
             base, scale = base + base, scale - 1
         whole >>= 1
     if y < 0:
-        found, exponent = 1 / found, -exponent
+        result, exponent = 1 / result, -exponent
     try:
-        return math.ldexp(found, exponent)
+        return math.ldexp(result, exponent)
     except OverflowError:
-        return math.copysign(math.inf, found)
+        return math.copysign(math.inf, result)
 
 
 def _double(compute: Callable[..., float]) -> Callable[..., Text]:
@@ -301,13 +301,13 @@ def _double(compute: Callable[..., float]) -> Callable[..., Text]:
 
 def _real_power(x: float, y: float) -> float:
     """What is no number is out of range."""
-    found = power(x, y)
-    return math.inf if math.isnan(found) else found
+    result = power(x, y)
+    return math.inf if math.isnan(result) else result
 
 
 def _cotangent(x: float) -> float:
-    found = tangent(x)
-    return 1 / found if found else math.inf
+    result = tangent(x)
+    return 1 / result if result else math.inf
 
 
 def shown(number: Text) -> Text:

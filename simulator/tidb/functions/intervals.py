@@ -83,10 +83,10 @@ def is_clock(unit: str) -> bool:
 def interval_text(kind: str, shown: str, unit: str, problems: list[Problem]) -> str:
     """What stands for an amount: of text the number at its beginning, a decimal as its unit reads it."""
     if kind == "string" and unit == "SECOND":
-        found = re.match(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", shown)
-        if not found or found[0] != shown.rstrip():
+        result = re.match(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", shown)
+        if not result or result[0] != shown.rstrip():
             problems.append(Problem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
-        return f"{Decimal(found[1] if found else 0):f}"
+        return f"{Decimal(result[1] if result else 0):f}"
     if kind == "string" and unit not in COMPOUND:
         shown = shown.strip()
         whole = re.match(r"^[+-]?\d+", shown)
@@ -156,22 +156,22 @@ def is_date(text: str) -> bool:
 def read_moment(shown: str, kind: str, zone: str) -> tuple[Moment, bool]:
     """A moment that a text or a number means, and whether it is a date. Raises Problem 1292."""
     text = shown if kind == "string" else spellings.number(shown)
-    found = spellings.moment(text, 6) or (with_offset(shown, zone) if kind == "string" else None)
-    if found is None:
+    result = spellings.moment(text, 6) or (with_offset(shown, zone) if kind == "string" else None)
+    if result is None:
         raise incorrect(shown)
-    return moment(found), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
+    return moment(result), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
 
 
 def moved(start: Moment, by: Interval, sign: int) -> Moment:
     """Raises Problem 1441."""
-    found: Moment | None = start
+    result: Moment | None = start
     if by.days or by.micros:
-        found = later(start, sign * (by.days * DAY + by.micros))
-    if found is not None and by.months:
-        found = months_later(found, sign * by.months)
-    if found is None:
+        result = later(start, sign * (by.days * DAY + by.micros))
+    if result is not None and by.months:
+        result = months_later(result, sign * by.months)
+    if result is None:
         raise overflow()
-    return found if found.year else Moment(0, 0, 0, found.micros)
+    return result if result.year else Moment(0, 0, 0, result.micros)
 
 
 def date_add(
@@ -193,13 +193,13 @@ def date_add(
         return None
     problems: list[Problem] = []
     by = interval(unit, interval_text(amount_kind, amount, unit, problems), problems)
-    found = moved(start, by, int(sign))
+    result = moved(start, by, int(sign))
     if base_kind in ("date", "datetime"):
-        shown = moment_text(found)
+        shown = moment_text(result)
     elif is_day and not is_clock(unit):
-        shown = date_text(found)
+        shown = date_text(result)
     else:
-        shown = moment_text(found, 6 if found.micros % SECOND else 0)
+        shown = moment_text(result, 6 if result.micros % SECOND else 0)
     return _with(problems, shown)
 
 
@@ -234,14 +234,14 @@ def timestamp_add(unit: Text, amount: Text, base: Text, is_day: Text) -> Text:
     if abs(rounded) > 10**15:
         raise overflow()
     if unit in MONTHS:
-        found = months_later(start, rounded * MONTHS[unit], cut=False)
+        result = months_later(start, rounded * MONTHS[unit], cut=False)
     else:
-        found = later(start, int(number * SECOND) if unit == "SECOND" else rounded * SINGLE[unit])
-    if found is None or not found.year:
+        result = later(start, int(number * SECOND) if unit == "SECOND" else rounded * SINGLE[unit])
+    if result is None or not result.year:
         raise overflow()
     if is_day and not is_clock(unit):
-        return date_text(found)
-    return f"{date_text(found)} {clock_text(found.micros, 6 if found.micros % SECOND else 0)}"
+        return date_text(result)
+    return f"{date_text(result)} {clock_text(result.micros, 6 if result.micros % SECOND else 0)}"
 
 
 INTERVALS: dict[str, Callable[..., Text]] = {

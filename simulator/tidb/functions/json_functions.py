@@ -60,10 +60,10 @@ def extract(document: Text, *paths: Text) -> Text:
     values: dict[Steps, Document] = {}
     for way in ways:
         values |= {steps: value for steps, value in json_paths.found(read(document), way) if steps not in values}
-    found = list(values.values())
-    if not found:
+    result = list(values.values())
+    if not result:
         return None
-    return kept(found[0] if len(ways) == 1 == len(found) and not json_paths.is_several(ways[0]) else found)
+    return kept(result[0] if len(ways) == 1 == len(result) and not json_paths.is_several(ways[0]) else result)
 
 
 def unquote(text: Text) -> Text:
@@ -83,13 +83,13 @@ def valid(text: Text) -> Text:
 
 
 def length(document: Text, *path: Text) -> Text:
-    found = _at(document, path)
-    return None if not found else str(len(found[0]) if isinstance(found[0], (list, dict)) else 1)
+    result = _at(document, path)
+    return None if not result else str(len(result[0]) if isinstance(result[0], (list, dict)) else 1)
 
 
 def keys(document: Text, *path: Text) -> Text:
-    found = _at(document, path)
-    return kept(list(sorted_keys(found[0]))) if found and isinstance(found[0], dict) else None
+    result = _at(document, path)
+    return kept(list(sorted_keys(result[0]))) if result and isinstance(result[0], dict) else None
 
 
 def _at(document: Text, path: Sequence[Text]) -> list[Document]:
@@ -148,12 +148,12 @@ def array(*documents: Text) -> Text:
 
 
 def object_of(*pairs: Text) -> Text:
-    found: dict[str, Document] = {}
+    result: dict[str, Document] = {}
     for key, document in zip(pairs[::2], pairs[1::2], strict=True):
         if key is None:
             raise Problem(1105, "JSON documents may not contain NULL member names")
-        found[key] = None if document is None else read(document)
-    return kept(checked(found))
+        result[key] = None if document is None else read(document)
+    return kept(checked(result))
 
 
 # -- what is in a document ---------------------------------------------------------------------------------------------
@@ -162,8 +162,8 @@ def object_of(*pairs: Text) -> Text:
 def contains(document: Text, target: Text, *path: Text) -> Text:
     if document is None or target is None:
         return None
-    found = _at(document, path)
-    return str(int(_contains(found[0], read(target)))) if found else None
+    result = _at(document, path)
+    return str(int(_contains(result[0], read(target)))) if result else None
 
 
 def _contains(document: Document, target: Document) -> bool:
@@ -213,8 +213,8 @@ def overlaps(first: Text, second: Text) -> Text:
 def member_of(target: Text, document: Text) -> Text:
     if target is None or document is None:
         return None
-    found, wanted = read(document), read(target)
-    return str(int(any(compare(each, wanted) == 0 for each in (found if isinstance(found, list) else [found]))))
+    result, wanted = read(document), read(target)
+    return str(int(any(compare(each, wanted) == 0 for each in (result if isinstance(result, list) else [result]))))
 
 
 def search(document: Text, which: Text, pattern: Text, escape: Text = None, *paths: Text) -> Text:
@@ -229,16 +229,16 @@ def search(document: Text, which: Text, pattern: Text, escape: Text = None, *pat
         return None
     ways = [json_paths.parsed(path or "") for path in paths] or [()]
     fits = compiled_like(pattern, escape or "\\")
-    found: list[str] = []
+    result: list[str] = []
     for way in ways:
         for steps, value in json_paths.found(read(document), way, strict=True):
             for place, each in _all_in(value, steps):
                 path = json_paths.written(place)
-                if isinstance(each, str) and fits(each) and path not in found:
-                    found.append(path)
-    if not found:
+                if isinstance(each, str) and fits(each) and path not in result:
+                    result.append(path)
+    if not result:
         return None
-    return kept(found[0] if len(found) == 1 or not every else list[Document](found))
+    return kept(result[0] if len(result) == 1 or not every else list[Document](result))
 
 
 def _all_in(document: Document, steps: Steps) -> Iterator[tuple[Steps, Document]]:
@@ -259,15 +259,15 @@ def _modified(insert: bool, replace: bool) -> Callable[..., Text]:
         ways = [json_paths.parsed(path or "") for path in pairs[::2]]
         if any(map(json_paths.is_several, ways)):
             raise NO_PATH
-        found = read(document)
+        result = read(document)
         for path, value in zip(ways, pairs[1::2], strict=True):
             new = None if value is None else read(value)
-            there = json_paths.found(found, path)
+            there = json_paths.found(result, path)
             if there and replace:
-                found = _with(found, there[0][0], new)
+                result = _with(result, there[0][0], new)
             elif not there and insert:
-                found = _inserted(found, path, new)
-        return kept(checked(found))
+                result = _inserted(result, path, new)
+        return kept(checked(result))
 
     return modified
 
@@ -298,12 +298,12 @@ def _inserted(document: Document, path: Path, value: Document) -> Document:
 def remove(document: Text, *paths: Text) -> Text:
     if document is None or None in paths:
         return None
-    found = read(document)
+    result = read(document)
     for path in [json_paths.parsed(path or "") for path in paths]:
         if not path or json_paths.is_several(path):
             raise NO_PATH
-        there = json_paths.found(found, path)
-        parents = json_paths.found(found, path[:-1])
+        there = json_paths.found(result, path)
+        parents = json_paths.found(result, path[:-1])
         if there and len(there[0][0]) > len(parents[0][0]):
             steps, parent = parents[0]
             last = there[0][0][-1]
@@ -312,21 +312,21 @@ def remove(document: Text, *paths: Text) -> Text:
                 if isinstance(parent, dict)
                 else [value for place, value in json_paths.children(parent) if place != last]
             )
-            found = _with(found, steps, left)
-    return kept(found)
+            result = _with(result, steps, left)
+    return kept(result)
 
 
 def array_append(document: Text, *pairs: Text) -> Text:
     if document is None:
         return None
-    found = read(document)
+    result = read(document)
     for path, value in zip(pairs[::2], pairs[1::2], strict=True):
         if path is None:
             return None
-        for steps, there in _one(found, _parsed(path))[:1]:
+        for steps, there in _one(result, _parsed(path))[:1]:
             new = None if value is None else read(value)
-            found = _with(found, steps, [*(there if isinstance(there, list) else [there]), new])
-    return kept(checked(found))
+            result = _with(result, steps, [*(there if isinstance(there, list) else [there]), new])
+    return kept(checked(result))
 
 
 def _parsed(path: str) -> Path:
@@ -341,7 +341,7 @@ def _parsed(path: str) -> Path:
 def array_insert(document: Text, *pairs: Text) -> Text:
     if document is None:
         return None
-    found = read(document)
+    result = read(document)
     for path, value in zip(pairs[::2], pairs[1::2], strict=True):
         if path is None:
             return None
@@ -351,12 +351,12 @@ def array_insert(document: Text, *pairs: Text) -> Text:
         last = way[-1] if way else Anywhere()
         if not isinstance(last, Places) or last.start is None:
             raise NO_CELL
-        for steps, there in json_paths.found(found, way[:-1])[:1]:
+        for steps, there in json_paths.found(result, way[:-1])[:1]:
             if isinstance(there, list):
                 place = max(json_paths.place_of(last.start, len(there)), 0)
                 new = None if value is None else read(value)
-                found = _with(found, steps, [*there[:place], new, *there[place:]])
-    return kept(checked(found))
+                result = _with(result, steps, [*there[:place], new, *there[place:]])
+    return kept(checked(result))
 
 
 def merge_preserve(*documents: Text) -> Text:
@@ -383,19 +383,19 @@ def _merged(documents: Sequence[Document]) -> Document:
 
 def merge_patch(*documents: Text) -> Text:
     """RFC 7396; a NULL that is not replaced by what follows it makes NULL."""
-    found = [None if each is None else read(each) for each in documents]
+    result = [None if each is None else read(each) for each in documents]
     last = next(
         (
             place
-            for place in range(len(found) - 1, -1, -1)
-            if documents[place] is None or not isinstance(found[place], dict)
+            for place in range(len(result) - 1, -1, -1)
+            if documents[place] is None or not isinstance(result[place], dict)
         ),
         0,
     )
     if documents[last] is None:
         return None
-    target = found[last]
-    for patch in found[last + 1 :]:
+    target = result[last]
+    for patch in result[last + 1 :]:
         target = _patched(target, patch)
     return kept(checked(target))
 

@@ -53,9 +53,9 @@ class _Reader:
         self.at += len(expected)
 
     def accept(self, expected: str) -> bool:
-        found = self.text.startswith(expected, self.at)
-        self.at += len(expected) * found
-        return found
+        result = self.text.startswith(expected, self.at)
+        self.at += len(expected) * result
+        return result
 
     def blanks(self) -> bool:
         start = self.at
@@ -114,12 +114,12 @@ def _member(reader: _Reader) -> Leg:
             reader.at += 1
         name, in_quotes = reader.text[start : reader.at], False
     try:
-        found = str(json.loads(f'"{name}"'))
+        result = str(json.loads(f'"{name}"'))
     except ValueError:
         raise reader.failed() from None
-    if not in_quotes and not is_identifier(found):
+    if not in_quotes and not is_identifier(result):
         raise reader.failed()
-    return Member(found)
+    return Member(result)
 
 
 def is_identifier(name: str) -> bool:
@@ -135,18 +135,18 @@ def is_identifier(name: str) -> bool:
 
 def _places(reader: _Reader) -> Leg:
     reader.blanks()
-    found = Places(None)
+    result = Places(None)
     if not reader.accept("*"):
         start = _place(reader)
-        found = Places(start)
+        result = Places(start)
         if reader.blanks() and reader.accept("to") and reader.blanks():
             end = _place(reader)
             if (start < 0) == (end < 0) and start > end:
                 raise reader.failed()
-            found = Places(start, end)
+            result = Places(start, end)
     reader.blanks()
     reader.take("]")
-    return found
+    return result
 
 
 def _place(reader: _Reader) -> int:

@@ -28,8 +28,8 @@ def _compiled(pattern: str, flags: str) -> Any:
     try:
         return re2.compile(f"(?{flags}){pattern}" if flags else pattern, options)
     except re2.error as error:
-        told = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error.args[0])
-        raise wrong(f"error parsing regexp: {told}: `{pattern}`") from None
+        message = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error.args[0])
+        raise wrong(f"error parsing regexp: {message}: `{pattern}`") from None
 
 
 def _pattern(pattern: str, ways: Text, folds: Text) -> Any:
@@ -63,14 +63,14 @@ def substr(folds: Text, text: Text, pattern: Text, place: Text, occurrence: Text
     if not pattern:
         raise wrong("Empty pattern is invalid")
     rest = _cut(text, int(place))
-    found = _nth(_pattern(pattern, ways, folds), rest, int(occurrence))
-    return None if found is None else str(found.group(0))
+    result = _nth(_pattern(pattern, ways, folds), rest, int(occurrence))
+    return None if result is None else str(result.group(0))
 
 
 def _nth(pattern: Any, text: str, occurrence: int) -> Any:
-    for number, found in enumerate(pattern.finditer(text), 1):
+    for number, result in enumerate(pattern.finditer(text), 1):
         if number >= occurrence:
-            return found
+            return result
     return None
 
 
@@ -82,8 +82,8 @@ def instr(folds: Text, text: Text, pattern: Text, place: Text, occurrence: Text,
     rest = _cut(text, int(place)) if text or int(place) < 1 else ""
     if end not in ("0", "1"):
         raise wrong("Incorrect arguments to regexp_instr: return_option must be 1 or 0")
-    found = _nth(_pattern(pattern, ways, folds), rest, int(occurrence))
-    return "0" if found is None else str((found.end() if end == "1" else found.start()) + int(place))
+    result = _nth(_pattern(pattern, ways, folds), rest, int(occurrence))
+    return "0" if result is None else str((result.end() if end == "1" else result.start()) + int(place))
 
 
 def replace(folds: Text, text: Text, pattern: Text, new: Text, place: Text, occurrence: Text, ways: Text) -> Text:
@@ -93,14 +93,14 @@ def replace(folds: Text, text: Text, pattern: Text, new: Text, place: Text, occu
         raise wrong("Empty pattern is invalid")
     rest = _cut(text, int(place))
     wanted, pieces, last = max(int(occurrence), 0), [text[: int(place) - 1]], 0
-    for number, found in enumerate(_pattern(pattern, ways, folds).finditer(rest), 1):
+    for number, result in enumerate(_pattern(pattern, ways, folds).finditer(rest), 1):
         if not wanted or number == wanted:
-            pieces += [rest[last : found.start()], _replaced(new, found)]
-            last = found.end()
+            pieces += [rest[last : result.start()], _replaced(new, result)]
+            last = result.end()
     return "".join([*pieces, rest[last:]])
 
 
-def _replaced(new: str, found: Any) -> str:
+def _replaced(new: str, expression: Any) -> str:
     """The replacement: `\\1` is a group, any other character behind a backslash itself."""
 
     def piece(escape: re.Match[str]) -> str:
@@ -108,9 +108,9 @@ def _replaced(new: str, found: Any) -> str:
             return ""
         if not escape[1].isdigit():
             return escape[1]
-        if int(escape[1]) > len(found.groups()):
+        if int(escape[1]) > len(expression.groups()):
             raise wrong("[expression:1139]Got error 'Substitution number is out of range' from regexp")
-        return found.group(int(escape[1])) or ""
+        return expression.group(int(escape[1])) or ""
 
     return re.sub(r"(?s)\\(.?)", piece, new)
 

@@ -33,9 +33,9 @@ def _simple(fold: Callable[[str], str]) -> Callable[[Text], Text]:
     def folded(text: Text) -> Text:
         if text is None:
             return None
-        found = fold(text)
-        if len(found) == len(text) and text.isascii():
-            return found
+        result = fold(text)
+        if len(result) == len(text) and text.isascii():
+            return result
         return "".join(other if len(other := fold(each)) == 1 else _titled(each, fold) for each in text)
 
     return folded
@@ -97,8 +97,8 @@ def ordinal_byte(text: Text) -> Text:
 
 def _prefix(text: str, base: int) -> str:
     """The digits of a base that a text begins with, and their sign."""
-    found = re.match(r"[+-]?[0-9A-Za-z]*", text.strip())
-    shown = found[0].upper() if found else ""
+    result = re.match(r"[+-]?[0-9A-Za-z]*", text.strip())
+    shown = result[0].upper() if result else ""
     size = next(
         (place for place, each in enumerate(shown) if each not in "+-" and DIGITS.index(each) >= base), len(shown)
     )
@@ -164,13 +164,13 @@ def formatted(number: Text, places: Text) -> Text:
 
 def char(*codes: Text) -> Text:
     """CHAR: the bytes of numbers, of 32 bits each."""
-    found = b""
+    result = b""
     for code in codes:
         if code is not None:
             number = int(code) % 2**64
             size = 4 if number >= 2**32 else max((number.bit_length() + 7) // 8, 1)
-            found += (number % 2**32).to_bytes(size, "big")
-    return found.decode("latin-1")
+            result += (number % 2**32).to_bytes(size, "big")
+    return result.decode("latin-1")
 
 
 def as_charset(text: Text, charset: Text) -> Text:
@@ -229,7 +229,7 @@ def interval(fixed: Text, value: Text, *others: Text) -> Text:
     number = _number(value)
     less = [other is not None and number < _number(other) for other in others]
     if not fixed:
-        return str(next((place for place, found in enumerate(less) if found), len(less)))
+        return str(next((place for place, result in enumerate(less) if result), len(less)))
     low, high = 0, len(less)
     while low < high:
         middle = (low + high) // 2
@@ -247,8 +247,8 @@ def to_base64(text: Text) -> Text:
     """In lines of 76 characters."""
     if text is None:
         return None
-    found = base64.b64encode(text.encode("latin-1")).decode()
-    return "\n".join(found[place : place + 76] for place in range(0, len(found), 76))
+    result = base64.b64encode(text.encode("latin-1")).decode()
+    return "\n".join(result[place : place + 76] for place in range(0, len(result), 76))
 
 
 def from_base64(text: Text) -> Text:
@@ -310,12 +310,12 @@ def uncompress(text: Text) -> Text:
         return text
     data = text.encode("latin-1")
     try:
-        found = zlib.decompress(data[4:]) if len(data) > 4 else None
+        result = zlib.decompress(data[4:]) if len(data) > 4 else None
     except zlib.error:
-        found = None
-    if found is None or int.from_bytes(data[:4], "little") < len(found):
+        result = None
+    if result is None or int.from_bytes(data[:4], "little") < len(result):
         raise Problem(1259, "ZLIB: Input data corrupted", "W")
-    return found.decode("latin-1")
+    return result.decode("latin-1")
 
 
 def uncompressed_length(text: Text) -> Text:

@@ -24,24 +24,24 @@ from simulator.tidb.functions.problems import Problem
 Text = str | None
 
 
-def of_moment(found: Text, form: Text) -> Text:
+def of_moment(expression: Text, form: Text) -> Text:
     """DATE_FORMAT"""
-    if found is None or form is None:
+    if expression is None or form is None:
         return None
-    there = moment(found)
+    there = moment(expression)
     return _letters(form, lambda letter: _dated(letter, there))
 
 
-def of_duration(found: Text, form: Text) -> Text:
+def of_duration(expression: Text, form: Text) -> Text:
     """TIME_FORMAT"""
-    if found is None or form is None:
+    if expression is None or form is None:
         return None
-    size = abs(int(found))
+    size = abs(int(expression))
     return _letters(form, lambda letter: _clock(letter, size) or letter)
 
 
 def _letters(form: str, shown: Callable[[str], str]) -> str:
-    return re.sub(r"(?s)%(.)", lambda found: shown(found[1]), form).removesuffix(
+    return re.sub(r"(?s)%(.)", lambda expression: shown(expression[1]), form).removesuffix(
         "%" if re.search(r"(?s)(?:^|[^%])(?:%%)*%$", form) else "\0"
     )
 
@@ -67,59 +67,59 @@ def _clock(letter: str, micros: int) -> str | None:
     return shown.get(letter)
 
 
-def _dated(letter: str, found: Moment) -> str:
-    clock = _clock(letter, found.micros)
+def _dated(letter: str, expression: Moment) -> str:
+    clock = _clock(letter, expression.micros)
     if clock is not None:
         return clock
     shown = _OF_DAY.get(letter)
-    return letter if shown is None else shown(found)
+    return letter if shown is None else shown(expression)
 
 
-def _month(found: Moment) -> str:
-    if not found.month:
+def _month(expression: Moment) -> str:
+    if not expression.month:
         raise Problem(1292, "Incorrect time value: '0'", "T")
-    return MONTHS[found.month - 1]
+    return MONTHS[expression.month - 1]
 
 
 def _ordinal(day: int) -> str:
     return f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
 
 
-def _day_of_year(found: Moment) -> int:
-    if has_zero(found):
+def _day_of_year(expression: Moment) -> int:
+    if has_zero(expression):
         return 0
-    return day_number(*found[:3]) - day_number(found.year, 1, 1) + 1
+    return day_number(*expression[:3]) - day_number(expression.year, 1, 1) + 1
 
 
-def _week(found: Moment, mode: int) -> str:
-    return "00" if has_zero(found) else f"{week(found, mode)[1]:02}"
+def _week(expression: Moment, mode: int) -> str:
+    return "00" if has_zero(expression) else f"{week(expression, mode)[1]:02}"
 
 
-def _week_year(found: Moment, mode: int) -> str:
-    year = week(found, mode, True)[0]
+def _week_year(expression: Moment, mode: int) -> str:
+    year = week(expression, mode, True)[0]
     return f"{year:04}" if year >= 0 else str(2**32 - 1)
 
 
 _OF_DAY: dict[str, Callable[[Moment], str]] = {
-    "Y": lambda found: f"{found.year:04}",
-    "y": lambda found: f"{found.year:04}"[2:],
-    "m": lambda found: f"{found.month:02}",
-    "c": lambda found: str(found.month),
-    "d": lambda found: f"{found.day:02}",
-    "e": lambda found: str(found.day),
-    "D": lambda found: _ordinal(found.day),
-    "b": lambda found: _month(found)[:3],
+    "Y": lambda expression: f"{expression.year:04}",
+    "y": lambda expression: f"{expression.year:04}"[2:],
+    "m": lambda expression: f"{expression.month:02}",
+    "c": lambda expression: str(expression.month),
+    "d": lambda expression: f"{expression.day:02}",
+    "e": lambda expression: str(expression.day),
+    "D": lambda expression: _ordinal(expression.day),
+    "b": lambda expression: _month(expression)[:3],
     "M": _month,
-    "j": lambda found: f"{_day_of_year(found):03}",
-    "a": lambda found: WEEKDAYS[weekday(found)][:3],
-    "W": lambda found: WEEKDAYS[weekday(found)],
-    "w": lambda found: str(weekday(found)),
-    "U": lambda found: _week(found, 0),
-    "u": lambda found: _week(found, 1),
-    "V": lambda found: _week(found, 2),
-    "v": lambda found: f"{week(found, 3, True)[1]:02}",
-    "X": lambda found: _week_year(found, 2),
-    "x": lambda found: _week_year(found, 3),
+    "j": lambda expression: f"{_day_of_year(expression):03}",
+    "a": lambda expression: WEEKDAYS[weekday(expression)][:3],
+    "W": lambda expression: WEEKDAYS[weekday(expression)],
+    "w": lambda expression: str(weekday(expression)),
+    "U": lambda expression: _week(expression, 0),
+    "u": lambda expression: _week(expression, 1),
+    "V": lambda expression: _week(expression, 2),
+    "v": lambda expression: f"{week(expression, 3, True)[1]:02}",
+    "X": lambda expression: _week_year(expression, 2),
+    "x": lambda expression: _week_year(expression, 3),
 }
 
 
@@ -145,11 +145,11 @@ class _Reading:
 
     def number(self, digits: int, least: int = 0, most: int = 10**9) -> int:
         """Raises ValueError."""
-        found = re.match(rf"\d{{1,{digits}}}", self.rest, re.ASCII)
-        if not found or not least <= int(found[0]) <= most:
+        result = re.match(rf"\d{{1,{digits}}}", self.rest, re.ASCII)
+        if not result or not least <= int(result[0]) <= most:
             raise ValueError
-        self.rest = self.rest[len(found[0]) :]
-        return int(found[0])
+        self.rest = self.rest[len(result[0]) :]
+        return int(result[0])
 
     def separator(self) -> bool:
         """Passes over a colon; False where the text ends. Raises ValueError."""
@@ -170,20 +170,20 @@ def str_to_date(text: Text, form: Text, kind: Text, zeros: Text) -> Text:
     try:
         extra = _read(reading, form)
         _by_half(reading)
-        found = _moment(reading)
+        result = _moment(reading)
     except ValueError:
         raise incorrect("0000-00-00 00:00:00") from None
     if kind == "time":
-        value = str(found.micros)
+        value = str(result.micros)
     else:
-        if not zeros and (has_zero(found) or not found.year):
-            shown = text if kind == "date" else moment_text(found, 0)
+        if not zeros and (has_zero(result) or not result.year):
+            shown = text if kind == "date" else moment_text(result, 0)
             raise (
                 Problem(1411, f"Incorrect datetime value: '{shown}' for function str_to_date", "T")
                 if (kind == "date")
                 else incorrect(shown)
             )
-        value = moment_text(found)
+        value = moment_text(result)
     if extra:
         raise Problem(1292, f"Truncated incorrect datetime value: '{text}'", "W", value)
     return value
@@ -230,8 +230,8 @@ def _year(digits: int) -> Callable[[_Reading], None]:
 
 
 def _micros(reading: _Reading) -> None:
-    found = re.match(r"\d{0,6}", reading.rest, re.ASCII)
-    digits = found[0] if found else ""
+    result = re.match(r"\d{0,6}", reading.rest, re.ASCII)
+    digits = result[0] if result else ""
     reading.fields["micros"] = int(digits.ljust(6, "0"))
     reading.rest = reading.rest[len(digits) :]
 

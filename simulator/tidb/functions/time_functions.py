@@ -34,8 +34,8 @@ Text = str | None
 DURATION = re.compile(r"\s*-?(?:(?:\d{1,2}\s+)?0*\d{0,3}(?::0*\d{1,2}){0,2}|\d{1,7})?(?:\.\d*)?\s*", re.ASCII)
 
 
-def _refused(found: Moment, kind: str) -> Problem:
-    return incorrect(date_text(found) if kind == "date" else moment_text(found, 0))
+def _refused(expression: Moment, kind: str) -> Problem:
+    return incorrect(date_text(expression) if kind == "date" else moment_text(expression, 0))
 
 
 def _of_day(compute: Callable[[Moment], object], zero_month: bool = True) -> Callable[[Text, Text], Text]:
@@ -44,23 +44,23 @@ def _of_day(compute: Callable[[Moment], object], zero_month: bool = True) -> Cal
     def called(kind: Text, text: Text) -> Text:
         if text is None or kind is None:
             return None
-        found = moment(text)
-        if zero_month and has_zero(found) or not found.month:
-            raise _refused(found, kind)
-        return str(compute(found))
+        result = moment(text)
+        if zero_month and has_zero(result) or not result.month:
+            raise _refused(result, kind)
+        return str(compute(result))
 
     return called
 
 
-def _days(found: Moment) -> int:
-    return day_number(found.year, found.month, found.day)
+def _days(expression: Moment) -> int:
+    return day_number(expression.year, expression.month, expression.day)
 
 
 def begun_duration(text: str) -> tuple[int, bool]:
     """The duration that a text begins with, and whether that is all of it."""
-    found = spellings.duration(text, 6)
-    if found is not None:
-        return found, True
+    result = spellings.duration(text, 6)
+    if result is not None:
+        return result, True
     cut = spellings.duration(text, 6, cut=True)
     leading = re.match(r"\s*-?\d+", text, re.ASCII)
     if cut is None and leading:
@@ -72,19 +72,19 @@ def time_of_text(text: Text) -> Text:
     """TIME: as far as the text is one."""
     if text is None:
         return None
-    found, whole = begun_duration(text)
+    result, whole = begun_duration(text)
     if not whole:
-        raise Problem(1292, f"Truncated incorrect time value: '{text}'", "T", str(found))
-    return str(found)
+        raise Problem(1292, f"Truncated incorrect time value: '{text}'", "T", str(result))
+    return str(result)
 
 
 def datediff(end: Text, start: Text) -> Text:
     if end is None or start is None:
         return None
     ends = moment(end), moment(start)
-    for found in ends:
-        if has_zero(found):
-            raise incorrect(moment_text(found, 0))
+    for result in ends:
+        if has_zero(result):
+            raise incorrect(moment_text(result, 0))
     return str(_days(ends[0]) - _days(ends[1]))
 
 
@@ -92,25 +92,25 @@ def weeks(kind: Text, text: Text, mode: Text) -> Text:
     """WEEK"""
     if text is None or mode is None:
         return None
-    found = moment(text)
-    if has_zero(found):
-        raise _refused(found, kind or "")
-    return str(week(found, int(mode))[1])
+    result = moment(text)
+    if has_zero(result):
+        raise _refused(result, kind or "")
+    return str(week(result, int(mode))[1])
 
 
 def yearweek(kind: Text, text: Text, mode: Text) -> Text:
     if text is None:
         return None
-    found = moment(text)
-    if has_zero(found):
-        raise _refused(found, kind or "")
-    year, number = week(found, int(mode or 0), True)
+    result = moment(text)
+    if has_zero(result):
+        raise _refused(result, kind or "")
+    year, number = week(result, int(mode or 0), True)
     return str(year * 100 + number if year * 100 + number >= 0 else 2**32 - 1)
 
 
 def from_days(number: Text) -> Text:
-    found = None if number is None else of_day_number(max(int(number), 0))
-    return None if found is None else moment_text(found)
+    result = None if number is None else of_day_number(max(int(number), 0))
+    return None if result is None else moment_text(result)
 
 
 def makedate(year: Text, day: Text) -> Text:
@@ -120,8 +120,8 @@ def makedate(year: Text, day: Text) -> Text:
     if count <= 0 or not 0 <= number <= 9999:
         return None
     number += 2000 if number < 70 else 1900 if number < 100 else 0
-    found = of_day_number(min(day_number(number, 1, 1) + count - 1, 10**9))
-    return None if found is None or not found.year else moment_text(found)
+    result = of_day_number(min(day_number(number, 1, 1) + count - 1, 10**9))
+    return None if result is None or not result.year else moment_text(result)
 
 
 def maketime(hour: Text, minute: Text, second: Text, digits: Text) -> Text:
@@ -159,10 +159,10 @@ def _micros(text: str, digits: int = 6) -> int | None:
 
 def _duration(text: str) -> int:
     """Raises Problem 1292, which is a warning whatever the mode is."""
-    found = _micros(text)
-    if found is None:
+    result = _micros(text)
+    if result is None:
         raise Problem(1292, f"Truncated incorrect time value: '{text}'", "W")
-    return found
+    return result
 
 
 def add_to_text(sign: Text, text: Text, kind: Text, amount: Text) -> Text:
@@ -179,8 +179,8 @@ def add_to_text(sign: Text, text: Text, kind: Text, amount: Text) -> Text:
     start = spellings.moment(text, 6)
     if start is None:
         raise Problem(1292, f"Incorrect datetime value: '{text}'", "W")
-    found = later(moment(start), by) if not has_zero(moment(start)) else _on_zero(moment(start), by)
-    return None if found is None else moment_text(found, 6 if found.micros % SECOND else 0)
+    result = later(moment(start), by) if not has_zero(moment(start)) else _on_zero(moment(start), by)
+    return None if result is None else moment_text(result, 6 if result.micros % SECOND else 0)
 
 
 def _on_zero(start: Moment, by: int) -> Moment | None:
@@ -190,8 +190,8 @@ def _on_zero(start: Moment, by: int) -> Moment | None:
     if not days:
         return start._replace(micros=clock)
     days, clock = divmod(abs(day_number(start.year, start.month, start.day) * DAY + start.micros + by), DAY)
-    found = of_day_number(days)
-    return None if found is None else found._replace(micros=clock)
+    result = of_day_number(days)
+    return None if result is None else result._replace(micros=clock)
 
 
 def add_to_moment(sign: Text, start: Text, kind: Text, amount: Text) -> Text:
@@ -200,8 +200,8 @@ def add_to_moment(sign: Text, start: Text, kind: Text, amount: Text) -> Text:
     if start is None or by is None:
         return None
     base = moment(start)
-    found = _on_zero(base, by) if has_zero(base) else later(base, by)
-    return None if found is None else moment_text(found)
+    result = _on_zero(base, by) if has_zero(base) else later(base, by)
+    return None if result is None else moment_text(result)
 
 
 def add_to_duration(sign: Text, start: Text, kind: Text, amount: Text) -> Text:
@@ -257,9 +257,9 @@ def _side(kind: str, text: str, wrong: list[str]) -> Moment | int:
     if kind in ("date", "datetime"):
         return moment(text)
     size = len(text.strip().partition(".")[0].removeprefix("-"))
-    found = spellings.moment(text, 6) if size >= 12 else None
-    if found is not None:
-        return moment(found)
+    result = spellings.moment(text, 6) if size >= 12 else None
+    if result is not None:
+        return moment(result)
     micros, whole = begun_duration(text)
     wrong += [text] * (not whole)
     return micros
@@ -269,9 +269,9 @@ def timestamp_diff(unit: Text, start: Text, end: Text) -> Text:
     if start is None or end is None:
         return None
     first, second = moment(start), moment(end)
-    for found in (first, second):
-        if has_zero(found):
-            raise incorrect(moment_text(found, 0))
+    for result in (first, second):
+        if has_zero(result):
+            raise incorrect(moment_text(result, 0))
     micros = (_days(second) - _days(first)) * DAY + second.micros - first.micros
     sign, size = (-1, -micros) if micros < 0 else (1, micros)
     if unit in ("MONTH", "QUARTER", "YEAR"):
@@ -297,7 +297,7 @@ def part_of_moment(unit: Text, text: Text) -> Text:
     """EXTRACT of a unit with a day in it."""
     if text is None:
         return None
-    year, month, day, micros = found = moment(text)
+    year, month, day, micros = result = moment(text)
     hour, minute, second = micros // SECOND // 3600, micros // SECOND // 60 % 60, micros // SECOND % 60
     parts = {
         "DAY": day,
@@ -311,7 +311,7 @@ def part_of_moment(unit: Text, text: Text) -> Text:
         "DAY_MICROSECOND": (day * 10**6 + hour * 10000 + minute * 100 + second) * SECOND + micros % SECOND,
     }
     if unit == "WEEK":
-        return "0" if has_zero(found) else str(week(found, 0)[1])
+        return "0" if has_zero(result) else str(week(result, 0)[1])
     return str(parts[unit or ""])
 
 
@@ -326,10 +326,10 @@ def part_of_duration(unit: Text, micros: Text) -> Text:
     if unit.startswith("DAY_"):
         first, last = "HOUR", first
     names = list(fields)
-    found = 0
+    result = 0
     for name in names[names.index(first) : names.index(last or first) + 1]:
-        found = found * (1 if name == first else SECOND if name == "MICROSECOND" else 100) + fields[name]
-    return str(-found if int(micros) < 0 else found)
+        result = result * (1 if name == first else SECOND if name == "MICROSECOND" else 100) + fields[name]
+    return str(-result if int(micros) < 0 else result)
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------
@@ -349,8 +349,8 @@ def period_add(period: Text, months: Text) -> Text:
     if not total:
         return "0"
     year, month = divmod(total, 12)
-    found = (year + (2000 if year < 70 else 1900 if year < 100 else 0)) * 100 + month + 1
-    return str((found + 2**63) % 2**64 - 2**63)
+    result = (year + (2000 if year < 70 else 1900 if year < 100 else 0)) * 100 + month + 1
+    return str((result + 2**63) % 2**64 - 2**63)
 
 
 def period_diff(first: Text, second: Text) -> Text:
@@ -379,10 +379,10 @@ def get_format(kind: Text, region: Text) -> Text:
 def last_day(kind: Text, text: Text, zeros: Text) -> Text:
     if text is None:
         return None
-    found = moment(text)
-    if not found.month or not found.day and not zeros:
-        raise _refused(found, kind or "")
-    return moment_text(Moment(found.year, found.month, month_length(found.year, found.month)))
+    result = moment(text)
+    if not result.month or not result.day and not zeros:
+        raise _refused(result, kind or "")
+    return moment_text(Moment(result.year, result.month, month_length(result.year, result.month)))
 
 
 def extract_day(unit: Text, text: Text) -> Text:
@@ -391,21 +391,21 @@ def extract_day(unit: Text, text: Text) -> Text:
         return None
     if DURATION.fullmatch(text):
         return part_of_duration(unit, str(begun_duration(text)[0]))
-    found = spellings.moment(text, 6)
-    if found is None:
+    result = spellings.moment(text, 6)
+    if result is None:
         raise incorrect(text)
-    return part_of_moment(unit, found)
+    return part_of_moment(unit, result)
 
 
 TIME_FUNCTIONS: dict[str, Callable[..., Text]] = {
-    "dayofweek": _of_day(lambda found: weekday(found) + 1),
-    "weekday": _of_day(lambda found: (weekday(found) + 6) % 7),
-    "dayofyear": _of_day(lambda found: _days(found) - day_number(found.year, 1, 1) + 1),
-    "weekofyear": _of_day(lambda found: week(found, 3)[1]),
-    "dayname": _of_day(lambda found: WEEKDAYS[weekday(found)]),
-    "monthname": _of_day(lambda found: MONTHS[found.month - 1], zero_month=False),
+    "dayofweek": _of_day(lambda expression: weekday(expression) + 1),
+    "weekday": _of_day(lambda expression: (weekday(expression) + 6) % 7),
+    "dayofyear": _of_day(lambda expression: _days(expression) - day_number(expression.year, 1, 1) + 1),
+    "weekofyear": _of_day(lambda expression: week(expression, 3)[1]),
+    "dayname": _of_day(lambda expression: WEEKDAYS[weekday(expression)]),
+    "monthname": _of_day(lambda expression: MONTHS[expression.month - 1], zero_month=False),
     "to_days": _of_day(_days),
-    "to_seconds": _of_day(lambda found: _days(found) * 86400 + found.micros // SECOND),
+    "to_seconds": _of_day(lambda expression: _days(expression) * 86400 + expression.micros // SECOND),
     "last_day": last_day,
     "datediff": datediff,
     "time_of_text": time_of_text,

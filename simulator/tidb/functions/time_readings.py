@@ -20,44 +20,46 @@ EARLIEST_NUMBER = 101
 
 def offset_of(zone: str) -> int | None:
     """Minutes of `+hh:mm`; None for any other text."""
-    found = re.fullmatch(r"([+-])(\d{1,2}):(\d{2})", zone)
-    if not found or int(found[2]) * 60 + int(found[3]) > 14 * 60 or int(found[3]) > 59:
+    result = re.fullmatch(r"([+-])(\d{1,2}):(\d{2})", zone)
+    if not result or int(result[2]) * 60 + int(result[3]) > 14 * 60 or int(result[3]) > 59:
         return None
-    minutes = int(found[2]) * 60 + int(found[3])
-    return -minutes if found[1] == "-" else minutes
+    minutes = int(result[2]) * 60 + int(result[3])
+    return -minutes if result[1] == "-" else minutes
 
 
-def from_utc(found: Moment, zone: str) -> Moment | None:
+def from_utc(expression: Moment, zone: str) -> Moment | None:
     """A moment of UTC as a zone has it."""
     minutes = offset_of(zone)
     if minutes is not None:
-        return later(found, minutes * 60_000_000)
+        return later(expression, minutes * 60_000_000)
     known = _zone(zone)
-    if known is None or not 1 <= found.year <= 9998:
-        return found if known is not None else None
-    there = _python(found, timezone.utc).astimezone(known)
+    if known is None or not 1 <= expression.year <= 9998:
+        return expression if known is not None else None
+    there = _python(expression, timezone.utc).astimezone(known)
     return Moment(
         there.year,
         there.month,
         there.day,
-        found.micros % 1_000_000 + 1_000_000 * (there.hour * 3600 + there.minute * 60 + there.second),
+        expression.micros % 1_000_000 + 1_000_000 * (there.hour * 3600 + there.minute * 60 + there.second),
     )
 
 
-def to_utc(found: Moment, zone: str) -> Moment | None:
+def to_utc(expression: Moment, zone: str) -> Moment | None:
     """A moment as a zone has it, in UTC."""
     minutes = offset_of(zone)
     if minutes is not None:
-        return later(found, -minutes * 60_000_000)
+        return later(expression, -minutes * 60_000_000)
     known = _zone(zone)
-    if known is None or not 1 <= found.year <= 9998:
-        return found if known is not None else None
-    shift = _python(found, known).utcoffset() or timedelta()
-    return later(found, -round(shift.total_seconds()) * 1_000_000)
+    if known is None or not 1 <= expression.year <= 9998:
+        return expression if known is not None else None
+    shift = _python(expression, known).utcoffset() or timedelta()
+    return later(expression, -round(shift.total_seconds()) * 1_000_000)
 
 
-def _python(found: Moment, zone: timezone | ZoneInfo) -> datetime:
-    return datetime(found.year, found.month, found.day, tzinfo=zone) + timedelta(microseconds=found.micros)
+def _python(expression: Moment, zone: timezone | ZoneInfo) -> datetime:
+    return datetime(expression.year, expression.month, expression.day, tzinfo=zone) + timedelta(
+        microseconds=expression.micros
+    )
 
 
 def _zone(name: str) -> ZoneInfo | None:
@@ -71,14 +73,14 @@ def moment_of_text(text: Text, zone: Text, zeros: Text) -> Text:
     """A text as a DATETIME. `zeros`: `z` where a zero date is one, `p` where parts of it may be zero in strict mode."""
     if text is None:
         return None
-    found = spellings.moment(text, 6) or with_offset(text, zone or "UTC")
-    if found is None:
+    result = spellings.moment(text, 6) or with_offset(text, zone or "UTC")
+    if result is None:
         raise incorrect(text)
-    if not found.strip("0-: .") and "z" not in (zeros or ""):
+    if not result.strip("0-: .") and "z" not in (zeros or ""):
         raise incorrect("0000-00-00 00:00:00.000000")
-    if not spellings.in_calendar(found) and "p" not in (zeros or "") and found.strip("0-: ."):
-        raise incorrect(text, found)
-    return found
+    if not spellings.in_calendar(result) and "p" not in (zeros or "") and result.strip("0-: ."):
+        raise incorrect(text, result)
+    return result
 
 
 def with_offset(text: str, zone: str) -> str | None:
@@ -97,14 +99,14 @@ def moment_of_number(number: Text) -> Text:
     if number is None:
         return None
     whole = number.partition(".")[0]
-    found = (
+    result = (
         spellings.moment(spellings.number(number), 6)
         if not number.startswith("-") and (int(whole or 0) >= EARLIEST_NUMBER or not float(number))
         else None
     )
-    if found is None:
+    if result is None:
         raise incorrect(number)
-    return found
+    return result
 
 
 def moment_of_year(year: Text) -> Text:
@@ -116,27 +118,27 @@ def moment_of_duration(micros: Text, today: Text) -> Text:
     if micros is None or not today:
         return None
     days, clock = divmod(int(micros), DAY)
-    found = later(Moment(int(today[:4]), int(today[5:7]), int(today[8:10])), days * DAY + clock)
-    return None if found is None else moment_text(found)
+    result = later(Moment(int(today[:4]), int(today[5:7]), int(today[8:10])), days * DAY + clock)
+    return None if result is None else moment_text(result)
 
 
 def duration_of_text(text: Text) -> Text:
     """A text as a TIME."""
     if text is None:
         return None
-    found = spellings.duration(text, 6)
-    if found is None:
+    result = spellings.duration(text, 6)
+    if result is None:
         cut = spellings.duration(text, 6, cut=True)
         raise Problem(1292, f"Truncated incorrect time value: '{text}'", "T", None if cut is None else str(cut))
-    return str(found)
+    return str(result)
 
 
 def convert_tz(text: Text, source: Text, target: Text) -> Text:
     if text is None or source is None or target is None:
         return None
     universal = to_utc(moment(text), source)
-    found = None if universal is None or not universal.year else from_utc(universal, target)
-    return None if found is None else moment_text(found)
+    result = None if universal is None or not universal.year else from_utc(universal, target)
+    return None if result is None else moment_text(result)
 
 
 LAST_UNIX_TIME = 32536771199
@@ -147,10 +149,10 @@ def unix_timestamp(text: Text, zone: Text) -> Text:
     """Microseconds since 1970; 0 outside of a TIMESTAMP's years."""
     if text is None:
         return None
-    found = moment(text)
-    if not found.month or not found.day:
+    result = moment(text)
+    if not result.month or not result.day:
         return "0"
-    universal = to_utc(found, zone or "UTC")
+    universal = to_utc(result, zone or "UTC")
     if universal is None:
         return "0"
     days = (datetime(max(universal.year, 1), universal.month, universal.day) - datetime(1970, 1, 1)).days
@@ -161,8 +163,8 @@ def unix_timestamp(text: Text, zone: Text) -> Text:
 def from_unixtime(micros: Text, zone: Text) -> Text:
     if micros is None or not 0 <= int(micros) <= LAST_UNIX_TIME * 1_000_000 + 999_999:
         return None
-    found = later(Moment(1970, 1, 1), int(micros))
-    there = None if found is None else from_utc(found, zone or "UTC")
+    result = later(Moment(1970, 1, 1), int(micros))
+    there = None if result is None else from_utc(result, zone or "UTC")
     return None if there is None else moment_text(there)
 
 

@@ -74,7 +74,7 @@ def _value_kind(node: Node, upstream: Upstream, now_ms: int) -> str:
     if isinstance(node, Literal) and node.kind in ("string", "integer", "decimal", "float"):
         return node.kind
     value = translate(node, QueryScope(StatementEvaluation(upstream, now_ms)))
-    return "hex" if value.bytes else LITERAL_KINDS.get(value.kind, "string")
+    return "hex" if value.is_binary else LITERAL_KINDS.get(value.kind, "string")
 
 
 LITERAL_KINDS = MappingProxyType(

@@ -41,7 +41,12 @@ def common_type(values: Sequence[Value]) -> Value:
         same = string(NULL, *known) if known[0].kind == "string" else known[0]
         scale = max(value.scale for value in known) if same.kind in ("datetime", "time") else 0
         return Value(
-            NULL, same.kind, same.collation, same.strength, bytes=any(value.bytes for value in known), scale=scale
+            NULL,
+            same.kind,
+            same.collation,
+            same.coercibility,
+            is_binary=any(value.is_binary for value in known),
+            scale=scale,
         )
     if kinds <= {"bool", "int"}:
         return Value(NULL, "int")
@@ -95,8 +100,8 @@ def case_value(branches: list[tuple[Sql, Value]], otherwise: Value) -> Value:
         found,
         result.kind,
         result.collation,
-        result.strength,
-        bytes=result.bytes,
+        result.coercibility,
+        is_binary=result.is_binary,
         scale=result.scale,
         digits=result.digits,
         shown_scale=result.shown_scale,

@@ -47,16 +47,16 @@ def _python_function(name: str, documents: str, gives: Callable[[Sql], Value]) -
     return called
 
 
-def _json(found: Sql) -> Value:
-    return Value(found, "json")
+def _json(expression: Sql) -> Value:
+    return Value(expression, "json")
 
 
-def _integer(found: Sql) -> Value:
-    return Value(sql("{}::BIGINT", found), "int")
+def _integer(expression: Sql) -> Value:
+    return Value(sql("{}::BIGINT", expression), "int")
 
 
-def _boolean(found: Sql) -> Value:
-    return boolean(sql("{} = '1'", found))
+def _boolean(expression: Sql) -> Value:
+    return boolean(sql("{} = '1'", expression))
 
 
 def _path_value_function(name: str, first: str) -> Callable[..., Value]:
@@ -74,7 +74,7 @@ def _path_value_function(name: str, first: str) -> Callable[..., Value]:
 def _object(*values: Value) -> Value:
     if len(values) % 2:
         raise SqlError(1582, "42000", "Incorrect parameter count in the call to native function 'json_object'")
-    if any(key.bytes or key.kind == "null" for key in values[::2]):
+    if any(key.is_binary or key.kind == "null" for key in values[::2]):
         raise SqlError(3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
     return _python_function("json_object", "ti", _json)(*values)
 

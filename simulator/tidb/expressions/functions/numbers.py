@@ -52,17 +52,17 @@ def _round_or_truncate(function: str, value: Value, places: Value | None) -> Val
     if digits >= number.scale:
         return number if number.kind != "decimal" or digits == number.scale else decimal(number.sql, min(digits, 30))
     kept = max(digits, 0)
-    found = number.sql if kept else decimal(number.sql, number.scale).sql
+    result = number.sql if kept else decimal(number.sql, number.scale).sql
     power = 10 ** min(max(-digits, 0), DUCKDB_DIGITS - 1)
     if function == "round" and digits >= 0:
-        found = decimal(found, kept).sql
+        result = decimal(result, kept).sql
     elif digits >= 0:
-        found = sql(f"trunc({{}}, {kept})", found)
+        result = sql(f"trunc({{}}, {kept})", result)
     else:
-        found = _to_power_of_ten(function, sql("trunc({})::HUGEINT", found), power)
+        result = _to_power_of_ten(function, sql("trunc({})::HUGEINT", result), power)
     if number.kind in ("int", "uint"):
-        return Value(sql(f"try_cast({{}} AS {'UBIGINT' if number.kind == 'uint' else 'BIGINT'})", found), number.kind)
-    return decimal(found, kept)
+        return Value(sql(f"try_cast({{}} AS {'UBIGINT' if number.kind == 'uint' else 'BIGINT'})", result), number.kind)
+    return decimal(result, kept)
 
 
 def _to_power_of_ten(function: str, whole: Sql, power: int) -> Sql:
@@ -73,10 +73,10 @@ def _to_power_of_ten(function: str, whole: Sql, power: int) -> Sql:
 
 def _round_to_column(function: str, number: Value, digits: Sql) -> Value:
     """By a number of digits that each row has: a double."""
-    power, found = sql("pow(10, {})", digits), as_real(number)
-    moved = sql("{} * {}", found, power)
+    power, result = sql("pow(10, {})", digits), as_real(number)
+    moved = sql("{} * {}", result, power)
     cut = sql("round_even({}, 0)" if function == "round" else "trunc({})", moved)
-    return real(sql("CASE WHEN isinf({}) THEN {} ELSE {} / {} END", moved, found, cut, power))
+    return real(sql("CASE WHEN isinf({}) THEN {} ELSE {} / {} END", moved, result, cut, power))
 
 
 def _ceiling_or_floor(function: str) -> Callable[[Value], Value]:
@@ -88,8 +88,8 @@ def _ceiling_or_floor(function: str) -> Callable[[Value], Value]:
             return number
         if number.kind == "wide":
             return wide(wide_decimals.call(function, number.sql), 0)
-        found = sql(f"{function}({{}})", number.sql)
-        return real(found) if number.kind == "real" else decimal(found, 0)
+        result = sql(f"{function}({{}})", number.sql)
+        return real(result) if number.kind == "real" else decimal(result, 0)
 
     return rounded
 
@@ -100,9 +100,9 @@ def _abs(value: Value) -> Value:
         return number
     if number.kind == "int":
         whole = sql("abs({}::HUGEINT)", number.sql)
-        found = sql("try_cast({} AS BIGINT)", whole)
-        gone = sql("{} IS NULL AND {} IS NOT NULL", found, whole)
-        return Value(check_range(found, gone, "BIGINT", f"abs({display_name(value)})"), "int")
+        result = sql("try_cast({} AS BIGINT)", whole)
+        is_lost = sql("{} IS NULL AND {} IS NOT NULL", result, whole)
+        return Value(check_range(result, is_lost, "BIGINT", f"abs({display_name(value)})"), "int")
     if number.kind == "wide":
         return wide(wide_decimals.call("abs", number.sql), number.scale)
     return Value(
@@ -143,8 +143,8 @@ def _log(base: Value, value: Value | None = None) -> Value:
         return _ln(base)
     first, second = as_real(base), as_real(value)
     inside = sql("{} > 0 AND {} != 1 AND {} > 0", first, first, second)
-    found = when(inside, sql("{} / nullif({}, 0)", go_function("ln", second), go_function("ln", first)))
-    return real(problem_where(found, sql("NOT {}", inside), WARNED, INVALID_LOGARITHM))
+    result = when(inside, sql("{} / nullif({}, 0)", go_function("ln", second), go_function("ln", first)))
+    return real(problem_where(result, sql("NOT {}", inside), WARNED, INVALID_LOGARITHM))
 
 
 _ln = _real_function("ln({})", "{} > 0", INVALID_LOGARITHM)

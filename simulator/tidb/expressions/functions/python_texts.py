@@ -39,41 +39,43 @@ def bits_text(value: Value) -> Sql:
 
 def bit_to_bytes(value: Value) -> Value:
     """A BIT as the bytes that functions of text take it for; any other value as it is."""
-    if value.kind != "uint" or value.cell is None or value.cell.name != "bit":
+    if value.kind != "uint" or value.column_type is None or value.column_type.name != "bit":
         return value
-    shown = python_call("bit_bytes", sql("{}::VARCHAR", value.sql), text(str((max(value.cell.length, 1) + 7) // 8)))
-    return Value(shown, "string", "binary", 2, number=value.sql, bytes=True)
+    shown = python_call(
+        "bit_bytes", sql("{}::VARCHAR", value.sql), text(str((max(value.column_type.length, 1) + 7) // 8))
+    )
+    return Value(shown, "string", "binary", 2, number=value.sql, is_binary=True)
 
 
 def unify_texts(values: Sequence[Value]) -> list[Value]:
     """All as bytes, or all as text, as the one decides whose collation counts most."""
-    if not any(value.bytes for value in values):
+    if not any(value.is_binary for value in values):
         return list(values)
     strings = [value for value in values if value.kind == "string"]
-    best = min(value.strength for value in strings)
-    if any(value.bytes for value in strings if value.strength == best):
-        return [Value(as_bytes(value), "string", "binary", 2, bytes=True) for value in values]
-    return [string(python_call("bytes_as_text", as_text(value))) if value.bytes else value for value in values]
+    best = min(value.coercibility for value in strings)
+    if any(value.is_binary for value in strings if value.coercibility == best):
+        return [Value(as_bytes(value), "string", "binary", 2, is_binary=True) for value in values]
+    return [string(python_call("bytes_as_text", as_text(value))) if value.is_binary else value for value in values]
 
 
 def _strings(values: Sequence[Value]) -> tuple[Value, ...]:
     return tuple(value for value in values if value.kind == "string")
 
 
-def _text(found: Sql) -> Value:
-    return string(found)
+def _text(expression: Sql) -> Value:
+    return string(expression)
 
 
-def _bytes(found: Sql) -> Value:
-    return Value(found, "string", "binary", bytes=True)
+def _bytes(expression: Sql) -> Value:
+    return Value(expression, "string", "binary", is_binary=True)
 
 
-def _whole(found: Sql) -> Value:
-    return Value(sql("{}::BIGINT", found), "int")
+def _whole(expression: Sql) -> Value:
+    return Value(sql("{}::BIGINT", expression), "int")
 
 
-def _boolean(found: Sql) -> Value:
-    return boolean(sql("{} = '1'", found))
+def _boolean(expression: Sql) -> Value:
+    return boolean(sql("{} = '1'", expression))
 
 
 def _real_text(value: Value) -> Sql:
@@ -95,16 +97,16 @@ def change_case(name: str) -> Callable[[Value], Value]:
     """UPPER, LOWER: binary strings stay as they are."""
 
     def called(value: Value) -> Value:
-        if value.bytes:
+        if value.is_binary:
             return value
-        found = as_text(value)
+        result = as_text(value)
         return string(
             sql(
                 f"CASE WHEN strlen({{}}) = length({{}}) THEN {name}({{}}) ELSE {{}} END",
-                found,
-                found,
-                found,
-                python_call(name, found),
+                result,
+                result,
+                result,
+                python_call(name, result),
             ),
             value,
         )
@@ -122,8 +124,8 @@ def _trim(value: Value, part: Value | None = None, side: Value | None = None) ->
 
 def _insert(value: Value, place: Value, length: Value, new: Value) -> Value:
     first, second = unify_texts((value, new))
-    found = python_call("insert", as_text(first), bits_text(place), bits_text(length), as_text(second))
-    return string(found, *_strings((first, second)))
+    result = python_call("insert", as_text(first), bits_text(place), bits_text(length), as_text(second))
+    return string(result, *_strings((first, second)))
 
 
 def _make_set(bits: Value, *members: Value) -> Value:
@@ -145,11 +147,11 @@ def _ord(value: Value) -> Value:
     if legacy_charset(value):
         first = as_blob(replace(value, sql=sql("left({}, 1)", value.sql)))
         return _whole(sql("CASE WHEN {} IS NOT NULL THEN ('0x0' || hex({}))::BIGINT END", value.sql, first))
-    return _whole(python_call("ord_byte" if value.bytes else "ord", as_text(value)))
+    return _whole(python_call("ord_byte" if value.is_binary else "ord", as_text(value)))
 
 
 def _octal(value: Value) -> Value:
-    if value.kind in ("bool", "int", "uint") or value.number is not None and value.bytes:
+    if value.kind in ("bool", "int", "uint") or value.number is not None and value.is_binary:
         return string(python_call("oct", bits_text(value)))
     return string(python_call("oct_text", as_text(value)))
 
@@ -162,14 +164,14 @@ def _formatted(value: Value, places: Value, locale: Value | None = None) -> Valu
 def _char(*values: Value) -> Value:
     """CHAR: bytes, or text of the character set that is named last."""
     *codes, charset = values
-    found = python_call("char", *map(bits_text, codes))
+    result = python_call("char", *map(bits_text, codes))
     if charset.constant is None or charset.constant == "binary":
-        return _bytes(found)
-    return _in_charset(python_call("as_charset", found, text(charset.constant)), charset.constant)
+        return _bytes(result)
+    return _in_charset(python_call("as_charset", result, text(charset.constant)), charset.constant)
 
 
-def _in_charset(found: Sql, charset: str) -> Value:
-    return Value(found, "string", CHARSETS[charset][0], 2, bytes=charset == "binary")
+def _in_charset(expression: Sql, charset: str) -> Value:
+    return Value(expression, "string", CHARSETS[charset][0], 2, is_binary=charset == "binary")
 
 
 def _converted(value: Value, charset: Value) -> Value:
@@ -177,7 +179,9 @@ def _converted(value: Value, charset: Value) -> Value:
     name = charset.constant or ""
     if name == "binary":
         return _bytes(as_bytes(value))
-    return _in_charset(python_call("as_charset" if value.bytes else "into_charset", as_text(value), text(name)), name)
+    return _in_charset(
+        python_call("as_charset" if value.is_binary else "into_charset", as_text(value), text(name)), name
+    )
 
 
 def _interval(value: Value, *others: Value) -> Value:
@@ -200,24 +204,24 @@ def _charset(value: Value) -> Value:
 
 
 def _coercibility(value: Value) -> Value:
-    return Value(sql(f"{value_collation(value).strength}::BIGINT"), "int")
+    return Value(sql(f"{value_collation(value).coercibility}::BIGINT"), "int")
 
 
 def _weights(value: Value, kind: Value | None = None, size: Value | None = None) -> Value:
     """WEIGHT_STRING: what a text is sorted by; NULL of numbers."""
-    if value.kind in NUMERIC_KINDS and not value.year or value.kind == "null":
+    if value.kind in NUMERIC_KINDS and not value.is_year or value.kind == "null":
         return _bytes(sql("NULL::VARCHAR"))
-    found = as_text(value)
+    result = as_text(value)
     if kind is not None and size is not None:
         fill = "' '" if kind.constant == "CHAR" else "chr(0)"
-        found = as_bytes(value) if kind.constant == "BINARY" else found
-        found = sql(f"rpad({{}}, {int(size.constant or 0)}, {fill})", found)
+        result = as_bytes(value) if kind.constant == "BINARY" else result
+        result = sql(f"rpad({{}}, {int(size.constant or 0)}, {fill})", result)
         if kind.constant == "BINARY":
-            return _bytes(found)
+            return _bytes(result)
     name = _collation(value) if value.kind == "string" else "utf8mb4_bin"
     if name.endswith("_unicode_ci") or name.startswith(("gbk", "gb18030")):
         raise SqlError(1235, "42000", f"WEIGHT_STRING by {name} is not computed; that by other collations is")
-    return _bytes(python_call("weights", found, text(name)) if not value.bytes else found)
+    return _bytes(python_call("weights", result, text(name)) if not value.is_binary else result)
 
 
 # -- patterns ----------------------------------------------------------------------------------------------------------
@@ -230,8 +234,8 @@ def _regexp(name: str, defaults: Sequence[str], gives: Callable[[Sql], Value], t
         subject, pattern = values[:2]
         shown = [value.kind for value in values[:texts]]
         binary = (
-            subject.bytes
-            or pattern.bytes
+            subject.is_binary
+            or pattern.is_binary
             or not any(kind in ("string", "json", "date", "datetime", "time") for kind in shown)
         )
         if binary and name != "regexp_like":

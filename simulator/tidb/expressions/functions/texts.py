@@ -69,13 +69,13 @@ def _text(template: str) -> Callable[..., Value]:
 
 
 def _substring(value: Value, start: Value, length: Value | None = None) -> Value:
-    found, first = as_text(value), as_int32(start)
+    result, first = as_text(value), as_int32(start)
     count = as_int32(length) if length else sql(f"{2**31 - 1}")
-    size = sql("length({})", found)
+    size = sql("length({})", result)
     begin = sql("CASE WHEN {} < 0 THEN {} + {} + 1 ELSE {} END", first, size, first, first)
-    cut = sql("substring({}, {}, {})", found, begin, sql("greatest({}, 0)", count))
+    cut = sql("substring({}, {}, {})", result, begin, sql("greatest({}, 0)", count))
     nothing = sql("{} = 0 OR {} <= 0 OR -{} > {}", first, count, first, size)
-    known = sql("{} IS NOT NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, first, count)
+    known = sql("{} IS NOT NULL AND {} IS NOT NULL AND {} IS NOT NULL", result, first, count)
     return string(case([(nothing, when(known, text(""))), (known, cut)]), value)
 
 
@@ -87,12 +87,12 @@ def _side(function: str) -> Callable[[Value, Value], Value]:
 
 def _substring_index(value: Value, separator: Value, count: Value) -> Value:
     """What is before a number of separators, counted from the end if it is negative."""
-    found, glue, number = as_text(value), as_text(separator), as_int32(count)
-    parts = sql("string_split({}, {})", found, glue)
+    result, glue, number = as_text(value), as_text(separator), as_int32(count)
+    parts = sql("string_split({}, {})", result, glue)
     first = sql("list_slice({}, 1, {})", parts, number)
     last = sql("list_slice({}, greatest(len({}) + {} + 1, 1), len({}))", parts, parts, number, parts)
     kept = sql("CASE WHEN {} > 0 THEN {} ELSE {} END", number, first, last)
-    known = sql("{} IS NOT NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, glue, number)
+    known = sql("{} IS NOT NULL AND {} IS NOT NULL AND {} IS NOT NULL", result, glue, number)
     nothing = sql("{} = 0 OR {} = ''", number, glue)
     glued = sql("array_to_string(list_transform({}, lambda p: {} || p), '')", kept, glue)
     cut = when(nothing, text(""), sql("substring({}, length({}) + 1)", glued, glue))
@@ -105,20 +105,20 @@ def _reversed(value: Value) -> Value:
 
 
 def _repeated(value: Value, count: Value) -> Value:
-    found, number = as_text(value), as_int32(count)
-    fits = sql(f"strlen({{}}) * {{}} <= {LONGEST}", found, number)
-    return string(when(fits, sql("repeat({}, greatest({}, 0))", found, number)), value)
+    result, number = as_text(value), as_int32(count)
+    fits = sql(f"strlen({{}}) * {{}} <= {LONGEST}", result, number)
+    return string(when(fits, sql("repeat({}, greatest({}, 0))", result, number)), value)
 
 
 def _padded(function: str) -> Callable[[Value, Value, Value], Value]:
     """LPAD, RPAD: NULL for a negative length, or with nothing to pad with."""
 
     def padded(value: Value, length: Value, fill: Value) -> Value:
-        found, size, more = as_text(value), as_int32(length), as_text(fill)
-        cut = sql("left({}, {})", found, size)
-        longer = sql(f"{function}({{}}, {{}}::INTEGER, nullif({{}}, ''))", found, size, more)
+        result, size, more = as_text(value), as_int32(length), as_text(fill)
+        cut = sql("left({}, {})", result, size)
+        longer = sql(f"{function}({{}}, {{}}::INTEGER, nullif({{}}, ''))", result, size, more)
         valid = sql(f"{{}} BETWEEN 0 AND {LONGEST} AND {{}} IS NOT NULL", size, more)
-        enough = sql("{} AND {} <= length({})", valid, size, found)
+        enough = sql("{} AND {} <= length({})", valid, size, result)
         return string(case([(enough, cut), (valid, longer)]), value)
 
     return padded
@@ -126,7 +126,7 @@ def _padded(function: str) -> Callable[[Value, Value, Value], Value]:
 
 def _size(value: Value) -> Value:
     """Bytes of a text."""
-    if value.bytes or legacy_charset(value):
+    if value.is_binary or legacy_charset(value):
         return integer(sql("length({})", as_bytes(value)))
     return integer(sql("strlen({})", as_text(value)))
 
@@ -137,17 +137,17 @@ def _place(part: Value, value: Value, start: Value | None = None) -> Value:
     name = derive_collation("locate", (part, value)).collation
     first, second = unify_bytes(part, value, name)
     if not is_exact(name):
-        first, second = (lower(Value(found, "string")).sql for found in (first, second))
+        first, second = (lower(Value(result, "string")).sql for result in (first, second))
     if start is None:
         return integer(sql("instr({}, {})", second, first))
     begin = as_int32(start)
     rest = sql("substring({}, {})", second, begin)
-    found = sql("instr({}, {})", rest, first)
+    result = sql("instr({}, {})", rest, first)
     within = sql("{} >= 1 AND {} <= length({}) + 1", begin, begin, second)
     return integer(
         when(
             within,
-            sql("CASE WHEN {} > 0 THEN {} + {} - 1 ELSE 0 END", found, found, begin),
+            sql("CASE WHEN {} > 0 THEN {} + {} - 1 ELSE 0 END", result, result, begin),
             sql("{} * 0 + length({}) * 0 + length({}) * 0", begin, first, second),
         )
     )
@@ -168,9 +168,9 @@ def _in_set(value: Value, members: Value) -> Value:
     name = derive_collation("find_in_set", (value, members)).collation
     first, second = unify_bytes(value, members, name)
     listed = sql("list_transform(string_split({}, ','), lambda m: {})", second, collation_key(Sql(("m",)), name))
-    found = sql("coalesce(list_position({}, {}), 0)", listed, collation_key(first, name))
+    result = sql("coalesce(list_position({}, {}), 0)", listed, collation_key(first, name))
     known = sql("{} IS NOT NULL AND {} IS NOT NULL", first, second)
-    return integer(when(known, when(sql("{} != ''", second), found, sql("0"))))
+    return integer(when(known, when(sql("{} != ''", second), result, sql("0"))))
 
 
 def _strcmp(left: Value, right: Value) -> Value:
@@ -199,8 +199,8 @@ def _ascii(value: Value) -> Value:
 
 
 def _hex(value: Value) -> Value:
-    found = as_bits(value) if value.kind in NUMERIC_KINDS else as_blob(value)
-    return string(sql("hex({})", found))
+    result = as_bits(value) if value.kind in NUMERIC_KINDS else as_blob(value)
+    return string(sql("hex({})", result))
 
 
 def _unhex(value: Value) -> Value:
@@ -211,8 +211,8 @@ def _unhex(value: Value) -> Value:
     )
 
 
-def _binary(found: Sql) -> Value:
-    return Value(found, "string", "binary", bytes=True)
+def _binary(expression: Sql) -> Value:
+    return Value(expression, "string", "binary", is_binary=True)
 
 
 def _sha2(value: Value, size: Value) -> Value:
@@ -228,10 +228,10 @@ def _binary_digits(value: Value) -> Value:
 
 
 def _quote(value: Value) -> Value:
-    found = as_text(value)
+    result = as_text(value)
     for plain, escaped in (("\\", "\\\\"), ("'", "\\'"), ("\0", "\\0"), ("\x1a", "\\Z")):
-        found = sql("replace({}, {}, {})", found, text(plain), text(escaped))
-    return string(sql("coalesce('''' || {} || '''', 'NULL')", found), value)
+        result = sql("replace({}, {}, {})", result, text(plain), text(escaped))
+    return string(sql("coalesce('''' || {} || '''', 'NULL')", result), value)
 
 
 TEXT_FUNCTIONS: dict[str, Function] = {

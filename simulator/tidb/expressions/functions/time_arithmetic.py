@@ -27,15 +27,17 @@ from simulator.tidb.functions.intervals import is_clock
 def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Value]:
     """DATE_ADD, DATE_SUB: what they give follows from the first value (addSubDateFunctionClass)."""
 
-    def added(situation: EvaluationContext, base: Value, amount: Value, unit: Value) -> Value:
+    def added(context: EvaluationContext, base: Value, amount: Value, unit: Value) -> Value:
         name = unit.constant or ""
         if "null" in (base.kind, amount.kind):
             return null()
         kind, shown = _amount(amount)
         digits = _digits_added(base, amount, name)
         if base.kind == "time" and (is_clock(name) and not name.startswith("DAY_") or name == "DAY_MICROSECOND"):
-            found = python_call("duration_add", text(str(sign)), text(name), duration_argument(base), text(kind), shown)
-            return time_value(found, digits)
+            result = python_call(
+                "duration_add", text(str(sign)), text(name), duration_argument(base), text(kind), shown
+            )
+            return time_value(result, digits)
         of = (
             "datetime"
             if base.kind in ("datetime", "time")
@@ -44,15 +46,15 @@ def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Va
             else ("number" if base.kind in NUMERIC_KINDS else "string")
         )
         start = (
-            moment_argument(situation, base)
+            moment_argument(context, base)
             if of in ("date", "datetime")
             else (number_text(base) if of == "number" else as_text(base))
         )
-        found = python_call(
+        result = python_call(
             "date_add",
             text(str(sign)),
             text(name),
-            text(situation.zone),
+            text(context.zone),
             text(str(digits)),
             text(of),
             start,
@@ -60,8 +62,8 @@ def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Va
             shown,
         )
         if of in ("string", "number"):
-            return string(found)
-        return date_value(found) if of == "date" and not is_clock(name) else moment_value(found, digits)
+            return string(result)
+        return date_value(result) if of == "date" and not is_clock(name) else moment_value(result, digits)
 
     return added
 
@@ -90,24 +92,21 @@ def _digits_added(base: Value, amount: Value, unit: str) -> int:
     return max(fraction_digits(base) if base.kind in ("date", "datetime", "time") else 0, more)
 
 
-def timestamp_add(situation: EvaluationContext, unit: Value, amount: Value, base: Value) -> Value:
-    found = python_call(
+def timestamp_add(context: EvaluationContext, unit: Value, amount: Value, base: Value) -> Value:
+    result = python_call(
         "timestamp_add",
         text(unit.constant or ""),
         sql("{}::VARCHAR", as_real(amount)),
-        moment_argument(situation, base),
+        moment_argument(context, base),
         text("d") if base.kind == "date" else NULL,
     )
-    return string(found)
+    return string(result)
 
 
-def timestamp_difference(situation: EvaluationContext, unit: Value, start: Value, end: Value) -> Value:
+def timestamp_difference(context: EvaluationContext, unit: Value, start: Value, end: Value) -> Value:
     return integer_value(
         python_call(
-            "timestampdiff",
-            text(unit.constant or ""),
-            moment_argument(situation, start),
-            moment_argument(situation, end),
+            "timestampdiff", text(unit.constant or ""), moment_argument(context, start), moment_argument(context, end)
         )
     )
 
@@ -145,17 +144,17 @@ def time_difference(first: Value, second: Value) -> Value:
     return time_value(python_call("timediff", *sides), max(fraction_digits(first), fraction_digits(second)))
 
 
-def timestamp(situation: EvaluationContext, value: Value, clock: Value | None = None) -> Value:
+def timestamp(context: EvaluationContext, value: Value, clock: Value | None = None) -> Value:
     """TIMESTAMP, of one value or of a moment and a time."""
     shown = (
         value
-        if value.kind in ("date", "datetime") or value.kind in NUMERIC_KINDS and not value.year
+        if value.kind in ("date", "datetime") or value.kind in NUMERIC_KINDS and not value.is_year
         else (string(as_text(value)))
     )
-    found, digits = moment_argument(situation._replace(zeros="zp"), shown), fraction_digits(value)
+    result, digits = moment_argument(context._replace(zeros="zp"), shown), fraction_digits(value)
     if clock is None:
-        return moment_value(found, digits)
+        return moment_value(result, digits)
     digits = max(digits, fraction_digits(clock))
-    start = when(sql("{} NOT LIKE '0000%'", found), found)
+    start = when(sql("{} NOT LIKE '0000%'", result), result)
     by = ("time", duration_argument(clock)) if clock.kind == "time" else ("clock", as_text(clock))
     return moment_value(python_call("add_to_moment", text("1"), start, text(by[0]), by[1]), digits)

@@ -52,9 +52,7 @@ from simulator.tidb.functions.time_readings import offset_of
 
 def _part(name: str) -> Callable[[EvaluationContext, Value], Value]:
     start, length = DATE_PARTS[name]
-    return lambda situation, value: integer(
-        sql(f"substring({{}}, {start}, {length})", moment_argument(situation, value))
-    )
+    return lambda context, value: integer(sql(f"substring({{}}, {start}, {length})", moment_argument(context, value)))
 
 
 def _clock_part(name: str) -> Callable[[Value], Value]:
@@ -65,33 +63,33 @@ def _clock_part(name: str) -> Callable[[Value], Value]:
 
 
 def _of_day(name: str, gives: Callable[[Sql], Value]) -> Callable[[EvaluationContext, Value], Value]:
-    return lambda situation, value: gives(python_call(name, text(_kind(value)), moment_argument(situation, value)))
+    return lambda context, value: gives(python_call(name, text(_kind(value)), moment_argument(context, value)))
 
 
 def _kind(value: Value) -> str:
     return "date" if value.kind == "date" else "datetime"
 
 
-def _extract(situation: EvaluationContext, unit: Value, value: Value) -> Value:
+def _extract(context: EvaluationContext, unit: Value, value: Value) -> Value:
     """A unit of the clock is that of a duration; of a moment those with a day, too."""
     name = unit.constant or ""
     if not is_clock(name):
-        return integer_value(python_call("part_of_moment", text(name), moment_argument(situation, value)))
+        return integer_value(python_call("part_of_moment", text(name), moment_argument(context, value)))
     if name.startswith("DAY_") and value.kind in ("date", "datetime"):
         return integer_value(python_call("part_of_moment", text(name), value.sql))
     if name.startswith("DAY_") and value.kind != "time":
         return integer_value(python_call("extract_day", text(name), as_text(value)))
-    found = (
+    result = (
         python_call("time_of_text", as_text(value)) if value.kind in ("string", "json") else duration_argument(value)
     )
-    return integer_value(python_call("part_of_duration", text(name), found))
+    return integer_value(python_call("part_of_duration", text(name), result))
 
 
-def _date(situation: EvaluationContext, value: Value) -> Value:
-    found = moment_argument(situation, value)
-    if "z" not in situation.zeros:
-        found = when(sql("{} NOT LIKE '0000-00-00%'", found), found)
-    return date_value(sql("left({}, 10) || ' 00:00:00.000000'", found))
+def _date(context: EvaluationContext, value: Value) -> Value:
+    result = moment_argument(context, value)
+    if "z" not in context.zeros:
+        result = when(sql("{} NOT LIKE '0000-00-00%'", result), result)
+    return date_value(sql("left({}, 10) || ' 00:00:00.000000'", result))
 
 
 def _of_time(value: Value) -> Value:
@@ -108,25 +106,22 @@ def _of_time(value: Value) -> Value:
     )
 
 
-def _last_day(situation: EvaluationContext, value: Value) -> Value:
+def _last_day(context: EvaluationContext, value: Value) -> Value:
     return date_value(
         python_call(
-            "last_day",
-            text(_kind(value)),
-            moment_argument(situation, value),
-            text("z" if "z" in situation.zeros else ""),
+            "last_day", text(_kind(value)), moment_argument(context, value), text("z" if "z" in context.zeros else "")
         )
     )
 
 
-def _days_between(situation: EvaluationContext, end: Value, start: Value) -> Value:
-    return integer_value(python_call("datediff", moment_argument(situation, end), moment_argument(situation, start)))
+def _days_between(context: EvaluationContext, end: Value, start: Value) -> Value:
+    return integer_value(python_call("datediff", moment_argument(context, end), moment_argument(context, start)))
 
 
 def _week(name: str) -> Callable[..., Value]:
-    def week(situation: EvaluationContext, value: Value, mode: Value | None = None) -> Value:
+    def week(context: EvaluationContext, value: Value, mode: Value | None = None) -> Value:
         way = text("0") if mode is None else bits_text(mode)
-        return integer_value(python_call(name, text(_kind(value)), moment_argument(situation, value), way))
+        return integer_value(python_call(name, text(_kind(value)), moment_argument(context, value), way))
 
     return week
 
@@ -134,41 +129,41 @@ def _week(name: str) -> Callable[..., Value]:
 # -- numbers of seconds, zones -----------------------------------------------------------------------------------------
 
 
-def _unix_timestamp(situation: EvaluationContext, value: Value) -> Value:
+def _unix_timestamp(context: EvaluationContext, value: Value) -> Value:
     """A whole number of a moment without a fraction, else a decimal."""
     digits = fraction_digits(value)
     if value.kind == "null":
         return null()
     micros = sql(
         "{}::BIGINT",
-        python_call("unix_timestamp", ignore_problems(moment_argument(situation, value)), text(situation.zone)),
+        python_call("unix_timestamp", ignore_problems(moment_argument(context, value)), text(context.zone)),
     )
     if not digits:
         return integer(sql("{} // 1000000", micros))
     cut = sql(f"({{}} // {10 ** (6 - digits)})::DECIMAL(38, 0) * 0.{'0' * (digits - 1)}1::DECIMAL(7, {digits})", micros)
-    found = decimal(cut, digits)
-    shown = sql("CASE WHEN {} = 0 THEN '0' ELSE {}::VARCHAR END", micros, found.sql)
-    return Value(found.sql, "decimal", scale=digits, text=shown)
+    result = decimal(cut, digits)
+    shown = sql("CASE WHEN {} = 0 THEN '0' ELSE {}::VARCHAR END", micros, result.sql)
+    return Value(result.sql, "decimal", scale=digits, text=shown)
 
 
-def _from_unixtime(situation: EvaluationContext, value: Value, form: Value | None = None) -> Value:
+def _from_unixtime(context: EvaluationContext, value: Value, form: Value | None = None) -> Value:
     number = as_number(value)
     if number.kind == "wide":
         return null()
     micros = sql("try_cast({} * 1000000 AS BIGINT)::VARCHAR", decimal(number.sql, 6).sql)
-    found = python_call("from_unixtime", micros, text(situation.zone))
+    result = python_call("from_unixtime", micros, text(context.zone))
     if form is not None:
-        return string(python_call("date_format", found, as_text(form)))
+        return string(python_call("date_format", result, as_text(form)))
     digits = 6 if value.kind in ("string", "real", "json") else min(number.scale, 6) if number.kind == "decimal" else 0
-    return moment_value(found, digits)
+    return moment_value(result, digits)
 
 
-def _in_zone(situation: EvaluationContext, value: Value, source: Value, target: Value) -> Value:
+def _in_zone(context: EvaluationContext, value: Value, source: Value, target: Value) -> Value:
     """CONVERT_TZ"""
     if "null" in (value.kind, source.kind, target.kind):
         return null()
-    found = python_call("convert_tz", moment_argument(situation, value), as_text(source), as_text(target))
-    return moment_value(found, fraction_digits(value))
+    result = python_call("convert_tz", moment_argument(context, value), as_text(source), as_text(target))
+    return moment_value(result, fraction_digits(value))
 
 
 def moved(moment: Sql, zone: str, sign: int) -> Sql:
@@ -210,19 +205,19 @@ def _sec_to_time(value: Value) -> Value:
     return time_value(python_call("sec_to_time", sql("{}::VARCHAR", as_real(value)), text(str(digits))), digits)
 
 
-def _str_to_date(situation: EvaluationContext, value: Value, form: Value) -> Value:
+def _str_to_date(context: EvaluationContext, value: Value, form: Value) -> Value:
     kind = kind_of(form.constant) if form.constant is not None else "datetime"
     digits = 6 if form.constant is None or "%f" in form.constant else 0
-    found = python_call(
-        "str_to_date", as_text(value), as_text(form), text(kind), text("z") if "z" in situation.zeros else NULL
+    result = python_call(
+        "str_to_date", as_text(value), as_text(form), text(kind), text("z") if "z" in context.zeros else NULL
     )
     if kind == "time":
-        return time_value(found, digits)
-    return date_value(found) if kind == "date" else moment_value(found, digits)
+        return time_value(result, digits)
+    return date_value(result) if kind == "date" else moment_value(result, digits)
 
 
-def _formatted(situation: EvaluationContext, value: Value, form: Value) -> Value:
-    return string(python_call("date_format", moment_argument(situation, value), as_text(form)))
+def _formatted(context: EvaluationContext, value: Value, form: Value) -> Value:
+    return string(python_call("date_format", moment_argument(context, value), as_text(form)))
 
 
 def _of_numbers(name: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
@@ -230,29 +225,27 @@ def _of_numbers(name: str, gives: Callable[[Sql], Value]) -> Callable[..., Value
 
 
 TIME_FUNCTIONS: dict[str, Function] = {
-    **{name: Function(1, 1, _part(name), situated=True) for name in DATE_PARTS},
-    "DAYOFMONTH": Function(1, 1, _part("DAY"), situated=True),
+    **{name: Function(1, 1, _part(name), needs_context=True) for name in DATE_PARTS},
+    "DAYOFMONTH": Function(1, 1, _part("DAY"), needs_context=True),
     **{name: Function(1, 1, _clock_part(name)) for name in CLOCK_UNITS},
-    "DATE": Function(1, 1, _date, situated=True),
-    "TIMESTAMP": Function(1, 2, timestamp, situated=True),
+    "DATE": Function(1, 1, _date, needs_context=True),
+    "TIMESTAMP": Function(1, 2, timestamp, needs_context=True),
     "TIME": Function(1, 1, _of_time),
     "QUARTER": Function(
         1,
         1,
-        lambda situation, value: integer(
-            sql("(substring({}, 6, 2)::BIGINT + 2) // 3", moment_argument(situation, value))
-        ),
-        situated=True,
+        lambda context, value: integer(sql("(substring({}, 6, 2)::BIGINT + 2) // 3", moment_argument(context, value))),
+        needs_context=True,
     ),
     **{
-        name.upper(): Function(1, 1, _of_day(name, integer_value), situated=True)
+        name.upper(): Function(1, 1, _of_day(name, integer_value), needs_context=True)
         for name in ("dayofweek", "dayofyear", "weekday", "weekofyear", "to_days", "to_seconds")
     },
-    **{name.upper(): Function(1, 1, _of_day(name, string), situated=True) for name in ("dayname", "monthname")},
-    "LAST_DAY": Function(1, 1, _last_day, situated=True),
-    "DATEDIFF": Function(2, 2, _days_between, situated=True),
-    "WEEK": Function(1, 2, _week("week"), situated=True),
-    "YEARWEEK": Function(1, 2, _week("yearweek"), situated=True),
+    **{name.upper(): Function(1, 1, _of_day(name, string), needs_context=True) for name in ("dayname", "monthname")},
+    "LAST_DAY": Function(1, 1, _last_day, needs_context=True),
+    "DATEDIFF": Function(2, 2, _days_between, needs_context=True),
+    "WEEK": Function(1, 2, _week("week"), needs_context=True),
+    "YEARWEEK": Function(1, 2, _week("yearweek"), needs_context=True),
     "TIME_TO_SEC": Function(
         1, 1, lambda value: integer(sql("trunc({}::BIGINT / 1000000)", ignore_problems(duration_argument(value))))
     ),
@@ -262,24 +255,24 @@ TIME_FUNCTIONS: dict[str, Function] = {
     "FROM_DAYS": Function(1, 1, _of_numbers("from_days", date_value)),
     "PERIOD_ADD": Function(2, 2, _of_numbers("period_add", integer_value)),
     "PERIOD_DIFF": Function(2, 2, _of_numbers("period_diff", integer_value)),
-    "UNIX_TIMESTAMP": Function(1, 1, _unix_timestamp, situated=True),
-    "FROM_UNIXTIME": Function(1, 2, _from_unixtime, situated=True),
-    "DATE_FORMAT": Function(2, 2, _formatted, situated=True),
+    "UNIX_TIMESTAMP": Function(1, 1, _unix_timestamp, needs_context=True),
+    "FROM_UNIXTIME": Function(1, 2, _from_unixtime, needs_context=True),
+    "DATE_FORMAT": Function(2, 2, _formatted, needs_context=True),
     "TIME_FORMAT": Function(
         2, 2, lambda value, form: string(python_call("time_format", duration_argument(value), as_text(form)))
     ),
     "GET_FORMAT": Function(
         2, 2, lambda kind, region: string(python_call("get_format", text(kind.constant or ""), as_text(region))), (0,)
     ),
-    "STR_TO_DATE": Function(2, 2, _str_to_date, situated=True),
-    "CONVERT_TZ": Function(3, 3, _in_zone, situated=True),
-    **{name: Function(3, 3, date_add(1), (2,), situated=True) for name in ("DATE_ADD", "ADDDATE")},
-    **{name: Function(3, 3, date_add(-1), (2,), situated=True) for name in ("DATE_SUB", "SUBDATE")},
+    "STR_TO_DATE": Function(2, 2, _str_to_date, needs_context=True),
+    "CONVERT_TZ": Function(3, 3, _in_zone, needs_context=True),
+    **{name: Function(3, 3, date_add(1), (2,), needs_context=True) for name in ("DATE_ADD", "ADDDATE")},
+    **{name: Function(3, 3, date_add(-1), (2,), needs_context=True) for name in ("DATE_SUB", "SUBDATE")},
     "ADDTIME": Function(2, 2, add_time(1)),
     "SUBTIME": Function(2, 2, add_time(-1)),
     "TIMEDIFF": Function(2, 2, time_difference),
-    "EXTRACT": Function(2, 2, _extract, (0,), situated=True),
-    "TIMESTAMPDIFF": Function(3, 3, timestamp_difference, (0,), situated=True),
-    "TIMESTAMPADD": Function(3, 3, timestamp_add, (0,), situated=True),
+    "EXTRACT": Function(2, 2, _extract, (0,), needs_context=True),
+    "TIMESTAMPDIFF": Function(3, 3, timestamp_difference, (0,), needs_context=True),
+    "TIMESTAMPADD": Function(3, 3, timestamp_add, (0,), needs_context=True),
 }
 """By TiDB's names."""

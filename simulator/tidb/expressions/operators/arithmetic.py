@@ -49,10 +49,10 @@ def calculate(operator: str, left: Value, right: Value, signed: bool = False) ->
     if "null" in (left.kind, right.kind):
         return null()
     if operator == "DIV":
-        found = _integer_division(_exact(left), _exact(right), _operation_text(operator, left, right))
+        result = _integer_division(_exact(left), _exact(right), _operation_text(operator, left, right))
     else:
-        found = _arithmetic(operator, _number(left), _number(right), signed, _operation_text(operator, left, right))
-    return replace(found, named=f"{_FUNCTION_NAMES[operator]}({display_name(left)}, {display_name(right)})")
+        result = _arithmetic(operator, _number(left), _number(right), signed, _operation_text(operator, left, right))
+    return replace(result, display_name=f"{_FUNCTION_NAMES[operator]}({display_name(left)}, {display_name(right)})")
 
 
 def _operation_text(operator: str, left: Value, right: Value) -> str:
@@ -81,8 +81,8 @@ def _arithmetic(operator: str, left: Value, right: Value, signed: bool, shown: s
     kinds = {left.kind, right.kind}
     if "real" in kinds:
         first, second = as_real(left), as_real(right)
-        found = checked_real(sql(_REAL_TEMPLATES[operator], first, second), shown)
-        return found if operator in "+-*" else replace(found, sql=_check_division(found.sql, first, second))
+        result = checked_real(sql(_REAL_TEMPLATES[operator], first, second), shown)
+        return result if operator in "+-*" else replace(result, sql=_check_division(result.sql, first, second))
     if "wide" in kinds or operator == "/" and _exceeds_duckdb(left, right):
         return _wide_arithmetic(operator, left, right, shown)
     if operator == "/":
@@ -101,25 +101,25 @@ def _integer_arithmetic(operator: str, left: Value, right: Value, signed: bool, 
     if operator == "*" and kind == "uint":
         numbers = [integer_value(value, kind).sql for value in (left, right)]
     computed = sql(_INTEGER_TEMPLATES[operator], *numbers)
-    found = sql(f"try_cast({{}} AS {DUCKDB_INTEGER_TYPES[kind]})", computed)
+    result = sql(f"try_cast({{}} AS {DUCKDB_INTEGER_TYPES[kind]})", computed)
     if operator in ("%", "DIV"):
-        gone = sql("{} IS NULL AND {} IS NOT NULL", found, computed)
+        is_lost = sql("{} IS NULL AND {} IS NOT NULL", result, computed)
         return Value(
-            _check_division(check_range(found, gone, INTEGER_TYPE_NAMES[kind], shown), left.sql, right.sql), kind
+            _check_division(check_range(result, is_lost, INTEGER_TYPE_NAMES[kind], shown), left.sql, right.sql), kind
         )
-    gone = sql("{} IS NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, left.sql, right.sql)
-    return Value(check_range(found, gone, INTEGER_TYPE_NAMES[kind], shown), kind)
+    is_lost = sql("{} IS NULL AND {} IS NOT NULL AND {} IS NOT NULL", result, left.sql, right.sql)
+    return Value(check_range(result, is_lost, INTEGER_TYPE_NAMES[kind], shown), kind)
 
 
-def check_range(found: Sql, gone: Sql, type: str, shown: str) -> Sql:
+def check_range(expression: Sql, gone: Sql, type: str, shown: str) -> Sql:
     """A result with a problem where its type does not hold it."""
-    told = shown.replace("{", "").replace("}", "")
-    return problem_where(found, gone, ALWAYS, f"1690 {type} value is out of range in '{told}'")
+    message = shown.replace("{", "").replace("}", "")
+    return problem_where(expression, gone, ALWAYS, f"1690 {type} value is out of range in '{message}'")
 
 
-def _check_division(found: Sql, dividend: Sql, divisor: Sql) -> Sql:
+def _check_division(expression: Sql, dividend: Sql, divisor: Sql) -> Sql:
     """A quotient or a rest with a problem where it is divided by 0."""
-    return problem_where(found, sql("{} = 0 AND {} IS NOT NULL", divisor, dividend), DIVIDED, "1365 Division by 0")
+    return problem_where(expression, sql("{} = 0 AND {} IS NOT NULL", divisor, dividend), DIVIDED, "1365 Division by 0")
 
 
 def _integer_division(left: Value, right: Value, shown: str) -> Value:
@@ -129,12 +129,12 @@ def _integer_division(left: Value, right: Value, shown: str) -> Value:
     kind = "uint" if "uint" in (left.kind, right.kind) else "int"
     numbers = [wide_decimals.as_text(value.sql) for value in (left, right)]
     whole = wide_decimals.call("DIV", *numbers)
-    found = sql(f"try_cast({{}} AS {DUCKDB_INTEGER_TYPES[kind]})", whole)
-    gone = sql("{} IS NULL AND {} IS NOT NULL", found, whole)
+    result = sql(f"try_cast({{}} AS {DUCKDB_INTEGER_TYPES[kind]})", whole)
+    is_lost = sql("{} IS NULL AND {} IS NOT NULL", result, whole)
     by_zero = sql("try_cast({} AS DOUBLE) = 0 AND {} IS NOT NULL", numbers[1], numbers[0])
     return Value(
         problem_where(
-            check_range(found, gone, INTEGER_TYPE_NAMES[kind], shown), by_zero, DIVIDED, "1365 Division by 0"
+            check_range(result, is_lost, INTEGER_TYPE_NAMES[kind], shown), by_zero, DIVIDED, "1365 Division by 0"
         ),
         kind,
     )
@@ -146,15 +146,15 @@ def _wide_arithmetic(operator: str, left: Value, right: Value, shown: str) -> Va
         operator, max(left.scale, right.scale)
     )
     numbers = [wide_decimals.as_text(value.sql) for value in (left, right)]
-    found = wide_decimals.call(f"/:{scale}" if operator == "/" else operator, *numbers)
+    result = wide_decimals.call(f"/:{scale}" if operator == "/" else operator, *numbers)
     if operator in ("/", "%"):
         by_zero = sql("try_cast({} AS DOUBLE) = 0 AND {} IS NOT NULL", numbers[1], numbers[0])
-        found = problem_where(found, by_zero, DIVIDED, "1365 Division by 0")
+        result = problem_where(result, by_zero, DIVIDED, "1365 Division by 0")
     else:
-        found = check_range(
-            found, sql("{} IS NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, *numbers), "DECIMAL", shown
+        result = check_range(
+            result, sql("{} IS NULL AND {} IS NOT NULL AND {} IS NOT NULL", result, *numbers), "DECIMAL", shown
         )
-    return replace(wide(found, scale), shown_scale=_shown_scale(operator, left, right, scale))
+    return replace(wide(result, scale), shown_scale=_shown_scale(operator, left, right, scale))
 
 
 def _shown_scale(operator: str, left: Value, right: Value, scale: int) -> int | None:
@@ -175,18 +175,18 @@ def _decimal_arithmetic(operator: str, left: Value, right: Value, shown: str) ->
     """Where the result may have more digits than DuckDB's, it is computed as a wide one."""
     first, second = _max_digits(left), _max_digits(right)
     if not first or not second:
-        found = _short_decimal_arithmetic(operator, left, right)
-        return replace(found, shown_scale=_shown_scale(operator, left, right, found.scale))
+        result = _short_decimal_arithmetic(operator, left, right)
+        return replace(result, shown_scale=_shown_scale(operator, left, right, result.scale))
     scale = max(left.scale, right.scale)
     most = first + second if operator == "*" else max(first - left.scale, second - right.scale) + scale + 1
     if operator in ("*", "+", "-") and (
         most > DUCKDB_DIGITS or operator == "*" and left.scale + right.scale > MAX_SCALE
     ):
         return _wide_arithmetic(operator, left, right, shown)
-    found = _short_decimal_arithmetic(operator, left, right)
-    digits = _shown_scale(operator, left, right, found.scale)
+    result = _short_decimal_arithmetic(operator, left, right)
+    digits = _shown_scale(operator, left, right, result.scale)
     return replace(
-        found, digits=min(most, DUCKDB_DIGITS) if operator in ("*", "+", "-") else found.digits, shown_scale=digits
+        result, digits=min(most, DUCKDB_DIGITS) if operator in ("*", "+", "-") else result.digits, shown_scale=digits
     )
 
 
@@ -194,8 +194,8 @@ def _short_decimal_arithmetic(operator: str, left: Value, right: Value) -> Value
     if operator == "*":
         scales = left.scale, right.scale
         scales = scales if sum(scales) <= 30 else (min(left.scale, 15), min(right.scale, 15))
-        found = sql("try({} * {})", decimal(left.sql, scales[0]).sql, decimal(right.sql, scales[1]).sql)
-        return Value(found, "decimal", scale=sum(scales))
+        result = sql("try({} * {})", decimal(left.sql, scales[0]).sql, decimal(right.sql, scales[1]).sql)
+        return Value(result, "decimal", scale=sum(scales))
     scale = max(left.scale, right.scale)
     if operator in ("+", "-"):
         first, second, _ = as_decimals(left, right)
@@ -213,11 +213,11 @@ def _quotient(left: Value, right: Value, shown: str) -> Value:
     denominator = sql(f"{{}} * {10 ** max(-shift, 0)}::HUGEINT", divisor)
     exactly = _with_scale(sql("try({} // nullif({}, 0))", numerator, denominator), digits).sql
     about = decimal(sql("try({} / nullif({}, 0))", as_real(left), as_real(right)), digits).sql
-    found = sql("coalesce({}, {})", exactly, about)
+    result = sql("coalesce({}, {})", exactly, about)
     zero = text(f"0.{'0' * min(left.scale + MORE_DIGITS, digits)}")
-    found = _check_division(found, left.sql, right.sql)
-    printed = when(sql("{} = 0", dividend), when(sql("{} IS NOT NULL", found), zero), sql("{}::VARCHAR", found))
-    return Value(found, "decimal", scale=digits, text=printed, shown_scale=_shown_scale("/", left, right, digits))
+    result = _check_division(result, left.sql, right.sql)
+    printed = when(sql("{} = 0", dividend), when(sql("{} IS NOT NULL", result), zero), sql("{}::VARCHAR", result))
+    return Value(result, "decimal", scale=digits, text=printed, shown_scale=_shown_scale("/", left, right, digits))
 
 
 def _exceeds_duckdb(left: Value, right: Value) -> bool:
@@ -239,11 +239,13 @@ def _unscaled(value: Value, scale: int) -> Sql:
     return sql("try_cast(replace({}::VARCHAR, '.', '') AS HUGEINT)", decimal(value.sql, scale).sql)
 
 
-def _with_scale(found: Sql, scale: int) -> Value:
+def _with_scale(expression: Sql, scale: int) -> Value:
     if not scale:
-        return decimal(found, 0)
+        return decimal(expression, 0)
     smallest = f"'0.{'0' * (scale - 1)}1'::DECIMAL({scale + 1}, {scale})"
-    return Value(sql(f"try(try_cast({{}} AS DECIMAL({DUCKDB_DIGITS}, 0)) * {smallest})", found), "decimal", scale=scale)
+    return Value(
+        sql(f"try(try_cast({{}} AS DECIMAL({DUCKDB_DIGITS}, 0)) * {smallest})", expression), "decimal", scale=scale
+    )
 
 
 _REAL_TEMPLATES = {"+": "{} + {}", "-": "{} - {}", "*": "{} * {}", "/": "{} / nullif({}, 0)", "%": "{} % nullif({}, 0)"}
@@ -268,12 +270,14 @@ def negate(value: Value) -> Value:
         return Value(sql("-{}", number.sql), "real", constant=constant, text=shown)
     if number.kind in ("int", "uint") and (constant is None or -(2**63) <= int(constant) < 2**63):
         opposite = sql("try_cast(-({}::HUGEINT) AS BIGINT)", number.sql)
-        gone = sql("{} IS NULL AND {} IS NOT NULL", opposite, number.sql)
-        found = opposite if constant is not None else check_range(opposite, gone, "BIGINT", f"-{display_name(value)}")
-        return Value(found, "int", constant=constant, text=shown, named=f"-{display_name(value)}")
+        is_lost = sql("{} IS NULL AND {} IS NOT NULL", opposite, number.sql)
+        result = (
+            opposite if constant is not None else check_range(opposite, is_lost, "BIGINT", f"-{display_name(value)}")
+        )
+        return Value(result, "int", constant=constant, text=shown, display_name=f"-{display_name(value)}")
     if number.kind == "wide":
-        found = text(constant) if constant is not None else wide_decimals.call("negative", number.sql)
-        return replace(wide(found, number.scale, constant), shown_scale=number.shown_scale)
+        result = text(constant) if constant is not None else wide_decimals.call("negative", number.sql)
+        return replace(wide(result, number.scale, constant), shown_scale=number.shown_scale)
     return Value(
         sql("-{}", decimal(number.sql, number.scale).sql),
         "decimal",
@@ -294,27 +298,27 @@ def _opposite(number: str, kind: str) -> str:
 def as_bits(value: Value) -> Sql:
     """The 64 bits of the value as a UBIGINT."""
     kind = "uint" if as_number(value).kind == "uint" else "int"
-    found = integer_value(value, kind).sql
-    return found if kind == "uint" else reinterpret_bits(sql("{}::HUGEINT", found), "uint")
+    result = integer_value(value, kind).sql
+    return result if kind == "uint" else reinterpret_bits(sql("{}::HUGEINT", result), "uint")
 
 
-def unsigned(found: Sql) -> Value:
+def unsigned(expression: Sql) -> Value:
     """64 bits as an unsigned number."""
-    return Value(sql(f"try_cast((({{}})::HUGEINT + {TWO_64}) % {TWO_64} AS UBIGINT)", found), "uint")
+    return Value(sql(f"try_cast((({{}})::HUGEINT + {TWO_64}) % {TWO_64} AS UBIGINT)", expression), "uint")
 
 
 def _shift(template: str, value: Value, places: Value) -> Value:
     count = as_integer(places)
     power = sql("pow(2, least(greatest({}, 0), 63))::HUGEINT", count)
     moved = sql(template, as_bits(value), power)
-    found = sql(
+    result = sql(
         "CASE WHEN {} BETWEEN 0 AND 63 THEN {} WHEN {} IS NOT NULL AND {} IS NOT NULL THEN 0 END",
         count,
         moved,
         count,
         moved,
     )
-    return Value(sql("try_cast({} AS UBIGINT)", found), "uint")
+    return Value(sql("try_cast({} AS UBIGINT)", result), "uint")
 
 
 _BIT_OPERATORS: dict[str, Callable[[Value, Value], Value]] = {

@@ -71,33 +71,33 @@ def _decimal(value: Value, digits: int, scale: int) -> Value:
         return _wide_cast(number.sql, digits, scale)
     if digits > DUCKDB_DIGITS - 1 or number.kind == "real":
         return _wide_cast(as_text(number), digits, scale)
-    found = decimal(number.sql, scale).sql
+    result = decimal(number.sql, scale).sql
     most = f"'{'9' * (digits - scale)}.{'9' * scale}'::DECIMAL({DUCKDB_DIGITS}, {scale})"
-    far = sql(f"CASE WHEN {{}} < 0 THEN -({most}) ELSE {most} END", number.sql)
+    bound = sql(f"CASE WHEN {{}} < 0 THEN -({most}) ELSE {most} END", number.sql)
     outside = sql(
-        f"{{}} IS NULL AND {{}} IS NOT NULL OR {{}} > {most} OR {{}} < -({most})", found, number.sql, found, found
+        f"{{}} IS NULL AND {{}} IS NOT NULL OR {{}} > {most} OR {{}} < -({most})", result, number.sql, result, result
     )
-    near = when(outside, far, found)
+    near = when(outside, bound, result)
     if (
         number.kind in ("int", "uint")
         and digits - scale >= 20
         or number.digits
         and (number.digits - number.scale < digits - scale)
     ):
-        return Value(found, "decimal", scale=scale, digits=digits)
+        return Value(result, "decimal", scale=scale, digits=digits)
     return Value(_check_size(near, outside, digits, scale), "decimal", scale=scale, digits=digits)
 
 
-def _check_size(found: Sql, outside: Sql, digits: int, scale: int) -> Sql:
-    return problem_where(found, outside, TRUNCATED, f"1690 DECIMAL value is out of range in '({digits}, {scale})'")
+def _check_size(expression: Sql, outside: Sql, digits: int, scale: int) -> Sql:
+    return problem_where(expression, outside, TRUNCATED, f"1690 DECIMAL value is out of range in '({digits}, {scale})'")
 
 
 def _wide_cast(number: Sql, digits: int, scale: int) -> Value:
     """Of a decimal in its text."""
-    found = wide_decimals.call(f"cast:{min(digits, MAX_DIGITS) * 100 + scale}", number)
+    result = wide_decimals.call(f"cast:{min(digits, MAX_DIGITS) * 100 + scale}", number)
     rounded = wide_decimals.call(f"round:{scale}", number)
-    found = _check_size(found, sql("{} != {}", rounded, found), digits, scale)
-    return wide(found, scale) if digits > DUCKDB_DIGITS else replace(decimal(found, scale), digits=digits)
+    result = _check_size(result, sql("{} != {}", rounded, result), digits, scale)
+    return wide(result, scale) if digits > DUCKDB_DIGITS else replace(decimal(result, scale), digits=digits)
 
 
 def _moment(value: Value, name: str, digits: int) -> Value:
@@ -112,16 +112,16 @@ def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
     if name == "JSON":
         return Value(as_document(value if value.shown_scale is None else with_shown_digits(value)), "json")
     if name == "YEAR":
-        return replace(integer_value(value), year=True)
-    found = as_text(value)
-    if name == "BINARY" and not value.bytes:
-        found = as_bytes(value)
+        return replace(integer_value(value), is_year=True)
+    result = as_text(value)
+    if name == "BINARY" and not value.is_binary:
+        result = as_bytes(value)
     if sizes:
-        most, length = sizes[0], sql("length({})", found)
-        cut = sql(f"left({{}}, {most})", found)
+        most, length = sizes[0], sql("length({})", result)
+        cut = sql(f"left({{}}, {most})", result)
         if name == "BINARY":
             cut = sql(f"rpad({{}}, {most}, chr(0))", cut)
-        found = problem_where(
+        result = problem_where(
             cut,
             sql(f"{{}} > {most}", length),
             TRUNCATED,
@@ -129,8 +129,8 @@ def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
             sql("{}::VARCHAR", length),
         )
     if name == "BINARY":
-        return Value(found, "string", "binary", 2, bytes=True)
-    return Value(found, "string", CHARSETS[charset.lower()][0] if charset else CONNECTION_COLLATION, 2)
+        return Value(result, "string", "binary", 2, is_binary=True)
+    return Value(result, "string", CHARSETS[charset.lower()][0] if charset else CONNECTION_COLLATION, 2)
 
 
 def cast_to_column(value: Value, column: Column) -> Value:
@@ -161,9 +161,9 @@ def column_text(value: Value, column: Column) -> Sql:
     if type.name == "time":
         near = round_duration(as_duration(value), type.decimal)
         return _with_fraction(sql("{}", duration_text(near)), type.decimal)
-    if type.charset == "binary" and not value.bytes and type.name != "json":
+    if type.charset == "binary" and not value.is_binary and type.name != "json":
         return as_bytes(value)
-    if type.charset != "binary" and value.bytes:
+    if type.charset != "binary" and value.is_binary:
         return sql("try(decode({}))", as_blob(value))
     return as_text(value)
 

@@ -72,7 +72,7 @@ def _exceeds_column(value: Value, other: Value) -> bool:
         and value.kind == "uint"
         and other.kind == "int"
         and other.is_column
-        and (not other.year and int(value.constant) >= 2**63)
+        and (not other.is_year and int(value.constant) >= 2**63)
     )
 
 
@@ -121,17 +121,17 @@ DECIMAL_KINDS = ("decimal", "wide")
 def comparison_kind(left: Value, right: Value) -> str:
     """As what two values are compared: `json`, `string`, `datetime`, `time`, `int`, `decimal` or `real`."""
     pairs, kinds = ((left, right), (right, left)), (left.kind, right.kind)
-    found = _base_kind(left, right)
+    result = _base_kind(left, right)
     if "json" in kinds:
         return "json"
     if kinds == ("time", "time"):
         return "time"
-    if found == "string" and any(kind in MOMENT_KINDS for kind in kinds):
+    if result == "string" and any(kind in MOMENT_KINDS for kind in kinds):
         return "datetime"
-    if any(value.year and other.kind in MOMENT_KINDS for value, other in pairs):
+    if any(value.is_year and other.kind in MOMENT_KINDS for value, other in pairs):
         return "datetime"
-    if found not in ("real", "string"):
-        return found
+    if result not in ("real", "string"):
+        return result
     for value, other in pairs:
         if value.kind in DECIMAL_KINDS and not is_constant(value) and other.kind in STRING_KINDS and is_constant(other):
             return "decimal"
@@ -145,13 +145,13 @@ def comparison_kind(left: Value, right: Value) -> str:
         ):
             return "datetime"
         if (
-            found == "real"
+            result == "real"
             and other.kind == "string"
             and other.constant is not None
             and (value.kind in INTEGER_KINDS and value.constant is None)
         ):
             return "decimal" if len(f"{Decimal(leading_number(other.constant)):f}") <= DUCKDB_DIGITS else "real"
-    return found
+    return result
 
 
 def _base_kind(left: Value, right: Value) -> str:
@@ -214,13 +214,15 @@ def _as_exact(value: Value) -> Value:
     shown = f"{Decimal(leading_number(value.constant)):f}"
     if len(shown) > DUCKDB_DIGITS:
         return wide(text_to_decimal(value.sql), MAX_SCALE)
-    found = decimal_literal(shown)
+    result = decimal_literal(shown)
     text_of = value.constant.strip()
     return (
-        found
+        result
         if text_of in ("", leading_number(text_of))
         else replace(
-            found, sql=problem_always(found.sql, TRUNCATED, INCORRECT_DOUBLE.format(text_of[:MAX_SHOWN])), constant=None
+            result,
+            sql=problem_always(result.sql, TRUNCATED, INCORRECT_DOUBLE.format(text_of[:MAX_SHOWN])),
+            constant=None,
         )
     )
 
@@ -229,16 +231,16 @@ def as_moment(value: Value) -> Sql:
     """`YYYY-MM-DD hh:mm:ss.ffffff`; null for what is no moment."""
     if value.kind in MOMENT_KINDS:
         return value.sql
-    if value.year:
+    if value.is_year:
         return sql("{}::VARCHAR || '-00-00 00:00:00.000000'", value.sql)
     if value.constant is None:
         return parse_moment(as_text(value))
     shown = value.constant if value.kind == "string" else spellings.number(value.constant)
-    found = sql("{}::VARCHAR", moment_literal(shown))
+    result = sql("{}::VARCHAR", moment_literal(shown))
     return (
-        found
-        if found.parts[0] is not NULL
-        else problem_always(found, TRUNCATED, f"1292 Incorrect datetime value: '{value.constant[:MAX_SHOWN]}'")
+        result
+        if result.parts[0] is not NULL
+        else problem_always(result, TRUNCATED, f"1292 Incorrect datetime value: '{value.constant[:MAX_SHOWN]}'")
     )
 
 
@@ -250,11 +252,11 @@ def as_duration(value: Value) -> Sql:
         return parse_printed_duration(sql("substring({}, 12)", value.sql))
     if value.constant is None:
         return parse_duration(as_text(value))
-    found = sql("{}::BIGINT", duration_literal(value.constant))
+    result = sql("{}::BIGINT", duration_literal(value.constant))
     return (
-        found
-        if found.parts[0] is not NULL
-        else problem_always(found, TRUNCATED, f"1292 Truncated incorrect time value: '{value.constant[:MAX_SHOWN]}'")
+        result
+        if result.parts[0] is not NULL
+        else problem_always(result, TRUNCATED, f"1292 Truncated incorrect time value: '{value.constant[:MAX_SHOWN]}'")
     )
 
 
@@ -268,7 +270,12 @@ _CONVERSIONS: dict[str, Callable[[Value], Sql]] = {
 
 def _expand_year(value: Value, other: Value, operator: str) -> Value:
     """A literal of one or two digits, compared with a YEAR, is one of this century or the last."""
-    if not other.year or not other.is_column or value.constant is None or value.kind not in (*NUMERIC_KINDS, "string"):
+    if (
+        not other.is_year
+        or not other.is_column
+        or value.constant is None
+        or value.kind not in (*NUMERIC_KINDS, "string")
+    ):
         return value
     text_of = value.constant.strip()
     number = Decimal(leading_number(text_of))

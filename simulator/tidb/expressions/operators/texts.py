@@ -22,12 +22,12 @@ def text_operands(left: Value, right: Value, operation: str) -> tuple[Sql, Sql]:
 
 def unify_bytes(left: Value, right: Value, collation: str) -> tuple[Sql, Sql]:
     """Both as bytes, one character for each, or both as text, as the collation asks."""
-    if left.bytes == right.bytes:
+    if left.is_binary == right.is_binary:
         return as_text(left), as_text(right)
     if collation != "binary":
         charset = text(collation.partition("_")[0])
         first, second = (
-            python_call("bytes_as_text", value.sql, charset) if value.bytes else as_text(value)
+            python_call("bytes_as_text", value.sql, charset) if value.is_binary else as_text(value)
             for value in (left, right)
         )
         return first, second
@@ -62,21 +62,21 @@ def regexp(value: Value, pattern: Value) -> Sql:
     return sql(f"regexp_matches({{}}, {{}}, '{'i' if ignores_case else 'c'}')", as_text(value), as_text(pattern))
 
 
-def collation_key(found: Sql, collation: str) -> Sql:
+def collation_key(expression: Sql, collation: str) -> Sql:
     """What compares as the text does: a text, or a BLOB."""
     if compare.is_weighed(collation):
-        return sql(f"sort_key_{collation}({{}})", found)
-    return sql("rtrim({}, ' ')", found) if compare.pads(collation) else found
+        return sql(f"sort_key_{collation}({{}})", expression)
+    return sql("rtrim({}, ' ')", expression) if compare.pads(collation) else expression
 
 
-def fold_case(found: Sql, collation: str) -> Sql:
+def fold_case(expression: Sql, collation: str) -> Sql:
     """The text with one character for each of its own, alike where the collation finds them alike."""
-    return sql(f"alike_{collation}({{}})", found) if compare.is_weighed(collation) else found
+    return sql(f"alike_{collation}({{}})", expression) if compare.is_weighed(collation) else expression
 
 
-def fold_literal(found: str, collation: str) -> str:
+def fold_literal(expression: str, collation: str) -> str:
     """The same of a constant."""
-    return str(compare.alike(collation, pa.array([found]))[0]) if compare.is_weighed(collation) else found
+    return str(compare.alike(collation, pa.array([expression]))[0]) if compare.is_weighed(collation) else expression
 
 
 def is_exact(collation: str) -> bool:
@@ -84,12 +84,12 @@ def is_exact(collation: str) -> bool:
     return collation in (CONNECTION_COLLATION, "binary") or collation.endswith("_bin")
 
 
-def bytes_as_characters(found: Sql) -> Sql:
+def bytes_as_characters(expression: Sql) -> Sql:
     """The bytes of a text, one character per byte."""
-    pairs = sql("regexp_extract_all(hex(encode({})), '..')", found)
+    pairs = sql("regexp_extract_all(hex(encode({})), '..')", expression)
     return when(
-        is_ascii(found),
-        found,
+        is_ascii(expression),
+        expression,
         sql("array_to_string(list_transform({}, lambda h: chr(('0x' || h)::INTEGER)), '')", pairs),
     )
 
@@ -98,7 +98,7 @@ def legacy_charset(value: Value) -> str:
     """The character set of a text whose bytes are not those of UTF-8, else nothing (tidb
     pkg/expression/builtin_convert_charset.go, isLegacyCharset)."""
     charset = value.collation.partition("_")[0]
-    return charset if value.kind == "string" and not value.bytes and charset in ("gbk", "gb18030") else ""
+    return charset if value.kind == "string" and not value.is_binary and charset in ("gbk", "gb18030") else ""
 
 
 def as_bytes(value: Value) -> Sql:
@@ -106,17 +106,17 @@ def as_bytes(value: Value) -> Sql:
     charset = legacy_charset(value)
     if charset:
         return python_call("encoded", value.sql, text(charset))
-    return as_text(value) if value.bytes else bytes_as_characters(as_text(value))
+    return as_text(value) if value.is_binary else bytes_as_characters(as_text(value))
 
 
 def as_blob(value: Value) -> Sql:
     """The bytes of a value's text, as a BLOB."""
     own = legacy_charset(value)
-    found = as_bytes(value) if own else as_text(value)
-    if not own and not value.bytes:
-        return sql("encode({})", found)
-    pairs = sql("list_transform(regexp_extract_all({}, '(?s).'), lambda c: printf('%02X', unicode(c)))", found)
-    return when(is_ascii(found), sql("encode({})", found), sql("unhex(array_to_string({}, ''))", pairs))
+    result = as_bytes(value) if own else as_text(value)
+    if not own and not value.is_binary:
+        return sql("encode({})", result)
+    pairs = sql("list_transform(regexp_extract_all({}, '(?s).'), lambda c: printf('%02X', unicode(c)))", result)
+    return when(is_ascii(result), sql("encode({})", result), sql("unhex(array_to_string({}, ''))", pairs))
 
 
 def blob_as_characters(bytes: Sql) -> Sql:
@@ -128,5 +128,5 @@ def blob_as_characters(bytes: Sql) -> Sql:
     )
 
 
-def is_ascii(found: Sql) -> Sql:
-    return sql("strlen({}) = length({})", found, found)
+def is_ascii(expression: Sql) -> Sql:
+    return sql("strlen({}) = length({})", expression, expression)

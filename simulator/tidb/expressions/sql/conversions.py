@@ -24,25 +24,25 @@ INCORRECT_INTEGER = "1292 Truncated incorrect INTEGER value: '{}'"
 INCORRECT_DECIMAL = "1292 Truncated incorrect DECIMAL value: '{}'"
 
 
-def trim(found: Sql) -> Sql:
+def trim(expression: Sql) -> Sql:
     """A text without the blanks around it."""
-    return sql(r"regexp_replace({}, '^\s+|\s+$', '', 'g')", found)
+    return sql(r"regexp_replace({}, '^\s+|\s+$', '', 'g')", expression)
 
 
 def leading_number(value: str) -> str:
     """The number that a text begins with; `0` where it begins with none."""
-    found = re.match(NUMBER, value)
-    return found[1] if found else "0"
+    result = re.match(NUMBER, value)
+    return result[1] if result else "0"
 
 
 # -- doubles -----------------------------------------------------------------------------------------------------------
 
 
-def text_to_real(found: Sql, allowed: str = "''") -> Sql:
+def text_to_real(expression: Sql, allowed: str = "''") -> Sql:
     """The number that a text begins with, else 0; one too large is the largest. The text `allowed` is 0, too."""
-    number = sql("try_cast(regexp_extract({}, {}, 1) AS DOUBLE)", found, text(NUMBER))
+    number = sql("try_cast(regexp_extract({}, {}, 1) AS DOUBLE)", expression, text(NUMBER))
     bounded = sql(f"greatest(least(coalesce({{}}, 0), {MAX_DOUBLE}), -{MAX_DOUBLE})", number)
-    shown = trim(found)
+    shown = trim(expression)
     odd = sql(
         f"NOT regexp_full_match({{}}, {{}}) AND {{}} IS DISTINCT FROM {allowed} OR isinf({{}})",
         shown,
@@ -50,7 +50,7 @@ def text_to_real(found: Sql, allowed: str = "''") -> Sql:
         shown,
         number,
     )
-    return problem_where(when(sql("{} IS NOT NULL", found), bounded), odd, TRUNCATED, INCORRECT_DOUBLE, shown)
+    return problem_where(when(sql("{} IS NOT NULL", expression), bounded), odd, TRUNCATED, INCORRECT_DOUBLE, shown)
 
 
 def constant_to_real(shown: str) -> Sql:
@@ -63,14 +63,14 @@ def constant_to_real(shown: str) -> Sql:
     return problem_always(number, TRUNCATED, INCORRECT_DOUBLE.format(shown[:MAX_SHOWN]))
 
 
-def json_to_real(found: Sql) -> Sql:
+def json_to_real(expression: Sql) -> Sql:
     """Of true 1, of other literals, arrays and objects 0."""
     return case(
         [
-            (_is_json_string(found), text_to_real(_json_string(found), "NULL")),
-            (_is_json_literal(found), _json_literal(found, "DOUBLE", "FLOAT")),
+            (_is_json_string(expression), text_to_real(_json_string(expression), "NULL")),
+            (_is_json_literal(expression), _json_literal(expression, "DOUBLE", "FLOAT")),
         ],
-        sql("try_cast({} AS DOUBLE)", found),
+        sql("try_cast({} AS DOUBLE)", expression),
     )
 
 
@@ -101,23 +101,25 @@ def _json_literal(document: Sql, type: str, called: str) -> Sql:
 # -- whole numbers of 64 bits, `int` or `uint` -------------------------------------------------------------------------
 
 
-def clamp(found: Sql, kind: str) -> Sql:
+def clamp(expression: Sql, kind: str) -> Sql:
     """A HUGEINT as the nearest number of a kind."""
     low, high = INTEGER_BOUNDS[kind]
-    near = sql(f"least(greatest({{}}, {low}::HUGEINT), {high}::HUGEINT)::{DUCKDB_INTEGER_TYPES[kind]}", found)
-    return when(sql("{} IS NOT NULL", found), near)
+    near = sql(f"least(greatest({{}}, {low}::HUGEINT), {high}::HUGEINT)::{DUCKDB_INTEGER_TYPES[kind]}", expression)
+    return when(sql("{} IS NOT NULL", expression), near)
 
 
-def reinterpret_bits(found: Sql, kind: str) -> Sql:
+def reinterpret_bits(expression: Sql, kind: str) -> Sql:
     """A HUGEINT between the lowest `int` and the highest `uint`: its 64 bits as the other kind shows them."""
     if kind == "int":
         return sql(
             f"CASE WHEN {{}} >= {2**63}::HUGEINT THEN {{}} - {2**64}::HUGEINT ELSE {{}} END::BIGINT",
-            found,
-            found,
-            found,
+            expression,
+            expression,
+            expression,
         )
-    return sql(f"CASE WHEN {{}} < 0 THEN {{}} + {2**64}::HUGEINT ELSE {{}} END::UBIGINT", found, found, found)
+    return sql(
+        f"CASE WHEN {{}} < 0 THEN {{}} + {2**64}::HUGEINT ELSE {{}} END::UBIGINT", expression, expression, expression
+    )
 
 
 def real_to_integer(number: Sql, kind: str) -> Sql:
@@ -130,9 +132,9 @@ def real_to_integer(number: Sql, kind: str) -> Sql:
         inside = sql("CASE WHEN {} < 0 THEN {} ELSE {} END", inside, negative, inside)
     least = low if kind == "int" else 2**63
     ends = sql(f"CASE WHEN {{}} < 0 THEN {least}::HUGEINT ELSE {high}::HUGEINT END", near)
-    found = when(sql("{} IS NOT NULL", number), clamp(sql("coalesce({}, {})", inside, ends), kind))
+    result = when(sql("{} IS NOT NULL", number), clamp(sql("coalesce({}, {})", inside, ends), kind))
     outside = sql(f"{{}} < {low}::DOUBLE OR {{}} > {high}::DOUBLE", near, near)
-    return problem_where(found, outside, TRUNCATED, "1690 constant {} overflows bigint", sql("{}::VARCHAR", number))
+    return problem_where(result, outside, TRUNCATED, "1690 constant {} overflows bigint", sql("{}::VARCHAR", number))
 
 
 def decimal_to_integer(rounded: Sql, kind: str, shown: Sql) -> Sql:
@@ -143,17 +145,17 @@ def decimal_to_integer(rounded: Sql, kind: str, shown: Sql) -> Sql:
     return problem_where(clamp(rounded, kind), outside, TRUNCATED, problem, shown)
 
 
-def text_to_integer(found: Sql, kind: str) -> Sql:
+def text_to_integer(expression: Sql, kind: str) -> Sql:
     """The digits that a text begins with, as 64 bits."""
-    shown = trim(found)
+    shown = trim(expression)
     digits = sql("regexp_extract({}, '^[+-]?[0-9]*')", shown)
     number = sql("try_cast({} AS HUGEINT)", digits)
-    far = sql("CASE WHEN left({}, 1) = '-' THEN -1e30 ELSE 1e30 END::HUGEINT", digits)
+    bound = sql("CASE WHEN left({}, 1) = '-' THEN -1e30 ELSE 1e30 END::HUGEINT", digits)
     reached = sql(
         "CASE WHEN {} IS NULL AND regexp_matches({}, '[0-9]') THEN {} ELSE coalesce({}, 0) END",
         number,
         digits,
-        far,
+        bound,
         number,
     )
     bounded = sql(f"least(greatest({{}}, {-(2**63)}::HUGEINT), {2**64 - 1}::HUGEINT)", reached)
@@ -190,27 +192,28 @@ def constant_to_integer(shown: str, kind: str) -> Sql:
     return text_to_integer(text(shown), kind)
 
 
-def json_to_integer(found: Sql, kind: str) -> Sql:
+def json_to_integer(expression: Sql, kind: str) -> Sql:
     number = sql(
-        f"try_cast({{}} AS {DUCKDB_INTEGER_TYPES[kind]})", when(sql("regexp_full_match({}, '-?[0-9]+')", found), found)
+        f"try_cast({{}} AS {DUCKDB_INTEGER_TYPES[kind]})",
+        when(sql("regexp_full_match({}, '-?[0-9]+')", expression), expression),
     )
     return case(
         [
-            (_is_json_string(found), real_to_integer(text_to_real(_json_string(found), "NULL"), kind)),
-            (_is_json_literal(found), _json_literal(found, DUCKDB_INTEGER_TYPES[kind], "INTEGER")),
+            (_is_json_string(expression), real_to_integer(text_to_real(_json_string(expression), "NULL"), kind)),
+            (_is_json_literal(expression), _json_literal(expression, DUCKDB_INTEGER_TYPES[kind], "INTEGER")),
             (sql("{} IS NOT NULL", number), number),
         ],
-        real_to_integer(sql("try_cast({} AS DOUBLE)", found), kind),
+        real_to_integer(sql("try_cast({} AS DOUBLE)", expression), kind),
     )
 
 
 # -- decimals ----------------------------------------------------------------------------------------------------------
 
 
-def text_to_decimal(found: Sql) -> Sql:
+def text_to_decimal(expression: Sql) -> Sql:
     """The text of the number that a text begins with, else 0."""
-    shown = trim(found)
-    number = sql("regexp_extract({}, {}, 1)", found, text(NUMBER))
+    shown = trim(expression)
+    number = sql("regexp_extract({}, {}, 1)", expression, text(NUMBER))
     odd = sql("NOT regexp_full_match({}, {})", shown, text(NUMBER))
     plain = sql("CASE WHEN {} = '' THEN '0' ELSE {} END", number, number)
     return problem_where(plain, odd, TRUNCATED, INCORRECT_DECIMAL, shown)

@@ -85,8 +85,8 @@ def evaluate(
         for name, cell in cells.items()
         if quote(name) in text
     }
-    found = run_query(text, {ROWS_TABLE: pa.table({"row ": pa.nulls(rows, pa.int8()), **texts})})
-    return {name: found.column(name).combine_chunks() for name in wanted}
+    result = run_query(text, {ROWS_TABLE: pa.table({"row ": pa.nulls(rows, pa.int8()), **texts})})
+    return {name: result.column(name).combine_chunks() for name in wanted}
 
 
 def run_query(text: str, tables: Mapping[str, pa.Table]) -> pa.Table:

@@ -18,8 +18,8 @@ def parse_printed_moment(shown: Sql) -> Sql:
 
 def parse_moment(shown: Sql) -> Sql:
     """A moment from its text, in any of the spellings that MySQL takes; null, with a problem, for another text."""
-    found = sql("nullif(moment_of({}), '')", shown)
-    return problem_where(found, sql("{} IS NULL", found), TRUNCATED, "1292 Incorrect datetime value: '{}'", shown)
+    result = sql("nullif(moment_of({}), '')", shown)
+    return problem_where(result, sql("{} IS NULL", result), TRUNCATED, "1292 Incorrect datetime value: '{}'", shown)
 
 
 def moment_number(moment: Sql, kind: str) -> Sql:
@@ -54,9 +54,9 @@ def round_moment(moment: Sql, digits: int) -> Sql:
 def parse_duration(shown: Sql) -> Sql:
     """Microseconds from the text of a TIME, in any of the spellings that MySQL takes; null, with a problem, for another
     text."""
-    found = sql("nullif(time_of({}), '')", shown)
+    result = sql("nullif(time_of({}), '')", shown)
     problem = "1292 Truncated incorrect time value: '{}'"
-    return parse_printed_duration(problem_where(found, sql("{} IS NULL", found), TRUNCATED, problem, shown))
+    return parse_printed_duration(problem_where(result, sql("{} IS NULL", result), TRUNCATED, problem, shown))
 
 
 def round_duration(duration: Sql, digits: int) -> Sql:
@@ -71,11 +71,11 @@ def round_duration(duration: Sql, digits: int) -> Sql:
 
 def parse_printed_duration(shown: Sql) -> Sql:
     """Microseconds from the text that TiDB prints of a TIME."""
-    found = sql(r"regexp_extract({}, '^(-?)(\d+):(\d\d):(\d\d)(?:\.(\d*))?$', ['s', 'h', 'm', 'n', 'f'])", shown)
-    hours, minutes, seconds = (_number(sql(f"{{}}.{part}", found)) for part in "hmn")
-    fraction = _number(sql("rpad(coalesce({}.f, ''), 6, '0')", found))
+    result = sql(r"regexp_extract({}, '^(-?)(\d+):(\d\d):(\d\d)(?:\.(\d*))?$', ['s', 'h', 'm', 'n', 'f'])", shown)
+    hours, minutes, seconds = (_number(sql(f"{{}}.{part}", result)) for part in "hmn")
+    fraction = _number(sql("rpad(coalesce({}.f, ''), 6, '0')", result))
     whole = sql("({} * 3600 + {} * 60 + {}) * 1000000 + {}", hours, minutes, seconds, fraction)
-    return when(sql("{} IS NOT NULL", shown), sql("CASE WHEN {}.s = '-' THEN -1 ELSE 1 END * ({})", found, whole))
+    return when(sql("{} IS NOT NULL", shown), sql("CASE WHEN {}.s = '-' THEN -1 ELSE 1 END * ({})", result, whole))
 
 
 def _number(digits: Sql) -> Sql:

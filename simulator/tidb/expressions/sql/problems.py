@@ -29,34 +29,34 @@ Problems = dict[str, Sql]
 """By kind."""
 
 
-def problem_where(found: Sql, condition: Sql, kind: str, problem: str, *shown: Sql) -> Sql:
+def problem_where(expression: Sql, condition: Sql, kind: str, problem: str, *shown: Sql) -> Sql:
     """The value with a problem where the condition is true: `1292 Truncated incorrect DOUBLE value: '{}'`, where `{}`
     stands for a text that is shown."""
     pieces = problem.split("{}")
-    told = text(pieces[0])
+    message = text(pieces[0])
     for part, piece in zip(shown, pieces[1:], strict=True):
-        told = sql(f"{{}} || left({{}}, {MAX_SHOWN}) || {{}}", told, part, text(piece))
-    return with_problems(found, {kind: when(condition, told)})
+        message = sql(f"{{}} || left({{}}, {MAX_SHOWN}) || {{}}", message, part, text(piece))
+    return with_problems(expression, {kind: when(condition, message)})
 
 
-def problem_always(found: Sql, kind: str, problem: str) -> Sql:
+def problem_always(expression: Sql, kind: str, problem: str) -> Sql:
     """The value with a problem in every row."""
-    return with_problems(found, {kind: text(problem)})
+    return with_problems(expression, {kind: text(problem)})
 
 
-def with_problems(found: Sql, problems: Problems) -> Sql:
+def with_problems(expression: Sql, problems: Problems) -> Sql:
     """The value with problems, null where nothing is wrong."""
-    return Sql(("", ""), (found,), tuple(problems.items())) if problems else found
+    return Sql(("", ""), (expression,), tuple(problems.items())) if problems else expression
 
 
-def strip_problems(found: Sql) -> Sql:
+def strip_problems(expression: Sql) -> Sql:
     """What `with_problems` was given."""
-    return found.parts[0] if found.problems else found
+    return expression.parts[0] if expression.problems else expression
 
 
-def ignore_problems(found: Sql) -> Sql:
+def ignore_problems(expression: Sql) -> Sql:
     """The value for a function that takes NULL for what is wrong."""
-    return Sql(("", ""), (found,), computes="quietly")
+    return Sql(("", ""), (expression,), computes="quietly")
 
 
 def collect_problems(root: Sql) -> Problems:
@@ -65,11 +65,11 @@ def collect_problems(root: Sql) -> Problems:
     known: dict[Sql, Problems] = {}
     for node in topological_order([root]):
         if any(known[part] for part in node.parts) or node.problems:
-            found = {
+            result = {
                 kind: _COMPUTED[node.computes](node, [known[part].get(kind) for part in node.parts], kind)
                 for kind in KINDS
             }
-            known[node] = {kind: problem for kind, problem in found.items() if problem is not None}
+            known[node] = {kind: problem for kind, problem in result.items() if problem is not None}
         else:
             known[node] = {}
     return known[root]
@@ -91,23 +91,23 @@ def _of_all(node: Sql, parts: Parts, kind: str) -> Sql | None:
 
 
 def _of_chosen(node: Sql, parts: Parts, kind: str) -> Sql | None:
-    found = parts[-1]
+    result = parts[-1]
     for place in range(len(parts) - 3, -1, -2):
         condition, chosen = parts[place], parts[place + 1]
-        if chosen is not None or found is not None:
-            found = when(node.parts[place], chosen or NULL, found or NULL)
-        found = _first([condition, found])
-    return found
+        if chosen is not None or result is not None:
+            result = when(node.parts[place], chosen or NULL, result or NULL)
+        result = _first([condition, result])
+    return result
 
 
 def _of_deciding(node: Sql, parts: Parts, kind: str) -> Sql | None:
     """AND and OR look at a part only while none before it decides."""
     decided = "false" if node.computes == "AND" else "true"
-    found: Sql | None = None
+    result: Sql | None = None
     for part, own in zip(reversed(node.parts), reversed(parts), strict=True):
-        rest = None if found is None else when(sql(f"{{}} IS DISTINCT FROM {decided}", part), found)
-        found = _first([own, rest])
-    return found
+        rest = None if result is None else when(sql(f"{{}} IS DISTINCT FROM {decided}", part), result)
+        result = _first([own, rest])
+    return result
 
 
 def _of_none(node: Sql, parts: Parts, kind: str) -> Sql | None:

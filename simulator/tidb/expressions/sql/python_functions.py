@@ -21,24 +21,24 @@ def python_call(name: str, *arguments: Sql) -> Sql:
     """A function of texts, as a text."""
     assert name in FUNCTIONS, name
     pieces = ("called([", *[", "] * len(arguments), "]::VARCHAR[])")
-    found = Sql(pieces, (text(name), *arguments))
-    problem = sql("struct_extract({}, 'problem')", found)
+    result = Sql(pieces, (text(name), *arguments))
+    problem = sql("struct_extract({}, 'problem')", result)
     problems = {
         kind: when(sql(f"left({{}}, 1) = '{letter}'", problem), sql("substring({}, 2)", problem))
         for letter, kind in KINDS_BY_LETTER.items()
     }
-    return with_problems(sql("struct_extract({}, 'value')", found), problems)
+    return with_problems(sql("struct_extract({}, 'value')", result), problems)
 
 
 def run_calls(calls: pa.Array) -> pa.Array:
     """The values of calls, each different one made once, with what is wrong with it (`expressions.problems`)."""
     known: dict[tuple[str, ...], dict[str, str | None]] = {}
-    found = []
+    result = []
     for call in map(tuple, calls.to_pylist()):
         if call not in known:
             known[call] = _result(FUNCTIONS[call[0]], call[1:])
-        found.append(known[call])
-    return pa.array(found, RESULT_TYPE)
+        result.append(known[call])
+    return pa.array(result, RESULT_TYPE)
 
 
 def _result(function: Callable[..., str | None], arguments: tuple[str, ...]) -> dict[str, str | None]:

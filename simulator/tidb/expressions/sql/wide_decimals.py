@@ -45,10 +45,10 @@ def _result(asked: str) -> str | None:
     numbers = [Decimal(number) for number in shown if number]
     if name == "key":
         return _key(numbers[0])
-    found = OPERATIONS[name](numbers, int(argument or 0))
-    if found is None or found.copy_abs() >= Decimal(10) ** MAX_INTEGER_DIGITS:
+    result = OPERATIONS[name](numbers, int(argument or 0))
+    if result is None or result.copy_abs() >= Decimal(10) ** MAX_INTEGER_DIGITS:
         return None
-    return f"{found if found else found.copy_abs():f}"
+    return f"{result if result else result.copy_abs():f}"
 
 
 def _key(number: Decimal) -> str:
@@ -60,8 +60,8 @@ def _key(number: Decimal) -> str:
 
 
 def _rounded(number: Decimal, scale: int, rounding: str = ROUND_HALF_UP) -> Decimal:
-    found = number.quantize(Decimal(1).scaleb(-scale), rounding, EXACT_CONTEXT)
-    return found
+    result = number.quantize(Decimal(1).scaleb(-scale), rounding, EXACT_CONTEXT)
+    return result
 
 
 def _quotient(numbers: list[Decimal], scale: int) -> Decimal | None:
@@ -81,9 +81,9 @@ def _integer_quotient(numbers: list[Decimal], scale: int) -> Decimal | None:
 def _cast(numbers: list[Decimal], sizes: int) -> Decimal:
     """To so many digits, 100 times, and so many behind the point; what is too large is the largest."""
     digits, scale = divmod(sizes, 100)
-    found = _rounded(numbers[0], scale)
+    result = _rounded(numbers[0], scale)
     most = Decimal(10**digits - 1).scaleb(-scale)
-    return max(min(found, most), -most)
+    return max(min(result, most), -most)
 
 
 OPERATIONS: dict[str, Callable[[list[Decimal], int], Decimal | None]] = {
@@ -111,7 +111,7 @@ def _limit_scale(number: Decimal) -> Decimal:
 
 
 def _sum(numbers: list[Decimal]) -> Decimal:
-    found = Decimal(0)
+    result = Decimal(0)
     for number in numbers:
-        found = EXACT_CONTEXT.add(found, number)
-    return found
+        result = EXACT_CONTEXT.add(result, number)
+    return result

@@ -21,7 +21,7 @@ class DerivedCollation(NamedTuple):
     """What several values have in common."""
 
     collation: str
-    strength: int
+    coercibility: int
     ascii: bool
     """Whether all characters are ASCII for certain."""
 
@@ -42,8 +42,10 @@ def value_collation(value: Value) -> DerivedCollation:
         return DerivedCollation("binary", IGNORABLE, True)
     if value.kind == "string":
         known = value.ascii if value.constant is None else value.constant.isascii()
-        return DerivedCollation("binary" if value.bytes else value.collation or "utf8mb4_bin", value.strength, known)
-    if value.cell is not None and value.cell.name == "bit":
+        return DerivedCollation(
+            "binary" if value.is_binary else value.collation or "utf8mb4_bin", value.coercibility, known
+        )
+    if value.column_type is not None and value.column_type.name == "bit":
         return DerivedCollation("binary", IMPLICIT, False)
     return DerivedCollation("binary", NUMERIC, True)
 
@@ -51,42 +53,46 @@ def value_collation(value: Value) -> DerivedCollation:
 def derive_collation(operation: str, values: Sequence[Value], gives_text: bool = False) -> DerivedCollation:
     """The collation by which an operation takes its values. Raises SqlError 1267, 1270 and 1271."""
     each = [value_collation(value) for value in values]
-    found = _infer(each)
-    if found is None or not gives_text and found.strength == NONE:
+    result = _infer(each)
+    if result is None or not gives_text and result.coercibility == NONE:
         raise _illegal_mix(operation, each)
-    if gives_text and found.strength == NUMERIC:
+    if gives_text and result.coercibility == NUMERIC:
         return DerivedCollation(CONNECTION_COLLATION, COERCIBLE, True)
-    if not all(_converts_safely(value, own, found) for value, own in zip(values, each, strict=True)):
+    if not all(_converts_safely(value, own, result) for value, own in zip(values, each, strict=True)):
         raise _illegal_mix(operation, each)
-    return found
+    return result
 
 
 def _infer(each: Sequence[DerivedCollation]) -> DerivedCollation | None:
     """inferCollation: from left to right; None where nothing fits."""
-    found, unknown = each[0], False
+    result, unknown = each[0], False
     for other in each[1:]:
-        joined = _aggregate(found, other)
+        joined = _aggregate(result, other)
         if joined is None:
             return None
         unknown = (
             unknown
-            or joined.strength == NONE
-            and found.charset != other.charset
-            and "binary" not in (found.collation, other.collation)
+            or joined.coercibility == NONE
+            and result.charset != other.charset
+            and "binary" not in (result.collation, other.collation)
         )
-        found = joined._replace(ascii=found.ascii and other.ascii)
-    return None if unknown and found.strength != EXPLICIT else found
+        result = joined._replace(ascii=result.ascii and other.ascii)
+    return None if unknown and result.coercibility != EXPLICIT else result
 
 
 def _aggregate(left: DerivedCollation, right: DerivedCollation) -> DerivedCollation | None:
     if "binary" in (left.collation, right.collation):
-        wins = left.strength > right.strength or left.strength == right.strength and right.collation == "binary"
+        wins = (
+            left.coercibility > right.coercibility
+            or left.coercibility == right.coercibility
+            and right.collation == "binary"
+        )
         return right if wins else left
     if left.charset != right.charset:
         return _aggregate_charsets(left, right)
-    if left.strength != right.strength:
-        return min(left, right, key=lambda each: each.strength)
-    if left.collation == right.collation or left.strength == EXPLICIT:
+    if left.coercibility != right.coercibility:
+        return min(left, right, key=lambda each: each.coercibility)
+    if left.collation == right.collation or left.coercibility == EXPLICIT:
         return left if left.collation == right.collation else None
     if left.collation == f"{left.charset}_bin":
         return left
@@ -96,9 +102,9 @@ def _aggregate(left: DerivedCollation, right: DerivedCollation) -> DerivedCollat
 
 def _aggregate_charsets(left: DerivedCollation, right: DerivedCollation) -> DerivedCollation:
     """Of two charsets the one into which the other converts."""
-    strong, weak = (left, right) if left.strength <= right.strength else (right, left)
-    if left.strength != right.strength:
-        if weak.ascii or weak.strength >= SYSTEM or strong.charset in UNICODE_CHARSETS:
+    strong, weak = (left, right) if left.coercibility <= right.coercibility else (right, left)
+    if left.coercibility != right.coercibility:
+        if weak.ascii or weak.coercibility >= SYSTEM or strong.charset in UNICODE_CHARSETS:
             return strong
     else:
         for one, other in ((left, right), (right, left)):
@@ -110,44 +116,47 @@ def _aggregate_charsets(left: DerivedCollation, right: DerivedCollation) -> Deri
     return DerivedCollation("binary", NONE, False)
 
 
-def _converts_safely(value: Value, own: DerivedCollation, found: DerivedCollation) -> bool:
+def _converts_safely(value: Value, own: DerivedCollation, expression: DerivedCollation) -> bool:
     """safeConvert: whether a value loses nothing in the charset that counts."""
-    if own.charset == found.charset or own.ascii or own.charset == "binary":
+    if own.charset == expression.charset or own.ascii or own.charset == "binary":
         return True
     if value.constant is None:
-        return found.charset in ("binary", *UNICODE_CHARSETS)
-    if found.charset not in ("ascii", "gbk", "gb18030"):
+        return expression.charset in ("binary", *UNICODE_CHARSETS)
+    if expression.charset not in ("ascii", "gbk", "gb18030"):
         return True
     try:
-        value.constant.encode(found.charset)
+        value.constant.encode(expression.charset)
     except UnicodeEncodeError:
         return False
     return True
 
 
 def _illegal_mix(operation: str, each: Sequence[DerivedCollation]) -> SqlError:
-    told = [f"({own.collation},{COERCIBILITY_NAMES[own.strength]})" for own in each]
+    message = [f"({own.collation},{COERCIBILITY_NAMES[own.coercibility]})" for own in each]
     if operation == "UNION":
         return SqlError(1271, "HY000", f"Illegal mix of collations for operation '{operation}'")
-    if len(told) == 2:
-        return SqlError(1267, "HY000", f"Illegal mix of collations {told[0]} and {told[1]} for operation '{operation}'")
-    if len(told) == 3:
-        return SqlError(1270, "HY000", f"Illegal mix of collations {', '.join(told)} for operation '{operation}'")
+    if len(message) == 2:
+        return SqlError(
+            1267, "HY000", f"Illegal mix of collations {message[0]} and {message[1]} for operation '{operation}'"
+        )
+    if len(message) == 3:
+        return SqlError(1270, "HY000", f"Illegal mix of collations {', '.join(message)} for operation '{operation}'")
     return SqlError(1271, "HY000", f"Illegal mix of collations for operation '{operation}'")
 
 
 def union_collation(values: Sequence[Value]) -> DerivedCollation:
     """The collation of a column of a UNION. Raises SqlError 1271."""
-    found = derive_collation("UNION", values, True)
-    if found.strength == NONE:
+    result = derive_collation("UNION", values, True)
+    if result.coercibility == NONE:
         raise _illegal_mix("UNION", ())
-    return found
+    return result
 
 
 def with_explicit_collation(collation: str, values: Sequence[Value]) -> list[Value]:
     """Values with a collation as if each named it."""
     return [
-        value if value.kind == "null" else replace(value, collation=collation, strength=EXPLICIT) for value in values
+        value if value.kind == "null" else replace(value, collation=collation, coercibility=EXPLICIT)
+        for value in values
     ]
 
 
@@ -237,10 +246,12 @@ def function_collation(name: str, values: Sequence[Value]) -> DerivedCollation |
     return derive_collation(name.lower(), taken, gives_text) if taken else None
 
 
-def with_collation(value: Value, found: DerivedCollation | None) -> Value:
+def with_collation(value: Value, expression: DerivedCollation | None) -> Value:
     """A text with the collation that was derived for it; bytes stay bytes."""
-    if found is None or value.kind != "string":
+    if expression is None or value.kind != "string":
         return value
-    if value.bytes or found.collation == "binary":
-        return replace(value, collation="binary" if value.bytes else value.collation, strength=found.strength)
-    return replace(value, collation=found.collation, strength=found.strength, ascii=found.ascii)
+    if value.is_binary or expression.collation == "binary":
+        return replace(
+            value, collation="binary" if value.is_binary else value.collation, coercibility=expression.coercibility
+        )
+    return replace(value, collation=expression.collation, coercibility=expression.coercibility, ascii=expression.ascii)

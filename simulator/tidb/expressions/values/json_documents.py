@@ -10,7 +10,7 @@ from simulator.tidb.expressions.values.value import NUMERIC_KINDS, Value, as_rea
 
 def as_document(value: Value) -> Sql:
     """A value that is to be a JSON document: text is read as one."""
-    if value.kind == "string" and not value.bytes:
+    if value.kind == "string" and not value.is_binary:
         return python_call("json_of_text", as_text(value))
     return as_json_item(value)
 
@@ -24,7 +24,7 @@ def as_json_item(value: Value) -> Sql:
     if value.kind == "bool":
         return sql("CASE WHEN {} THEN 'true' WHEN NOT {} THEN 'false' END", value.sql, value.sql)
     if value.kind in ("uint", "int"):
-        unsigned = value.kind == "uint" or value.year
+        unsigned = value.kind == "uint" or value.is_year
         shown = sql("{}::VARCHAR", value.sql)
         return python_call("json_scalar", text("UNSIGNED INTEGER"), shown) if unsigned else shown
     if value.kind in NUMERIC_KINDS:
@@ -34,7 +34,7 @@ def as_json_item(value: Value) -> Sql:
         return python_call("json_scalar", text(value.kind.upper()), shown)
     if value.kind == "time":
         return python_call("json_scalar", text("TIME"), long_duration_text(value.sql))
-    kind = f"BLOB {value.blob_type}" if value.bytes else "STRING"
+    kind = f"BLOB {value.blob_type}" if value.is_binary else "STRING"
     return python_call("json_scalar", text(kind), as_text(value))
 
 

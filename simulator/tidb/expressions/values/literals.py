@@ -47,14 +47,16 @@ def _cell_value(column: Column, cell: Sql) -> Value:
     type = column.type
     if type.name in INTEGER_BITS:
         large = type.unsigned
-        return Value(_cast(cell, "UBIGINT" if large else "BIGINT"), "uint" if large else "int", text=cell, cell=type)
+        return Value(
+            _cast(cell, "UBIGINT" if large else "BIGINT"), "uint" if large else "int", text=cell, column_type=type
+        )
     if type.name == "year":
-        return Value(_cast(cell, "BIGINT"), "int", year=True)
+        return Value(_cast(cell, "BIGINT"), "int", is_year=True)
     if type.name == "bit":
-        return Value(_cast(cell, "UBIGINT"), "uint", integral=False, cell=type)
+        return Value(_cast(cell, "UBIGINT"), "uint", integral=False, column_type=type)
     if type.name == "float":
         single = _cast(cell, "FLOAT")
-        return Value(sql("{}::DOUBLE", single), "real", text=real_text(single), cell=type)
+        return Value(sql("{}::DOUBLE", single), "real", text=real_text(single), column_type=type)
     if type.name == "double":
         return Value(_cast(cell, "DOUBLE"), "real")
     if type.name == "decimal":
@@ -70,7 +72,7 @@ def _cell_value(column: Column, cell: Sql) -> Value:
             "date" if type.name == "date" else "datetime",
             text=cell,
             scale=max(type.decimal, 0),
-            cell=type,
+            column_type=type,
         )
     if type.name == "time":
         return Value(parse_printed_duration(cell), "time", text=cell, scale=max(type.decimal, 0))
@@ -100,9 +102,9 @@ def _text_value(column: Column, cell: Sql) -> Value:
         2,
         type.charset == "ascii",
         number=number,
-        bytes=type.charset == "binary",
+        is_binary=type.charset == "binary",
         blob_type=BLOB_TYPES.get(type.name, 253),
-        cell=type if type.elements else None,
+        column_type=type if type.elements else None,
     )
 
 
@@ -123,29 +125,29 @@ def literal_value(literal: Literal) -> Value:
     if kind == "boolean":
         return Value(TRUE if shown == "TRUE" else FALSE, "bool", constant=str(int(shown == "TRUE")))
     if kind in ("date", "time", "timestamp"):
-        found = duration_literal(shown) if kind == "time" else moment_literal(shown)
+        result = duration_literal(shown) if kind == "time" else moment_literal(shown)
         digits = 0 if kind == "date" else min(len(shown.partition(".")[2]), 6)
-        return Value(found, "datetime" if kind == "timestamp" else kind, text=text(shown), scale=digits)
+        return Value(result, "datetime" if kind == "timestamp" else kind, text=text(shown), scale=digits)
     if kind in ("hex", "bit"):
         return _bits_value(kind, shown)
     if kind == "string":
         binary = literal.charset == "binary"
         shown = shown.encode().decode("latin-1") if binary else shown
         collation = "binary" if binary else f"{literal.charset}_bin" if literal.introduced else CONNECTION_COLLATION
-        return Value(text(shown), "string", collation, constant=shown, bytes=binary)
+        return Value(text(shown), "string", collation, constant=shown, is_binary=binary)
     return number_value(shown)
 
 
 def moment_literal(shown: str) -> Sql:
     """A literal text as a moment; null for what is none."""
-    found = spellings.moment(shown, 6)
-    return NULL if found is None else text(found)
+    result = spellings.moment(shown, 6)
+    return NULL if result is None else text(result)
 
 
 def duration_literal(shown: str) -> Sql:
     """A literal text as a duration; null for what is none."""
-    found = spellings.duration(shown, 6, cut=True)
-    return NULL if found is None else sql(f"{found}::BIGINT")
+    result = spellings.duration(shown, 6, cut=True)
+    return NULL if result is None else sql(f"{result}::BIGINT")
 
 
 def number_value(shown: str) -> Value:
@@ -156,8 +158,8 @@ def number_value(shown: str) -> Value:
         return Value(sql(f"'{shown}'::DOUBLE"), "real", constant=shown, text=text(printed))
     if "." not in shown and -(2**63) <= int(shown) < 2**64:
         small = int(shown) < 2**63
-        found = sql(f"'{shown}'::{'BIGINT' if small else 'UBIGINT'}")
-        return Value(found, "int" if small else "uint", constant=shown, text=text(shown))
+        result = sql(f"'{shown}'::{'BIGINT' if small else 'UBIGINT'}")
+        return Value(result, "int" if small else "uint", constant=shown, text=text(shown))
     return replace(decimal_literal(shown), text=text(shown))
 
 
@@ -168,4 +170,4 @@ def _bits_value(kind: str, shown: str) -> Value:
     number = int(bits or "0", 2)
     content = number.to_bytes(size, "big").decode("latin-1")
     seen = sql(f"'{min(number, 2**64 - 1)}'::UBIGINT")
-    return Value(text(content), "string", "binary", number=seen, bytes=True)
+    return Value(text(content), "string", "binary", number=seen, is_binary=True)

@@ -18,19 +18,19 @@ CLOCK_UNITS = {"HOUR": 3600 * 10**6, "MINUTE": 60 * 10**6, "SECOND": 10**6, "MIC
 UNITS = (*CLOCK_UNITS, "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND)
 
 
-def moment_argument(situation: EvaluationContext, value: Value) -> Sql:
+def moment_argument(context: EvaluationContext, value: Value) -> Sql:
     """A value as a moment, `YYYY-MM-DD hh:mm:ss.ffffff`."""
     if value.kind in ("date", "datetime"):
         return value.sql
     if value.kind == "null":
         return sql("NULL::VARCHAR")
     if value.kind == "time":
-        return python_call("moment_of_duration", sql("{}::VARCHAR", value.sql), text(situation.today))
-    if value.year:
+        return python_call("moment_of_duration", sql("{}::VARCHAR", value.sql), text(context.today))
+    if value.is_year:
         return python_call("moment_of_year", sql("{}::VARCHAR", value.sql))
     if value.kind in NUMERIC_KINDS:
         return python_call("moment_of_number", number_text(value))
-    return python_call("moment_of_text", as_text(value), text(situation.zone), text(situation.zeros))
+    return python_call("moment_of_text", as_text(value), text(context.zone), text(context.zeros))
 
 
 def number_text(value: Value) -> Sql:
@@ -59,20 +59,20 @@ def fraction_digits(value: Value) -> int:
     return min(value.scale, 6) if value.kind in ("decimal", "wide") else 6
 
 
-def moment_value(found: Sql, digits: int) -> Value:
-    return Value(found, "datetime", scale=digits)
+def moment_value(expression: Sql, digits: int) -> Value:
+    return Value(expression, "datetime", scale=digits)
 
 
-def date_value(found: Sql) -> Value:
-    return Value(found, "date")
+def date_value(expression: Sql) -> Value:
+    return Value(expression, "date")
 
 
 def time_value(micros: Sql, digits: int) -> Value:
     return Value(sql("{}::BIGINT", micros), "time", scale=digits)
 
 
-def integer_value(found: Sql) -> Value:
-    return Value(sql("{}::BIGINT", found), "int")
+def integer_value(expression: Sql) -> Value:
+    return Value(sql("{}::BIGINT", expression), "int")
 
 
 def bits_text(value: Value) -> Sql:

@@ -54,7 +54,7 @@ class Value:
     VARCHAR `YYYY-MM-DD hh:mm:ss.ffffff`, `time` BIGINT of microseconds, `word` a keyword."""
 
     collation: str = CONNECTION_COLLATION
-    strength: int = 4
+    coercibility: int = 4
     """How little its collation counts: 0 where COLLATE names it, 2 for a column, 4 for a literal."""
 
     ascii: bool = False
@@ -69,7 +69,7 @@ class Value:
     text: Sql | None = None
     """What a number or time is as a string, as TiDB prints it, if it is known."""
 
-    bytes: bool = False
+    is_binary: bool = False
     """Whether the text has one character per byte (binary strings)."""
 
     blob_type: int = 253
@@ -78,7 +78,7 @@ class Value:
     integral: bool = True
     """Whether TiCDC sees the number in the result of a whole expression (not that of a BIT)."""
 
-    year: bool = False
+    is_year: bool = False
     is_column: bool = False
     scale: int = 0
     """Digits behind the point of a decimal, or of the seconds of a datetime or time."""
@@ -86,11 +86,11 @@ class Value:
     digits: int = 0
     """The most digits that a decimal has in all; 0 where they are not known."""
 
-    cell: ColumnType | None = None
+    column_type: ColumnType | None = None
     """The type of the column that it is a cell of, where its kind does not tell: BIT, FLOAT, TIMESTAMP, ENUM, SET,
     and whether an integer is unsigned."""
 
-    named: str = ""
+    display_name: str = ""
     """How an error names it, unless it is a literal: `test.t.a`."""
 
     shown_scale: int | None = None
@@ -101,15 +101,15 @@ class Value:
 class Function:
     """A function of MySQL: what it makes of values."""
 
-    least: int
+    min_arguments: int
     """Arguments it takes at least."""
 
-    most: int
+    max_arguments: int
     compute: Callable[..., Value]
-    constants: tuple[int, ...] = ()
+    literal_arguments: tuple[int, ...] = ()
     """Places of the arguments that must be literals."""
 
-    situated: bool = False
+    needs_context: bool = False
     """Whether it is asked with the `Situation` before its values."""
 
 
@@ -119,43 +119,46 @@ UNLIMITED = 255
 
 def display_name(value: Value) -> str:
     """The value as an error shows it."""
-    return value.named or ("Column#0" if value.constant is None else value.constant)
+    return value.display_name or ("Column#0" if value.constant is None else value.constant)
 
 
 def null() -> Value:
     return Value(NULL, "null")
 
 
-def boolean(found: Sql) -> Value:
-    return Value(found, "bool")
+def boolean(expression: Sql) -> Value:
+    return Value(expression, "bool")
 
 
-def integer(found: Sql) -> Value:
+def integer(expression: Sql) -> Value:
     """A whole number out of any number; its fraction is rounded away from zero."""
-    return Value(sql("try_cast({} AS BIGINT)", found), "int")
+    return Value(sql("try_cast({} AS BIGINT)", expression), "int")
 
 
-def real(found: Sql) -> Value:
+def real(expression: Sql) -> Value:
     """A double; null for infinity and what is no number, which MySQL has not."""
-    return Value(when(sql("isfinite({})", found), found), "real")
+    return Value(when(sql("isfinite({})", expression), expression), "real")
 
 
-def checked_real(found: Sql, shown: str = "") -> Value:
+def checked_real(expression: Sql, shown: str = "") -> Value:
     """A double; infinity is an error (tidb pkg/types/errors.go, ErrOverflow)."""
-    told = f"1690 DOUBLE value is out of range in '{shown}'".replace("{}", "")
-    return Value(problem_where(when(sql("isfinite({})", found), found), sql("isinf({})", found), ALWAYS, told), "real")
+    message = f"1690 DOUBLE value is out of range in '{shown}'".replace("{}", "")
+    return Value(
+        problem_where(when(sql("isfinite({})", expression), expression), sql("isinf({})", expression), ALWAYS, message),
+        "real",
+    )
 
 
-def decimal(found: Sql, scale: int) -> Value:
-    return Value(sql(f"try_cast({{}} AS DECIMAL({DUCKDB_DIGITS}, {scale}))", found), "decimal", scale=scale)
+def decimal(expression: Sql, scale: int) -> Value:
+    return Value(sql(f"try_cast({{}} AS DECIMAL({DUCKDB_DIGITS}, {scale}))", expression), "decimal", scale=scale)
 
 
-def string(found: Sql, *like: Value) -> Value:
+def string(expression: Sql, *like: Value) -> Value:
     """A string with the collation of the values it comes from."""
-    first = min(like, key=lambda value: value.strength, default=None)
+    first = min(like, key=lambda value: value.coercibility, default=None)
     if first is None or first.kind != "string":
-        return Value(found, "string")
-    return Value(found, "string", first.collation, first.strength, first.ascii, bytes=first.bytes)
+        return Value(expression, "string")
+    return Value(expression, "string", first.collation, first.coercibility, first.ascii, is_binary=first.is_binary)
 
 
 def decimal_literal(number: str) -> Value:
@@ -166,13 +169,13 @@ def decimal_literal(number: str) -> Value:
         return Value(sql(f"'{number}'::DOUBLE"), "real", constant=number)
     if digits > DUCKDB_DIGITS:
         return wide(text(number), scale, number)
-    found = sql(f"'{number}'::DECIMAL({DUCKDB_DIGITS}, {scale})")
-    return Value(found, "decimal", constant=number, scale=scale, digits=digits)
+    result = sql(f"'{number}'::DECIMAL({DUCKDB_DIGITS}, {scale})")
+    return Value(result, "decimal", constant=number, scale=scale, digits=digits)
 
 
-def wide(found: Sql, scale: int, constant: str | None = None) -> Value:
+def wide(expression: Sql, scale: int, constant: str | None = None) -> Value:
     """A decimal in its text."""
-    return Value(found, "wide", constant=constant, text=found, scale=scale)
+    return Value(expression, "wide", constant=constant, text=expression, scale=scale)
 
 
 def as_number(value: Value) -> Value:
@@ -226,10 +229,10 @@ def integer_value(value: Value, kind: str = "int") -> Value:
     if value.kind == "json":
         return Value(json_to_integer(as_text(value), kind), kind)
     if value.kind == "string" and value.number is None:
-        found = (
+        result = (
             text_to_integer(value.sql, kind) if value.constant is None else constant_to_integer(value.constant, kind)
         )
-        return Value(found, kind)
+        return Value(result, kind)
     number = as_number(value)
     if number.kind == kind:
         return number
@@ -244,15 +247,15 @@ def integer_value(value: Value, kind: str = "int") -> Value:
         else (sql(f"try_cast({{}} AS DECIMAL({DUCKDB_DIGITS}, 0))", number.sql))
     )
     near = sql("try_cast({} AS HUGEINT)", rounded)
-    far = sql("CASE WHEN {} LIKE '-%' THEN -1e30 WHEN {} IS NOT NULL THEN 1e30 END::HUGEINT", shown, shown)
-    return Value(decimal_to_integer(sql("coalesce({}, {})", near, far), kind, shown), kind)
+    bound = sql("CASE WHEN {} LIKE '-%' THEN -1e30 WHEN {} IS NOT NULL THEN 1e30 END::HUGEINT", shown, shown)
+    return Value(decimal_to_integer(sql("coalesce({}, {})", near, bound), kind, shown), kind)
 
 
 def as_int32(value: Value) -> Sql:
     """A whole number as a function of text takes a place or a length: of 32 bits."""
-    found = as_integer(value)
-    within = sql(f"greatest(least({{}}, {2**31 - 1}), {-(2**31)})", found)
-    return when(sql("{} IS NOT NULL", found), within)
+    result = as_integer(value)
+    within = sql(f"greatest(least({{}}, {2**31 - 1}), {-(2**31)})", result)
+    return when(sql("{} IS NOT NULL", result), within)
 
 
 def as_boolean(value: Value) -> Sql:
@@ -265,8 +268,8 @@ def as_boolean(value: Value) -> Sql:
     return sql("regexp_matches({}, '[1-9]')", number.sql) if number.kind == "wide" else sql("({} != 0)", number.sql)
 
 
-def is_true(found: Sql) -> Sql:
-    return sql("coalesce({}, {})", found, FALSE)
+def is_true(expression: Sql) -> Sql:
+    return sql("coalesce({}, {})", expression, FALSE)
 
 
 def as_text(value: Value) -> Sql:

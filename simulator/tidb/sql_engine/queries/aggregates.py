@@ -114,8 +114,8 @@ def _min_or_max(descending: bool) -> Callable[[Aggregate, Sequence[Value], Aggre
 def _group_concat(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
     """GROUP_CONCAT: at most as many bytes as group_concat_max_len."""
     known = join("AND", [is_not_null(value) for value in values])
-    binary = any(value.bytes for value in values)
-    if binary and not all(value.bytes for value in values):
+    binary = any(value.is_binary for value in values)
+    if binary and not all(value.is_binary for value in values):
         raise not_simulated("GROUP_CONCAT of bytes and text together is not computed; one of both is")
     shown = group.column(when(known, join("||", [as_text(value) for value in values])))
     separator = "".join(text(tree.separator).pieces)
@@ -127,7 +127,11 @@ def _group_concat(tree: Aggregate, values: Sequence[Value], group: AggregateInpu
     else:
         found = group.over(f"string_agg({shown}, {separator} ORDER BY {', '.join(group.sorting(tree))})")
     return Value(
-        sql(f"left({{}}, {LONGEST_CONCAT})", found), "string", "binary" if binary else "utf8mb4_bin", 2, bytes=binary
+        sql(f"left({{}}, {LONGEST_CONCAT})", found),
+        "string",
+        "binary" if binary else "utf8mb4_bin",
+        2,
+        is_binary=binary,
     )
 
 
@@ -151,7 +155,7 @@ def _json_array(tree: Aggregate, values: Sequence[Value], group: AggregateInput)
 def _json_object(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
     """JSON_OBJECTAGG: of equal keys the last one counts."""
     key, value = values
-    if key.bytes or key.kind == "null":
+    if key.is_binary or key.kind == "null":
         raise SqlError(3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
     pair = group.column(python_call("json_pair", as_text(key), as_json_item(value)))
     found = group.over(f"string_agg({pair}, ', ' ORDER BY {', '.join(group.sorting(tree))})")

@@ -34,4 +34,4 @@ def stored_type(field: Field) -> ColumnType:
     value: Value = field.read()
     if value.kind in TYPES:
         return TYPES[value.kind]
-    return BYTES if value.bytes else replace(TEXT, collation=value.collation)
+    return BYTES if value.is_binary else replace(TEXT, collation=value.collation)

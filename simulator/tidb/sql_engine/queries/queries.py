@@ -112,14 +112,14 @@ def run_select(
     wanted = {f"shown {place}": client_bytes(value) for place, value in enumerate(values)}
     found = computation.rows(wanted or {"nothing": sql("1")}, relation.sql, order)
     rows = pa.table([_column_of(found, column) for column in wanted], list(wanted))
-    return ResultSet(tuple(field.name for field in relation.fields), rows, tuple(value.bytes for value in values))
+    return ResultSet(tuple(field.name for field in relation.fields), rows, tuple(value.is_binary for value in values))
 
 
 def client_bytes(value: Value) -> Sql:
     """What a client sees of a value (tidb pkg/server/internal/column/column.go, DumpTextRow)."""
     if value.kind == "null":
         return sql("NULL::BLOB")
-    if value.bytes:
+    if value.is_binary:
         return as_blob(value)
     if value.shown_scale is not None:
         return sql("encode({}::VARCHAR)", with_shown_digits(value).sql)

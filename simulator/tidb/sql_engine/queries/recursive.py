@@ -271,7 +271,7 @@ def _texts(relation: Relation, columns: Mapping[str, Sql], answers: StatementCon
 def _column_text(value: Value, type: ColumnType, scope: QueryScope) -> Sql:
     if value.kind == "null" or type == NULL_TYPE:
         return sql("NULL::BLOB")
-    if value.bytes:
+    if value.is_binary:
         return as_blob(value)
     if is_text(type):
         shown = as_text(value)

@@ -167,7 +167,7 @@ class QueryScope:
             raise SqlError(1052, "23000", f"Column '{shown}' in {self.clause} is ambiguous")
         return found[0] if found else None
 
-    def named(self, node: ColumnName) -> Value:
+    def column_value(self, node: ColumnName) -> Value:
         scope: QueryScope | None = self
         while scope is not None:
             found = scope.find(node)
@@ -178,7 +178,7 @@ class QueryScope:
             scope = scope.outer
         raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.parts)}' in '{self.clause}'")
 
-    def called(self, node: Call) -> Value:
+    def call_value(self, node: Call) -> Value:
         name = node.name.removesuffix("_FUNC")
         upstream = self.answers.upstream
         if node.schema or node.name not in FUNCTIONS and node.name not in TIDB_ONLY_FUNCTIONS:
@@ -190,14 +190,14 @@ class QueryScope:
             found = session_function(node.name, arguments, upstream, self.answers.now_ms, self._row)
             if found is not None:
                 return with_collation(found, function_collation(node.name, arguments))
-        if known is not None and not known.least <= len(node.arguments) <= known.most:
+        if known is not None and not known.min_arguments <= len(node.arguments) <= known.max_arguments:
             raise SqlError(1582, "42000", f"Incorrect parameter count in the call to native function '{name}'")
         problem = uncomputable_part(node)
         if problem:
             raise not_simulated(f"{problem} is not computed; a constant, or a result written as a literal, is accepted")
         return translate_call(node, self)
 
-    def situation(self) -> EvaluationContext:
+    def context(self) -> EvaluationContext:
         session = self.answers.upstream.session
         _, now = statement_micros(session, self.answers.now_ms)
         zeros = "" if "NO_ZERO_DATE" in session.sql_mode else "z"
@@ -215,11 +215,11 @@ class QueryScope:
         place = text(f"{self.answers.number()} ")
         return place if self.row is None else sql("{} || {}", place, self.row)
 
-    def answered(self, node: Node, operand: Node | None = None) -> Value:
+    def context_value(self, node: Node, operand: Node | None = None) -> Value:
         if isinstance(node, DefaultValue):
             return self._default(node)
         if isinstance(node, InsertedValue):
-            return replace(self, fields=self.inserted, outer=None).named(node.column)
+            return replace(self, fields=self.inserted, outer=None).column_value(node.column)
         tree = node.tree if isinstance(node, ContextExpression) else None
         if isinstance(tree, Subquery):
             if operand is None:

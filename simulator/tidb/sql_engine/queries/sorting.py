@@ -20,7 +20,7 @@ def sort_key(value: Value) -> Sql:
     """What a value is sorted by, null for NULL."""
     if value.kind == "null":
         return NULL
-    if value.kind == "string" and value.number is not None and value.strength == 2:
+    if value.kind == "string" and value.number is not None and value.coercibility == 2:
         return value.number
     return distinct_key(value)
 

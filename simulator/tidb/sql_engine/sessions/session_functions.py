@@ -124,7 +124,7 @@ def variable_value(asked: Variable, upstream: Upstream, now_ms: int) -> Value:
         if found is None:
             return string(NULL)
         shown = found.decode("utf-8", "replace")
-        return number_value(shown) if PLAIN_NUMBER.fullmatch(shown) else Value(text(shown), "string", strength=2)
+        return number_value(shown) if PLAIN_NUMBER.fullmatch(shown) else Value(text(shown), "string", coercibility=2)
     read = VARIABLES.get(name)
     if read is not None:
         return read(session, now_ms, upstream)
