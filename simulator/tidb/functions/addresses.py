@@ -10,19 +10,17 @@ from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
 from simulator.tidb.functions.problems import Problem
-
-Text = str | None
+from simulator.tidb.functions.strict import Text, strict
 
 PART = re.compile(r"0|[1-9]\d{0,2}", re.ASCII)
 
 
-def _wrong(text: str, function: str, kind: str = "T") -> Problem:
+def _incorrect_string(text: str, function: str, kind: str = "T") -> Problem:
     return Problem(1411, f"Incorrect string value: '{text}' for function {function}", kind)
 
 
-def inet_aton(text: Text) -> Text:
-    if text is None:
-        return None
+@strict
+def inet_aton(text: str) -> Text:
     parts = text.split(".")
     if (
         not text
@@ -30,7 +28,7 @@ def inet_aton(text: Text) -> Text:
         or len(parts) > 4
         or not all(not part or part.isascii() and part.isdigit() and int(part) <= 255 for part in parts)
     ):
-        raise _wrong(text, "inet_aton")
+        raise _incorrect_string(text, "inet_aton")
     numbers = [int(part or 0) for part in parts]
     if len(numbers) > 1:
         numbers[-1:-1] = [0] * (4 - len(numbers))
@@ -41,32 +39,30 @@ def inet_ntoa(number: Text) -> Text:
     return None if number is None or not 0 <= int(number) < 2**32 else str(IPv4Address(int(number)))
 
 
-def _v4(text: str) -> bytes | None:
+def _parse_ipv4(text: str) -> bytes | None:
     parts = text.split(".")
     if len(parts) != 4 or not all(PART.fullmatch(part) and int(part) < 256 for part in parts):
         return None
     return bytes(map(int, parts))
 
 
-def _v6(text: str) -> bytes | None:
+def _parse_ipv6(text: str) -> bytes | None:
     try:
         return None if "%" in text or "/" in text else IPv6Address(text).packed
     except ValueError:
         return None
 
 
-def inet6_aton(text: Text) -> Text:
-    if text is None:
-        return None
-    result = _v4(text) or (_v6(text) if ":" in text else None)
+@strict
+def inet6_aton(text: str) -> Text:
+    result = _parse_ipv4(text) or (_parse_ipv6(text) if ":" in text else None)
     if result is None:
-        raise _wrong(text, "inet_aton6")
+        raise _incorrect_string(text, "inet_aton6")
     return result.decode("latin-1")
 
 
-def inet6_ntoa(text: Text) -> Text:
-    if text is None:
-        return None
+@strict
+def inet6_ntoa(text: str) -> Text:
     data = text.encode("latin-1")
     if len(data) == 4:
         return ".".join(map(str, data))
@@ -88,7 +84,7 @@ def _shortest(data: bytes) -> str:
     return f"{':'.join(f'{field:x}' for field in head)}::{':'.join(f'{field:x}' for field in tail)}"
 
 
-def _is(test: Callable[[str], bool]) -> Callable[[Text], Text]:
+def _predicate(test: Callable[[str], bool]) -> Callable[[Text], Text]:
     return lambda text: str(int(text is not None and test(text)))
 
 
@@ -108,8 +104,9 @@ def _uuid(text: str) -> str | None:
     return "".join(result.groups()) if result else None
 
 
-def is_uuid(text: Text) -> Text:
-    return None if text is None else str(int(_uuid(text) is not None))
+@strict
+def is_uuid(text: str) -> Text:
+    return str(int(_uuid(text) is not None))
 
 
 def uuid_to_bin(text: Text, swapped: Text) -> Text:
@@ -117,7 +114,7 @@ def uuid_to_bin(text: Text, swapped: Text) -> Text:
         return None
     digits = _uuid(text)
     if digits is None:
-        raise _wrong(text, "uuid_to_bin", "E")
+        raise _incorrect_string(text, "uuid_to_bin", "E")
     data = bytes.fromhex(digits)
     if swapped not in (None, "0"):
         data = data[6:8] + data[4:6] + data[:4] + data[8:]
@@ -129,28 +126,28 @@ def bin_to_uuid(text: Text, swapped: Text) -> Text:
         return None
     data = text.encode("latin-1")
     if len(data) != 16:
-        raise _wrong(text, "bin_to_uuid", "E")
+        raise _incorrect_string(text, "bin_to_uuid", "E")
     if swapped not in (None, "0"):
         data = data[4:8] + data[2:4] + data[:2] + data[8:]
     digits = data.hex()
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def _v4_loosely(text: str) -> bool:
+def _is_ipv4(text: str) -> bool:
     """IS_IPV4 minds no leading zeros."""
     parts = text.split(".")
     return len(parts) == 4 and all(re.fullmatch(r"\d{1,3}", part, re.ASCII) and int(part) < 256 for part in parts)
 
 
-ADDRESSES: dict[str, Callable[..., Text]] = {
+ADDRESS_FUNCTIONS: dict[str, Callable[..., Text]] = {
     "inet_aton": inet_aton,
     "inet_ntoa": inet_ntoa,
     "inet6_aton": inet6_aton,
     "inet6_ntoa": inet6_ntoa,
-    "is_ipv4": _is(_v4_loosely),
-    "is_ipv6": _is(lambda text: ":" in text and _v6(text) is not None),
-    "is_ipv4_compat": _is(_starts(bytes(12))),
-    "is_ipv4_mapped": _is(_starts(bytes(10) + b"\xff\xff")),
+    "is_ipv4": _predicate(_is_ipv4),
+    "is_ipv6": _predicate(lambda text: ":" in text and _parse_ipv6(text) is not None),
+    "is_ipv4_compat": _predicate(_starts(bytes(12))),
+    "is_ipv4_mapped": _predicate(_starts(bytes(10) + b"\xff\xff")),
     "is_uuid": is_uuid,
     "uuid_to_bin": uuid_to_bin,
     "bin_to_uuid": bin_to_uuid,

@@ -13,8 +13,8 @@ from simulator.tidb.values import spellings
 
 SECOND = 1_000_000
 DAY = 86400 * SECOND
-MOST_HOURS = 838
-LONGEST = spellings.LONGEST
+MAX_HOURS = 838
+MAX_DURATION = spellings.LONGEST
 MONTHS = (
     "January",
     "February",
@@ -30,7 +30,7 @@ MONTHS = (
     "December",
 )
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class Moment(NamedTuple):
@@ -41,14 +41,14 @@ class Moment(NamedTuple):
     """Since midnight."""
 
 
-def moment(text: str) -> Moment:
+def parse_moment(text: str) -> Moment:
     """Of a moment in text."""
     clock = (int(text[11:13]) * 3600 + int(text[14:16]) * 60 + int(text[17:19])) * SECOND + int(text[20:26])
     return Moment(int(text[:4]), int(text[5:7]), int(text[8:10]), clock)
 
 
-def date_text(expression: Moment) -> str:
-    return f"{expression.year:04}-{expression.month:02}-{expression.day:02}"
+def date_text(moment: Moment) -> str:
+    return f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
 
 
 def clock_text(micros: int, digits: int = 6) -> str:
@@ -58,8 +58,8 @@ def clock_text(micros: int, digits: int = 6) -> str:
     return f"{'-' * (micros < 0)}{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}{fraction}"
 
 
-def moment_text(expression: Moment, digits: int = 6) -> str:
-    return f"{date_text(expression)} {clock_text(expression.micros, digits)}"
+def moment_text(moment: Moment, digits: int = 6) -> str:
+    return f"{date_text(moment)} {clock_text(moment.micros, digits)}"
 
 
 def is_leap(year: int) -> bool:
@@ -67,7 +67,7 @@ def is_leap(year: int) -> bool:
 
 
 def month_length(year: int, month: int) -> int:
-    return LENGTHS[month - 1] + (month == 2 and is_leap(year))
+    return MONTH_LENGTHS[month - 1] + (month == 2 and is_leap(year))
 
 
 def day_number(year: int, month: int, day: int) -> int:
@@ -82,7 +82,7 @@ def day_number(year: int, month: int, day: int) -> int:
     return days + year // 4 - ((year // 100 + 1) * 3) // 4 if year >= 0 else days
 
 
-def of_day_number(number: int) -> Moment | None:
+def from_day_number(number: int) -> Moment | None:
     """FROM_DAYS; None beyond the year 9999, zero before the year 1."""
     if number <= 365 or number >= 3652500:
         return Moment(0, 0, 0)
@@ -103,23 +103,23 @@ def days_in_year(year: int) -> int:
     return 366 if is_leap(year) and year else 365
 
 
-def weekday(expression: Moment) -> int:
+def weekday(moment: Moment) -> int:
     """0 is Sunday."""
-    return (day_number(expression.year, expression.month, expression.day) + 6) % 7
+    return (day_number(moment.year, moment.month, moment.day) + 6) % 7
 
 
-def week(expression: Moment, mode: int, with_year: bool = False) -> tuple[int, int]:
+def week_number(moment: Moment, mode: int, with_year: bool = False) -> tuple[int, int]:
     """Year and number of the week (MySQL's calc_week)."""
     mode &= 7
     monday, first = bool(mode & 1), bool(mode & 4)
     with_year = with_year or bool(mode & 2)
     if not monday:
         first = not first
-    days = day_number(expression.year, expression.month, expression.day)
-    start = day_number(expression.year, 1, 1)
+    days = day_number(moment.year, moment.month, moment.day)
+    start = day_number(moment.year, 1, 1)
     offset = (start + 5 + (not monday)) % 7
-    year = expression.year
-    if expression.month == 1 and expression.day <= 7 - offset:
+    year = moment.year
+    if moment.month == 1 and moment.day <= 7 - offset:
         if not with_year and (first and offset or not first and offset >= 4):
             return year, 0
         with_year, year = True, year - 1
@@ -134,17 +134,17 @@ def week(expression: Moment, mode: int, with_year: bool = False) -> tuple[int, i
     return year, since // 7 + 1
 
 
-def has_zero(expression: Moment) -> bool:
-    return not expression.month or not expression.day
+def has_zero(moment: Moment) -> bool:
+    return not moment.month or not moment.day
 
 
-def later(expression: Moment, micros: int) -> Moment | None:
+def add_micros(moment: Moment, micros: int) -> Moment | None:
     """So many microseconds later; None outside of the years 0 to 9999."""
-    days, clock = divmod(expression.micros + micros, DAY)
-    return _of_days(_civil(expression.year, expression.month, expression.day) + days, clock)
+    days, clock = divmod(moment.micros + micros, DAY)
+    return _from_civil_days(_civil_days(moment.year, moment.month, moment.day) + days, clock)
 
 
-def _civil(year: int, month: int, day: int) -> int:
+def _civil_days(year: int, month: int, day: int) -> int:
     """Days since the first of March of the year 0, in the calendar as it is now."""
     year -= month <= 2
     era, of_era = divmod(year, 400)
@@ -152,7 +152,7 @@ def _civil(year: int, month: int, day: int) -> int:
     return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year
 
 
-def _of_days(days: int, clock: int) -> Moment | None:
+def _from_civil_days(days: int, clock: int) -> Moment | None:
     era, of_era = divmod(days, 146097)
     years = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
     of_year = of_era - (365 * years + years // 4 - years // 100)
@@ -162,21 +162,21 @@ def _of_days(days: int, clock: int) -> Moment | None:
     return Moment(year, month, of_year - (153 * shifted + 2) // 5 + 1, clock) if 0 <= year <= 9999 else None
 
 
-def months_later(expression: Moment, months: int, cut: bool = True) -> Moment | None:
+def add_months(moment: Moment, months: int, cut: bool = True) -> Moment | None:
     """So many months later: on the last day of a shorter month, or, if that is not cut, as many days behind it."""
-    total = expression.year * 12 + expression.month - 1 + months
+    total = moment.year * 12 + moment.month - 1 + months
     year, month = total // 12, total % 12 + 1
     if not 0 <= year <= 9999:
         return None
     length = month_length(year, month)
-    if expression.day <= length or cut:
-        return Moment(year, month, min(expression.day, length), expression.micros)
-    return later(Moment(year, month, length, expression.micros), (expression.day - length) * DAY)
+    if moment.day <= length or cut:
+        return Moment(year, month, min(moment.day, length), moment.micros)
+    return add_micros(Moment(year, month, length, moment.micros), (moment.day - length) * DAY)
 
 
-def incorrect(shown: str, value: str | None = None, what: str = "datetime") -> Problem:
+def incorrect_value(shown: str, value: str | None = None, what: str = "datetime") -> Problem:
     return Problem(1292, f"Incorrect {what} value: '{shown}'", "T", value)
 
 
-def overflow(what: str = "datetime") -> Problem:
+def field_overflow(what: str = "datetime") -> Problem:
     return Problem(1441, f"Datetime function: {what} field overflow", "T")

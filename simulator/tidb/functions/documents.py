@@ -17,12 +17,12 @@ from simulator.tidb.functions.problems import Problem
 from simulator.tidb.values.documents import normal_json, printed_number, printed_string
 
 MARK = "\U0010fffe"
-DEEPEST = 100
+MAX_DEPTH = 100
 """tidb pkg/types/json_constants.go, maxJSONDepth."""
 
 
 @dataclass(frozen=True)
-class Typed:
+class TypedScalar:
     """A scalar that JSON has no type for."""
 
     type: str
@@ -31,7 +31,7 @@ class Typed:
     text: str
 
 
-Document = Union[None, bool, int, float, str, Typed, list["Document"], dict[str, "Document"]]
+Document = Union[None, bool, int, float, str, TypedScalar, list["Document"], dict[str, "Document"]]
 
 PRECEDENCE = {
     "BLOB": -1,
@@ -49,7 +49,7 @@ PRECEDENCE = {
     "DOUBLE": -11,
     "NULL": -12,
 }
-NEAR = 1e-8
+FLOAT_EPSILON = 1e-8
 """How far a double and a whole number may be apart to be equal (pkg/types/json_binary_functions.go, floatEpsilon)."""
 
 
@@ -76,7 +76,7 @@ def _real(digits: str) -> float:
 _READER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole, parse_float=_real)
 
 
-def parsed(text: str) -> Document:
+def parse_json(text: str) -> Document:
     """A document that a user wrote. Raises Problem 3140, 3157."""
     if not text:
         raise Problem(3140, "Invalid JSON text: The document is empty")
@@ -84,7 +84,7 @@ def parsed(text: str) -> Document:
         result: Document = _READER.decode(text)
     except (ValueError, RecursionError):
         raise Problem(3140, "Invalid JSON text: The document root must not be followed by other values.") from None
-    return checked(result)
+    return check_depth(result)
 
 
 def is_json(text: str) -> bool:
@@ -97,15 +97,15 @@ def is_json(text: str) -> bool:
     return True
 
 
-def checked(document: Document) -> Document:
+def check_depth(document: Document) -> Document:
     """The same, if it is not too deep. Raises Problem 3157."""
-    if depth(document) - 1 > DEEPEST:
+    if depth(document) - 1 > MAX_DEPTH:
         raise Problem(3157, "The JSON document exceeds the maximum depth.")
     return document
 
 
-def read(text: str) -> Document:
-    """A document as `kept` writes it."""
+def load(text: str) -> Document:
+    """A document as `dump` writes it."""
     result: Document = _READER.decode(text)
     return _unmarked(result) if MARK in text else result
 
@@ -113,7 +113,7 @@ def read(text: str) -> Document:
 def _unmarked(document: Document) -> Document:
     if isinstance(document, str) and document.startswith(MARK):
         type, _, shown = document[1:].partition(":")
-        return Typed(type, shown)
+        return TypedScalar(type, shown)
     if isinstance(document, list):
         return [_unmarked(item) for item in document]
     if isinstance(document, dict):
@@ -121,31 +121,35 @@ def _unmarked(document: Document) -> Document:
     return document
 
 
-def kept(document: Document) -> str:
-    """JSON text that `read` reads with the same types."""
+def dump(document: Document) -> str:
+    """JSON text that `load` reads with the same types."""
     return json.dumps(document, ensure_ascii=False, separators=(", ", ": "), default=_marked)
 
 
-def _marked(typed: Typed) -> str:
+def _marked(typed: TypedScalar) -> str:
     return f"{MARK}{typed.type}:{typed.text}"
 
 
-def printed(document: Document) -> str:
+def print_document(document: Document) -> str:
     """The text that TiDB prints."""
     if isinstance(document, str):
         return printed_string(document)
     if document is None or isinstance(document, bool):
         return {None: "null", True: "true", False: "false"}[document]
-    if isinstance(document, Typed):
+    if isinstance(document, TypedScalar):
         return document.text if document.type == "UNSIGNED INTEGER" else printed_string(scalar_text(document))
     if isinstance(document, (int, float)):
         return printed_number(document)
     if isinstance(document, list):
-        return "[" + ", ".join(map(printed, document)) + "]"
-    return "{" + ", ".join(f"{printed_string(key)}: {printed(document[key])}" for key in sorted_keys(document)) + "}"
+        return "[" + ", ".join(map(print_document, document)) + "]"
+    return (
+        "{"
+        + ", ".join(f"{printed_string(key)}: {print_document(document[key])}" for key in sorted_keys(document))
+        + "}"
+    )
 
 
-def scalar_text(typed: Typed) -> str:
+def scalar_text(typed: TypedScalar) -> str:
     """The text of a scalar without quotes; bytes, of which each character is one, in base64."""
     kind, _, number = typed.type.partition(" ")
     if kind not in ("BLOB", "BIT"):
@@ -153,13 +157,13 @@ def scalar_text(typed: Typed) -> str:
     return f"base64:type{number}:{base64.b64encode(typed.text.encode('latin-1')).decode()}"
 
 
-def shown(text: str) -> str:
-    """What TiDB prints of a document that `kept` wrote."""
+def print_dumped(text: str) -> str:
+    """What TiDB prints of a document that `dump` wrote."""
     if MARK not in text:
         usual = normal_json(text)
         if usual is not None:
             return usual
-    return printed(read(text))
+    return print_document(load(text))
 
 
 def sorted_keys(document: dict[str, Document]) -> list[str]:
@@ -168,7 +172,7 @@ def sorted_keys(document: dict[str, Document]) -> list[str]:
 
 def type_name(document: Document) -> str:
     """As JSON_TYPE calls it."""
-    if isinstance(document, Typed):
+    if isinstance(document, TypedScalar):
         return document.type.partition(" ")[0] if document.type[:3] in ("BLO", "BIT") else document.type
     if isinstance(document, int) and not isinstance(document, bool) and document >= 2**63:
         return "UNSIGNED INTEGER"
@@ -212,16 +216,16 @@ def compare(left: Document, right: Document) -> int:
         return _ordered(left.encode("utf-8", "replace"), right.encode("utf-8", "replace"))
     if left is None:
         return 0
-    if isinstance(left, Typed) and isinstance(right, Typed) and left.type != "UNSIGNED INTEGER":
+    if isinstance(left, TypedScalar) and isinstance(right, TypedScalar) and left.type != "UNSIGNED INTEGER":
         return _ordered(left.text, right.text)
     one, other = _number(left), _number(right)
-    if isinstance(one, float) != isinstance(other, float) and abs(one - other) < NEAR:
+    if isinstance(one, float) != isinstance(other, float) and abs(one - other) < FLOAT_EPSILON:
         return 0
     return _ordered(one, other)
 
 
 def _number(document: Document) -> int | float:
-    if isinstance(document, Typed):
+    if isinstance(document, TypedScalar):
         return int(document.text)
     assert isinstance(document, (int, float))
     return document
@@ -253,7 +257,7 @@ def sort_key(document: Document) -> str:
         return rank
     if isinstance(document, bool):
         return f"{rank}{int(document)}"
-    if isinstance(document, str) or isinstance(document, Typed) and document.type != "UNSIGNED INTEGER":
+    if isinstance(document, str) or isinstance(document, TypedScalar) and document.type != "UNSIGNED INTEGER":
         return rank + _hex(document if isinstance(document, str) else document.text)
     bits = struct.unpack(">Q", struct.pack(">d", float(_number(document)) + 0.0))[0]
     return f"{rank}{bits ^ (2**64 - 1 if bits >> 63 else 2**63):016x}"
@@ -269,7 +273,7 @@ def size(document: Document) -> int:
         return 0
     if isinstance(document, str):
         return _with_length(len(document.encode("utf-8", "replace")))
-    if isinstance(document, Typed):
+    if isinstance(document, TypedScalar):
         if document.type[:3] in ("BLO", "BIT"):
             return 1 + _with_length(len(document.text))
         return 12 if document.type == "TIME" else 8

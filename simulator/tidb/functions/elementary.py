@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-Text = str | None
+from simulator.tidb.functions.strict import Text, strict
 
 _SIN = (
     1.58962301576546568060e-10,
@@ -310,15 +310,14 @@ def _cotangent(x: float) -> float:
     return 1 / result if result else math.inf
 
 
-def shown(number: Text) -> Text:
+@strict
+def shown(number: str) -> Text:
     """A very large or very small double as a client is shown it."""
-    if number is None:
-        return None
     mantissa, _, exponent = np.format_float_scientific(float(number), unique=True, trim="-").partition("e")
     return f"{mantissa}e{int(exponent)}"
 
 
-ELEMENTARY: dict[str, Callable[..., Text]] = {
+ELEMENTARY_FUNCTIONS: dict[str, Callable[..., Text]] = {
     "shown_real": shown,
     "sin": _double(sine),
     "cos": _double(cosine),

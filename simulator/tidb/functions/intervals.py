@@ -9,29 +9,35 @@ from typing import NamedTuple
 
 from simulator.tidb.functions.calendar import (
     DAY,
-    LONGEST,
-    MOST_HOURS,
+    MAX_DURATION,
+    MAX_HOURS,
     SECOND,
     Moment,
+    add_micros,
+    add_months,
     clock_text,
     date_text,
+    field_overflow,
     has_zero,
-    incorrect,
-    later,
-    moment,
+    incorrect_value,
     moment_text,
-    months_later,
-    overflow,
+    parse_moment,
 )
 from simulator.tidb.functions.problems import Problem
-from simulator.tidb.functions.time_readings import with_offset
+from simulator.tidb.functions.strict import Text
+from simulator.tidb.functions.time_conversions import parse_with_offset
 from simulator.tidb.values import spellings
 
-Text = str | None
-
-SINGLE = {"MICROSECOND": 1, "SECOND": SECOND, "MINUTE": 60 * SECOND, "HOUR": 3600 * SECOND, "DAY": DAY, "WEEK": 7 * DAY}
-MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
-COMPOUND = {
+SINGLE_UNITS = {
+    "MICROSECOND": 1,
+    "SECOND": SECOND,
+    "MINUTE": 60 * SECOND,
+    "HOUR": 3600 * SECOND,
+    "DAY": DAY,
+    "WEEK": 7 * DAY,
+}
+MONTH_UNITS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+COMPOUND_UNITS = {
     "SECOND_MICROSECOND": (6, 2),
     "MINUTE_MICROSECOND": (6, 3),
     "MINUTE_SECOND": (5, 2),
@@ -46,7 +52,7 @@ COMPOUND = {
 }
 """The last field, counted from the year, and how many there are at most."""
 
-BEFORE = {
+DECIMAL_PREFIXES = {
     "DAY_MINUTE": "0 ",
     "DAY_SECOND": "0 00:",
     "DAY_MICROSECOND": "0 00:00:",
@@ -56,7 +62,7 @@ BEFORE = {
 }
 """What a decimal has before it in a unit of several fields."""
 
-POINTS = {
+DECIMAL_SEPARATORS = {
     "HOUR_MINUTE": ":",
     "MINUTE_SECOND": ":",
     "YEAR_MONTH": "-",
@@ -76,26 +82,28 @@ class Interval(NamedTuple):
     micros: int
 
 
-def is_clock(unit: str) -> bool:
-    return unit not in ("DAY", "WEEK", *MONTHS, "YEAR_MONTH")
+def is_clock_unit(unit: str) -> bool:
+    return unit not in ("DAY", "WEEK", *MONTH_UNITS, "YEAR_MONTH")
 
 
-def interval_text(kind: str, shown: str, unit: str, problems: list[Problem]) -> str:
+def amount_text(kind: str, shown: str, unit: str, problems: list[Problem]) -> str:
     """What stands for an amount: of text the number at its beginning, a decimal as its unit reads it."""
     if kind == "string" and unit == "SECOND":
         result = re.match(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", shown)
         if not result or result[0] != shown.rstrip():
             problems.append(Problem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
         return f"{Decimal(result[1] if result else 0):f}"
-    if kind == "string" and unit not in COMPOUND:
+    if kind == "string" and unit not in COMPOUND_UNITS:
         shown = shown.strip()
         whole = re.match(r"^[+-]?\d+", shown)
         if not whole or whole[0] != shown:
             problems.append(Problem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
         return whole[0] if whole else "0"
-    if kind == "decimal" and unit in COMPOUND:
-        size = BEFORE.get(unit, "") + (
-            shown.lstrip("-").replace(".", POINTS[unit]) if unit in POINTS else shown.lstrip("-")
+    if kind == "decimal" and unit in COMPOUND_UNITS:
+        size = DECIMAL_PREFIXES.get(unit, "") + (
+            shown.lstrip("-").replace(".", DECIMAL_SEPARATORS[unit])
+            if unit in DECIMAL_SEPARATORS
+            else shown.lstrip("-")
         )
         return f"-{size}" if shown.startswith("-") else size
     if kind == "decimal" and unit != "SECOND":
@@ -106,41 +114,41 @@ def interval_text(kind: str, shown: str, unit: str, problems: list[Problem]) -> 
     return shown
 
 
-def interval(unit: str, shown: str, problems: list[Problem]) -> Interval:
+def parse_interval(unit: str, shown: str, problems: list[Problem]) -> Interval:
     """What an amount comes to in a unit."""
-    if unit in COMPOUND:
-        return _several_fields(shown, *COMPOUND[unit], problems)
+    if unit in COMPOUND_UNITS:
+        return _parse_fields(shown, *COMPOUND_UNITS[unit], problems)
     whole, _, fraction = shown.partition(".")
     digits = re.match(r"\d{0,6}", fraction, re.ASCII)
     micros = int((digits[0] if digits else "").ljust(6, "0"))
     sign = -1 if shown.startswith("-") else 1
     number = int(whole) if re.fullmatch(r"[+-]?\d+", whole, re.ASCII) else None
     if number is None or not -INT64 <= number < INT64:
-        problems.append(incorrect(shown))
+        problems.append(incorrect_value(shown))
         number = 0 if number is None else min(max(number, -INT64), INT64 - 1)
     elif fraction and unit != "SECOND":
         problems.append(Problem(1292, f"Truncated incorrect {shown} value: '%!v(MISSING)'", "T"))
     rounded = number + sign * (micros >= SECOND // 2)
-    if unit in MONTHS:
-        return Interval(rounded * MONTHS[unit], 0, 0)
+    if unit in MONTH_UNITS:
+        return Interval(rounded * MONTH_UNITS[unit], 0, 0)
     if unit in ("DAY", "WEEK"):
         return Interval(0, rounded * (7 if unit == "WEEK" else 1), 0)
-    return Interval(0, 0, number * SECOND + sign * micros if unit == "SECOND" else rounded * SINGLE[unit])
+    return Interval(0, 0, number * SECOND + sign * micros if unit == "SECOND" else rounded * SINGLE_UNITS[unit])
 
 
-def _several_fields(shown: str, last: int, most: int, problems: list[Problem]) -> Interval:
+def _parse_fields(shown: str, last: int, most: int, problems: list[Problem]) -> Interval:
     text = shown.strip()
     sign = -1 if text.startswith("-") else 1
     numbers = re.findall(r"[0-9]+", text)
     if len(numbers) > most:
-        problems.append(incorrect(shown))
+        problems.append(incorrect_value(shown))
         return Interval(0, 0, 0)
     fields = [0] * 7
     for place, digits in enumerate(reversed(numbers)):
         at = last - place
         fields[at] = sign * int(digits[:6].ljust(6, "0") if at == 6 else digits)
         if abs(fields[at]) >= INT64:
-            problems.append(incorrect(shown))
+            problems.append(incorrect_value(shown))
             fields[at] = sign * (INT64 - 1)
     years, months, days, hours, minutes, seconds, micros = fields
     return Interval(years * 12 + months, days, (hours * 3600 + minutes * 60 + seconds) * SECOND + micros)
@@ -156,21 +164,21 @@ def is_date(text: str) -> bool:
 def read_moment(shown: str, kind: str, zone: str) -> tuple[Moment, bool]:
     """A moment that a text or a number means, and whether it is a date. Raises Problem 1292."""
     text = shown if kind == "string" else spellings.number(shown)
-    result = spellings.moment(text, 6) or (with_offset(shown, zone) if kind == "string" else None)
+    result = spellings.moment(text, 6) or (parse_with_offset(shown, zone) if kind == "string" else None)
     if result is None:
-        raise incorrect(shown)
-    return moment(result), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
+        raise incorrect_value(shown)
+    return parse_moment(result), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
 
 
-def moved(start: Moment, by: Interval, sign: int) -> Moment:
+def add_interval(start: Moment, by: Interval, sign: int) -> Moment:
     """Raises Problem 1441."""
     result: Moment | None = start
     if by.days or by.micros:
-        result = later(start, sign * (by.days * DAY + by.micros))
+        result = add_micros(start, sign * (by.days * DAY + by.micros))
     if result is not None and by.months:
-        result = months_later(result, sign * by.months)
+        result = add_months(result, sign * by.months)
     if result is None:
-        raise overflow()
+        raise field_overflow()
     return result if result.year else Moment(0, 0, 0, result.micros)
 
 
@@ -182,28 +190,28 @@ def date_add(
     if base is None:
         return None
     if base_kind in ("date", "datetime"):
-        start, is_day = moment(base), base_kind == "date"
+        start, is_day = parse_moment(base), base_kind == "date"
     else:
         start, is_day = read_moment(base, base_kind, zone or "UTC")
     if base_kind not in ("date", "datetime") and (has_zero(start) or not start.year):
-        raise incorrect(base)
+        raise incorrect_value(base)
     if has_zero(start):
-        raise incorrect(date_text(start) if is_day else moment_text(start, int(digits)))
+        raise incorrect_value(date_text(start) if is_day else moment_text(start, int(digits)))
     if amount is None:
         return None
     problems: list[Problem] = []
-    by = interval(unit, interval_text(amount_kind, amount, unit, problems), problems)
-    result = moved(start, by, int(sign))
+    by = parse_interval(unit, amount_text(amount_kind, amount, unit, problems), problems)
+    result = add_interval(start, by, int(sign))
     if base_kind in ("date", "datetime"):
-        shown = moment_text(result)
-    elif is_day and not is_clock(unit):
-        shown = date_text(result)
+        text = moment_text(result)
+    elif is_day and not is_clock_unit(unit):
+        text = date_text(result)
     else:
-        shown = moment_text(result, 6 if result.micros % SECOND else 0)
-    return _with(problems, shown)
+        text = moment_text(result, 6 if result.micros % SECOND else 0)
+    return _value_or_problem(problems, text)
 
 
-def _with(problems: list[Problem], value: str) -> str:
+def _value_or_problem(problems: list[Problem], value: str) -> str:
     """The value, unless something was wrong on the way to it. Raises Problem."""
     if problems:
         raise Problem(problems[0].number, problems[0].text, problems[0].kind, value)
@@ -216,10 +224,10 @@ def duration_add(sign: Text, unit: Text, base: Text, amount_kind: Text, amount: 
     if base is None or amount is None:
         return None
     problems: list[Problem] = []
-    by = interval(unit, interval_text(amount_kind, amount, unit, problems), problems)
-    if by.months or abs(by.days) > MOST_HOURS // 24 or abs(by.days * DAY + by.micros) > LONGEST:
-        raise overflow("time")
-    return _with(problems, str(int(base) + int(sign) * (by.days * DAY + by.micros)))
+    by = parse_interval(unit, amount_text(amount_kind, amount, unit, problems), problems)
+    if by.months or abs(by.days) > MAX_HOURS // 24 or abs(by.days * DAY + by.micros) > MAX_DURATION:
+        raise field_overflow("time")
+    return _value_or_problem(problems, str(int(base) + int(sign) * (by.days * DAY + by.micros)))
 
 
 def timestamp_add(unit: Text, amount: Text, base: Text, is_day: Text) -> Text:
@@ -227,24 +235,24 @@ def timestamp_add(unit: Text, amount: Text, base: Text, is_day: Text) -> Text:
     assert unit
     if amount is None or base is None:
         return None
-    start, number = moment(base), float(amount)
+    start, number = parse_moment(base), float(amount)
     if has_zero(start) or not start.year:
-        raise incorrect(moment_text(start, 0))
+        raise incorrect_value(moment_text(start, 0))
     rounded = int(number + (0.5 if number >= 0 else -0.5)) if abs(number) < 2.0**62 else INT64
     if abs(rounded) > 10**15:
-        raise overflow()
-    if unit in MONTHS:
-        result = months_later(start, rounded * MONTHS[unit], cut=False)
+        raise field_overflow()
+    if unit in MONTH_UNITS:
+        result = add_months(start, rounded * MONTH_UNITS[unit], cut=False)
     else:
-        result = later(start, int(number * SECOND) if unit == "SECOND" else rounded * SINGLE[unit])
+        result = add_micros(start, int(number * SECOND) if unit == "SECOND" else rounded * SINGLE_UNITS[unit])
     if result is None or not result.year:
-        raise overflow()
-    if is_day and not is_clock(unit):
+        raise field_overflow()
+    if is_day and not is_clock_unit(unit):
         return date_text(result)
     return f"{date_text(result)} {clock_text(result.micros, 6 if result.micros % SECOND else 0)}"
 
 
-INTERVALS: dict[str, Callable[..., Text]] = {
+INTERVAL_FUNCTIONS: dict[str, Callable[..., Text]] = {
     "date_add": date_add,
     "duration_add": duration_add,
     "timestamp_add": timestamp_add,

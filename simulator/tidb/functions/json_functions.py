@@ -11,42 +11,40 @@ from collections.abc import Callable, Iterator, Sequence
 from simulator.tidb.functions import json_paths
 from simulator.tidb.functions.documents import (
     Document,
-    Typed,
-    checked,
+    TypedScalar,
+    check_depth,
     compare,
     depth,
+    dump,
     is_json,
-    kept,
-    parsed,
-    printed,
-    read,
-    shown,
+    load,
+    parse_json,
+    print_document,
+    print_dumped,
     size,
     sort_key,
     sorted_keys,
     type_name,
 )
-from simulator.tidb.functions.json_paths import Anywhere, Member, Path, Places, Steps
-from simulator.tidb.functions.patterns import compiled_like
+from simulator.tidb.functions.json_changes import (
+    array_append,
+    array_insert,
+    merge_patch,
+    merge_preserve,
+    modify,
+    remove,
+    single_value,
+)
+from simulator.tidb.functions.json_paths import Steps
+from simulator.tidb.functions.patterns import compile_like
 from simulator.tidb.functions.problems import Problem
-
-Text = str | None
-
-SEVERAL = Problem(3149, "In this situation, path expressions may not contain the * and ** tokens or range selection.")
-NO_PATH = Problem(1105, "Invalid path expression")
-NO_CELL = Problem(3165, "A path expression is not a path to a cell in an array.")
+from simulator.tidb.functions.strict import Text, strict
 
 
-def of_text(text: Text) -> Text:
+@strict
+def of_text(text: str) -> Text:
     """CAST(text AS JSON)."""
-    return None if text is None else kept(parsed(text))
-
-
-def _one(document: Document, path: Path) -> list[tuple[Steps, Document]]:
-    """The value at a path. Raises Problem 3149 for a path to several."""
-    if json_paths.is_several(path):
-        raise SEVERAL
-    return json_paths.found(document, path)
+    return dump(parse_json(text))
 
 
 def extract(document: Text, *paths: Text) -> Text:
@@ -56,14 +54,14 @@ def extract(document: Text, *paths: Text) -> Text:
     for path in paths:
         if path is None:
             return None
-        ways.append(json_paths.parsed(path))
+        ways.append(json_paths.parse_path(path))
     values: dict[Steps, Document] = {}
     for way in ways:
-        values |= {steps: value for steps, value in json_paths.found(read(document), way) if steps not in values}
+        values |= {steps: value for steps, value in json_paths.find(load(document), way) if steps not in values}
     result = list(values.values())
     if not result:
         return None
-    return kept(result[0] if len(ways) == 1 == len(result) and not json_paths.is_several(ways[0]) else result)
+    return dump(result[0] if len(ways) == 1 == len(result) and not json_paths.matches_multiple(ways[0]) else result)
 
 
 def unquote(text: Text) -> Text:
@@ -74,54 +72,57 @@ def unquote(text: Text) -> Text:
     return str(json.loads(text)).encode("utf-8", "replace").decode()
 
 
-def unquote_document(document: Text) -> Text:
-    return None if document is None else unquote(shown(document))
+@strict
+def unquote_document(document: str) -> Text:
+    return unquote(print_dumped(document))
 
 
-def valid(text: Text) -> Text:
-    return None if text is None else str(int(is_json(text)))
+@strict
+def valid(text: str) -> Text:
+    return str(int(is_json(text)))
 
 
 def length(document: Text, *path: Text) -> Text:
-    result = _at(document, path)
+    result = _values_at(document, path)
     return None if not result else str(len(result[0]) if isinstance(result[0], (list, dict)) else 1)
 
 
 def keys(document: Text, *path: Text) -> Text:
-    result = _at(document, path)
-    return kept(list(sorted_keys(result[0]))) if result and isinstance(result[0], dict) else None
+    result = _values_at(document, path)
+    return dump(list(sorted_keys(result[0]))) if result and isinstance(result[0], dict) else None
 
 
-def _at(document: Text, path: Sequence[Text]) -> list[Document]:
+def _values_at(document: Text, path: Sequence[Text]) -> list[Document]:
     """The document, or what is at its path, if there is anything."""
     if document is None:
         return []
     if not path:
-        return [read(document)]
-    return [] if path[0] is None else [value for _, value in _one(read(document), json_paths.parsed(path[0]))]
+        return [load(document)]
+    return (
+        [] if path[0] is None else [value for _, value in single_value(load(document), json_paths.parse_path(path[0]))]
+    )
 
 
-def _measured(measure: Callable[[Document], object]) -> Callable[[Text], Text]:
-    return lambda document: None if document is None else str(measure(read(document)))
+def _measure(measure: Callable[[Document], object]) -> Callable[[Text], Text]:
+    return lambda document: None if document is None else str(measure(load(document)))
 
 
-def _indented(document: Document, indent: str = "") -> str:
+def _indent_document(document: Document, indent: str = "") -> str:
     inner = f"{indent}  "
     if isinstance(document, list) and document:
-        items = f",\n{inner}".join(_indented(item, inner) for item in document)
+        items = f",\n{inner}".join(_indent_document(item, inner) for item in document)
         return f"[\n{inner}{items}\n{indent}]"
     if isinstance(document, dict) and document:
         pairs = f",\n{inner}".join(
-            f"{printed(key)}: {_indented(document[key], inner)}" for key in sorted_keys(document)
+            f"{print_document(key)}: {_indent_document(document[key], inner)}" for key in sorted_keys(document)
         )
         return f"{{\n{inner}{pairs}\n{indent}}}"
-    return printed(document)
+    return print_document(document)
 
 
-def quote(text: Text) -> Text:
+@strict
+def quote(text: str) -> Text:
     """In quotes as Go's strconv.Quote writes them."""
-    if text is None:
-        return None
     known = {
         '"': '\\"',
         "\\": "\\\\",
@@ -144,7 +145,7 @@ def _printable(character: str) -> str:
 
 
 def array(*documents: Text) -> Text:
-    return kept(checked([None if each is None else read(each) for each in documents]))
+    return dump(check_depth([None if each is None else load(each) for each in documents]))
 
 
 def object_of(*pairs: Text) -> Text:
@@ -152,8 +153,8 @@ def object_of(*pairs: Text) -> Text:
     for key, document in zip(pairs[::2], pairs[1::2], strict=True):
         if key is None:
             raise Problem(1105, "JSON documents may not contain NULL member names")
-        result[key] = None if document is None else read(document)
-    return kept(checked(result))
+        result[key] = None if document is None else load(document)
+    return dump(check_depth(result))
 
 
 # -- what is in a document ---------------------------------------------------------------------------------------------
@@ -162,8 +163,8 @@ def object_of(*pairs: Text) -> Text:
 def contains(document: Text, target: Text, *path: Text) -> Text:
     if document is None or target is None:
         return None
-    result = _at(document, path)
-    return str(int(_contains(result[0], read(target)))) if result else None
+    result = _values_at(document, path)
+    return str(int(_contains(result[0], load(target)))) if result else None
 
 
 def _contains(document: Document, target: Document) -> bool:
@@ -185,7 +186,7 @@ def contains_path(document: Text, which: Text, *paths: Text) -> Text:
     for path in paths:
         if path is None:
             return None
-        if bool(json_paths.found(read(document), json_paths.parsed(path))) != every:
+        if bool(json_paths.find(load(document), json_paths.parse_path(path))) != every:
             return str(int(not every))
     return str(int(every))
 
@@ -196,10 +197,9 @@ def _is_every(which: str) -> bool:
     return which.lower() == "all"
 
 
-def overlaps(first: Text, second: Text) -> Text:
-    if first is None or second is None:
-        return None
-    one, other = read(first), read(second)
+@strict
+def overlaps(first: str, second: str) -> Text:
+    one, other = load(first), load(second)
     if not isinstance(one, list) and isinstance(other, list):
         one, other = other, one
     if isinstance(one, dict) and isinstance(other, dict):
@@ -210,10 +210,9 @@ def overlaps(first: Text, second: Text) -> Text:
     return str(int(any(compare(a, b) == 0 for a in left for b in right)))
 
 
-def member_of(target: Text, document: Text) -> Text:
-    if target is None or document is None:
-        return None
-    result, wanted = read(document), read(target)
+@strict
+def member_of(target: str, document: str) -> Text:
+    result, wanted = load(document), load(target)
     return str(int(any(compare(each, wanted) == 0 for each in (result if isinstance(result, list) else [result]))))
 
 
@@ -227,18 +226,18 @@ def search(document: Text, which: Text, pattern: Text, escape: Text = None, *pat
         raise Problem(1210, "Incorrect arguments to ESCAPE")
     if None in paths:
         return None
-    ways = [json_paths.parsed(path or "") for path in paths] or [()]
-    fits = compiled_like(pattern, escape or "\\")
+    ways = [json_paths.parse_path(path or "") for path in paths] or [()]
+    fits = compile_like(pattern, escape or "\\")
     result: list[str] = []
     for way in ways:
-        for steps, value in json_paths.found(read(document), way, strict=True):
+        for steps, value in json_paths.find(load(document), way, strict=True):
             for place, each in _all_in(value, steps):
-                path = json_paths.written(place)
+                path = json_paths.path_text(place)
                 if isinstance(each, str) and fits(each) and path not in result:
                     result.append(path)
     if not result:
         return None
-    return kept(result[0] if len(result) == 1 or not every else list[Document](result))
+    return dump(result[0] if len(result) == 1 or not every else list[Document](result))
 
 
 def _all_in(document: Document, steps: Steps) -> Iterator[tuple[Steps, Document]]:
@@ -247,194 +246,30 @@ def _all_in(document: Document, steps: Steps) -> Iterator[tuple[Steps, Document]
         yield from _all_in(child, (*steps, step))
 
 
-# -- documents made of documents ---------------------------------------------------------------------------------------
-
-
-def _modified(insert: bool, replace: bool) -> Callable[..., Text]:
-    """JSON_SET, JSON_INSERT, JSON_REPLACE."""
-
-    def modified(document: Text, *pairs: Text) -> Text:
-        if document is None or None in pairs[::2]:
-            return None
-        ways = [json_paths.parsed(path or "") for path in pairs[::2]]
-        if any(map(json_paths.is_several, ways)):
-            raise NO_PATH
-        result = read(document)
-        for path, value in zip(ways, pairs[1::2], strict=True):
-            new = None if value is None else read(value)
-            there = json_paths.found(result, path)
-            if there and replace:
-                result = _with(result, there[0][0], new)
-            elif not there and insert:
-                result = _inserted(result, path, new)
-        return kept(checked(result))
-
-    return modified
-
-
-def _with(document: Document, steps: Steps, value: Document) -> Document:
-    """The document with another value in a place."""
-    if not steps:
-        return value
-    step, *rest = steps
-    if isinstance(document, dict):
-        return {**document, str(step): _with(document[str(step)], tuple(rest), value)}
-    assert isinstance(document, list) and isinstance(step, int)
-    return [*document[:step], _with(document[step], tuple(rest), value), *document[step + 1 :]]
-
-
-def _inserted(document: Document, path: Path, value: Document) -> Document:
-    parents = json_paths.found(document, path[:-1])
-    if not parents:
-        return document
-    (steps, parent), leg = parents[0], path[-1]
-    if isinstance(leg, Places):
-        return _with(document, steps, [*(parent if isinstance(parent, list) else [parent]), value])
-    if isinstance(leg, Member) and isinstance(parent, dict):
-        return _with(document, steps, {**parent, leg.name: value})
-    return document
-
-
-def remove(document: Text, *paths: Text) -> Text:
-    if document is None or None in paths:
-        return None
-    result = read(document)
-    for path in [json_paths.parsed(path or "") for path in paths]:
-        if not path or json_paths.is_several(path):
-            raise NO_PATH
-        there = json_paths.found(result, path)
-        parents = json_paths.found(result, path[:-1])
-        if there and len(there[0][0]) > len(parents[0][0]):
-            steps, parent = parents[0]
-            last = there[0][0][-1]
-            left: Document = (
-                {key: value for key, value in parent.items() if key != last}
-                if isinstance(parent, dict)
-                else [value for place, value in json_paths.children(parent) if place != last]
-            )
-            result = _with(result, steps, left)
-    return kept(result)
-
-
-def array_append(document: Text, *pairs: Text) -> Text:
-    if document is None:
-        return None
-    result = read(document)
-    for path, value in zip(pairs[::2], pairs[1::2], strict=True):
-        if path is None:
-            return None
-        for steps, there in _one(result, _parsed(path))[:1]:
-            new = None if value is None else read(value)
-            result = _with(result, steps, [*(there if isinstance(there, list) else [there]), new])
-    return kept(checked(result))
-
-
-def _parsed(path: str) -> Path:
-    try:
-        return json_paths.parsed(path)
-    except Problem:
-        raise Problem(
-            3143, f"Invalid JSON path expression. The error is around character position %!d(string={path})."
-        ) from None
-
-
-def array_insert(document: Text, *pairs: Text) -> Text:
-    if document is None:
-        return None
-    result = read(document)
-    for path, value in zip(pairs[::2], pairs[1::2], strict=True):
-        if path is None:
-            return None
-        way = _parsed(path)
-        if json_paths.is_several(way):
-            raise SEVERAL
-        last = way[-1] if way else Anywhere()
-        if not isinstance(last, Places) or last.start is None:
-            raise NO_CELL
-        for steps, there in json_paths.found(result, way[:-1])[:1]:
-            if isinstance(there, list):
-                place = max(json_paths.place_of(last.start, len(there)), 0)
-                new = None if value is None else read(value)
-                result = _with(result, steps, [*there[:place], new, *there[place:]])
-    return kept(checked(result))
-
-
-def merge_preserve(*documents: Text) -> Text:
-    return None if None in documents else kept(checked(_merged([read(each or "") for each in documents])))
-
-
-def _merged(documents: Sequence[Document]) -> Document:
-    results: list[Document] = []
-    joins = False
-    for each in documents:
-        last = results[-1] if joins else None
-        if isinstance(each, dict) and isinstance(last, dict):
-            both: dict[str, Document] = dict(last)
-            for key, value in each.items():
-                both[key] = _merged([both[key], value]) if key in both else value
-            results[-1] = both
-        else:
-            results.append(each)
-        joins = isinstance(each, dict)
-    if len(results) == 1:
-        return results[0]
-    return [item for each in results for item in (each if isinstance(each, list) else [each])]
-
-
-def merge_patch(*documents: Text) -> Text:
-    """RFC 7396; a NULL that is not replaced by what follows it makes NULL."""
-    result = [None if each is None else read(each) for each in documents]
-    last = next(
-        (
-            place
-            for place in range(len(result) - 1, -1, -1)
-            if documents[place] is None or not isinstance(result[place], dict)
-        ),
-        0,
-    )
-    if documents[last] is None:
-        return None
-    target = result[last]
-    for patch in result[last + 1 :]:
-        target = _patched(target, patch)
-    return kept(checked(target))
-
-
-def _patched(target: Document, patch: Document) -> Document:
-    if not isinstance(patch, dict):
-        return patch
-    made: dict[str, Document] = dict(target) if isinstance(target, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            made.pop(key, None)
-        else:
-            made[key] = _patched(made.get(key), value)
-    return made
-
-
-def scalar(type: Text, shown: Text) -> Text:
+@strict
+def scalar(type: str, shown: str) -> Text:
     """A document of one value of a type."""
-    if type is None or shown is None:
-        return None
     if type == "DOUBLE":
-        return kept(float(shown))
-    return kept(shown if type == "STRING" else Typed(type, shown))
+        return dump(float(shown))
+    return dump(shown if type == "STRING" else TypedScalar(type, shown))
 
 
-def key(document: Text) -> Text:
+@strict
+def key(document: str) -> Text:
     """What orders documents as TiDB does."""
-    return None if document is None else sort_key(read(document))
+    return sort_key(load(document))
 
 
 def pair(key: Text, document: Text) -> Text:
     """A member of an object."""
     if key is None:
         raise Problem(3158, "JSON documents may not contain NULL member names.")
-    return f"{kept(key)}: {'null' if document is None else document}"
+    return f"{dump(key)}: {'null' if document is None else document}"
 
 
-def kept_document(text: Text) -> Text:
-    return None if text is None else shown(text)
+@strict
+def kept_document(text: str) -> Text:
+    return print_dumped(text)
 
 
 JSON_FUNCTIONS: dict[str, Callable[..., Text]] = {
@@ -442,7 +277,7 @@ JSON_FUNCTIONS: dict[str, Callable[..., Text]] = {
     "json_scalar": scalar,
     "json_key": key,
     "json_pair": pair,
-    "json_merged": lambda text: None if text is None else kept(read(text)),
+    "json_merged": lambda text: None if text is None else dump(load(text)),
     "json_shown": kept_document,
     "json_extract": extract,
     "json_unquote": unquote,
@@ -450,13 +285,13 @@ JSON_FUNCTIONS: dict[str, Callable[..., Text]] = {
     "json_valid": valid,
     "json_length": length,
     "json_keys": keys,
-    "json_depth": _measured(depth),
-    "json_type": _measured(type_name),
-    "json_storage_size": _measured(
+    "json_depth": _measure(depth),
+    "json_type": _measure(type_name),
+    "json_storage_size": _measure(
         lambda document: (1 if isinstance(document, bool) or document is None else size(document)) + 1
     ),
-    "json_storage_free": _measured(lambda document: 0),
-    "json_pretty": _measured(_indented),
+    "json_storage_free": _measure(lambda document: 0),
+    "json_pretty": _measure(_indent_document),
     "json_quote": quote,
     "json_array": array,
     "json_object": object_of,
@@ -465,9 +300,9 @@ JSON_FUNCTIONS: dict[str, Callable[..., Text]] = {
     "json_overlaps": overlaps,
     "json_member_of": member_of,
     "json_search": search,
-    "json_set": _modified(insert=True, replace=True),
-    "json_insert": _modified(insert=True, replace=False),
-    "json_replace": _modified(insert=False, replace=True),
+    "json_set": modify(insert=True, replace=True),
+    "json_insert": modify(insert=True, replace=False),
+    "json_replace": modify(insert=False, replace=True),
     "json_remove": remove,
     "json_array_append": array_append,
     "json_array_insert": array_insert,

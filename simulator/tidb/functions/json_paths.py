@@ -20,22 +20,22 @@ class Member(NamedTuple):
     name: str
 
 
-class Places(NamedTuple):
+class ArrayRange(NamedTuple):
     """`[start to end]`, negative from the end; `[*]` has neither, `[place]` no end."""
 
     start: int | None
     end: int | None = None
 
 
-class Anywhere(NamedTuple):
+class AnyDepth(NamedTuple):
     """`**`"""
 
 
-Leg = Member | Places | Anywhere
+Leg = Member | ArrayRange | AnyDepth
 Path = tuple[Leg, ...]
 
 
-class _Reader:
+class _PathReader:
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
 
@@ -65,9 +65,9 @@ class _Reader:
 
 
 @functools.lru_cache(1024)
-def parsed(text: str) -> Path:
+def parse_path(text: str) -> Path:
     """Raises Problem 3143."""
-    reader = _Reader(text)
+    reader = _PathReader(text)
     reader.blanks()
     if not reader.accept("$"):
         reader.at = 1
@@ -77,25 +77,25 @@ def parsed(text: str) -> Path:
     while reader.peek():
         legs.append(_leg(reader))
         reader.blanks()
-    if legs and isinstance(legs[-1], Anywhere):
+    if legs and isinstance(legs[-1], AnyDepth):
         raise reader.failed()
     return tuple(legs)
 
 
-def _leg(reader: _Reader) -> Leg:
+def _leg(reader: _PathReader) -> Leg:
     if reader.accept("."):
         return _member(reader)
     if reader.accept("["):
-        return _places(reader)
+        return _array_range(reader)
     if not reader.accept("*"):
         raise reader.failed()
     reader.take("*")
     if reader.peek() in ("", "*"):
         raise reader.failed()
-    return Anywhere()
+    return AnyDepth()
 
 
-def _member(reader: _Reader) -> Leg:
+def _member(reader: _PathReader) -> Leg:
     reader.blanks()
     if not reader.peek():
         raise reader.failed()
@@ -133,23 +133,23 @@ def is_identifier(name: str) -> bool:
     )
 
 
-def _places(reader: _Reader) -> Leg:
+def _array_range(reader: _PathReader) -> Leg:
     reader.blanks()
-    result = Places(None)
+    result = ArrayRange(None)
     if not reader.accept("*"):
-        start = _place(reader)
-        result = Places(start)
+        start = _array_place(reader)
+        result = ArrayRange(start)
         if reader.blanks() and reader.accept("to") and reader.blanks():
-            end = _place(reader)
+            end = _array_place(reader)
             if (start < 0) == (end < 0) and start > end:
                 raise reader.failed()
-            result = Places(start, end)
+            result = ArrayRange(start, end)
     reader.blanks()
     reader.take("]")
     return result
 
 
-def _place(reader: _Reader) -> int:
+def _array_place(reader: _PathReader) -> int:
     reader.blanks()
     if reader.accept("last"):
         reader.blanks()
@@ -160,7 +160,7 @@ def _place(reader: _Reader) -> int:
     return _digits(reader)
 
 
-def _digits(reader: _Reader) -> int:
+def _digits(reader: _PathReader) -> int:
     start = reader.at
     while "0" <= reader.peek() <= "9":
         reader.at += 1
@@ -171,12 +171,12 @@ def _digits(reader: _Reader) -> int:
     return int(digits)
 
 
-def is_several(path: Path) -> bool:
+def matches_multiple(path: Path) -> bool:
     """Whether it may lead to more than one value."""
     return any(
-        isinstance(leg, Anywhere)
+        isinstance(leg, AnyDepth)
         or leg == Member("*")
-        or isinstance(leg, Places)
+        or isinstance(leg, ArrayRange)
         and (leg.start is None or leg.end is not None)
         for leg in path
     )
@@ -186,7 +186,7 @@ Steps = tuple[str | int, ...]
 """Keys and places on the way to a value; a value that stands for an array of one takes no step."""
 
 
-def found(document: Document, path: Path, strict: bool = False) -> list[tuple[Steps, Document]]:
+def find(document: Document, path: Path, strict: bool = False) -> list[tuple[Steps, Document]]:
     """The values that a path leads to, each once; `strict` where a value never stands for an array of one."""
     places: dict[Steps, Document] = {}
     for steps, value in _walk(document, path, (), strict):
@@ -199,7 +199,7 @@ def _walk(document: Document, path: Path, steps: Steps, strict: bool) -> Iterato
         yield steps, document
         return
     leg, rest = path[0], path[1:]
-    if isinstance(leg, Anywhere):
+    if isinstance(leg, AnyDepth):
         yield from _walk(document, rest, steps, strict)
         for step, child in children(document):
             yield from _walk(child, path, (*steps, step), strict)
@@ -215,15 +215,15 @@ def _walk(document: Document, path: Path, steps: Steps, strict: bool) -> Iterato
         yield from _walk(document, rest, steps, strict)
 
 
-def _range(leg: Places, count: int) -> range:
+def _range(leg: ArrayRange, count: int) -> range:
     if leg.start is None:
         return range(count)
-    start = place_of(leg.start, count)
-    end = start if leg.end is None else place_of(leg.end, count)
+    start = array_index(leg.start, count)
+    end = start if leg.end is None else array_index(leg.end, count)
     return range(start, min(end, count - 1) + 1) if start >= 0 else range(0)
 
 
-def place_of(place: int, count: int) -> int:
+def array_index(place: int, count: int) -> int:
     return place + count if place < 0 else place
 
 
@@ -233,7 +233,7 @@ def children(document: Document) -> list[tuple[str | int, Document]]:
     return list(enumerate(document)) if isinstance(document, list) else []
 
 
-def written(steps: Steps) -> str:
+def path_text(steps: Steps) -> str:
     """As JSON_SEARCH shows a path."""
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{_quoted(step)}" for step in steps)
 

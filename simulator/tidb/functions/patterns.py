@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 @functools.lru_cache(256)
-def compiled_like(pattern: str, escape: str) -> Callable[[str], bool]:
+def compile_like(pattern: str, escape: str) -> Callable[[str], bool]:
     """Whether a text fits the pattern, character by character."""
     pieces, characters = [], iter(pattern)
     for character in characters:

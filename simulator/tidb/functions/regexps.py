@@ -10,15 +10,14 @@ from typing import Any
 import re2
 
 from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.strict import Text
 
-Text = str | None
 
-
-def wrong(text: str) -> Problem:
+def regexp_error(text: str) -> Problem:
     return Problem(1139, f"Got error '{text}' from regexp")
 
 
-BINARY = "Not support binary collation so far"
+BINARY_COLLATION = "Not support binary collation so far"
 
 
 @functools.lru_cache(256)
@@ -29,78 +28,84 @@ def _compiled(pattern: str, flags: str) -> Any:
         return re2.compile(f"(?{flags}){pattern}" if flags else pattern, options)
     except re2.error as error:
         message = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error.args[0])
-        raise wrong(f"error parsing regexp: {message}: `{pattern}`") from None
+        raise regexp_error(f"error parsing regexp: {message}: `{pattern}`") from None
 
 
-def _pattern(pattern: str, ways: Text, folds: Text) -> Any:
+def _pattern(pattern: str, match_type: Text, ignore_case: Text) -> Any:
     """Raises Problem 1139."""
     if not pattern:
-        raise wrong("Empty pattern is invalid")
-    flags = {"i"} if folds else set()
-    for way in ways or "":
-        if way not in "icms":
-            raise wrong("Invalid match type")
-        flags = flags - {"i"} if way == "c" else flags | {way}
+        raise regexp_error("Empty pattern is invalid")
+    flags = {"i"} if ignore_case else set()
+    for letter in match_type or "":
+        if letter not in "icms":
+            raise regexp_error("Invalid match type")
+        flags = flags - {"i"} if letter == "c" else flags | {letter}
     return _compiled(pattern, "".join(sorted(flags)))
 
 
-def _cut(text: str, place: int) -> str:
+def _from_position(text: str, place: int) -> str:
     """What is behind a place, counted from 1. Raises Problem 1139."""
     if not 1 <= place <= len(text) and (text or place != 1):
-        raise wrong("Index out of bounds in regular expression search")
+        raise regexp_error("Index out of bounds in regular expression search")
     return text[place - 1 :]
 
 
-def like(folds: Text, text: Text, pattern: Text, ways: Text) -> Text:
-    if text is None or pattern is None or ways is None:
+def regexp_like(ignore_case: Text, text: Text, pattern: Text, match_type: Text) -> Text:
+    if text is None or pattern is None or match_type is None:
         return None
-    return str(int(_pattern(pattern, ways, folds).search(text) is not None))
+    return str(int(_pattern(pattern, match_type, ignore_case).search(text) is not None))
 
 
-def substr(folds: Text, text: Text, pattern: Text, place: Text, occurrence: Text, ways: Text) -> Text:
-    if text is None or pattern is None or place is None or occurrence is None or ways is None:
+def regexp_substr(
+    ignore_case: Text, text: Text, pattern: Text, place: Text, occurrence: Text, match_type: Text
+) -> Text:
+    if text is None or pattern is None or place is None or occurrence is None or match_type is None:
         return None
     if not pattern:
-        raise wrong("Empty pattern is invalid")
-    rest = _cut(text, int(place))
-    result = _nth(_pattern(pattern, ways, folds), rest, int(occurrence))
+        raise regexp_error("Empty pattern is invalid")
+    rest = _from_position(text, int(place))
+    result = _nth_match(_pattern(pattern, match_type, ignore_case), rest, int(occurrence))
     return None if result is None else str(result.group(0))
 
 
-def _nth(pattern: Any, text: str, occurrence: int) -> Any:
+def _nth_match(pattern: Any, text: str, occurrence: int) -> Any:
     for number, result in enumerate(pattern.finditer(text), 1):
         if number >= occurrence:
             return result
     return None
 
 
-def instr(folds: Text, text: Text, pattern: Text, place: Text, occurrence: Text, end: Text, ways: Text) -> Text:
-    if text is None or pattern is None or place is None or occurrence is None or end is None or ways is None:
+def regexp_instr(
+    ignore_case: Text, text: Text, pattern: Text, place: Text, occurrence: Text, end: Text, match_type: Text
+) -> Text:
+    if text is None or pattern is None or place is None or occurrence is None or end is None or match_type is None:
         return None
     if not pattern:
-        raise wrong("Empty pattern is invalid")
-    rest = _cut(text, int(place)) if text or int(place) < 1 else ""
+        raise regexp_error("Empty pattern is invalid")
+    rest = _from_position(text, int(place)) if text or int(place) < 1 else ""
     if end not in ("0", "1"):
-        raise wrong("Incorrect arguments to regexp_instr: return_option must be 1 or 0")
-    result = _nth(_pattern(pattern, ways, folds), rest, int(occurrence))
+        raise regexp_error("Incorrect arguments to regexp_instr: return_option must be 1 or 0")
+    result = _nth_match(_pattern(pattern, match_type, ignore_case), rest, int(occurrence))
     return "0" if result is None else str((result.end() if end == "1" else result.start()) + int(place))
 
 
-def replace(folds: Text, text: Text, pattern: Text, new: Text, place: Text, occurrence: Text, ways: Text) -> Text:
-    if text is None or pattern is None or new is None or place is None or occurrence is None or ways is None:
+def regexp_replace(
+    ignore_case: Text, text: Text, pattern: Text, new: Text, place: Text, occurrence: Text, match_type: Text
+) -> Text:
+    if text is None or pattern is None or new is None or place is None or occurrence is None or match_type is None:
         return None
     if not pattern:
-        raise wrong("Empty pattern is invalid")
-    rest = _cut(text, int(place))
+        raise regexp_error("Empty pattern is invalid")
+    rest = _from_position(text, int(place))
     wanted, pieces, last = max(int(occurrence), 0), [text[: int(place) - 1]], 0
-    for number, result in enumerate(_pattern(pattern, ways, folds).finditer(rest), 1):
+    for number, result in enumerate(_pattern(pattern, match_type, ignore_case).finditer(rest), 1):
         if not wanted or number == wanted:
-            pieces += [rest[last : result.start()], _replaced(new, result)]
+            pieces += [rest[last : result.start()], _expand(new, result)]
             last = result.end()
     return "".join([*pieces, rest[last:]])
 
 
-def _replaced(new: str, expression: Any) -> str:
+def _expand(new: str, match: Any) -> str:
     """The replacement: `\\1` is a group, any other character behind a backslash itself."""
 
     def piece(escape: re.Match[str]) -> str:
@@ -108,17 +113,17 @@ def _replaced(new: str, expression: Any) -> str:
             return ""
         if not escape[1].isdigit():
             return escape[1]
-        if int(escape[1]) > len(expression.groups()):
-            raise wrong("[expression:1139]Got error 'Substitution number is out of range' from regexp")
-        return expression.group(int(escape[1])) or ""
+        if int(escape[1]) > len(match.groups()):
+            raise regexp_error("[expression:1139]Got error 'Substitution number is out of range' from regexp")
+        return match.group(int(escape[1])) or ""
 
     return re.sub(r"(?s)\\(.?)", piece, new)
 
 
-REGEXPS: dict[str, Callable[..., Text]] = {
-    "regexp_like": like,
-    "regexp_substr": substr,
-    "regexp_instr": instr,
-    "regexp_replace": replace,
+REGEXP_FUNCTIONS: dict[str, Callable[..., Text]] = {
+    "regexp_like": regexp_like,
+    "regexp_substr": regexp_substr,
+    "regexp_instr": regexp_instr,
+    "regexp_replace": regexp_replace,
 }
 """By their names in SQL."""

@@ -18,8 +18,7 @@ import pyarrow as pa
 from simulator.tidb.collations import compare
 from simulator.tidb.collations.weights import WEIGHTS
 from simulator.tidb.functions.problems import Problem
-
-Text = str | None
+from simulator.tidb.functions.strict import Text, strict
 
 _EXACTLY = Context(prec=400)
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -27,7 +26,7 @@ LONGEST = 64 * 2**20
 """Bytes of a text, at most (max_allowed_packet)."""
 
 
-def _simple(fold: Callable[[str], str]) -> Callable[[Text], Text]:
+def _change_case(fold: Callable[[str], str]) -> Callable[[Text], Text]:
     """Upper or lower case of each character that has one of one character, as Go does."""
 
     def folded(text: Text) -> Text:
@@ -60,9 +59,8 @@ def trim(text: Text, part: Text, side: Text) -> Text:
     return text
 
 
-def insert(text: Text, place: Text, length: Text, new: Text) -> Text:
-    if text is None or place is None or length is None or new is None:
-        return None
+@strict
+def insert(text: str, place: str, length: str, new: str) -> Text:
     start, count = int(place), int(length)
     if not 1 <= start <= len(text):
         return text
@@ -79,23 +77,24 @@ def make_set(bits: Text, *members: Text) -> Text:
     )
 
 
-def export_set(bits: Text, on: Text, off: Text, separator: Text, count: Text) -> Text:
-    if bits is None or on is None or off is None or separator is None or count is None:
-        return None
+@strict
+def export_set(bits: str, on: str, off: str, separator: str, count: str) -> Text:
     most = int(count) if 0 <= int(count) <= 64 else 64
     return separator.join(on if place < 63 and int(bits) >> place & 1 else off for place in range(most))
 
 
-def ordinal(text: Text) -> Text:
+@strict
+def ordinal(text: str) -> Text:
     """ORD: the bytes of the first character as a number."""
-    return None if text is None else str(int.from_bytes(text[:1].encode("utf-8", "replace"), "big"))
+    return str(int.from_bytes(text[:1].encode("utf-8", "replace"), "big"))
 
 
-def ordinal_byte(text: Text) -> Text:
-    return None if text is None else str(ord(text[0]) if text else 0)
+@strict
+def ordinal_byte(text: str) -> Text:
+    return str(ord(text[0]) if text else 0)
 
 
-def _prefix(text: str, base: int) -> str:
+def _leading_digits(text: str, base: int) -> str:
     """The digits of a base that a text begins with, and their sign."""
     result = re.match(r"[+-]?[0-9A-Za-z]*", text.strip())
     shown = result[0].upper() if result else ""
@@ -106,13 +105,12 @@ def _prefix(text: str, base: int) -> str:
     return "" if shown in ("+", "-") else shown.removeprefix("+")
 
 
-def conv(text: Text, source: Text, target: Text) -> Text:
-    if text is None or source is None or target is None:
-        return None
+@strict
+def conv(text: str, source: str, target: str) -> Text:
     first, second = int(source), int(target)
     if not 2 <= abs(first) <= 36 or not 2 <= abs(second) <= 36:
         return None
-    shown = _prefix(text, abs(first))
+    shown = _leading_digits(text, abs(first))
     if not shown:
         return "0"
     negative, digits = shown.startswith("-"), shown.removeprefix("-")
@@ -126,10 +124,10 @@ def conv(text: Text, source: Text, target: Text) -> Text:
     below = number >= 2**63
     if second < 0 and below:
         number = 2**64 - number
-    return ("-" if second < 0 and below else "") + _based(number, abs(second))
+    return ("-" if second < 0 and below else "") + _in_base(number, abs(second))
 
 
-def _based(number: int, base: int) -> str:
+def _in_base(number: int, base: int) -> str:
     digits = ""
     while True:
         number, digit = divmod(number, base)
@@ -138,26 +136,25 @@ def _based(number: int, base: int) -> str:
             return digits
 
 
-def octal(number: Text) -> Text:
-    return None if number is None else _based(int(number) % 2**64, 8)
+@strict
+def octal(number: str) -> Text:
+    return _in_base(int(number) % 2**64, 8)
 
 
-def octal_text(text: Text) -> Text:
+@strict
+def octal_text(text: str) -> Text:
     """OCT of the digits that a text begins with."""
-    if text is None:
-        return None
-    shown = _prefix(text, 10)
+    shown = _leading_digits(text, 10)
     negative, digits = shown.startswith("-"), shown.removeprefix("-") or "0"
     number = int(digits)
     if number >= 2**64:
-        return _based(2**64 - 1, 8)
-    return _based(-number % 2**64 if negative else number, 8)
+        return _in_base(2**64 - 1, 8)
+    return _in_base(-number % 2**64 if negative else number, 8)
 
 
-def formatted(number: Text, places: Text) -> Text:
+@strict
+def format_number(number: str, places: str) -> Text:
     """FORMAT: with commas, rounded, in every locale as in en_US."""
-    if number is None or places is None:
-        return None
     digits = min(max(int(places), 0), 30)
     return f"{Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EXACTLY):,f}"
 
@@ -199,7 +196,7 @@ def into_charset(text: Text, charset: Text) -> Text:
     return text if codec is None else text.encode(codec, "replace").decode(codec)
 
 
-def encoded(text: Text, charset: Text) -> Text:
+def encode_text(text: Text, charset: Text) -> Text:
     """The bytes of a text in a character set."""
     return None if text is None else text.encode(charset or "utf-8", "replace").decode("latin-1")
 
@@ -243,27 +240,24 @@ def _number(shown: str) -> int | float:
     return int(shown) if shown.lstrip("-").isdigit() else float(shown)
 
 
-def to_base64(text: Text) -> Text:
+@strict
+def to_base64(text: str) -> Text:
     """In lines of 76 characters."""
-    if text is None:
-        return None
     result = base64.b64encode(text.encode("latin-1")).decode()
     return "\n".join(result[place : place + 76] for place in range(0, len(result), 76))
 
 
-def from_base64(text: Text) -> Text:
-    if text is None:
-        return None
+@strict
+def from_base64(text: str) -> Text:
     try:
         return base64.b64decode(re.sub(r"[ \t\r\n]", "", text), validate=True).decode("latin-1")
     except ValueError:
         return None
 
 
-def weights(text: Text, collation: Text) -> Text:
+@strict
+def weights(text: str, collation: str) -> Text:
     """The bytes by which a collation sorts a text, with one character for each."""
-    if text is None or collation is None:
-        return None
     if collation not in WEIGHTS:
         shown = text.rstrip(" ") if compare.pads(collation) else text
         return shown.encode("utf-8", "replace").decode("latin-1")
@@ -301,8 +295,9 @@ def password(text: Text) -> Text:
     )
 
 
-def sm3(text: Text) -> Text:
-    return None if text is None else hashlib.new("sm3", text.encode("latin-1")).hexdigest()
+@strict
+def sm3(text: str) -> Text:
+    return hashlib.new("sm3", text.encode("latin-1")).hexdigest()
 
 
 def uncompress(text: Text) -> Text:
@@ -318,9 +313,8 @@ def uncompress(text: Text) -> Text:
     return result.decode("latin-1")
 
 
-def uncompressed_length(text: Text) -> Text:
-    if text is None:
-        return None
+@strict
+def uncompressed_length(text: str) -> Text:
     data = text.encode("latin-1")
     if 0 < len(data) <= 4:
         raise Problem(1259, "ZLIB: Input data corrupted", "W", "0")
@@ -328,8 +322,8 @@ def uncompressed_length(text: Text) -> Text:
 
 
 TEXT_FUNCTIONS: dict[str, Callable[..., Text]] = {
-    "upper": _simple(str.upper),
-    "lower": _simple(str.lower),
+    "upper": _change_case(str.upper),
+    "lower": _change_case(str.lower),
     "trim": trim,
     "insert": insert,
     "make_set": make_set,
@@ -339,11 +333,11 @@ TEXT_FUNCTIONS: dict[str, Callable[..., Text]] = {
     "conv": conv,
     "oct": octal,
     "oct_text": octal_text,
-    "format": formatted,
+    "format": format_number,
     "char": char,
     "as_charset": as_charset,
     "into_charset": into_charset,
-    "encoded": encoded,
+    "encoded": encode_text,
     "bit_bytes": bit_bytes,
     "bytes_as_text": bytes_as_text,
     "interval": interval,

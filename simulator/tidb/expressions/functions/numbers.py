@@ -25,7 +25,7 @@ from simulator.tidb.expressions.values.value import (
     real,
     wide,
 )
-from simulator.tidb.functions.elementary import ELEMENTARY
+from simulator.tidb.functions.elementary import ELEMENTARY_FUNCTIONS
 
 
 def _round(value: Value, places: Value | None = None) -> Value:
@@ -125,7 +125,7 @@ def _real_function(template: str, valid: str = "", problem: str = "") -> Callabl
     def function(*values: Value) -> Value:
         numbers = [as_real(value) for value in values]
         called = template.partition("(")[0]
-        result = go_function(called, *numbers) if called in ELEMENTARY else sql(f"try({template})", *numbers)
+        result = go_function(called, *numbers) if called in ELEMENTARY_FUNCTIONS else sql(f"try({template})", *numbers)
         if not valid:
             return checked_real(result, f"{called}({', '.join(map(display_name, values))})")
         inside = sql(valid, numbers[0])

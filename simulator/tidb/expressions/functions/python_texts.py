@@ -25,7 +25,7 @@ from simulator.tidb.expressions.values.value import (
     boolean,
     string,
 )
-from simulator.tidb.functions.regexps import BINARY
+from simulator.tidb.functions.regexps import BINARY_COLLATION
 from simulator.tidb.model.charsets import CHARSETS
 
 
@@ -239,7 +239,7 @@ def _regexp(name: str, defaults: Sequence[str], gives: Callable[[Sql], Value], t
             or not any(kind in ("string", "json", "date", "datetime", "time") for kind in shown)
         )
         if binary and name != "regexp_like":
-            raise SqlError(1139, "42000", f"Got error '{BINARY}' from regexp")
+            raise SqlError(1139, "42000", f"Got error '{BINARY_COLLATION}' from regexp")
         given = [as_text(value) for value in values[:texts]]
         rest = list(values[texts:])
         for place, default in enumerate(defaults):

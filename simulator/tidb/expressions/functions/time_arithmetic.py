@@ -19,9 +19,7 @@ from simulator.tidb.expressions.values.times import (
     time_value,
 )
 from simulator.tidb.expressions.values.value import NUMERIC_KINDS, Value, as_real, as_text, null, string
-from simulator.tidb.functions.intervals import is_clock
-
-# -- sums and differences ----------------------------------------------------------------------------------------------
+from simulator.tidb.functions.intervals import is_clock_unit
 
 
 def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Value]:
@@ -33,7 +31,7 @@ def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Va
             return null()
         kind, shown = _amount(amount)
         digits = _digits_added(base, amount, name)
-        if base.kind == "time" and (is_clock(name) and not name.startswith("DAY_") or name == "DAY_MICROSECOND"):
+        if base.kind == "time" and (is_clock_unit(name) and not name.startswith("DAY_") or name == "DAY_MICROSECOND"):
             result = python_call(
                 "duration_add", text(str(sign)), text(name), duration_argument(base), text(kind), shown
             )
@@ -63,7 +61,7 @@ def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Va
         )
         if of in ("string", "number"):
             return string(result)
-        return date_value(result) if of == "date" and not is_clock(name) else moment_value(result, digits)
+        return date_value(result) if of == "date" and not is_clock_unit(name) else moment_value(result, digits)
 
     return added
 

@@ -43,9 +43,9 @@ from simulator.tidb.expressions.values.value import (
     null,
     string,
 )
-from simulator.tidb.functions.intervals import is_clock
-from simulator.tidb.functions.time_forms import kind_of
-from simulator.tidb.functions.time_readings import offset_of
+from simulator.tidb.functions.intervals import is_clock_unit
+from simulator.tidb.functions.time_conversions import zone_offset
+from simulator.tidb.functions.time_formats import result_kind
 
 # -- parts -------------------------------------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ def _kind(value: Value) -> str:
 def _extract(context: EvaluationContext, unit: Value, value: Value) -> Value:
     """A unit of the clock is that of a duration; of a moment those with a day, too."""
     name = unit.constant or ""
-    if not is_clock(name):
+    if not is_clock_unit(name):
         return integer_value(python_call("part_of_moment", text(name), moment_argument(context, value)))
     if name.startswith("DAY_") and value.kind in ("date", "datetime"):
         return integer_value(python_call("part_of_moment", text(name), value.sql))
@@ -168,7 +168,7 @@ def _in_zone(context: EvaluationContext, value: Value, source: Value, target: Va
 
 def moved(moment: Sql, zone: str, sign: int) -> Sql:
     """A timestamp from UTC to a zone, or back."""
-    minutes = 0 if zone.upper() in ("UTC", "SYSTEM") else offset_of(zone)
+    minutes = 0 if zone.upper() in ("UTC", "SYSTEM") else zone_offset(zone)
     if minutes is not None:
         return sql(f"{{}} + to_minutes({sign * minutes})", moment)
     zones = ("UTC", zone) if sign > 0 else (zone, "UTC")
@@ -206,7 +206,7 @@ def _sec_to_time(value: Value) -> Value:
 
 
 def _str_to_date(context: EvaluationContext, value: Value, form: Value) -> Value:
-    kind = kind_of(form.constant) if form.constant is not None else "datetime"
+    kind = result_kind(form.constant) if form.constant is not None else "datetime"
     digits = 6 if form.constant is None or "%f" in form.constant else 0
     result = python_call(
         "str_to_date", as_text(value), as_text(form), text(kind), text("z") if "z" in context.zeros else NULL

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from simulator.tidb.expressions.sql.graph import Sql, sql, text, when
 from simulator.tidb.expressions.sql.problems import ALWAYS, DIVIDED, TRUNCATED, WARNED, with_problems
-from simulator.tidb.functions import FUNCTIONS
+from simulator.tidb.functions import PYTHON_FUNCTIONS
 from simulator.tidb.functions.problems import Problem
 
 KINDS_BY_LETTER = {"E": ALWAYS, "T": TRUNCATED, "D": DIVIDED, "W": WARNED}
@@ -19,7 +19,7 @@ RESULT_TYPE = pa.struct([("value", pa.string()), ("problem", pa.string())])
 
 def python_call(name: str, *arguments: Sql) -> Sql:
     """A function of texts, as a text."""
-    assert name in FUNCTIONS, name
+    assert name in PYTHON_FUNCTIONS, name
     pieces = ("called([", *[", "] * len(arguments), "]::VARCHAR[])")
     result = Sql(pieces, (text(name), *arguments))
     problem = sql("struct_extract({}, 'problem')", result)
@@ -36,7 +36,7 @@ def run_calls(calls: pa.Array) -> pa.Array:
     result = []
     for call in map(tuple, calls.to_pylist()):
         if call not in known:
-            known[call] = _result(FUNCTIONS[call[0]], call[1:])
+            known[call] = _result(PYTHON_FUNCTIONS[call[0]], call[1:])
         result.append(known[call])
     return pa.array(result, RESULT_TYPE)
 

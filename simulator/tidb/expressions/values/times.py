@@ -6,7 +6,7 @@ from simulator.tidb.expressions.sql.graph import Sql, sql, text
 from simulator.tidb.expressions.sql.python_functions import python_call
 from simulator.tidb.expressions.values.context import EvaluationContext
 from simulator.tidb.expressions.values.value import NUMERIC_KINDS, Value, as_integer, as_number, as_text
-from simulator.tidb.functions.intervals import COMPOUND
+from simulator.tidb.functions.intervals import COMPOUND_UNITS
 
 DATE_PARTS = {"YEAR": (1, 4), "MONTH": (6, 2), "DAY": (9, 2)}
 """First character and length in the text of a moment."""
@@ -15,7 +15,7 @@ DATE_PARTS = {"YEAR": (1, 4), "MONTH": (6, 2), "DAY": (9, 2)}
 CLOCK_UNITS = {"HOUR": 3600 * 10**6, "MINUTE": 60 * 10**6, "SECOND": 10**6, "MICROSECOND": 1}
 
 
-UNITS = (*CLOCK_UNITS, "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND)
+UNITS = (*CLOCK_UNITS, "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND_UNITS)
 
 
 def moment_argument(context: EvaluationContext, value: Value) -> Sql:

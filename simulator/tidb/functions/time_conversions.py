@@ -7,18 +7,25 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from simulator.tidb.functions.calendar import DAY, Moment, date_text, incorrect, later, moment, moment_text
+from simulator.tidb.functions.calendar import (
+    DAY,
+    Moment,
+    add_micros,
+    date_text,
+    incorrect_value,
+    moment_text,
+    parse_moment,
+)
 from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.strict import Text, strict
 from simulator.tidb.values import spellings
-
-Text = str | None
 
 OFFSET = re.compile(r"(.*\d)\s*(?:(Z)|([+-])(\d\d):?(\d\d)?)", re.DOTALL | re.ASCII)
 EARLIEST_NUMBER = 101
 """2000-01-01; smaller numbers are no dates (parseDateTimeFromNum)."""
 
 
-def offset_of(zone: str) -> int | None:
+def zone_offset(zone: str) -> int | None:
     """Minutes of `+hh:mm`; None for any other text."""
     result = re.fullmatch(r"([+-])(\d{1,2}):(\d{2})", zone)
     if not result or int(result[2]) * 60 + int(result[3]) > 14 * 60 or int(result[3]) > 59:
@@ -27,39 +34,37 @@ def offset_of(zone: str) -> int | None:
     return -minutes if result[1] == "-" else minutes
 
 
-def from_utc(expression: Moment, zone: str) -> Moment | None:
+def from_utc(moment: Moment, zone: str) -> Moment | None:
     """A moment of UTC as a zone has it."""
-    minutes = offset_of(zone)
+    minutes = zone_offset(zone)
     if minutes is not None:
-        return later(expression, minutes * 60_000_000)
-    known = _zone(zone)
-    if known is None or not 1 <= expression.year <= 9998:
-        return expression if known is not None else None
-    there = _python(expression, timezone.utc).astimezone(known)
+        return add_micros(moment, minutes * 60_000_000)
+    zone_info = _zone(zone)
+    if zone_info is None or not 1 <= moment.year <= 9998:
+        return moment if zone_info is not None else None
+    local = _python_datetime(moment, timezone.utc).astimezone(zone_info)
     return Moment(
-        there.year,
-        there.month,
-        there.day,
-        expression.micros % 1_000_000 + 1_000_000 * (there.hour * 3600 + there.minute * 60 + there.second),
+        local.year,
+        local.month,
+        local.day,
+        moment.micros % 1_000_000 + 1_000_000 * (local.hour * 3600 + local.minute * 60 + local.second),
     )
 
 
-def to_utc(expression: Moment, zone: str) -> Moment | None:
+def to_utc(moment: Moment, zone: str) -> Moment | None:
     """A moment as a zone has it, in UTC."""
-    minutes = offset_of(zone)
+    minutes = zone_offset(zone)
     if minutes is not None:
-        return later(expression, -minutes * 60_000_000)
-    known = _zone(zone)
-    if known is None or not 1 <= expression.year <= 9998:
-        return expression if known is not None else None
-    shift = _python(expression, known).utcoffset() or timedelta()
-    return later(expression, -round(shift.total_seconds()) * 1_000_000)
+        return add_micros(moment, -minutes * 60_000_000)
+    zone_info = _zone(zone)
+    if zone_info is None or not 1 <= moment.year <= 9998:
+        return moment if zone_info is not None else None
+    shift = _python_datetime(moment, zone_info).utcoffset() or timedelta()
+    return add_micros(moment, -round(shift.total_seconds()) * 1_000_000)
 
 
-def _python(expression: Moment, zone: timezone | ZoneInfo) -> datetime:
-    return datetime(expression.year, expression.month, expression.day, tzinfo=zone) + timedelta(
-        microseconds=expression.micros
-    )
+def _python_datetime(moment: Moment, zone: timezone | ZoneInfo) -> datetime:
+    return datetime(moment.year, moment.month, moment.day, tzinfo=zone) + timedelta(microseconds=moment.micros)
 
 
 def _zone(name: str) -> ZoneInfo | None:
@@ -73,31 +78,30 @@ def moment_of_text(text: Text, zone: Text, zeros: Text) -> Text:
     """A text as a DATETIME. `zeros`: `z` where a zero date is one, `p` where parts of it may be zero in strict mode."""
     if text is None:
         return None
-    result = spellings.moment(text, 6) or with_offset(text, zone or "UTC")
+    result = spellings.moment(text, 6) or parse_with_offset(text, zone or "UTC")
     if result is None:
-        raise incorrect(text)
+        raise incorrect_value(text)
     if not result.strip("0-: .") and "z" not in (zeros or ""):
-        raise incorrect("0000-00-00 00:00:00.000000")
+        raise incorrect_value("0000-00-00 00:00:00.000000")
     if not spellings.in_calendar(result) and "p" not in (zeros or "") and result.strip("0-: ."):
-        raise incorrect(text, result)
+        raise incorrect_value(text, result)
     return result
 
 
-def with_offset(text: str, zone: str) -> str | None:
+def parse_with_offset(text: str, zone: str) -> str | None:
     """`2020-01-01 10:00:00+02:00`, in the session's zone."""
     read = OFFSET.fullmatch(text.strip())
     shown = spellings.moment(read[1], 6) if read else None
     if read is None or shown is None or not re.search(r"\d[T ]\d", read[1]):
         return None
     minutes = 0 if read[2] else (int(read[4]) * 60 + int(read[5] or 0)) * (-1 if read[3] == "-" else 1)
-    universal = later(moment(shown), -minutes * 60_000_000)
-    there = None if universal is None else from_utc(universal, zone)
-    return None if there is None else moment_text(there)
+    universal = add_micros(parse_moment(shown), -minutes * 60_000_000)
+    local = None if universal is None else from_utc(universal, zone)
+    return None if local is None else moment_text(local)
 
 
-def moment_of_number(number: Text) -> Text:
-    if number is None:
-        return None
+@strict
+def moment_of_number(number: str) -> Text:
     whole = number.partition(".")[0]
     result = (
         spellings.moment(spellings.number(number), 6)
@@ -105,12 +109,13 @@ def moment_of_number(number: Text) -> Text:
         else None
     )
     if result is None:
-        raise incorrect(number)
+        raise incorrect_value(number)
     return result
 
 
-def moment_of_year(year: Text) -> Text:
-    return None if year is None else f"{int(year):04}-00-00 00:00:00.000000"
+@strict
+def moment_of_year(year: str) -> Text:
+    return f"{int(year):04}-00-00 00:00:00.000000"
 
 
 def moment_of_duration(micros: Text, today: Text) -> Text:
@@ -118,14 +123,13 @@ def moment_of_duration(micros: Text, today: Text) -> Text:
     if micros is None or not today:
         return None
     days, clock = divmod(int(micros), DAY)
-    result = later(Moment(int(today[:4]), int(today[5:7]), int(today[8:10])), days * DAY + clock)
+    result = add_micros(Moment(int(today[:4]), int(today[5:7]), int(today[8:10])), days * DAY + clock)
     return None if result is None else moment_text(result)
 
 
-def duration_of_text(text: Text) -> Text:
+@strict
+def duration_of_text(text: str) -> Text:
     """A text as a TIME."""
-    if text is None:
-        return None
     result = spellings.duration(text, 6)
     if result is None:
         cut = spellings.duration(text, 6, cut=True)
@@ -133,10 +137,9 @@ def duration_of_text(text: Text) -> Text:
     return str(result)
 
 
-def convert_tz(text: Text, source: Text, target: Text) -> Text:
-    if text is None or source is None or target is None:
-        return None
-    universal = to_utc(moment(text), source)
+@strict
+def convert_tz(text: str, source: str, target: str) -> Text:
+    universal = to_utc(parse_moment(text), source)
     result = None if universal is None or not universal.year else from_utc(universal, target)
     return None if result is None else moment_text(result)
 
@@ -149,7 +152,7 @@ def unix_timestamp(text: Text, zone: Text) -> Text:
     """Microseconds since 1970; 0 outside of a TIMESTAMP's years."""
     if text is None:
         return None
-    result = moment(text)
+    result = parse_moment(text)
     if not result.month or not result.day:
         return "0"
     universal = to_utc(result, zone or "UTC")
@@ -163,12 +166,12 @@ def unix_timestamp(text: Text, zone: Text) -> Text:
 def from_unixtime(micros: Text, zone: Text) -> Text:
     if micros is None or not 0 <= int(micros) <= LAST_UNIX_TIME * 1_000_000 + 999_999:
         return None
-    result = later(Moment(1970, 1, 1), int(micros))
-    there = None if result is None else from_utc(result, zone or "UTC")
-    return None if there is None else moment_text(there)
+    result = add_micros(Moment(1970, 1, 1), int(micros))
+    local = None if result is None else from_utc(result, zone or "UTC")
+    return None if local is None else moment_text(local)
 
 
-TIME_READINGS: dict[str, Callable[..., Text]] = {
+TIME_CONVERSIONS: dict[str, Callable[..., Text]] = {
     "moment_of_text": moment_of_text,
     "moment_of_number": moment_of_number,
     "moment_of_year": moment_of_year,
@@ -177,6 +180,6 @@ TIME_READINGS: dict[str, Callable[..., Text]] = {
     "convert_tz": convert_tz,
     "unix_timestamp": unix_timestamp,
     "from_unixtime": from_unixtime,
-    "date_of": lambda text: None if text is None else f"{date_text(moment(text))} 00:00:00.000000",
+    "date_of": lambda text: None if text is None else f"{date_text(parse_moment(text))} 00:00:00.000000",
 }
 """By their names in SQL."""

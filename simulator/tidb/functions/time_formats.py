@@ -12,41 +12,38 @@ from simulator.tidb.functions.calendar import (
     Moment,
     day_number,
     has_zero,
-    incorrect,
-    moment,
+    incorrect_value,
     moment_text,
     month_length,
-    week,
+    parse_moment,
+    week_number,
     weekday,
 )
 from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.strict import Text, strict
 
-Text = str | None
 
-
-def of_moment(expression: Text, form: Text) -> Text:
+@strict
+def date_format(moment: str, pattern: str) -> Text:
     """DATE_FORMAT"""
-    if expression is None or form is None:
-        return None
-    there = moment(expression)
-    return _letters(form, lambda letter: _dated(letter, there))
+    there = parse_moment(moment)
+    return _replace_letters(pattern, lambda letter: _date_letter(letter, there))
 
 
-def of_duration(expression: Text, form: Text) -> Text:
+@strict
+def time_format(moment: str, pattern: str) -> Text:
     """TIME_FORMAT"""
-    if expression is None or form is None:
-        return None
-    size = abs(int(expression))
-    return _letters(form, lambda letter: _clock(letter, size) or letter)
+    size = abs(int(moment))
+    return _replace_letters(pattern, lambda letter: _clock_letter(letter, size) or letter)
 
 
-def _letters(form: str, shown: Callable[[str], str]) -> str:
-    return re.sub(r"(?s)%(.)", lambda expression: shown(expression[1]), form).removesuffix(
-        "%" if re.search(r"(?s)(?:^|[^%])(?:%%)*%$", form) else "\0"
+def _replace_letters(pattern: str, shown: Callable[[str], str]) -> str:
+    return re.sub(r"(?s)%(.)", lambda moment: shown(moment[1]), pattern).removesuffix(
+        "%" if re.search(r"(?s)(?:^|[^%])(?:%%)*%$", pattern) else "\0"
     )
 
 
-def _clock(letter: str, micros: int) -> str | None:
+def _clock_letter(letter: str, micros: int) -> str | None:
     hours, minutes, seconds = micros // SECOND // 3600, micros // SECOND // 60 % 60, micros // SECOND % 60
     short = hours % 12 or 12
     half = "AM" if hours // 12 % 2 == 0 else "PM"
@@ -67,59 +64,59 @@ def _clock(letter: str, micros: int) -> str | None:
     return shown.get(letter)
 
 
-def _dated(letter: str, expression: Moment) -> str:
-    clock = _clock(letter, expression.micros)
+def _date_letter(letter: str, moment: Moment) -> str:
+    clock = _clock_letter(letter, moment.micros)
     if clock is not None:
         return clock
-    shown = _OF_DAY.get(letter)
-    return letter if shown is None else shown(expression)
+    shown = _DATE_LETTERS.get(letter)
+    return letter if shown is None else shown(moment)
 
 
-def _month(expression: Moment) -> str:
-    if not expression.month:
+def _month(moment: Moment) -> str:
+    if not moment.month:
         raise Problem(1292, "Incorrect time value: '0'", "T")
-    return MONTHS[expression.month - 1]
+    return MONTHS[moment.month - 1]
 
 
 def _ordinal(day: int) -> str:
     return f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
 
 
-def _day_of_year(expression: Moment) -> int:
-    if has_zero(expression):
+def _day_of_year(moment: Moment) -> int:
+    if has_zero(moment):
         return 0
-    return day_number(*expression[:3]) - day_number(expression.year, 1, 1) + 1
+    return day_number(*moment[:3]) - day_number(moment.year, 1, 1) + 1
 
 
-def _week(expression: Moment, mode: int) -> str:
-    return "00" if has_zero(expression) else f"{week(expression, mode)[1]:02}"
+def _week(moment: Moment, mode: int) -> str:
+    return "00" if has_zero(moment) else f"{week_number(moment, mode)[1]:02}"
 
 
-def _week_year(expression: Moment, mode: int) -> str:
-    year = week(expression, mode, True)[0]
+def _week_year(moment: Moment, mode: int) -> str:
+    year = week_number(moment, mode, True)[0]
     return f"{year:04}" if year >= 0 else str(2**32 - 1)
 
 
-_OF_DAY: dict[str, Callable[[Moment], str]] = {
-    "Y": lambda expression: f"{expression.year:04}",
-    "y": lambda expression: f"{expression.year:04}"[2:],
-    "m": lambda expression: f"{expression.month:02}",
-    "c": lambda expression: str(expression.month),
-    "d": lambda expression: f"{expression.day:02}",
-    "e": lambda expression: str(expression.day),
-    "D": lambda expression: _ordinal(expression.day),
-    "b": lambda expression: _month(expression)[:3],
+_DATE_LETTERS: dict[str, Callable[[Moment], str]] = {
+    "Y": lambda moment: f"{moment.year:04}",
+    "y": lambda moment: f"{moment.year:04}"[2:],
+    "m": lambda moment: f"{moment.month:02}",
+    "c": lambda moment: str(moment.month),
+    "d": lambda moment: f"{moment.day:02}",
+    "e": lambda moment: str(moment.day),
+    "D": lambda moment: _ordinal(moment.day),
+    "b": lambda moment: _month(moment)[:3],
     "M": _month,
-    "j": lambda expression: f"{_day_of_year(expression):03}",
-    "a": lambda expression: WEEKDAYS[weekday(expression)][:3],
-    "W": lambda expression: WEEKDAYS[weekday(expression)],
-    "w": lambda expression: str(weekday(expression)),
-    "U": lambda expression: _week(expression, 0),
-    "u": lambda expression: _week(expression, 1),
-    "V": lambda expression: _week(expression, 2),
-    "v": lambda expression: f"{week(expression, 3, True)[1]:02}",
-    "X": lambda expression: _week_year(expression, 2),
-    "x": lambda expression: _week_year(expression, 3),
+    "j": lambda moment: f"{_day_of_year(moment):03}",
+    "a": lambda moment: WEEKDAYS[weekday(moment)][:3],
+    "W": lambda moment: WEEKDAYS[weekday(moment)],
+    "w": lambda moment: str(weekday(moment)),
+    "U": lambda moment: _week(moment, 0),
+    "u": lambda moment: _week(moment, 1),
+    "V": lambda moment: _week(moment, 2),
+    "v": lambda moment: f"{week_number(moment, 3, True)[1]:02}",
+    "X": lambda moment: _week_year(moment, 2),
+    "x": lambda moment: _week_year(moment, 3),
 }
 
 
@@ -128,14 +125,14 @@ _OF_DAY: dict[str, Callable[[Moment], str]] = {
 CLOCK_LETTERS, DATE_LETTERS = "hHiIsSklfrT", "yYmMcbDde"
 
 
-def kind_of(form: str) -> str:
+def result_kind(pattern: str) -> str:
     """What STR_TO_DATE gives for a form: `time`, `date` or `datetime`."""
-    letters = re.findall(r"(?s)%(.)", form)
+    letters = re.findall(r"(?s)%(.)", pattern)
     timed, dated = (any(letter in known for letter in letters) for known in (CLOCK_LETTERS, DATE_LETTERS))
     return "time" if timed and not dated else "date" if dated and not timed else "datetime"
 
 
-class _Reading:
+class _DateReader:
     """A moment as far as it is read."""
 
     def __init__(self, text: str) -> None:
@@ -162,17 +159,17 @@ class _Reading:
         return bool(self.rest)
 
 
-def str_to_date(text: Text, form: Text, kind: Text, zeros: Text) -> Text:
+def str_to_date(text: Text, pattern: Text, kind: Text, zeros: Text) -> Text:
     """STR_TO_DATE: a moment, of a form without a date a duration. `zeros`: whether parts of a date may be 0."""
-    if text is None or form is None:
+    if text is None or pattern is None:
         return None
-    reading = _Reading(text)
+    reading = _DateReader(text)
     try:
-        extra = _read(reading, form)
-        _by_half(reading)
+        extra = _read_format(reading, pattern)
+        _apply_am_pm(reading)
         result = _moment(reading)
     except ValueError:
-        raise incorrect("0000-00-00 00:00:00") from None
+        raise incorrect_value("0000-00-00 00:00:00") from None
     if kind == "time":
         value = str(result.micros)
     else:
@@ -181,7 +178,7 @@ def str_to_date(text: Text, form: Text, kind: Text, zeros: Text) -> Text:
             raise (
                 Problem(1411, f"Incorrect datetime value: '{shown}' for function str_to_date", "T")
                 if (kind == "date")
-                else incorrect(shown)
+                else incorrect_value(shown)
             )
         value = moment_text(result)
     if extra:
@@ -189,19 +186,19 @@ def str_to_date(text: Text, form: Text, kind: Text, zeros: Text) -> Text:
     return value
 
 
-def _read(reading: _Reading, form: str) -> bool:
+def _read_format(reading: _DateReader, pattern: str) -> bool:
     """Reads all that the form has; True if there is more. Raises ValueError."""
     while True:
-        reading.rest, form = reading.rest.lstrip(), form.lstrip()
-        if not form:
+        reading.rest, pattern = reading.rest.lstrip(), pattern.lstrip()
+        if not pattern:
             return bool(reading.rest)
-        if form == "%":
+        if pattern == "%":
             raise ValueError
-        token, form = (form[:2], form[2:]) if form[0] == "%" else (form[:1], form[1:])
+        token, pattern = (pattern[:2], pattern[2:]) if pattern[0] == "%" else (pattern[:1], pattern[1:])
         if not reading.rest:
             reading.seen[token] = 0
             return False
-        read = _READ.get(token)
+        read = _READERS.get(token)
         if read is not None:
             read(reading)
         elif reading.rest.startswith(token):
@@ -210,8 +207,8 @@ def _read(reading: _Reading, form: str) -> bool:
             raise ValueError
 
 
-def _field(name: str, digits: int, least: int, most: int, seen: str = "") -> Callable[[_Reading], None]:
-    def read(reading: _Reading) -> None:
+def _field(name: str, digits: int, least: int, most: int, seen: str = "") -> Callable[[_DateReader], None]:
+    def read(reading: _DateReader) -> None:
         reading.fields[name] = reading.number(digits, least, most)
         if seen:
             reading.seen[seen] = reading.fields[name]
@@ -219,8 +216,8 @@ def _field(name: str, digits: int, least: int, most: int, seen: str = "") -> Cal
     return read
 
 
-def _year(digits: int) -> Callable[[_Reading], None]:
-    def read(reading: _Reading) -> None:
+def _year(digits: int) -> Callable[[_DateReader], None]:
+    def read(reading: _DateReader) -> None:
         before = reading.rest
         year = reading.number(digits)
         size = len(before) - len(reading.rest)
@@ -229,15 +226,15 @@ def _year(digits: int) -> Callable[[_Reading], None]:
     return read
 
 
-def _micros(reading: _Reading) -> None:
+def _micros(reading: _DateReader) -> None:
     result = re.match(r"\d{0,6}", reading.rest, re.ASCII)
     digits = result[0] if result else ""
     reading.fields["micros"] = int(digits.ljust(6, "0"))
     reading.rest = reading.rest[len(digits) :]
 
 
-def _named_month(length: int) -> Callable[[_Reading], None]:
-    def read(reading: _Reading) -> None:
+def _named_month(length: int) -> Callable[[_DateReader], None]:
+    def read(reading: _DateReader) -> None:
         for place, name in enumerate(MONTHS, 1):
             wanted = name[:length]
             if reading.rest[: len(wanted)].lower() == wanted.lower():
@@ -248,17 +245,17 @@ def _named_month(length: int) -> Callable[[_Reading], None]:
     return read
 
 
-def _half(reading: _Reading) -> None:
+def _am_pm(reading: _DateReader) -> None:
     half = reading.rest[:2].lower()
     if half not in ("am", "pm"):
         raise ValueError
     reading.seen["%p"], reading.rest = 1 + (half == "pm"), reading.rest[2:]
 
 
-def _whole_clock(of_12: bool) -> Callable[[_Reading], None]:
+def _whole_clock(of_12: bool) -> Callable[[_DateReader], None]:
     """`hh:mm:ss`, with AM or PM behind it, as far as the text goes."""
 
-    def read(reading: _Reading) -> None:
+    def read(reading: _DateReader) -> None:
         hour = reading.number(2, 1, 12) % 12 if of_12 else reading.number(2, 0, 23)
         reading.fields["hour"] = hour
         for name in ("minute", "second"):
@@ -276,14 +273,14 @@ def _whole_clock(of_12: bool) -> Callable[[_Reading], None]:
     return read
 
 
-def _skip(pattern: str) -> Callable[[_Reading], None]:
-    def read(reading: _Reading) -> None:
+def _skip(pattern: str) -> Callable[[_DateReader], None]:
+    def read(reading: _DateReader) -> None:
         reading.rest = re.sub(rf"^{pattern}*", "", reading.rest)
 
     return read
 
 
-_READ: dict[str, Callable[[_Reading], None]] = {
+_READERS: dict[str, Callable[[_DateReader], None]] = {
     "%b": _named_month(3),
     "%M": _named_month(9),
     "%c": _field("month", 2, 0, 12),
@@ -297,7 +294,7 @@ _READ: dict[str, Callable[[_Reading], None]] = {
     "%s": _field("second", 2, 0, 59),
     "%S": _field("second", 2, 0, 59),
     "%j": lambda reading: reading.seen.update({"%j": reading.number(3, 1, 999)}),
-    "%p": _half,
+    "%p": _am_pm,
     "%r": _whole_clock(True),
     "%T": _whole_clock(False),
     "%Y": _year(4),
@@ -308,7 +305,7 @@ _READ: dict[str, Callable[[_Reading], None]] = {
 }
 
 
-def _by_half(reading: _Reading) -> None:
+def _apply_am_pm(reading: _DateReader) -> None:
     """Brings AM and PM to bear on the hour. Raises ValueError."""
     hour, half = reading.fields["hour"], reading.seen.get("%p")
     if half is None:
@@ -323,7 +320,7 @@ def _by_half(reading: _Reading) -> None:
         reading.fields["hour"] = hour + 12
 
 
-def _moment(reading: _Reading) -> Moment:
+def _moment(reading: _DateReader) -> Moment:
     """Raises ValueError for a day that no month has."""
     year, month, day, hour, minute, second, micros = reading.fields.values()
     if month and day > month_length(year, month):
@@ -331,9 +328,9 @@ def _moment(reading: _Reading) -> Moment:
     return Moment(year, month, day, ((hour * 60 + minute) * 60 + second) * SECOND + micros)
 
 
-TIME_FORMS: dict[str, Callable[..., Text]] = {
-    "date_format": of_moment,
-    "time_format": of_duration,
+TIME_FORMATS: dict[str, Callable[..., Text]] = {
+    "date_format": date_format,
+    "time_format": time_format,
     "str_to_date": str_to_date,
 }
 """By their names in SQL."""

@@ -1,0 +1,190 @@
+"""JSON functions that change and merge documents (TiDB: pkg/expression/builtin_json.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from simulator.tidb.functions import json_paths
+from simulator.tidb.functions.documents import Document, check_depth, dump, load
+from simulator.tidb.functions.json_paths import AnyDepth, ArrayRange, Member, Path, Steps
+from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.strict import Text
+
+MULTIPLE_MATCHES = Problem(
+    3149, "In this situation, path expressions may not contain the * and ** tokens or range selection."
+)
+
+
+INVALID_PATH = Problem(1105, "Invalid path expression")
+
+
+NOT_A_CELL = Problem(3165, "A path expression is not a path to a cell in an array.")
+
+
+def single_value(document: Document, path: Path) -> list[tuple[Steps, Document]]:
+    """The value at a path. Raises Problem 3149 for a path to several."""
+    if json_paths.matches_multiple(path):
+        raise MULTIPLE_MATCHES
+    return json_paths.find(document, path)
+
+
+def modify(insert: bool, replace: bool) -> Callable[..., Text]:
+    """JSON_SET, JSON_INSERT, JSON_REPLACE."""
+
+    def modified(document: Text, *pairs: Text) -> Text:
+        if document is None or None in pairs[::2]:
+            return None
+        ways = [json_paths.parse_path(path or "") for path in pairs[::2]]
+        if any(map(json_paths.matches_multiple, ways)):
+            raise INVALID_PATH
+        result = load(document)
+        for path, value in zip(ways, pairs[1::2], strict=True):
+            new = None if value is None else load(value)
+            there = json_paths.find(result, path)
+            if there and replace:
+                result = _replace_at(result, there[0][0], new)
+            elif not there and insert:
+                result = _insert_at(result, path, new)
+        return dump(check_depth(result))
+
+    return modified
+
+
+def _replace_at(document: Document, steps: Steps, value: Document) -> Document:
+    """The document with another value in a place."""
+    if not steps:
+        return value
+    step, *rest = steps
+    if isinstance(document, dict):
+        return {**document, str(step): _replace_at(document[str(step)], tuple(rest), value)}
+    assert isinstance(document, list) and isinstance(step, int)
+    return [*document[:step], _replace_at(document[step], tuple(rest), value), *document[step + 1 :]]
+
+
+def _insert_at(document: Document, path: Path, value: Document) -> Document:
+    parents = json_paths.find(document, path[:-1])
+    if not parents:
+        return document
+    (steps, parent), leg = parents[0], path[-1]
+    if isinstance(leg, ArrayRange):
+        return _replace_at(document, steps, [*(parent if isinstance(parent, list) else [parent]), value])
+    if isinstance(leg, Member) and isinstance(parent, dict):
+        return _replace_at(document, steps, {**parent, leg.name: value})
+    return document
+
+
+def remove(document: Text, *paths: Text) -> Text:
+    if document is None or None in paths:
+        return None
+    result = load(document)
+    for path in [json_paths.parse_path(path or "") for path in paths]:
+        if not path or json_paths.matches_multiple(path):
+            raise INVALID_PATH
+        there = json_paths.find(result, path)
+        parents = json_paths.find(result, path[:-1])
+        if there and len(there[0][0]) > len(parents[0][0]):
+            steps, parent = parents[0]
+            last = there[0][0][-1]
+            left: Document = (
+                {key: value for key, value in parent.items() if key != last}
+                if isinstance(parent, dict)
+                else [value for place, value in json_paths.children(parent) if place != last]
+            )
+            result = _replace_at(result, steps, left)
+    return dump(result)
+
+
+def array_append(document: Text, *pairs: Text) -> Text:
+    if document is None:
+        return None
+    result = load(document)
+    for path, value in zip(pairs[::2], pairs[1::2], strict=True):
+        if path is None:
+            return None
+        for steps, there in single_value(result, _parse_path(path))[:1]:
+            new = None if value is None else load(value)
+            result = _replace_at(result, steps, [*(there if isinstance(there, list) else [there]), new])
+    return dump(check_depth(result))
+
+
+def _parse_path(path: str) -> Path:
+    try:
+        return json_paths.parse_path(path)
+    except Problem:
+        raise Problem(
+            3143, f"Invalid JSON path expression. The error is around character position %!d(string={path})."
+        ) from None
+
+
+def array_insert(document: Text, *pairs: Text) -> Text:
+    if document is None:
+        return None
+    result = load(document)
+    for path, value in zip(pairs[::2], pairs[1::2], strict=True):
+        if path is None:
+            return None
+        way = _parse_path(path)
+        if json_paths.matches_multiple(way):
+            raise MULTIPLE_MATCHES
+        last = way[-1] if way else AnyDepth()
+        if not isinstance(last, ArrayRange) or last.start is None:
+            raise NOT_A_CELL
+        for steps, there in json_paths.find(result, way[:-1])[:1]:
+            if isinstance(there, list):
+                place = max(json_paths.array_index(last.start, len(there)), 0)
+                new = None if value is None else load(value)
+                result = _replace_at(result, steps, [*there[:place], new, *there[place:]])
+    return dump(check_depth(result))
+
+
+def merge_preserve(*documents: Text) -> Text:
+    return None if None in documents else dump(check_depth(_merge([load(each or "") for each in documents])))
+
+
+def _merge(documents: Sequence[Document]) -> Document:
+    results: list[Document] = []
+    joins = False
+    for each in documents:
+        last = results[-1] if joins else None
+        if isinstance(each, dict) and isinstance(last, dict):
+            both: dict[str, Document] = dict(last)
+            for key, value in each.items():
+                both[key] = _merge([both[key], value]) if key in both else value
+            results[-1] = both
+        else:
+            results.append(each)
+        joins = isinstance(each, dict)
+    if len(results) == 1:
+        return results[0]
+    return [item for each in results for item in (each if isinstance(each, list) else [each])]
+
+
+def merge_patch(*documents: Text) -> Text:
+    """RFC 7396; a NULL that is not replaced by what follows it makes NULL."""
+    result = [None if each is None else load(each) for each in documents]
+    last = next(
+        (
+            place
+            for place in range(len(result) - 1, -1, -1)
+            if documents[place] is None or not isinstance(result[place], dict)
+        ),
+        0,
+    )
+    if documents[last] is None:
+        return None
+    target = result[last]
+    for patch in result[last + 1 :]:
+        target = _patch(target, patch)
+    return dump(check_depth(target))
+
+
+def _patch(target: Document, patch: Document) -> Document:
+    if not isinstance(patch, dict):
+        return patch
+    made: dict[str, Document] = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            made.pop(key, None)
+        else:
+            made[key] = _patch(made.get(key), value)
+    return made
