@@ -20,9 +20,9 @@ from simulator.columns.row_image import LazyCells
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import dispatch, key_bytes, split
 from simulator.ticdc.dispatch import Destinations, Route
-from simulator.ticdc.filters.event_filters import EventFilters, ignoring_row, reads_values
+from simulator.ticdc.filters.event_filters import EventFilters, reads_values, rule_ignoring_row
 from simulator.ticdc.filters.event_types import ROW_KINDS
-from simulator.ticdc.filters.row_expressions import let_through
+from simulator.ticdc.filters.row_expressions import passing_rows
 from simulator.ticdc.split import SplitRule
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -54,7 +54,7 @@ class Rules:
         return np.array([self._filters(physical.table) for physical in self.tables], np.bool_)
 
     def _filters(self, table: Table) -> bool:
-        kinds = any(ignoring_row(self.filters, table.schema, table.name, kind) for kind in ROW_KINDS)
+        kinds = any(rule_ignoring_row(self.filters, table.schema, table.name, kind) for kind in ROW_KINDS)
         return bool(self.ignored_start_ts) or kinds or any(reads_values(rule, table) for rule in self.filters.rules)
 
     @cached_property
@@ -113,7 +113,7 @@ def passing(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
     for number, at in by_table(table):
         if rules.filtering[number]:
             rows = changes if len(at) == len(table) else changes.take(pa.array(at))
-            let[at] = let_through(rows, rules.tables[number].table, rules.filters, rules.ignored_start_ts)
+            let[at] = passing_rows(rows, rules.tables[number].table, rules.filters, rules.ignored_start_ts)
     return changes if let.all() else changes.filter(pa.array(let))
 
 
@@ -166,7 +166,7 @@ def _facts(
     row_ids = key_bytes.row_ids(table, handles, number) if given is None else _completed(given, handles, number, table)
     names = [column.name for column in visible_columns(table)]
     texts = LazyCells(images, names, key_bytes.column_from_row_id(table, row_ids))
-    return row_ids, dispatch.hashes(rules.routes[number], table, texts, len(images))
+    return row_ids, dispatch.dispatch_hashes(rules.routes[number], table, texts, len(images))
 
 
 def _completed(given: pa.Array, handles: pa.Array, number: int, table: Table) -> pa.Array:
@@ -182,7 +182,7 @@ def _destinations(number: int, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array,
     to = rules.routes[number]
     first, _ = rules.partitions[to.topic]
     count = rules.destinations.counted(to.topic, commit_ts)
-    return first + dispatch.partitions(to, hashes, commit_ts, row_ids, count)
+    return first + dispatch.choose_partitions(to, hashes, commit_ts, row_ids, count)
 
 
 def _in_place(parts: Sequence[pa.Array], places: Sequence[Ints]) -> pa.Array:

@@ -20,7 +20,7 @@ from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import SnapshotError
 from simulator.sources.diff import Comparison
 from simulator.sources.snapshots import Piece, TableScan, state_batches
-from simulator.ticdc.dispatch import known_when_read
+from simulator.ticdc.dispatch import follows_from_handle
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -58,7 +58,7 @@ class Work:
             and not any(self.comparison.changed)
             and not self.rules.splitting.any()
             and self.comparison.keyed.all()
-            and all(known_when_read(to, physical.table) for to, physical in zip(routes, tables, strict=True))
+            and all(follows_from_handle(to, physical.table) for to, physical in zip(routes, tables, strict=True))
         )
         return 1 if known else 2
 

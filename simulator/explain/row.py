@@ -22,9 +22,9 @@ from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, RowChanges
 from simulator.ticdc.codecs.claim_check import file_uri
 from simulator.ticdc.ddl.allow import is_eligible
-from simulator.ticdc.dispatch import ROW_ID, SINGLE_COLUMN, TS, hashes, route, router, sent_table
-from simulator.ticdc.dispatch import partitions as partitions_of
-from simulator.ticdc.filters.event_filters import ignoring_row, reads_values
+from simulator.ticdc.dispatch import ROW_ID, SINGLE_COLUMN, TS, dispatch_hashes, route, router, sent_table
+from simulator.ticdc.dispatch import choose_partitions as partitions_of
+from simulator.ticdc.filters.event_filters import reads_values, rule_ignoring_row
 from simulator.ticdc.filters.replication import filter_rule
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.split import changed_key_columns, split_rule
@@ -112,13 +112,15 @@ def filter_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> 
     start_ts = change.commit_ts - BEFORE_COMMIT
     if start_ts in rules.replication.ignored_start_ts:
         return FilterDecision(False, f"ignore-txn-start-ts has {start_ts}, when its transaction is taken to start")
-    rule = ignoring_row(rules.event_filters, *name, kind)
+    rule = rule_ignoring_row(rules.event_filters, *name, kind)
     if rule is not None:
         return FilterDecision(False, f"{rule.where}: ignore-event has {', '.join(sorted(rule.types))}")
     if any(reads_values(rule, table) for rule in rules.event_filters.rules):
-        from simulator.ticdc.filters.row_expressions import ignoring_values  # MySQL's functions take long to import
+        from simulator.ticdc.filters.row_expressions import (
+            rule_ignoring_values,  # MySQL's functions take long to import
+        )
 
-        rule = ignoring_values(rules.event_filters, table, packed(change.before), packed(change.after))
+        rule = rule_ignoring_values(rules.event_filters, table, packed(change.before), packed(change.after))
         if rule is not None:
             return FilterDecision(False, f"{rule.where}: an expression on the row's values holds")
     return FilterDecision(True, passes)
@@ -134,7 +136,10 @@ def explain_row(
     """What becomes of a row change that `read_row` has checked; raises EncodeError where TiCDC could not encode it."""
     partitions = change.partitions or changefeed.kafka.partitions
     to = route(router(changefeed, release), table)
-    hashed, row_id = hashes(to, table, cells.columns([change.image])), pa.array([_row_id(table, change)], pa.int64())
+    hashed, row_id = (
+        dispatch_hashes(to, table, cells.columns([change.image])),
+        pa.array([_row_id(table, change)], pa.int64()),
+    )
     place = partitions_of(to, hashed, np.array([change.commit_ts]), row_id, partitions)
     encoded = _encoded(sent_table(to, table), changefeed, change, release, to.selected) if decision.sent else None
     return RowExplained(

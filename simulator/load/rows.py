@@ -201,10 +201,10 @@ def _destinations(changes: Chosen, rows: TableRows, rules: Rules) -> Ints:
     route, table = rules.routes[changes.table.place.indexes[0]], changes.table.place.table
     names = sorted({source for _, source in route.hashed if source})
     texts = changes.table.values.texts(names, rows) if names else {}
-    hashes = dispatch.hashes(route, table, texts, len(rows.keys))
+    hashes = dispatch.dispatch_hashes(route, table, texts, len(rows.keys))
     row_ids = _row_ids(changes) if route.dispatcher == ROW_ID else changes.row_ids
     first, count = rules.partitions[route.topic]
-    return first + dispatch.partitions(route, hashes, changes.commit_ts, row_ids, count)
+    return first + dispatch.choose_partitions(route, hashes, changes.commit_ts, row_ids, count)
 
 
 def _row_ids(changes: Chosen) -> pa.Array:

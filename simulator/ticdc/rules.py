@@ -46,4 +46,4 @@ def check_expressions(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
     if any(rule.setting.expressions for rule in rules.event_filters.rules):
         from simulator.ticdc.filters import row_expressions  # MySQL's functions take long to import
 
-        row_expressions.verify(rules.event_filters, [table for table in tables if rules.replicates(table)])
+        row_expressions.check_expressions(rules.event_filters, [table for table in tables if rules.replicates(table)])

@@ -20,7 +20,7 @@ from simulator.sources import snapshots
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.filters import replication
-from simulator.ticdc.filters.event_filters import event_filters, ignoring_row
+from simulator.ticdc.filters.event_filters import event_filters, rule_ignoring_row
 from simulator.tidb.ddl.catalog import catalog
 
 URI = "kafka://127.0.0.1:9092/all?protocol=open-protocol&partition-num=4"
@@ -74,7 +74,7 @@ def main() -> None:
             router = dispatch.router(changefeed)
             for table in tables:
                 kept.table(table.schema, table.name)
-                ignoring_row(events, table.schema, table.name, "delete")
+                rule_ignoring_row(events, table.schema, table.name, "delete")
                 dispatch.route(router, table)
         with timed(f"a plan in which {count // 10:,} tables change"):
             planned = plan(scenario.diff(before, after).script(), changefeed, release)

@@ -21,7 +21,7 @@ from simulator.ticdc.changefeed import load
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.row_changes import RowChanges
-from simulator.ticdc.dispatch import hashes, partitions, route, router
+from simulator.ticdc.dispatch import choose_partitions, dispatch_hashes, route, router
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 TABLE = create_table(
@@ -95,8 +95,8 @@ def stream(changefeed: Changefeed, rows: Sequence[Change]) -> dict[tuple[str, in
     parts: dict[int, list[Change]] = {partition: [] for partition in range(PARTITIONS)}
     for row in rows:
         values = dict(zip(COLUMNS, row.after or row.before or (), strict=True))
-        hashed, row_id = hashes(to, TABLE, cells.columns([values])), pa.nulls(1, pa.int64())
-        parts[int(partitions(to, hashed, np.array([row.ts]), row_id, PARTITIONS)[0])].append(row)
+        hashed, row_id = dispatch_hashes(to, TABLE, cells.columns([values])), pa.nulls(1, pa.int64())
+        parts[int(choose_partitions(to, hashed, np.array([row.ts]), row_id, PARTITIONS)[0])].append(row)
     found = {}
     mark = codec.watermark(START + (9999 << 18), changefeed.codec, V8_5)
     for partition, part in parts.items():

@@ -19,7 +19,7 @@ from simulator.consumer.contract.told import Told
 from simulator.errors import UserError
 from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.model import Changefeed
-from simulator.ticdc.dispatch import ROW_ID, Route, Router, hashes, partitions, route, router
+from simulator.ticdc.dispatch import ROW_ID, Route, Router, choose_partitions, dispatch_hashes, route, router
 from simulator.ticdc.dispatch.dispatchers import DISPATCHERS
 from simulator.ticdc.dispatch.routing import matching_rule
 from simulator.tidb.model.table import Column, Table, row_id_column
@@ -131,12 +131,12 @@ def _destined(to: Route, table: Table, told: Told) -> Destined | str:
         texts[name], unknown = found
         if unknown.any():
             untold = unknown if untold is None else untold | unknown
-    hashed = hashes(to, table, texts, len(told.commit_ts))
+    hashed = dispatch_hashes(to, table, texts, len(told.commit_ts))
     row_id = _row_ids(columns[key], texts[key]) if key else pa.nulls(len(hashed), pa.int64())
     keys = hashed.astype(np.int64) if to.groups_by == "hash" else None
     return Destined(
         to.topic,
-        lambda count: partitions(to, hashed, told.commit_ts, row_id, count),
+        lambda count: choose_partitions(to, hashed, told.commit_ts, row_id, count),
         untold,
         keys,
         "messages do not tell the columns by which they are dispatched",

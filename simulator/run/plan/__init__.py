@@ -24,7 +24,7 @@ from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
-from simulator.ticdc.dispatch import Growth, Route
+from simulator.ticdc.dispatch import Route, TopicGrowth
 from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_expressions
 from simulator.ticdc.split import SplitRule, split_rule
@@ -94,7 +94,7 @@ class Plan:
 
     faults: tuple[Fault, ...] = ()
 
-    grown: tuple[Growth, ...] = ()
+    grown: tuple[TopicGrowth, ...] = ()
     """Topics that get more partitions, in the order of time."""
 
     cursors: tuple[Cursor, ...] = ()

@@ -19,7 +19,7 @@ from simulator.run.plan.expected import Expected
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.versions import Versions
 from simulator.sources.snapshots import Snapshot
-from simulator.ticdc.dispatch import Growth, Route
+from simulator.ticdc.dispatch import Route, TopicGrowth
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Name
@@ -97,7 +97,7 @@ class Addition:
 
     expected: tuple[Expected, ...] = ()
     faults: tuple[Fault, ...] = ()
-    grown: tuple[Growth, ...] = ()
+    grown: tuple[TopicGrowth, ...] = ()
 
 
 def joined(additions: Sequence[Addition]) -> Addition:

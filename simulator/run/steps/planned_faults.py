@@ -21,7 +21,7 @@ from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
 from simulator.run.steps.sql import executed
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS, RowChanges
-from simulator.ticdc.dispatch import Growth
+from simulator.ticdc.dispatch import TopicGrowth
 from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.storage.outcome import FailedStatement
 
@@ -40,7 +40,7 @@ def grown(values: Values, cursor: Cursor, planning: Planning) -> tuple[Cursor, A
     hashed over the old ones, rows above it over all."""
     then = cursor.passed(1)
     topic = values.get(planned.TOPIC_KEY.field) or planning.rules.changefeed.topic
-    growth = Growth(topic, tso.compose(then.now_ms), values[planned.PARTITIONS_KEY.field])
+    growth = TopicGrowth(topic, tso.compose(then.now_ms), values[planned.PARTITIONS_KEY.field])
     return then, Addition(grown=(growth,))
 
 

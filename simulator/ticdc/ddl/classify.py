@@ -17,9 +17,9 @@ from simulator.ticdc.ddl.allow import eligibility_verdict, is_allowed, is_eligib
 from simulator.ticdc.ddl.events import JobEvent, job_events, sent_query
 from simulator.ticdc.ddl.rename import Rename, SchemaSnapshot, rename_texts, replicated_pairs, schema_snapshot
 from simulator.ticdc.ddl.routes import route_event
-from simulator.ticdc.filters.event_filters import EventRule, ignoring_ddl
+from simulator.ticdc.filters.event_filters import EventRule, rule_ignoring_ddl
 from simulator.ticdc.filters.replication import Replication, filter_rule
-from simulator.ticdc.filters.table_routes import conflict
+from simulator.ticdc.filters.table_routes import find_conflict
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog
@@ -106,7 +106,7 @@ def _discarding(job: Job, context: JobContext) -> str:
     if not context.rules.release.event_filter_discards or job.pairs:
         return ""
     schema = job.exchanged.schema if job.exchanged else job.schema
-    return _worded(ignoring_ddl(context.rules.event_filters, schema, job.table, job.query, job.code))
+    return _worded(rule_ignoring_ddl(context.rules.event_filters, schema, job.table, job.query, job.code))
 
 
 def _ignored_rename(job: Job, context: JobContext, schema: str, table: str) -> bool:
@@ -116,7 +116,9 @@ def _ignored_rename(job: Job, context: JobContext, schema: str, table: str) -> b
     """
     if context.rules.release.event_filter_rename != "both-names":
         return False
-    return ignoring_ddl(context.rules.event_filters, schema, table, job.query, job.code, (schema, table)) is not None
+    return (
+        rule_ignoring_ddl(context.rules.event_filters, schema, table, job.query, job.code, (schema, table)) is not None
+    )
 
 
 def _require_apart(job: Job, decision: Decision, context: JobContext) -> None:
@@ -127,7 +129,7 @@ def _require_apart(job: Job, decision: Decision, context: JobContext) -> None:
         return
     existing = set(context.before.tables)
     tables = sorted(context.after.tables.items(), key=lambda item: item[0] not in existing)
-    text = conflict(
+    text = find_conflict(
         context.rules.router.routes,
         (
             (table.schema, table.name)
@@ -207,7 +209,7 @@ def _ignoring(event: JobEvent, job: Job, context: JobContext) -> str:
     elif context.rules.release.event_filter_sees_sent_text:
         query = sent_query(event, context.rules.release)
     return _worded(
-        ignoring_ddl(
+        rule_ignoring_ddl(
             context.rules.event_filters, filtered_event.schema, filtered_event.table, query, event.type_code, old
         )
     )

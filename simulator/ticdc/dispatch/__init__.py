@@ -1,12 +1,18 @@
-"""Where an event goes: topic and partition, as TiCDC's dispatchers choose them.
+"""Topic and partition of an event, as TiCDC's dispatchers choose them.
 
-One law: everything is decided per table on the driver (`route`); what is left per row is one hash, over whole columns.
+`route` decides once per table; only the hash of a row depends on its values, and is computed for whole columns.
 """
 
 from __future__ import annotations
 
 from simulator.ticdc.dispatch.dispatchers import DISPATCHERS, ROW_ID, SINGLE_COLUMN, TS, Dispatcher
-from simulator.ticdc.dispatch.partitions import Destinations, Growth, hashes, known_when_read, partitions
+from simulator.ticdc.dispatch.partitions import (
+    Destinations,
+    TopicGrowth,
+    choose_partitions,
+    dispatch_hashes,
+    follows_from_handle,
+)
 from simulator.ticdc.dispatch.routing import (
     Route,
     Router,
@@ -27,7 +33,7 @@ __all__ = [
     "DISPATCHERS",
     "Destinations",
     "Dispatcher",
-    "Growth",
+    "TopicGrowth",
     "ROW_ID",
     "Route",
     "Router",
@@ -35,11 +41,11 @@ __all__ = [
     "TS",
     "active_topics",
     "compile_rules",
-    "hashes",
+    "dispatch_hashes",
     "is_static",
-    "known_when_read",
+    "follows_from_handle",
     "matching_rule",
-    "partitions",
+    "choose_partitions",
     "route",
     "router",
     "sent_table",

@@ -1,8 +1,8 @@
-"""The bytes that dispatchers hash for the values of a column, and what of it releases do differently.
+"""The bytes that dispatchers hash for the values of a column, by release.
 
-Members go by number, floats have no exponent, binary strings are as they are (`ColumnValueString`, tiflow v8.5.3
-cdc/model/sink.go). `default` of TiCDC 4.0.0 to 4.0.4 hashes one value alone, without table and name, as json.Marshal
-writes it: numbers as numbers, byte strings in base64 and everything else as a string (tiflow v4.0.4
+ENUM and SET are hashed as numbers, floats have no exponent, binary strings stay as they are (`ColumnValueString`,
+tiflow v8.5.3 cdc/model/sink.go). `default` of TiCDC 4.0.0 to 4.0.4 hashes a single value, without table and name, as
+json.Marshal writes it: numbers as numbers, byte strings in base64 and everything else as a string (tiflow v4.0.4
 cdc/sink/dispatcher/default.go).
 """
 
@@ -34,36 +34,36 @@ SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 ESCAPES = SHORT | {
     mark: f"\\u{ord(mark):04x}" for mark in (*map(chr, range(0x20)), *"<>&\u2028\u2029") if mark not in SHORT
 }
-"""What Go's encoding/json escapes; the backslash comes first."""
+"""Characters that Go's encoding/json escapes; the backslash comes first."""
 
 
 @dataclass(frozen=True)
 class Hashing:
-    """How the values of a table become the bytes that are hashed."""
+    """How values become the bytes that are hashed."""
 
     nulls: bool = True
-    """Whether a NULL is hashed as `null`; otherwise its column is left out."""
+    """Whether a NULL is hashed as `null`; otherwise its column is skipped."""
 
     widens_float: bool = False
-    """Whether a FLOAT has the digits that it has as a 64-bit number."""
+    """Whether a FLOAT has the digits of the 64-bit number."""
 
     time_fraction: bool = True
     """Whether a TIME keeps its fraction of a second."""
 
     @staticmethod
     def of(release: Release, source: str) -> Hashing:
-        """What the release does with columns that come from `source`, as `release.dispatch_nulls` has it."""
+        """Return the release's rules for columns from `source`, one of `release.dispatch_nulls`."""
         return Hashing(source in release.dispatch_nulls, release.float_widened, release.dispatch_time_fraction)
 
 
 def value_bytes(column: Column, texts: pa.Array, hashing: Hashing = Hashing()) -> pa.Array:
-    """The bytes hashed for TiDB texts; null for NULL."""
+    """Return the bytes that are hashed for TiDB texts; null for NULL."""
     if types.is_binary(column.type):
         return cells.latin1(texts)
     if column.type.name in ("enum", "set"):
         numbers = enum_numbers if column.type.name == "enum" else set_bits
-        made = pa.array(numbers(column.type.elements, texts)).cast(pa.string())
-        return pc.if_else(texts.is_valid(), made, None).cast(pa.binary())
+        text = pa.array(numbers(column.type.elements, texts)).cast(pa.string())
+        return pc.if_else(texts.is_valid(), text, None).cast(pa.binary())
     if column.type.name in FLOATS:
         widened = column.type.name == "float" and hashing.widens_float
         return _without_exponent(_widened(texts) if widened else texts.cast(pa.string())).cast(pa.binary())
@@ -73,22 +73,24 @@ def value_bytes(column: Column, texts: pa.Array, hashing: Hashing = Hashing()) -
 
 
 def _widened(texts: pa.Array) -> pa.Array:
-    """32-bit numbers with the digits that they have as 64-bit ones."""
+    """Return 32-bit numbers with the digits of the 64-bit ones."""
     return texts.cast(pa.string()).cast(pa.float32()).cast(pa.float64()).cast(pa.string())
 
 
 def _without_exponent(texts: pa.Array) -> pa.Array:
-    """Numbers without exponent and without zeros at the end; those that are written so are brought to it once each."""
-    other = pc.invert(pc.fill_null(pc.match_substring_regex(texts, PLAIN), True))
-    if not other.true_count:
+    """Return numbers without exponent and trailing zeros; each distinct unusual text is converted once."""
+    is_unusual = pc.invert(pc.fill_null(pc.match_substring_regex(texts, PLAIN), True))
+    if not is_unusual.true_count:
         return texts
-    found = texts.filter(other).dictionary_encode()
-    plain = pa.array([f"{Decimal(number).normalize():f}" for number in found.dictionary.to_pylist()], pa.string())
-    return pc.replace_with_mask(texts, other, plain.take(found.indices))
+    unusual_texts = texts.filter(is_unusual).dictionary_encode()
+    plain = pa.array(
+        [f"{Decimal(number).normalize():f}" for number in unusual_texts.dictionary.to_pylist()], pa.string()
+    )
+    return pc.replace_with_mask(texts, is_unusual, plain.take(unusual_texts.indices))
 
 
 def single_column(column: Column) -> str:
-    """`number`, `string` or `base64`; raises ChangefeedError for a FLOAT, DOUBLE, BINARY or VARBINARY."""
+    """Return `number`, `string` or `base64`; raise ChangefeedError for a FLOAT, DOUBLE, BINARY or VARBINARY."""
     family = types.family(column.type)
     if family == "text":
         return "base64"
@@ -103,7 +105,7 @@ def single_column(column: Column) -> str:
 
 
 def json_texts(column: Column, texts: pa.Array) -> pa.Array:
-    """The JSON of values, from the bytes that later releases hash: members by number, text as it is."""
+    """Return the JSON of values, given as the bytes that later releases hash."""
     kind = single_column(column)
     if kind == "number":
         return texts

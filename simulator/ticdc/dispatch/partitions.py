@@ -1,6 +1,6 @@
-"""The dispatch hash and the partition of rows, for whole columns, and the numbers that partitions have in a run.
+"""The dispatch hash and the partition of rows, for whole columns, and the numbering of partitions in a run.
 
-One law: everything that a table decides is in its `Route`; what is left is one hash a row.
+`Route` has everything that depends on the table alone.
 """
 
 from __future__ import annotations
@@ -28,90 +28,101 @@ from simulator.tidb.model.table import Column, Table
 from simulator.tso import FOREVER
 
 
-def hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: int | None = None) -> Crcs:
-    """The dispatch hash of rows, their TiDB texts by column: the new row, or of a DELETE the old one.
+def dispatch_hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: int | None = None) -> Crcs:
+    """Return the dispatch hash of rows, given as TiDB texts by column: the new row, for a DELETE the old one.
 
-    Without the number of rows, the first column is asked for it.
+    `rows` is the number of rows; by default it is taken from the first column.
     """
     columns = {column.name: column for column in table.columns}
     if route.dispatcher == SINGLE_COLUMN:
         ((_, only),) = route.hashed
         return crc32(json_texts(columns[only], value_bytes(columns[only], texts[only], route.hashing)))
-    named = zlib.crc32(table.schema.encode() + table.name.encode())
-    found = np.full(len(next(iter(texts.values()))) if rows is None else rows, named, np.uint32)
+    table_hash = zlib.crc32(table.schema.encode() + table.name.encode())
+    hashed = np.full(len(next(iter(texts.values()))) if rows is None else rows, table_hash, np.uint32)
     for name, source in route.hashed:
-        found ^= _written(name, columns[source], texts[source], route.hashing) if source else _null(name, route.hashing)
-    return found
+        hashed ^= (
+            _column_hash(name, columns[source], texts[source], route.hashing)
+            if source
+            else _null_hash(name, route.hashing)
+        )
+    return hashed
 
 
-def _null(name: str, hashing: Hashing) -> np.uint32:
-    """What a NULL adds to the hash."""
+def _null_hash(name: str, hashing: Hashing) -> np.uint32:
+    """Return the part of the hash for a NULL."""
     return np.uint32(zlib.crc32(name.encode() + NULL) if hashing.nulls else 0)
 
 
-def _written(name: str, column: Column, texts: pa.Array, hashing: Hashing) -> Crcs:
-    """What a column's name and values add to the hash."""
+def _column_hash(name: str, column: Column, texts: pa.Array, hashing: Hashing) -> Crcs:
+    """Return the part of the hash for a column's name and values."""
     values = value_bytes(column, texts, hashing)
     added = crc32(values, name.encode())
     if values.null_count:
-        added = np.where(values.is_null().to_numpy(zero_copy_only=False), _null(name, hashing), added)
+        added = np.where(values.is_null().to_numpy(zero_copy_only=False), _null_hash(name, hashing), added)
     return added
 
 
-def partitions(route: Route, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array, n: int | Ints) -> Ints:
-    """The partitions of rows among `n`, which may be another number for each."""
+def choose_partitions(route: Route, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array, n: int | Ints) -> Ints:
+    """Return the partitions of rows among `n`, which may differ from row to row."""
     if route.dispatcher == KEY:
         return np.zeros(len(hashes), np.int64)
     if route.dispatcher == ROW_ID:
         bits: npt.NDArray[np.uint64] = pc.fill_null(row_ids, 0).to_numpy().view(np.uint64)
         return (bits % np.asarray(n, np.uint64)).astype(np.int64)
-    found: Ints = (commit_ts if route.dispatcher == TS else hashes.astype(np.int64)) % n
-    return found
+    numbers: Ints = (commit_ts if route.dispatcher == TS else hashes.astype(np.int64)) % n
+    return numbers
 
 
-def known_when_read(route: Route, table: Table) -> bool:
-    """Whether the handle and the commit-ts say where a row goes, so that it goes there before and after a change."""
+def follows_from_handle(route: Route, table: Table) -> bool:
+    """Return whether handle and commit-ts determine a row's partition, so that it is the same before and after a
+    change."""
     if route.dispatcher == ROW_ID:
         return bool(handle_key(table))
     return {source for _, source in route.hashed if source} <= key_bytes.columns_known_by_handle(table)
 
 
 @dataclass(frozen=True)
-class Growth:
-    """A topic that gets more partitions. TiCDC asks Kafka every ten minutes how many other topics than the default one
-    have; of that it takes as many as partition-num says, which a changefeed reads when it starts or goes on (tiflow
-    v8.5.3: cdc/sink/dmlsink/mq/manager/kafka_manager.go fetchAllTopicsPartitionsNum)."""
+class TopicGrowth:
+    """An increase of a topic's partitions.
+
+    TiCDC asks Kafka every ten minutes for the number of partitions of every topic except the default one. It uses at
+    most partition-num of them, which a changefeed reads when it starts or resumes (tiflow v8.5.3:
+    cdc/sink/dmlsink/mq/manager/kafka_manager.go fetchAllTopicsPartitionsNum).
+    """
 
     topic: str
     commit_ts: int
-    """Rows above it are hashed over all partitions."""
+    """Rows with a larger commit-ts are hashed over all partitions."""
 
     partitions: int
 
 
 @dataclass(frozen=True)
 class Destinations:
-    """The Kafka partitions of a run: a destination is one of them, numbered through all topics, and one task owns it
-    from start to end."""
+    """The Kafka partitions of a run. A destination is the number of a partition through all topics; one task owns
+    it."""
 
     topics: tuple[str, ...]
     counts: tuple[int, ...]
-    """Partitions of each topic, in the end."""
+    """Final number of partitions of each topic."""
 
     active: tuple[tuple[int, int], ...] = ()
-    """From which to which TSO each topic has watermarks; always, where nothing is said."""
+    """First and last TSO of each topic's watermarks; if empty, all topics always have watermarks."""
 
-    grown: tuple[Growth, ...] = ()
-    """In the order of time."""
+    grown: tuple[TopicGrowth, ...] = ()
+    """The increases, in the order of time."""
 
     begins: tuple[int, ...] = ()
-    """Partitions of each topic before it grows; empty where none does."""
+    """Number of partitions of each topic before it grows; empty if none does."""
 
     @staticmethod
     def growing(
-        topics: tuple[str, ...], begins: tuple[int, ...], active: tuple[tuple[int, int], ...], grown: tuple[Growth, ...]
+        topics: tuple[str, ...],
+        begins: tuple[int, ...],
+        active: tuple[tuple[int, int], ...],
+        grown: tuple[TopicGrowth, ...],
     ) -> Destinations:
-        """Topics that have so many partitions before any grows; raises UserError for one that does not become more."""
+        """Return topics with that many partitions before any grows; raise UserError for one that does not grow."""
         counts = dict(zip(topics, begins, strict=True))
         for growth in grown:
             if growth.topic not in counts:
@@ -126,7 +137,7 @@ class Destinations:
 
     @cached_property
     def first(self) -> tuple[int, ...]:
-        """The destination that partition 0 of each topic is."""
+        """The destination of partition 0 of each topic."""
         return tuple(accumulate((0, *self.counts)))[:-1]
 
     @property
@@ -134,7 +145,7 @@ class Destinations:
         return sum(self.counts)
 
     def of_topic(self, name: str, commit_ts: int | None = None) -> range:
-        """All destinations of a topic, or those that it has at that time."""
+        """Return all destinations of a topic, or those that it has at that time."""
         topic = self._places[name]
         count = self.counts[topic]
         if commit_ts is not None:
@@ -142,14 +153,14 @@ class Destinations:
         return range(self.first[topic], self.first[topic] + count)
 
     def counted(self, name: str, commit_ts: Ints) -> int | Ints:
-        """How many partitions a topic has at each time."""
+        """Return the number of partitions of a topic at each time."""
         topic = self._places[name]
-        mine = [growth for growth in self.grown if growth.topic == name]
-        if not mine:
+        growths = [growth for growth in self.grown if growth.topic == name]
+        if not growths:
             return self.counts[topic]
-        counts = np.array([self.begins[topic], *(growth.partitions for growth in mine)], np.int64)
-        found: Ints = counts[np.searchsorted([growth.commit_ts for growth in mine], commit_ts)]
-        return found
+        counts = np.array([self.begins[topic], *(growth.partitions for growth in growths)], np.int64)
+        counts_then: Ints = counts[np.searchsorted([growth.commit_ts for growth in growths], commit_ts)]
+        return counts_then
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -157,17 +168,17 @@ class Destinations:
 
     @property
     def watermarked(self) -> list[tuple[int, int]]:
-        """From which to which TSO each destination has watermarks."""
+        """First and last TSO of each destination's watermarks."""
         spans = self.active or ((0, FOREVER),) * len(self.counts)
-        found = [span for span, count in zip(spans, self.counts, strict=True) for _ in range(count)]
+        watermark_spans = [span for span, count in zip(spans, self.counts, strict=True) for _ in range(count)]
         for growth in reversed(self.grown):
             old = self.of_topic(growth.topic, growth.commit_ts)
             for destination in range(old.stop, old.start + growth.partitions):
-                since, until = found[destination]
-                found[destination] = max(since, growth.commit_ts), until
-        return found
+                since, until = watermark_spans[destination]
+                watermark_spans[destination] = max(since, growth.commit_ts), until
+        return watermark_spans
 
     def where(self, destination: int) -> tuple[int, int]:
-        """Index of the topic, and partition."""
+        """Return the topic's index and the partition."""
         topic = bisect_right(self.first, destination) - 1
         return topic, destination - self.first[topic]

@@ -1,7 +1,7 @@
-"""Which rule a table falls under, and what of its rows decides the partition.
+"""The rule of a table, and its route: topic, dispatcher, hashed columns.
 
-One law: the first rule that matches decides; `*.*` with the default dispatcher stands behind the last one.
-Source: tiflow v8.5.3 cdc/sink/dmlsink/mq/dispatcher/event_router.go, partition/*.go.
+The first matching rule decides; after the last one comes `*.*` with the default dispatcher. Source: tiflow v8.5.3
+cdc/sink/dmlsink/mq/dispatcher/event_router.go, partition/*.go.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from simulator.ticdc.dispatch.dispatchers import (
     INDEX_VALUE,
     KEY,
     TABLE,
-    Hashed,
+    HashedColumns,
+    dispatcher_error,
     dispatcher_of,
-    failed,
     index_of,
     knows_index,
     offsets_of,
 )
 from simulator.ticdc.dispatch.hashing import Hashing
-from simulator.ticdc.dispatch.selectors import Selector, compile_selectors, selected, verify_selectors
-from simulator.ticdc.filters.rules import TableFilter, table_filter
-from simulator.ticdc.filters.table_routes import TableRoutes, conflict, table_routes
+from simulator.ticdc.dispatch.selectors import Selector, compile_selectors, selected_columns, verify_selectors
+from simulator.ticdc.filters.filter_rules import TableFilter, table_filter
+from simulator.ticdc.filters.table_routes import TableRoutes, find_conflict, table_routes
 from simulator.tidb.model.table import Table
 
 
 @dataclass(frozen=True)
 class Route:
-    """Where the rows of one table go; made once per table, on the driver."""
+    """The destination of a table's rows, determined once per table on the driver."""
 
     dispatcher: str
-    """What is really used, for `default`, `rowid` and unknown rules too: TABLE, INDEX_VALUE, COLUMNS or TS; in
+    """The dispatcher in effect, also for `default`, `rowid` and unknown names: TABLE, INDEX_VALUE, COLUMNS or TS; in
     4.0.0 – 4.0.4 SINGLE_COLUMN or ROW_ID."""
 
     topic: str
-    hashed: Hashed = ()
+    hashed: HashedColumns = ()
     groups_by: str = TABLE
     """As `Dispatcher.groups_by`."""
 
@@ -51,19 +51,19 @@ class Route:
     """Index of the rule in `[sink] dispatchers`; None for the implicit last one."""
 
     key: str = ""
-    """Pulsar's `key` dispatcher only: the key."""
+    """The key of Pulsar's `key` dispatcher."""
 
     hashing: Hashing = Hashing()
     selected: frozenset[str] | None = None
-    """The columns that column selectors leave in messages; None: all of them."""
+    """The columns that column selectors leave in messages; None means all."""
 
     sent_as: tuple[str, str] | None = None
-    """Schema and table in messages, where table routing gives other names."""
+    """Schema and table in messages, if table routing changes them."""
 
 
 @dataclass(frozen=True)
 class Router:
-    """The dispatch rules of a changefeed, ready to match."""
+    """The compiled dispatch rules of a changefeed."""
 
     rules: tuple[tuple[TableFilter, DispatchRule], ...]
     default_topic: str
@@ -75,7 +75,8 @@ class Router:
 
 
 def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
-    """The rules of a changefeed; raises ChangefeedError for a matcher, topic or column that TiCDC rejects."""
+    """Return the compiled rules of a changefeed; raise ChangefeedError for a matcher, topic or column that TiCDC
+    rejects."""
     codec, sensitive = changefeed.codec, changefeed.case_sensitive
     compiled = compile_rules(
         changefeed.dispatchers,
@@ -102,16 +103,18 @@ def compile_rules(
     release: Release = V8_5,
     enable_old_value: bool = True,
 ) -> Router:
-    """As `router`, from the values it needs."""
+    """Return a router of these rules, without column selectors and table routes."""
     compiled = tuple((table_filter(rule.matcher, case_sensitive), rule) for rule in rules)
     for rule in rules:
         topics.validate(rule.topic, protocol, scheme, release)
-    used = tuple((matcher, replace(rule, topic=topics.used(rule.topic, release))) for matcher, rule in compiled)
+    used = tuple(
+        (matcher, replace(rule, topic=topics.effective_expression(rule.topic, release))) for matcher, rule in compiled
+    )
     return Router(used, default_topic, scheme, release, enable_old_value)
 
 
 def matching_rule(router: Router, schema: str, table: str) -> tuple[int | None, DispatchRule]:
-    """Index and rule that a table falls under; None and the implicit rule where none matches."""
+    """Return index and rule of a table; None and the implicit rule if none matches."""
     for index, (matcher, rule) in enumerate(router.rules):
         if matcher.match(schema, table):
             return index, rule
@@ -119,63 +122,67 @@ def matching_rule(router: Router, schema: str, table: str) -> tuple[int | None, 
 
 
 def topic_of(router: Router, schema: str, table: str) -> str:
-    """The topic of a table's rows."""
+    """Return the topic of a table's rows."""
     rule = matching_rule(router, schema, table)[1]
     return topics.substitute(rule.topic, schema, table) if rule.topic else router.default_topic
 
 
 def topic_of_ddl(router: Router, schema: str, table: str, old: tuple[str, str] | None = None) -> str:
-    """The topic of a DDL event: by the table's old name (schema, table) if it has one; a database's to the default."""
+    """Return the topic of a DDL event: of the table's old name (schema, table) if it has one, for a database the
+    default."""
     schema, table = old or (schema, table)
     return topic_of(router, schema, table) if table else router.default_topic
 
 
 def active_topics(router: Router, tables: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Topics of (schema, table) in the order first met, and the default topic: watermarks go to all of them."""
+    """Return the topics of (schema, table) in order, then the default topic; watermarks go to all of them."""
     return tuple(dict.fromkeys([*(topic_of(router, *table) for table in tables), router.default_topic]))
 
 
 def route(router: Router, table: Table) -> Route:
-    """Where a table's rows go; raises ChangefeedError (CDC:ErrDispatcherFailed, CDC:ErrColumnSelectorFailed) without
-    its index or columns."""
+    """Return the route of a table; raise ChangefeedError (CDC:ErrDispatcherFailed, CDC:ErrColumnSelectorFailed) if
+    index or columns of its rule are missing."""
     index, rule = matching_rule(router, table.schema, table.name)
     release, name = router.release, rule.partition.lower()
     topic = topics.substitute(rule.topic, table.schema, table.name) if rule.topic else router.default_topic
     if name and name not in DISPATCHERS and router.scheme.startswith("pulsar"):
         return Route(KEY, topic, rule=index, key=rule.partition)
-    found = dispatcher_of(name, table, release, router.enable_old_value)
-    named = found.name == COLUMNS or knows_index(rule, release)
-    hashing = Hashing.of(release, "names" if named else "handle")
-    left = selected(router.selectors, table, release)
-    hashed = _seen(found.hashed(table, rule, release), left, release)
+    dispatcher = dispatcher_of(name, table, release, router.enable_old_value)
+    uses_names = dispatcher.name == COLUMNS or knows_index(rule, release)
+    hashing = Hashing.of(release, "names" if uses_names else "handle")
+    selected_names = selected_columns(router.selectors, table, release)
+    hashed = _visible_to_dispatcher(dispatcher.hashed(table, rule, release), selected_names, release)
     target = router.routes.target(table.schema, table.name)
     return Route(
-        found.name,
+        dispatcher.name,
         topic,
         hashed,
-        found.groups_by,
+        dispatcher.groups_by,
         index,
         hashing=hashing,
-        selected=left,
+        selected=selected_names,
         sent_as=None if target == (table.schema, table.name) else target,
     )
 
 
 def sent_table(to: Route, table: Table) -> Table:
-    """The table as messages call it."""
+    """Return the table with its names in messages."""
     return replace(table, schema=to.sent_as[0], name=to.sent_as[1]) if to.sent_as else table
 
 
-def _seen(hashed: Hashed, left: frozenset[str] | None, release: Release) -> Hashed:
-    """What of it the dispatcher sees: classic TiCDC takes columns out of rows before it asks the dispatcher."""
+def _visible_to_dispatcher(hashed: HashedColumns, left: frozenset[str] | None, release: Release) -> HashedColumns:
+    """Return the hashed columns that the dispatcher sees; classic TiCDC applies column selectors before the
+    dispatcher."""
     if left is None or release.column_selectors != "rows":
         return hashed
     return tuple((name, source) for name, source in hashed if source in left)
 
 
 def verify_tables(router: Router, tables: Iterable[Table]) -> None:
-    """TiCDC's check of all tables when a changefeed starts; raises ChangefeedError (CDC:ErrDispatcherFailed,
-    CDC:ErrColumnSelectorFailed)."""
+    """Check all tables, as TiCDC does when a changefeed starts.
+
+    Raise ChangefeedError (CDC:ErrDispatcherFailed, CDC:ErrColumnSelectorFailed).
+    """
     tables = list(tables)
     for table in tables:
         _verify_dispatcher(router, table)
@@ -186,9 +193,11 @@ def verify_tables(router: Router, tables: Iterable[Table]) -> None:
 
 
 def verify_routes(router: Router, tables: Iterable[tuple[str, str]]) -> None:
-    """TiCDC's check of the names (schema, table) of the tables that there are when a changefeed starts; raises
-    ChangefeedError (CDC:ErrTableRouteConflict)."""
-    text = conflict(router.routes, tables if router.routes.rules else ())
+    """Check the names (schema, table) of existing tables, as TiCDC does when a changefeed starts.
+
+    Raise ChangefeedError (CDC:ErrTableRouteConflict).
+    """
+    text = find_conflict(router.routes, tables if router.routes.rules else ())
     if text:
         raise ChangefeedError(text, "CDC:ErrTableRouteConflict")
 
@@ -201,9 +210,9 @@ def _verify_dispatcher(router: Router, table: Table) -> None:
     if dispatcher == INDEX_VALUE and knows_index(rule, release):
         index = index_of(table, rule.index, release)
         if index is None:
-            raise failed(f"index not found {named}, index: {rule.index}")
+            raise dispatcher_error(f"index not found {named}, index: {rule.index}")
         if not (index.unique or index.primary):
-            raise failed(f"index is not unique {named}, index: {rule.index}")
+            raise dispatcher_error(f"index is not unique {named}, index: {rule.index}")
     if dispatcher == COLUMNS:
         offsets_of(table, rule.columns, release, named)
 

@@ -1,7 +1,7 @@
-"""Which columns of a table `[sink] column-selectors` leave in its messages.
+"""The columns that `[sink] column-selectors` leave in a table's messages.
 
-One law: the first selector whose matcher fits the table decides, once per table, on the driver.
-Source: tiflow v8.5.3 cdc/sink/dmlsink/mq/transformer/columnselector; ticdc downstreamadapter/sink/columnselector.
+The first selector whose matcher fits the table decides, once per table on the driver. Source: tiflow v8.5.3
+cdc/sink/dmlsink/mq/transformer/columnselector; ticdc downstreamadapter/sink/columnselector.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from simulator.errors import ChangefeedError
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import ColumnSelector
-from simulator.ticdc.filters.rules import ColumnFilter, TableFilter, column_filter, table_filter
+from simulator.ticdc.filters.filter_rules import ColumnFilter, TableFilter, column_filter, table_filter
 from simulator.tidb.model.table import Table, visible_columns
 
 
 @dataclass(frozen=True)
 class Selector:
-    """One entry, ready to match."""
+    """A compiled entry."""
 
     tables: TableFilter
     columns: ColumnFilter
@@ -28,20 +28,20 @@ class Selector:
 
 
 def compile_selectors(rules: Iterable[ColumnSelector], case_sensitive: bool) -> tuple[Selector, ...]:
-    """The selectors; raises ChangefeedError (CDC:ErrFilterRuleInvalid). Columns are compared in any letter case."""
+    """Return the selectors; raise ChangefeedError (CDC:ErrFilterRuleInvalid). Column names match in any letter case."""
     return tuple(Selector(table_filter(rule.matcher, case_sensitive), column_filter(rule.columns)) for rule in rules)
 
 
-def selected(selectors: Sequence[Selector], table: Table, release: Release) -> frozenset[str] | None:
-    """The visible columns that are left, None where all are.
+def selected_columns(selectors: Sequence[Selector], table: Table, release: Release) -> frozenset[str] | None:
+    """Return the visible columns that are left, or None if all are.
 
-    Raises ChangefeedError (CDC:ErrColumnSelectorFailed) where the release would at the table's first row.
+    Raise ChangefeedError (CDC:ErrColumnSelectorFailed) if the release would fail at the table's first row.
     """
-    found = next((selector for selector in selectors if selector.matches(table)), None)
-    if found is None:
+    selector = next((selector for selector in selectors if selector.matches(table)), None)
+    if selector is None:
         return None
     names = [column.name for column in visible_columns(table)]
-    left = frozenset(name for name in names if found.columns.match(name))
+    left = frozenset(name for name in names if selector.columns.match(name))
     if release.column_selectors == "rows":
         _require_key(table, left, release)
     return None if len(left) == len(names) else left
@@ -50,9 +50,9 @@ def selected(selectors: Sequence[Selector], table: Table, release: Release) -> f
 def verify_selectors(
     selectors: Sequence[Selector], table: Table, dispatched: Collection[str], release: Release
 ) -> None:
-    """TiCDC's check of a table when a changefeed starts, by every selector that matches it, not the first alone.
+    """Check a table with every selector that matches it, as TiCDC does when a changefeed starts.
 
-    `dispatched` are the columns of its rule where the dispatcher is `columns`. Raises ChangefeedError
+    `dispatched` are the columns of its rule if the dispatcher is `columns`. Raise ChangefeedError
     (CDC:ErrColumnSelectorFailed).
     """
     for selector in selectors:
@@ -67,7 +67,8 @@ def verify_selectors(
 
 
 def _require_key(table: Table, left: Collection[str], release: Release) -> None:
-    """The whole primary key must be left, or else a whole unique one; a table without primary key passes."""
+    """Raise ChangefeedError unless the primary key or a unique key is left completely; a table without a primary key
+    passes."""
     keys = [index.columns for index in table.indexes if index.unique or index.primary]
     whole = [all(column.name in left for column in columns) for columns in keys]
     primary = all(name in left for name in table.primary_key)

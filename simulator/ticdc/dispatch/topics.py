@@ -1,6 +1,6 @@
 """Topic expressions of `[sink] dispatchers`: `prefix_{schema}_{table}`.
 
-One law: what comes out is a name Kafka takes (tiflow v8.5.3 cdc/sink/dmlsink/mq/dispatcher/topic/expression.go).
+The result is a valid name of a Kafka topic (tiflow v8.5.3 cdc/sink/dmlsink/mq/dispatcher/topic/expression.go).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from simulator.errors import ChangefeedError
 from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.protocols import FALLBACK, PROTOCOLS
 
-LONGEST = 249
+MAX_LENGTH = 249
 """Kafka's limit for a topic name."""
 
 NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -29,7 +29,7 @@ EXPRESSIONS = {
         "letters, digits, '.', '_', '-', one {schema} and then one {table}",
     ),
 }
-"""By `release.topic_rules`: what is accepted, and its description."""
+"""The accepted expressions and their description, by `release.topic_rules`."""
 
 AVRO = re.compile(r"[A-Za-z0-9._-]*\{schema\}[A-Za-z0-9._-]*\{table\}[A-Za-z0-9._-]*")
 FORBIDDEN = re.compile(r"[^A-Za-z0-9._-]")
@@ -42,17 +42,17 @@ PULSAR_FULL = re.compile(r"(persistent|non-persistent)://")
 
 
 def is_static(expression: str) -> bool:
-    """Whether the expression is one topic's name (or empty, the default topic), without placeholders."""
+    """Return whether the expression has no placeholders (an empty one is the default topic)."""
     return not expression or NAME.fullmatch(expression) is not None
 
 
-def used(expression: str, release: Release) -> str:
-    """The expression, or nothing where the release sends everything to the default topic."""
+def effective_expression(expression: str, release: Release) -> str:
+    """Return the expression, or an empty one if the release sends everything to the default topic."""
     return "" if release.topic_rules in ("none", "idle") else expression
 
 
 def validate(expression: str, protocol: str = FALLBACK.name, scheme: str = "kafka", release: Release = V8_5) -> None:
-    """Raise ChangefeedError for an expression that TiCDC rejects; an empty one means the default topic."""
+    """Raise ChangefeedError for an expression that TiCDC rejects; an empty one is the default topic."""
     if not expression or release.topic_rules == "none" or is_static(expression) and release.topic_rules == "any":
         return
     if scheme.startswith("pulsar"):
@@ -64,9 +64,10 @@ def validate(expression: str, protocol: str = FALLBACK.name, scheme: str = "kafk
 
 
 def substitute(expression: str, schema: str, table: str) -> str:
-    """The topic of a table: characters Kafka does not take become `_`, case is kept, at most 249 characters."""
+    """Return the topic of a table: characters that Kafka does not accept become `_`, case is kept, at most 249
+    characters."""
     name = expression.replace("{schema}", FORBIDDEN.sub("_", schema)).replace("{table}", FORBIDDEN.sub("_", table))
-    return RESERVED.get(name, name[:LONGEST])
+    return RESERVED.get(name, name[:MAX_LENGTH])
 
 
 def _invalid(expression: str, why: str, release: Release) -> ChangefeedError:

@@ -1,7 +1,7 @@
-"""Event filters: which statements and which kinds of row changes are not sent, though their table is replicated.
+"""Event filters: DDL statements and kinds of row changes that are not sent although their table is replicated.
 
-One law: any rule that matches the table and names the event ignores it; the table's schema changes all the same.
-Sources: tiflow v6.2.0, v7.5.7, v8.5.7 pkg/filter/sql_event_filter.go; ticdc v8.5.4, the same.
+An event is ignored if any rule matches its table and names it; TiCDC's schema changes nevertheless. Sources: tiflow
+v6.2.0, v7.5.7, v8.5.7 pkg/filter/sql_event_filter.go; ticdc v8.5.4, the same.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from simulator.errors import ChangefeedError, DdlError, did_you_mean
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import EventFilter
 from simulator.ticdc.filters import event_types, go_regexp
+from simulator.ticdc.filters.filter_rules import TableFilter, table_filter
 from simulator.ticdc.filters.go_regexp import GoRegexp, GoRegexpError
-from simulator.ticdc.filters.rules import TableFilter, table_filter
 from simulator.tidb.model.table import Table
 
 
@@ -23,24 +23,24 @@ class EventRule:
     """One entry of `[[filter.event-filters]]`."""
 
     number: int
-    """Its place in the file, from 1."""
+    """Position in the file, from 1."""
 
     setting: EventFilter
     matcher: TableFilter
-    """Of events: follows `case-sensitive` in the new architecture only."""
+    """Matches events; follows `case-sensitive` in the new architecture only."""
 
     row_matcher: TableFilter
-    """Of row expressions: always minds the case."""
+    """Matches tables for row expressions; always case-sensitive."""
 
     types: frozenset[str]
-    """What `ignore-event` names, spelled as in `event_types`."""
+    """The types in `ignore-event`, spelled as in `event_types`."""
 
     sql: GoRegexp | None = None
     """`ignore-sql` as one pattern."""
 
     @property
     def where(self) -> str:
-        """Which rule it is, for people."""
+        """The rule's position and matcher, for users."""
         return f"filter.event-filters[{self.number}] with matcher {', '.join(self.setting.matcher)}"
 
 
@@ -52,16 +52,16 @@ class EventFilters:
     release: Release
     case_sensitive: bool = False
     warnings: tuple[str, ...] = ()
-    """One line for each rule that TiCDC takes and then cannot use."""
+    """One line for each rule that TiCDC accepts and cannot use."""
 
 
 def event_filters(settings: Sequence[EventFilter], release: Release, case_sensitive: bool = False) -> EventFilters:
-    """The filters of these settings.
+    """Return the filters of these settings.
 
-    Raises ChangefeedError: CDC:ErrInvalidIgnoreEventType for a name that `ignore-event` of the release does not have,
-    CDC:ErrFilterRuleInvalid for a matcher and, in the new architecture, for what `ignore-sql` and `ignore-event` hold.
-    Classic TiCDC logs the latter and goes on without the rule's `ignore-event` and `ignore-sql`. Up to 6.1 TiCDC has no
-    event filters and passes them over.
+    Raise ChangefeedError: CDC:ErrInvalidIgnoreEventType for a name in `ignore-event` that the release does not have,
+    CDC:ErrFilterRuleInvalid for a matcher and, in the new architecture, for an invalid `ignore-sql` or `ignore-event`.
+    Classic TiCDC logs the latter and continues without the rule's `ignore-event` and `ignore-sql`. Up to 6.1 TiCDC has
+    no event filters and skips them.
     """
     if not release.event_filter_names:
         return EventFilters((), release, case_sensitive)
@@ -79,19 +79,18 @@ def event_filters(settings: Sequence[EventFilter], release: Release, case_sensit
     return EventFilters(tuple(rules), release, case_sensitive, tuple(warnings))
 
 
-def ignoring_ddl(
+def rule_ignoring_ddl(
     filters: EventFilters, schema: str, table: str, query: str, type_code: int, old: tuple[str, str] | None = None
 ) -> EventRule | None:
-    """The rule that ignores a DDL; None where it is sent.
+    """Return the rule that ignores a DDL; None if it is sent.
 
-    `table` is empty for a DDL on a database. A RENAME is judged by the `old` name, where the release does not judge it
-    by the new one alone. Raises DdlError where TiCDC stops: CDC:ErrTableIneligible for a RENAME of a table that classic
-    TiCDC does not know by its old name, CDC:ErrConvertDDLToEventTypeFailed, and `event type … not valid` without a
-    code.
+    `table` is empty for a DDL on a database. A RENAME is matched by the `old` name, unless the release matches the new
+    name only. Raise DdlError if TiCDC stops: CDC:ErrTableIneligible for a RENAME of a table that classic TiCDC does not
+    know by its old name, CDC:ErrConvertDDLToEventTypeFailed, and `event type … not valid` without a code.
     """
     if not filters.rules:
         return None
-    type = event_types.of_ddl(type_code, query, filters.release)
+    type = event_types.ddl_event_type(type_code, query, filters.release)
     if type == event_types.RENAME_TABLE and filters.release.event_filter_rename != "new-name":
         schema, table = _old_name(filters.release, (schema, table), old)
     if not type:
@@ -102,14 +101,14 @@ def ignoring_ddl(
     return None
 
 
-def ignoring_row(filters: EventFilters, schema: str, table: str, kind: str) -> EventRule | None:
-    """The rule whose `ignore-event` ignores a row change of that kind (insert, update, delete); None for none."""
+def rule_ignoring_row(filters: EventFilters, schema: str, table: str, kind: str) -> EventRule | None:
+    """Return the rule whose `ignore-event` ignores a row change of that kind (insert, update, delete), or None."""
     named = {kind, event_types.ALL_DML}
     return next((rule for rule in _matching(filters, schema, table) if named & rule.types), None)
 
 
 def reads_values(rule: EventRule, table: Table) -> bool:
-    """Whether a rule looks at the values of a table's rows."""
+    """Return whether a rule evaluates values of a table's rows."""
     return bool(rule.setting.expressions) and rule.row_matcher.match(table.schema, table.name)
 
 
@@ -120,7 +119,7 @@ def _rule(number: int, setting: EventFilter, release: Release, case_sensitive: b
             hint = did_you_mean(name, release.event_filter_names)
             raise ChangefeedError(f"invalid ignore event type: '{name}'{hint}", "CDC:ErrInvalidIgnoreEventType")
     sql = _sql(setting.ignore_sql) if setting.ignore_sql else None
-    types = frozenset(event_types.normalised(name, release) for name in setting.ignore_event)
+    types = frozenset(event_types.normalize_name(name, release) for name in setting.ignore_event)
     return EventRule(number, setting, matcher, row_matcher, types, sql)
 
 
@@ -152,7 +151,7 @@ def _matching(filters: EventFilters, schema: str, table: str) -> Iterator[EventR
 
 def _ignores(rule: EventRule, type: str, query: str, release: Release) -> bool:
     try:
-        event_types.kind(type, release)
+        event_types.event_class(type, release)
     except ValueError as error:
         raise DdlError(str(error)) from error
     named = {type, event_types.ALL_DDL}

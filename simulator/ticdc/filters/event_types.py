@@ -1,8 +1,9 @@
-"""The event types of event filters: their names, those of TiDB's actions and of row changes, and which covers which.
+"""Event types of event filters: their names, the types of TiDB's actions and of row changes, and which type covers
+which.
 
-One law: a name is known if it is one of TiCDC's, in any letter case. Up to 7.6 a DDL has the type of its statement,
-which is read from its text, from 8.0 on that of its action.
-Sources: tiflow v7.5.7 and v8.5.7 pkg/filter/utils.go, pkg/binlog-filter/{filter,util}.go; ticdc v8.5.4, the same.
+Names are those of TiCDC, in any letter case. Up to 7.6 a DDL has the type of its statement, which TiCDC parses from the
+text, from 8.0 on that of its action. Sources: tiflow v7.5.7 and v8.5.7 pkg/filter/utils.go,
+pkg/binlog-filter/{filter,util}.go; ticdc v8.5.4, the same.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from simulator.tidb.ddl import actions
 
 ALL_DML, ALL_DDL, ALTER_TABLE, RENAME_TABLE = "all dml", "all ddl", "alter table", "rename table"
 ROW_KINDS = ("delete", "update", "insert")
-"""In the order of an event's `op`."""
+"""In the order of `op` in an event."""
 
 ALIASES = {"create schema": "create database", "drop schema": "drop database", "alter schema": "alter database"}
 
@@ -65,7 +66,7 @@ OF_ACTIONS: Mapping[int, str] = {
 }
 
 OF_PARTITIONS = (actions.ADD_TABLE_PARTITION, actions.DROP_TABLE_PARTITION, actions.TRUNCATE_TABLE_PARTITION)
-"""Actions whose type is their own where statements decide."""
+"""Actions with their own type in releases that use the statement's type."""
 
 OF_STATEMENTS: Mapping[type[object], str] = {
     syntax.CreateDatabase: "create database",
@@ -98,25 +99,25 @@ COMPATIBLE = frozenset(
     }
 )
 GROUPS = frozenset({"all", ALL_DDL, ALL_DML, "none", "none ddl", "none dml", "", "incompatible ddl changes"})
-NEVER_MADE = frozenset(
+NEVER_SENT = frozenset(
     {
         *("value range decrease", "precision decrease", "rename column", "drop unique key", "modify default value"),
         *("modify constraint", "modify columns order", "modify charset", "modify collation", "remove auto increment"),
         *("modify storage engine", "rebuild table partition", "coalesce table partition", "split table partition"),
     }
 )
-"""Types that the list knows and no statement has."""
+"""Types in TiCDC's list that no statement has."""
 
-TYPES = frozenset(OF_ACTIONS.values()) | COMPATIBLE | NEVER_MADE
+TYPES = frozenset(OF_ACTIONS.values()) | COMPATIBLE | NEVER_SENT
 
 
 def alters_table(type: str) -> bool:
-    """Whether an event type of an action is also one of `alter table`."""
+    """Return whether an action's event type is also covered by `alter table`."""
     return type not in NOT_ALTERING
 
 
-def normalised(name: str, release: Release) -> str:
-    """A name as rules keep it: in lower case, DATABASE for SCHEMA; raises ValueError for one that is no event type."""
+def normalize_name(name: str, release: Release) -> str:
+    """Return a name in lower case, with DATABASE for SCHEMA; raise ValueError for an unknown event type."""
     lower = name.lower()
     lower = ALIASES.get(lower, lower)
     if lower not in (TYPES | GROUPS | set(ROW_KINDS)) - release.unclassified_events:
@@ -124,8 +125,8 @@ def normalised(name: str, release: Release) -> str:
     return lower
 
 
-def kind(type: str, release: Release) -> str:
-    """`dml`, `ddl`, `incompatible DDL`, or nothing for no type; raises ValueError for what is no event type."""
+def event_class(type: str, release: Release) -> str:
+    """Return `dml`, `ddl`, `incompatible DDL`, or '' for an empty type; raise ValueError for an unknown event type."""
     if type in ("", *ROW_KINDS):
         return type and "dml"
     if type not in (TYPES | set(ALIASES)) - release.unclassified_events:
@@ -133,10 +134,10 @@ def kind(type: str, release: Release) -> str:
     return "ddl" if type in COMPATIBLE or type in ("create schema", "alter schema") else "incompatible DDL"
 
 
-def of_ddl(type_code: int, query: str, release: Release) -> str:
-    """The event type of a DDL, empty where it has none.
+def ddl_event_type(type_code: int, query: str, release: Release) -> str:
+    """Return the event type of a DDL; empty if it has none.
 
-    Raises DdlError (CDC:ErrConvertDDLToEventTypeFailed) where a release reads it from a text that it cannot read.
+    Raise DdlError (CDC:ErrConvertDDLToEventTypeFailed) if the release cannot parse the text.
     """
     if not release.event_type_from_sql or type_code in OF_PARTITIONS:
         return OF_ACTIONS.get(type_code, "") if type_code in release.allowed_ddl else ""

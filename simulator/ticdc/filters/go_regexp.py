@@ -1,9 +1,9 @@
 r"""Go's regular expressions, in which TiCDC's filters are written, by RE2: the same syntax, in linear time.
 
-One law: what Go finds is found, what Go refuses is refused in its words. Where RE2 differs, Go decides: `\C`, names
-of groups beyond ASCII, `(?<=`, counts, groups nested a thousand deep, `\B` inside of a character.
-Source: regexp/syntax/parse.go of Go 1.23, with which v8.5.3 is built. Before 1.22 Go does not know `(?<name>…)`, from
-1.25 on it knows `\p{Letter}`. RE2's classes are those of Unicode 15.1, Go's those of 15.0.
+Matches and errors are Go's. The module corrects RE2 where it differs: `\C`, group names beyond ASCII, `(?<=`, counts,
+groups nested a thousand deep, `\B` inside a character. Source: regexp/syntax/parse.go of Go 1.23, with which v8.5.3 is
+built. Go before 1.22 does not have `(?<name>…)`, Go from 1.25 on has `\p{Letter}`. RE2's classes are those of Unicode
+15.1, Go's those of 15.0.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 MEMORY = 1 << 28
-"""Bytes for an expression, so that RE2 takes what Go takes (3.3 million instructions)."""
+"""RE2's memory limit in bytes, large enough for all expressions that Go accepts (3.3 million instructions)."""
 
 CONTINUATION = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
-"""Bytes of UTF-8 with which no character begins."""
+"""Bytes of UTF-8 that do not begin a character."""
 
 LARGEST_COUNT = 1000
-"""In `{n,m}`."""
+"""The limit of counts in `{n,m}`."""
 
 LARGEST_HEIGHT = 1000
-"""Of Go's tree of an expression."""
+"""The limit of the height of Go's syntax tree."""
 
 UNCLOSED = "missing closing )"
 WORDS = {
@@ -36,7 +36,7 @@ WORDS = {
     "invalid perl operator": "invalid or unsupported Perl syntax",
     "invalid named capture group": "invalid named capture",
 }
-"""What Go says where RE2 says it otherwise (RE2: re2/regexp.cc)."""
+"""Go's texts for RE2's errors (RE2: re2/regexp.cc)."""
 
 TOKEN = re.compile(
     r"""(?xs)  # literals, classes and flags; what is refused or counted; all else
@@ -48,11 +48,11 @@ TOKEN = re.compile(
     re.ASCII,
 )
 REFUSED = {"escape": "invalid escape sequence", "name": "invalid named capture", "count": "invalid repeat count"}
-"""Tokens that Go refuses, and RE2 may take or refuse otherwise."""
+"""Tokens that Go refuses and RE2 may accept or refuse with another error."""
 
 
 class GoRegexpError(ValueError):
-    """A pattern that Go does not compile, in Go's words."""
+    """A pattern that Go does not compile, with Go's text."""
 
     def __init__(self, what: str, where: str) -> None:
         super().__init__(f"error parsing regexp: {what}: `{where}`")
@@ -60,20 +60,20 @@ class GoRegexpError(ValueError):
 
 @dataclass(frozen=True)
 class GoRegexp:
-    """A pattern that Go compiles; it can be pickled."""
+    """A pattern that Go compiles. It can be pickled."""
 
     pattern: str
 
     def matches(self, text: str) -> bool:
-        """Whether it is found anywhere in the text."""
+        """Return whether the pattern matches anywhere in the text."""
         data = text.encode()
-        found = (match.start() for match in _compiled(self.pattern).finditer(data))
+        starts = (match.start() for match in _compiled(self.pattern).finditer(data))
         # RE2 finds `\B` between the bytes of a character, too
-        return any(data[start : start + 1] not in CONTINUATION for start in found)
+        return any(data[start : start + 1] not in CONTINUATION for start in starts)
 
 
 def compile(pattern: str) -> GoRegexp:
-    """The pattern, checked; raises GoRegexpError with Go's text (`error parsing regexp: …`)."""
+    """Return the checked pattern; raise GoRegexpError with Go's text (`error parsing regexp: …`)."""
     refused = _refused(pattern)
     if refused:
         at, what, where = refused
@@ -86,7 +86,8 @@ def compile(pattern: str) -> GoRegexp:
 
 
 def _refused(pattern: str) -> tuple[int, str, str] | None:
-    """The first thing that Go refuses and RE2 may not: where it is, Go's words and what they name."""
+    """Return the first token that Go refuses and RE2 may accept: its position, Go's text, and the part that it
+    names."""
     heights, captures = [1], list[bool]()
     for token in TOKEN.finditer(pattern):
         kind = token.lastgroup
@@ -104,7 +105,7 @@ def _refused(pattern: str) -> tuple[int, str, str] | None:
 
 
 def _problem(pattern: str) -> tuple[str, str] | None:
-    """What is wrong with a pattern that RE2 does not compile, in Go's words, and what they name."""
+    """Return Go's text and the part that it names if RE2 does not compile the pattern."""
     import re2
 
     try:
@@ -120,7 +121,7 @@ def _problem(pattern: str) -> tuple[str, str] | None:
 
 
 def _fits(count: str) -> bool:
-    """Whether `{n}`, `{n,}` or `{n,m}` is within Go's limit."""
+    """Return whether `{n}`, `{n,}` or `{n,m}` is within Go's limit."""
     low, _, high = count.strip("{}").partition(",")
     short = max(len(low), len(high)) <= len(str(LARGEST_COUNT))
     return short and int(low) <= int(high or low) <= LARGEST_COUNT
@@ -128,7 +129,7 @@ def _fits(count: str) -> bool:
 
 @functools.cache
 def _compiled(pattern: str) -> Any:
-    """RE2's own object, which its module does not describe; it is imported when the first pattern is needed."""
+    """Return RE2's pattern object. RE2 is imported when the first pattern is needed, and has no type hints."""
     import re2
 
     options = re2.Options()

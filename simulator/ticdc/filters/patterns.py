@@ -1,7 +1,6 @@
-"""The patterns of a table-filter rule: literals, quoted names, wildcards, character classes, regular expressions.
+"""Patterns of a table-filter rule: literals, quoted names, wildcards, character classes, regular expressions.
 
-One law: a pattern means what it means to TiDB, and is refused in TiDB's words.
-Source: tidb v8.5 pkg/util/table-filter/parser.go.
+Meaning and errors are TiDB's. Source: tidb v8.5 pkg/util/table-filter/parser.go.
 """
 
 from __future__ import annotations
@@ -15,44 +14,44 @@ from simulator.ticdc.filters.go_regexp import GoRegexp, GoRegexpError
 
 QUOTED = {'"': re.compile(r'"((?:""|[^"])+)"'), "`": re.compile(r"`((?:``|[^`])+)`")}
 REGEXP = re.compile(r"/((?>(?:\\.|[^/])+)|[^/](?s:.*))/")
-"""Up to the first slash with no backslash before it, else up to the last slash."""
+"""Up to the first slash without a backslash before it, else up to the last slash."""
 
 CHARACTERS = re.compile(r"\[(!?)((?:\\[^0-9a-zA-Z]|[^\\\]])+)\]")
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A name's pattern: a literal, a regular expression, or (with neither) everything."""
+    """A pattern of a name: a literal, a regular expression, or everything if it has neither."""
 
     literal: str | None = None
     regexp: GoRegexp | None = None
 
     def matches(self, name: str) -> bool:
-        """Whether the name is meant; the name is already lowered where case does not matter."""
+        """Return whether the name matches; the caller lowers it if case does not matter."""
         if self.literal is not None:
             return self.literal == name
         return self.regexp is None or self.regexp.matches(name)
 
 
-def lowered(name: str) -> str:
-    """Lower case as Go's strings.ToLower: rune by rune, whatever stands around it."""
+def to_lower(name: str) -> str:
+    """Return the lower case as Go's strings.ToLower: rune by rune, without context."""
     return name.lower() if name.isascii() else "".join(char.lower()[0] for char in name)
 
 
-def parse(line: str, case_sensitive: bool) -> tuple[Pattern, str]:
-    """The pattern at the start of a line, and the rest of the line; raises ValueError."""
+def parse_pattern(line: str, case_sensitive: bool) -> tuple[Pattern, str]:
+    """Return the pattern at the start of a line, and the rest of the line; raise ValueError."""
     if not line:
         raise ValueError("syntax error: missing pattern")
     if line[0] == "/":
-        found = REGEXP.match(line)
-        if found is None:
+        match = REGEXP.match(line)
+        if match is None:
             raise ValueError("syntax error: incomplete regexp")
-        return _regexp(found[1], case_sensitive), line[found.end() :]
+        return _regexp(match[1], case_sensitive), line[match.end() :]
     if line[0] in QUOTED:
-        found = QUOTED[line[0]].match(line)
-        if found is None:
+        match = QUOTED[line[0]].match(line)
+        if match is None:
             raise ValueError("syntax error: incomplete quoted identifier")
-        return _literal(found[1].replace(line[0] * 2, line[0]), case_sensitive), line[found.end() :]
+        return _literal(match[1].replace(line[0] * 2, line[0]), case_sensitive), line[match.end() :]
     return _wildcard(line, case_sensitive)
 
 
@@ -61,12 +60,12 @@ def _wildcard(line: str, case_sensitive: bool) -> tuple[Pattern, str]:
     pattern: list[str] = []
     wild, at = False, 0
     while at < len(line) and line[at] != ".":
-        read = SPECIAL.get(line[at], _plain)
-        name, regexp, taken = read(line, at)
+        parse_element = SPECIAL.get(line[at], _plain)
+        name, regexp, length = parse_element(line, at)
         wild = wild or name is None
         literal.append(name or "")
         pattern.append(regexp)
-        at += taken
+        at += length
     if not wild:
         return _literal("".join(literal), case_sensitive), line[at:]
     return _regexp("(?s)^" + "".join(pattern) + "$", case_sensitive), line[at:]
@@ -90,12 +89,12 @@ def _escaped(line: str, at: int) -> tuple[str | None, str, int]:
 
 
 def _characters(line: str, at: int) -> tuple[str | None, str, int]:
-    found = CHARACTERS.match(line, at)
-    if found is None:
+    match = CHARACTERS.match(line, at)
+    if match is None:
         raise ValueError("syntax error: failed to parse character class")
-    members = line[at + 1 : found.end()]
+    members = line[at + 1 : match.end()]
     start = {"!": "[^", "^": r"[\^"}.get(members[0])
-    return None, start + members[1:] if start else "[" + members, found.end() - at
+    return None, start + members[1:] if start else "[" + members, match.end() - at
 
 
 SPECIAL: Mapping[str, Callable[[str, int], tuple[str | None, str, int]]] = {
@@ -107,7 +106,7 @@ SPECIAL: Mapping[str, Callable[[str, int], tuple[str | None, str, int]]] = {
 
 
 def _literal(name: str, case_sensitive: bool) -> Pattern:
-    return Pattern(literal=name if case_sensitive else lowered(name))
+    return Pattern(literal=name if case_sensitive else to_lower(name))
 
 
 def _regexp(text: str, case_sensitive: bool) -> Pattern:

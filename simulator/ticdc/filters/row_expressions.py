@@ -1,8 +1,8 @@
-"""The row changes that event filters let through, and what is wrong with their expressions on a row's values.
+"""Event filters with SQL expressions on the values of rows.
 
-One law: values are TiDB texts, and a row is ignored if the whole number that comes out is 1, so NULL, 2 and '1' ignore
-nothing. An UPDATE is still one change: TiCDC filters first and splits then. What TiCDC refuses is refused in its words.
-Sources: tiflow v8.5.7 pkg/filter/expr_filter.go, pkg/errors/cdc_errors.go; ticdc v8.5.4, the same.
+Values are TiDB texts. A row is ignored if the result, as a whole number, is 1; NULL, 2 and '1' ignore nothing. An
+UPDATE is one change here: TiCDC filters before it splits. Errors have TiCDC's texts. Sources: tiflow v8.5.7
+pkg/filter/expr_filter.go, pkg/errors/cdc_errors.go; ticdc v8.5.4, the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simulator import tso
 from simulator.columns import row_image
 from simulator.columns.cells import Texts
 from simulator.errors import ChangefeedError, SchemaError
-from simulator.ticdc.filters.event_filters import EventFilters, EventRule, ignoring_row, reads_values
+from simulator.ticdc.filters.event_filters import EventFilters, EventRule, reads_values, rule_ignoring_row
 from simulator.ticdc.filters.event_types import ROW_KINDS
 from simulator.tidb.expressions import trees
 from simulator.tidb.expressions.functions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
@@ -40,27 +40,26 @@ from simulator.tidb.syntax.expressions import (
 )
 
 
-def let_through(
+def passing_rows(
     changes: pa.RecordBatch, table: Table, filters: EventFilters, ignored_start_ts: Collection[int] = ()
 ) -> pa.BooleanArray:
-    """Which changes of a table are sent; never null.
+    """Return which changes of a table are sent, without nulls.
 
-    Of the columns it reads `before` and `after` binary (row images, null for none), and `commit_ts` for transactions to
-    ignore. Raises ChangefeedError, once there is a change of its kind, for an expression that does not suit the table:
-    CDC:ErrInvalidFilterExpression, CDC:ErrExpressionColumnNotFound.
+    It reads the columns `before` and `after` (binary row images, null for none), and `commit_ts` for ignored
+    transactions. Raise ChangefeedError for an expression that does not suit the table, if there is a change of its
+    kind: CDC:ErrInvalidFilterExpression, CDC:ErrExpressionColumnNotFound.
     """
     before, after = changes.column("before"), changes.column("after")
-    found = pa.repeat(pa.scalar(True), changes.num_rows)
+    is_sent = pa.repeat(pa.scalar(True), changes.num_rows)
     if ignored_start_ts:
         stamps = pa.array([ts + tso.BEFORE_COMMIT for ts in ignored_start_ts], changes.column("commit_ts").type)
-        found = pc.and_(found, pc.invert(pc.is_in(changes.column("commit_ts"), stamps)))
+        is_sent = pc.and_(is_sent, pc.invert(pc.is_in(changes.column("commit_ts"), stamps)))
     for kind, of_kind in _kinds(before, after).items():
-        found = pc.and_(found, pc.invert(_ignored(filters, table, kind, of_kind, before, after)))
-    return found
+        is_sent = pc.and_(is_sent, pc.invert(_ignored(filters, table, kind, of_kind, before, after)))
+    return is_sent
 
 
 def _kinds(before: pa.Array, after: pa.Array) -> dict[str, pa.BooleanArray]:
-    """Which changes are of each kind."""
     had, has = pc.is_valid(before), pc.is_valid(after)
     both = {"delete": pc.and_not(had, has), "update": pc.and_(had, has), "insert": pc.and_not(has, had)}
     return {kind: both[kind] for kind in ROW_KINDS}
@@ -69,28 +68,30 @@ def _kinds(before: pa.Array, after: pa.Array) -> dict[str, pa.BooleanArray]:
 def _ignored(
     filters: EventFilters, table: Table, kind: str, of_kind: pa.BooleanArray, before: pa.Array, after: pa.Array
 ) -> pa.BooleanArray:
-    """Which of the changes of a kind rules ignore."""
-    if ignoring_row(filters, table.schema, table.name, kind):
+    """Return which changes of a kind the rules ignore."""
+    if rule_ignoring_row(filters, table.schema, table.name, kind):
         return of_kind
     rules = [rule for rule in filters.rules if rule.row_matcher.match(table.schema, table.name)]
-    asked = [pair for rule in rules for pair in _expressions(rule, kind)]
+    expressions = [pair for rule in rules for pair in _expressions(rule, kind)]
     nothing = pa.repeat(pa.scalar(False), len(of_kind))
-    if not asked or not pc.any(of_kind).as_py():
+    if not expressions or not pc.any(of_kind).as_py():
         return nothing
-    for expression, _ in asked:
-        check(expression, table)
+    for expression, _ in expressions:
+        check_expression(expression, table)
     sides = {
         side: _texts({"before": before, "after": after}[side].filter(of_kind), table)
-        for side in {side for _, side in asked}
+        for side in {side for _, side in expressions}
     }
-    held = functools.reduce(pc.or_, [ignores(expression, table, sides[side]) for expression, side in asked])
-    return pc.replace_with_mask(nothing, of_kind, held)
+    is_ignored = functools.reduce(
+        pc.or_, [is_ignored(expression, table, sides[side]) for expression, side in expressions]
+    )
+    return pc.replace_with_mask(nothing, of_kind, is_ignored)
 
 
 def _expressions(rule: EventRule, kind: str) -> Iterator[tuple[str, str]]:
-    """The expressions for a kind of change, and the side whose values each is about.
+    """Yield the expressions for a kind of change, each with the side whose values it reads.
 
-    An UPDATE goes by its old row or by its new one.
+    An UPDATE is ignored by its old row or by its new one.
     """
     setting = rule.setting
     every = {
@@ -102,25 +103,26 @@ def _expressions(rule: EventRule, kind: str) -> Iterator[tuple[str, str]]:
 
 
 def _texts(rows: pa.Array, table: Table) -> Texts:
-    """The cells of row images."""
     return row_image.named(rows, [column.name for column in visible_columns(table)])
 
 
-def ignoring_values(filters: EventFilters, table: Table, before: bytes | None, after: bytes | None) -> EventRule | None:
-    """The rule that ignores one change, of those row images, for its values; raises as `let_through` does."""
+def rule_ignoring_values(
+    filters: EventFilters, table: Table, before: bytes | None, after: bytes | None
+) -> EventRule | None:
+    """Return the rule that ignores one change, given as row images, by its values; raise as `passing_rows` does."""
     change = pa.record_batch({"before": pa.array([before], pa.binary()), "after": pa.array([after], pa.binary())})
     for rule in filters.rules:
         alone = replace(filters, rules=(replace(rule, types=frozenset()),))
-        if reads_values(rule, table) and not let_through(change, table, alone)[0].as_py():
+        if reads_values(rule, table) and not passing_rows(change, table, alone)[0].as_py():
             return rule
     return None
 
 
-def ignores(expression: str, table: Table, texts: Mapping[str, pa.Array]) -> pa.BooleanArray:
-    """Whether the expression ignores each row; never null.
+def is_ignored(expression: str, table: Table, texts: Mapping[str, pa.Array]) -> pa.BooleanArray:
+    """Return whether the expression ignores each row, without nulls.
 
     `texts` are the TiDB texts of the rows' columns by name, null for NULL; virtual generated columns are computed. The
-    expression has been checked. Raises ChangefeedError for what fails over a value, such as a bad regular expression.
+    expression must be checked before. Raise ChangefeedError if a value fails, such as a bad regular expression.
     """
     rows = len(next(iter(texts.values())))
     try:
@@ -136,7 +138,7 @@ def _condition(expression: str, table: Table, columns: tuple[str, ...]) -> Sql:
 
 
 def _is_one(value: Value) -> Sql:
-    """Whether TiCDC finds a 1 in the result."""
+    """Return whether TiCDC reads a 1 in the result."""
     if value.kind == "bool":
         return value.sql
     if value.kind == "json":
@@ -146,10 +148,10 @@ def _is_one(value: Value) -> Sql:
     return sql("{} = 1", value.sql) if value.kind in ("int", "uint") and value.integral else FALSE
 
 
-def verify(filters: EventFilters, tables: Sequence[Table]) -> None:
-    """What TiCDC checks when a changefeed is created: every expression against every table it is for, or nothing.
+def check_expressions(filters: EventFilters, tables: Sequence[Table]) -> None:
+    """Check every expression against every table that it applies to, as TiCDC does when a changefeed is created.
 
-    Raises ChangefeedError as `check` does.
+    Some releases check nothing then. Raise ChangefeedError as `check_expression` does.
     """
     if not filters.release.checks_expressions_first:
         return
@@ -157,14 +159,14 @@ def verify(filters: EventFilters, tables: Sequence[Table]) -> None:
         for table in tables:
             if reads_values(rule, table):
                 for expression in rule.setting.expressions:
-                    check(expression, table)
+                    check_expression(expression, table)
 
 
-def check(expression: str, table: Table) -> None:
-    """Raises ChangefeedError for an expression that TiCDC, or the simulator, cannot take for the rows of a table.
+def check_expression(expression: str, table: Table) -> None:
+    """Raise ChangefeedError for an expression that TiCDC or the simulator does not accept for a table.
 
-    CDC:ErrInvalidFilterExpression for its text, its functions and what no single row can answer,
-    CDC:ErrExpressionColumnNotFound for its columns; without a code for what TiDB computes and DuckDB does not.
+    CDC:ErrInvalidFilterExpression for syntax, functions and constructs that need more than one row,
+    CDC:ErrExpressionColumnNotFound for columns; without a code if TiDB computes it and DuckDB cannot.
     """
     for node in walk(_tree(expression)):
         if isinstance(node, ColumnName):
@@ -218,7 +220,7 @@ def _check_call(node: Call, expression: str) -> None:
 
 
 def _uncomputable(node: Node) -> str:
-    """What TiDB can compute of a node, and DuckDB cannot."""
+    """Return the part of a node that TiDB computes and DuckDB cannot; empty if there is none."""
     if isinstance(node, PatternMatch) and not isinstance(strip_parentheses(node.pattern), Literal):
         return f"a pattern of {node.operator} that is no literal"
     return uncomputable_part(node)

@@ -1,7 +1,7 @@
-"""Table routing: under which names messages tell of tables (`target-schema`, `target-table` of dispatch rules).
+"""Table routing: the names of tables in messages (`target-schema`, `target-table` of dispatch rules).
 
-One law: the first rule with a target that matches decides, and no two tables go under one name. Topics, partitions and
-filters go by the names in TiDB. Source: ticdc v8.5.7 pkg/routing/{router,registry}.go.
+The first matching rule with a target decides, and no two tables may get the same name. Topics, partitions and filters
+use the names in TiDB. Source: ticdc v8.5.7 pkg/routing/{router,registry}.go.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from dataclasses import dataclass
 
 from simulator.errors import DdlError
 from simulator.ticdc.changefeed.model import DispatchRule
-from simulator.ticdc.filters.rules import TableFilter, table_filter
+from simulator.ticdc.filters.filter_rules import TableFilter, table_filter
 from simulator.tidb.syntax.definitions import TableName
 
 
 @dataclass(frozen=True)
 class TableRoute:
+    """A dispatch rule with a target."""
+
     matcher: TableFilter
     schema: str
-    """Literal text, `{schema}` and `{table}`; empty keeps the name, as of the table."""
+    """Literal text, `{schema}` and `{table}`; empty keeps the name. The same holds for `table`."""
 
     table: str
 
@@ -31,28 +33,30 @@ class TableRoutes:
     rules: tuple[TableRoute, ...] = ()
 
     def target(self, schema: str, table: str) -> TableName:
-        """The names in messages; `table` is empty for a database. Raises DdlError where rules give a database several
-        names."""
-        rule = self._of_schema(schema) if not table else self._of_table(schema, table)
+        """Return the names in messages; `table` is empty for a database.
+
+        Raise DdlError if rules give a database several names.
+        """
+        rule = self._rule_of_schema(schema) if not table else self._rule_of_table(schema, table)
         if rule is None or not schema:
             return TableName(schema, table)
-        found = _filled(rule.schema, schema, table, schema)
-        return TableName(found, _filled(rule.table, schema, table, table) if table else "")
+        target_schema = _substitute(rule.schema, schema, table, schema)
+        return TableName(target_schema, _substitute(rule.table, schema, table, table) if table else "")
 
-    def _of_table(self, schema: str, table: str) -> TableRoute | None:
+    def _rule_of_table(self, schema: str, table: str) -> TableRoute | None:
         return next((rule for rule in self.rules if rule.matcher.match(schema, table)), None)
 
-    def _of_schema(self, schema: str) -> TableRoute | None:
-        found = [rule for rule in self.rules if rule.matcher.match_schema(schema)]
-        names = list(dict.fromkeys(_filled(rule.schema, schema, "", schema) for rule in found))
+    def _rule_of_schema(self, schema: str) -> TableRoute | None:
+        rules = [rule for rule in self.rules if rule.matcher.match_schema(schema)]
+        names = list(dict.fromkeys(_substitute(rule.schema, schema, "", schema) for rule in rules))
         if len(names) > 1:
             problem = f"target schema {names[1]} conflicts with {names[0]}"
             raise DdlError(f"ambiguous schema routing for schema {schema}: {problem}", "CDC:ErrTableRoutingFailed")
-        return found[0] if found else None
+        return rules[0] if rules else None
 
 
 def table_routes(rules: Sequence[DispatchRule], case_sensitive: bool) -> TableRoutes:
-    """Raises ChangefeedError (CDC:ErrFilterRuleInvalid) for a matcher."""
+    """Return the rules with a target; raise ChangefeedError (CDC:ErrFilterRuleInvalid) for a matcher."""
     return TableRoutes(
         tuple(
             TableRoute(table_filter(rule.matcher, case_sensitive), rule.target_schema, rule.target_table)
@@ -62,9 +66,9 @@ def table_routes(rules: Sequence[DispatchRule], case_sensitive: bool) -> TableRo
     )
 
 
-def conflict(routes: TableRoutes, names: Iterable[tuple[str, str]]) -> str:
-    """What TiCDC says of the first two tables that go under one name, with its code CDC:ErrTableRouteConflict; empty
-    where there are none."""
+def find_conflict(routes: TableRoutes, names: Iterable[tuple[str, str]]) -> str:
+    """Return TiCDC's text for the first two tables with the same name (CDC:ErrTableRouteConflict); empty without
+    any."""
     owners: dict[TableName, tuple[str, str]] = {}
     for name in names:
         target = routes.target(*name)
@@ -75,5 +79,5 @@ def conflict(routes: TableRoutes, names: Iterable[tuple[str, str]]) -> str:
     return ""
 
 
-def _filled(expression: str, schema: str, table: str, kept: str) -> str:
+def _substitute(expression: str, schema: str, table: str, kept: str) -> str:
     return expression.replace("{schema}", schema).replace("{table}", table) if expression else kept

@@ -14,7 +14,7 @@ from simulator.ticdc import changefeed, dispatch
 from simulator.ticdc.changefeed import keys
 from simulator.ticdc.filters import replication
 from simulator.ticdc.filters.event_filters import event_filters
-from simulator.ticdc.filters.row_expressions import verify
+from simulator.ticdc.filters.row_expressions import check_expressions
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from support.vectors.dispatch import contains
@@ -84,7 +84,7 @@ def start(sink_uri: str, toml: str, tables: Sequence[Table], release: Release) -
     if topic:
         assert changefeed.partition_count(made.kafka.partition_num, int(topic.group(1))) == made.kafka.partition_num
     replication(made.rules, made.case_sensitive, made.ignore_txn_start_ts, release)
-    verify(event_filters(made.event_filters, release, made.case_sensitive), tables)
+    check_expressions(event_filters(made.event_filters, release, made.case_sensitive), tables)
     dispatch.verify_tables(dispatch.router(made, release), tables)
 
 

@@ -53,8 +53,8 @@ def placed(rule_: DispatchRule, table: Table, row: Json, data: Json, release: Re
     columns = {column.name: column for column in table.columns}
     texts = {name: text(value, columns[name]) for name, value in row.items() if name in columns}
     rows = cells.columns([texts or {"of a table whose columns do not count": None}])
-    hashes, row_id = dispatch.hashes(route, table, rows), pa.array([data.get("row_id")], pa.int64())
-    partition = dispatch.partitions(route, hashes, np.array([data["commit_ts"]]), row_id, n)
+    hashes, row_id = dispatch.dispatch_hashes(route, table, rows), pa.array([data.get("row_id")], pa.int64())
+    partition = dispatch.choose_partitions(route, hashes, np.array([data["commit_ts"]]), row_id, n)
     return int(partition[0]), int(hashes[0])
 
 
@@ -161,7 +161,7 @@ def _key(vector: Vector) -> None:
     route = dispatch.route(router, table)
     assert partition_key(route, table, 0, 0) == data["key"]
     numbers = np.array([12345], np.uint32), np.zeros(1, np.int64), pa.nulls(1, pa.int64())
-    assert dispatch.partitions(route, *numbers, 7).tolist() == [data["partition"]]
+    assert dispatch.choose_partitions(route, *numbers, 7).tolist() == [data["partition"]]
 
 
 DISPATCH_KINDS = {

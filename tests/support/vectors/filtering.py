@@ -17,9 +17,9 @@ from simulator.ticdc.changefeed.model import EventFilter
 from simulator.ticdc.ddl.classify import SEND, decide
 from simulator.ticdc.ddl.jobs_text import parse_job_text
 from simulator.ticdc.filters import event_types, replication, table_filter
-from simulator.ticdc.filters.event_filters import EventFilters, event_filters, ignoring_ddl, ignoring_row
+from simulator.ticdc.filters.event_filters import EventFilters, event_filters, rule_ignoring_ddl, rule_ignoring_row
 from simulator.ticdc.filters.replication import Replication
-from simulator.ticdc.filters.row_expressions import ignoring_values, verify
+from simulator.ticdc.filters.row_expressions import check_expressions, rule_ignoring_values
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules
 from simulator.tidb.ddl.actions import ACTIONS
 from simulator.tidb.ddl.catalog import catalog
@@ -63,7 +63,7 @@ def expected_error(data: Json) -> tuple[str, str]:
 def check_name(vector: Vector) -> None:
     """How a name is kept, and of which kind it is."""
     data = vector.data
-    ask = {"name_normalisation": event_types.normalised, "classify": event_types.kind}[data["kind"]]
+    ask = {"name_normalisation": event_types.normalize_name, "classify": event_types.event_class}[data["kind"]]
     if data["expected"] == "error":
         with pytest.raises(ValueError, match=f"^{re.escape(data['error'])}$"):
             ask(data["input"], vector.release)
@@ -82,7 +82,7 @@ def outcome(vector: Vector) -> str:
         return of_ddl(data["ddl"], filters, filtered, vector.release)
     if "row" in data:
         return of_row(data["row"], filters, filtered)
-    verify(filters, [create_table(text) for text in data.get("tables", ())])
+    check_expressions(filters, [create_table(text) for text in data.get("tables", ())])
     return "send"
 
 
@@ -108,7 +108,7 @@ def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication, release: Rel
     try:
         parse_job_text(ddl["query"], release)
     except DdlError:
-        return "skip" if ignoring_ddl(filters, schema, table, ddl["query"], code, old) else "send"
+        return "skip" if rule_ignoring_ddl(filters, schema, table, ddl["query"], code, old) else "send"
     pairs = () if old is None else ((old, TableName(schema, table)),)
     job = Job(code, ddl["query"], None, schema, table, pairs, pairs)
     rules = replace(plain_rules(release), replication=filtered, event_filters=filters)
@@ -123,10 +123,10 @@ def of_row(row: Json, filters: EventFilters, filtered: Replication) -> str:
     table, kind = table_of(row), row["kind"]
     if not filtered.table(table.schema, table.name, row.get("start_ts", 0)):
         return "skip"
-    if ignoring_row(filters, table.schema, table.name, kind):
+    if rule_ignoring_row(filters, table.schema, table.name, kind):
         return "skip"
     before, after = (image(table, row.get(name)) for name in ("before", "after"))
-    return "skip" if ignoring_values(filters, table, before, after) else "send"
+    return "skip" if rule_ignoring_values(filters, table, before, after) else "send"
 
 
 def table_of(row: Json) -> Table:

@@ -17,7 +17,7 @@ from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.ddl.routes import route_statement
-from simulator.ticdc.filters.table_routes import conflict, table_routes
+from simulator.ticdc.filters.table_routes import find_conflict, table_routes
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.syntax.definitions import TableName
@@ -83,8 +83,8 @@ def test_a_target_holds_literal_text_schema_and_table(given: str) -> None:
 def test_two_tables_under_one_name_are_a_conflict() -> None:
     """Also where one of them is not routed."""
     said = "table route conflict: target `b`.`t` is mapped by both source `a`.`t` and source `b`.`t`"
-    assert conflict(routes_of(rule("a.*", "b")), [("a", "t"), ("b", "t")]) == said
-    assert conflict(routes_of(rule("a.*", "b", "{table}_a")), [("a", "t"), ("b", "t")]) == ""
+    assert find_conflict(routes_of(rule("a.*", "b")), [("a", "t"), ("b", "t")]) == said
+    assert find_conflict(routes_of(rule("a.*", "b", "{table}_a")), [("a", "t"), ("b", "t")]) == ""
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from simulator.ticdc.changefeed.keys import DISPATCHERS as SPELLINGS
 from simulator.ticdc.dispatch import (
     DISPATCHERS,
     Route,
+    choose_partitions,
     compile_rules,
-    hashes,
-    partitions,
+    dispatch_hashes,
     route,
     router,
     substitute,
@@ -43,7 +43,7 @@ def routed(*rules: DispatchRule, table: Table = T, release: Release = V8_5) -> R
 
 
 def hash_of(to: Route, table: Table, row: Mapping[str, str | None]) -> int:
-    return int(hashes(to, table, cells.columns([row]))[0])
+    return int(dispatch_hashes(to, table, cells.columns([row]))[0])
 
 
 def crc(*pairs: tuple[str, str]) -> int:
@@ -194,7 +194,7 @@ def test_up_to_4_0_4_rowid_is_the_row_id_modulo_the_partitions() -> None:
     to = routed(DispatchRule(EVERY, "rowid"), table=ALONE, release=find("v4.0.4"))
 
     assert to.dispatcher == "row-id"
-    made = partitions(to, np.zeros(3, np.uint32), np.zeros(3, np.int64), pa.array([30, -1, None], pa.int64()), 7)
+    made = choose_partitions(to, np.zeros(3, np.uint32), np.zeros(3, np.int64), pa.array([30, -1, None], pa.int64()), 7)
     assert made.tolist() == [2, (2**64 - 1) % 7, 0]
 
 
@@ -286,8 +286,8 @@ def test_a_clustered_integer_primary_key_is_no_index_to_name() -> None:
 
 def test_partitions_count_hashes_without_sign_and_whole_commit_ts() -> None:
     numbers = np.array([0xFFFFFFFF], np.uint32), np.array([415508878783938562]), pa.nulls(1, pa.int64())
-    assert partitions(routed(), *numbers, 7).tolist() == [0xFFFFFFFF % 7]
-    assert partitions(routed(DispatchRule(EVERY, "ts")), *numbers, 7).tolist() == [415508878783938562 % 7]
+    assert choose_partitions(routed(), *numbers, 7).tolist() == [0xFFFFFFFF % 7]
+    assert choose_partitions(routed(DispatchRule(EVERY, "ts")), *numbers, 7).tolist() == [415508878783938562 % 7]
 
 
 def test_rows_of_one_message_share_the_table_the_hash_or_the_commit_ts() -> None:

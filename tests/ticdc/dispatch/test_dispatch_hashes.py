@@ -14,7 +14,7 @@ from support.dispatch_hash import inertia, value_string
 from simulator.columns import cells
 from simulator.releases import Release, find
 from simulator.ticdc.changefeed import DispatchRule
-from simulator.ticdc.dispatch import compile_rules, hashes, known_when_read, route
+from simulator.ticdc.dispatch import compile_rules, dispatch_hashes, follows_from_handle, route
 from simulator.tidb.ddl.definitions import from_sql as parse
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
@@ -130,8 +130,8 @@ def test_columns_of_every_type_are_hashed_as_single_values_are(release: Release)
             for row in data
         ]
 
-        assert hashes(to, table, texts).tolist() == expected
-        assert hashes(to, table, cells.columns(data)).tolist() == expected
+        assert dispatch_hashes(to, table, texts).tolist() == expected
+        assert dispatch_hashes(to, table, cells.columns(data)).tolist() == expected
 
 
 def test_text_that_was_no_utf_8_is_hashed_as_its_bytes() -> None:
@@ -141,7 +141,7 @@ def test_text_that_was_no_utf_8_is_hashed_as_its_bytes() -> None:
     row = {**rows(1)[0], "名": b"a\xff\xe4b".decode("utf-8", "surrogateescape")}
 
     expected = inertia([(b"Sch\xc3\xa9ma", b"T 1"), ("名".encode(), b"a\xff\xe4b")])
-    assert hashes(to, table, cells.columns([row])).tolist() == [expected]
+    assert dispatch_hashes(to, table, cells.columns([row])).tolist() == [expected]
 
 
 def test_a_long_value_is_hashed_as_a_short_one_is() -> None:
@@ -150,7 +150,9 @@ def test_a_long_value_is_hashed_as_a_short_one_is() -> None:
     to = route(compile_rules([DispatchRule(("*.*",), "columns", columns=("tx",))], "t"), table)
     texts = ["", "x" * 64, "é" * 5000]
 
-    made = hashes(to, table, cells.columns([{**row, "tx": text} for row, text in zip(data, texts, strict=True)]))
+    made = dispatch_hashes(
+        to, table, cells.columns([{**row, "tx": text} for row, text in zip(data, texts, strict=True)])
+    )
 
     assert made.tolist() == [inertia([(b"Sch\xc3\xa9ma", b"T 1"), (b"tx", text.encode())]) for text in texts]
 
@@ -180,7 +182,7 @@ def test_the_only_unique_column_is_hashed_as_json_in_the_first_releases(
     table = parse.create_table(f"create table s.t (k {kind}, primary key (k{prefix}) nonclustered)")
     to = route(compile_rules([], "t", release=find("v4.0.4")), table)
 
-    made = hashes(to, table, {"k": pa.array(texts)})
+    made = dispatch_hashes(to, table, {"k": pa.array(texts)})
 
     assert (to.dispatcher, made.tolist()) == ("single-column", [inertia([(text.encode(),)]) for text in json])
 
@@ -209,4 +211,4 @@ def test_where_a_row_goes_is_known_by_its_handle_unless_other_columns_or_spellin
     table = parse.create_table(f"create table s.t ({columns})")
     rules = [DispatchRule(("*.*",), **rule)] if rule else []
 
-    assert known_when_read(route(compile_rules(rules, "t", release=find(tag)), table), table) is known
+    assert follows_from_handle(route(compile_rules(rules, "t", release=find(tag)), table), table) is known

@@ -11,8 +11,8 @@ from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import Release, find
 from simulator.ticdc.changefeed import EventFilter, load
 from simulator.ticdc.filters import event_types
-from simulator.ticdc.filters.event_filters import EventFilters, event_filters, ignoring_ddl, ignoring_row
-from simulator.ticdc.filters.row_expressions import let_through, verify
+from simulator.ticdc.filters.event_filters import EventFilters, event_filters, rule_ignoring_ddl, rule_ignoring_row
+from simulator.ticdc.filters.row_expressions import check_expressions, passing_rows
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tso import BEFORE_COMMIT
@@ -37,7 +37,7 @@ def rule(
 
 
 def ignored(made: EventFilters, code: int, query: str = "no matter", schema: str = "a", table: str = "t") -> bool:
-    return ignoring_ddl(made, schema, table, query, code, (schema, table)) is not None
+    return rule_ignoring_ddl(made, schema, table, query, code, (schema, table)) is not None
 
 
 # -- settings --------------------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def test_a_matcher_must_be_a_table_filter() -> None:
 
 def test_classic_logs_a_bad_pattern_and_goes_on_where_the_new_architecture_refuses_it() -> None:
     made = filters(rule("*.*", "insert", sql=("(",)))
-    assert ignoring_row(made, "a", "t", "insert") is None
+    assert rule_ignoring_row(made, "a", "t", "insert") is None
     assert "filter.event-filters[1]: ignore-event and ignore-sql have no effect" in made.warnings[0]
     with pytest.raises(ChangefeedError) as caught:
         filters(rule("*.*", sql=("(",)), release=NEW)
@@ -200,17 +200,17 @@ def test_a_database_matches_where_any_of_its_tables_may() -> None:
 
 def test_a_rename_is_judged_by_the_old_name() -> None:
     made = filters(rule("a.t", "rename table"))
-    assert ignoring_ddl(made, "b", "u", "RENAME TABLE a.t TO b.u", 14, ("a", "t"))
-    assert ignoring_ddl(made, "a", "t", "RENAME TABLE b.u TO a.t", 14, ("b", "u")) is None
+    assert rule_ignoring_ddl(made, "b", "u", "RENAME TABLE a.t TO b.u", 14, ("a", "t"))
+    assert rule_ignoring_ddl(made, "a", "t", "RENAME TABLE b.u TO a.t", 14, ("b", "u")) is None
     with pytest.raises(DdlError, match=r"CDC:ErrTableIneligible.*not eligible to replicate\(a.t\)"):
-        ignoring_ddl(made, "a", "t", "RENAME TABLE b.u TO a.t", 14)
+        rule_ignoring_ddl(made, "a", "t", "RENAME TABLE b.u TO a.t", 14)
 
 
 def test_matchers_follow_case_sensitive_in_the_new_architecture_only() -> None:
     for release, case_sensitive, matches in ((CLASSIC, False, False), (NEW, False, True), (NEW, True, False)):
         made = filters(rule("A.T", "insert"), release=release, case_sensitive=case_sensitive)
-        assert (ignoring_row(made, "a", "t", "insert") is not None) is matches
-        assert ignoring_row(made, "A", "T", "insert")
+        assert (rule_ignoring_row(made, "a", "t", "insert") is not None) is matches
+        assert rule_ignoring_row(made, "A", "T", "insert")
 
 
 def test_no_event_filter_ignores_nothing() -> None:
@@ -244,7 +244,7 @@ def batch(table: Table, *changes: tuple[Row, Row]) -> pa.RecordBatch:
 
 def sent(table: Table, made: EventFilters, *changes: tuple[Row, Row], start_ts: tuple[int, ...] = ()) -> list[int]:
     """Places of the changes that are left."""
-    found = let_through(batch(table, *changes), table, made, start_ts)
+    found = passing_rows(batch(table, *changes), table, made, start_ts)
     assert found.null_count == 0
     return [place for place, left in enumerate(found.to_pylist()) if left]
 
@@ -309,15 +309,15 @@ def test_a_pattern_that_is_none_is_said_once_a_row_needs_it() -> None:
 )
 def test_an_expression_must_suit_its_table(expression: str, code: str, text: str) -> None:
     made = filters(rule("shop.goods", delete=expression))
-    for ask in (lambda: verify(made, [SHOP]), lambda: sent(SHOP, made, (ONE, None))):
+    for ask in (lambda: check_expressions(made, [SHOP]), lambda: sent(SHOP, made, (ONE, None))):
         with pytest.raises(ChangefeedError, match=text) as caught:
             ask()
         assert caught.value.code == code
-    verify(made, [LOG])
+    check_expressions(made, [LOG])
     assert sent(SHOP, made, (None, ONE)) == [0]
 
 
 def test_every_event_that_a_release_names_is_a_type_of_its_own() -> None:
     for release in (CLASSIC, BY_STATEMENT, NEW):
         for name in release.event_filter_names - release.unclassified_events:
-            assert event_types.normalised(name, release) == event_types.ALIASES.get(name, name)
+            assert event_types.normalize_name(name, release) == event_types.ALIASES.get(name, name)

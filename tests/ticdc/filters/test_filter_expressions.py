@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from simulator.errors import ChangefeedError
-from simulator.ticdc.filters.row_expressions import check, ignores
+from simulator.ticdc.filters.row_expressions import check_expression, is_ignored
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import visible_columns
 
@@ -266,7 +266,7 @@ TEXTS = {
 
 def ids(expression: str, texts: dict[str, pa.Array]) -> str:
     """The ids of the rows that an expression ignores."""
-    found = ignores(expression, TABLE, texts)
+    found = is_ignored(expression, TABLE, texts)
     assert found.null_count == 0
     return "".join(str(number) for number, ignored in enumerate(found.to_pylist(), 1) if ignored)
 
@@ -318,7 +318,7 @@ def test_cells_of_row_images_are_told_by_their_bytes() -> None:
 def test_an_expression_that_cannot_be_taken_is_refused(expression: str, code: str, words: str) -> None:
     """As TiCDC words it or, where TiDB could compute it and DuckDB cannot, by the name of what it is."""
     with pytest.raises(ChangefeedError) as raised:
-        check(expression, TABLE)
+        check_expression(expression, TABLE)
 
     assert raised.value.code == code
     assert words in raised.value.text
@@ -327,4 +327,4 @@ def test_an_expression_that_cannot_be_taken_is_refused(expression: str, code: st
 @pytest.mark.parametrize("expression", [*IGNORED, "name", "`id`", "t.id", "twice > 1"])
 def test_an_expression_that_tidb_takes_is_taken(expression: str) -> None:
     """Without a row."""
-    check(expression, TABLE)
+    check_expression(expression, TABLE)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.ticdc.filters.row_expressions import ignores
+from simulator.ticdc.filters.row_expressions import is_ignored
 from simulator.ticdc.key_bytes import handle_keys
 from simulator.tidb.collations import weights
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -34,7 +34,7 @@ def pair(collation: str) -> Table:
 def of_pairs(condition: str, collation: str, left: list[str], right: list[str]) -> list[bool]:
     """Whether a condition is true of each a and b."""
     texts = {"a": pa.array(left, pa.string()), "b": pa.array(right, pa.string())}
-    found: list[bool] = ignores(condition, pair(collation), texts).to_pylist()
+    found: list[bool] = is_ignored(condition, pair(collation), texts).to_pylist()
     return found
 
 

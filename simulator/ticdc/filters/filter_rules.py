@@ -1,6 +1,6 @@
-"""TiDB's filter languages: rules of tables such as `db*.*`, `!test.t1`, `/^foo/.bar`, `@file`, and of columns (`!c*`).
+"""TiDB's filter language: table rules such as `db*.*`, `!test.t1`, `/^foo/.bar`, `@file`, and column rules (`!c*`).
 
-One law: the last rule that matches decides; no rule, no match. Source: tidb v8.5 pkg/util/table-filter.
+The last matching rule decides; without one nothing matches. Source: tidb v8.5 pkg/util/table-filter.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from simulator.ticdc.filters import patterns
 
 
 @dataclass(frozen=True)
-class Rule:
-    """One rule, with its text and where it stands for `explain`."""
+class TableRule:
+    """A table rule with its text and origin."""
 
     text: str
     origin: str
@@ -28,16 +28,16 @@ class Rule:
 
 @dataclass(frozen=True)
 class TableFilter:
-    """Rules in order; `exact` finds rules without any pattern, so that thousands of them cost one look-up."""
+    """Rules in order. `exact` has the rules without patterns, so that thousands of them cost one look-up."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[TableRule, ...]
     case_sensitive: bool
     exact: Mapping[tuple[str, str], int]
     others: tuple[int, ...]
     """Indexes of the other rules, last first."""
 
-    def deciding_rule(self, schema: str, table: str) -> Rule | None:
-        """The rule that decides about a table, or None where none matches."""
+    def deciding_rule(self, schema: str, table: str) -> TableRule | None:
+        """Return the rule that decides about a table, or None if none matches."""
         schema, table = self._folded(schema), self._folded(table)
         best = self.exact.get((schema, table), -1)
         for index in self.others:
@@ -49,12 +49,13 @@ class TableFilter:
         return self.rules[best] if best >= 0 else None
 
     def match(self, schema: str, table: str) -> bool:
-        """Whether the table is meant."""
+        """Return whether the filter passes the table."""
         rule = self.deciding_rule(schema, table)
         return rule is not None and rule.positive
 
     def match_schema(self, schema: str) -> bool:
-        """Whether the schema is meant: the last rule for it that is positive or excludes all of its tables."""
+        """Return whether the last rule for the schema is positive; negative rules count if they exclude all of its
+        tables."""
         name = self._folded(schema)
         for rule in reversed(self.rules):
             if rule.schema.matches(name) and (rule.positive or rule.table == patterns.Pattern()):
@@ -62,11 +63,11 @@ class TableFilter:
         return False
 
     def _folded(self, name: str) -> str:
-        return name if self.case_sensitive else patterns.lowered(name)
+        return name if self.case_sensitive else patterns.to_lower(name)
 
 
 def table_filter(rules: Sequence[str], case_sensitive: bool = True) -> TableFilter:
-    """The filter of these rules; raises ChangefeedError (CDC:ErrFilterRuleInvalid) naming the rule at fault."""
+    """Return the filter of these rules; raise ChangefeedError (CDC:ErrFilterRuleInvalid) with the rule at fault."""
     try:
         parsed = tuple(rule for text in rules for rule in _table_rules(text, "<cmdline>:1", case_sensitive, True))
     except ValueError as error:
@@ -81,12 +82,12 @@ def table_filter(rules: Sequence[str], case_sensitive: bool = True) -> TableFilt
     return TableFilter(parsed, case_sensitive, exact, others)
 
 
-def _table_rules(text: str, origin: str, case_sensitive: bool, may_import: bool) -> Iterator[Rule]:
+def _table_rules(text: str, origin: str, case_sensitive: bool, may_import: bool) -> Iterator[TableRule]:
     line = text.strip(" \t")
     if not line or line[0] == "#":
         return
     if line[0] == "@":
-        for place, inner in _imported(line[1:], origin, may_import):
+        for place, inner in _read_rule_file(line[1:], origin, may_import):
             yield from _table_rules(inner, place, case_sensitive, False)
         return
     try:
@@ -95,39 +96,41 @@ def _table_rules(text: str, origin: str, case_sensitive: bool, may_import: bool)
         raise ValueError(f"at {origin}: {error}") from error
 
 
-def _table_rule(line: str, origin: str, case_sensitive: bool) -> Rule:
+def _table_rule(line: str, origin: str, case_sensitive: bool) -> TableRule:
     positive = line[0] != "!"
-    schema, rest = patterns.parse(line if positive else line[1:], case_sensitive)
+    schema, rest = patterns.parse_pattern(line if positive else line[1:], case_sensitive)
     if not rest:
         raise ValueError("wrong table pattern")
     if rest[0] != ".":
         raise ValueError("syntax error: missing '.' between schema and table patterns")
-    table, rest = patterns.parse(rest[1:], case_sensitive)
+    table, rest = patterns.parse_pattern(rest[1:], case_sensitive)
     if rest:
         raise ValueError("syntax error: stray characters after table pattern")
-    return Rule(line, origin, positive, schema, table)
+    return TableRule(line, origin, positive, schema, table)
 
 
 @dataclass(frozen=True)
 class ColumnRule:
+    """A column rule."""
+
     positive: bool
     column: patterns.Pattern
 
 
 @dataclass(frozen=True)
 class ColumnFilter:
-    """Rules in order; names match in any letter case (column_filter.go)."""
+    """Column rules in order; names match in any letter case (column_filter.go)."""
 
     rules: tuple[ColumnRule, ...]
 
     def match(self, column: str) -> bool:
-        """Whether the column is meant."""
-        name = patterns.lowered(column)
+        """Return whether the filter passes the column."""
+        name = patterns.to_lower(column)
         return next((rule.positive for rule in reversed(self.rules) if rule.column.matches(name)), False)
 
 
 def column_filter(rules: Sequence[str]) -> ColumnFilter:
-    """The filter of these rules; raises ChangefeedError (CDC:ErrFilterRuleInvalid)."""
+    """Return the filter of these rules; raise ChangefeedError (CDC:ErrFilterRuleInvalid)."""
     try:
         return ColumnFilter(tuple(rule for text in rules for rule in _column_rules(text, "<cmdline>:1", True)))
     except ValueError as error:
@@ -139,12 +142,12 @@ def _column_rules(text: str, origin: str, may_import: bool) -> Iterator[ColumnRu
     if not line or line[0] == "#":
         return
     if line[0] == "@":
-        for place, inner in _imported(line[1:], origin, may_import):
+        for place, inner in _read_rule_file(line[1:], origin, may_import):
             yield from _column_rules(inner, place, False)
         return
     try:
         positive = line[0] != "!"
-        column, rest = patterns.parse(line if positive else line[1:], case_sensitive=False)
+        column, rest = patterns.parse_pattern(line if positive else line[1:], case_sensitive=False)
     except ValueError as error:
         raise ValueError(f"at {origin}: {error}") from error
     if rest:
@@ -152,8 +155,8 @@ def _column_rules(text: str, origin: str, may_import: bool) -> Iterator[ColumnRu
     yield ColumnRule(positive, column)
 
 
-def _imported(name: str, origin: str, may_import: bool) -> Iterator[tuple[str, str]]:
-    """`file:number` and text of each line of a file of rules; raises ValueError, in TiDB's words (parser.go)."""
+def _read_rule_file(name: str, origin: str, may_import: bool) -> Iterator[tuple[str, str]]:
+    """Yield `file:number` and text of each line of a file of rules; raise ValueError with TiDB's text (parser.go)."""
     if not may_import:
         raise ValueError(f"at {origin}: importing filter files recursively is not allowed")
     try:
