@@ -21,8 +21,8 @@ from simulator.tidb.sql_engine.changes.insert import insert
 from simulator.tidb.sql_engine.changes.update import update
 from simulator.tidb.sql_engine.ddl import execute_ddl
 from simulator.tidb.sql_engine.errors import error_number
-from simulator.tidb.sql_engine.queries import queries
 from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
+from simulator.tidb.sql_engine.queries.result_sets import run_select
 from simulator.tidb.sql_engine.sessions import transactions
 from simulator.tidb.sql_engine.storage.outcome import (
     CommittedTransaction,
@@ -127,7 +127,7 @@ def _release(statement: ReleaseSavepoint, text: str, upstream: Upstream, now_ms:
 
 def _select(statement: SelectStatement, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     problems = ExpressionProblems(upstream.session)
-    result = queries.run_select(statement.query, upstream, now_ms, problems)
+    result = run_select(statement.query, upstream, now_ms, problems)
     return StatementOutcome(upstream, result=result, warnings=tuple(problems.warnings))
 
 

@@ -47,8 +47,8 @@ def _accept(statement: SqlStatement, upstream: Upstream, now_ms: int) -> None:
 
 
 def _check_query(statement: SelectStatement, upstream: Upstream, now_ms: int) -> None:
-    computation = StatementEvaluation(upstream, now_ms)
-    build_relation(statement.query, computation, QueryScope(computation))
+    evaluation = StatementEvaluation(upstream, now_ms)
+    build_relation(statement.query, evaluation, QueryScope(evaluation))
 
 
 def _check_insert(statement: Insert, upstream: Upstream, now_ms: int) -> None:

@@ -10,7 +10,8 @@ from types import MappingProxyType
 
 from simulator.tidb.expressions.translate import translate
 from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.queries.queries import evaluate, run_select
+from simulator.tidb.sql_engine.queries.evaluate import evaluate
+from simulator.tidb.sql_engine.queries.result_sets import run_select
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
 from simulator.tidb.sql_engine.queries.statement_evaluation import StatementEvaluation
 from simulator.tidb.sql_engine.sessions.session_variables import NAMES, set_variable

@@ -33,7 +33,7 @@ from simulator.tidb.sql_engine.changes.casting import (
 )
 from simulator.tidb.sql_engine.changes.defaults import default_texts, has_default
 from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.queries.queries import InputValues
+from simulator.tidb.sql_engine.queries.insert_values import InputValues
 from simulator.tidb.sql_engine.sessions.clock import now_text
 from simulator.tidb.sql_engine.storage import auto_ids
 from simulator.tidb.sql_engine.storage.allocators import Counters

@@ -16,7 +16,7 @@ from simulator.tidb.ddl.catalog import key
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.queries.queries import RowSource, evaluate
+from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate
 from simulator.tidb.sql_engine.storage.rows import KeyedRows, column_arrays
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.ddl import Statement

@@ -20,7 +20,7 @@ from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family
 from simulator.tidb.sql_engine.changes.cast_errors import VALUES, cast_error
-from simulator.tidb.sql_engine.queries.queries import evaluate
+from simulator.tidb.sql_engine.queries.evaluate import evaluate
 from simulator.tidb.sql_engine.sessions.clock import default_time_text, session_mode, to_utc
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.values.conversion import tidb_text

@@ -16,7 +16,7 @@ from simulator.tidb.sql_engine.changes.update import (
 )
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
-from simulator.tidb.sql_engine.queries.queries import match_rows
+from simulator.tidb.sql_engine.queries.match_rows import match_rows
 from simulator.tidb.sql_engine.storage.names import mask_places, resolve_partitions, valid_mask
 from simulator.tidb.sql_engine.storage.outcome import StatementOutcome
 from simulator.tidb.sql_engine.storage.row_keys import partition_ordinals

@@ -25,8 +25,9 @@ from simulator.tidb.sql_engine.changes.foreign_keys import drop_orphans
 from simulator.tidb.sql_engine.changes.insert_select import SelectedRows, select_rows
 from simulator.tidb.sql_engine.changes.on_duplicate import UpdateRows, update_on_duplicate
 from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate
 from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
-from simulator.tidb.sql_engine.queries.queries import RowSource, evaluate, evaluate_rows
+from simulator.tidb.sql_engine.queries.insert_values import evaluate_rows
 from simulator.tidb.sql_engine.storage.auto_ids import IdRequest
 from simulator.tidb.sql_engine.storage.names import (
     MAX_WARNINGS,

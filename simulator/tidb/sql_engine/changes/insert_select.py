@@ -17,11 +17,11 @@ from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.column_types import stored_type
+from simulator.tidb.sql_engine.queries.evaluate import QueryColumn
 from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
-from simulator.tidb.sql_engine.queries.queries import QueryColumn, match_rows, relation_of_query
+from simulator.tidb.sql_engine.queries.match_rows import match_rows
 from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope
-from simulator.tidb.sql_engine.queries.selects import add_common_tables, build_relation, contains_aggregate
-from simulator.tidb.sql_engine.queries.sources import build_source
+from simulator.tidb.sql_engine.queries.selects import add_common_tables, build_from, build_relation, contains_aggregate
 from simulator.tidb.sql_engine.queries.statement_evaluation import StatementEvaluation
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
 from simulator.tidb.sql_engine.storage.state import Upstream
@@ -93,17 +93,15 @@ def select_rows(
 
 def _query_fields(query: QueryTree, upstream: Upstream, now_ms: int) -> list[Field]:
     """The columns of a query, those that are a column of a source with its table."""
-    computation = StatementEvaluation(upstream, now_ms)
-    around = QueryScope(computation)
-    fields = list(build_relation(query, computation, around).fields)
+    evaluation = StatementEvaluation(upstream, now_ms)
+    around = QueryScope(evaluation)
+    fields = list(build_relation(query, evaluation, around).fields)
     while isinstance(query, WithTree):
         around, query = add_common_tables(query, around), query.query
     if not isinstance(query, SelectTree) or query.source is None:
         return fields
-    sources = build_source(
-        query.source, computation, around, lambda tree, outer: relation_of_query(computation, tree, outer)
-    ).fields
-    scope = QueryScope(computation, sources, common=around.common)
+    sources = build_from(query.source, evaluation, around).fields
+    scope = QueryScope(evaluation, sources, common=around.common)
     origins: list[Field | None] = []
     for item in query.items:
         if isinstance(item, Star):

@@ -22,7 +22,7 @@ from simulator.tidb.sql_engine.changes.insert import Inputs, is_default, rekey_r
 from simulator.tidb.sql_engine.changes.update_rows import update_stored_rows
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
-from simulator.tidb.sql_engine.queries.queries import MatchedRows, match_rows
+from simulator.tidb.sql_engine.queries.match_rows import MatchedRows, match_rows
 from simulator.tidb.sql_engine.storage.names import (
     Warnings,
     is_row_id,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import partial
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.sql.graph import Sql, identifier, quote, select_query, sql
@@ -17,7 +16,7 @@ from simulator.tidb.expressions.translate import KnownValue, translate
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.sql_engine.queries.aggregates import aggregate_value
-from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, StatementContext
+from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, value_field
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, order_term, sort_key
 from simulator.tidb.sql_engine.queries.sources import Relation
 from simulator.tidb.syntax.expressions import Binary, ColumnName, Literal, Node
@@ -52,15 +51,15 @@ class Grouping:
 
     def __init__(
         self,
-        answers: StatementContext,
+        evaluation: Evaluation,
         scope: QueryScope,
         relation: Relation,
         keys: Sequence[tuple[Node, Value]],
         fixed: Collection[Field],
         whole: bool,
     ) -> None:
-        self._answers, self._scope, self._relation = answers, scope, relation
-        self._number = answers.number()
+        self._evaluation, self._scope, self._relation = evaluation, scope, relation
+        self._number = evaluation.number()
         self._row = quote(f"{self._number}.row")
         order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
         self._rows: dict[str, Sql] = {f"{self._number}.row": sql(f"row_number() OVER ({order.strip()})")}
@@ -132,7 +131,7 @@ class Grouping:
 
     def _is_fixed(self, field: Field) -> bool:
         """Whether all rows of a group have one value in the column: the groups, or the WHERE, say so, or a key."""
-        if "ONLY_FULL_GROUP_BY" not in self._answers.upstream.session.sql_mode:
+        if "ONLY_FULL_GROUP_BY" not in self._evaluation.upstream.session.sql_mode:
             return True
         keys = {self._scope.find(node) for node, _ in self._known if isinstance(node, ColumnName)} | self._fixed
         return field in keys or field.source > 0 and self._has_key(field.source, keys)
@@ -152,7 +151,7 @@ class Grouping:
 
     def _mixed(self, field: Field) -> SqlError:
         clause, number = self.place
-        schema = field.schema or self._answers.upstream.session.database
+        schema = field.schema or self._evaluation.upstream.session.database
         shown = f"{schema}.{field.table}.{field.name}" if field.table else field.name
         if self._whole:
             return SqlError(
@@ -184,31 +183,25 @@ class Grouping:
 
     def relation(self) -> Relation:
         """A row for each group, with all that was asked for."""
-        self._answers.watch(self._rows.values(), self._relation.sql)
-        rows = select_query(self._rows, self._relation.sql, f"{self._answers.number()}:")
+        self._evaluation.watch(self._rows.values(), self._relation.sql)
+        rows = select_query(self._rows, self._relation.sql, f"{self._evaluation.number()}:")
         shown = ", ".join(f"{text} AS {quote(column)}" for column, text in self._groups.items())
         groups = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
         return Relation(f"(SELECT {shown} FROM ({rows}){groups})", (), (self.first_row,))
 
 
-def group_by_values(relation: Relation, answers: StatementContext) -> tuple[Grouping, tuple[Field, ...]]:
+def group_by_values(relation: Relation, evaluation: Evaluation) -> tuple[Grouping, tuple[Field, ...]]:
     """The different rows of a relation as groups, and their columns."""
     keys = [(KnownValue(value), value) for value in (field.read() for field in relation.fields)]
-    grouping = Grouping(answers, QueryScope(answers), relation, keys, (), False)
-    fields = (
-        Field(field.name, partial(_same, value)) for field, value in zip(relation.fields, grouping.shown(), strict=True)
-    )
+    grouping = Grouping(evaluation, QueryScope(evaluation), relation, keys, (), False)
+    fields = (value_field(field.name, value) for field, value in zip(relation.fields, grouping.shown(), strict=True))
     return grouping, tuple(fields)
 
 
-def distinct_rows(relation: Relation, answers: StatementContext) -> Relation:
+def distinct_rows(relation: Relation, evaluation: Evaluation) -> Relation:
     """Each different row of a relation once."""
-    grouping, fields = group_by_values(relation, answers)
+    grouping, fields = group_by_values(relation, evaluation)
     return replace(grouping.relation(), fields=fields)
-
-
-def _same(value: Value) -> Value:
-    return value
 
 
 def constant_columns(where: Node | None, scope: QueryScope) -> list[Field]:

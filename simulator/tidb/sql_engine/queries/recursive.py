@@ -23,7 +23,7 @@ from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType, is_text
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.queries.column_types import stored_type
-from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, StatementContext
+from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope
 from simulator.tidb.sql_engine.queries.sources import Relation, build_source, table_fields
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.syntax.expressions import Cast, ColumnName, Literal, Node
@@ -41,7 +41,7 @@ from simulator.tidb.syntax.queries import (
     WindowFunction,
 )
 
-Relations = Callable[[QueryTree | CommonTable, StatementContext, QueryScope], Relation]
+Relations = Callable[[QueryTree | CommonTable, Evaluation, QueryScope], Relation]
 NULL_TYPE = ColumnType("binary", 0, charset="binary", collation="binary")
 """Of a column whose seed is NULL: all rows have NULL."""
 
@@ -157,10 +157,10 @@ def _is_optional(source: Source, named: str) -> bool:
     )
 
 
-def build_recursive(table: CommonTable, answers: StatementContext, outer: QueryScope, relations: Relations) -> Relation:
+def build_recursive(table: CommonTable, evaluation: Evaluation, outer: QueryScope, relations: Relations) -> Relation:
     """The rows of all levels. Raises SqlError."""
     levels = split_recursive(table)
-    apart = answers.apart()
+    apart = evaluation.apart()
     around = replace(_without_outer_values(outer, apart) or QueryScope(apart), common=outer.common)
     seed = relations(levels.seed, apart, around)
     names = table.columns or tuple(field.name for field in seed.fields)
@@ -182,10 +182,10 @@ def build_recursive(table: CommonTable, answers: StatementContext, outer: QueryS
     found = _texts(seed, _shown_columns(seed, made, apart), apart)
     kept = _new_rows(found.slice(0, 0), found, made) if levels.distinct else found
     if levels.steps:
-        kept = _run_levels(table, levels, made, names, kept, answers, around, relations)
+        kept = _run_levels(table, levels, made, names, kept, evaluation, around, relations)
     if levels.limit is not None:
         kept = kept.slice(levels.limit.offset, levels.limit.count)
-    return _relation(kept, made, names, answers)
+    return _relation(kept, made, names, evaluation)
 
 
 def _run_levels(
@@ -194,17 +194,17 @@ def _run_levels(
     made: Table,
     names: Sequence[str],
     kept: pa.Table,
-    answers: StatementContext,
+    evaluation: Evaluation,
     around: QueryScope,
     relations: Relations,
 ) -> pa.Table:
-    most = int(variable_text(answers.upstream.session, "cte_max_recursion_depth") or 0)
+    most = int(variable_text(evaluation.upstream.session, "cte_max_recursion_depth") or 0)
     enough = None if levels.limit is None else levels.limit.offset + levels.limit.count
-    apart = answers.apart()
+    apart = evaluation.apart()
     number = apart.number()
     _add_rows(kept, made, number, apart)
     rows = Relation(quote(f"rows {number}"), _fields(made, names, number, apart), (quote(f"{number}.place"),))
-    scope = replace(around, answers=apart, working={**around.working, table.name.lower(): rows})
+    scope = replace(around, evaluation=apart, working={**around.working, table.name.lower(): rows})
     steps = [relations(step, apart, scope) for step in levels.steps]
     if any(len(step.fields) != len(names) for step in steps):
         raise sql_error(1222)
@@ -223,7 +223,7 @@ def _run_levels(
     return kept.combine_chunks()
 
 
-def _without_outer_values(scope: QueryScope | None, answers: StatementContext) -> QueryScope | None:
+def _without_outer_values(scope: QueryScope | None, evaluation: Evaluation) -> QueryScope | None:
     """The queries around as those whose columns have no value here: rows are computed once for all of theirs."""
     if scope is None:
         return None
@@ -234,38 +234,38 @@ def _without_outer_values(scope: QueryScope | None, answers: StatementContext) -
         )
 
     hidden = tuple(replace(field, read=refuse) for field in scope.fields)
-    inner = QueryScope(answers, hidden, outer=_without_outer_values(scope.outer, answers), working=scope.working)
-    return QueryScope(answers, outer=inner)
+    inner = QueryScope(evaluation, hidden, outer=_without_outer_values(scope.outer, evaluation), working=scope.working)
+    return QueryScope(evaluation, outer=inner)
 
 
-def _add_rows(rows: pa.Table, made: Table, number: int, answers: StatementContext) -> None:
-    answers.hand_over(made, number, {column: rows.column(column) for column in rows.column_names}, rows.num_rows)
+def _add_rows(rows: pa.Table, made: Table, number: int, evaluation: Evaluation) -> None:
+    evaluation.hand_over(made, number, {column: rows.column(column) for column in rows.column_names}, rows.num_rows)
 
 
-def _relation(rows: pa.Table, made: Table, names: Sequence[str], answers: StatementContext) -> Relation:
-    number = answers.number()
-    _add_rows(rows, made, number, answers)
-    return Relation(quote(f"rows {number}"), _fields(made, names, number, answers), (quote(f"{number}.place"),))
+def _relation(rows: pa.Table, made: Table, names: Sequence[str], evaluation: Evaluation) -> Relation:
+    number = evaluation.number()
+    _add_rows(rows, made, number, evaluation)
+    return Relation(quote(f"rows {number}"), _fields(made, names, number, evaluation), (quote(f"{number}.place"),))
 
 
-def _fields(made: Table, names: Sequence[str], number: int, answers: StatementContext) -> tuple[Field, ...]:
-    found = table_fields(made, "", "", number, answers.upstream.session)
+def _fields(made: Table, names: Sequence[str], number: int, evaluation: Evaluation) -> tuple[Field, ...]:
+    found = table_fields(made, "", "", number, evaluation.upstream.session)
     return tuple(Field(called, field.read) for called, field in zip(names, found, strict=True))
 
 
-def _shown_columns(relation: Relation, made: Table, answers: StatementContext) -> dict[str, Sql]:
+def _shown_columns(relation: Relation, made: Table, evaluation: Evaluation) -> dict[str, Sql]:
     """TiDB text of the columns of a relation, in the types of a table."""
-    scope = QueryScope(answers)
+    scope = QueryScope(evaluation)
     return {
         column.name: _column_text(field.read(), column.type, scope)
         for field, column in zip(relation.fields, made.columns, strict=True)
     }
 
 
-def _texts(relation: Relation, columns: Mapping[str, Sql], answers: StatementContext) -> pa.Table:
+def _texts(relation: Relation, columns: Mapping[str, Sql], evaluation: Evaluation) -> pa.Table:
     """The rows of a relation, in their order."""
     order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
-    return answers.rows(columns, relation.sql, order).select([*columns])
+    return evaluation.rows(columns, relation.sql, order).select([*columns])
 
 
 def _column_text(value: Value, type: ColumnType, scope: QueryScope) -> Sql:
@@ -301,11 +301,11 @@ def _column_type(field: Field, length: int | None) -> ColumnType:
 
 
 def _lengths(
-    tree: QueryTree, answers: StatementContext, around: QueryScope, columns: int, relations: Relations
+    tree: QueryTree, evaluation: Evaluation, around: QueryScope, columns: int, relations: Relations
 ) -> list[int | None]:
     """How many characters the texts of the seed may have, where that is a literal's, a cast's or a column's length."""
     if isinstance(tree, SetOperation):
-        left, right = (_lengths(side, answers, around, columns, relations) for side in (tree.left, tree.right))
+        left, right = (_lengths(side, evaluation, around, columns, relations) for side in (tree.left, tree.right))
         return [
             None if one is None or other is None else max(one, other) for one, other in zip(left, right, strict=True)
         ]
@@ -317,8 +317,10 @@ def _lengths(
         for item in tree.items
         if isinstance(item, SelectItem)
     ):
-        known = build_source(tree.source, answers, around, lambda query, outer: relations(query, answers, outer)).fields
-    scope = QueryScope(answers, known)
+        known = build_source(
+            tree.source, evaluation, around, lambda query, outer: relations(query, evaluation, outer)
+        ).fields
+    scope = QueryScope(evaluation, known)
     return [_length(strip_parentheses(item.expression), scope) for item in tree.items if isinstance(item, SelectItem)]
 
 

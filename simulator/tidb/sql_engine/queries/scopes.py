@@ -1,4 +1,4 @@
-"""What names mean inside a query: columns of its sources, of the queries around it, and what only a query answers.
+"""What names mean inside a query: columns of its sources, of the queries around it, and what only a query evaluation.
 
 One law: a name means the nearest column that has it; two columns of one query that have it are an error (TiDB:
 pkg/planner/core/expression_rewriter.go).
@@ -75,7 +75,12 @@ class Field:
         return not self.hidden and not self.extra
 
 
-class StatementContext(Protocol):
+def value_field(name: str, value: Value) -> Field:
+    """Return a column of a query that is read as `value`."""
+    return Field(name, lambda: value)
+
+
+class Evaluation(Protocol):
     """What a scope asks of the whole statement."""
 
     upstream: Upstream
@@ -105,7 +110,7 @@ class StatementContext(Protocol):
     def subquery(self) -> AbstractContextManager[None]:
         """Around the building of a subquery."""
 
-    def apart(self) -> StatementContext:
+    def apart(self) -> Evaluation:
         """Others of the same statement, that know nothing of what has been built here."""
 
     def rows(self, wanted: Mapping[str, Sql], source: str, order: str = "") -> pa.Table:
@@ -129,7 +134,7 @@ class StatementContext(Protocol):
 class QueryScope:
     """What an expression in a clause of a query can name."""
 
-    answers: StatementContext
+    evaluation: Evaluation
     fields: tuple[Field, ...] = ()
     clause: str = "field list"
     """As TiDB calls it in its errors."""
@@ -173,21 +178,21 @@ class QueryScope:
             found = scope.find(node)
             if found is not None:
                 if scope is not self:
-                    self.answers.read_outside()
+                    self.evaluation.read_outside()
                 return found.read() if scope.through is None else scope.through(found)
             scope = scope.outer
         raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.parts)}' in '{self.clause}'")
 
     def call_value(self, node: Call) -> Value:
         name = node.name.removesuffix("_FUNC")
-        upstream = self.answers.upstream
+        upstream = self.evaluation.upstream
         if node.schema or node.name not in FUNCTIONS and node.name not in TIDB_ONLY_FUNCTIONS:
             database = node.schema or upstream.session.database
             raise SqlError(1305, "42000", f"FUNCTION {database}.{name.lower()} does not exist")
         known = FUNCTIONS.get(node.name)
         if known is None or not node.arguments:
             arguments = [translate(argument, self) for argument in node.arguments]
-            found = session_function(node.name, arguments, upstream, self.answers.now_ms, self._row)
+            found = session_function(node.name, arguments, upstream, self.evaluation.now_ms, self._row)
             if found is not None:
                 return with_collation(found, function_collation(node.name, arguments))
         if known is not None and not known.min_arguments <= len(node.arguments) <= known.max_arguments:
@@ -198,21 +203,21 @@ class QueryScope:
         return translate_call(node, self)
 
     def context(self) -> EvaluationContext:
-        session = self.answers.upstream.session
-        _, now = statement_micros(session, self.answers.now_ms)
+        session = self.evaluation.upstream.session
+        _, now = statement_micros(session, self.evaluation.now_ms)
         zeros = "" if "NO_ZERO_DATE" in session.sql_mode else "z"
         there = now.astimezone(named_zone(session.time_zone))
         zeros += "" if "NO_ZERO_IN_DATE" in session.sql_mode else "p"
         return EvaluationContext(session.time_zone, f"{there:%Y-%m-%d}", zeros)
 
     def collation(self) -> str:
-        return variable_text(self.answers.upstream.session, "collation_connection") or "utf8mb4_bin"
+        return variable_text(self.evaluation.upstream.session, "collation_connection") or "utf8mb4_bin"
 
     def subtracts_signed(self) -> bool:
-        return "NO_UNSIGNED_SUBTRACTION" in self.answers.upstream.session.sql_mode
+        return "NO_UNSIGNED_SUBTRACTION" in self.evaluation.upstream.session.sql_mode
 
     def _row(self) -> Sql:
-        place = text(f"{self.answers.number()} ")
+        place = text(f"{self.evaluation.number()} ")
         return place if self.row is None else sql("{} || {}", place, self.row)
 
     def context_value(self, node: Node, operand: Node | None = None) -> Value:
@@ -223,15 +228,15 @@ class QueryScope:
         tree = node.tree if isinstance(node, ContextExpression) else None
         if isinstance(tree, Subquery):
             if operand is None:
-                return self.answers.one_value(tree.query, self)
-            return boolean(self.answers.one_of(row_values(operand, self), tree.query, self))
+                return self.evaluation.one_value(tree.query, self)
+            return boolean(self.evaluation.one_of(row_values(operand, self), tree.query, self))
         if isinstance(tree, Exists):
-            found = self.answers.any_rows(tree.query, self)
+            found = self.evaluation.any_rows(tree.query, self)
             return boolean(sql("NOT {}", found) if tree.negated else found)
         if isinstance(tree, Quantified):
-            return boolean(self.answers.quantified(translate(tree.operand, self), tree, self))
+            return boolean(self.evaluation.quantified(translate(tree.operand, self), tree, self))
         if isinstance(tree, Variable):
-            return variable_value(tree, self.answers.upstream, self.answers.now_ms)
+            return variable_value(tree, self.evaluation.upstream, self.evaluation.now_ms)
         if isinstance(tree, WindowFunction):
             if self.windowed is None or self.clause not in ("field list", "order clause"):
                 raise SqlError(

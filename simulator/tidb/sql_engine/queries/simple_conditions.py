@@ -1,6 +1,6 @@
 """The commonest WHERE without any query: columns of one table that are compared with literals.
 
-One law: it answers only where the cells tell as much as the evaluator of expressions would; for anything else it gives
+One law: it evaluation only where the cells tell as much as the evaluator of expressions would; for anything else it gives
 no answer, and the whole condition goes there.
 """
 
@@ -21,8 +21,7 @@ from simulator.tidb.expressions.sql.evaluate import as_valid_utf8
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType, is_binary, is_text
-from simulator.tidb.sql_engine.queries.literals import NotSimple
-from simulator.tidb.sql_engine.queries.simple_values import ResolveColumn
+from simulator.tidb.sql_engine.queries.simple_values import NotSimple, ResolveColumn
 from simulator.tidb.syntax.expressions import Between, Binary, ColumnName, In, Is, Literal, Node, Unary
 
 INTEGER = re.compile(r"[0-9]{1,18}")

@@ -15,7 +15,7 @@ from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.expressions.functions.times import moved
 from simulator.tidb.expressions.operators.casts import cast_to_column
 from simulator.tidb.expressions.operators.comparisons import OPERATORS, comparison
-from simulator.tidb.expressions.sql.graph import Sql, identifier, inline_text, quote, select_query, sql, when
+from simulator.tidb.expressions.sql.graph import Sql, identifier, inline_text, join, quote, select_query, sql, when
 from simulator.tidb.expressions.sql.moments import from_timestamp, to_timestamp
 from simulator.tidb.expressions.translate import TableScope, translate
 from simulator.tidb.expressions.trees import parse_expression, strip_parentheses
@@ -25,7 +25,7 @@ from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.partitions import ordinal_of
 from simulator.tidb.sql_engine.errors import not_simulated
-from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, StatementContext, all_true
+from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, all_true
 from simulator.tidb.sql_engine.sessions.session_functions import is_utc
 from simulator.tidb.sql_engine.storage.names import resolve_partitions
 from simulator.tidb.sql_engine.storage.state import ROW_ID, SqlSession
@@ -111,27 +111,27 @@ def _in_session_zone(found: Value, zone: str) -> Value:
     return Value(sql("coalesce({}, {})", there, found.sql), "datetime")
 
 
-def build_source(source: Source, answers: StatementContext, outer: QueryScope, queries: BuildQuery) -> Relation:
+def build_source(source: Source, evaluation: Evaluation, outer: QueryScope, queries: BuildQuery) -> Relation:
     """The relation of a FROM clause inside of the queries around it. Raises SqlError."""
-    names = _aliases(source, answers)
+    names = _aliases(source, evaluation)
     twice = next((named for place, named in enumerate(names) if named in names[:place]), None)
     if twice is not None:
         raise SqlError(1066, "42000", f"Not unique table/alias: '{twice[1]}'")
-    return _build_part(source, answers, outer, queries)
+    return _build_part(source, evaluation, outer, queries)
 
 
-def _aliases(source: Source, answers: StatementContext) -> list[tuple[str, str]]:
+def _aliases(source: Source, evaluation: Evaluation) -> list[tuple[str, str]]:
     """Schema (of what has no alias) and name of each part."""
     if isinstance(source, Join):
-        return [*_aliases(source.left, answers), *_aliases(source.right, answers)]
+        return [*_aliases(source.left, evaluation), *_aliases(source.right, evaluation)]
     if isinstance(source, DerivedTable) or source.alias:
         return [("", source.alias.lower())]
-    return [((source.name.schema or answers.upstream.session.database).lower(), source.name.name.lower())]
+    return [((source.name.schema or evaluation.upstream.session.database).lower(), source.name.name.lower())]
 
 
-def _build_part(source: Source, answers: StatementContext, outer: QueryScope, queries: BuildQuery) -> Relation:
+def _build_part(source: Source, evaluation: Evaluation, outer: QueryScope, queries: BuildQuery) -> Relation:
     if isinstance(source, Join):
-        return _build_join(source, answers, outer, queries)
+        return _build_join(source, evaluation, outer, queries)
     if isinstance(source, DerivedTable):
         return _rename_columns(queries(source.query, outer), source.alias, source.columns)
     called = "" if source.name.schema else source.name.name.lower()
@@ -142,7 +142,7 @@ def _build_part(source: Source, answers: StatementContext, outer: QueryScope, qu
         asked, there = common
         found = queries(asked if asked.recursive else asked.query, replace(outer, common=there))
         return _rename_columns(found, source.alias or asked.name, asked.columns)
-    return _build_table(source, answers)
+    return _build_table(source, evaluation)
 
 
 def _rename_columns(relation: Relation, alias: str, columns: Sequence[str]) -> Relation:
@@ -158,8 +158,8 @@ def _rename_columns(relation: Relation, alias: str, columns: Sequence[str]) -> R
     return Relation(relation.sql, fields, relation.order)
 
 
-def _build_table(source: TableSource, answers: StatementContext) -> Relation:
-    upstream = answers.upstream
+def _build_table(source: TableSource, evaluation: Evaluation) -> Relation:
+    upstream = evaluation.upstream
     schema, named = source.name.schema or upstream.session.database, source.name.name
     if not schema:
         raise SqlError(1046, "3D000", "No database selected")
@@ -172,8 +172,8 @@ def _build_table(source: TableSource, answers: StatementContext) -> Relation:
                 f"tables and WITH are"
             )
         raise SqlError(1146, "42S02", f"Table '{schema}.{named}' doesn't exist")
-    number = answers.number()
-    answers.scan(place, table, number)
+    number = evaluation.number()
+    evaluation.scan(place, table, number)
     alias, rows = source.alias or named, f"{number}.place"
     shown_schema = "" if source.alias else schema
     fields = table_fields(table, shown_schema, alias, number, upstream.session, rows)
@@ -184,7 +184,9 @@ def _build_table(source: TableSource, answers: StatementContext) -> Relation:
     return (
         found
         if not source.partitions
-        else replace(found, sql=filter_rows(found.sql, _partition_condition(table, source.partitions, number), answers))
+        else replace(
+            found, sql=filter_rows(found.sql, _partition_condition(table, source.partitions, number), evaluation)
+        )
     )
 
 
@@ -196,13 +198,13 @@ def _partition_condition(table: Table, names: Sequence[str], number: int) -> Sql
     return sql(f"{{}} IN ({', '.join(map(str, wanted))})", ordinal)
 
 
-def _build_join(join: Join, answers: StatementContext, outer: QueryScope, queries: BuildQuery) -> Relation:
-    left, right = (_build_part(side, answers, outer, queries) for side in (join.left, join.right))
+def _build_join(join: Join, evaluation: Evaluation, outer: QueryScope, queries: BuildQuery) -> Relation:
+    left, right = (_build_part(side, evaluation, outer, queries) for side in (join.left, join.right))
     names = _using_columns(join, left, right)
     keeps = join.kind in ("LEFT", "RIGHT")
     first, second = (right, left) if join.kind == "RIGHT" else (left, right)
     fields = (*left.fields, *right.fields)
-    scope = QueryScope(answers, fields, "on clause", outer, common=outer.common)
+    scope = QueryScope(evaluation, fields, "on clause", outer, common=outer.common)
     pairs = [(_one_column(left, called), _one_column(right, called)) for called in names]
     parts = [comparison("=", one.read(), other.read()) for one, other in pairs]
     parts += [] if join.on is None else [as_boolean(translate(join.on, scope))]
@@ -212,10 +214,10 @@ def _build_join(join: Join, answers: StatementContext, outer: QueryScope, querie
     if not keeps:
         both = f"(SELECT * FROM {left.sql}, {right.sql})"
         joined = Relation(both, fields, order, bases)
-        return replace(joined, sql=filter_rows(joined.sql, all_true(parts), answers)) if parts else joined
+        return replace(joined, sql=filter_rows(joined.sql, all_true(parts), evaluation)) if parts else joined
     if not parts:
         raise SqlError(1064, "42000", f"a {join.kind} JOIN takes ON or USING")
-    answers.watch([all_true(parts)], f"(SELECT * FROM {first.sql}, {second.sql})")
+    evaluation.watch([all_true(parts)], f"(SELECT * FROM {first.sql}, {second.sql})")
     condition = inline_text(is_true(all_true(parts)), LONGEST_CONDITION)
     if condition is None:
         raise not_simulated(f"the ON condition of this {join.kind} JOIN is too long to be computed; a shorter one is")
@@ -250,11 +252,17 @@ def _merge_using(
     return (*one, *(replace(field, hidden=field.hidden or field in other) for field in rest if field not in one))
 
 
-def filter_rows(source: str, condition: Sql, answers: StatementContext) -> str:
+def row_identity(relation: Relation) -> Sql | None:
+    """Return text that differs between the rows of a relation of base tables."""
+    parts = [sql("coalesce({}::VARCHAR, '') || ' '", identifier(base.place)) for base in relation.bases]
+    return join("||", parts) if parts else None
+
+
+def filter_rows(source: str, condition: Sql, evaluation: Evaluation) -> str:
     """The rows of a source that a condition is true for."""
-    number = answers.number()
+    number = evaluation.number()
     held = f"{number}.held"
-    answers.watch([condition], source)
+    evaluation.watch([condition], source)
     text = select_query({held: is_true(condition)}, source, f"{number}:", kept=True)
     return f"(SELECT * FROM ({text}) WHERE {quote(held)})"
 
@@ -264,7 +272,7 @@ def filter_relation(relation: Relation, where: Node | None, scope: QueryScope) -
     if where is None:
         return relation
     condition = as_boolean(translate(_access_conditions_first(where, relation, scope), scope))
-    return replace(relation, sql=filter_rows(relation.sql, condition, scope.answers))
+    return replace(relation, sql=filter_rows(relation.sql, condition, scope.evaluation))
 
 
 def _access_conditions_first(where: Node, relation: Relation, scope: QueryScope) -> Node:

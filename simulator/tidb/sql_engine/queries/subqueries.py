@@ -14,7 +14,7 @@ from simulator.tidb.expressions.sql.graph import select_query as rendered
 from simulator.tidb.expressions.sql.problems import strip_problems, with_problems
 from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.sql_engine.errors import not_simulated
-from simulator.tidb.sql_engine.queries.scopes import QueryScope, StatementContext, all_true
+from simulator.tidb.sql_engine.queries.scopes import Evaluation, QueryScope, all_true
 from simulator.tidb.sql_engine.queries.selects import build_relation
 from simulator.tidb.sql_engine.queries.sources import Relation
 from simulator.tidb.syntax.queries import Quantified, QueryTree
@@ -30,10 +30,10 @@ def _verbatim(template: str, *texts: str) -> Sql:
     return sql("{}", Sql((template.format(*texts),)))
 
 
-def scalar_subquery(query: QueryTree, answers: StatementContext, scope: QueryScope) -> Value:
+def scalar_subquery(query: QueryTree, evaluation: Evaluation, scope: QueryScope) -> Value:
     """The value of the one row that a query has at most."""
-    with answers.subquery():
-        relation = build_relation(query, answers, scope)
+    with evaluation.subquery():
+        relation = build_relation(query, evaluation, scope)
     _check_columns(relation, 1)
     value = relation.fields[0].read()
     if value.kind == "null":
@@ -55,45 +55,45 @@ def scalar_subquery(query: QueryTree, answers: StatementContext, scope: QuerySco
     )
 
 
-def in_subquery(values: list[Value], query: QueryTree, answers: StatementContext, scope: QueryScope) -> Sql:
+def in_subquery(values: list[Value], query: QueryTree, evaluation: Evaluation, scope: QueryScope) -> Sql:
     """`value IN (query)`, `(a, b) IN (query)`: NULL where a NULL may be it."""
-    with answers.subquery():
-        relation = build_relation(query, answers, scope)
+    with evaluation.subquery():
+        relation = build_relation(query, evaluation, scope)
     _check_columns(relation, len(values))
     others = [field.read() for field in relation.fields]
     if len(values) == 1 and "null" not in (values[0].kind, others[0].kind):
-        return _compare_with_rows("{} IN ({})", values[0], others[0], relation, answers)
+        return _compare_with_rows("{} IN ({})", values[0], others[0], relation, evaluation)
     conditions = all_true([comparison("=", value, other) for value, other in zip(values, others, strict=True)])
-    answers.watch([value.sql for value in others], relation.sql)
-    text = rendered({"found": conditions}, relation.sql, f"{answers.number()}:")
+    evaluation.watch([value.sql for value in others], relation.sql)
+    text = rendered({"found": conditions}, relation.sql, f"{evaluation.number()}:")
     found = (
         'SELECT CASE WHEN bool_or("found") THEN true WHEN bool_or("found" IS NULL) THEN NULL ELSE false END FROM ({})'
     )
     return _verbatim(f"({found})", text)
 
 
-def _compare_with_rows(template: str, value: Value, other: Value, relation: Relation, answers: StatementContext) -> Sql:
+def _compare_with_rows(template: str, value: Value, other: Value, relation: Relation, evaluation: Evaluation) -> Sql:
     """A comparison of a value with those of a column of a relation."""
     left, right = comparison_operands(value, other)
-    answers.watch([right], relation.sql)
-    text = rendered({"found": right}, relation.sql, f"{answers.number()}:")
+    evaluation.watch([right], relation.sql)
+    text = rendered({"found": right}, relation.sql, f"{evaluation.number()}:")
     before, between, after = template.split("{}")
     return Sql((before, f"{between}{text}{after}"), (left,))
 
 
-def exists_subquery(query: QueryTree, answers: StatementContext, scope: QueryScope) -> Sql:
-    with answers.subquery():
-        return _verbatim("EXISTS (SELECT 1 FROM {})", build_relation(query, answers, scope).sql)
+def exists_subquery(query: QueryTree, evaluation: Evaluation, scope: QueryScope) -> Sql:
+    with evaluation.subquery():
+        return _verbatim("EXISTS (SELECT 1 FROM {})", build_relation(query, evaluation, scope).sql)
 
 
-def quantified_comparison(value: Value, asked: Quantified, answers: StatementContext, scope: QueryScope) -> Sql:
+def quantified_comparison(value: Value, asked: Quantified, evaluation: Evaluation, scope: QueryScope) -> Sql:
     """`value > ALL (query)`"""
-    with answers.subquery():
-        relation = build_relation(asked.query, answers, scope)
+    with evaluation.subquery():
+        relation = build_relation(asked.query, evaluation, scope)
     _check_columns(relation, 1)
     other = relation.fields[0].read()
     if "null" in (value.kind, other.kind) or asked.operator == "<=>":
         raise not_simulated(
             f"{asked.operator} {asked.quantifier} of NULL is not computed; a column or a value is accepted"
         )
-    return _compare_with_rows(f"{{}} {asked.operator} {asked.quantifier} ({{}})", value, other, relation, answers)
+    return _compare_with_rows(f"{{}} {asked.operator} {asked.quantifier} ({{}})", value, other, relation, evaluation)

@@ -14,13 +14,9 @@ from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.sql_engine.queries import simple_conditions, simple_values
-from simulator.tidb.sql_engine.queries.queries import (
-    RowSource,
-    evaluate,
-    evaluate_rows,
-    match_rows,
-    resolve_stored_column,
-)
+from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate, resolve_stored_column
+from simulator.tidb.sql_engine.queries.insert_values import evaluate_rows
+from simulator.tidb.sql_engine.queries.match_rows import match_rows
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.expressions import ColumnName, Node, names_in

@@ -1,0 +1,122 @@
+"""Names of the select list in GROUP BY, HAVING and ORDER BY."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from dataclasses import fields as members_of
+
+from simulator.errors import SqlError
+from simulator.tidb.expressions.translate import KnownValue
+from simulator.tidb.expressions.trees import strip_parentheses
+from simulator.tidb.expressions.values.value import Value
+from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope
+from simulator.tidb.syntax.expressions import ColumnName, ContextExpression, Literal, Node, names_in
+from simulator.tidb.syntax.queries import OrderItem, SelectTree
+
+
+@dataclass(frozen=True)
+class SelectedColumn:
+    """A column of the select list: an expression, or a field that a star means."""
+
+    name: str
+    node: Node | None
+    field: Field | None = None
+
+
+def replace_nodes(node: Node, change: Callable[[Node], Node | None]) -> Node:
+    """The node with others in the place of those that are changed."""
+    found = change(node)
+    if found is not None:
+        return found
+    if isinstance(node, (ContextExpression, KnownValue)):
+        return node
+    parts = {member.name: _replace_in(getattr(node, member.name), change) for member in members_of(node)}  # type: ignore
+    same = all(part is getattr(node, called) for called, part in parts.items())
+    return node if same else replace(node, **parts)  # type: ignore
+
+
+def _replace_in(part: object, change: Callable[[Node], Node | None]) -> object:
+    if isinstance(part, Node):
+        return replace_nodes(part, change)
+    if isinstance(part, tuple):
+        found = tuple(_replace_in(each, change) for each in part)
+        return part if all(one is other for one, other in zip(found, part, strict=True)) else found
+    return part
+
+
+def resolve_aliases(
+    node: Node, items: Sequence[SelectedColumn], values: Sequence[Value], scope: QueryScope, first: bool = False
+) -> Node:
+    """An expression with the values of the select list for their names, where the sources have none such; `first`:
+    even where they have."""
+    known = {item.name.lower(): value for item, value in reversed(list(zip(items, values, strict=True)))}
+
+    def change(part: Node) -> Node | None:
+        if not isinstance(part, ColumnName) or len(part.parts) > 1 or part.parts[0].lower() not in known:
+            return None
+        return KnownValue(known[part.parts[0].lower()]) if first or scope.find(part) is None else None
+
+    return replace_nodes(node, change)
+
+
+def resolve_having_names(
+    node: Node, tree: SelectTree, items: Sequence[SelectedColumn], values: Sequence[Value], scope: QueryScope
+) -> Node:
+    """HAVING with the values of the select list for their names; a column of GROUP BY comes before one of that name."""
+    grouped = {column.parts[-1].lower() for column in map(_column_name, tree.group_by) if column is not None}
+    chosen = [(item, value) for item, value in zip(items, values, strict=True) if item.name.lower() not in grouped]
+    node = resolve_aliases(node, [item for item, _ in chosen], [value for _, value in chosen], scope, first=True)
+    return resolve_aliases(node, items, values, scope)
+
+
+def having_fields(tree: SelectTree, items: Sequence[SelectedColumn], scope: QueryScope) -> tuple[Field, ...]:
+    """The columns that HAVING can name outside of aggregate functions: those that the select list or GROUP BY has (tidb
+    pkg/planner/core/logical_plan_builder.go, havingWindowAndOrderbyExprResolver)."""
+    columns = [item.node for item in items if isinstance(item.node, ColumnName)]
+    columns += [column for column in map(_column_name, tree.group_by) if column is not None]
+    found = [*(item.field for item in items), *map(scope.find, columns)]
+    return tuple(dict.fromkeys(field for field in found if field is not None))
+
+
+def check_having_names(having: Node, items: Sequence[SelectedColumn], scope: QueryScope) -> None:
+    """Raises SqlError 1054 and 1052 for names, also for those of an expression that GROUP BY has."""
+    for node in names_in(having):
+        named = [item for item in items if len(node.parts) == 1 and item.name.lower() == node.parts[0].lower()]
+        meant = {
+            item.field or (scope.find(item.node) if isinstance(item.node, ColumnName) else item.node) for item in named
+        }
+        if len(meant) > 1:
+            raise SqlError(1052, "23000", f"Column '{node.parts[0]}' in field list is ambiguous")
+        around: QueryScope | None = scope
+        while around is not None and not named and around.find(node) is None:
+            around = around.outer
+        if around is None:
+            raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.parts)}' in 'having clause'")
+
+
+def _column_name(item: OrderItem) -> ColumnName | None:
+    node = strip_parentheses(item.expression)
+    return node if isinstance(node, ColumnName) else None
+
+
+def resolve_group_key(item: OrderItem, items: Sequence[SelectedColumn], scope: QueryScope) -> Node:
+    """What GROUP BY is by: a column, or what a name or a number of the select list stands for."""
+    node = strip_parentheses(item.expression)
+    if isinstance(node, Literal) and node.kind == "integer":
+        place = int(node.text)
+        if not 1 <= place <= len(items):
+            raise SqlError(1054, "42S22", f"Unknown column '{node.text}' in 'group statement'")
+        return _item_node(items[place - 1])
+    if isinstance(node, ColumnName) and len(node.parts) == 1 and scope.find(node) is None:
+        found = next((each for each in items if each.name.lower() == node.parts[0].lower()), None)
+        return node if found is None else _item_node(found)
+    return node
+
+
+def _item_node(item: SelectedColumn) -> Node:
+    if item.node is not None:
+        return strip_parentheses(item.node)
+    assert item.field is not None
+    parts = (item.field.schema, item.field.table, item.field.name)
+    return ColumnName(tuple(part for part in parts if part))
