@@ -23,7 +23,7 @@ from simulator.errors import DdlError, ExpectationError, SqlError, UserError
 from simulator.releases import Release
 from simulator.run import expectations, library
 from simulator.run import scenario as scenarios
-from simulator.run.open_changefeed import Live
+from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
 from simulator.run.scenario import Scenario
 from simulator.run.steps.fault import FaultStep, fault_step
@@ -45,7 +45,7 @@ from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.session import Use
 from simulator.tidb.syntax.tables import CreateTable
 from simulator.truth import in_process
-from simulator.truth.expected_rows import standing
+from simulator.truth.expected_rows import expected_rows
 from simulator.truth.write import about_run, write
 
 __all__ = ["Message", "Result", "SINK_URI", "TiCDC"]
@@ -100,7 +100,7 @@ class TiCDC:
         if fixtures is not None and send:
             raise UserError("fixtures and send exclude each other: choose one")
         self._sent: list[Message] = []
-        self._live = Live(
+        self._live = OpenChangefeed(
             _output(self._changefeed, self._sent, fixtures, fixtures_format, send),
             self._changefeed,
             found,
@@ -146,15 +146,15 @@ class TiCDC:
         found = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
         live, before = self._open(), len(self._sent)
         sent = live.records
-        start_ms = live.cursor.now_ms
+        start_ms = live.position.now_ms
         if any(isinstance(step, FaultStep) for step in found.steps):
             live.foresee(found.steps)
-        additions = [live.play(step) for step in found.steps]
+        results = [live.play(step) for step in found.steps]
         expectations.check(
-            (expected for addition in additions for expected in addition.expected),
+            (expected for result in results for expected in result.expected),
             start_ms,
             self._sent[before:],
-            (job for addition in additions for job in addition.jobs),
+            (job for result in results for job in result.jobs),
             self._changefeed.codec.protocol,
             [replace(each, records=each.records - sent) for each in live.injections if each.records >= sent],
         )
@@ -201,12 +201,12 @@ class TiCDC:
         live.resolve()
         last = live.watermark
         plan, decided = live.played(), changefeed_rules(self._changefeed, self._release)
-        first, at = tso.compose(plan.cursors[0].now_ms), last if at is None else at
+        first, at = tso.compose(plan.positions[0].now_ms), last if at is None else at
         if not first <= at <= last:
             raise UserError(f"no truth at {at}: the stream so far goes from {first} to {tso.describe(last)}")
         topics = {topic: live.partitions.get(topic, self._changefeed.kafka.partitions) for topic in self.topics}
         about = about_run("TiCDC", self.describe(), plan, self._changefeed, decided, topics, self._seed, at)
-        found = standing(plan, decided, self._seed, at)
+        found = expected_rows(plan, decided, self._seed, at)
         return write(found, about, in_process.write, Path(directory), format)
 
     def verify(self, against: str | Path) -> None:
@@ -289,7 +289,7 @@ class TiCDC:
             for name in self._live.unmet:
                 warnings.warn(f"fault {name}: nothing came that it waits for", stacklevel=3)
 
-    def _open(self) -> Live:
+    def _open(self) -> OpenChangefeed:
         if self._closed:
             raise UserError("this TiCDC is closed")
         return self._live
@@ -317,7 +317,7 @@ class TiCDC:
         found = live.upstream().catalog.tables.get((schema.lower(), table.lower()))
         if found is None:
             raise sql_error(1146, schema, table)
-        if live.cursor.unread is not None:  # a snapshot's rows are read by the first statement that needs them
+        if live.position.unread is not None:  # a snapshot's rows are read by the first statement that needs them
             live.execute(f"SELECT 1 FROM {quote_name(found.schema)}.{quote_name(found.name)} LIMIT 0")
         return live.upstream(), found
 

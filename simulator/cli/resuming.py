@@ -12,7 +12,7 @@ from simulator.cli.sending import check_checkpoint
 from simulator.errors import DeliveryError, UserError
 from simulator.releases import Release
 from simulator.run import checkpoint
-from simulator.run.checkpoint import Keeper
+from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.signals import Stopped
@@ -37,7 +37,7 @@ def check_plan(options: Mapping[str, Any], planned: Plan) -> None:
 
 
 @contextmanager
-def kept(
+def with_checkpoint(
     options: Mapping[str, Any],
     planned: Plan,
     output: Output,
@@ -45,7 +45,7 @@ def kept(
     release: Release,
     seed: int,
     display: Display,
-) -> Iterator[Keeper | None]:
+) -> Iterator[CheckpointWriter | None]:
     """Who writes down how far the run is, where that is asked for; a run that ends early says from where it goes on.
 
     Raises UserError where it may not begin, or not go on.
@@ -59,13 +59,15 @@ def kept(
         run = checkpoint.identity(planned, seed, release, changefeed, output.destinations)
     except OSError as error:
         raise UserError(f"cannot read {error.filename}: {error.strerror or error}") from error
-    keeper = checkpoint.resumed(directory, run) if options["resume"] else checkpoint.begun(directory, run, planned)
+    checkpoint_writer = (
+        checkpoint.resumed(directory, run) if options["resume"] else checkpoint.begun(directory, run, planned)
+    )
     try:
-        yield keeper
+        yield checkpoint_writer
     except DeliveryError as error:
-        raise DeliveryError(*error.args, keeper.told) from error
+        raise DeliveryError(*error.args, checkpoint_writer.told) from error
     except Stopped:
-        display.told(keeper.told)
+        display.told(checkpoint_writer.told)
         raise
     finally:
-        keeper.close()
+        checkpoint_writer.close()

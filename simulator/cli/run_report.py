@@ -26,7 +26,7 @@ from simulator.cli.terminal import Terminal
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress
 from simulator.errors import printable
-from simulator.run.execute import Account
+from simulator.run.execute import RunResult
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 
@@ -45,7 +45,7 @@ class Summary:
 
     plan: Plan
     output: Output
-    account: Account
+    account: RunResult
     seconds: float
     """Of the whole run: planning, reading and comparing, too."""
 

@@ -30,7 +30,7 @@ from simulator.releases import Release
 from simulator.run import execute, expectations, outputs, plan
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
-from simulator.run.rehearsal import rehearsed
+from simulator.run.rehearsal import rehearse
 from simulator.run.scenario import Scenario
 from simulator.settings import DEFAULT_SINK_URI, IN_PROCESS, ON_SPARK, Settings, merged
 from simulator.signals import Stopped, held
@@ -64,7 +64,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     client.check(options)
     resuming.check(options)
     check_file("--summary", options["summary"])
-    script = scenario.script(settings, options.get("first"), options.get("last"))
+    script = scenario.run_spec(settings, options.get("first"), options.get("last"))
     display = Display()
     display.warn(changefeed.warnings)
     began = time.monotonic()
@@ -89,14 +89,16 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     with ExitStack() as stack:
         output = stack.enter_context(output_of(planned, changefeed, options, place))
         display.warn(output.notes)
-        keeper = stack.enter_context(resuming.kept(options, planned, output, changefeed, release, script.seed, display))
+        checkpoint_writer = stack.enter_context(
+            resuming.with_checkpoint(options, planned, output, changefeed, release, script.seed, display)
+        )
         listener = stack.enter_context(Listener(display.update, place))
         try:
-            reads = bool(planned.moves)
+            reads = bool(planned.snapshot_pairs)
             with _engines(master, planned, display) as engines:
                 with display.following(reads):
                     account = execute.run(
-                        engines.run, planned, output, release, script.seed, script.speed, listener, keeper
+                        engines.run, planned, output, release, script.seed, script.speed, listener, checkpoint_writer
                     )
                 if all(each.error is None for each in account.delivered):
                     asked.write(engines.truth, output, account, display)
@@ -112,8 +114,8 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
             number, watermark = account.ended
             display.ended(watermark)
             raise Stopped(number)
-        if keeper is not None:
-            keeper.end()
+        if checkpoint_writer is not None:
+            checkpoint_writer.end()
     summary = Summary(planned, output, account, time.monotonic() - began)
     try:
         display.finish(summary)
@@ -130,7 +132,7 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     injections: Sequence[Injection] = ()
     if any(each.expectation.about_messages for each in planned.expected):
         display.stage("playing it in this process, for what is expected")
-        messages, injections = rehearsed(planned, changefeed, release, seed)
+        messages, injections = rehearse(planned, changefeed, release, seed)
     expectations.check(
         planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol, injections
     )
@@ -143,7 +145,7 @@ def _master(given: str | None, planned: Plan) -> str:
             f"--master {given}: the run has faults ({planned.faults[0].name}), and these are played in this process: "
             f"leave --master out, or say {IN_PROCESS}"
         )
-    return given or (ON_SPARK if planned.moves and not planned.faults else IN_PROCESS)
+    return given or (ON_SPARK if planned.snapshot_pairs and not planned.faults else IN_PROCESS)
 
 
 @contextmanager

@@ -80,10 +80,10 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
     from simulator.run import scenario
-    from simulator.run.steps.derivation import SchemaChange
+    from simulator.run.steps.derivation import SchemaChangeOptions
 
     played = f"{before} to {after}"
-    run_scenario(scenario.diff(before, after, SchemaChange(file, ddl_at, renamed)), options, "diff", played)
+    run_scenario(scenario.diff(before, after, SchemaChangeOptions(file, ddl_at, renamed)), options, "diff", played)
 
 
 @commands.command()

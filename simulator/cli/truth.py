@@ -17,13 +17,13 @@ from simulator.cli.output import show_lines
 from simulator.cli.run_report import Display
 from simulator.errors import UserError
 from simulator.run import outputs
-from simulator.run.execute import Account
+from simulator.run.execute import RunResult
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.truth import directory
-from simulator.truth.expected_rows import Standing, standing
+from simulator.truth.expected_rows import ExpectedRows, expected_rows
 from simulator.truth.write import TruthEngine, about_run, write
 
 NOW = re.compile("0+(ms|s|m|h|d)")
@@ -92,13 +92,13 @@ class TruthAsked:
         if self.options["truth"] is not None:
             _ = self._final
 
-    def write(self, engine: TruthEngine, output: Output, account: Account, display: Display) -> None:
+    def write(self, engine: TruthEngine, output: Output, account: RunResult, display: Display) -> None:
         """Behind a run that was to write it; of one that a signal ended, at the watermark where it did."""
         if self.options["truth"] is None:
             return
         ts = account.ended[1] if account.ended else tso.compose(self.plan.timeline.end_ms)
         try:
-            found = self._standing(ts) if ts else None
+            found = self._expected_rows(ts) if ts else None
         except UserError as error:  # where a signal ended it, nothing may be told
             display.told(f"{error}; {NOT_WRITTEN}")
             return
@@ -118,19 +118,19 @@ class TruthAsked:
         ts = self._at()
         display.stage("writing the truth")
         output = outputs.to_nowhere(self.plan, self.changefeed)
-        show(self._write(engine, output, self._standing(ts), ts), self.options["truth"], ts)
+        show(self._write(engine, output, self._expected_rows(ts), ts), self.options["truth"], ts)
 
     @cached_property
-    def _final(self) -> Standing:
-        return standing(self.plan, self.rules, self.seed, tso.compose(self.plan.timeline.end_ms))
+    def _final(self) -> ExpectedRows:
+        return expected_rows(self.plan, self.rules, self.seed, tso.compose(self.plan.timeline.end_ms))
 
-    def _standing(self, ts: int) -> Standing:
+    def _expected_rows(self, ts: int) -> ExpectedRows:
         """At a watermark; raises UserError where it cannot be told."""
         if ts == tso.compose(self.plan.timeline.end_ms):
             return self._final
-        return standing(self.plan, self.rules, self.seed, ts)
+        return expected_rows(self.plan, self.rules, self.seed, ts)
 
-    def _write(self, engine: TruthEngine, output: Output, found: Standing, ts: int) -> Mapping[str, int]:
+    def _write(self, engine: TruthEngine, output: Output, found: ExpectedRows, ts: int) -> Mapping[str, int]:
         to = output.destinations
         topics = dict(zip(to.topics, to.counts, strict=True))
         about = about_run(self.command, self.played, self.plan, self.changefeed, self.rules, topics, self.seed, ts)
@@ -138,7 +138,7 @@ class TruthAsked:
         return write(found, about, engine, self.options["truth"], self.options["truth_format"], lines)
 
     def _at(self) -> int:
-        start_ms, end_ms = self.plan.cursors[0].now_ms, self.plan.timeline.end_ms
+        start_ms, end_ms = self.plan.positions[0].now_ms, self.plan.timeline.end_ms
         ts = watermark(self.options["at"], start_ms)
         if ts > tso.compose(end_ms):
             raise UserError(f"--at {self.options['at']}: the run ends at {tso.describe(tso.compose(end_ms))}")

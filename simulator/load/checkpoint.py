@@ -13,8 +13,8 @@ from typing import Any
 from simulator import tso
 from simulator.load.plan import LoadPlan
 from simulator.releases import Release
-from simulator.run import checkpoint_store
-from simulator.run.checkpoint_store import Store, hashed, of_changefeed
+from simulator.run import checkpoint_file
+from simulator.run.checkpoint_file import CheckpointFile, changefeed_identity, short_hash
 from simulator.sources.generate.timetable import Segment
 from simulator.ticdc.changefeed import Changefeed
 
@@ -80,11 +80,11 @@ def identity(
     """All that decides what a run sends, by the words in which a difference is told."""
     rates = ", ".join(map(_rate, segments))
     return {
-        "plan": hashed(load.text or repr(load)),
+        "plan": short_hash(load.text or repr(load)),
         "--seed": str(load.model.seed),
-        "--rate": rates if len(rates) <= LONG else hashed(rates),
+        "--rate": rates if len(rates) <= LONG else short_hash(rates),
         "--start-ts": str(tso.compose(start_ms)),
-        **of_changefeed(release, changefeed, partitions),
+        **changefeed_identity(release, changefeed, partitions),
     }
 
 
@@ -94,15 +94,15 @@ def _rate(segment: Segment) -> str:
     return (f"{segment.from_ms}ms:" if segment.from_ms else "") + f"{segment.first:g}{ramp} rows/s{again}"
 
 
-def begin(directory: Path, run: Mapping[str, str], start_ms: int) -> tuple[Store, Checkpoint]:
+def begin(directory: Path, run: Mapping[str, str], start_ms: int) -> tuple[CheckpointFile, Checkpoint]:
     """A new run; raises UserError where another one may go on."""
     first = Checkpoint(run, start_ms)
-    return checkpoint_store.begin(directory, first, _read), first
+    return checkpoint_file.begin(directory, first, _read), first
 
 
-def resume(directory: Path, run: Mapping[str, str]) -> tuple[Store, Checkpoint]:
+def resume(directory: Path, run: Mapping[str, str]) -> tuple[CheckpointFile, Checkpoint]:
     """Where the run ended; raises UserError where there is none, or it was another one."""
-    return checkpoint_store.resume(directory, run, _read)
+    return checkpoint_file.resume(directory, run, _read)
 
 
 def _read(found: Mapping[str, Any]) -> Checkpoint:

@@ -26,7 +26,7 @@ from simulator.load.control import Control, Due
 from simulator.load.observed import WindowSent
 from simulator.load.stretch import Stretch, Window
 from simulator.load.stretches import marks
-from simulator.run.checkpoint_store import Store, goes_on
+from simulator.run.checkpoint_file import CheckpointFile, resume_hint
 from simulator.signals import Asked
 from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import Delivered, Sink, require_delivered
@@ -43,7 +43,7 @@ class Feed:
         control: Control,
         sink: Sink,
         checkpoint: Checkpoint,
-        store: Store | None = None,
+        store: CheckpointFile | None = None,
         observers: Sequence[Observer] = (),
         asked: Asked | None = None,
         clock: Callable[[], float] = time.time,
@@ -142,7 +142,7 @@ class Feed:
     def _told(self) -> Iterator[str]:
         """Up to where everything has arrived, for people; of files that were not finished nothing stays."""
         if self._store is not None:
-            yield goes_on(self.checkpoint.watermark)
+            yield resume_hint(self.checkpoint.watermark)
 
     def _observed(
         self,

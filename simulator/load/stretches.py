@@ -26,10 +26,10 @@ from simulator.releases import Release
 from simulator.run import plan as plans
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
-from simulator.run.plan.cursor import Addition, Cursor, Planning, starting
 from simulator.run.plan.statements import EmittedJob
-from simulator.run.plan.versions import Version, Versions
-from simulator.run.steps.sql import executed, upstream_of
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult, starting
+from simulator.run.plan.versions import TableVersion, TableVersions
+from simulator.run.steps.sql import execute_statement, with_upstream
 from simulator.sources.generate.stream import Stream
 from simulator.sources.generate.table_values import TableValues, table_values
 from simulator.sources.generate.timetable import Segment
@@ -49,8 +49,8 @@ from simulator.tso import Timeline
 class Standing:
     """What there is between two statements."""
 
-    cursor: Cursor
-    planning: Planning
+    position: RunPosition
+    context: PlanContext
     """Its versions are those that are there, without any before."""
 
     values: tuple[TableValues, ...]
@@ -62,7 +62,7 @@ class Standing:
 
     def tables(self, load: LoadPlan) -> tuple[Table, ...]:
         """Those of the model, as they are defined now."""
-        return _defined(load, self.cursor.catalog)
+        return _defined(load, self.position.catalog)
 
 
 @dataclass(frozen=True)
@@ -86,51 +86,51 @@ def opening(
     """The run with its tables created, or there from the start; raises UserError and ChangefeedError for what cannot
     be played, or is refused by TiCDC."""
     seed = load.model.seed
-    planning = Planning(changefeed_rules(changefeed, release), start_ts, None, seed)
+    context = PlanContext(changefeed_rules(changefeed, release), start_ts, None, seed)
     first = starting(start_ts or tso.DEFAULT_START_TS)
-    cursor, additions = _created(load, first, planning)
+    position, results = _created(load, first, context)
     if load.model.present:
-        cursor, additions = replace(cursor, now_ms=first.now_ms), ()
-        first = cursor
-    tables = _defined(load, cursor.catalog)
+        position, results = replace(position, now_ms=first.now_ms), ()
+        first = position
+    tables = _defined(load, position.catalog)
     statements.check(load.statements, tables, load.tables)
-    _verify(tables, planning.rules, cursor)
-    timeline = Timeline(cursor.now_ms, cursor.now_ms, 1000)
-    plan = plans.assembled((first, cursor), additions, planning, timeline)
-    values = table_values(tables, load.tables, load.model, cursor.now_ms)
-    jobs = tuple(job for addition in additions for job in addition.jobs)
-    standing = Standing(cursor, _only_present(cursor, planning), values, (0,) * len(values), jobs)
+    _verify(tables, context.rules, position)
+    timeline = Timeline(position.now_ms, position.now_ms, 1000)
+    plan = plans.assemble_plan((first, position), results, context, timeline)
+    values = table_values(tables, load.tables, load.model, position.now_ms)
+    jobs = tuple(job for result in results for job in result.jobs)
+    standing = Standing(position, _only_present(position, context), values, (0,) * len(values), jobs)
     stream = Stream(load.model, tuple(segments))
-    return Opening(load, plan, stream, cursor.now_ms, replace(standing, cursor=_renumbered(cursor)))
+    return Opening(load, plan, stream, position.now_ms, replace(standing, position=_renumbered(position)))
 
 
-def _created(load: LoadPlan, cursor: Cursor, planning: Planning) -> tuple[Cursor, tuple[Addition, ...]]:
+def _created(load: LoadPlan, position: RunPosition, context: PlanContext) -> tuple[RunPosition, tuple[StepResult, ...]]:
     """Databases and tables, each statement in a millisecond of its own."""
-    additions: list[Addition] = []
+    results: list[StepResult] = []
 
     def play(text: str) -> None:
-        nonlocal cursor
-        cursor, addition = _played(text, cursor, planning, tso.ROW_LOGICAL + 1)
-        additions.append(addition)
+        nonlocal position
+        position, result = _played(text, position, context, tso.ROW_LOGICAL + 1)
+        results.append(result)
 
-    cursor = upstream_of(cursor, planning)
+    position = with_upstream(position, context)
     for table, definition in zip(load.model.tables, load.definitions, strict=True):
-        if cursor.catalog.database(table.schema) is None:
+        if position.catalog.database(table.schema) is None:
             play(f"CREATE DATABASE {quote_name(table.schema)}")
         play(f"USE {quote_name(table.schema)}")
         play(definition)
-    return cursor, tuple(additions)
+    return position, tuple(results)
 
 
-def _played(text: str, cursor: Cursor, planning: Planning, logical: int) -> tuple[Cursor, Addition]:
+def _played(text: str, position: RunPosition, context: PlanContext, logical: int) -> tuple[RunPosition, StepResult]:
     """Raises UserError for what TiDB refuses, and for what stops the changefeed."""
     try:
-        cursor, addition, outcome = executed(text, cursor, planning, job_logical=logical)
+        position, result, outcome = execute_statement(text, position, context, job_logical=logical)
     except (SqlError, DdlError) as error:
         raise UserError(f"{_first_line(text)}: {error}") from None
     if isinstance(outcome, FailedStatement):
         raise UserError(f"{_first_line(text)}: {outcome.error}")
-    return cursor, addition
+    return position, result
 
 
 def _first_line(text: str) -> str:
@@ -142,36 +142,36 @@ def _defined(load: LoadPlan, catalog: Catalog) -> tuple[Table, ...]:
     return tuple(table for table in found if table is not None)
 
 
-def _verify(tables: Iterable[Table], rules: ChangefeedRules, cursor: Cursor) -> None:
+def _verify(tables: Iterable[Table], rules: ChangefeedRules, position: RunPosition) -> None:
     """What TiCDC checks when a changefeed starts."""
     replicated = [table for table in tables if rules.replicates(table)]
     if not replicated:
         raise UserError("no table to replicate: the changefeed's filter leaves out every table of the plan")
-    plans.eligible(replicated, rules.changefeed.force_replicate)
-    dispatch.verify_routes(rules.router, cursor.versions)
+    plans.require_valid_index(replicated, rules.changefeed.force_replicate)
+    dispatch.verify_routes(rules.router, position.versions)
     dispatch.verify_tables(rules.router, replicated)
     check_expressions(rules, replicated)
 
 
-def _renumbered(cursor: Cursor) -> Cursor:
-    return replace(cursor, versions={name: number for number, name in enumerate(cursor.versions)})
+def _renumbered(position: RunPosition) -> RunPosition:
+    return replace(position, versions={name: number for number, name in enumerate(position.versions)})
 
 
-def _only_present(cursor: Cursor, planning: Planning) -> Planning:
+def _only_present(position: RunPosition, context: PlanContext) -> PlanContext:
     """Planning whose versions are those of the cursor alone, numbered as `_renumbered` does."""
-    known, routes = planning.versions, planning.routes
-    found = Versions(next_id=known.next_id)
+    known, routes = context.versions, context.routes
+    found = TableVersions(next_id=known.next_id)
     kept: list[dispatch.Route] = []
-    for number in cursor.versions.values():
+    for number in position.versions.values():
         table, places = known.every[number].table, known.places[number].indexes
         first = len(found.tables)
-        found.every.append(Version(table, None))
+        found.every.append(TableVersion(table, None))
         found.tables += (known.tables[place] for place in places)
         found.places.append(PlacedTable(table, tuple(range(first, len(found.tables)))))
         for place in places:
             fresh = place >= len(routes)
-            kept.append(dispatch.route(planning.rules.router, table) if fresh else routes[place])
-    return replace(planning, versions=found, routes=kept)
+            kept.append(dispatch.route(context.rules.router, table) if fresh else routes[place])
+    return replace(context, versions=found, routes=kept)
 
 
 def stretches(opening: Opening, output: Output, from_ms: int = 0) -> Iterator[Stretch]:
@@ -198,25 +198,25 @@ def stretches(opening: Opening, output: Output, from_ms: int = 0) -> Iterator[St
 
 def _after(opening: Opening, standing: Standing, chooser: Chooser, turn: Turn) -> Standing:
     """Behind a statement, which commits at the very beginning of its millisecond."""
-    load, planning = opening.load, standing.planning
+    load, context = opening.load, standing.context
     begun = opening.stream.timetable.transactions_before(turn.ms)
     tables = standing.tables(load)
     chosen = chooser.chosen(turn, tables, not begun)
-    cursor = replace(standing.cursor, now_ms=opening.start_ms + turn.ms)
-    planning = replace(planning, versions=_copied(planning.versions))
-    cursor, addition = _played(chosen.text, cursor, planning, 0)
+    position = replace(standing.position, now_ms=opening.start_ms + turn.ms)
+    context = replace(context, versions=_copied(context.versions))
+    position, result = _played(chosen.text, position, context, 0)
     since = list(standing.since)
     if chosen.kind == TRUNCATE:
         since[chosen.table] = begun
-    behind = replace(standing, cursor=cursor, since=tuple(since), jobs=addition.jobs)
+    behind = replace(standing, position=position, since=tuple(since), jobs=result.jobs)
     values = tuple(
         known if before is table else known.altered(table)
         for known, before, table in zip(standing.values, tables, behind.tables(load), strict=True)
     )
-    return replace(behind, values=values, planning=_only_present(cursor, planning), cursor=_renumbered(cursor))
+    return replace(behind, values=values, context=_only_present(position, context), position=_renumbered(position))
 
 
-def _copied(versions: Versions) -> Versions:
+def _copied(versions: TableVersions) -> TableVersions:
     """As planners add to versions."""
     return replace(versions, every=[*versions.every], places=[*versions.places], tables=[*versions.tables])
 
@@ -224,8 +224,8 @@ def _copied(versions: Versions) -> Versions:
 def _stretch(
     opening: Opening, standing: Standing, output: Output, number: int, first_ms: int, end_ms: int | None
 ) -> Stretch:
-    plan, versions, release = opening.plan, standing.planning.versions, standing.planning.rules.release
-    tables, routes = tuple(versions.tables), tuple(standing.planning.routes)
+    plan, versions, release = opening.plan, standing.context.versions, standing.context.rules.release
+    tables, routes = tuple(versions.tables), tuple(standing.context.routes)
     to, options = output.destinations, replace(output.options, claim_check_seed=opening.load.model.seed)
     codec = CODECS[options.protocol]
     events = [event for job in standing.jobs for event in job.events]
@@ -249,7 +249,7 @@ def _stretch(
         None,
     )
     rules = Rules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, to)
-    found = {name: versions.places[place] for name, place in standing.cursor.versions.items()}
+    found = {name: versions.places[place] for name, place in standing.position.versions.items()}
     loaded = tuple(
         LoadedTable(found[table.schema, table.name], values, since) if (table.schema, table.name) in found else None
         for table, values, since in zip(standing.tables(opening.load), standing.values, standing.since, strict=True)

@@ -63,7 +63,7 @@ def write(
 
 
 def _about(opening: Opening, output: Output, changefeed: Changefeed, ms: int) -> TruthAbout:
-    plan, to, release = opening.load, output.destinations, opening.standing.planning.rules.release
+    plan, to, release = opening.load, output.destinations, opening.standing.context.rules.release
     watermark = tso.compose(opening.start_ms + ms)
     return TruthAbout(
         "load",

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from simulator import files, tso
 from simulator.releases import Release
-from simulator.run import checkpoint_store
-from simulator.run.checkpoint_store import Store, goes_on, hashed, of_changefeed
+from simulator.run import checkpoint_file
+from simulator.run.checkpoint_file import CheckpointFile, changefeed_identity, resume_hint, short_hash
 from simulator.run.plan import Plan
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
@@ -41,10 +41,10 @@ class Checkpoint:
         return self.commit_ts or self.start_ts
 
 
-class Keeper:
+class CheckpointWriter:
     """Writes down how far a run is."""
 
-    def __init__(self, store: Store, checkpoint: Checkpoint) -> None:
+    def __init__(self, store: CheckpointFile, checkpoint: Checkpoint) -> None:
         self.since = checkpoint.commit_ts
         """From where the run goes on; 0 where it begins."""
 
@@ -60,7 +60,7 @@ class Keeper:
     @property
     def told(self) -> str:
         """For people, of a run that ends before its end."""
-        return goes_on(self._checkpoint.watermark)
+        return resume_hint(self._checkpoint.watermark)
 
     def end(self) -> None:
         """The run came to its end: there is nothing to go on with."""
@@ -70,15 +70,15 @@ class Keeper:
         self._store.close()
 
 
-def begun(directory: Path, run: Mapping[str, str], plan: Plan) -> Keeper:
+def begun(directory: Path, run: Mapping[str, str], plan: Plan) -> CheckpointWriter:
     """Of a new run; raises UserError where another one may go on."""
     first = Checkpoint(run, tso.compose(plan.timeline.start_ms))
-    return Keeper(checkpoint_store.begin(directory, first, _read), first)
+    return CheckpointWriter(checkpoint_file.begin(directory, first, _read), first)
 
 
-def resumed(directory: Path, run: Mapping[str, str]) -> Keeper:
+def resumed(directory: Path, run: Mapping[str, str]) -> CheckpointWriter:
     """Of a run that goes on; raises UserError where there is none, or it was another one."""
-    return Keeper(*checkpoint_store.resume(directory, run, _read))
+    return CheckpointWriter(*checkpoint_file.resume(directory, run, _read))
 
 
 def _read(found: Mapping[str, Any]) -> Checkpoint:
@@ -98,13 +98,15 @@ def identity(
     line = plan.timeline
     partitions = dict(zip(destinations.topics, destinations.counts, strict=True))
     return {
-        "what is played": hashed(repr((plan.tables, plan.statements, plan.topics, plan.active)), _written(plan.rows)),
-        "a snapshot": hashed(*_content(plan)),
+        "what is played": short_hash(
+            repr((plan.tables, plan.statements, plan.topics, plan.active)), _written(plan.rows)
+        ),
+        "a snapshot": short_hash(*_content(plan)),
         "--seed": str(seed),
         "its begin": str(tso.compose(line.start_ms)),
         "its end": str(tso.compose(line.end_ms)),
         "--resolved-interval": f"{line.resolved_interval_ms}ms",
-        **of_changefeed(release, changefeed, partitions),
+        **changefeed_identity(release, changefeed, partitions),
     }
 
 
@@ -120,7 +122,7 @@ def _written(rows: pa.RecordBatch | None) -> bytes:
 
 def _content(plan: Plan) -> Iterator[str | bytes]:
     """Of all snapshots that are compared: definitions, and files with their names."""
-    for snapshot in (snapshot for move in plan.moves for snapshot in (move.before, move.after)):
+    for snapshot in (snapshot for pair in plan.snapshot_pairs for snapshot in (pair.before, pair.after)):
         for table in snapshot.tables:
             yield repr(table.table)
             for batch in table.rows.to_batches() if table.rows is not None else ():

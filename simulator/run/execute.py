@@ -24,9 +24,9 @@ from simulator.engines.work import Engine, Work
 from simulator.errors import DeliveryError
 from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import Release
-from simulator.run.checkpoint import Keeper
+from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.outputs import Output
-from simulator.run.plan import Move, Plan
+from simulator.run.plan import Plan, SnapshotPair
 from simulator.sinks.records import Delivered
 from simulator.sources.diff import Clock, Comparison
 from simulator.sources.schema_change import Transition, altered_rows
@@ -35,7 +35,7 @@ from simulator.ticdc.codecs import CODECS
 
 
 @dataclass(frozen=True)
-class Account:
+class RunResult:
     """What a run sent."""
 
     delivered: tuple[Delivered, ...]
@@ -64,13 +64,13 @@ def run(
     seed: int,
     speed: float,
     listener: Listener | None,
-    keeper: Keeper | None = None,
-) -> Account:
+    checkpoint_writer: CheckpointWriter | None = None,
+) -> RunResult:
     """Plays the plan into the output, from where the keeper of its checkpoint says; raises SimulatorError for whatever
     is wrong with the input."""
     work = work_of(plan, output, release, seed, speed, listener)
-    if keeper is not None:
-        work = kept(work, keeper)
+    if checkpoint_writer is not None:
+        work = with_checkpoint(work, checkpoint_writer)
     return _account(engine(work), work.shuffles)
 
 
@@ -96,7 +96,7 @@ def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: floa
         plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, output.destinations, scripted
     )
     before, after = (
-        tuple(scan for number, move in enumerate(plan.moves) for scan in scans(move, number))
+        tuple(scan for number, pair in enumerate(plan.snapshot_pairs) for scan in scans(pair, number))
         for scans in (before_scans, after_scans)
     )
     faults = InjectedFaults(plan.faults, seed) if plan.faults else None
@@ -107,17 +107,19 @@ def comparison_of(plan: Plan, seed: int) -> Comparison:
     """When and how the rows of a plan's snapshots change."""
     return Comparison(
         plan.tables,
-        Clock(seed, _salts(plan), tuple(move.span for move in plan.moves)),
-        tuple(move.point for move in plan.moves),
-        tuple(_changed(move) for move in plan.moves),
+        Clock(seed, _salts(plan), tuple(pair.span for pair in plan.snapshot_pairs)),
+        tuple(pair.point for pair in plan.snapshot_pairs),
+        tuple(_changed(pair) for pair in plan.snapshot_pairs),
     )
 
 
-def kept(work: Work, keeper: Keeper) -> Work:
+def with_checkpoint(work: Work, checkpoint_writer: CheckpointWriter) -> Work:
     """The work where it is noted how far it is, without what was done before."""
     stops = work.spec.control_events.stops()
-    spec = replace(work.spec, barriers=tuple(stops[stops >= keeper.since].tolist()), since=keeper.since)
-    return replace(work, spec=spec, on_complete=keeper.reached)
+    spec = replace(
+        work.spec, barriers=tuple(stops[stops >= checkpoint_writer.since].tolist()), since=checkpoint_writer.since
+    )
+    return replace(work, spec=spec, on_complete=checkpoint_writer.reached)
 
 
 def _salts(plan: Plan) -> npt.NDArray[np.int32]:
@@ -126,24 +128,24 @@ def _salts(plan: Plan) -> npt.NDArray[np.int32]:
     return np.array([zlib.crc32(name.encode()) for name in names], np.uint32).view(np.int32)
 
 
-def _changed(move: Move) -> dict[int, Transition]:
-    return {index: change.transition for change in move.changed for index in change.transition.after.indexes}
+def _changed(pair: SnapshotPair) -> dict[int, Transition]:
+    return {index: change.transition for change in pair.changed for index in change.transition.after.indexes}
 
 
-def before_scans(move: Move, number: int) -> Iterator[TableScan]:
+def before_scans(pair: SnapshotPair, number: int) -> Iterator[TableScan]:
     """What is read of the snapshot that a move starts from."""
-    present = {index for place in move.places[1].values() for index in place.indexes}
-    tables = by_name(move.before)
-    for name, place in move.places[0].items():
+    present = {index for place in pair.places[1].values() for index in place.indexes}
+    tables = by_name(pair.before)
+    for name, place in pair.places[0].items():
         if name in tables:
             stays = present.issuperset(place.indexes)
-            yield TableScan(tables[name], place, move.before.csv, number, None if stays else _dropped)
-    for change in move.changed:
+            yield TableScan(tables[name], place, pair.before.csv, number, None if stays else _dropped)
+    for change in pair.changed:
         if change.before in tables:
             yield TableScan(
                 tables[change.before],
                 change.transition.before,
-                move.before.csv,
+                pair.before.csv,
                 number,
                 partial(altered_rows, change.transition),
             )
@@ -154,12 +156,12 @@ def _dropped(texts: Sequence[pa.Array], tables: pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([], STATE)
 
 
-def after_scans(move: Move, number: int) -> Iterator[TableScan]:
+def after_scans(pair: SnapshotPair, number: int) -> Iterator[TableScan]:
     """What is read of the snapshot that a move leads to."""
-    tables = by_name(move.after)
-    for name, place in (*move.places[1].items(), *((change.after, change.transition.after) for change in move.changed)):
+    tables = by_name(pair.after)
+    for name, place in (*pair.places[1].items(), *((change.after, change.transition.after) for change in pair.changed)):
         if name in tables:
-            yield TableScan(tables[name], place, move.after.csv, number)
+            yield TableScan(tables[name], place, pair.after.csv, number)
 
 
 def by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:
@@ -178,7 +180,7 @@ def _marks(plan: Plan, output: Output, release: Release) -> ControlEvents:
     return ControlEvents(placed, plan.timeline, codec.has_watermarks(options, release), release.watermark_after_ddl, to)
 
 
-def _account(reports: Sequence[TaskReport], shuffles: int) -> Account:
+def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:
     delivered = [Delivered(**delivery) for report in reports for delivery in report.delivered]
     if any(report.alone for report in reports) and all(delivery.error is None for delivery in delivered):
         raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
@@ -188,4 +190,4 @@ def _account(reports: Sequence[TaskReport], shuffles: int) -> Account:
     delivered.sort(key=lambda delivery: (delivery.topic, delivery.partition))
     ended = next((report.ended for report in reports if report.ended), None)
     unmet = tuple(name for report in reports for name in report.unmet)
-    return Account(tuple(delivered), rows, shuffles, sending, ended, unmet)
+    return RunResult(tuple(delivered), rows, shuffles, sending, ended, unmet)

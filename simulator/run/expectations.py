@@ -20,7 +20,7 @@ from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode
 from simulator.consumer.event_lines import described, kind, show, value_text
 from simulator.errors import ExpectationError
 from simulator.faults.pipeline import Injection
-from simulator.run.plan.expected import Expected
+from simulator.run.plan.expectation import PlannedExpectation
 from simulator.run.plan.statements import EmittedJob
 from simulator.sinks.memory import Message
 from simulator.sources.snapshots import Snapshot
@@ -42,7 +42,7 @@ COLUMN = re.compile(
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentEvent:
     """An event of rows or a statement."""
 
     at_ms: int
@@ -58,7 +58,7 @@ class Sent:
 
 
 def check(
-    expected: Iterable[Expected],
+    expected: Iterable[PlannedExpectation],
     start_ms: int,
     messages: Sequence[Message],
     jobs: Iterable[EmittedJob],
@@ -75,7 +75,7 @@ def check(
 
 
 def _failures(
-    expected: Iterable[Expected],
+    expected: Iterable[PlannedExpectation],
     start_ms: int,
     messages: Sequence[Message],
     jobs: Sequence[EmittedJob],
@@ -122,9 +122,9 @@ def _earliest(count: int, injections: Sequence[Injection]) -> list[int]:
     return found
 
 
-def _sent(messages: Iterable[Message], protocol: str, earliest: Sequence[int]) -> list[Sent]:
+def _sent(messages: Iterable[Message], protocol: str, earliest: Sequence[int]) -> list[SentEvent]:
     """In the order of commit-ts; a statement that several partitions have counts once."""
-    found: dict[object, Sent] = {}
+    found: dict[object, SentEvent] = {}
     for since, message in zip(earliest, messages, strict=True):
         for number, event in enumerate(decode(message.key, message.value, protocol)):
             if isinstance(event, Watermark):
@@ -132,7 +132,7 @@ def _sent(messages: Iterable[Message], protocol: str, earliest: Sequence[int]) -
             at_ms = tso.physical(event.commit_ts) if event.commit_ts is not None else event.es or 0
             order = event.commit_ts if event.commit_ts is not None else tso.compose(at_ms)
             name = f"{event.schema}.{event.table}" if event.table else event.schema
-            told = Sent(max(since, at_ms), order, name, kind(event).lower(), described(event))
+            told = SentEvent(max(since, at_ms), order, name, kind(event).lower(), described(event))
             place = (message.topic, message.partition, message.offset, number)
             found.setdefault(told if isinstance(event, DdlEvent) else place, told)
     return sorted(found.values(), key=lambda event: event.order)
@@ -142,7 +142,7 @@ def _carries(message: Message, protocol: str) -> bool:
     return any(isinstance(event, RowEvent | DdlEvent) for event in decode(message.key, message.value, protocol))
 
 
-def _in_order_of(wanted: Sequence[str], there: Sequence[Sent]) -> list[str]:
+def _in_order_of(wanted: Sequence[str], there: Sequence[SentEvent]) -> list[str]:
     """The lines; those of one commit-ts, which lie in any order, in that of the lines wanted there."""
     lines: list[str] = []
     for _, group in groupby(there, lambda event: event.order):
@@ -217,17 +217,17 @@ def _differing(what: str, wanted: Sequence[str], there: Sequence[str]) -> Iterat
 
 
 def _miscounted(
-    where: str, wanted: Mapping[str, int | Mapping[str, int]], there: Sequence[Sent], messages: int
+    where: str, wanted: Mapping[str, int | Mapping[str, int]], there: Sequence[SentEvent], messages: int
 ) -> Iterator[str]:
     kinds = Counter((event.name, event.kind) for event in there)
     rows = Counter(event.name for event in there if event.kind != "ddl")
     totals = {"messages": messages, "ddl": sum(event.kind == "ddl" for event in there)}
     for name, count in wanted.items():
         if isinstance(count, int):
-            pairs = [(name, count, totals.get(name, rows[name]))]
+            renamed_tables = [(name, count, totals.get(name, rows[name]))]
         else:
-            pairs = [(f"{name} {kind}", number, kinds[name, kind]) for kind, number in count.items()]
-        for what, number, found in pairs:
+            renamed_tables = [(f"{name} {kind}", number, kinds[name, kind]) for kind, number in count.items()]
+        for what, number, found in renamed_tables:
             if number != found:
                 yield f"{where}: counts: {what}: expected {number}, there are {found}"
 

@@ -24,9 +24,9 @@ from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
 from simulator.run import execute
 from simulator.run.open_outputs import OpenOutput
-from simulator.run.plan import Plan, assembled
-from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, joined, starting
-from simulator.run.steps.sql import executed, upstream_of
+from simulator.run.plan import Plan, assemble_plan
+from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult, joined, starting
+from simulator.run.steps.sql import execute_statement, with_upstream
 from simulator.sinks.records import Delivered, require_delivered
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
@@ -40,7 +40,7 @@ JOINED = 256
 """Additions that are kept as one: a batch of each of their rows takes twenty times what is in it."""
 
 
-class Live:
+class OpenChangefeed:
     """Holds where the changefeed stands, and its sink."""
 
     def __init__(
@@ -53,12 +53,12 @@ class Live:
         resolved_interval_ms: int = 1000,
         seed: int = 0,
     ) -> None:
-        self.cursor = starting(start_ts or tso.DEFAULT_START_TS)
-        self._planning = Planning(changefeed_rules(changefeed, release), start_ts, over_ms, seed)
-        self._cursors = [self.cursor]
+        self.position = starting(start_ts or tso.DEFAULT_START_TS)
+        self._planning = PlanContext(changefeed_rules(changefeed, release), start_ts, over_ms, seed)
+        self._cursors = [self.position]
         """Around and between what was played; those behind the first one, without rows."""
 
-        self._additions: list[Addition] = []
+        self._additions: list[StepResult] = []
         """Between two cursors each."""
 
         self._joined = 0
@@ -74,36 +74,34 @@ class Live:
     @property
     def watermark(self) -> int:
         """The highest TSO below or at which everything has been sent, and said to be."""
-        said = tso.compose(self._resolved_ms or self.cursor.start_ms)
+        said = tso.compose(self._resolved_ms or self.position.start_ms)
         return self._faults.checkpoint if self._faults.holds_back(said) else said
 
-    def play(self, step: Step) -> Addition:
+    def play(self, step: ScenarioStep) -> StepResult:
         """Plays a step, with the watermarks of the time that it takes, and says what it added.
 
         Raises UserError for a step that cannot be played, which leaves everything as it was, and DeliveryError.
         """
-        cursor, addition = step.plan(self.cursor, self._planning)
-        self._faults.add(addition.faults)
+        position, result = step.plan(self.position, self._planning)
+        self._faults.add(result.faults)
         try:
-            self._send((self.cursor, cursor), (addition,), False)
+            self._send((self.position, position), (result,), False)
         except UserError:
-            self._faults.forget(addition.faults)
+            self._faults.forget(result.faults)
             raise
-        return addition
+        return result
 
-    def foresee(self, steps: Iterable[Step]) -> None:
+    def foresee(self, steps: Iterable[ScenarioStep]) -> None:
         """These steps will be played next: what has to be known before some of them come is found out."""
-        spans, last, cursor = [], 0, self.cursor
-        planning = replace(
+        spans, last, position = [], 0, self.position
+        context = replace(
             self._planning, versions=deepcopy(self._planning.versions), routes=list(self._planning.routes)
         )
         with suppress(SimulatorError):  # which whoever plays the step is told
             for step in steps:
-                cursor, addition = step.plan(cursor, planning)
-                last = max([last, *(job.commit_ts for job in addition.jobs if job.events)])
-                spans += [
-                    stands_still(fault, last, planning.rules.release) for fault in addition.faults if fault.back_ms
-                ]
+                position, result = step.plan(position, context)
+                last = max([last, *(job.commit_ts for job in result.jobs if job.events)])
+                spans += [stands_still(fault, last, context.rules.release) for fault in result.faults if fault.back_ms]
         self._faults.foresee(spans)
 
     def execute(self, text: str) -> StatementOutcome:
@@ -112,15 +110,15 @@ class Live:
         Raises SqlError and DdlError as TiDB words them, and DeliveryError. DDL that is refused inside a transaction has
         committed it; whatever else is refused leaves everything as it was, but for ids that it used up.
         """
-        cursor, addition, outcome = executed(text, self.cursor, self._planning)
-        self._send((self.cursor, cursor), (addition,), False)
+        position, result, outcome = execute_statement(text, self.position, self._planning)
+        self._send((self.position, position), (result,), False)
         if isinstance(outcome, FailedStatement):
             raise outcome.error
         return outcome
 
     def upstream(self) -> Upstream:
         """What exists, and the rows of tables that statements have met."""
-        state = upstream_of(self.cursor, self._planning).state
+        state = with_upstream(self.position, self._planning).state
         assert isinstance(state, Upstream)
         return state
 
@@ -128,20 +126,20 @@ class Live:
         """A database that counts as having been there from the start: no statement of it is sent."""
         upstream = self.upstream()
         catalog = with_database(upstream.catalog, database)
-        cursor = upstream_of(self.cursor, self._planning)
-        self.cursor = replace(cursor, catalog=catalog, state=replace(upstream, catalog=catalog))
-        first = upstream_of(self._cursors[0], self._planning)
+        position = with_upstream(self.position, self._planning)
+        self.position = replace(position, catalog=catalog, state=replace(upstream, catalog=catalog))
+        first = with_upstream(self._cursors[0], self._planning)
         assert isinstance(first.state, Upstream)
         known = with_database(first.catalog, database)
         self._cursors[0] = replace(first, catalog=known, state=replace(first.state, catalog=known))
 
     def played(self) -> Plan:
         """All of it as one plan, for what a consumer has at a watermark so far."""
-        since, last = self._cursors[0], self.cursor
+        since, last = self._cursors[0], self.position
         end_ms = self._resolved_ms or since.start_ms
         timeline = Timeline(since.start_ms, end_ms, self._resolved_interval_ms)
-        cursors = (*self._cursors, last) if len(self._cursors) == 1 else (*self._cursors[:-1], last)
-        return assembled(cursors, self._additions, self._planning, timeline, self._output.topics)
+        positions = (*self._cursors, last) if len(self._cursors) == 1 else (*self._cursors[:-1], last)
+        return assemble_plan(positions, self._additions, self._planning, timeline, self._output.topics)
 
     @property
     def partitions(self) -> Mapping[str, int]:
@@ -150,8 +148,8 @@ class Live:
 
     def resolve(self) -> None:
         """Sends a watermark above everything so far, unless there is one."""
-        if self.cursor.now_ms > (self._resolved_ms or self.cursor.start_ms):
-            self._send((self.cursor, self.cursor), (), True)
+        if self.position.now_ms > (self._resolved_ms or self.position.start_ms):
+            self._send((self.position, self.position), (), True)
 
     @property
     def topics(self) -> Sequence[str]:
@@ -182,41 +180,41 @@ class Live:
         if complete and self._faults.holding:
             self._faults.stays_open = False
             self._resolved_ms = tso.physical(self.watermark)
-            self._send((self.cursor, self.cursor), (), True)
+            self._send((self.position, self.position), (), True)
         self._reporter.done(())
         self._output.close(complete)
 
-    def _send(self, cursors: Sequence[Cursor], additions: Sequence[Addition], final: bool) -> None:
-        last = cursors[-1]
-        if not final and last.now_ms == cursors[0].now_ms and not any(part.jobs or part.rows for part in additions):
-            self._note(last, additions)
+    def _send(self, positions: Sequence[RunPosition], results: Sequence[StepResult], final: bool) -> None:
+        last = positions[-1]
+        if not final and last.now_ms == positions[0].now_ms and not any(part.jobs or part.rows for part in results):
+            self._note(last, results)
             return
         since = self._resolved_ms or last.start_ms
         timeline = Timeline(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
-        plan = assembled(cursors, additions, self._planning, timeline, self._output.topics)
+        plan = assemble_plan(positions, results, self._planning, timeline, self._output.topics)
         output, release = self._output.of(plan), self._planning.rules.release
         rows, owned, spec = in_process.ordered(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
         self._faults.begin(spec)
-        self._note(last, additions)
+        self._note(last, results)
         self._resolved_ms = max(
             [timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)]
         )
         self._give(rows, owned, spec)
 
-    def _note(self, cursor: Cursor, additions: Sequence[Addition]) -> None:
+    def _note(self, position: RunPosition, results: Sequence[StepResult]) -> None:
         """Keeps what was played, and where that ends."""
-        if self.cursor.state is None and isinstance(cursor.state, Snapshot):
-            self._cursors = [cursor]  # it was there when the changefeed began
-        elif additions:
-            self._cursors.append(replace(cursor, state=None, unread=None))
-            self._additions += additions
-            if any(addition.drafts for addition in additions):
+        if self.position.state is None and isinstance(position.state, Snapshot):
+            self._cursors = [position]  # it was there when the changefeed began
+        elif results:
+            self._cursors.append(replace(position, state=None, unread=None))
+            self._additions += results
+            if any(result.pair_drafts for result in results):
                 self._joined = len(self._additions)  # a move is found by the cursors on either side
             elif len(self._additions) - self._joined >= JOINED:
                 self._additions[self._joined :] = [joined(self._additions[self._joined :])]
                 self._joined += 1
                 self._cursors[self._joined :] = self._cursors[-1:]
-        self.cursor = cursor
+        self.position = position
 
     def _give(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], spec: TaskSpec) -> None:
         send.feed(rows, owned, spec, self._output.sink, lambda: True, self._reporter, None, self._faults)

@@ -18,7 +18,7 @@ from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed
 
 
-def rehearsed(
+def rehearse(
     plan: Plan, changefeed: Changefeed, release: Release, seed: int
 ) -> tuple[list[Message], Sequence[Injection]]:
     """Everything that the run sends, and when faults began in it; raises SimulatorError as a run in process does."""

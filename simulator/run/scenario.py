@@ -27,11 +27,11 @@ from typing import Any
 
 from simulator.errors import ScenarioError, UserError, did_you_mean
 from simulator.files import read_text, toml
-from simulator.run.plan import Script
-from simulator.run.plan.cursor import Step
+from simulator.run.plan import RunSpec
+from simulator.run.plan.step import ScenarioStep
 from simulator.run.scenario_about import ABOUT, About, read_about
 from simulator.run.steps import STEPS
-from simulator.run.steps.derivation import SchemaChange
+from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.run.steps.kind import ReadStep, StepPlace, line_of, read_keys, read_step
 from simulator.run.steps.snapshot import SnapshotStep
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, SETTINGS, Settings, merged
@@ -41,7 +41,7 @@ from simulator.toml_lines import TableLines, key_lines
 @dataclass(frozen=True)
 class Scenario:
     settings: Settings
-    steps: tuple[Step, ...]
+    steps: tuple[ScenarioStep, ...]
     names: tuple[str, ...] = ()
     """Of the steps, empty for those without; none at all where no step has one."""
 
@@ -52,7 +52,7 @@ class Scenario:
         """Whether it has snapshots."""
         return any(isinstance(step, SnapshotStep) for step in self.steps)
 
-    def script(self, options: Settings = Settings(), first: str | None = None, last: str | None = None) -> Script:
+    def run_spec(self, options: Settings = Settings(), first: str | None = None, last: str | None = None) -> RunSpec:
         """What is to be played, where options win over the file; from the step `first`, and up to the step `last`, each
         a number or a name. Raises ScenarioError for a step that is not there."""
         wanted = merged(options, self.settings)
@@ -60,7 +60,7 @@ class Scenario:
         end = len(self.steps) if last is None else self._number("--until", last)
         if end <= start:
             raise ScenarioError(f"--until {last}: this step comes before --from {first}")
-        return Script(
+        return RunSpec(
             self.steps[:end],
             wanted.over_ms,
             wanted.start_ts,
@@ -84,7 +84,7 @@ class Scenario:
         return self.names or ("",) * len(self.steps)
 
 
-def diff(before: Path, after: Path, schema_change: SchemaChange = SchemaChange()) -> Scenario:
+def diff(before: Path, after: Path, schema_change: SchemaChangeOptions = SchemaChangeOptions()) -> Scenario:
     """The scenario of two snapshots."""
     return Scenario(Settings(), (SnapshotStep(before), SnapshotStep(after, None, schema_change)))
 

@@ -18,7 +18,7 @@ from simulator.engines import stages
 from simulator.engines.stages import Rules
 from simulator.errors import UserError
 from simulator.run.execute import after_scans, before_scans, by_name, comparison_of
-from simulator.run.plan import Move, Plan
+from simulator.run.plan import Plan, SnapshotPair
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
 from simulator.sources.diff import Comparison, placed_changes
 from simulator.sources.schema_change import cut_unaltered
@@ -31,7 +31,7 @@ from simulator.truth.row_files import LEFT_OUT, ROWS
 
 
 @dataclass(frozen=True)
-class Between:
+class BetweenSnapshots:
     """What tells the rows between two snapshots; it travels to the tasks."""
 
     before: tuple[TableScan, ...]
@@ -66,16 +66,16 @@ class _Placed:
 
 
 def between(
-    plan: Plan, move: Move, number: int, watermark: int, seed: int, filtered: bool
-) -> tuple[tuple[Table, ...], tuple[TableScan, ...], Between]:
+    plan: Plan, pair: SnapshotPair, number: int, watermark: int, seed: int, filtered: bool
+) -> tuple[tuple[Table, ...], tuple[TableScan, ...], BetweenSnapshots]:
     """The tables at a watermark that lies inside of a move, or behind it; the rows that are as they are in the snapshot
     before, and what tells the others. Raises UserError for a watermark between the statements of a schema change."""
     jobs = [
-        job for job in plan.jobs if tso.compose(move.span.start_ms) <= job.commit_ts < tso.compose(move.span.next_ms)
+        job for job in plan.jobs if tso.compose(pair.span.start_ms) <= job.commit_ts < tso.compose(pair.span.next_ms)
     ]
     behind = _behind(jobs, watermark)
-    found = dict(sorted(_placed(move, _catalog(plan, move, jobs, watermark), behind)))
-    numbers, entries = np.full(len(plan.tables), LEFT_OUT), by_name(move.before)
+    found = dict(sorted(_placed(pair, _catalog(plan, pair, jobs, watermark), behind)))
+    numbers, entries = np.full(len(plan.tables), LEFT_OUT), by_name(pair.before)
     scans: list[TableScan] = []
     for own, each in enumerate(found.values()):
         compared = [index for index in each.table.indexes if index not in each.read]
@@ -85,11 +85,11 @@ def between(
             place = PlacedTable(
                 each.table.table, tuple(own if index in each.read else LEFT_OUT for index in each.table.indexes)
             )
-            scans.append(TableScan(entry, place, move.before.csv))
+            scans.append(TableScan(entry, place, pair.before.csv))
     unknown = frozenset(index for each in found.values() if each.unknown for index in each.table.indexes)
-    joined = Between(
-        tuple(before_scans(move, number)),
-        tuple(after_scans(move, number)),
+    joined = BetweenSnapshots(
+        tuple(before_scans(pair, number)),
+        tuple(after_scans(pair, number)),
         comparison_of(plan, seed),
         tuple(numbers.tolist()),
         watermark,
@@ -97,7 +97,7 @@ def between(
         unknown,
         rules_of(plan),
         filtered,
-        move.before.size + move.after.size,
+        pair.before.size + pair.after.size,
     )
     return tuple(each.table.table for each in found.values()), tuple(scans), joined
 
@@ -108,11 +108,11 @@ def rules_of(plan: Plan, scripted: frozenset[int] = frozenset()) -> Rules:
     return Rules(plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, to, scripted)
 
 
-def _catalog(plan: Plan, move: Move, jobs: list[EmittedJob], watermark: int) -> Catalog:
+def _catalog(plan: Plan, pair: SnapshotPair, jobs: list[EmittedJob], watermark: int) -> Catalog:
     done = [job for job in jobs if job.commit_ts <= watermark]
     if done:
         return done[-1].applied.after
-    return next(cursor.catalog for cursor in reversed(plan.cursors) if cursor.now_ms <= move.span.start_ms)
+    return next(position.catalog for position in reversed(plan.positions) if position.now_ms <= pair.span.start_ms)
 
 
 def _behind(jobs: list[EmittedJob], watermark: int) -> bool:
@@ -127,16 +127,16 @@ def _behind(jobs: list[EmittedJob], watermark: int) -> bool:
     return True
 
 
-def _placed(move: Move, catalog: Catalog, behind: bool) -> Iterator[tuple[Key, _Placed]]:
+def _placed(pair: SnapshotPair, catalog: Catalog, behind: bool) -> Iterator[tuple[Key, _Placed]]:
     """The tables that a consumer has."""
-    present = {index for place in move.places[1].values() for index in place.indexes}
-    for name, place in move.places[1].items():
+    present = {index for place in pair.places[1].values() for index in place.indexes}
+    for name, place in pair.places[1].items():
         if key(*name) in catalog.tables:
             yield key(*name), _Placed(place)
-    for name, place in move.places[0].items():
+    for name, place in pair.places[0].items():
         if not present.issuperset(place.indexes) and key(*name) in catalog.tables:
             yield key(*name), _Placed(place, frozenset(place.indexes))
-    for change in move.changed:
+    for change in pair.changed:
         transition = change.transition
         if behind:
             yield key(*change.after), _Placed(transition.after, unknown=not transition.sent[0])
@@ -147,7 +147,7 @@ def _placed(move: Move, catalog: Catalog, behind: bool) -> Iterator[tuple[Key, _
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def rows_at(joined: pa.RecordBatch, of: Between) -> pa.RecordBatch:
+def rows_at(joined: pa.RecordBatch, of: BetweenSnapshots) -> pa.RecordBatch:
     """The rows (ROWS) at the watermark, of rows of both snapshots (JOINED, those that are the same, too)."""
     table = ints(joined, "place") % len(of.comparison.tables)
     image = joined["before"]
@@ -185,7 +185,7 @@ def _unaltered(joined: pa.RecordBatch, table: Ints, image: pa.Array) -> tuple[In
     return table, _replaced(image, altered, were)
 
 
-def _done(changes: pa.RecordBatch, of: Between) -> tuple[Ints, pa.Array]:
+def _done(changes: pa.RecordBatch, of: BetweenSnapshots) -> tuple[Ints, pa.Array]:
     """Which of the changes a consumer has at the watermark, and of each whether the row is gone then."""
     done = np.flatnonzero(ints(changes, "commit_ts") <= of.watermark)
     if not of.filtered:

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.errors import UserError
 from simulator.run.plan import Plan
-from simulator.run.plan.comparisons import Move, named, pairs
-from simulator.run.plan.cursor import Cursor
-from simulator.run.plan.scripted import as_snapshot
+from simulator.run.plan.snapshot_pairs import SnapshotPair, renamed_tables, spelled_name
 from simulator.run.plan.statements import EmittedJob
+from simulator.run.plan.step import RunPosition
+from simulator.run.plan.upstream_rows import as_snapshot
 from simulator.run.steps.events import replicated
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
@@ -26,7 +26,7 @@ from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.truth.between_snapshots import Between, between
+from simulator.truth.between_snapshots import BetweenSnapshots, between
 from simulator.truth.filtered_rows import consumed
 
 SMALL = 1 << 20
@@ -34,7 +34,7 @@ SMALL = 1 << 20
 
 
 @dataclass(frozen=True)
-class Standing:
+class ExpectedRows:
     """All rows of a truth."""
 
     tables: tuple[Table, ...]
@@ -43,7 +43,7 @@ class Standing:
     scans: tuple[TableScan, ...]
     """What is written as it is read, in the order of the numbers."""
 
-    between: Between | None = None
+    between: BetweenSnapshots | None = None
     """Two snapshots out of whose differences rows come."""
 
     @property
@@ -54,9 +54,9 @@ class Standing:
         return held + files + (self.between.input_bytes if self.between else 0)
 
 
-def standing(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> Standing:
+def expected_rows(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> ExpectedRows:
     """What stands at a watermark of a run, by the names that messages have; raises UserError where it cannot be told."""
-    found = _standing(plan, rules, seed, watermark)
+    found = _expected_rows(plan, rules, seed, watermark)
     return replace(found, tables=tuple(as_sent(table, rules) for table in found.tables))
 
 
@@ -65,38 +65,38 @@ def as_sent(table: Table, rules: ChangefeedRules) -> Table:
     return dispatch.sent_table(dispatch.route(rules.router, table), table)
 
 
-def _standing(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> Standing:
+def _expected_rows(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> ExpectedRows:
     filtered = bool(plan.event_filters.rules or plan.ignored_start_ts)
-    moves = [move for move in plan.moves if tso.compose(move.span.start_ms) <= watermark]
-    if filtered and plan.moves and (len(plan.moves) > 1 or plan.rows is not None):
+    snapshot_pairs = [pair for pair in plan.snapshot_pairs if tso.compose(pair.span.start_ms) <= watermark]
+    if filtered and plan.snapshot_pairs and (len(plan.snapshot_pairs) > 1 or plan.rows is not None):
         raise UserError(
             "no truth of a run in which event filters keep rows back before or behind a snapshot that others lead to: "
             "let the run have two snapshots alone, or SQL alone"
         )
-    if moves and (filtered or watermark < tso.compose(moves[-1].span.next_ms)):
-        return Standing(*between(plan, moves[-1], len(moves) - 1, watermark, seed, filtered))
+    if snapshot_pairs and (filtered or watermark < tso.compose(snapshot_pairs[-1].span.next_ms)):
+        return ExpectedRows(*between(plan, snapshot_pairs[-1], len(snapshot_pairs) - 1, watermark, seed, filtered))
     if watermark >= last_change(plan) and not filtered and not any(_crosses(job, rules) for job in plan.jobs):
-        last = plan.cursors[-1]
+        last = plan.positions[-1]
         places = {place for place, table in last.catalog.tables.items() if replicated(table, rules)}
         return _of_cursor(last, frozenset(places))
-    base = _behind(moves[-1], plan) if moves else plan.cursors[0]
+    base = _behind(snapshot_pairs[-1], plan) if snapshot_pairs else plan.positions[0]
     if plan.rows is None:
         return _of_cursor(base, frozenset(key(*name) for name in base.versions))
-    consumer = consumed(base, plan, rules, tso.compose(base.now_ms) if moves else 0, watermark)
-    return _of_cursor(consumer.cursor, consumer.known)
+    consumer = consumed(base, plan, rules, tso.compose(base.now_ms) if snapshot_pairs else 0, watermark)
+    return _of_cursor(consumer.position, consumer.known)
 
 
 def last_change(plan: Plan) -> int:
     """The commit-ts of the last change or statement; 0 where there is none."""
     rows = (pc.max(plan.rows["commit_ts"]).as_py() or 0) if plan.rows is not None else 0
     jobs = max((job.commit_ts for job in plan.jobs), default=0)
-    moves = max((tso.compose(move.span.next_ms) for move in plan.moves), default=0)
-    return max(rows, jobs, moves)
+    snapshot_pairs = max((tso.compose(pair.span.next_ms) for pair in plan.snapshot_pairs), default=0)
+    return max(rows, jobs, snapshot_pairs)
 
 
 def empty(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
     """The replicated tables without rows where the stream begins."""
-    first = plan.cursors[0]
+    first = plan.positions[0]
     if first.state is None:
         return ()
     known = frozenset(key(*name) for name in first.versions)
@@ -114,17 +114,17 @@ def _has_rows(scan: TableScan) -> bool:
     return any(batch.num_rows for batch in batches)
 
 
-def _behind(move: Move, plan: Plan) -> Cursor:
+def _behind(pair: SnapshotPair, plan: Plan) -> RunPosition:
     """Where a run stands when a snapshot is reached."""
-    found = next(cursor for cursor in plan.cursors if cursor.now_ms >= move.span.next_ms)
-    return replace(found, state=move.after, unread=None)
+    found = next(position for position in plan.positions if position.now_ms >= pair.span.next_ms)
+    return replace(found, state=pair.after, unread=None)
 
 
 def _crosses(job: EmittedJob, rules: ChangefeedRules) -> bool:
     """Whether a table comes under the changefeed's rules with rows that were never sent, or leaves them with rows that
     a consumer keeps."""
-    for old, new in pairs(job.job).items():
-        there, then = named(job.applied.before, old), named(job.applied.after, new)
+    for old, new in renamed_tables(job.job).items():
+        there, then = spelled_name(job.applied.before, old), spelled_name(job.applied.after, new)
         if there and then:
             was, now = job.applied.before.tables[key(*there)], job.applied.after.tables[key(*then)]
             if replicated(was, rules) != replicated(now, rules):
@@ -132,19 +132,19 @@ def _crosses(job: EmittedJob, rules: ChangefeedRules) -> bool:
     return False
 
 
-def _of_cursor(cursor: Cursor, places: frozenset[Key]) -> Standing:
-    state, unread = cursor.state, cursor.unread
+def _of_cursor(position: RunPosition, places: frozenset[Key]) -> ExpectedRows:
+    state, unread = position.state, position.unread
     if state is None:
-        return Standing((), ())
+        return ExpectedRows((), ())
     found = as_snapshot(rollback(state), unread) if isinstance(state, Upstream) else state
     entries = {key(entry.table.schema, entry.table.name): entry for entry in found.tables}
     ordered = sorted(place for place in places if place in entries)
-    definitions = [cursor.catalog.tables.get(place, entries[place].table) for place in ordered]
+    definitions = [position.catalog.tables.get(place, entries[place].table) for place in ordered]
     scans = [
         as_it_is(entries[place], table, number, found)
         for number, (place, table) in enumerate(zip(ordered, definitions, strict=True))
     ]
-    return Standing(tuple(definitions), tuple(scans))
+    return ExpectedRows(tuple(definitions), tuple(scans))
 
 
 def as_it_is(entry: SnapshotTable, table: Table, number: int, of: Snapshot) -> TableScan:

@@ -19,12 +19,12 @@ from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.engines import stages
 from simulator.errors import UserError
 from simulator.run.plan import Plan
-from simulator.run.plan.comparisons import pairs
-from simulator.run.plan.cursor import Cursor, Planning
-from simulator.run.plan.scripted import still_unread, with_rows
+from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import EmittedJob
+from simulator.run.plan.step import PlanContext, RunPosition
+from simulator.run.plan.upstream_rows import still_unread, with_rows
 from simulator.run.steps.events import replicated
-from simulator.run.steps.sql import upstream_of
+from simulator.run.steps.sql import with_upstream
 from simulator.ticdc import key_bytes, split
 from simulator.ticdc.ddl.classify import decide
 from simulator.ticdc.filters.event_filters import EventFilters
@@ -45,25 +45,25 @@ from simulator.truth.between_snapshots import rules_of
 class Consumer:
     """What a consumer has."""
 
-    cursor: Cursor
+    position: RunPosition
     """Its state is an Upstream, with tables in it that the consumer does not know."""
 
     known: frozenset[Key]
     """The tables that it has."""
 
 
-def consumed(cursor: Cursor, plan: Plan, rules: ChangefeedRules, after: int, until: int) -> Consumer:
+def consumed(position: RunPosition, plan: Plan, rules: ChangefeedRules, after: int, until: int) -> Consumer:
     """What a consumer that had the replicated tables of the cursor has at a watermark: it took what was sent above
     `after` and up to `until`.
 
     Raises UserError for a watermark between the jobs of one statement, and where event filters leave rows without what
     a consumer would need to take them.
     """
-    cursor = upstream_of(cursor, Planning(rules, None, None))
-    upstream = cursor.state
+    position = with_upstream(position, PlanContext(rules, None, None))
+    upstream = position.state
     assert isinstance(upstream, Upstream)
     known = frozenset(place for place, table in upstream.catalog.tables.items() if replicated(table, rules))
-    done = Consumer(replace(cursor, state=rollback(upstream)), known)
+    done = Consumer(replace(position, state=rollback(upstream)), known)
     changes = sent_changes(plan, after, until)
     for jobs in statements(plan, after, until):
         ahead = int(np.searchsorted(ints(changes, "commit_ts"), jobs[0].commit_ts))
@@ -109,10 +109,10 @@ def _defined(consumer: Consumer, jobs: list[EmittedJob], rules: ChangefeedRules)
     kept_back = any(_kept_back(job, rules) for job in jobs)
     if kept_back and not isinstance(applied.statement, CreateTable):
         return consumer
-    cursor = consumer.cursor
-    upstream = cursor.state
+    position = consumer.position
+    upstream = position.state
     assert isinstance(upstream, Upstream)
-    upstream, unread = with_rows(cursor, upstream, applied.statement)
+    upstream, unread = with_rows(position, upstream, applied.statement)
     upstream = replace(upstream, session=replace(upstream.session, database=applied.pending.database))
     outcome = execute(applied.statement, applied.pending.text, upstream, tso.physical(jobs[0].commit_ts))
     if isinstance(outcome, FailedStatement):
@@ -124,7 +124,7 @@ def _defined(consumer: Consumer, jobs: list[EmittedJob], rules: ChangefeedRules)
         )
     after = outcome.upstream
     return Consumer(
-        replace(cursor, state=after, catalog=after.catalog, unread=still_unread(unread, after.catalog)),
+        replace(position, state=after, catalog=after.catalog, unread=still_unread(unread, after.catalog)),
         _known(consumer.known, jobs, after),
     )
 
@@ -145,7 +145,7 @@ def _known(known: frozenset[Key], jobs: list[EmittedJob], upstream: Upstream) ->
     """The tables that the consumer has behind a statement."""
     came: set[Key] = set()
     for job in jobs:
-        for old, new in pairs(job.job).items():
+        for old, new in renamed_tables(job.job).items():
             if job.events and key(*new) in upstream.catalog.tables:
                 came.add(key(*new))
     return frozenset(place for place in known | came if place in upstream.catalog.tables)
@@ -171,8 +171,8 @@ def _written(consumer: Consumer, changes: pa.RecordBatch, plan: Plan) -> Consume
 
 
 def _table_written(consumer: Consumer, place: Key, sent: Table, changes: pa.RecordBatch) -> Consumer:
-    cursor = consumer.cursor
-    upstream = cursor.state
+    position = consumer.position
+    upstream = position.state
     assert isinstance(upstream, Upstream)
     table = upstream.catalog.tables.get(place)
     if table is None or _names(table) != _names(sent):
@@ -180,7 +180,7 @@ def _table_written(consumer: Consumer, place: Key, sent: Table, changes: pa.Reco
             f"no truth of {sent.schema}.{sent.name}: its rows are sent, and event filters keep back a statement "
             "without which a consumer cannot take them"
         )
-    upstream, unread = with_rows(cursor, upstream, TableName(table.schema, table.name))
+    upstream, unread = with_rows(position, upstream, TableName(table.schema, table.name))
     stored = upstream.rows.get(place)
     now = (
         row_image.pack([stored.cells[name].combine_chunks() for name in _names(table)])
@@ -189,7 +189,7 @@ def _table_written(consumer: Consumer, place: Key, sent: Table, changes: pa.Reco
     )
     images = (_upserted if handle_key(table) else _counted)(table, now, changes)
     rows = {**upstream.rows, place: _stored(table, images)}
-    return replace(consumer, cursor=replace(cursor, state=replace(upstream, rows=rows), unread=unread))
+    return replace(consumer, position=replace(position, state=replace(upstream, rows=rows), unread=unread))
 
 
 def _names(table: Table) -> list[str]:

@@ -14,12 +14,12 @@ from simulator.engines.in_process import ROWS, compared, read, require_small
 from simulator.engines.work import Placing
 from simulator.errors import DeliveryError
 from simulator.sources import snapshots
-from simulator.truth.between_snapshots import Between, rows_at
-from simulator.truth.expected_rows import Standing
+from simulator.truth.between_snapshots import BetweenSnapshots, rows_at
+from simulator.truth.expected_rows import ExpectedRows
 from simulator.truth.row_files import write_rows
 
 
-def write(found: Standing, directory: Path, format: str) -> Counter[int]:
+def write(found: ExpectedRows, directory: Path, format: str) -> Counter[int]:
     """As `TruthEngine`; raises UserError for more than fits into memory."""
     try:
         batches = (batch for pieces in snapshots.tasks(found.scans) for batch in snapshots.state_batches(pieces))
@@ -31,7 +31,9 @@ def write(found: Standing, directory: Path, format: str) -> Counter[int]:
     return rows
 
 
-def _compared(found: Standing, between: Between, directory: Path, format: str, begun: frozenset[int]) -> Counter[int]:
+def _compared(
+    found: ExpectedRows, between: BetweenSnapshots, directory: Path, format: str, begun: frozenset[int]
+) -> Counter[int]:
     """Writes what two snapshots come to; some tables are `begun`."""
     require_small(between.input_bytes)
     placing = Placing(between.comparison, between.rules)

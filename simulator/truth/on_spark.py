@@ -22,8 +22,8 @@ from simulator.sinks.files.settings import disk_errors
 from simulator.sources import snapshots
 from simulator.sources.snapshots import TableScan
 from simulator.tidb.model.table import Table
-from simulator.truth.between_snapshots import Between, rows_at
-from simulator.truth.expected_rows import Standing
+from simulator.truth.between_snapshots import BetweenSnapshots, rows_at
+from simulator.truth.expected_rows import ExpectedRows
 from simulator.truth.row_files import ROWS, write_rows
 
 BYTES_A_FILE = 64 << 20
@@ -33,7 +33,7 @@ WRITTEN_ROWS = pa.schema([("table", pa.int32()), ("rows", pa.int64())])
 
 
 @unwrap_errors()
-def write(spark: SparkSession, found: Standing, directory: Path, format: str) -> Counter[int]:
+def write(spark: SparkSession, found: ExpectedRows, directory: Path, format: str) -> Counter[int]:
     """As `TruthEngine`; raises SimulatorError for whatever its tasks found wrong."""
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
@@ -54,7 +54,7 @@ def _counted(frame: DataFrame) -> Counter[int]:
 
 
 def _scanned(
-    spark: SparkSession, tasks: list[list[snapshots.Piece]], found: Standing, directory: Path, format: str
+    spark: SparkSession, tasks: list[list[snapshots.Piece]], found: ExpectedRows, directory: Path, format: str
 ) -> DataFrame:
     """Writes the rows that are as they lie in files or in memory."""
     tables = found.tables
@@ -81,7 +81,7 @@ def _written(
 
 
 def _compared(
-    spark: SparkSession, found: Standing, between: Between, directory: Path, format: str, first_part: int
+    spark: SparkSession, found: ExpectedRows, between: BetweenSnapshots, directory: Path, format: str, first_part: int
 ) -> Counter[int]:
     """Writes what two snapshots come to: the files of a table are parts, numbered through all tables."""
     counts = _parts(found.tables, between)
@@ -89,7 +89,7 @@ def _compared(
     of = np.repeat(np.arange(len(counts)), counts)
     tables = tuple(found.tables[number] for number in of.tolist())
 
-    def standing(batches: Batches) -> Batches:
+    def expected_rows(batches: Batches) -> Batches:
         with wrap_errors():
             yield from (rows_at(batch, between) for batch in batches if batch.num_rows)
 
@@ -104,7 +104,7 @@ def _compared(
 
     tasks = max(int(spark.sparkContext.defaultParallelism), between.input_bytes // INPUT_BYTES_A_TASK)
     spark.conf.set("spark.sql.shuffle.partitions", str(tasks))
-    rows = map_in_arrow(_joined(spark, between), standing, ROWS)
+    rows = map_in_arrow(_joined(spark, between), expected_rows, ROWS)
     part = by_number(firsts[:-1].tolist(), "table") + F.pmod(F.xxhash64("image"), by_number(counts.tolist(), "table"))
     placed = rows.select(part.cast("int").alias("table"), "image").repartition(tasks, "table")
     by_part = _counted(map_in_arrow(placed.sortWithinPartitions("table", "image"), written, WRITTEN_ROWS))
@@ -114,7 +114,7 @@ def _compared(
     return by_table
 
 
-def _parts(tables: tuple[Table, ...], between: Between) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _parts(tables: tuple[Table, ...], between: BetweenSnapshots) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """How many files each table has."""
     size = np.zeros(len(tables), np.int64)
     for scan in (*between.before, *between.after):
@@ -127,7 +127,7 @@ def _size(scan: TableScan) -> int:
     return sum(file.size for files in scan.table.files.values() for file in files)
 
 
-def _joined(spark: SparkSession, between: Between) -> DataFrame:
+def _joined(spark: SparkSession, between: BetweenSnapshots) -> DataFrame:
     """The rows (JOINED) of both snapshots."""
     placing = Placing(between.comparison, between.rules)
     old, new = (

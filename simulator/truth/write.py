@@ -17,14 +17,14 @@ from simulator.run.plan import Plan
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.truth import directory as directories
-from simulator.truth.expected_rows import Standing, empty
+from simulator.truth.expected_rows import ExpectedRows, empty
 
-TruthEngine = Callable[[Standing, Path, str], Counter[int]]
+TruthEngine = Callable[[ExpectedRows, Path, str], Counter[int]]
 """Writes all rows into a directory, in a format, and says how many each table has, by its number."""
 
 
 def write(
-    found: Standing,
+    found: ExpectedRows,
     about: TruthAbout,
     engine: TruthEngine,
     directory: Path,
@@ -63,7 +63,7 @@ def about_run(
         masked(changefeed.sink_uri),
         without_secrets(changefeed.config),
         dict(topics),
-        tso.compose(plan.cursors[0].now_ms),
+        tso.compose(plan.positions[0].now_ms),
         watermark,
         tso.compose(plan.timeline.end_ms),
         empty(plan, rules),

@@ -19,7 +19,7 @@ from simulator.broker import server as broker
 from simulator.engines import on_spark
 from simulator.engines.spark.session import session
 from simulator.run import execute, outputs, plan, scenario
-from simulator.run.steps.derivation import SchemaChange
+from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.ticdc.changefeed import load
 
 ROWS = 1000
@@ -38,12 +38,16 @@ def seconds(spark: SparkSession, folder: Path, statements: int, address: str, to
     before, after = snapshot(folder / "before", 0, "0"), snapshot(folder / "after", ROWS, str(statements))
     texts = (f"ALTER TABLE bench.t COMMENT '{number + 1}';\n" for number in range(statements))
     (folder / "statements.sql").write_text("".join(texts))
-    change = SchemaChange(folder / "statements.sql", "middle", ()) if statements else SchemaChange(None, "middle", ())
+    change = (
+        SchemaChangeOptions(folder / "statements.sql", "middle", ())
+        if statements
+        else SchemaChangeOptions(None, "middle", ())
+    )
     changefeed = load(
         f"kafka://{address}/{topic}?protocol=open-protocol&partition-num=2",
         '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]',
     )
-    planned = plan.plan(scenario.diff(before, after, change).script(), changefeed, releases.V8_5)
+    planned = plan.plan(scenario.diff(before, after, change).run_spec(), changefeed, releases.V8_5)
     output = outputs.to_kafka(planned, changefeed)
     began = time.perf_counter()
     account = execute.run(partial(on_spark.run, spark), planned, output, releases.V8_5, 0, 0.0, None)

@@ -77,7 +77,7 @@ def main() -> None:
                 rule_ignoring_row(events, table.schema, table.name, "delete")
                 dispatch.route(router, table)
         with timed(f"a plan in which {count // 10:,} tables change"):
-            planned = plan(scenario.diff(before, after).script(), changefeed, release)
+            planned = plan(scenario.diff(before, after).run_spec(), changefeed, release)
     print(f"{len(planned.tables):,} versions, {len(planned.statements):,} statements, {len(planned.topics):,} topics")
 
 

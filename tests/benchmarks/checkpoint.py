@@ -20,7 +20,7 @@ from simulator.engines import in_process, on_spark
 from simulator.engines.spark.session import session
 from simulator.engines.work import Engine
 from simulator.run import checkpoint, execute, outputs, plan, scenario
-from simulator.run.steps.derivation import SchemaChange
+from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.settings import Settings
 from simulator.ticdc.changefeed import load
 
@@ -32,7 +32,9 @@ def snapshot(directory: Path, rows: int) -> Path:
     return directory
 
 
-def seconds(engine: Engine, snapshots: Sequence[Path], watermarks: int, address: str, kept: Path | None) -> float:
+def seconds(
+    engine: Engine, snapshots: Sequence[Path], watermarks: int, address: str, with_checkpoint: Path | None
+) -> float:
     """From the plan to the last acknowledgement."""
     topic = f"bench-{os.getpid()}-{time.monotonic_ns()}"
     changefeed = load(
@@ -40,19 +42,19 @@ def seconds(engine: Engine, snapshots: Sequence[Path], watermarks: int, address:
         '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]',
     )
     before, after = snapshots
-    script = scenario.diff(before, after, SchemaChange()).script(Settings(over_ms=1000 * watermarks))
+    script = scenario.diff(before, after, SchemaChangeOptions()).run_spec(Settings(over_ms=1000 * watermarks))
     planned = plan.plan(script, changefeed, releases.V8_5)
     output = outputs.to_kafka(planned, changefeed)
     began = time.perf_counter()
-    keeper = None
-    if kept is not None:
+    checkpoint_writer = None
+    if with_checkpoint is not None:
         run = checkpoint.identity(planned, 0, releases.V8_5, changefeed, output.destinations)
-        keeper = checkpoint.begun(kept, run, planned)
-    account = execute.run(engine, planned, output, releases.V8_5, 0, 0.0, None, keeper)
+        checkpoint_writer = checkpoint.begun(with_checkpoint, run, planned)
+    account = execute.run(engine, planned, output, releases.V8_5, 0, 0.0, None, checkpoint_writer)
     assert not any(partition.error for partition in account.delivered)
-    if keeper is not None:
-        keeper.end()
-        keeper.close()
+    if checkpoint_writer is not None:
+        checkpoint_writer.end()
+        checkpoint_writer.close()
     return time.perf_counter() - began
 
 
@@ -74,8 +76,8 @@ def main() -> None:
                 for watermarks in arguments.watermarks:
                     found: dict[Path | None, list[float]] = {None: [], home / "stands": []}
                     for _ in range(arguments.repeat):
-                        for kept, times in found.items():
-                            times.append(seconds(engine, snapshots, watermarks, address, kept))
+                        for with_checkpoint, times in found.items():
+                            times.append(seconds(engine, snapshots, watermarks, address, with_checkpoint))
                     without, with_one = (median(times) for times in found.values())
                     print(
                         f"{name:10} {watermarks:5} watermarks: {without:6.2f} s, with a checkpoint {with_one:6.2f} s, "

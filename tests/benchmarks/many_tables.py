@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from simulator import releases
 from simulator.cli.run_report import Display, Summary
 from simulator.run import outputs, scenario
-from simulator.run.execute import Account
+from simulator.run.execute import RunResult
 from simulator.run.plan import Plan, plan
 from simulator.sinks.records import Delivered
 from simulator.ticdc.changefeed import load
@@ -119,7 +119,7 @@ def summed_up(planned: Plan, config: str) -> None:
     to = output.destinations
     delivered = tuple(Delivered(*to.where(place), 1, 100, 0, 1) for place in range(to.total))
     rows = {(table, op, table % to.total): 1 for table in range(len(planned.tables)) for op in range(3)}
-    summary = Summary(planned, output, Account(delivered, rows, 1, 1.0), 1.0)
+    summary = Summary(planned, output, RunResult(delivered, rows, 1, 1.0), 1.0)
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
         summary.write(Path(folder) / "summary.json")
         Display().finish(summary)
@@ -136,7 +136,7 @@ def main() -> None:
     with timed(f"{asked.tables:,} tables of three rows written, twice"):
         before, after = make(asked.directory, asked.tables, asked.format)
     with timed("planned"):
-        planned = plan(scenario.diff(before, after).script(), load(URI, config), releases.V8_5)
+        planned = plan(scenario.diff(before, after).run_spec(), load(URI, config), releases.V8_5)
     with timed(f"summed up, {len(planned.topics):,} topics"):
         summed_up(planned, config)
 

@@ -131,7 +131,7 @@ def measured(
     counter = iter(range(1000))
 
     def prepared(uri: str) -> Plan:
-        script = scenario.diff(before, after).script()
+        script = scenario.diff(before, after).run_spec()
         return plan.plan(script, load(uri, config), releases.V8_5)
 
     def counting() -> int:

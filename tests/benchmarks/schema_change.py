@@ -18,7 +18,7 @@ from simulator import releases
 from simulator.engines import on_spark
 from simulator.engines.spark.session import session
 from simulator.run import execute, outputs, plan, scenario
-from simulator.run.steps.derivation import SchemaChange
+from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.settings import PLACES
 from simulator.ticdc.changefeed import load
 
@@ -56,7 +56,7 @@ def main() -> None:
             ("as it is", made.after, "middle"),
             *(("altered", other, place) for place in PLACES),
         ):
-            script = scenario.diff(made.before, after, SchemaChange(at=place)).script()
+            script = scenario.diff(made.before, after, SchemaChangeOptions(at=place)).run_spec()
             planned = plan.plan(script, changefeed, release)
             began = time.monotonic()
             account = execute.run(

@@ -20,7 +20,7 @@ from simulator import releases
 from simulator.engines import in_process, on_spark
 from simulator.engines.work import Work
 from simulator.run import execute, outputs, plan, scenario
-from simulator.run.steps.derivation import SchemaChange
+from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.ticdc.changefeed import load
 
 URI = "kafka://127.0.0.1:9092/all?partition-num=3&protocol="
@@ -149,7 +149,7 @@ def play_with(spark: SparkSession, before: Path, after: Path, dispatcher: str) -
     columns = ', columns = ["n"]' if dispatcher == "columns" else ""
     toml = f'[sink]\ndispatchers = [{{matcher = ["*.*"], partition = "{dispatcher}"{columns}}}]\n'
     changefeed = load(URI + "open-protocol", toml)
-    script = scenario.diff(before, after, SchemaChange()).script()
+    script = scenario.diff(before, after, SchemaChangeOptions()).run_spec()
     planned = plan.plan(script, changefeed, releases.V8_5)
 
     def engine(work: Work) -> Any:

@@ -31,7 +31,7 @@ def test_a_table_that_two_snapshots_define_in_the_same_words_is_one_table(tmp_pa
     before, after = export(tmp_path / "before", "20"), export(tmp_path / "after", "30")
     pairs = zip(snapshots.open(before).tables, snapshots.open(after).tables, strict=True)
     assert [was.table.name for was, now in pairs if was.table is not now.table] == ["t3"]
-    planned = plan(scenario.diff(before, after).script(), load(URI, ""), releases.V8_5)
+    planned = plan(scenario.diff(before, after).run_spec(), load(URI, ""), releases.V8_5)
     assert (len(planned.tables), len(planned.statements)) == (4, 1)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from simulator import releases
 from simulator.run import scenario
 from simulator.run.plan import plan
-from simulator.run.rehearsal import rehearsed
+from simulator.run.rehearsal import rehearse
 from simulator.ticdc.changefeed import load
 
 TABLES, PARTITIONS = 400, 100
@@ -35,7 +35,7 @@ sql = "BEGIN; INSERT INTO tenant.t7 VALUES (1); INSERT INTO tenant.t399 VALUES (
     )
     changefeed, release = load(URI, TOPICS), releases.V8_5
 
-    messages = rehearsed(plan(scenario.load(file).script(), changefeed, release), changefeed, release, 0)[0]
+    messages = rehearse(plan(scenario.load(file).run_spec(), changefeed, release), changefeed, release, 0)[0]
 
     rows = [message for message in messages if message.value != MARK]
     marks = Counter(message.commit_ts for message in messages if message.value == MARK)

@@ -61,7 +61,7 @@ class AskedInTheEnd(Asked):
 def sent(path: Path, looks: int) -> tuple[list[Message], int]:
     """What comes out until then, and up to which commit-ts it is whole."""
     changefeed = load(URI, "", V8_5)
-    planned = plan(scenario.load(path).script(), changefeed, V8_5)
+    planned = plan(scenario.load(path).run_spec(), changefeed, V8_5)
     messages: list[Message] = []
     output = open_outputs.to_memory(changefeed, messages)
     work = execute.work_of(planned, output.of(planned), V8_5, 0, 1e6, None)

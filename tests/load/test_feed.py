@@ -18,7 +18,7 @@ from simulator.load.checkpoint import Checkpoint
 from simulator.load.feed import Feed
 from simulator.load.observed import WindowSent
 from simulator.load.prepared import Sender
-from simulator.run.checkpoint_store import Store
+from simulator.run.checkpoint_file import CheckpointFile
 from simulator.signals import Asked
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.records import Records
@@ -257,21 +257,21 @@ def test_what_is_no_checkpoint_is_told_in_one_line(tmp_path: Path, text: str) ->
 
 
 def test_two_runs_do_not_share_a_directory(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = CheckpointFile(tmp_path)
     with pytest.raises(UserError, match="is in use by another run: give each its own"):
-        Store(tmp_path)
+        CheckpointFile(tmp_path)
     store.close()
-    Store(tmp_path).close()
+    CheckpointFile(tmp_path).close()
 
 
 def test_a_directory_that_cannot_be_written_is_the_users_mistake(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="--checkpoint .*/file: File exists"):
-        Store(tmp_path / "file")
+        CheckpointFile(tmp_path / "file")
 
 
 def test_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path)
+    store = CheckpointFile(tmp_path)
 
     def full(file: int) -> None:
         raise OSError(28, "No space left on device")

@@ -11,7 +11,7 @@ from support.playing import play
 from simulator import releases
 from simulator.consumer.records import read
 from simulator.errors import UserError
-from simulator.run.open_changefeed import Live
+from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
 from simulator.run.steps.snapshot import SnapshotStep
 from simulator.run.steps.wait import WaitStep
@@ -35,11 +35,11 @@ RELEASE = releases.V8_5
 TOPICS = '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "{schema}_{table}"}]\n'
 
 
-def live(output: OpenOutput, changefeed: Changefeed) -> Live:
-    return Live(output, changefeed, RELEASE)
+def live(output: OpenOutput, changefeed: Changefeed) -> OpenChangefeed:
+    return OpenChangefeed(output, changefeed, RELEASE)
 
 
-def played(opened: Live, steps: Sequence[SnapshotStep | WaitStep] = STEPS) -> Live:
+def played(opened: OpenChangefeed, steps: Sequence[SnapshotStep | WaitStep] = STEPS) -> OpenChangefeed:
     """All of them, each followed by nothing; then a watermark."""
     for step in steps:
         opened.play(step)
@@ -96,10 +96,10 @@ def test_what_is_not_complete_leaves_no_files(tmp_path: Path) -> None:
 def test_a_step_that_cannot_be_played_leaves_everything_as_it_was(tmp_path: Path) -> None:
     messages = list[Message]()
     opened = played(live(to_memory(load(URI), messages), load(URI)), STEPS[:2])
-    stood, count = opened.cursor, len(messages)
+    stood, count = opened.position, len(messages)
     with pytest.raises(UserError, match="no such directory"):
         opened.play(SnapshotStep(tmp_path / "nowhere"))
-    assert (opened.cursor, len(messages)) == (stood, count)
+    assert (opened.position, len(messages)) == (stood, count)
     played(opened, STEPS[2:]).close()
     assert len(messages) > count
 

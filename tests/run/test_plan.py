@@ -11,7 +11,7 @@ from simulator import releases, tso
 from simulator.errors import DdlError, UserError
 from simulator.run import scenario
 from simulator.run.plan import Plan, plan
-from simulator.run.steps.derivation import SchemaChange
+from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.ticdc.changefeed import load
 from simulator.tidb.ddl.column_sources import FromDefault
 
@@ -45,8 +45,8 @@ class Shop:
     def plan(self, ddl: str = "", at: str = "middle", renamed: tuple[str, ...] = (), config: str = "") -> Plan:
         file = self.folder / "change.sql"
         file.write_text(ddl)
-        change = SchemaChange(file if ddl else None, at, renamed)
-        script = scenario.diff(self.folder / "before", self.folder / "after", change).script()
+        change = SchemaChangeOptions(file if ddl else None, at, renamed)
+        script = scenario.diff(self.folder / "before", self.folder / "after", change).run_spec()
         return plan(script, load(URI, config), releases.V8_5)
 
     def statement_texts(self, ddl: str = "", renamed: tuple[str, ...] = (), config: str = "") -> list[str]:
@@ -114,7 +114,7 @@ def test_a_table_that_the_user_says_is_renamed_keeps_its_rows_and_its_ids(shop: 
         "ALTER TABLE `shop`.`goods` RENAME COLUMN `n` TO `m`",
     ]
     assert [(physical.table.name, physical.table_id) for physical in planned.tables] == [("item", 100), ("goods", 100)]
-    [changed] = planned.moves[0].changed
+    [changed] = planned.snapshot_pairs[0].changed
     assert (changed.before, changed.after) == (("shop", "item"), ("shop", "goods"))
 
 
@@ -225,7 +225,7 @@ def test_rows_of_what_is_emptied_or_dropped_go_with_the_statement(shop: Shop) ->
     planned = shop.plan("TRUNCATE TABLE a; ALTER TABLE p TRUNCATE PARTITION p1")
     lost = {
         changed.after[1]: [planned.tables[index].partition_id for index in changed.transition.lost]
-        for changed in planned.moves[0].changed
+        for changed in planned.snapshot_pairs[0].changed
     }
     assert lost == {"a": [None], "p": [103]}
     ids = [physical.partition_id for physical in planned.tables if physical.table.name == "p"]
@@ -235,7 +235,7 @@ def test_rows_of_what_is_emptied_or_dropped_go_with_the_statement(shop: Shop) ->
 def test_a_table_that_a_statement_creates_has_no_rows_before_it(shop: Shop) -> None:
     definition = "(id int primary key)"
     planned = shop.before(a=definition).after(a=definition, b=definition).plan("CREATE TABLE b LIKE a")
-    changed = planned.moves[0].changed
+    changed = planned.snapshot_pairs[0].changed
     assert [(found.before, found.after) for found in changed] == [(None, ("shop", "b"))]
     assert changed[0].transition.lost == frozenset(changed[0].transition.after.indexes)
 
@@ -244,4 +244,4 @@ def test_a_column_that_defaults_to_the_time_has_that_of_the_statement_in_rows_th
     shop.before(a="(id int primary key)").after(a="(id int primary key, at datetime(3) default current_timestamp(3))")
     planned = shop.plan()
     moment = tso.sql_time(planned.statements[0].commit_ts)[:-3]
-    assert planned.moves[0].changed[0].transition.sources[-1] == FromDefault(moment)
+    assert planned.snapshot_pairs[0].changed[0].transition.sources[-1] == FromDefault(moment)

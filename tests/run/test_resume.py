@@ -15,7 +15,7 @@ from simulator.engines.tasks import send
 from simulator.engines.tasks.progress import Reporter
 from simulator.errors import DeliveryError, UserError
 from simulator.run import checkpoint, execute, open_outputs, plan, scenario
-from simulator.run.checkpoint import Keeper
+from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.plan import Plan
 from simulator.settings import Settings
 from simulator.signals import Asked
@@ -73,16 +73,18 @@ class Story:
         self.changefeed: Changefeed = load(URI + protocol, BY_KEY, self.release)
         file = directory / "story.sql"
         file.write_text(STORY)
-        script = scenario.load(file).script(Settings(resolved_interval_ms=10))
+        script = scenario.load(file).run_spec(Settings(resolved_interval_ms=10))
         self.plan: Plan = plan.plan(script, self.changefeed, self.release)
 
-    def play(self, keeper: Keeper | None, records: int = 1 << 30, asked: Asked | None = None) -> list[Message]:
+    def play(
+        self, checkpoint_writer: CheckpointWriter | None, records: int = 1 << 30, asked: Asked | None = None
+    ) -> list[Message]:
         """What arrived of it."""
         messages: list[Message] = []
         output = open_outputs.to_memory(self.changefeed, messages).of(self.plan)
         work = execute.work_of(self.plan, output, self.release, 0, 0.0, None)
-        if keeper is not None:
-            work = execute.kept(work, keeper)
+        if checkpoint_writer is not None:
+            work = execute.with_checkpoint(work, checkpoint_writer)
         rows, owned, spec = in_process.ordered(work, True)
         sink: Immediate = Cut(messages, output.destinations.topics, records)
         try:
@@ -100,7 +102,7 @@ class Story:
             pass
         return messages
 
-    def keeper(self, resume: bool = False) -> Keeper:
+    def checkpoint_writer(self, resume: bool = False) -> CheckpointWriter:
         output = open_outputs.to_memory(self.changefeed, []).of(self.plan)
         run = checkpoint.identity(self.plan, 0, self.release, self.changefeed, output.destinations)
         directory = self.directory / "stands"
@@ -117,15 +119,15 @@ def test_a_run_that_is_killed_behind_any_record_goes_on_without_a_loss(
     whole = story.play(None)
     again = 0
     for records in range(0, len(whole), 3):
-        keeper = story.keeper()
-        found = story.play(keeper, records)
+        checkpoint_writer = story.checkpoint_writer()
+        found = story.play(checkpoint_writer, records)
         for more in (records % 7, 1 << 30):
-            keeper.close()
-            keeper = story.keeper(resume=True)
-            found += story.play(keeper, more)
+            checkpoint_writer.close()
+            checkpoint_writer = story.checkpoint_writer(resume=True)
+            found += story.play(checkpoint_writer, more)
         again += assert_nothing_is_lost(found, whole)
-        keeper.end()
-        keeper.close()
+        checkpoint_writer.end()
+        checkpoint_writer.close()
     assert again
 
 
@@ -137,23 +139,23 @@ def test_a_run_that_goes_on_sends_the_statement_at_its_checkpoint_again(
     story = Story(tmp_path, PROTOCOLS[1], release)
     whole = story.play(None)
     added = [each for each in whole if b"ADD COLUMN" in (each.value or b"")]
-    keeper = story.keeper()
-    keeper.reached(added[0].commit_ts)
-    keeper.close()
+    checkpoint_writer = story.checkpoint_writer()
+    checkpoint_writer.reached(added[0].commit_ts)
+    checkpoint_writer.close()
 
-    keeper = story.keeper(resume=True)
-    found = story.play(keeper)
+    checkpoint_writer = story.checkpoint_writer(resume=True)
+    found = story.play(checkpoint_writer)
     assert [json.loads(each.value or b"")["_tidb"] for each in found[:2]] == [{"watermarkTs": added[0].commit_ts}] * 2
     assert [each.value for each in found if b"ADD COLUMN" in (each.value or b"")] == [each.value for each in added][
         :again
     ]
     assert again == 0 or found[2].value == added[0].value
-    keeper.close()
+    checkpoint_writer.close()
 
 
 def test_no_watermark_is_sent_above_what_is_written_down(tmp_path: Path) -> None:
     story = Story(tmp_path, PROTOCOLS[1], "v8.5.3")
-    keeper = story.keeper()
+    checkpoint_writer = story.checkpoint_writer()
     stands = tmp_path / "stands" / "checkpoint.json"
 
     class Watching(MemorySink):
@@ -165,22 +167,22 @@ def test_no_watermark_is_sent_above_what_is_written_down(tmp_path: Path) -> None
 
     watermarks: list[int] = []
     output = open_outputs.to_memory(story.changefeed, []).of(story.plan)
-    work = execute.kept(execute.work_of(story.plan, output, story.release, 0, 0.0, None), keeper)
+    work = execute.with_checkpoint(execute.work_of(story.plan, output, story.release, 0, 0.0, None), checkpoint_writer)
     rows, owned, spec = in_process.ordered(work, True)
     send.feed(rows, owned, spec, Watching([], ["story"]), lambda: True, Reporter(None), on_complete=work.on_complete)
 
     assert len(watermarks) > 10 and watermarks == sorted(watermarks)
     assert json.loads(stands.read_text())["commit_ts"] == watermarks[-1]
-    keeper.close()
+    checkpoint_writer.close()
 
 
 def test_without_watermarks_it_is_written_down_as_often(tmp_path: Path) -> None:
     story, other = (Story(tmp_path, protocol, "v8.5.3") for protocol in ("canal-json", PROTOCOLS[1]))
-    assert execute.kept(
+    assert execute.with_checkpoint(
         execute.work_of(
             story.plan, open_outputs.to_memory(story.changefeed, []).of(story.plan), story.release, 0, 0.0, None
         ),
-        story.keeper(),
+        story.checkpoint_writer(),
     ).spec.barriers == tuple(
         execute.work_of(
             other.plan, open_outputs.to_memory(other.changefeed, []).of(other.plan), other.release, 0, 0.0, None
@@ -192,14 +194,14 @@ def test_without_watermarks_it_is_written_down_as_often(tmp_path: Path) -> None:
 
 def test_another_run_is_not_gone_on_with(tmp_path: Path) -> None:
     story, other = Story(tmp_path, PROTOCOLS[0], "v8.5.3"), Story(tmp_path, PROTOCOLS[1], "v6.5.6")
-    story.keeper().close()
+    story.checkpoint_writer().close()
     with pytest.raises(UserError) as error:
-        other.keeper(resume=True)
+        other.checkpoint_writer(resume=True)
     assert "--release was classic:v8.5.3, now it is classic:v6.5.6, protocol was open-protocol, now it is " in str(
         error.value
     )
     with pytest.raises(UserError, match="did not come to its end .*: --resume goes on with it"):
-        story.keeper()
+        story.checkpoint_writer()
 
 
 @pytest.mark.parametrize(
@@ -207,18 +209,18 @@ def test_another_run_is_not_gone_on_with(tmp_path: Path) -> None:
 )
 def test_numbers_that_no_run_has_written_are_refused(tmp_path: Path, change: dict[str, object]) -> None:
     story, stands = Story(tmp_path, PROTOCOLS[0], "v8.5.3"), tmp_path / "stands" / "checkpoint.json"
-    story.keeper().close()
+    story.checkpoint_writer().close()
     stands.write_text(json.dumps({**json.loads(stands.read_text()), **change}))
     with pytest.raises(UserError, match="is no checkpoint of such a run"):
-        story.keeper(resume=True)
+        story.checkpoint_writer(resume=True)
 
 
 def test_a_checkpoint_that_cannot_be_written_ends_the_run_in_words(tmp_path: Path) -> None:
     story = Story(tmp_path, PROTOCOLS[0], "v8.5.3")
-    keeper = story.keeper()
+    checkpoint_writer = story.checkpoint_writer()
     (tmp_path / "stands" / ".checkpoint.json.new").mkdir()
     with pytest.raises(DeliveryError, match=r"cannot write .*checkpoint\.json: Is a directory"):
-        story.play(keeper)
+        story.play(checkpoint_writer)
     start = "455000614502662144 (2025-01-01 00:00:00.001 UTC)"
-    assert keeper.told == f"everything up to {start} is acknowledged; --resume goes on there"
-    keeper.close()
+    assert checkpoint_writer.told == f"everything up to {start} is acknowledged; --resume goes on there"
+    checkpoint_writer.close()

@@ -18,10 +18,10 @@ from support.processes import started
 from simulator import releases, tso
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.consumer.records import read
-from simulator.run.plan.cursor import Planning, starting
-from simulator.run.plan.scripted import with_rows
+from simulator.run.plan.step import PlanContext, starting
+from simulator.run.plan.upstream_rows import with_rows
 from simulator.run.steps.snapshot import SnapshotStep
-from simulator.run.steps.sql import executed
+from simulator.run.steps.sql import execute_statement
 from simulator.ticdc.changefeed import load_file
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.sql_engine.storage.state import Upstream
@@ -290,17 +290,17 @@ def test_the_tables_under_a_view_are_read_with_it(tmp_path: Path) -> None:
     """Through another view, too; a name without a database is one in the view's own."""
     week(tmp_path)
     release = releases.find(releases.DEFAULT)
-    planning = Planning(changefeed_rules(load_file(URI, None, release), release), None, None)
-    cursor, _ = SnapshotStep(tmp_path / "monday").plan(starting(tso.DEFAULT_START_TS), planning)
+    context = PlanContext(changefeed_rules(load_file(URI, None, release), release), None, None)
+    position, _ = SnapshotStep(tmp_path / "monday").plan(starting(tso.DEFAULT_START_TS), context)
     for text in (
         "USE shop",
         "CREATE VIEW low AS SELECT * FROM item",
         "CREATE DATABASE test",
         "CREATE VIEW test.lower AS SELECT * FROM shop.low",
     ):
-        cursor, *_ = executed(text, cursor, planning)
-    assert isinstance(cursor.state, Upstream)
-    upstream, left = with_rows(cursor, cursor.state, TableName("test", "lower"))
+        position, *_ = execute_statement(text, position, context)
+    assert isinstance(position.state, Upstream)
+    upstream, left = with_rows(position, position.state, TableName("test", "lower"))
     assert upstream.rows["shop", "item"].cells.num_rows == 2
     assert left is not None and not left.tables
 

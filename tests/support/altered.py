@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from simulator.columns import row_image
 from simulator.errors import DdlError
-from simulator.run.plan.comparisons import column_sources, lost_partitions
+from simulator.run.plan.snapshot_pairs import column_sources, lost_partitions
 from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows, row_changes
 from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import key_bytes

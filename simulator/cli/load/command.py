@@ -36,7 +36,7 @@ from simulator.load.rates import Rates
 from simulator.load.stretch import Stretch
 from simulator.load.stretches import Opening, opening, stretches
 from simulator.releases import Release
-from simulator.run.checkpoint_store import Store
+from simulator.run.checkpoint_file import CheckpointFile
 from simulator.run.outputs import Output
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, IN_PROCESS
 from simulator.signals import Asked, Stopped, gently
@@ -196,7 +196,7 @@ def _driver(loading: Loading, output: Output) -> str:
     return "files" if loading.options["fixtures"] else "the console"
 
 
-def _begun(loading: Loading, output: Output) -> tuple[Store | None, Checkpoint]:
+def _begun(loading: Loading, output: Output) -> tuple[CheckpointFile | None, Checkpoint]:
     """Where the run begins, or goes on; raises UserError where it may not."""
     opened, to = loading.opening, output.destinations
     identity = checkpoint.identity(
@@ -217,7 +217,7 @@ def _begun(loading: Loading, output: Output) -> tuple[Store | None, Checkpoint]:
 def _sent(
     loading: Loading,
     output: Output,
-    store: Store | None,
+    store: CheckpointFile | None,
     begun: Checkpoint,
     observers: Sequence[Observer],
     signal: Asked,

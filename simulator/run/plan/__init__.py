@@ -15,11 +15,11 @@ from simulator.columns.change_frame import WRITTEN
 from simulator.errors import UserError
 from simulator.faults.fault import Fault
 from simulator.releases import Release
-from simulator.run.plan.comparisons import Move, move, named, pairs
-from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
-from simulator.run.plan.expected import Expected
+from simulator.run.plan.expectation import PlannedExpectation
+from simulator.run.plan.snapshot_pairs import SnapshotPair, pair, renamed_tables, spelled_name
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
-from simulator.run.plan.versions import Version, Versions
+from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult, starting
+from simulator.run.plan.versions import TableVersion, TableVersions
 from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
@@ -37,10 +37,10 @@ __all__ = ["Move", "Plan", "Script", "plan"]
 
 
 @dataclass(frozen=True)
-class Script:
+class RunSpec:
     """What is to be played."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ScenarioStep, ...]
     over_ms: int | None
     """How long the user lets a step take that does not say it; None: as long as steps of its kind take."""
 
@@ -60,7 +60,7 @@ class Plan:
     routes: tuple[Route, ...]
     """As long as `tables`."""
 
-    moves: tuple[Move, ...]
+    snapshot_pairs: tuple[SnapshotPair, ...]
     statements: tuple[DdlEvent, ...]
     statement_topics: tuple[str, ...]
     """As long as `statements`."""
@@ -88,7 +88,7 @@ class Plan:
     rows: pa.RecordBatch | None = None
     """Changes (WRITTEN) that scripted SQL committed; None where there is none of it."""
 
-    expected: tuple[Expected, ...] = ()
+    expected: tuple[PlannedExpectation, ...] = ()
     jobs: tuple[EmittedJob, ...] = ()
     """Of all statements, whether they are sent or not."""
 
@@ -97,29 +97,29 @@ class Plan:
     grown: tuple[TopicGrowth, ...] = ()
     """Topics that get more partitions, in the order of time."""
 
-    cursors: tuple[Cursor, ...] = ()
+    positions: tuple[RunPosition, ...] = ()
     """Around and between the steps; those between, without rows."""
 
     @property
     def input_bytes(self) -> int:
         """Size of all files that the comparisons read."""
-        return sum(snapshot.size for move in self.moves for snapshot in (move.before, move.after))
+        return sum(snapshot.size for pair in self.snapshot_pairs for snapshot in (pair.before, pair.after))
 
 
-def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
+def plan(script: RunSpec, changefeed: Changefeed, release: Release) -> Plan:
     """The plan; raises UserError for a snapshot, a schema or a rule that does not fit."""
-    planning = Planning(changefeed_rules(changefeed, release), script.start_ts, script.over_ms, script.seed)
-    cursors, additions, met = _steps(script, planning)
-    _check(planning.versions, planning.rules, cursors[1])
-    sent = cursors[script.first :]
+    context = PlanContext(changefeed_rules(changefeed, release), script.start_ts, script.over_ms, script.seed)
+    positions, results, met = _steps(script, context)
+    _check(context.versions, context.rules, positions[1])
+    sent = positions[script.first :]
     timeline = Timeline(sent[0].now_ms, sent[-1].now_ms, script.resolved_interval_ms)
-    return assembled(sent, additions[script.first :], planning, timeline, older=met[script.first])
+    return assemble_plan(sent, results[script.first :], context, timeline, older=met[script.first])
 
 
-def assembled(
-    cursors: Sequence[Cursor],
-    additions: Sequence[Addition],
-    planning: Planning,
+def assemble_plan(
+    positions: Sequence[RunPosition],
+    results: Sequence[StepResult],
+    context: PlanContext,
     timeline: Timeline,
     known_topics: Sequence[str] = (),
     older: int = 0,
@@ -129,90 +129,90 @@ def assembled(
     `known_topics` are those of plans before, which keep their places; of the `older` versions, met before those steps,
     only those count that are still there.
     """
-    first, last, rules = cursors[0], cursors[-1], planning.rules
-    changefeed, versions = rules.changefeed, planning.versions
-    jobs = [job for addition in additions for job in addition.jobs]
+    first, last, rules = positions[0], positions[-1], context.rules
+    changefeed, versions = rules.changefeed, context.versions
+    jobs = [job for result in results for job in result.jobs]
     tables = [version.table for version in (*_at(first, versions), *versions.every[older:])]
     topics = _topics(tables, jobs, rules, known_topics)
     return Plan(
         tuple(versions.tables),
-        _routes(planning),
-        tuple(move(draft, versions.places) for addition in additions for draft in addition.drafts),
+        _routes(context),
+        tuple(pair(pair_draft, versions.places) for result in results for pair_draft in result.pair_drafts),
         tuple(event for job in jobs for event in job.events),
         tuple(topic for job in jobs for topic in job.topics),
         topics,
         _active(topics, known_topics, first, last, jobs, rules),
         timeline,
-        _left_out(cursors, rules),
-        tuple(_notes(additions)),
+        _left_out(positions, rules),
+        tuple(_notes(results)),
         rules.event_filters,
         rules.replication.ignored_start_ts,
         split_rule(rules.release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
-        _rows(cursors, additions, versions.places),
-        tuple(expected for addition in additions for expected in addition.expected),
+        _rows(positions, results, versions.places),
+        tuple(expected for result in results for expected in result.expected),
         tuple(jobs),
-        tuple(fault for addition in additions for fault in addition.faults),
-        tuple(growth for addition in additions for growth in addition.grown),
-        (first, *(replace(cursor, state=None, unread=None) for cursor in cursors[1:-1]), last),
+        tuple(fault for result in results for fault in result.faults),
+        tuple(growth for result in results for growth in result.grown),
+        (first, *(replace(position, state=None, unread=None) for position in positions[1:-1]), last),
     )
 
 
-def _routes(planning: Planning) -> tuple[Route, ...]:
+def _routes(context: PlanContext) -> tuple[Route, ...]:
     """Of each physical table; those that an earlier part of the run has asked for are known."""
-    known = planning.routes
-    for table in planning.versions.tables[len(known) :]:
-        known.append(dispatch.route(planning.rules.router, table.table))
+    known = context.routes
+    for table in context.versions.tables[len(known) :]:
+        known.append(dispatch.route(context.rules.router, table.table))
     return tuple(known)
 
 
 def _rows(
-    cursors: Iterable[Cursor], additions: Iterable[Addition], places: Sequence[PlacedTable]
+    positions: Iterable[RunPosition], results: Iterable[StepResult], places: Sequence[PlacedTable]
 ) -> pa.RecordBatch | None:
     """What all scripted SQL committed, each row in its table of the run's list."""
-    if not any(isinstance(cursor.state, Upstream) for cursor in cursors):
+    if not any(isinstance(position.state, Upstream) for position in positions):
         return None
     parts = [pa.RecordBatch.from_pylist([], WRITTEN)]
-    for rows in (rows for addition in additions for rows in addition.rows):
+    for rows in (rows for result in results for rows in result.rows):
         numbers = pa.array(places[rows.version].indexes, pa.int32()).take(rows.changes["partition"])
         parts.append(rows.changes.append_column("table", numbers).select(WRITTEN.names))
     return pa.concat_batches(parts)
 
 
-def _at(cursor: Cursor, versions: Versions) -> list[Version]:
-    return [versions.every[number] for number in cursor.versions.values()]
+def _at(position: RunPosition, versions: TableVersions) -> list[TableVersion]:
+    return [versions.every[number] for number in position.versions.values()]
 
 
-def _steps(script: Script, planning: Planning) -> tuple[list[Cursor], list[Addition], list[int]]:
+def _steps(script: RunSpec, context: PlanContext) -> tuple[list[RunPosition], list[StepResult], list[int]]:
     """Where the run stands before and behind each step, what each added, and how many versions were met before it. A
     snapshot with which a run starts was there before."""
-    cursors = [starting(script.start_ts or tso.DEFAULT_START_TS)]
-    additions: list[Addition] = []
+    positions = [starting(script.start_ts or tso.DEFAULT_START_TS)]
+    results: list[StepResult] = []
     met: list[int] = []
     for number, step in enumerate(script.steps):
-        met.append(len(planning.versions.every) if number else 0)
-        cursor, addition = step.plan(cursors[-1], planning)
-        if not number and isinstance(cursor.state, Snapshot):
-            cursors = [cursor]
+        met.append(len(context.versions.every) if number else 0)
+        position, result = step.plan(positions[-1], context)
+        if not number and isinstance(position.state, Snapshot):
+            positions = [position]
         if number == script.first:
-            dispatch.verify_routes(planning.rules.router, cursors[-1].versions)
-        cursors.append(cursor)
-        additions.append(addition)
-    return cursors, additions, met
+            dispatch.verify_routes(context.rules.router, positions[-1].versions)
+        positions.append(position)
+        results.append(result)
+    return positions, results, met
 
 
-def _check(versions: Versions, rules: ChangefeedRules, first: Cursor) -> None:
+def _check(versions: TableVersions, rules: ChangefeedRules, first: RunPosition) -> None:
     """What TiCDC checks when a changefeed starts, of all tables that the run begins with or creates."""
     if not versions.every and isinstance(first.state, Snapshot):
         raise UserError(f"no table to replicate: the changefeed's filter leaves out every table of {first.state.path}")
     replicated = [version for version in versions.every if rules.replicates(version.table)]
     compared = (version.table for version in replicated if not version.scripted)
-    eligible(compared, rules.changefeed.force_replicate)
+    require_valid_index(compared, rules.changefeed.force_replicate)
     firsts = [version.table for version in replicated if version.of is None]
     dispatch.verify_tables(rules.router, firsts)
     check_expressions(rules, firsts)
 
 
-def eligible(tables: Iterable[Table], force_replicate: bool) -> None:
+def require_valid_index(tables: Iterable[Table], force_replicate: bool) -> None:
     """Without a valid index TiCDC wants force-replicate (tiflow v8.5.3: cdc/model/schema_storage.go); raises UserError."""
     names = [f"{table.schema}.{table.name}" for table in tables if not handle_key(table)]
     if names and not force_replicate:
@@ -236,8 +236,8 @@ def _topics(
 def _active(
     topics: Sequence[str],
     known: Iterable[str],
-    first: Cursor,
-    last: Cursor,
+    first: RunPosition,
+    last: RunPosition,
     jobs: Iterable[EmittedJob],
     rules: ChangefeedRules,
 ) -> tuple[tuple[int, int], ...]:
@@ -247,7 +247,9 @@ def _active(
     The default topic always has watermarks (tiflow v8.5.3: cdc/sink/ddlsink/mq/mq_ddl_sink.go, WriteCheckpointTs).
     """
     default = rules.changefeed.topic
-    before, after = ([dispatch.topic_of(rules.router, *name) for name in cursor.versions] for cursor in (first, last))
+    before, after = (
+        [dispatch.topic_of(rules.router, *name) for name in position.versions] for position in (first, last)
+    )
     since = {**dict.fromkeys(known, tso.FOREVER), **dict.fromkeys((default, *before), 0)}
     until = {**dict.fromkeys(known, 0), **dict.fromkeys((default, *after), tso.FOREVER)}
     for job in jobs:
@@ -261,20 +263,20 @@ def _active(
 
 def _moved(job: EmittedJob) -> Iterator[Name]:
     """The tables that come or go with a job."""
-    for old, new in pairs(job.job).items():
-        there, then = named(job.applied.before, old), named(job.applied.after, new)
+    for old, new in renamed_tables(job.job).items():
+        there, then = spelled_name(job.applied.before, old), spelled_name(job.applied.after, new)
         yield from (name for name in (there, then) if name and there != then)
 
 
-def _left_out(cursors: Iterable[Cursor], rules: ChangefeedRules) -> tuple[Name, ...]:
-    tables = (table for cursor in cursors for table in cursor.catalog.tables.values())
+def _left_out(positions: Iterable[RunPosition], rules: ChangefeedRules) -> tuple[Name, ...]:
+    tables = (table for position in positions for table in position.catalog.tables.values())
     return tuple(sorted({(table.schema, table.name) for table in tables if not rules.replicates(table)}))
 
 
-def _notes(additions: Iterable[Addition]) -> Iterator[str]:
-    for addition in additions:
-        yield from (_note(job) for job in addition.jobs if job.applied.pending.place == AMONG_ROWS or not job.events)
-        yield from addition.notes
+def _notes(results: Iterable[StepResult]) -> Iterator[str]:
+    for result in results:
+        yield from (_note(job) for job in result.jobs if job.applied.pending.place == AMONG_ROWS or not job.events)
+        yield from result.notes
 
 
 def _note(job: EmittedJob) -> str:

@@ -16,7 +16,7 @@ EVERYTHING = "*"
 
 
 @dataclass(frozen=True)
-class Exchanged:
+class ExchangedPartition:
     """EXCHANGE PARTITION: a partition and a plain table change their ids."""
 
     partition: str
@@ -27,7 +27,7 @@ class Exchanged:
 
 
 @dataclass(frozen=True)
-class Version:
+class TableVersion:
     table: Table
     of: int | None
     """The version that it comes from; None for the first of a table."""
@@ -40,10 +40,10 @@ class Version:
 
 
 @dataclass
-class Versions:
+class TableVersions:
     """All versions met so far, and the physical tables that they are, in the order in which they came."""
 
-    every: list[Version] = field(default_factory=list)
+    every: list[TableVersion] = field(default_factory=list)
     places: list[PlacedTable] = field(default_factory=list)
     """As long as `every`."""
 
@@ -59,20 +59,20 @@ class Versions:
         for number in known:
             if same(self.every[number].table, table):
                 return number
-        known.append(self._add(Version(table, None), new_table(table, self.next_id)))
+        known.append(self._add(TableVersion(table, None), new_table(table, self.next_id)))
         return known[-1]
 
     def created(self, table: Table) -> int:
         """A table that a statement of scripted SQL creates: a new one, whatever was there before."""
-        return self._add(Version(table, None, scripted=True), new_table(table, self.next_id))
+        return self._add(TableVersion(table, None, scripted=True), new_table(table, self.next_id))
 
     def next(self, table: Table, of: int, emptied: frozenset[str] = frozenset()) -> int:
         """What statements made of a version; partitions that were emptied have new ids."""
         before = [self.tables[index] for index in self.places[of].indexes]
-        return self._add(Version(table, of, emptied), _successors(table, before, emptied, self.next_id))
+        return self._add(TableVersion(table, of, emptied), _successors(table, before, emptied, self.next_id))
 
     def altered(
-        self, table: Table, of: int, emptied: frozenset[str] = frozenset(), exchanged: Exchanged | None = None
+        self, table: Table, of: int, emptied: frozenset[str] = frozenset(), exchanged: ExchangedPartition | None = None
     ) -> int:
         """What a statement of scripted SQL made of a version; what was emptied has new ids, what was exchanged those
         of the other table."""
@@ -83,7 +83,7 @@ class Versions:
             physical = _successors(table, before, emptied, self.next_id)
         if exchanged:
             physical = _exchanged(physical, exchanged)
-        return self._add(Version(table, of, emptied, True), physical)
+        return self._add(TableVersion(table, of, emptied, True), physical)
 
     def ids(self, number: int) -> dict[str, int]:
         """The physical ids of a version by the names of its partitions in lower case; of a table without partitions
@@ -93,7 +93,7 @@ class Versions:
         names = [partition.name.lower() for partition in rule.partitions] if rule else [""]
         return {name: each.partition_id or each.table_id for name, each in zip(names, tables, strict=True)}
 
-    def _add(self, version: Version, physical: Sequence[PhysicalTable]) -> int:
+    def _add(self, version: TableVersion, physical: Sequence[PhysicalTable]) -> int:
         indexes = range(len(self.tables), len(self.tables) + len(physical))
         self.next_id = max(self.next_id, following_id(physical))
         self.tables += physical
@@ -120,7 +120,7 @@ def _successors(
     return made
 
 
-def _exchanged(tables: Sequence[PhysicalTable], exchanged: Exchanged) -> list[PhysicalTable]:
+def _exchanged(tables: Sequence[PhysicalTable], exchanged: ExchangedPartition) -> list[PhysicalTable]:
     rule = tables[0].table.partitioning
     if rule is None:
         return [replace(tables[0], table_id=exchanged.taken)]

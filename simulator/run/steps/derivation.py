@@ -32,7 +32,7 @@ Tables = Mapping[Name, Table]
 
 
 @dataclass(frozen=True)
-class SchemaChange:
+class SchemaChangeOptions:
     """How the tables' definitions become those of the next snapshot, where they differ."""
 
     file: Path | None = None
@@ -46,7 +46,7 @@ class SchemaChange:
 
 
 def statements_between(
-    known: Catalog, wanted: Tables, change: SchemaChange, now: str, release: Release
+    known: Catalog, wanted: Tables, change: SchemaChangeOptions, now: str, release: Release
 ) -> list[AppliedStatement]:
     """Every statement of the way, applied; raises UserError where they do not lead to the tables that are wanted.
 

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from simulator import tso
-from simulator.run.plan.comparisons import pairs
-from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
+from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement, emit_jobs
-from simulator.run.plan.versions import EVERYTHING, Exchanged, Versions
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult, VersionRows
+from simulator.run.plan.versions import EVERYTHING, ExchangedPartition, TableVersions
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Key, key
@@ -29,11 +29,11 @@ BRING_BACK = (RecoverTable, FlashbackTable, FlashbackDatabase)
 
 def added(
     events: tuple[CommittedTransaction | CompletedDdl, ...],
-    cursor: Cursor,
-    planning: Planning,
+    position: RunPosition,
+    context: PlanContext,
     origin: str,
     job_logical: int = tso.ROW_LOGICAL + 1,
-) -> tuple[Cursor, Addition]:
+) -> tuple[RunPosition, StepResult]:
     """What events at `cursor.now_ms` add, and the cursor with the tables behind them, in the last millisecond that they
     take. `origin` is where the statement stands, for errors, `job_logical` the logical part of a job's commit-ts;
     raises DdlError where TiCDC stops the changefeed."""
@@ -41,19 +41,19 @@ def added(
     jobs: list[EmittedJob] = []
     for number, event in enumerate(events):
         if isinstance(event, CommittedTransaction):
-            cursor = cursor.passed(1) if number else cursor
-            rows += _rows(event, cursor)
+            position = position.passed(1) if number else position
+            rows += _rows(event, position)
         else:
-            jobs += _jobs(event, cursor, planning, origin, job_logical)
-            cursor = replace(cursor, versions=_versions(event, cursor, planning))
-    return cursor, Addition(tuple(jobs), rows=tuple(rows))
+            jobs += _jobs(event, position, context, origin, job_logical)
+            position = replace(position, versions=_versions(event, position, context))
+    return position, StepResult(tuple(jobs), rows=tuple(rows))
 
 
-def _rows(event: CommittedTransaction, cursor: Cursor) -> Iterator[VersionRows]:
+def _rows(event: CommittedTransaction, position: RunPosition) -> Iterator[VersionRows]:
     """The changes of tables that the changefeed knows."""
-    commit_ts = tso.compose(cursor.now_ms, tso.ROW_LOGICAL)
+    commit_ts = tso.compose(position.now_ms, tso.ROW_LOGICAL)
     for changes in event.changes:
-        version = cursor.versions.get((changes.table.schema, changes.table.name))
+        version = position.versions.get((changes.table.schema, changes.table.name))
         if version is not None:
             yield VersionRows(version, _batch(changes, commit_ts))
 
@@ -71,30 +71,32 @@ def _batch(changes: TableChanges, commit_ts: int) -> pa.RecordBatch:
     )
 
 
-def _jobs(event: CompletedDdl, cursor: Cursor, planning: Planning, origin: str, logical: int) -> Iterator[EmittedJob]:
+def _jobs(
+    event: CompletedDdl, position: RunPosition, context: PlanContext, origin: str, logical: int
+) -> Iterator[EmittedJob]:
     pending = PendingStatement(event.text, event.database, IN_SCRIPT, origin)
     applied = AppliedStatement(pending, event.statement, event.jobs, event.before, event.after)
-    first_ts = tso.compose(cursor.now_ms, logical)
-    return emit_jobs([applied], lambda pending: first_ts, planning.rules)
+    first_ts = tso.compose(position.now_ms, logical)
+    return emit_jobs([applied], lambda pending: first_ts, context.rules)
 
 
-def _versions(event: CompletedDdl, cursor: Cursor, planning: Planning) -> Mapping[Name, int]:
+def _versions(event: CompletedDdl, position: RunPosition, context: PlanContext) -> Mapping[Name, int]:
     """The versions behind a statement: a table that it touches has another, one that it creates its first."""
-    known = {key(*name): number for name, number in cursor.versions.items()}
+    known = {key(*name): number for name, number in position.versions.items()}
     touched: set[Key] = set()
-    for old, new in (pair for job in event.jobs for pair in pairs(job).items()):
+    for old, new in (pair for job in event.jobs for pair in renamed_tables(job).items()):
         version = known.pop(key(*old), None)
         touched.add(key(*new))
         if version is not None:
             known[key(*new)] = version
-    exchanged = _exchanged(event, known, planning.versions)
+    exchanged = _exchanged(event, known, context.versions)
     touched |= exchanged.keys()
     emptied, before = _emptied(event), event.before.tables
     found: dict[Name, int] = {}
     for place, table in event.after.tables.items():
         version = known.get(place)
         if place in touched or before.get(place) is not table:
-            version = _version(table, version, emptied, exchanged.get(place), event, planning)
+            version = _version(table, version, emptied, exchanged.get(place), event, context)
         if version is not None:
             found[table.schema, table.name] = version
     return found
@@ -104,21 +106,21 @@ def _version(
     table: Table,
     version: int | None,
     emptied: frozenset[str],
-    exchanged: Exchanged | None,
+    exchanged: ExchangedPartition | None,
     event: CompletedDdl,
-    planning: Planning,
+    context: PlanContext,
 ) -> int | None:
     """What comes of the version that a table had; None for a table whose rows are not replicated."""
-    if not replicated(table, planning.rules):
+    if not replicated(table, context.rules):
         return None
     if version is None and isinstance(event.statement, BRING_BACK):
-        version = _gone(table, event.before.dropped.values(), planning.versions)
+        version = _gone(table, event.before.dropped.values(), context.versions)
     if version is None:
-        return planning.versions.created(table)
-    return planning.versions.altered(table, version, emptied, exchanged)
+        return context.versions.created(table)
+    return context.versions.altered(table, version, emptied, exchanged)
 
 
-def _gone(table: Table, dropped: Iterable[Table], versions: Versions) -> int | None:
+def _gone(table: Table, dropped: Iterable[Table], versions: TableVersions) -> int | None:
     """The last version of a table that was dropped or truncated, and that is there again, perhaps under another name."""
     were = [gone for gone in dropped if gone == replace(table, schema=gone.schema, name=gone.name)]
     every = versions.every
@@ -150,7 +152,7 @@ def _partitions(event: CompletedDdl) -> Iterator[str]:
             yield from (partition.name for partition in table.partitioning.partitions)
 
 
-def _exchanged(event: CompletedDdl, known: Mapping[Key, int], versions: Versions) -> dict[Key, Exchanged]:
+def _exchanged(event: CompletedDdl, known: Mapping[Key, int], versions: TableVersions) -> dict[Key, ExchangedPartition]:
     """The two tables of EXCHANGE PARTITION, where both are replicated."""
     specs = event.statement.specs if isinstance(event.statement, AlterTable) else ()
     for job, spec in ((job, spec) for job in event.jobs for spec in specs if isinstance(spec, ExchangePartition)):
@@ -162,7 +164,7 @@ def _exchanged(event: CompletedDdl, known: Mapping[Key, int], versions: Versions
 
 
 def _swapped(
-    plain: Key, parted: Key, partition: str, known: Mapping[Key, int], versions: Versions
-) -> dict[Key, Exchanged]:
+    plain: Key, parted: Key, partition: str, known: Mapping[Key, int], versions: TableVersions
+) -> dict[Key, ExchangedPartition]:
     its_id, partitions = versions.ids(known[plain])[""], versions.ids(known[parted])
-    return {plain: Exchanged(partition, partitions[partition]), parted: Exchanged(partition, its_id)}
+    return {plain: ExchangedPartition(partition, partitions[partition]), parted: ExchangedPartition(partition, its_id)}

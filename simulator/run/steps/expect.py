@@ -24,10 +24,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simulator.errors import DdlError, SqlError, UserError, did_you_mean
-from simulator.run.plan.cursor import Addition, Cursor, Planning
-from simulator.run.plan.expected import Expectation, Expected
+from simulator.run.plan.expectation import Expectation, PlannedExpectation
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.steps.kind import StepKind, StepPlace
-from simulator.run.steps.sql import executed
+from simulator.run.steps.sql import execute_statement
 from simulator.settings import TEXT, TEXTS, to_text
 from simulator.tidb.sql_engine.execute import error_number
 from simulator.tidb.sql_engine.storage.outcome import FailedStatement
@@ -42,17 +42,17 @@ class ExpectStep:
     expectation: Expectation
     where: str = "expect"
 
-    def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+    def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         """Nothing but what is expected here."""
-        raised = _raised(self.expectation.sql, cursor, planning) if self.expectation.sql else None
-        expected = Expected(self.expectation, self.where, cursor.now_ms, cursor.state, raised)
-        return cursor, Addition(expected=(expected,))
+        raised = _raised(self.expectation.sql, position, context) if self.expectation.sql else None
+        expected = PlannedExpectation(self.expectation, self.where, position.now_ms, position.state, raised)
+        return position, StepResult(expected=(expected,))
 
 
-def _raised(sql: str, cursor: Cursor, planning: Planning) -> tuple[int, str] | None:
+def _raised(sql: str, position: RunPosition, context: PlanContext) -> tuple[int, str] | None:
     """The error of a statement that is tried out here, and leaves no trace."""
     try:
-        outcome = executed(sql, cursor, replace(planning, versions=deepcopy(planning.versions)))[2]
+        outcome = execute_statement(sql, position, replace(context, versions=deepcopy(context.versions)))[2]
     except (SqlError, DdlError) as error:
         return error_number(error), str(error)
     return (error_number(outcome.error), str(outcome.error)) if isinstance(outcome, FailedStatement) else None

@@ -19,8 +19,8 @@ from simulator.errors import UserError, did_you_mean
 from simulator.faults import FAULTS
 from simulator.faults.fault import Fault
 from simulator.faults.keys import TABLE_KEY
-from simulator.run.plan.cursor import Addition, Cursor, Planning
-from simulator.run.steps.kind import Choice, KeyGroup, StepKind, StepPlace
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult
+from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace, StepVariant
 from simulator.run.steps.planned_faults import PLANNED
 from simulator.settings import Key, to_text
 
@@ -36,14 +36,14 @@ class FaultStep:
     where: str = ""
     """What a mistake begins with."""
 
-    def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+    def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         """The fault, here; raises UserError where the changefeed cannot show it."""
-        fault = Fault(self.name, self.values, cursor.now_ms, self.where)
-        why = FAULTS[self.name].refuse(self.values, planning.rules)
+        fault = Fault(self.name, self.values, position.now_ms, self.where)
+        why = FAULTS[self.name].refuse(self.values, context.rules)
         if why:
             raise fault.refused(why)
         table = ".".join(self.values.get(TABLE_KEY.field, ()))
-        names = [f"{schema}.{name}" for schema, name in cursor.versions]
+        names = [f"{schema}.{name}" for schema, name in position.versions]
         if table and table not in map(str.lower, names):
             raise fault.refused(
                 f"table {table}: no such table is replicated here.{did_you_mean(table, names)} There are: "
@@ -51,10 +51,10 @@ class FaultStep:
             )
         if self.name in PLANNED:
             try:
-                return PLANNED[self.name](self.values, cursor, planning)
+                return PLANNED[self.name](self.values, position, context)
             except UserError as error:
                 raise fault.refused(str(error)) from None
-        return cursor.passed(1), Addition(faults=(fault,))
+        return position.passed(1), StepResult(faults=(fault,))
 
 
 def to_fault(value: object) -> str:
@@ -110,5 +110,5 @@ KIND = StepKind(
     (KeyGroup(KEYS, f"only a step with one of these faults has it: {', '.join(FAULTS)}"),),
     says="Something goes wrong between TiCDC and the consumer, on purpose; `\\fault` in the shell lists what.",
     type={"enum": list(FAULTS)},
-    choices={name: Choice(kind.says, kind.keys, kind.needs) for name, kind in FAULTS.items()},
+    choices={name: StepVariant(kind.says, kind.keys, kind.needs) for name, kind in FAULTS.items()},
 )

@@ -16,11 +16,11 @@ from simulator import tso
 from simulator.columns.cells import Places
 from simulator.columns.row_image import same
 from simulator.errors import SqlError, UserError, did_you_mean
-from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
-from simulator.run.plan.scripted import with_rows
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult, VersionRows
+from simulator.run.plan.upstream_rows import with_rows
 from simulator.run.steps.events import added
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
-from simulator.run.steps.sql import upstream_of
+from simulator.run.steps.sql import with_upstream
 from simulator.settings import DURATION, Key, to_duration_ms, to_seed, to_text
 from simulator.sources.generate.amounts import ROUNDS, Round, chosen_rows, rounds
 from simulator.sources.generate.model import Skew, Uniform
@@ -71,24 +71,24 @@ class GenerateStep:
     where: str = ""
     """File and line, before what errors say."""
 
-    def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+    def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         """Raises UserError with file and line."""
-        cursor = upstream_of(cursor, planning)
+        position = with_upstream(position, context)
         try:
-            return self._planned(cursor, planning)
+            return self._planned(position, context)
         except (UserError, SqlError) as error:
             raise UserError(*(f"{self.where}generate {self.table}: {each}" for each in error.args)) from None
 
-    def _planned(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
-        upstream = cursor.state
+    def _planned(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
+        upstream = position.state
         assert isinstance(upstream, Upstream)
         name = TableName(*(["", self.table] if "." not in self.table else self.table.split(".", 1)))
         table = resolve_table(upstream, name, "insert into")
-        upstream, unread = with_rows(cursor, upstream, TableName(table.schema, table.name))
-        cursor = replace(cursor, state=upstream, unread=unread)
+        upstream, unread = with_rows(position, upstream, TableName(table.schema, table.name))
+        position = replace(position, state=upstream, unread=unread)
         _check_columns(table, self.columns)
-        seed = planning.seed if self.seed is None else self.seed
-        salt = cursor.now_ms - cursor.start_ms
+        seed = context.seed if self.seed is None else self.seed
+        salt = position.now_ms - position.start_ms
         fresh = draws(table, self.columns, upstream, seed, salt)
         numbers = np.random.default_rng([seed & (1 << 64) - 1, salt])
         changing = _changing(table, fresh, self.columns) if self.wanted.updates else {}
@@ -97,7 +97,7 @@ class GenerateStep:
         together = self.wanted.deletes and any(referring(upstream.catalog, table.schema, table.name))
         most = each if together else max(each, -(-self.wanted.rows // ROUNDS // each) * each)
         parts = rounds(self.wanted, table_rows(upstream, table).cells.num_rows, most)
-        times = _Times(cursor.now_ms, self.over_ms or planning.over_ms, sum(-(-part.rows // each) for part in parts))
+        times = _Times(position.now_ms, self.over_ms or context.over_ms, sum(-(-part.rows // each) for part in parts))
         rows: list[VersionRows] = []
         begun = 0
         for part in parts:
@@ -112,12 +112,12 @@ class GenerateStep:
             if count == 1:
                 upstream, committed = commit(upstream)
                 events = (committed,) if committed else ()
-                rows += added(events, cursor.not_before(int(at[0])), planning, "")[1].rows
+                rows += added(events, position.not_before(int(at[0])), context, "")[1].rows
             else:
                 upstream = replace(upstream, transaction=None)
-                version = cursor.versions.get((table.schema, table.name))
+                version = position.versions.get((table.schema, table.name))
                 rows += [VersionRows(version, _batch(*each)) for each in timed] if version is not None else []
-        return replace(cursor, state=upstream).not_before(times.end), Addition(rows=tuple(rows))
+        return replace(position, state=upstream).not_before(times.end), StepResult(rows=tuple(rows))
 
 
 class _Times:

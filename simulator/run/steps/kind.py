@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import UserError, did_you_mean
-from simulator.run.plan.cursor import Step
+from simulator.run.plan.step import ScenarioStep
 from simulator.settings import TEXT, Key, to_text
 from simulator.toml_lines import KeyLine, TableLines
 
@@ -61,7 +61,7 @@ class KeyGroup:
 
 
 @dataclass(frozen=True)
-class Choice:
+class StepVariant:
     """One value of the key that names a kind, which has keys of its own."""
 
     says: str
@@ -76,7 +76,7 @@ class StepKind:
     read: Callable[[Any], Any]
     """The value of the key that names the kind; raises UserError."""
 
-    step: Callable[[Any, Mapping[str, Any], StepPlace], Step]
+    step: Callable[[Any, Mapping[str, Any], StepPlace], ScenarioStep]
     """From that value, those of `groups` by field, and where the step stands; raises UserError."""
 
     groups: tuple[KeyGroup, ...] = ()
@@ -95,14 +95,14 @@ class StepKind:
     type: Mapping[str, Any] = field(default_factory=lambda: TEXT)
     """JSON Schema of the value of the key that names it."""
 
-    choices: Mapping[str, Choice] = field(default_factory=dict)
+    choices: Mapping[str, StepVariant] = field(default_factory=dict)
     """For editors, where each value of that key goes with other keys."""
 
 
 @dataclass(frozen=True)
 class ReadStep:
     kind: StepKind
-    step: Step
+    step: ScenarioStep
     name: str
 
 
@@ -114,30 +114,30 @@ def read_step(
     for group in (group for kind in kinds.values() for group in kind.groups):
         known |= group.keys
     values = read_keys(table, known, place.where, mistakes)
-    named = [name for name in kinds if name in table]
-    if len(named) != 1:
+    spelled_name = [name for name in kinds if name in table]
+    if len(spelled_name) != 1:
         mistakes.append(f"{place.where()}exactly one of {', '.join(kinds)} is expected")
-    mistakes += _misplaced(kinds, named, table, place)
-    if len(named) != 1 or named[0] not in values:
+    mistakes += _misplaced(kinds, spelled_name, table, place)
+    if len(spelled_name) != 1 or spelled_name[0] not in values:
         return None
-    kind, before = kinds[named[0]], len(mistakes)
+    kind, before = kinds[spelled_name[0]], len(mistakes)
     try:
-        step = kind.step(values[named[0]], values, place)
+        step = kind.step(values[spelled_name[0]], values, place)
     except UserError as error:
-        mistakes += (f"{place.where(named[0])}{named[0]}: {each}" for each in error.args)
+        mistakes += (f"{place.where(spelled_name[0])}{spelled_name[0]}: {each}" for each in error.args)
     return ReadStep(kind, step, values.get(NAME, "")) if len(mistakes) == before else None
 
 
 def _misplaced(
-    kinds: Mapping[str, StepKind], named: list[str], table: Mapping[str, Any], place: StepPlace
+    kinds: Mapping[str, StepKind], spelled_name: list[str], table: Mapping[str, Any], place: StepPlace
 ) -> list[str]:
     """What is wrong with keys that are another kind's, or come too early; one mistake for the keys of a group."""
     found: dict[str, str] = {}
-    own = {key: group for name in named for group in kinds[name].groups for key in group.keys}
+    own = {key: group for name in spelled_name for group in kinds[name].groups for key in group.keys}
     others = {key: group for kind in reversed([*kinds.values()]) for group in kind.groups for key in group.keys}
     for key in (key for key in table if key in others):
         group = own.get(key, others[key])
-        if key not in own and named or place.number == 1 and not group.first:
+        if key not in own and spelled_name or place.number == 1 and not group.first:
             found.setdefault(group.misplaced, key)
     return [f"{place.where(key)}{key}: {misplaced}" for misplaced, key in found.items()]
 

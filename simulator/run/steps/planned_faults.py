@@ -17,8 +17,8 @@ from simulator.columns.cells import lengths
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.faults import planned
 from simulator.faults.keys import TABLE_KEY
-from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
-from simulator.run.steps.sql import executed
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult, VersionRows
+from simulator.run.steps.sql import execute_statement
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS, RowChanges
 from simulator.ticdc.dispatch import TopicGrowth
@@ -35,27 +35,27 @@ ROOM = 1 << 40
 Values = Mapping[str, Any]
 
 
-def grown(values: Values, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+def grown(values: Values, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
     """The topic has more partitions from a watermark on, which is the first that goes to all of them: rows below it are
     hashed over the old ones, rows above it over all."""
-    then = cursor.passed(1)
-    topic = values.get(planned.TOPIC_KEY.field) or planning.rules.changefeed.topic
+    then = position.passed(1)
+    topic = values.get(planned.TOPIC_KEY.field) or context.rules.changefeed.topic
     growth = TopicGrowth(topic, tso.compose(then.now_ms), values[planned.PARTITIONS_KEY.field])
-    return then, Addition(grown=(growth,))
+    return then, StepResult(grown=(growth,))
 
 
-def sized(values: Values, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+def sized(values: Values, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
     """An UPDATE that fills a column of the table's first row (of those that are asked for) until its message has
     max-message-bytes, and as many more as are asked for; raises UserError where it cannot."""
     table, column = ".".join(values[TABLE_KEY.field]), values[planned.COLUMN_KEY.field]
     where = values.get(planned.WHERE_KEY.field, "")
-    wanted = planning.rules.changefeed.codec.max_message_bytes + values.get(planned.EXTRA_KEY.field, 0)
+    wanted = context.rules.changefeed.codec.max_message_bytes + values.get(planned.EXTRA_KEY.field, 0)
     length, sizes = FIRST, dict[int, int]()
     while length not in sizes and len(sizes) < TRIES:
-        then, addition = _updated(table, column, length, where, cursor, planning)
-        sizes[length] = _size(addition.rows, planning, f"{table}.{column}")
+        then, result = _updated(table, column, length, where, position, context)
+        sizes[length] = _size(result.rows, context, f"{table}.{column}")
         if sizes[length] == wanted:
-            return then, addition
+            return then, result
         length = _nearer(sizes, wanted)
     tried = sorted(sizes, key=lambda length: abs(sizes[length] - wanted))[:2]
     said = " and ".join(f"{sizes[length]} with {length} characters" for length in sorted(tried))
@@ -75,31 +75,31 @@ def _nearer(sizes: Mapping[int, int], wanted: int) -> int:
 
 
 def _updated(
-    table: str, column: str, length: int, where: str, cursor: Cursor, planning: Planning
-) -> tuple[Cursor, Addition]:
+    table: str, column: str, length: int, where: str, position: RunPosition, context: PlanContext
+) -> tuple[RunPosition, StepResult]:
     name = ".".join(map(quote_name, table.split(".", 1)))
     text = f"UPDATE {name} SET {quote_name(column)} = REPEAT('x', {length}){f' WHERE {where}' if where else ''} LIMIT 1"
     try:
-        then, addition, outcome = executed(text, cursor, planning)
+        then, result, outcome = execute_statement(text, position, context)
     except (SqlError, DdlError) as error:
         raise _unfit(column, error) from None
     if isinstance(outcome, FailedStatement):
         raise _unfit(column, outcome.error)
-    return then, addition
+    return then, result
 
 
 def _unfit(column: str, error: Exception) -> UserError:
     return UserError(f"{error}; column is {column}: one that takes so long a text is accepted")
 
 
-def _size(rows: tuple[VersionRows, ...], planning: Planning, column: str) -> int:
+def _size(rows: tuple[VersionRows, ...], context: PlanContext, column: str) -> int:
     """Bytes of the message of the only row, as TiCDC counts them."""
     if not rows or not rows[0].changes.num_rows:
         raise UserError(f"there is no row to be changed by {column}, or none that the changefeed sends at once")
     changes = rows[0].changes
-    version = planning.versions.places[rows[0].version]
-    stored = planning.versions.tables[version.indexes[changes["partition"][0].as_py()]]
-    to = dispatch.route(planning.rules.router, stored.table)
+    version = context.versions.places[rows[0].version]
+    stored = context.versions.tables[version.indexes[changes["partition"][0].as_py()]]
+    to = dispatch.route(context.rules.router, stored.table)
     row = RowChanges(
         dispatch.sent_table(to, stored.table),
         stored.partition_id,
@@ -110,15 +110,15 @@ def _size(rows: tuple[VersionRows, ...], planning: Planning, column: str) -> int
         to.selected,
         stored.table_id,
     )
-    release = planning.rules.release
-    options = planning.rules.changefeed.codec
+    release = context.rules.release
+    options = context.rules.changefeed.codec
     codec, large = CODECS[options.protocol], replace(options, max_message_bytes=ROOM)
     framed = codec.frame(codec.encode(row, large, release), np.zeros(1, np.int64), large, release)
     keys = 0 if framed.keys is None else int(lengths(framed.keys)[0])
     return keys + int(lengths(framed.values)[0]) + codec.sizes(options, release).record_overhead
 
 
-PLANNED: Mapping[str, Callable[[Values, Cursor, Planning], tuple[Cursor, Addition]]] = {
+PLANNED: Mapping[str, Callable[[Values, RunPosition, PlanContext], tuple[RunPosition, StepResult]]] = {
     "add-partitions": grown,
     "message-size": sized,
 }

@@ -14,11 +14,11 @@ from typing import Any
 
 from simulator import tso
 from simulator.files import beside
-from simulator.run.plan.comparisons import Draft, TableOrigin, table_origins
-from simulator.run.plan.cursor import Addition, Cursor, Planning, starting
-from simulator.run.plan.scripted import as_snapshot
+from simulator.run.plan.snapshot_pairs import TableOrigin, UnplacedPair, table_origins
 from simulator.run.plan.statements import AFTER_ROWS, AMONG_ROWS, PendingStatement, emit_jobs, tables_of
-from simulator.run.steps.derivation import SchemaChange, statements_between
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult, starting
+from simulator.run.plan.upstream_rows import as_snapshot
+from simulator.run.steps.derivation import SchemaChangeOptions, statements_between
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import (
     DEFAULT_OVER_MS,
@@ -48,23 +48,23 @@ class SnapshotStep:
     over_ms: int | None = None
     """As long as every step takes, where it does not say it."""
 
-    schema_change: SchemaChange = SchemaChange()
+    schema_change: SchemaChangeOptions = SchemaChangeOptions()
 
-    def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+    def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         """Raises UserError for a snapshot that cannot be read, and for statements that do not lead to it."""
         snapshot = snapshots.open(self.directory)
-        if cursor.state is None:
-            return _start(snapshot, cursor, planning), Addition()
-        before = cursor.state
+        if position.state is None:
+            return _start(snapshot, position, context), StepResult()
+        before = position.state
         if isinstance(before, Upstream):
-            before = as_snapshot(before, cursor.unread)
-        span = Span(cursor.now_ms, self.over_ms or planning.over_ms or DEFAULT_OVER_MS)
-        return _move(before, snapshot, span, self.schema_change, cursor, planning)
+            before = as_snapshot(before, position.unread)
+        span = Span(position.now_ms, self.over_ms or context.over_ms or DEFAULT_OVER_MS)
+        return _move(before, snapshot, span, self.schema_change, position, context)
 
 
 def _step(directory: str, values: Mapping[str, Any], place: StepPlace) -> SnapshotStep:
     statements = place.file.parent / values["ddl"] if "ddl" in values else None
-    change = SchemaChange(statements, values.get("ddl_at", "middle"), values.get("rename", ()))
+    change = SchemaChangeOptions(statements, values.get("ddl_at", "middle"), values.get("rename", ()))
     return SnapshotStep(beside(place.file, directory), values.get("over_ms"), change)
 
 
@@ -96,27 +96,32 @@ KIND = StepKind(
 )
 
 
-def _start(snapshot: Snapshot, cursor: Cursor, planning: Planning) -> Cursor:
+def _start(snapshot: Snapshot, position: RunPosition, context: PlanContext) -> RunPosition:
     """The state in which the run starts; the time at which it was taken, unless the user says another."""
-    if planning.start_ts is None and snapshot.start_ts:
-        cursor = starting(snapshot.start_ts)
+    if context.start_ts is None and snapshot.start_ts:
+        position = starting(snapshot.start_ts)
     known = catalog((entry.table for entry in snapshot.tables), snapshot.databases)
     versions = {
-        name: planning.versions.first(table)
+        name: context.versions.first(table)
         for name, table in sorted(tables_of(known).items(), key=itemgetter(0))
-        if planning.rules.replicates(table)
+        if context.rules.replicates(table)
     }
-    return replace(cursor, catalog=known, versions=versions, state=snapshot)
+    return replace(position, catalog=known, versions=versions, state=snapshot)
 
 
 def _move(
-    before: Snapshot, after: Snapshot, span: Span, change: SchemaChange, cursor: Cursor, planning: Planning
-) -> tuple[Cursor, Addition]:
+    before: Snapshot,
+    after: Snapshot,
+    span: Span,
+    change: SchemaChangeOptions,
+    position: RunPosition,
+    context: PlanContext,
+) -> tuple[RunPosition, StepResult]:
     """From one snapshot to the next."""
-    behind = cursor.passed(span.next_ms - span.start_ms)
-    rules = planning.rules
+    behind = position.passed(span.next_ms - span.start_ms)
+    rules = context.rules
     wanted = {(entry.table.schema, entry.table.name): entry.table for entry in after.tables}
-    known, target = _compared(cursor.catalog, wanted, change, rules)
+    known, target = _compared(position.catalog, wanted, change, rules)
     point = _point(change.at, span)
     now = tso.sql_time(tso.compose(span.start_ms + point.slot))
     applied = statements_between(known, target, change, now, rules.release)
@@ -124,12 +129,12 @@ def _move(
     left = applied[-1].after if applied else known
     reached = tables_of(left)
     origins = table_origins((job.applied, job.job) for job in jobs if job.applied.pending.place == AMONG_ROWS)
-    changed = tuple(_changed(origins, tables_of(known), {name: reached[name] for name in target}, cursor, planning))
-    same = _same({name: reached[name] for name in target if name not in origins}, cursor, planning)
-    every, gone = planning.versions.every, {origin.name for origin, *_ in changed}
+    changed = tuple(_changed(origins, tables_of(known), {name: reached[name] for name in target}, position, context))
+    same = _same({name: reached[name] for name in target if name not in origins}, position, context)
+    every, gone = context.versions.every, {origin.name for origin, *_ in changed}
     sent = {number: rules.replicates(every[number].table) for _, _, *pair in changed for number in pair}
-    stay = {name: number for name, number in cursor.versions.items() if name not in gone}
-    draft = Draft(before, after, span, point, (stay, same), changed, sent)
+    stay = {name: number for name, number in position.versions.items() if name not in gone}
+    pair_draft = UnplacedPair(before, after, span, point, (stay, same), changed, sent)
     tables = [reached.get(name, table) for name, table in wanted.items()]
     following = replace(
         behind,
@@ -138,11 +143,11 @@ def _move(
         state=after,
         unread=None,
     )
-    return following, Addition(jobs, (draft,))
+    return following, StepResult(jobs, (pair_draft,))
 
 
 def _compared(
-    known: Catalog, wanted: Mapping[Name, Table], change: SchemaChange, rules: ChangefeedRules
+    known: Catalog, wanted: Mapping[Name, Table], change: SchemaChangeOptions, rules: ChangefeedRules
 ) -> tuple[Catalog, Mapping[Name, Table]]:
     """What statements may be about: only what the filter lets through, unless the user speaks of statements."""
     if change.file or change.renamed:
@@ -169,35 +174,35 @@ def _changed(
     origins: Mapping[Name, TableOrigin],
     had: Mapping[Name, Table],
     reached: Mapping[Name, Table],
-    cursor: Cursor,
-    planning: Planning,
+    position: RunPosition,
+    context: PlanContext,
 ) -> Iterator[tuple[TableOrigin, Name, int, int]]:
-    """`Draft.changed`, in the order in which statements touch the tables."""
+    """`UnplacedPair.changed`, in the order in which statements touch the tables."""
     for name, origin in origins.items():
         if name in reached:
-            pair = _versions_of(origin, had, reached[name], cursor, planning)
+            pair = _versions_of(origin, had, reached[name], position, context)
             if pair is not None:
                 yield (origin, name, *pair)
 
 
-def _same(untouched: Mapping[Name, Table], cursor: Cursor, planning: Planning) -> dict[Name, int]:
+def _same(untouched: Mapping[Name, Table], position: RunPosition, context: PlanContext) -> dict[Name, int]:
     """The versions of the tables that are replicated, as they were or new."""
     return {
-        name: cursor.versions[name] if name in cursor.versions else planning.versions.first(table)
+        name: position.versions[name] if name in position.versions else context.versions.first(table)
         for name, table in untouched.items()
-        if planning.rules.replicates(table)
+        if context.rules.replicates(table)
     }
 
 
 def _versions_of(
-    origin: TableOrigin, had: Mapping[Name, Table], table: Table, cursor: Cursor, planning: Planning
+    origin: TableOrigin, had: Mapping[Name, Table], table: Table, position: RunPosition, context: PlanContext
 ) -> tuple[int, int] | None:
     """The versions of a table before and after; None where the changefeed's filter knows neither name."""
-    rules, versions = planning.rules, planning.versions
+    rules, versions = context.rules, context.versions
     was = table if origin.name is None else had[origin.name]
     if not rules.replicates(table) and not rules.replicates(was):
         return None
-    first = cursor.versions.get(origin.name) if origin.name else None
+    first = position.versions.get(origin.name) if origin.name else None
     first = versions.first(was) if first is None else first
     return first, first if origin.name is None else versions.next(table, first, origin.emptied)
 

@@ -16,8 +16,8 @@ from typing import Any
 from simulator import tso
 from simulator.errors import DdlError, SqlError, UserError, printable
 from simulator.files import beside, read_text
-from simulator.run.plan.cursor import Addition, Cursor, Planning
-from simulator.run.plan.scripted import still_unread, with_rows
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult
+from simulator.run.plan.upstream_rows import still_unread, with_rows
 from simulator.run.steps.events import added
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, Key, to_duration_ms, to_text
@@ -61,64 +61,66 @@ class SqlStep:
     over_ms: int | None = None
     """How long its transactions take together; None for a millisecond each."""
 
-    def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+    def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         """Raises UserError, with file and line, for the first statement that fails otherwise than it should."""
-        cursor = upstream_of(cursor, planning)
-        over_ms = self.over_ms or planning.over_ms
-        start_ms, taken = cursor.now_ms, 0
+        position = with_upstream(position, context)
+        over_ms = self.over_ms or context.over_ms
+        start_ms, taken = position.now_ms, 0
         slots = _slots(self.statements) if over_ms else 0
-        parts: list[Addition] = []
+        parts: list[StepResult] = []
         for statement in self.statements:
             if over_ms and slots:
-                cursor = cursor.not_before(start_ms + min(taken, slots) * over_ms // slots)
-            then = cursor.now_ms
-            cursor, addition = self._played(statement, cursor, planning)
-            taken += cursor.now_ms > then
-            parts.append(addition)
-        cursor, notes = self._ended(cursor)
+                position = position.not_before(start_ms + min(taken, slots) * over_ms // slots)
+            then = position.now_ms
+            position, result = self._played(statement, position, context)
+            taken += position.now_ms > then
+            parts.append(result)
+        position, notes = self._ended(position)
         if over_ms:
-            cursor = cursor.not_before(start_ms + over_ms)
+            position = position.not_before(start_ms + over_ms)
         jobs, rows = (tuple(each for part in parts for each in getattr(part, name)) for name in ("jobs", "rows"))
-        return cursor, Addition(jobs, (), rows, notes)
+        return position, StepResult(jobs, (), rows, notes)
 
-    def _played(self, statement: ScriptStatement, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+    def _played(
+        self, statement: ScriptStatement, position: RunPosition, context: PlanContext
+    ) -> tuple[RunPosition, StepResult]:
         where = f"{self.place}:{self.line + statement.line - 1}" if self.place else f"line {statement.line}"
         try:
-            cursor, addition, outcome = executed(statement.text, cursor, planning, where)
+            position, result, outcome = execute_statement(statement.text, position, context, where)
         except (SqlError, DdlError) as refused:
-            addition, error = Addition(), refused
+            result, error = StepResult(), refused
         else:
             if not isinstance(outcome, FailedStatement):
-                return cursor, self._succeeded(statement, where, addition)
+                return position, self._succeeded(statement, where, result)
             error = outcome.error
         number = error_number(error)
         if statement.fails is not None and statement.fails == number:
-            return cursor, addition
+            return position, result
         raise UserError(f"{where}: {_first_words(statement.text)}: {error}{_meant(statement, number)}") from None
 
-    def _succeeded(self, statement: ScriptStatement, where: str, addition: Addition) -> Addition:
+    def _succeeded(self, statement: ScriptStatement, where: str, result: StepResult) -> StepResult:
         """Raises UserError where it should have failed."""
         if statement.fails is not None:
             raise UserError(
                 f"{where}: {_first_words(statement.text)}: it succeeds, where the comment `-- fails {statement.fails}` "
                 f"before it expects error {statement.fails}"
             )
-        return addition
+        return result
 
-    def _ended(self, cursor: Cursor) -> tuple[Cursor, tuple[str, ...]]:
+    def _ended(self, position: RunPosition) -> tuple[RunPosition, tuple[str, ...]]:
         """As where a client disconnects."""
-        upstream = cursor.state
+        upstream = position.state
         assert isinstance(upstream, Upstream)
         if upstream.transaction is None:
-            return cursor, ()
+            return position, ()
         note = f"{self.place or 'sql'}: the last transaction is left open, so it is rolled back"
         left = bool(upstream.transaction.writes)
-        return replace(cursor, state=rollback(upstream)), (note,) * left
+        return replace(position, state=rollback(upstream)), (note,) * left
 
 
-def executed(
-    text: str, cursor: Cursor, planning: Planning, origin: str = "", job_logical: int = tso.ROW_LOGICAL + 1
-) -> tuple[Cursor, Addition, StatementOutcome | FailedStatement]:
+def execute_statement(
+    text: str, position: RunPosition, context: PlanContext, origin: str = "", job_logical: int = tso.ROW_LOGICAL + 1
+) -> tuple[RunPosition, StepResult, StatementOutcome | FailedStatement]:
     """One statement, at `cursor.now_ms`; the time behind it is the next millisecond where it ended a transaction.
     `job_logical` is the logical part of the commit-ts of DDL.
 
@@ -126,16 +128,16 @@ def executed(
     DdlError where TiCDC stops the changefeed, SnapshotError for a snapshot that cannot be read; the cursor given is
     still good then.
     """
-    cursor = upstream_of(cursor, planning)
-    upstream = cursor.state
+    position = with_upstream(position, context)
+    upstream = position.state
     assert isinstance(upstream, Upstream)
     statement = _read(text, upstream.session.sql_mode - DEFAULT_MODES)
     if statement is None:
-        return cursor, Addition(), StatementOutcome(upstream)
+        return position, StepResult(), StatementOutcome(upstream)
     statement, text = resolve_execute(statement, text, upstream)
-    upstream, unread = with_rows(cursor, upstream, statement)
-    outcome = execute(statement, text, upstream, cursor.now_ms)
-    behind, addition = added(outcome.events, cursor, planning, origin, job_logical)
+    upstream, unread = with_rows(position, upstream, statement)
+    outcome = execute(statement, text, upstream, position.now_ms)
+    behind, result = added(outcome.events, position, context, origin, job_logical)
     after = outcome.upstream
     ended = outcome.events or not (
         isinstance(outcome, FailedStatement) or isinstance(statement, SessionStatement) or after.transaction is not None
@@ -143,21 +145,21 @@ def executed(
     behind = replace(
         behind, state=after, catalog=after.catalog, session=after.session, unread=still_unread(unread, after.catalog)
     )
-    return behind.passed(1) if ended else behind, addition, outcome
+    return behind.passed(1) if ended else behind, result, outcome
 
 
-def upstream_of(cursor: Cursor, planning: Planning) -> Cursor:
+def with_upstream(position: RunPosition, context: PlanContext) -> RunPosition:
     """The cursor with a scripted upstream as its state: of the snapshot before, or a new TiDB's."""
-    if isinstance(cursor.state, Upstream):
-        return cursor
-    release = planning.rules.release
-    if cursor.state is None:
-        upstream = new_upstream(release, seed=planning.seed)
+    if isinstance(position.state, Upstream):
+        return position
+    release = context.rules.release
+    if position.state is None:
+        upstream = new_upstream(release, seed=context.seed)
     else:
-        upstream = new_upstream(release, cursor.catalog, planning.seed)
-    session = cursor.session or replace(upstream.session, database=FIRST_DATABASE)
+        upstream = new_upstream(release, position.catalog, context.seed)
+    session = position.session or replace(upstream.session, database=FIRST_DATABASE)
     upstream = replace(upstream, session=session)
-    return replace(cursor, state=upstream, catalog=upstream.catalog, unread=cursor.state)
+    return replace(position, state=upstream, catalog=upstream.catalog, unread=position.state)
 
 
 @lru_cache(16_384)

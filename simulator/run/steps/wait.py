@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.run.plan.cursor import Addition, Cursor, Planning
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.steps.kind import StepKind
 from simulator.settings import DURATION, to_duration_ms
 
@@ -13,9 +13,9 @@ from simulator.settings import DURATION, to_duration_ms
 class WaitStep:
     milliseconds: int
 
-    def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+    def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         """Nothing but later."""
-        return cursor.passed(self.milliseconds), Addition()
+        return position.passed(self.milliseconds), StepResult()
 
 
 KIND = StepKind(

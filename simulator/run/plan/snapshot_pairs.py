@@ -37,7 +37,7 @@ class TableOrigin:
 
 
 @dataclass(frozen=True)
-class Draft:
+class UnplacedPair:
     """A move whose tables are still version numbers."""
 
     before: Snapshot
@@ -66,7 +66,7 @@ class ChangedTable:
 
 
 @dataclass(frozen=True)
-class Move:
+class SnapshotPair:
     """From one snapshot to the next."""
 
     before: Snapshot
@@ -85,26 +85,26 @@ def table_origins(applied: Iterable[tuple[AppliedStatement, Job]]) -> dict[Name,
     for statement, job in applied:
         if job.exchanged:
             raise UserError(f"{job.query}: EXCHANGE PARTITION moves rows between tables, which no snapshot shows")
-        before, renamed = dict(found), pairs(job)
+        before, renamed = dict(found), renamed_tables(job)
         for old, new in renamed.items():
-            there, then = named(statement.before, old), named(statement.after, new)
+            there, then = spelled_name(statement.before, old), spelled_name(statement.after, new)
             if there and there != then:
                 found.pop(there, None)
         for old, new in renamed.items():
-            there, then = named(statement.before, old), named(statement.after, new)
+            there, then = spelled_name(statement.before, old), spelled_name(statement.after, new)
             if then:
                 known = before.get(there, TableOrigin(there)) if there else TableOrigin(None)
                 found[then] = replace(known, emptied=known.emptied | _emptied(statement.statement))
     return found
 
 
-def pairs(job: Job) -> dict[Name, Name]:
+def renamed_tables(job: Job) -> dict[Name, Name]:
     """Old and new name of every table that a job names."""
     names = [(job.schema, table.name) for table in job.tables] or [(job.schema, job.table)]
     return dict(job.pairs or zip(names, names, strict=True))
 
 
-def named(catalog: Catalog, name: Name) -> Name | None:
+def spelled_name(catalog: Catalog, name: Name) -> Name | None:
     """The table of that name, whatever its case, as it is spelled."""
     table = catalog.tables.get(key(*name))
     return (table.schema, table.name) if table else None
@@ -119,18 +119,20 @@ def _emptied(statement: Statement) -> frozenset[str]:
     return frozenset(name.lower() for spec in gone for name in spec.names or EVERYTHING)
 
 
-def move(draft: Draft, places: Sequence[PlacedTable]) -> Move:
+def pair(pair_draft: UnplacedPair, places: Sequence[PlacedTable]) -> SnapshotPair:
     """The move of a draft, `places` being those of each version; raises UserError for a change of type not known."""
     changed = tuple(
         ChangedTable(
             origin.name,
             name,
-            _transition(origin, places[before], places[after], (draft.sent[before], draft.sent[after])),
+            _transition(origin, places[before], places[after], (pair_draft.sent[before], pair_draft.sent[after])),
         )
-        for origin, name, before, after in draft.changed
+        for origin, name, before, after in pair_draft.changed
     )
-    before, after = ({name: places[number] for name, number in side.items()} for side in draft.same)
-    return Move(draft.before, draft.after, draft.span, draft.point, (before, after), changed)
+    before, after = ({name: places[number] for name, number in side.items()} for side in pair_draft.same)
+    return SnapshotPair(
+        pair_draft.before, pair_draft.after, pair_draft.span, pair_draft.point, (before, after), changed
+    )
 
 
 def _transition(origin: TableOrigin, before: PlacedTable, after: PlacedTable, sent: tuple[bool, bool]) -> Transition:

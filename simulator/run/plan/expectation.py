@@ -40,7 +40,7 @@ class Expectation:
 
 
 @dataclass(frozen=True)
-class Expected:
+class PlannedExpectation:
     """An expectation in its place in a run."""
 
     expectation: Expectation

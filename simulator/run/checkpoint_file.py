@@ -30,7 +30,7 @@ HASH = re.compile("[0-9a-f]{16}")
 FORMAT = 1
 
 
-class Standing(Protocol):
+class Position(Protocol):
     """Where a run stands: a dataclass of what JSON has."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -44,7 +44,7 @@ class Standing(Protocol):
         """The TSO up to which all is acknowledged."""
 
 
-def of_changefeed(release: Release, changefeed: Changefeed, partitions: Mapping[str, int]) -> dict[str, str]:
+def changefeed_identity(release: Release, changefeed: Changefeed, partitions: Mapping[str, int]) -> dict[str, str]:
     """What of a changefeed decides what is sent, by the words in which a difference is told; which Kafka it is does
     not."""
     kafka = Kafka((), changefeed.kafka.partition_num)
@@ -53,16 +53,16 @@ def of_changefeed(release: Release, changefeed: Changefeed, partitions: Mapping[
         "topic": changefeed.topic,
         "protocol": changefeed.codec.protocol,
         "partitions": ", ".join(f"{topic}: {count}" for topic, count in sorted(partitions.items())),
-        "changefeed": hashed(repr(replace(changefeed, scheme="", kafka=kafka, warnings=()))),
+        "changefeed": short_hash(repr(replace(changefeed, scheme="", kafka=kafka, warnings=()))),
     }
 
 
-Stands = TypeVar("Stands", bound=Standing)
+Stands = TypeVar("Stands", bound=Position)
 Read = Callable[[Mapping[str, Any]], Stands]
 """Makes it of the JSON of its fields; raises ValueError, KeyError, TypeError or AttributeError."""
 
 
-class Store:
+class CheckpointFile:
     """The file, locked."""
 
     def __init__(self, directory: Path) -> None:
@@ -80,7 +80,7 @@ class Store:
             os.close(self._directory)
             raise UserError(f"--checkpoint {directory} is in use by another run: give each its own") from error
 
-    def write(self, checkpoint: Standing) -> None:
+    def write(self, checkpoint: Position) -> None:
         """Puts it in the place of the last one; it is on the disk then. Raises DeliveryError."""
         document = {"format": FORMAT, **asdict(checkpoint), "watermark": tso.describe(checkpoint.watermark)}
         growing = self.path.with_name(f".{NAME}.new")
@@ -108,9 +108,9 @@ class Store:
         self._closed = True
 
 
-def begin(directory: Path, first: Stands, read: Read[Stands]) -> Store:
+def begin(directory: Path, first: Stands, read: Read[Stands]) -> CheckpointFile:
     """Of a new run; raises UserError where another one may go on."""
-    store = Store(directory)
+    store = CheckpointFile(directory)
     try:
         if store.path.exists():
             raise UserError(
@@ -125,11 +125,11 @@ def begin(directory: Path, first: Stands, read: Read[Stands]) -> Store:
     return store
 
 
-def resume(directory: Path, run: Mapping[str, str], read: Read[Stands]) -> tuple[Store, Stands]:
+def resume(directory: Path, run: Mapping[str, str], read: Read[Stands]) -> tuple[CheckpointFile, Stands]:
     """Where the run ended; raises UserError where there is none, or it was another one."""
     if not (directory / NAME).exists():
         raise UserError(f"nothing to --resume: there is no {directory / NAME}; without --resume a new run begins")
-    store = Store(directory)
+    store = CheckpointFile(directory)
     try:
         found = _read(store.path, read)
         differ = [name for name in (*run, *found.run) if run.get(name) != found.run.get(name)]
@@ -142,7 +142,7 @@ def resume(directory: Path, run: Mapping[str, str], read: Read[Stands]) -> tuple
     return store, found
 
 
-def hashed(*texts: str | bytes) -> str:
+def short_hash(*texts: str | bytes) -> str:
     """What stands for texts that nobody would want to read."""
     found = hashlib.sha256()
     for text in texts:
@@ -150,7 +150,7 @@ def hashed(*texts: str | bytes) -> str:
     return found.hexdigest()[:16]
 
 
-def goes_on(watermark: int) -> str:
+def resume_hint(watermark: int) -> str:
     """What is told of a run that ended before its end."""
     return f"everything up to {tso.describe(watermark)} is acknowledged; --resume goes on there"
 

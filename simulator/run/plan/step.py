@@ -14,10 +14,10 @@ import pyarrow as pa
 from simulator import tso
 from simulator.errors import UserError
 from simulator.faults.fault import Fault
-from simulator.run.plan.comparisons import Draft
-from simulator.run.plan.expected import Expected
+from simulator.run.plan.expectation import PlannedExpectation
+from simulator.run.plan.snapshot_pairs import UnplacedPair
 from simulator.run.plan.statements import EmittedJob
-from simulator.run.plan.versions import Versions
+from simulator.run.plan.versions import TableVersions
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.dispatch import Route, TopicGrowth
 from simulator.ticdc.rules import ChangefeedRules
@@ -27,7 +27,7 @@ from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 
 
 @dataclass(frozen=True)
-class Cursor:
+class RunPosition:
     """Where a run stands between two steps."""
 
     start_ts: int
@@ -55,11 +55,11 @@ class Cursor:
         """As a changefeed sends what is committed after its start-ts."""
         return tso.physical(self.start_ts) + 1
 
-    def not_before(self, now_ms: int) -> Cursor:
+    def not_before(self, now_ms: int) -> RunPosition:
         """At that millisecond, or where it is later already; raises as `passed`."""
         return self.passed(max(0, now_ms - self.now_ms))
 
-    def passed(self, milliseconds: int) -> Cursor:
+    def passed(self, milliseconds: int) -> RunPosition:
         """So much later; raises UserError behind the last TSO."""
         now_ms = self.now_ms + milliseconds
         if now_ms > tso.physical(tso.FOREVER):
@@ -71,9 +71,9 @@ class Cursor:
         return replace(self, now_ms=now_ms)
 
 
-def starting(start_ts: int) -> Cursor:
+def starting(start_ts: int) -> RunPosition:
     """Nothing is there yet."""
-    return Cursor(start_ts, tso.physical(start_ts) + 1)
+    return RunPosition(start_ts, tso.physical(start_ts) + 1)
 
 
 @dataclass(frozen=True)
@@ -86,35 +86,35 @@ class VersionRows:
 
 
 @dataclass(frozen=True)
-class Addition:
+class StepResult:
     """What a step adds to the plan."""
 
     jobs: tuple[EmittedJob, ...] = ()
-    drafts: tuple[Draft, ...] = ()
+    pair_drafts: tuple[UnplacedPair, ...] = ()
     rows: tuple[VersionRows, ...] = ()
     notes: tuple[str, ...] = ()
     """For people."""
 
-    expected: tuple[Expected, ...] = ()
+    expected: tuple[PlannedExpectation, ...] = ()
     faults: tuple[Fault, ...] = ()
     grown: tuple[TopicGrowth, ...] = ()
 
 
-def joined(additions: Sequence[Addition]) -> Addition:
+def joined(results: Sequence[StepResult]) -> StepResult:
     """What steps without drafts added, as if one of them had; what is for people, or was expected, is left out."""
     rows: dict[int, list[pa.RecordBatch]] = {}
-    for each in (each for addition in additions for each in addition.rows):
+    for each in (each for result in results for each in result.rows):
         rows.setdefault(each.version, []).append(each.changes)
-    return Addition(
-        jobs=tuple(job for addition in additions for job in addition.jobs),
+    return StepResult(
+        jobs=tuple(job for result in results for job in result.jobs),
         rows=tuple(VersionRows(version, pa.concat_batches(parts)) for version, parts in rows.items()),
-        faults=tuple(fault for addition in additions for fault in addition.faults),
-        grown=tuple(growth for addition in additions for growth in addition.grown),
+        faults=tuple(fault for result in results for fault in result.faults),
+        grown=tuple(growth for result in results for growth in result.grown),
     )
 
 
 @dataclass(frozen=True)
-class Planning:
+class PlanContext:
     """What all steps of a run are planned with."""
 
     rules: ChangefeedRules
@@ -125,15 +125,15 @@ class Planning:
     """How long the user lets a step take that does not say it."""
 
     seed: int = 0
-    versions: Versions = field(default_factory=Versions)
+    versions: TableVersions = field(default_factory=TableVersions)
     """All versions of tables met so far; planners add to them."""
 
     routes: list[Route] = field(default_factory=list)
     """Where the rows of each of their physical tables go, as far as that was asked."""
 
 
-class Step(Protocol):
+class ScenarioStep(Protocol):
     """A step of a scenario."""
 
-    def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+    def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         """The cursor behind the step, and what the step adds; raises UserError."""

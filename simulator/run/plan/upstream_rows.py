@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.errors import UserError
-from simulator.run.plan.cursor import Cursor
+from simulator.run.plan.step import RunPosition
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
 from simulator.ticdc import key_bytes
@@ -53,19 +53,19 @@ def _cells(rows: StoredRows | None) -> pa.Table | None:
     return rows.cells if rows is not None and rows.cells.num_rows else None
 
 
-def with_rows(cursor: Cursor, upstream: Upstream, statement: object) -> tuple[Upstream, Snapshot | None]:
+def with_rows(position: RunPosition, upstream: Upstream, statement: object) -> tuple[Upstream, Snapshot | None]:
     """The upstream with the rows that a statement may need, and the tables that are still unread; raises SnapshotError
     for files that cannot be read, UserError for more than fits into memory."""
-    if cursor.unread is None or isinstance(statement, DropTable):
-        return upstream, cursor.unread
-    unread = {key(entry.table.schema, entry.table.name): entry for entry in cursor.unread.tables}
+    if position.unread is None or isinstance(statement, DropTable):
+        return upstream, position.unread
+    unread = {key(entry.table.schema, entry.table.name): entry for entry in position.unread.tables}
     wanted = _related(_named(statement, upstream.session.database), upstream.catalog)
     found = {place: unread.pop(place) for place in wanted if place in unread}
     if not found:
-        return upstream, cursor.unread
+        return upstream, position.unread
     tables = upstream.catalog.tables
-    read = {place: _read(entry, tables[place], cursor.unread) for place, entry in found.items()}
-    return replace(upstream, rows={**upstream.rows, **read}), replace(cursor.unread, tables=tuple(unread.values()))
+    read = {place: _read(entry, tables[place], position.unread) for place, entry in found.items()}
+    return replace(upstream, rows={**upstream.rows, **read}), replace(position.unread, tables=tuple(unread.values()))
 
 
 def still_unread(unread: Snapshot | None, catalog: Catalog) -> Snapshot | None:
