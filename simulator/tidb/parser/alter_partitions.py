@@ -1,7 +1,4 @@
-"""Reads the specs of ALTER TABLE that are about partitions.
-
-One law: a list of partitions goes on behind every comma.
-"""
+"""Parse the specs of ALTER TABLE that are about partitions."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from simulator.tidb.parser.expressions.operators import parse_parenthesised
 from simulator.tidb.parser.partitions import parse_partition_definition, parse_partition_definitions, parse_partitioning
 
 LOCAL = ("OPTIMIZE", "REPAIR", "REBUILD")
-"""The verbs that NO_WRITE_TO_BINLOG may follow."""
+"""The verbs that accept NO_WRITE_TO_BINLOG."""
 
 
 def parse_partition_name(cursor: Cursor) -> str:
@@ -23,17 +20,17 @@ def parse_partition_names(cursor: Cursor) -> tuple[str, ...]:
 
 
 def parse_all_or_names(cursor: Cursor) -> tuple[str, ...]:
-    """The names; nothing for ALL."""
+    """Parse partition names or ALL, for which the result is empty."""
     return () if cursor.accept("ALL") else parse_partition_names(cursor)
 
 
 def parse_no_write_to_binlog(cursor: Cursor) -> bool:
-    """NO_WRITE_TO_BINLOG, which LOCAL is another word for."""
+    """Parse an optional NO_WRITE_TO_BINLOG, or its synonym LOCAL."""
     return cursor.accept("NO_WRITE_TO_BINLOG") or cursor.accept("LOCAL")
 
 
 def parse_add_partitions(cursor: Cursor) -> syntax.AddPartitions:
-    """What follows ADD PARTITION: definitions, a number, or nothing."""
+    """Parse the rest of ADD PARTITION: definitions, a number, or nothing."""
     if_not_exists = cursor.accept("IF NOT EXISTS")
     silent = parse_no_write_to_binlog(cursor)
     if cursor.accept("PARTITIONS"):
@@ -44,7 +41,7 @@ def parse_add_partitions(cursor: Cursor) -> syntax.AddPartitions:
 
 
 def parse_partition_action(cursor: Cursor) -> syntax.PartitionAction:
-    """A verb, PARTITION, and names or ALL."""
+    """Parse a verb, PARTITION, and names or ALL."""
     verb = cursor.take()
     cursor.expect("PARTITION")
     silent = verb in LOCAL and parse_no_write_to_binlog(cursor)
@@ -52,7 +49,7 @@ def parse_partition_action(cursor: Cursor) -> syntax.PartitionAction:
 
 
 def parse_tablespace(cursor: Cursor) -> syntax.Spec:
-    """IMPORT or DISCARD, of partitions or of the table."""
+    """Parse IMPORT or DISCARD of partitions or of the table."""
     verb = cursor.take()
     if cursor.accept("TABLESPACE"):
         return syntax.Clause(f"{verb} TABLESPACE")
@@ -82,7 +79,7 @@ def parse_exchange_partition(cursor: Cursor) -> syntax.ExchangePartition:
 
 
 def parse_interval_end(cursor: Cursor) -> syntax.IntervalPartitionSpec:
-    """FIRST or LAST PARTITION LESS THAN (…)"""
+    """Parse `FIRST PARTITION LESS THAN (…)` or `LAST PARTITION LESS THAN (…)`."""
     verb = cursor.take()
     cursor.expect("PARTITION LESS THAN")
     bound = parse_parenthesised(cursor)
@@ -92,7 +89,7 @@ def parse_interval_end(cursor: Cursor) -> syntax.IntervalPartitionSpec:
 
 
 def parse_interval_change(cursor: Cursor) -> syntax.IntervalPartitionSpec:
-    """SPLIT MAXVALUE or MERGE FIRST PARTITION LESS THAN (…)"""
+    """Parse `SPLIT MAXVALUE PARTITION LESS THAN (…)` or `MERGE FIRST PARTITION LESS THAN (…)`."""
     verb = "SPLIT MAXVALUE" if cursor.word() == "SPLIT" else "MERGE FIRST"
     cursor.expect(verb)
     cursor.expect("PARTITION LESS THAN")
@@ -100,7 +97,7 @@ def parse_interval_change(cursor: Cursor) -> syntax.IntervalPartitionSpec:
 
 
 def parse_attributes_value(cursor: Cursor) -> str | None:
-    """The text behind ATTRIBUTES; None for DEFAULT."""
+    """Parse the value of ATTRIBUTES, and return None for DEFAULT."""
     cursor.accept("=")
     return None if cursor.accept("DEFAULT") else cursor.string("attributes between quotes, or DEFAULT")
 
@@ -111,7 +108,7 @@ def parse_partition_by(cursor: Cursor) -> syntax.PartitionBy:
 
 
 def parse_partition_options_spec(cursor: Cursor) -> syntax.PartitionOptions:
-    """PARTITION p ATTRIBUTES …, or options of a partition, which may be none."""
+    """Parse `PARTITION p ATTRIBUTES …`, or `PARTITION p` with any number of options."""
     token = cursor.next_token()
     definition = parse_partition_definition(cursor)
     if definition.kind or definition.subpartitions:
@@ -133,7 +130,7 @@ def parse_remove(cursor: Cursor) -> syntax.RemovePartitioning | syntax.RemoveTtl
 
 
 def parse_reorganize_partition(cursor: Cursor) -> syntax.ReorganizePartition:
-    """REORGANIZE PARTITION of all, or of names INTO definitions."""
+    """Parse REORGANIZE PARTITION of all partitions, or of names INTO definitions."""
     cursor.take()
     cursor.expect("PARTITION")
     silent = parse_no_write_to_binlog(cursor)

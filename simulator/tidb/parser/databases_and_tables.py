@@ -1,7 +1,4 @@
-"""Reads the statements on databases and on whole tables.
-
-One law: each begins behind the words that name it.
-"""
+"""Parse the statements on databases and on whole tables, from the words after the name of the statement."""
 
 from __future__ import annotations
 
@@ -51,7 +48,7 @@ def parse_database_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
 
 
 def parse_database_option(cursor: Cursor) -> syntax.TableOption:
-    """CHARSET, COLLATE, ENCRYPTION, PLACEMENT POLICY, TIFLASH REPLICA (its value as TiDB writes it) or READ ONLY."""
+    """Parse CHARSET, COLLATE, ENCRYPTION, PLACEMENT POLICY, READ ONLY or TIFLASH REPLICA (restored)."""
     if cursor.accept("SET TIFLASH REPLICA"):
         return syntax.TableOption("TIFLASH REPLICA", parse_tiflash_replica(cursor))
     if cursor.accept("READ ONLY"):
@@ -78,7 +75,7 @@ def parse_tiflash_replica(cursor: Cursor) -> str:
 
 
 def parse_encryption(cursor: Cursor) -> str:
-    """'Y' or 'N' in either case."""
+    """Parse 'Y' or 'N' in either case."""
     token = cursor.next_token()
     value = cursor.string("'Y' or 'N'")
     if value not in ("Y", "y", "N", "n"):
@@ -87,12 +84,14 @@ def parse_encryption(cursor: Cursor) -> str:
 
 
 def parse_placement_option(cursor: Cursor) -> syntax.TableOption:
-    """What follows PLACEMENT POLICY: a policy, DEFAULT or SET DEFAULT."""
+    """Parse the rest of PLACEMENT POLICY: a policy, DEFAULT or SET DEFAULT."""
     if cursor.accept("SET"):
         cursor.expect("DEFAULT")
-        return syntax.TableOption("PLACEMENT POLICY", "DEFAULT", default=True)
-    cursor.accept("=")
-    if cursor.accept("DEFAULT"):
+        is_default = True
+    else:
+        cursor.accept("=")
+        is_default = cursor.accept("DEFAULT")
+    if is_default:
         return syntax.TableOption("PLACEMENT POLICY", "DEFAULT", default=True)
     return syntax.TableOption("PLACEMENT POLICY", cursor.name_or_string("a placement policy"))
 
@@ -116,7 +115,7 @@ def parse_rename_table(cursor: Cursor) -> syntax.RenameTable:
 
 
 def parse_rename_pair(cursor: Cursor) -> tuple[syntax.TableName, syntax.TableName]:
-    """`old TO new`"""
+    """Parse `old TO new`."""
     old = cursor.qualified_name()
     cursor.expect("TO")
     return old, cursor.qualified_name()
@@ -133,7 +132,7 @@ Flashback = syntax.FlashbackTable | syntax.FlashbackDatabase | syntax.FlashbackC
 
 
 def parse_recover_table(cursor: Cursor) -> syntax.RecoverTable:
-    """What follows RECOVER TABLE: BY JOB n, or a table and which of its drops."""
+    """Parse the rest of RECOVER TABLE: `BY JOB n`, or a table and the number of the drop."""
     if cursor.accept("BY"):
         cursor.expect("JOB")
         return syntax.RecoverTable(None, job=cursor.integer("the number of a job"))
@@ -142,7 +141,7 @@ def parse_recover_table(cursor: Cursor) -> syntax.RecoverTable:
 
 
 def parse_flashback(cursor: Cursor) -> Flashback:
-    """What follows FLASHBACK."""
+    """Parse the rest of FLASHBACK."""
     if cursor.accept("CLUSTER"):
         timestamp, tso = parse_point_in_time(cursor)
         return syntax.FlashbackCluster(timestamp, tso)
@@ -178,7 +177,7 @@ def parse_new_name(cursor: Cursor) -> str:
 
 
 def parse_point_in_time(cursor: Cursor) -> tuple[str, int]:
-    """`TO TIMESTAMP '…'` or `TO TSO n`: the text, and the number."""
+    """Parse `TO TIMESTAMP '…'` or `TO TSO n`, and return the text and the number."""
     cursor.expect("TO")
     if cursor.accept("TIMESTAMP"):
         return cursor.string("a timestamp between quotes"), 0
@@ -198,7 +197,7 @@ def parse_lock_tables(cursor: Cursor) -> syntax.LockTables:
 
 
 def parse_table_lock(cursor: Cursor) -> tuple[syntax.TableName, str]:
-    """`table READ [LOCAL]` or `table WRITE [LOCAL]`"""
+    """Parse `table READ [LOCAL]` or `table WRITE [LOCAL]`."""
     table = cursor.qualified_name()
     if cursor.word() not in ("READ", "WRITE"):
         cursor.unexpected("READ or WRITE", ("READ", "WRITE"))

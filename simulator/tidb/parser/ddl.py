@@ -1,7 +1,6 @@
-"""Text → statement: every DDL statement of TiDB, told apart by its first words.
+"""Parse a text into DDL statements of TiDB, which their first words identify.
 
-One law: whatever the text, it gives a statement, None for an empty text, or a DdlError; of the phrases that a statement
-may begin with, the longest that fits decides (TiDB: pkg/parser/parser.y, Statement).
+The longest phrase of PARSERS and NOT_DDL that a statement begins with decides (TiDB: pkg/parser/parser.y, Statement).
 """
 
 from __future__ import annotations
@@ -16,61 +15,39 @@ from typing import NoReturn
 from sqlglot.tokens import Token
 
 from simulator.errors import DdlError, SchemaError, did_you_mean
+from simulator.tidb.parser import databases_and_tables, objects
 from simulator.tidb.parser.alter_table import parse_alter_table
 from simulator.tidb.parser.create_table import parse_create_table
 from simulator.tidb.parser.cursor import QUOTED, Cursor, position
-from simulator.tidb.parser.databases_and_tables import (
-    parse_alter_database,
-    parse_cleanup_locks,
-    parse_create_database,
-    parse_drop_database,
-    parse_drop_table,
-    parse_flashback,
-    parse_lock_tables,
-    parse_recover_table,
-    parse_rename_table,
-    parse_repair_table,
-    parse_truncate_table,
-    parse_unlock_tables,
-)
 from simulator.tidb.parser.keys import parse_create_index, parse_drop_index
-from simulator.tidb.parser.objects import (
-    parse_alter_sequence,
-    parse_create_sequence,
-    parse_create_view,
-    parse_drop_sequence,
-    parse_drop_view,
-    parse_placement_policy,
-    parse_resource_group,
-)
-from simulator.tidb.parser.splitting import not_ddl_error, parse_tokens, split_tokens
+from simulator.tidb.parser.splitting import not_ddl_error, only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.ddl import Statement
 
-Reader = Callable[[Cursor], Statement]
+DdlParser = Callable[[Cursor], Statement]
 Phrase = tuple[str, ...]
 
 
 def phrases(text: str) -> tuple[Phrase, ...]:
-    """`CREATE DATABASE|SCHEMA` is two phrases."""
+    """Return every phrase that the text stands for: `CREATE DATABASE|SCHEMA` is two."""
     return tuple(product(*(word.split("|") for word in text.split())))
 
 
-BEHIND: Mapping[str, Reader] = {
-    "CREATE DATABASE|SCHEMA": parse_create_database,
-    "ALTER DATABASE|SCHEMA": parse_alter_database,
-    "DROP DATABASE|SCHEMA": parse_drop_database,
-    "DROP TABLE|TABLES": parse_drop_table,
-    "DROP TEMPORARY TABLE|TABLES": partial(parse_drop_table, temporary="local"),
-    "DROP GLOBAL TEMPORARY TABLE|TABLES": partial(parse_drop_table, temporary="global"),
-    "TRUNCATE": parse_truncate_table,
-    "RENAME TABLE": parse_rename_table,
-    "RECOVER TABLE": parse_recover_table,
-    "FLASHBACK": parse_flashback,
-    "ADMIN REPAIR TABLE": parse_repair_table,
-    "ADMIN CLEANUP TABLE LOCK": parse_cleanup_locks,
-    "LOCK TABLE|TABLES": parse_lock_tables,
-    "UNLOCK TABLE|TABLES": parse_unlock_tables,
+AFTER_PHRASE: Mapping[str, DdlParser] = {
+    "CREATE DATABASE|SCHEMA": databases_and_tables.parse_create_database,
+    "ALTER DATABASE|SCHEMA": databases_and_tables.parse_alter_database,
+    "DROP DATABASE|SCHEMA": databases_and_tables.parse_drop_database,
+    "DROP TABLE|TABLES": databases_and_tables.parse_drop_table,
+    "DROP TEMPORARY TABLE|TABLES": partial(databases_and_tables.parse_drop_table, temporary="local"),
+    "DROP GLOBAL TEMPORARY TABLE|TABLES": partial(databases_and_tables.parse_drop_table, temporary="global"),
+    "TRUNCATE": databases_and_tables.parse_truncate_table,
+    "RENAME TABLE": databases_and_tables.parse_rename_table,
+    "RECOVER TABLE": databases_and_tables.parse_recover_table,
+    "FLASHBACK": databases_and_tables.parse_flashback,
+    "ADMIN REPAIR TABLE": databases_and_tables.parse_repair_table,
+    "ADMIN CLEANUP TABLE LOCK": databases_and_tables.parse_cleanup_locks,
+    "LOCK TABLE|TABLES": databases_and_tables.parse_lock_tables,
+    "UNLOCK TABLE|TABLES": databases_and_tables.parse_unlock_tables,
     "CREATE INDEX": partial(parse_create_index, kind="key"),
     **{
         f"CREATE {kind} INDEX": partial(parse_create_index, kind=kind.lower())
@@ -78,36 +55,42 @@ BEHIND: Mapping[str, Reader] = {
     },
     "DROP INDEX": parse_drop_index,
     "DROP HYPO INDEX": partial(parse_drop_index, hypothetical=True),
-    "DROP VIEW": parse_drop_view,
-    "CREATE SEQUENCE": parse_create_sequence,
-    "ALTER SEQUENCE": parse_alter_sequence,
-    "DROP SEQUENCE": parse_drop_sequence,
-    "CREATE OR REPLACE PLACEMENT POLICY": partial(parse_placement_policy, verb="CREATE", or_replace=True),
-    **{f"{verb} PLACEMENT POLICY": partial(parse_placement_policy, verb=verb) for verb in ("CREATE", "ALTER", "DROP")},
-    **{f"{verb} RESOURCE GROUP": partial(parse_resource_group, verb=verb) for verb in ("CREATE", "ALTER", "DROP")},
+    "DROP VIEW": objects.parse_drop_view,
+    "CREATE SEQUENCE": objects.parse_create_sequence,
+    "ALTER SEQUENCE": objects.parse_alter_sequence,
+    "DROP SEQUENCE": objects.parse_drop_sequence,
+    "CREATE OR REPLACE PLACEMENT POLICY": partial(objects.parse_placement_policy, verb="CREATE", or_replace=True),
+    **{
+        f"{verb} PLACEMENT POLICY": partial(objects.parse_placement_policy, verb=verb)
+        for verb in ("CREATE", "ALTER", "DROP")
+    },
+    **{
+        f"{verb} RESOURCE GROUP": partial(objects.parse_resource_group, verb=verb)
+        for verb in ("CREATE", "ALTER", "DROP")
+    },
     "ALTER TABLE": parse_alter_table,
     "ALTER IGNORE TABLE": partial(parse_alter_table, ignore=True),
 }
-"""Readers that begin behind the phrase."""
+"""Parsers that begin after the phrase."""
 
-WHOLE: Mapping[str, Reader] = {
+FROM_PHRASE: Mapping[str, DdlParser] = {
     "CREATE TABLE": parse_create_table,
     "CREATE TEMPORARY TABLE": parse_create_table,
     "CREATE GLOBAL TEMPORARY TABLE": parse_create_table,
-    "CREATE VIEW|ALGORITHM|DEFINER|SQL": parse_create_view,
-    "CREATE OR REPLACE VIEW|ALGORITHM|DEFINER|SQL": parse_create_view,
+    "CREATE VIEW|ALGORITHM|DEFINER|SQL": objects.parse_create_view,
+    "CREATE OR REPLACE VIEW|ALGORITHM|DEFINER|SQL": objects.parse_create_view,
 }
-"""Readers that begin with the phrase itself."""
+"""Parsers that begin with the phrase itself."""
 
-READERS: Mapping[Phrase, tuple[bool, Reader]] = MappingProxyType(
+PARSERS: Mapping[Phrase, tuple[bool, DdlParser]] = MappingProxyType(
     {
-        phrase: (behind, reader)
-        for behind, table in ((True, BEHIND), (False, WHOLE))
-        for text, reader in table.items()
+        phrase: (after_phrase, parser)
+        for after_phrase, table in ((True, AFTER_PHRASE), (False, FROM_PHRASE))
+        for text, parser in table.items()
         for phrase in phrases(text)
     }
 )
-"""By phrase: whether the reader begins behind it, and the reader."""
+"""By phrase: whether the parser begins after it, and the parser."""
 
 NOT_DDL = frozenset(
     phrase
@@ -128,47 +111,44 @@ NOT_DDL = frozenset(
     )
     for phrase in phrases(text)
 )
-"""How the statements begin that change no schema."""
+"""The first words of statements that change no schema."""
 
 
-def next_words(known: Iterable[Phrase]) -> Mapping[Phrase, tuple[str, ...]]:
-    """By the beginning of a phrase: the words that can follow."""
-    found: dict[Phrase, dict[str, None]] = {}
-    for phrase in known:
+def next_words(phrases: Iterable[Phrase]) -> Mapping[Phrase, tuple[str, ...]]:
+    """Return the words that can follow each beginning of a phrase."""
+    words_by_start: dict[Phrase, dict[str, None]] = {}
+    for phrase in phrases:
         for length, word in enumerate(phrase):
-            found.setdefault(phrase[:length], {})[word] = None
-    return MappingProxyType({start: tuple(words) for start, words in found.items()})
+            words_by_start.setdefault(phrase[:length], {})[word] = None
+    return MappingProxyType({start: tuple(words) for start, words in words_by_start.items()})
 
 
-WORDS_AFTER = next_words((*READERS, *sorted(NOT_DDL)))
-DDL_WORDS_AFTER = next_words(READERS)
+NEXT_WORDS = next_words((*PARSERS, *sorted(NOT_DDL)))
+DDL_NEXT_WORDS = next_words(PARSERS)
 SYNTAX = "parser:1064"
-LONGEST = max(len(phrase) for phrase in (*READERS, *NOT_DDL))
+LONGEST = max(len(phrase) for phrase in (*PARSERS, *NOT_DDL))
 
 
 def parse_ddl(text: str, charset: str = "") -> Statement | None:
-    """The one statement in the text; None where the text has none. `charset` is the client's, utf8mb4 if empty.
+    """Parse the only statement of the text; returns None for a text without one.
 
-    Raises DdlError: `parser:1064` with line and column for what TiDB cannot parse and for a second statement; no code
-    for a statement that is not DDL.
+    `charset` is the client's, utf8mb4 if empty. Raises DdlError: `parser:1064` with line and column for what TiDB
+    cannot parse and for a second statement, without a code for a statement that is not DDL.
     """
     with parse_errors():
-        found = split_tokens(tokenize(text))
-        if len(found) > 1:
-            second = position(text, found[1][0].start)
-            raise SchemaError(f"{second}: a second statement begins here; one is accepted")
-        return parse_statement(text, found[0], charset) if found else None
+        tokens = only_statement(text, tokenize(text))
+        return parse_statement(text, tokens, charset) if tokens else None
 
 
 def parse_ddl_script(text: str, charset: str = "") -> tuple[Statement, ...]:
-    """Every statement in the text, in order; raises DdlError as `parse_ddl` does."""
+    """Parse every statement of the text; raises DdlError as `parse_ddl` does."""
     with parse_errors():
         return tuple(parse_statement(text, tokens, charset) for tokens in split_tokens(tokenize(text)))
 
 
 @contextmanager
 def parse_errors() -> Iterator[None]:
-    """Turns what readers raise into DdlError."""
+    """Convert the errors of parsing functions to DdlError."""
     try:
         yield
     except SchemaError as error:
@@ -178,20 +158,20 @@ def parse_errors() -> Iterator[None]:
 
 
 def parse_statement(text: str, tokens: list[Token], charset: str) -> Statement:
-    """What the tokens of one statement say; raises SchemaError, or DdlError if it is not DDL."""
+    """Parse the tokens of one statement; raises SchemaError, or DdlError if it is not DDL."""
     words = first_words(tokens)
     for length in range(len(words), 0, -1):
         phrase = words[:length]
-        if phrase in READERS:
-            behind, reader = READERS[phrase]
-            return parse_tokens(text, tokens[length:] if behind else tokens, reader, charset or "utf8mb4")
+        if phrase in PARSERS:
+            after_phrase, parser = PARSERS[phrase]
+            return parse_tokens(text, tokens[length:] if after_phrase else tokens, parser, charset or "utf8mb4")
         if phrase in NOT_DDL:
             raise not_ddl_error(" ".join(phrase))
-    fail_at_first_words(text, tokens, words, WORDS_AFTER, DDL_WORDS_AFTER)
+    fail_at_first_words(text, tokens, words, NEXT_WORDS, DDL_NEXT_WORDS)
 
 
 def first_words(tokens: Sequence[Token]) -> tuple[str, ...]:
-    """The words that can tell which statement it is, in capitals; empty in place of a quoted name."""
+    """Return the words that can identify the statement, in upper case, with "" for a quoted name."""
     return tuple("" if token.token_type in QUOTED else token.text.upper() for token in tokens[:LONGEST])
 
 
@@ -202,9 +182,9 @@ def fail_at_first_words(
     after: Mapping[Phrase, tuple[str, ...]],
     preferred: Mapping[Phrase, tuple[str, ...]],
 ) -> NoReturn:
-    """Raises SchemaError at the first word that begins nothing, with what could stand there, by what `after` knows.
+    """Raise SchemaError at the first word that fits no phrase.
 
-    Where `preferred` knows a word, only what it knows is accepted.
+    The message lists the words of `preferred`, or those of `after` if `preferred` has none.
     """
     known = next(length for length in range(len(words), -1, -1) if words[:length] in after)
     accepted = preferred.get(words[:known]) or after[words[:known]]

@@ -1,7 +1,7 @@
-"""Reads the statements that change rows: INSERT, REPLACE, UPDATE, DELETE.
+"""Parse the statements that change rows: INSERT, REPLACE, UPDATE, DELETE.
 
-One law: what TiDB's grammar takes is read, and what nobody here plays is refused by the name of its clause
-(TiDB: pkg/parser/parser.y, InsertIntoStmt, UpdateStmt, DeleteFromStmt).
+Everything in TiDB's grammar is accepted, and clauses that are not simulated are refused by name (TiDB:
+pkg/parser/parser.y, InsertIntoStmt, UpdateStmt, DeleteFromStmt).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 
 
 def parse_insert(cursor: Cursor) -> syntax.Insert:
-    """What follows INSERT."""
+    """Parse the rest of INSERT."""
     _skip_hints_and_priority(cursor)
     return _parse_insert_body(cursor, replace=False, ignore=cursor.accept("IGNORE"))
 
 
 def parse_replace(cursor: Cursor) -> syntax.Insert:
-    """What follows REPLACE."""
+    """Parse the rest of REPLACE."""
     _skip_hints_and_priority(cursor)
     return _parse_insert_body(cursor, replace=True, ignore=False)
 
@@ -67,7 +67,7 @@ def _parse_insert_body(cursor: Cursor, replace: bool, ignore: bool) -> syntax.In
 
 
 def _begins_query(cursor: Cursor) -> bool:
-    """Whether a query comes next, be it in parentheses."""
+    """Whether a query comes next, with or without parentheses."""
     places = 0
     while cursor.word_ahead(places) == "(":
         places += 1
@@ -83,7 +83,7 @@ def _parse_row(cursor: Cursor) -> tuple[syntax.Node, ...]:
 
 
 def _parse_value(cursor: Cursor) -> syntax.Node:
-    """As `parse_value`; a literal alone, which most values are, is taken at once."""
+    """Parse as `parse_value`, with a fast path for single literals, which most values are."""
     kind = cursor.kind()
     if kind in LITERALS and cursor.word_after() in (",", ")"):
         return LITERALS[kind](cursor)
@@ -98,7 +98,7 @@ def _parse_on_duplicate(cursor: Cursor) -> tuple[syntax.Assignment, ...]:
 
 
 def parse_update(cursor: Cursor, common: Common | None = None) -> syntax.Update:
-    """What follows UPDATE; `common` is the WITH before it."""
+    """Parse the rest of UPDATE; `common` is the WITH before it."""
     _skip_hints_and_priority(cursor)
     ignore = cursor.accept("IGNORE")
     source = _parse_sources(cursor, "UPDATE")
@@ -109,7 +109,7 @@ def parse_update(cursor: Cursor, common: Common | None = None) -> syntax.Update:
 
 
 def parse_assignment(cursor: Cursor) -> syntax.Assignment:
-    """`column = value`"""
+    """Parse `column = value`."""
     column = parse_column_name(cursor)
     if not cursor.accept(":="):
         cursor.expect("=")
@@ -117,7 +117,7 @@ def parse_assignment(cursor: Cursor) -> syntax.Assignment:
 
 
 def parse_column_name(cursor: Cursor) -> syntax.ColumnName:
-    """`c`, `t.c` or `d.t.c`"""
+    """Parse `c`, `t.c` or `d.t.c`."""
     parts = [cursor.name("the name of a column")]
     while len(parts) < 3 and cursor.accept("."):
         parts.append(cursor.name("the name of a column"))
@@ -128,7 +128,7 @@ def parse_column_name(cursor: Cursor) -> syntax.ColumnName:
 
 
 def parse_delete(cursor: Cursor, common: Common | None = None) -> syntax.Delete:
-    """What follows DELETE; `common` is the WITH before it."""
+    """Parse the rest of DELETE; `common` is the WITH before it."""
     _skip_hints_and_priority(cursor)
     cursor.accept("QUICK")
     ignore = cursor.accept("IGNORE")
@@ -157,7 +157,7 @@ def _parse_multi_table_delete(
 
 
 def _parse_delete_target(cursor: Cursor) -> syntax.TableName:
-    """`t`, `db.t`, `t.*` or `db.t.*`"""
+    """Parse `t`, `db.t`, `t.*` or `db.t.*`."""
     first = cursor.name("the name of a table")
     if not cursor.accept(".") or cursor.accept("*"):
         return syntax.TableName("", first)
@@ -167,11 +167,11 @@ def _parse_delete_target(cursor: Cursor) -> syntax.TableName:
     return name
 
 
-# -- what they share ----------------------------------------------------------------------------------------------
+# -- shared clauses -----------------------------------------------------------------------------------------------
 
 
 def _skip_hints_and_priority(cursor: Cursor) -> None:
-    """TiDB reads them, and no row feels them."""
+    """Skip hints and priorities, which do not affect rows."""
     if cursor.word().startswith("/*+"):
         parse_hints(cursor)
     if cursor.word() in PRIORITIES:
@@ -179,7 +179,7 @@ def _skip_hints_and_priority(cursor: Cursor) -> None:
 
 
 def _parse_sources(cursor: Cursor, verb: str) -> syntax.Source:
-    """The tables behind UPDATE, or behind the FROM or USING of a DELETE."""
+    """Parse the tables after UPDATE, or after FROM or USING of DELETE."""
     join = parse_source_list(cursor)
     aside = (
         *unsupported_clauses(join),
@@ -193,7 +193,7 @@ def _parse_sources(cursor: Cursor, verb: str) -> syntax.Source:
 def _parse_row_selection(
     cursor: Cursor, source: syntax.Source
 ) -> tuple[syntax.Node | None, tuple[syntax.OrderItem, ...], syntax.Limit | None]:
-    """WHERE, and ORDER BY and LIMIT without an offset where one table is changed."""
+    """Parse WHERE, then ORDER BY and LIMIT without an offset if the statement changes one table."""
     where = cursor.grammar.expression(cursor) if cursor.accept("WHERE") else None
     if not isinstance(source, syntax.TableSource):
         return where, (), None
@@ -205,7 +205,7 @@ def _parse_row_selection(
 
 
 def _with_query(common: Common | None, source: syntax.Source) -> syntax.WithTree | None:
-    """The WITH before a statement, as that of a query of all that the statement reads."""
+    """Return the WITH before a statement as a query of everything that the statement reads."""
     return (
         syntax.WithTree(common.tables, common.recursive, syntax.SelectTree((syntax.Star(),), source))
         if common

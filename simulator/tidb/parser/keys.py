@@ -1,6 +1,6 @@
-"""Reads keys and constraints: beside the columns, and in CREATE INDEX and DROP INDEX.
+"""Parse keys and constraints of CREATE TABLE and ALTER TABLE, and CREATE INDEX and DROP INDEX.
 
-One law: an option said twice counts as it is said last, but GLOBAL stays GLOBAL (TiDB: parser.y, IndexOptionList).
+The last of several equal options counts, except that GLOBAL stays GLOBAL (TiDB: parser.y, IndexOptionList).
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ TABLE_ELEMENTS = MappingProxyType(
     }
 )
 NAMED_TYPE = ("primary", "unique", "key", "vector", "columnar")
-"""Kinds that may say USING before their columns."""
+"""Kinds that may have USING before their columns."""
 
 MAY_EXIST = ("key", "foreign", "vector", "columnar")
-"""Kinds that take IF NOT EXISTS."""
+"""Kinds that accept IF NOT EXISTS."""
 
 
-# -- what keys are made of ----------------------------------------------------------------------------------------
+# -- parts of keys ------------------------------------------------------------------------------------------------
 
 
 def parse_key_part(cursor: Cursor) -> syntax.KeyPart:
-    """`column [(prefix length)] [ASC | DESC]`, or an expression in parentheses."""
+    """Parse `column [(prefix length)] [ASC | DESC]`, or an expression in parentheses."""
     at = cursor.next_token().start
     if cursor.word() == "(":
         expression = parse_closed_parentheses(cursor)
@@ -69,14 +69,14 @@ def parse_descending(cursor: Cursor) -> bool:
 
 
 def parse_check(cursor: Cursor, name: str = "") -> syntax.CheckDefinition:
-    """What follows CHECK: `(expression) [[NOT] ENFORCED]`; a NOT NULL behind it is left alone."""
+    """Parse the rest of CHECK: `(expression) [[NOT] ENFORCED]`. A NOT NULL after it is not part of it."""
     condition = parse_closed_parentheses(cursor)
     enforced = cursor.accept("ENFORCED") or not cursor.accept("NOT ENFORCED")
     return syntax.CheckDefinition(condition, enforced, name)
 
 
 def parse_references(cursor: Cursor) -> syntax.References:
-    """What follows REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`; the two ONs in any order."""
+    """Parse the rest of REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`, the ONs in any order."""
     table = cursor.qualified_name("a table")
     parts = cursor.parenthesised_list(parse_key_part) if cursor.word() == "(" else ()
     match = parse_one_of(cursor, ("FULL", "PARTIAL", "SIMPLE")) if cursor.accept("MATCH") else ""
@@ -92,7 +92,7 @@ def parse_references(cursor: Cursor) -> syntax.References:
 
 
 def parse_key_options(cursor: Cursor) -> syntax.KeyOptions:
-    """All that follow, up to the first word that is none; raises SchemaError."""
+    """Parse key options, up to the first word that is none; raises SchemaError."""
     options = syntax.KeyOptions()
     while (word := cursor.word()) in KEY_OPTIONS:
         cursor.take()
@@ -101,7 +101,7 @@ def parse_key_options(cursor: Cursor) -> syntax.KeyOptions:
 
 
 def parse_index_type(cursor: Cursor) -> str:
-    """What follows USING or TYPE."""
+    """Parse the rest of USING or TYPE."""
     return parse_one_of(cursor, INDEX_TYPES)
 
 
@@ -125,7 +125,7 @@ def parse_comment(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptio
 
 
 def parse_pre_split(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
-    """`= n`, `= (BETWEEN (…) AND (…) REGIONS n)` or `= (BY (…), …)`"""
+    """Parse `= n`, `= (BETWEEN (…) AND (…) REGIONS n)` or `= (BY (…), …)`."""
     cursor.accept("=")
     if not cursor.accept("("):
         return replace(options, pre_split=str(parse_count(cursor)))
@@ -144,7 +144,7 @@ def parse_split_between(cursor: Cursor) -> str:
 
 
 def parse_row(cursor: Cursor) -> str:
-    """`(value, …)`, or `()`, as TiDB writes it back."""
+    """Parse `(value, …)` or `()`, and return it as TiDB writes it back."""
     if cursor.word_after() == ")" and cursor.accept("( )"):
         return "()"
     return f"({','.join(cursor.parenthesised_list(lambda cursor: parse_expression(cursor).restored))})"
@@ -156,7 +156,7 @@ def parse_secondary_engine_attribute(cursor: Cursor, options: syntax.KeyOptions)
 
 
 def parse_where(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
-    """The condition of a partial index."""
+    """Parse the condition of a partial index."""
     return replace(options, condition=parse_expression(cursor))
 
 
@@ -181,11 +181,11 @@ KEY_OPTIONS: MappingProxyType[str, Callable[[Cursor, syntax.KeyOptions], syntax.
 )
 
 
-# -- beside the columns -------------------------------------------------------------------------------------------
+# -- keys and constraints -----------------------------------------------------------------------------------------
 
 
 def begins_key(cursor: Cursor) -> bool:
-    """Whether a key or constraint comes next, not a column."""
+    """Whether a key or constraint comes next."""
     word = cursor.word()
     if word in ("VECTOR", "COLUMNAR"):
         return cursor.word_after() == "INDEX"
@@ -193,7 +193,7 @@ def begins_key(cursor: Cursor) -> bool:
 
 
 def parse_key(cursor: Cursor) -> syntax.KeyDefinition:
-    """A key or constraint with its options; raises SchemaError."""
+    """Parse a key or constraint with its options; raises SchemaError."""
     at = cursor.next_token().start
     name = None
     if cursor.accept("CONSTRAINT") and cursor.word() not in TABLE_ELEMENTS:
@@ -213,33 +213,30 @@ def parse_key(cursor: Cursor) -> syntax.KeyDefinition:
 
 
 def parse_key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> syntax.KeyDefinition:
-    """`[IF NOT EXISTS] [name] [USING t] (part, …) options`; for a foreign key what it references. `constraint` is what
-    CONSTRAINT names, None without a name."""
-    exists = kind in MAY_EXIST and cursor.accept("IF NOT EXISTS")
-    name = None if cursor.word() in ("(", "USING") else cursor.name("the name of a key, or '('")
-    given = name if constraint is None else constraint
-    typed = kind in NAMED_TYPE and (cursor.accept("USING") or bool(name) and cursor.accept("TYPE"))
-    using = parse_index_type(cursor) if typed else ""
+    """Parse `[IF NOT EXISTS] [name] [USING t] (part, …)`, then options, or REFERENCES of a foreign key.
+
+    `constraint` is the name after CONSTRAINT, or None.
+    """
+    if_not_exists = kind in MAY_EXIST and cursor.accept("IF NOT EXISTS")
+    own_name = None if cursor.word() in ("(", "USING") else cursor.name("the name of a key, or '('")
+    name = own_name if constraint is None else constraint
+    has_type = kind in NAMED_TYPE and (cursor.accept("USING") or bool(own_name) and cursor.accept("TYPE"))
+    using = parse_index_type(cursor) if has_type else ""
     parts = cursor.parenthesised_list(parse_key_part)
     if kind == "foreign":
         cursor.expect("REFERENCES")
-        return syntax.KeyDefinition(
-            kind,
-            given or "",
-            parts,
-            at=at,
-            if_not_exists=exists,
-            references=parse_references(cursor),
-            empty_name=given == "",
-        )
-    options = parse_key_options(cursor)
+        references = parse_references(cursor)
+        options = syntax.KeyOptions()
+    else:
+        references = None
+        options = parse_key_options(cursor)
     if using:
         options = replace(options, using=using)
-    return syntax.KeyDefinition(kind, given or "", parts, options, at, exists, empty_name=given == "")
+    return syntax.KeyDefinition(kind, name or "", parts, options, at, if_not_exists, references, empty_name=name == "")
 
 
 def expect_key_end(cursor: Cursor) -> None:
-    """Raises SchemaError where something else follows than `,` or `)`."""
+    """Raise SchemaError unless `,` or `)` follows."""
     if cursor.word() not in (",", ")"):
         cursor.unexpected(f"',' or ')' or one of {', '.join(KEY_OPTIONS)}", KEY_OPTIONS if cursor.word() else ())
 
@@ -248,7 +245,7 @@ def expect_key_end(cursor: Cursor) -> None:
 
 
 def parse_create_index(cursor: Cursor, kind: str) -> syntax.CreateIndex:
-    """What follows CREATE … INDEX."""
+    """Parse the rest of CREATE … INDEX."""
     at = cursor.next_token().start
     if_not_exists = cursor.accept("IF NOT EXISTS")
     name = cursor.name("the name of an index")
@@ -262,7 +259,7 @@ def parse_create_index(cursor: Cursor, kind: str) -> syntax.CreateIndex:
 
 
 def parse_drop_index(cursor: Cursor, hypothetical: bool = False) -> syntax.DropIndex:
-    """What follows DROP INDEX."""
+    """Parse the rest of DROP INDEX."""
     if_exists = cursor.accept("IF EXISTS")
     name = cursor.name("the name of an index")
     cursor.expect("ON")

@@ -1,7 +1,7 @@
-"""Reads the statements about what is no table: views, sequences, placement policies and resource groups.
+"""Parse the statements about views, sequences, placement policies and resource groups.
 
-One law: what a statement does not say is what TiDB takes for it (TiDB: pkg/parser/parser.y), and the options of a
-sequence or a group come out as TiDB writes them back (pkg/parser/ast/ddl.go).
+Missing parts get TiDB's defaults (TiDB: pkg/parser/parser.y). The options of sequences and groups are kept as TiDB
+writes them back (pkg/parser/ast/ddl.go).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ CHECKS = ("CASCADED", "LOCAL")
 
 
 def parse_create_view(cursor: Cursor) -> syntax.CreateView:
-    """A whole CREATE VIEW statement."""
+    """Parse a whole CREATE VIEW statement."""
     cursor.expect("CREATE")
     or_replace = cursor.accept("OR REPLACE")
     algorithm = parse_view_setting(cursor, "ALGORITHM", VIEW_ALGORITHMS, "=")
-    by = parse_definer(cursor)
+    definer = parse_definer(cursor)
     security = parse_view_setting(cursor, "SQL SECURITY", SECURITIES)
     cursor.expect("VIEW")
     view = cursor.qualified_name("the name of a view")
@@ -39,11 +39,11 @@ def parse_create_view(cursor: Cursor) -> syntax.CreateView:
     check = parse_view_setting(cursor, "WITH", CHECKS)
     if not cursor.at_end():
         cursor.expect("CHECK OPTION")
-    return syntax.CreateView(view, query, columns, or_replace, algorithm, by, security, check)
+    return syntax.CreateView(view, query, columns, or_replace, algorithm, definer, security, check)
 
 
 def parse_view_setting(cursor: Cursor, phrase: str, accepted: tuple[str, ...], sign: str = "") -> str:
-    """One of the accepted words behind the phrase and the sign; the first of them where the phrase does not come."""
+    """Parse the phrase, the sign and one of the accepted words. Without the phrase, the first word is the default."""
     if not cursor.accept(phrase):
         return accepted[0]
     if sign:
@@ -52,7 +52,10 @@ def parse_view_setting(cursor: Cursor, phrase: str, accepted: tuple[str, ...], s
 
 
 def parse_definer(cursor: Cursor) -> str:
-    """A user as TiDB writes it back: CURRENT_USER, or name and host between back-quotes, the host `%` if not said."""
+    """Parse an optional DEFINER, and return it as TiDB writes it back: CURRENT_USER, or a quoted name and host.
+
+    The default host is `%`.
+    """
     if not cursor.accept("DEFINER"):
         return "CURRENT_USER"
     cursor.expect("=")
@@ -65,7 +68,7 @@ def parse_definer(cursor: Cursor) -> str:
 
 
 def parse_host_name(cursor: Cursor) -> str:
-    """A host behind `@`: quoted, or all that follows without a blank."""
+    """Parse the host after `@`: quoted, or everything up to the next blank."""
     if cursor.kind() in ("string", "name"):
         return cursor.literal()
     start = last = cursor.next_token()
@@ -78,7 +81,7 @@ def parse_host_name(cursor: Cursor) -> str:
 
 
 def parse_drop_view(cursor: Cursor) -> syntax.DropView:
-    """What follows DROP VIEW."""
+    """Parse the rest of DROP VIEW."""
     if_exists = cursor.accept("IF EXISTS")
     views = cursor.comma_list(lambda cursor: cursor.qualified_name("the name of a view"))
     parse_restrict_or_cascade(cursor)
@@ -98,17 +101,13 @@ NUMBERED = MappingProxyType(
         "RESTART": ("RESTART WITH", "WITH"),
     }
 )
-"""First word → the words written back, and the word that may stand before the number in place of `=`."""
+"""The restored words by the first word, and the word that may replace `=` before the number."""
 
 PLAIN = MappingProxyType(
-    {
-        "NOMINVALUE": "NO MINVALUE",
-        "NOMAXVALUE": "NO MAXVALUE",
-        "NOCACHE": "NOCACHE",
-        "NOCYCLE": "NOCYCLE",
-        "CYCLE": "CYCLE",
-    }
+    {"NOMINVALUE": "NO MINVALUE", "NOMAXVALUE": "NO MAXVALUE"}
+    | {word: word for word in ("NOCACHE", "NOCYCLE", "CYCLE")}
 )
+"""The restored words of the options without a number, by their first word."""
 SEQUENCE_WORDS = (*NUMBERED, *PLAIN, "NO")
 
 
@@ -152,15 +151,15 @@ def parse_sequence_option(cursor: Cursor) -> syntax.SequenceOption:
         cursor.take()
     if word in PLAIN:
         return syntax.SequenceOption(PLAIN[word])
-    name, instead = NUMBERED[word]
-    announced = bool(instead) and cursor.accept(instead) or cursor.accept("=")
-    if word == "RESTART" and not announced and cursor.kind() != "number" and cursor.word() not in ("-", "+"):
+    name, preposition = NUMBERED[word]
+    has_value = bool(preposition) and cursor.accept(preposition) or cursor.accept("=")
+    if word == "RESTART" and not has_value and cursor.kind() != "number" and cursor.word() not in ("-", "+"):
         return syntax.SequenceOption("RESTART")
     return syntax.SequenceOption(name, parse_signed_number(cursor))
 
 
 def parse_signed_number(cursor: Cursor) -> int:
-    """A whole number of 64 bits, with its sign."""
+    """Parse an integer of 64 bits with an optional sign."""
     token = cursor.next_token()
     negative = cursor.accept("-")
     if not negative:
@@ -183,28 +182,15 @@ def parse_table_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
 
 
 POLICY_COUNTS = ("FOLLOWERS", "VOTERS", "LEARNERS")
-POLICY_TEXTS = (
-    "PRIMARY_REGION",
-    "REGIONS",
-    "SCHEDULE",
-    "CONSTRAINTS",
-    "LEADER_CONSTRAINTS",
-    "FOLLOWER_CONSTRAINTS",
-    "VOTER_CONSTRAINTS",
-    "LEARNER_CONSTRAINTS",
-    "SURVIVAL_PREFERENCES",
+POLICY_TEXTS = tuple(
+    """
+    PRIMARY_REGION REGIONS SCHEDULE CONSTRAINTS LEADER_CONSTRAINTS FOLLOWER_CONSTRAINTS VOTER_CONSTRAINTS
+    LEARNER_CONSTRAINTS SURVIVAL_PREFERENCES
+    """.split()
 )
 PRIORITIES = ("LOW", "MEDIUM", "HIGH")
 BURSTS = MappingProxyType(
-    {
-        "1": "TRUE",
-        "TRUE": "TRUE",
-        "0": "FALSE",
-        "FALSE": "FALSE",
-        "MODERATED": "MODERATED",
-        "UNLIMITED": "UNLIMITED",
-        "OFF": "OFF",
-    }
+    {"1": "TRUE", "TRUE": "TRUE", "0": "FALSE"} | {word: word for word in ("FALSE", "MODERATED", "UNLIMITED", "OFF")}
 )
 LIMITS = ("EXEC_ELAPSED", "PROCESSED_KEYS", "RU", "ACTION", "WATCH")
 ACTIONS = ("DRYRUN", "COOLDOWN", "KILL", "SWITCH_GROUP")
@@ -212,7 +198,7 @@ TASKS = ("TASK_TYPES", "UTILIZATION_LIMIT")
 
 
 def parse_placement_policy(cursor: Cursor, verb: str, or_replace: bool = False) -> syntax.PlacementPolicy:
-    """What follows CREATE, ALTER or DROP PLACEMENT POLICY."""
+    """Parse the rest of CREATE, ALTER or DROP PLACEMENT POLICY."""
     exists = cursor.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
     name = cursor.name("the name of a placement policy")
     options = () if verb == "DROP" else parse_policy_options(cursor)
@@ -243,7 +229,7 @@ def parse_policy_option(cursor: Cursor) -> syntax.TableOption:
 
 
 def parse_resource_group(cursor: Cursor, verb: str) -> syntax.ResourceGroup:
-    """What follows CREATE, ALTER or DROP RESOURCE GROUP."""
+    """Parse the rest of CREATE, ALTER or DROP RESOURCE GROUP."""
     exists = cursor.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
     name = cursor.take().lower() if cursor.word() == "DEFAULT" else cursor.name("the name of a resource group")
     return syntax.ResourceGroup(verb, name, () if verb == "DROP" else parse_group_options(cursor), exists)
@@ -263,7 +249,7 @@ def parse_group_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
 
 
 def parse_group_option(cursor: Cursor) -> tuple[str, str]:
-    """Name and value of an option, as TiDB writes them back."""
+    """Parse an option, and return its name and value as TiDB writes them back."""
     word = cursor.word()
     if word not in GROUP_OPTIONS:
         cursor.unexpected(f"one of {', '.join(GROUP_OPTIONS)}", GROUP_OPTIONS)
@@ -281,7 +267,7 @@ def parse_priority(cursor: Cursor) -> str:
 
 
 def parse_burstable(cursor: Cursor) -> str:
-    """A word, or nothing at all, which is TRUE."""
+    """Parse an optional word. The default is TRUE."""
     if cursor.word() != "=" and cursor.word() not in BURSTS:
         return "TRUE"
     return BURSTS[parse_setting(cursor, tuple(BURSTS))]
@@ -296,7 +282,7 @@ def parse_background(cursor: Cursor) -> str:
 
 
 def parse_enclosed_group(cursor: Cursor, item: Callable[[Cursor], str], separator: str) -> str:
-    """`= ( item … )`, the items with or without commas; NULL where there is none."""
+    """Parse `= ( item … )` or `NULL`, with or without commas between the items."""
     cursor.accept("=")
     if cursor.accept("NULL"):
         return "NULL"

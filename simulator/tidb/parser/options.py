@@ -1,12 +1,8 @@
-"""Reads the options of a table and of a partition.
-
-One law: OPTIONS lists every option by its words, with the reader of what follows them (TiDB v8.5: pkg/parser/parser.y,
-TableOption and PartDefOption).
-"""
+"""Parse the options of a table and of a partition (TiDB v8.5: pkg/parser/parser.y, TableOption and PartDefOption)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -26,22 +22,11 @@ from simulator.tidb.parser.expressions.times import parse_unit
 from simulator.tidb.restore.names import quote_name, restore_table_name
 from simulator.tidb.syntax.tables import TableOption
 
-ROW_FORMATS = (
-    "DEFAULT",
-    "DYNAMIC",
-    "FIXED",
-    "COMPRESSED",
-    "REDUNDANT",
-    "COMPACT",
-    "TOKUDB_DEFAULT",
-    "TOKUDB_FAST",
-    "TOKUDB_SMALL",
-    "TOKUDB_ZLIB",
-    "TOKUDB_ZSTD",
-    "TOKUDB_QUICKLZ",
-    "TOKUDB_LZMA",
-    "TOKUDB_SNAPPY",
-    "TOKUDB_UNCOMPRESSED",
+ROW_FORMATS = tuple(
+    """
+    DEFAULT DYNAMIC FIXED COMPRESSED REDUNDANT COMPACT TOKUDB_DEFAULT TOKUDB_FAST TOKUDB_SMALL TOKUDB_ZLIB TOKUDB_ZSTD
+    TOKUDB_QUICKLZ TOKUDB_LZMA TOKUDB_SNAPPY TOKUDB_UNCOMPRESSED
+    """.split()
 )
 
 
@@ -58,7 +43,7 @@ def parse_number_or_default(cursor: Cursor, name: str) -> TableOption:
 
 
 def parse_switch(cursor: Cursor, name: str) -> TableOption:
-    """A switch, or DEFAULT."""
+    """Parse 0, 1 or DEFAULT."""
     token = cursor.next_token()
     option = parse_number_or_default(cursor, name)
     if option.value not in ("0", "1", "DEFAULT"):
@@ -77,7 +62,7 @@ def parse_text_option(cursor: Cursor, name: str) -> TableOption:
 
 
 def parse_word_option(cursor: Cursor, name: str) -> TableOption:
-    """A word or a string."""
+    """Parse a word or a string."""
     cursor.accept("=")
     if cursor.kind() == "string":
         return TableOption(name, parse_plain_string(cursor), quoted=True)
@@ -90,18 +75,18 @@ def parse_name_option(cursor: Cursor, name: str) -> TableOption:
 
 
 def parse_engine(cursor: Cursor, _: str) -> TableOption:
-    """`ENGINE = x`, `STORAGE ENGINE = x`"""
+    """Parse the rest of `ENGINE = x` or `STORAGE ENGINE = x`."""
     return parse_word_option(cursor, "ENGINE")
 
 
 def parse_forced_number(cursor: Cursor, name: str) -> TableOption:
-    """`FORCE AUTO_INCREMENT = 5`"""
+    """Parse the rest of `FORCE AUTO_INCREMENT = 5`."""
     cursor.accept("=")
     return TableOption(name.removeprefix("FORCE "), str(parse_count(cursor)), force=True)
 
 
 def parse_charset_option(cursor: Cursor, name: str) -> TableOption:
-    """`[DEFAULT] CHARSET = x`, `[DEFAULT] CHARACTER SET = x`; the value as TiDB keeps it."""
+    """Parse the rest of `[DEFAULT] CHARSET = x` or `[DEFAULT] CHARACTER SET = x`."""
     if name in ("DEFAULT CHARACTER", "DEFAULT CHAR"):
         cursor.expect("SET")
     cursor.accept("=")
@@ -119,7 +104,7 @@ def parse_row_format(cursor: Cursor, name: str) -> TableOption:
 
 
 def parse_storage_media(_: Cursor, name: str) -> TableOption:
-    """`STORAGE DISK`, `STORAGE MEMORY`"""
+    """Return `STORAGE DISK` or `STORAGE MEMORY` as an option."""
     return TableOption("STORAGE", name.split()[1])
 
 
@@ -129,7 +114,7 @@ def parse_secondary_engine(cursor: Cursor, name: str) -> TableOption:
 
 
 def parse_union(cursor: Cursor, name: str) -> TableOption:
-    """`(a, d.b)`, kept as TiDB writes it back."""
+    """Parse `(a, d.b)`. The value is kept as TiDB writes it back."""
     cursor.accept("=")
     if cursor.accept("( )"):
         return TableOption(name, "()")
@@ -151,7 +136,7 @@ def parse_encryption(cursor: Cursor, name: str) -> TableOption:
 
 
 def parse_placement(cursor: Cursor, name: str) -> TableOption:
-    """`PLACEMENT POLICY [=] p`, `[=] DEFAULT` or `SET DEFAULT`"""
+    """Parse the rest of `PLACEMENT POLICY [=] p`, `[=] DEFAULT` or `SET DEFAULT`."""
     if not cursor.accept("SET"):
         cursor.accept("=")
         if cursor.word() != "DEFAULT":
@@ -162,7 +147,7 @@ def parse_placement(cursor: Cursor, name: str) -> TableOption:
 
 
 def parse_time_to_live(cursor: Cursor, name: str) -> TableOption:
-    """``TTL = `column` + INTERVAL 3 MONTH``, kept as TiDB writes it back."""
+    """Parse the rest of ``TTL = `column` + INTERVAL 3 MONTH``. The value is kept as TiDB writes it back."""
     cursor.accept("=")
     column = cursor.name("a column")
     cursor.expect("+")
@@ -182,7 +167,7 @@ def parse_on_or_off(cursor: Cursor, name: str) -> TableOption:
 
 
 def parse_duration_option(cursor: Cursor, name: str) -> TableOption:
-    """Days, hours and minutes: `1d12h`, `90m`"""
+    """Parse days, hours and minutes: `1d12h`, `90m`."""
     cursor.accept("=")
     token, value = cursor.next_token(), parse_plain_string(cursor)
     parts = value.replace("d", "d ").replace("h", "h ").replace("m", "m ").split(" ")
@@ -195,24 +180,24 @@ Value = Callable[[Cursor, str], TableOption]
 
 
 def begins_option(cursor: Cursor) -> bool:
-    """Whether an option of a table comes next."""
-    return bool(next_option_words(cursor, OPTIONS))
+    """Whether a table option comes next."""
+    return bool(next_option_words(cursor))
 
 
 def begins_partition_option(cursor: Cursor) -> bool:
-    """Whether an option comes next that a partition may have."""
-    return next_option_words(cursor, OPTIONS) in PARTITION_OPTIONS
+    """Whether an option of a partition comes next."""
+    return next_option_words(cursor) in PARTITION_OPTIONS
 
 
-def next_option_words(cursor: Cursor, known: Mapping[str, Value]) -> str:
-    """The one or two words of the option that comes next; empty where none does."""
-    both = f"{cursor.word()} {cursor.word_after()}"
-    return both if both in known else cursor.word() if cursor.word() in known else ""
+def next_option_words(cursor: Cursor) -> str:
+    """Return the one or two words of the option that comes next, or ""."""
+    two_words = f"{cursor.word()} {cursor.word_after()}"
+    return two_words if two_words in OPTIONS else cursor.word() if cursor.word() in OPTIONS else ""
 
 
 def parse_option(cursor: Cursor) -> TableOption:
-    """One option with its value; raises SchemaError."""
-    words = next_option_words(cursor, OPTIONS)
+    """Parse an option with its value; raises SchemaError."""
+    words = next_option_words(cursor)
     if not words:
         fail_unknown_option(cursor)
     cursor.expect(words)
@@ -220,7 +205,7 @@ def parse_option(cursor: Cursor) -> TableOption:
 
 
 def fail_unknown_option(cursor: Cursor) -> NoReturn:
-    """Raises SchemaError: something else comes next than an option."""
+    """Raise SchemaError because the next token begins no option."""
     cursor.unexpected(
         "a table option (ENGINE, CHARSET, COLLATE, COMMENT, AUTO_INCREMENT, TTL, …) or PARTITION BY",
         [words.split()[0] for words in OPTIONS],
@@ -274,3 +259,4 @@ OPTIONS: MappingProxyType[str, Value] = MappingProxyType(
         "TTL_JOB_INTERVAL": parse_duration_option,
     }
 )
+"""The parser of each option's value, by the words of the option."""

@@ -1,7 +1,7 @@
-"""Reads PARTITION BY, every kind TiDB has, and checks what TiDB's parser itself does before it knows the table.
+"""Parse PARTITION BY, and make the checks of TiDB's parser, which do not need the table.
 
-One law: expressions, bounds and values are kept as SQL text, and as TiDB writes them back; counts, kinds of values and
-their widths agree (TiDB: pkg/parser/ast/ddl.go, PartitionOptions.Validate).
+Expressions, bounds and values are kept as SQL text and as TiDB writes them back. The checks cover counts, kinds of
+values and their widths (TiDB: pkg/parser/ast/ddl.go, PartitionOptions.Validate).
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ MAXVALUE = syntax.Expression("MAXVALUE", "MAXVALUE")
 DEFAULT = syntax.Expression("DEFAULT", "DEFAULT")
 
 
-# -- what a partition holds ---------------------------------------------------------------------------------------
+# -- partition definitions ----------------------------------------------------------------------------------------
 
 
 def parse_partition_definitions(cursor: Cursor) -> tuple[syntax.PartitionDefinition, ...]:
-    """`(PARTITION p …, PARTITION q …)`; raises SchemaError."""
+    """Parse `(PARTITION p …, PARTITION q …)`; raises SchemaError."""
     return cursor.parenthesised_list(parse_partition_definition)
 
 
 def parse_partition_definition(cursor: Cursor) -> syntax.PartitionDefinition:
-    """`PARTITION p VALUES LESS THAN (…) options (SUBPARTITION …)`; raises SchemaError."""
+    """Parse `PARTITION p VALUES LESS THAN (…) options (SUBPARTITION …)`; raises SchemaError."""
     cursor.expect("PARTITION")
     name = cursor.name("the name of a partition")
     kind, rows, restored = parse_partition_values(cursor)
@@ -62,7 +62,7 @@ def parse_partition_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
 
 
 def parse_partition_values(cursor: Cursor) -> tuple[str, tuple[Row, ...], str]:
-    """What a partition holds: its kind, its rows of values, and them as TiDB writes them back."""
+    """Parse the values of a partition, and return their kind, their rows and the restored text."""
     if cursor.accept("VALUES LESS THAN"):
         row = (MAXVALUE,) if cursor.accept("MAXVALUE") else cursor.parenthesised_list(parse_bound)
         return "less than", (row,), f"({restore_row(row)})"
@@ -86,7 +86,7 @@ def parse_bound(cursor: Cursor) -> syntax.Expression:
 
 
 def parse_list_member(cursor: Cursor) -> Row:
-    """One member of VALUES IN: a value, DEFAULT, MAXVALUE (read, and refused later), or a row in parentheses."""
+    """Parse a member of VALUES IN: a value, DEFAULT, MAXVALUE (refused later), or a row in parentheses."""
     if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
         cursor.take()
         return (DEFAULT,)
@@ -99,7 +99,7 @@ def parse_list_member(cursor: Cursor) -> Row:
 
 
 def begins_row(cursor: Cursor) -> bool:
-    """Whether `(value, value)` comes, and not an expression that begins with a parenthesis."""
+    """Whether `(value, value)` comes next, not an expression that begins with a parenthesis."""
     if cursor.word() == "ROW":
         return cursor.word_after() == "("
     closing = cursor.closing_ahead(0) if cursor.word() == "(" else -1
@@ -118,7 +118,7 @@ def restore_row(row: Row) -> str:
 
 
 def row_texts(row: Row) -> tuple[str, ...]:
-    """The values as SQL text; NULL in capitals."""
+    """Return the values as SQL text, with NULL in upper case."""
     return tuple("NULL" if value.restored == "NULL" else value.text for value in row)
 
 
@@ -152,18 +152,18 @@ TEXTS = {
 """TiDB's texts by MySQL's number (tidb v8.0 pkg/parser/ast/ddl.go, PartitionOptions.Validate)."""
 
 Mistake = tuple[int, tuple[str, ...]]
-"""A number of TEXTS and the values of its text."""
+"""A number of TEXTS, and the values for its text."""
 
 
 def check_partitioning(cursor: Cursor, partitioning: syntax.PartitionClause) -> None:
-    """Raises SchemaError for the first thing that is wrong."""
+    """Raise SchemaError for the first mistake."""
     for number, values in find_mistakes(partitioning):
         raise partitioning_error(cursor, partitioning.at, number, *values)
 
 
 def partitioning_error(cursor: Cursor, at: int, number: int, *values: str) -> SchemaError:
-    said = TEXTS[number].format(*values)
-    return SchemaError(f"{position(cursor.sql, at)}: {said}", number=number, said=said)
+    message = TEXTS[number].format(*values)
+    return SchemaError(f"{position(cursor.sql, at)}: {message}", number=number, said=message)
 
 
 def find_mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:
@@ -192,7 +192,7 @@ def find_subpartition_mistakes(partitioning: syntax.PartitionClause) -> Iterator
 
 
 def find_definition_mistakes(definition: syntax.PartitionDefinition, kind: str, columns: int) -> Iterator[Mistake]:
-    """What a partition says that the partitioning of `kind` by so many columns, 0 for an expression, does not take."""
+    """Yield what does not fit into a partitioning of `kind` by `columns` columns, 0 for an expression."""
     if definition.kind not in KINDS[kind]:
         yield values_mistake(definition.kind, kind)
     widths = [len(row) for row in definition.values if row != ("DEFAULT",)]
@@ -204,10 +204,10 @@ def find_definition_mistakes(definition: syntax.PartitionDefinition, kind: str, 
         yield (1653 if columns else 1658), ()
 
 
-def values_mistake(said: str, kind: str) -> Mistake:
-    if said in VALUES_OF:
-        return 1480, VALUES[VALUES_OF[said]]
-    if said:
+def values_mistake(values_kind: str, kind: str) -> Mistake:
+    if values_kind in VALUES_OF:
+        return 1480, VALUES[VALUES_OF[values_kind]]
+    if values_kind:
         return 4113, ()
     return (1479, VALUES[kind]) if kind in VALUES else (4128, ())
 
@@ -219,7 +219,7 @@ METHODS = ("HASH", "KEY", "RANGE", "LIST", "SYSTEM_TIME")
 
 
 def parse_partitioning(cursor: Cursor) -> syntax.PartitionClause:
-    """What follows PARTITION BY; raises SchemaError."""
+    """Parse the rest of PARTITION BY; raises SchemaError."""
     at = cursor.next_token().start
     method = parse_partition_method(cursor, METHODS)
     interval = parse_interval_clause(cursor) if method.kind == "range" and cursor.word() == "INTERVAL" else None
@@ -228,16 +228,14 @@ def parse_partitioning(cursor: Cursor) -> syntax.PartitionClause:
     if cursor.accept("SUBPARTITION BY"):
         subpartition = parse_partition_count(cursor, parse_partition_method(cursor, METHODS[:2]), "SUBPARTITIONS")
     definitions = parse_partition_definitions(cursor) if cursor.word() == "(" else ()
-    updated: tuple[tuple[str, syntax.KeyOptions], ...] = ()
-    if cursor.accept("UPDATE INDEXES"):
-        updated = cursor.parenthesised_list(parse_updated_index)
-    partitioning = syntax.PartitionClause(method, definitions, at, subpartition, interval, updated)
+    update_indexes = cursor.parenthesised_list(parse_updated_index) if cursor.accept("UPDATE INDEXES") else ()
+    partitioning = syntax.PartitionClause(method, definitions, at, subpartition, interval, update_indexes)
     check_partitioning(cursor, partitioning)
     return partitioning
 
 
 def parse_partition_count(cursor: Cursor, method: syntax.PartitionMethod, word: str) -> syntax.PartitionMethod:
-    """The method with the number of partitions, where the statement gives it."""
+    """Parse an optional number of partitions, and return the method with it."""
     if not cursor.accept(word):
         return method
     token, count = cursor.next_token(), parse_count(cursor, f"the number of {word.lower()}")
@@ -247,7 +245,7 @@ def parse_partition_count(cursor: Cursor, method: syntax.PartitionMethod, word: 
 
 
 def parse_partition_method(cursor: Cursor, accepted: tuple[str, ...]) -> syntax.PartitionMethod:
-    """`RANGE (expression)` and the like."""
+    """Parse `RANGE (expression)` and the like."""
     linear = cursor.accept("LINEAR")
     kind = cursor.word()
     if kind not in accepted or linear and kind not in ("HASH", "KEY"):
@@ -265,7 +263,7 @@ def parse_partition_method(cursor: Cursor, accepted: tuple[str, ...]) -> syntax.
 
 
 def parse_algorithm(cursor: Cursor) -> int | None:
-    """`ALGORITHM = 1`; None where it does not come."""
+    """Parse an optional `ALGORITHM = 1`."""
     if not cursor.accept("ALGORITHM"):
         return None
     cursor.expect("=")
@@ -276,7 +274,7 @@ def parse_algorithm(cursor: Cursor) -> int | None:
 
 
 def parse_columns_method(cursor: Cursor, kind: str) -> syntax.PartitionMethod:
-    """`(a, b)`; `()` for KEY, which then takes the primary key."""
+    """Parse `(a, b)`, or `()` of KEY, which means the primary key."""
     if kind == "key" and cursor.accept("( )"):
         return syntax.PartitionMethod(kind)
     names = cursor.parenthesised_list(lambda cursor: parse_column_name(cursor, "a column"))
@@ -285,7 +283,7 @@ def parse_columns_method(cursor: Cursor, kind: str) -> syntax.PartitionMethod:
 
 
 def parse_system_time(cursor: Cursor) -> syntax.PartitionMethod:
-    """`SYSTEM_TIME [INTERVAL 1 DAY | LIMIT 10]`"""
+    """Parse the rest of `SYSTEM_TIME [INTERVAL 1 DAY | LIMIT 10]`."""
     if cursor.accept("LIMIT"):
         return syntax.PartitionMethod("system_time", limit=parse_count(cursor))
     if not cursor.accept("INTERVAL"):
@@ -295,7 +293,7 @@ def parse_system_time(cursor: Cursor) -> syntax.PartitionMethod:
 
 
 def parse_interval_clause(cursor: Cursor) -> syntax.PartitionInterval:
-    """`INTERVAL (1 MONTH) FIRST PARTITION LESS THAN (…) LAST PARTITION LESS THAN (…) NULL PARTITION …`"""
+    """Parse `INTERVAL (1 MONTH) FIRST PARTITION LESS THAN (…) LAST PARTITION LESS THAN (…) NULL PARTITION …`."""
     token = cursor.next_token()
     at = token.start
     cursor.take()
@@ -315,6 +313,6 @@ def parse_interval_clause(cursor: Cursor) -> syntax.PartitionInterval:
 
 
 def parse_updated_index(cursor: Cursor) -> tuple[str, syntax.KeyOptions]:
-    """One member of UPDATE INDEXES: `name GLOBAL` or `name LOCAL`."""
+    """Parse a member of UPDATE INDEXES: `name GLOBAL` or `name LOCAL`."""
     name = cursor.name("the name of an index")
     return name, syntax.KeyOptions(scope=parse_one_of(cursor, ("GLOBAL", "LOCAL")))

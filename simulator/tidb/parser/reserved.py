@@ -1,6 +1,6 @@
-"""Words that TiDB does not take as a name without back-quotes.
+"""Words that are no names without back-quotes.
 
-One law: behind a `.` and between back-quotes any word is a name; elsewhere none of RESERVED is, and none of
+After a `.` and between back-quotes any word is a name. Elsewhere no word of RESERVED is a name, and no word of
 NOT_CALLED is the name of a function.
 """
 
@@ -26,7 +26,7 @@ UNLOCK UNSIGNED UNTIL UPDATE USAGE USE USING UTC_DATE UTC_TIME UTC_TIMESTAMP VAL
 VARYING VIRTUAL WHEN WHERE WHILE WINDOW WITH WRITE XOR YEAR_MONTH ZEROFILL
 """.split()
 )
-"""TiDB v8.5: pkg/parser/keywords.go, the entries marked reserved; misc.go, the other spellings of them."""
+"""TiDB v8.5: the reserved words of pkg/parser/keywords.go, and their other spellings in misc.go."""
 
 NOT_CALLED = frozenset(
     """
@@ -64,4 +64,4 @@ UNDEFINED UNICODE UNKNOWN VALIDATION VALUE VARIABLES VERBOSE VIEW VISIBLE VOTER 
 WIDTH WITHOUT X509
 """.split()
 )
-"""TiDB v6.5: words of its grammar that may name a column and no function (pkg/parser/parser.y)."""
+"""TiDB v6.5: words of the grammar that may name a column but no function (pkg/parser/parser.y)."""

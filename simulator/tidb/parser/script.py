@@ -1,7 +1,7 @@
-"""A text of SQL statements taken apart, as a MySQL client does before it sends them one by one.
+"""Split a script into statements, as a MySQL client does before it sends them one by one.
 
-One law: quotes and comments alone decide where a statement ends; what it says is for others. A versioned comment is
-part of its statement; a comment line `-- fails 1062` before a statement names the error that it must raise.
+Only quotes and comments decide where a statement ends. A versioned comment is part of its statement. A comment line
+`-- fails 1062` before a statement names the error that it must raise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PLAIN = r"""'[^']*+'|"[^"]*+"|`[^`]*+`"""
 
 
 def _delimiter_pattern(quoted: str) -> re.Pattern[str]:
-    """What a statement's end is told by; two quoted texts side by side are one with a doubled quote."""
+    """Return the pattern of the next comment, quoted text or end. Adjacent quoted texts are one with a doubled quote."""
     return re.compile(
         rf"""
     (?P<quoted> {quoted})
@@ -35,7 +35,7 @@ def _delimiter_pattern(quoted: str) -> re.Pattern[str]:
 
 
 MARKS = MappingProxyType({True: _delimiter_pattern(ESCAPED), False: _delimiter_pattern(PLAIN)})
-"""By whether a backslash escapes."""
+"""By whether a backslash is an escape character."""
 
 NO_ESCAPES = "NO_BACKSLASH_ESCAPES"
 SETS_MODE = re.compile(r"SET\b.*\bsql_mode\b", re.IGNORECASE | re.DOTALL)
@@ -48,12 +48,12 @@ COMMENT_ALONE = re.compile(r"/\*[Tt]?!(?:(?!\*/).)*\*/\s*", re.DOTALL)
 
 
 def split_script(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[ScriptStatement, ...]:
-    """The statements of a script, in order; `sql_mode` is the session's before it.
+    """Return the statements of a script; `sql_mode` is the session's before it.
 
-    Backslashes are read as the last SET sql_mode says that names NO_BACKSLASH_ESCAPES or not.
+    A SET sql_mode in the script decides whether backslashes are escape characters after it.
 
-    Raises SqlError 1064 with line and column where a quote or comment is never closed, for DELIMITER, for `-- fails`
-    without a number, and for a text that holds NUL.
+    Raises SqlError 1064 with line and column for an unclosed quote or comment, for DELIMITER, for `-- fails` without a
+    number, and for a NUL character.
     """
     return tuple(_split_statements(text, NO_ESCAPES not in sql_mode))
 
@@ -90,7 +90,7 @@ def _split_statements(text: str, escapes: bool) -> Iterator[ScriptStatement]:
 
 
 def _statement_start(text: str, here: int, start: int, kind: str | None) -> int:
-    """Where a statement begins between two marks, or with the second one; -1 where none does."""
+    """Return the offset of a statement that begins at `here`, before or with the token at `start`, or -1."""
     blank = BLANK.match(text, here, start)
     first = blank.end() if blank else here
     if first == start and kind in ("end", "comment"):
@@ -103,19 +103,19 @@ def _statement_start(text: str, here: int, start: int, kind: str | None) -> int:
 
 
 def _expected_error(text: str, start: int, comment: str) -> int | None:
-    """The error that a comment on a line of its own names; raises SqlError for `-- fails` without one."""
+    """Return the error number of a `-- fails` comment on its own line; raises SqlError if it has no number."""
     if text[text.rfind("\n", 0, start) + 1 : start].strip():
         return None
-    found = FAILS.fullmatch(comment)
-    if found is None and FAILS_WITHOUT_NUMBER.fullmatch(comment):
+    match = FAILS.fullmatch(comment)
+    if match is None and FAILS_WITHOUT_NUMBER.fullmatch(comment):
         raise _syntax_error(
             text, start, "`-- fails` names no error: expected is `-- fails 1062`, a number of 3 to 5 digits"
         )
-    return int(found[1]) if found else None
+    return int(match[1]) if match else None
 
 
 def _is_comment(statement: str) -> bool:
-    """Whether versioned comments that TiDB does not open are all there is."""
+    """Whether the text has only versioned comments that TiDB does not execute."""
     if not COMMENT_ALONE.match(statement):
         return False
     try:

@@ -17,11 +17,11 @@ from simulator.tidb.parser.dml import parse_delete, parse_update
 from simulator.tidb.parser.queries.query import parse_query, parse_with
 
 SCOPES = ("GLOBAL", "SESSION", "LOCAL", "INSTANCE")
-SET_NOTHING = ("PASSWORD", "ROLE", "DEFAULT", "RESOURCE", "CONFIG", "BINDING", "SESSION_STATES")
+IGNORED_SET = ("PASSWORD", "ROLE", "DEFAULT", "RESOURCE", "CONFIG", "BINDING", "SESSION_STATES")
 
 
 def not_simulated_error(what: str, accepted: str) -> SqlError:
-    """For a statement that TiDB plays and nobody here does."""
+    """Return the error for a statement that TiDB executes and the simulator does not."""
     return SqlError(1235, "42000", f"{what} is not simulated. Accepted: {accepted}")
 
 
@@ -29,13 +29,13 @@ def not_simulated_error(what: str, accepted: str) -> SqlError:
 
 
 def parse_begin(cursor: Cursor) -> syntax.Begin:
-    """What follows BEGIN."""
+    """Parse the rest of BEGIN."""
     cursor.accept("PESSIMISTIC") or cursor.accept("OPTIMISTIC") or cursor.accept("WORK")
     return syntax.Begin()
 
 
 def parse_start_transaction(cursor: Cursor) -> syntax.Begin:
-    """What follows START TRANSACTION."""
+    """Parse the rest of START TRANSACTION."""
     if cursor.accept("READ ONLY"):
         raise not_simulated_error("START TRANSACTION READ ONLY", "START TRANSACTION [READ WRITE]")
     if cursor.accept("WITH"):
@@ -47,13 +47,13 @@ def parse_start_transaction(cursor: Cursor) -> syntax.Begin:
 
 
 def parse_commit(cursor: Cursor) -> syntax.Commit:
-    """What follows COMMIT."""
+    """Parse the rest of COMMIT."""
     cursor.accept("WORK")
     return syntax.Commit(_parse_chain(cursor))
 
 
 def parse_rollback(cursor: Cursor) -> syntax.Rollback:
-    """What follows ROLLBACK."""
+    """Parse the rest of ROLLBACK."""
     cursor.accept("WORK")
     if cursor.accept("TO"):
         cursor.accept("SAVEPOINT")
@@ -62,7 +62,7 @@ def parse_rollback(cursor: Cursor) -> syntax.Rollback:
 
 
 def _parse_chain(cursor: Cursor) -> bool:
-    """`[AND [NO] CHAIN] [[NO] RELEASE]`: whether another transaction begins at once."""
+    """Parse `[AND [NO] CHAIN] [[NO] RELEASE]`, and return whether another transaction begins at once."""
     chain = cursor.accept("AND CHAIN")
     if not chain:
         cursor.accept("AND NO CHAIN")
@@ -73,12 +73,12 @@ def _parse_chain(cursor: Cursor) -> bool:
 
 
 def parse_savepoint(cursor: Cursor) -> syntax.Savepoint:
-    """What follows SAVEPOINT."""
+    """Parse the rest of SAVEPOINT."""
     return syntax.Savepoint(cursor.name("a savepoint"))
 
 
 def parse_release_savepoint(cursor: Cursor) -> syntax.ReleaseSavepoint:
-    """What follows RELEASE SAVEPOINT."""
+    """Parse the rest of RELEASE SAVEPOINT."""
     return syntax.ReleaseSavepoint(cursor.name("a savepoint"))
 
 
@@ -86,17 +86,17 @@ def parse_release_savepoint(cursor: Cursor) -> syntax.ReleaseSavepoint:
 
 
 def parse_use(cursor: Cursor) -> syntax.Use:
-    """What follows USE."""
+    """Parse the rest of USE."""
     return syntax.Use(cursor.name("the name of a database"))
 
 
 def parse_set(cursor: Cursor) -> syntax.SetVariables | syntax.IgnoredStatement:
-    """What follows SET."""
+    """Parse the rest of SET."""
     word = cursor.word()
     places = 1 if word in ("GLOBAL", "SESSION") else 0
     if cursor.word_ahead(places) == "TRANSACTION" and cursor.word_ahead(places + 1) in ("ISOLATION", "READ"):
         return _parse_transaction(cursor)
-    if word in SET_NOTHING and cursor.word_after() not in ("=", ":="):
+    if word in IGNORED_SET and cursor.word_after() not in ("=", ":="):
         return parse_ignored(cursor, f"SET {word}")
     settings = list(_parse_assignments(cursor))
     while cursor.accept(","):
@@ -113,7 +113,7 @@ def _parse_transaction(cursor: Cursor) -> syntax.IgnoredStatement:
 
 
 def _parse_assignments(cursor: Cursor) -> tuple[syntax.VariableAssignment, ...]:
-    """One variable and its value; NAMES gives two where it has a COLLATE."""
+    """Parse one variable and its value. NAMES with COLLATE gives two."""
     if cursor.word() == "@":
         name = _parse_user_variable(cursor)
         _expect_equals(cursor)
@@ -159,7 +159,7 @@ def _expect_equals(cursor: Cursor) -> None:
 
 
 def _parse_variable_value(cursor: Cursor) -> syntax.Node:
-    """An expression; a word alone is a string."""
+    """Parse an expression. A bare word is a string."""
     if cursor.word() in ("ON", "BINARY", "ALL") and cursor.word_after() in ("", ",") and cursor.kind() == "word":
         return syntax.Literal("string", cursor.literal(), cursor.charset)
     node = cursor.grammar.expression(cursor)
@@ -172,7 +172,7 @@ def _parse_variable_value(cursor: Cursor) -> syntax.Node:
 
 
 def _parse_set_names(cursor: Cursor, kind: str) -> tuple[syntax.VariableAssignment, ...]:
-    """What follows SET NAMES and SET CHARSET."""
+    """Parse the rest of SET NAMES and SET CHARSET."""
     if cursor.accept("DEFAULT"):
         return (syntax.VariableAssignment(kind, None, "session"),)
     name = cursor.name_or_string("a character set")
@@ -197,7 +197,7 @@ def _parse_set_names(cursor: Cursor, kind: str) -> tuple[syntax.VariableAssignme
 
 
 def parse_prepare(cursor: Cursor) -> syntax.Prepare:
-    """What follows PREPARE."""
+    """Parse the rest of PREPARE."""
     name = cursor.name("the name of a prepared statement")
     cursor.expect("FROM")
     if cursor.word() == "@":
@@ -206,13 +206,13 @@ def parse_prepare(cursor: Cursor) -> syntax.Prepare:
 
 
 def parse_execute(cursor: Cursor) -> syntax.Execute:
-    """What follows EXECUTE."""
+    """Parse the rest of EXECUTE."""
     name = cursor.name("the name of a prepared statement")
     return syntax.Execute(name, cursor.comma_list(_parse_user_variable) if cursor.accept("USING") else ())
 
 
 def parse_deallocate(cursor: Cursor) -> syntax.Deallocate:
-    """What follows DEALLOCATE PREPARE or DROP PREPARE."""
+    """Parse the rest of DEALLOCATE PREPARE or DROP PREPARE."""
     return syntax.Deallocate(cursor.name("the name of a prepared statement"))
 
 
@@ -220,18 +220,18 @@ def _parse_user_variable(cursor: Cursor) -> str:
     return cursor.user_variable().lower()
 
 
-# -- queries, and what begins with WITH ---------------------------------------------------------------------------
+# -- queries and statements that begin with WITH ------------------------------------------------------------------
 
 
 def parse_select_statement(cursor: Cursor) -> syntax.SelectStatement:
-    """A whole query."""
+    """Parse a whole query."""
     tree = parse_query(cursor).tree
     assert tree is not None
     return syntax.SelectStatement(tree)
 
 
 def parse_with_statement(cursor: Cursor) -> syntax.SelectStatement | syntax.Update | syntax.Delete:
-    """A whole statement that begins with WITH."""
+    """Parse a whole statement that begins with WITH."""
     common = parse_with(cursor)
     if cursor.accept("UPDATE"):
         return parse_update(cursor, common)
@@ -242,28 +242,28 @@ def parse_with_statement(cursor: Cursor) -> syntax.SelectStatement | syntax.Upda
     return syntax.SelectStatement(syntax.WithTree(common.tables, common.recursive, tree))
 
 
-# -- what does nothing, and what is not played --------------------------------------------------------------------
+# -- ignored and refused statements -------------------------------------------------------------------------------
 
 
 def parse_ignored(cursor: Cursor, what: str) -> syntax.IgnoredStatement:
-    """Passes over the rest."""
+    """Skip the rest of the statement."""
     while not cursor.at_end():
         cursor.literal()
     return syntax.IgnoredStatement(what)
 
 
 def parse_explain(cursor: Cursor, what: str) -> syntax.IgnoredStatement:
-    """What follows EXPLAIN, DESC or TRACE, which play a statement only with ANALYZE."""
-    plays = what == "TRACE" or cursor.word() == "ANALYZE"
+    """Skip the rest of EXPLAIN, DESC or TRACE; raises SqlError if it would execute a statement that changes rows."""
+    executes = what == "TRACE" or cursor.word() == "ANALYZE"
     while not cursor.at_end():
-        if plays and cursor.word() in ("INSERT", "REPLACE", "UPDATE", "DELETE") and cursor.word_after() != "(":
+        if executes and cursor.word() in ("INSERT", "REPLACE", "UPDATE", "DELETE") and cursor.word_after() != "(":
             raise not_simulated_error(f"{what} of a statement that changes rows", f"{what} of a query")
         cursor.literal()
     return syntax.IgnoredStatement(what)
 
 
 def parse_do(cursor: Cursor) -> syntax.IgnoredStatement:
-    """What follows DO, which shows nothing; an assignment in it would be felt."""
+    """Skip the rest of DO; raises SqlError for an assignment in it."""
     while not cursor.at_end():
         if cursor.word() == ":=":
             raise not_simulated_error("DO with an assignment", "SET @a = …")
@@ -272,95 +272,35 @@ def parse_do(cursor: Cursor) -> syntax.IgnoredStatement:
 
 
 def refuse(cursor: Cursor, what: str) -> syntax.SessionStatement:
-    raise not_simulated_error(what, PLAYED)
+    raise not_simulated_error(what, SIMULATED)
 
 
-PLAYED = (
+SIMULATED = (
     "DDL, INSERT, REPLACE, UPDATE, DELETE, SELECT, BEGIN, START TRANSACTION, COMMIT, ROLLBACK, SAVEPOINT, USE, SET,"
     " PREPARE and EXECUTE"
 )
 
-NOTHING = (
-    "ADMIN",
-    "ALTER INSTANCE",
-    "ALTER RANGE",
-    "ALTER USER",
-    "ANALYZE",
-    "BACKUP",
-    "CALIBRATE",
-    "CREATE BINDING",
-    "CREATE GLOBAL BINDING",
-    "CREATE ROLE",
-    "CREATE SESSION BINDING",
-    "CREATE STATISTICS",
-    "CREATE USER",
-    "DROP BINDING",
-    "DROP GLOBAL BINDING",
-    "DROP ROLE",
-    "DROP SESSION BINDING",
-    "DROP STATISTICS",
-    "DROP STATS",
-    "DROP USER",
-    "FLUSH",
-    "GRANT",
-    "HELP",
-    "KILL",
-    "LOAD STATS",
-    "LOCK STATS",
-    "OPTIMIZE",
-    "PLAN",
-    "QUERY",
-    "RECOMMEND",
-    "REFRESH",
-    "RENAME USER",
-    "REVOKE",
-    "SET BINDING",
-    "SHOW",
-    "SPLIT",
-    "DISTRIBUTE",
-    "UNLOCK STATS",
-)
-"""What no row and no changefeed feels."""
+IGNORED = (
+    "ADMIN|ALTER INSTANCE|ALTER RANGE|ALTER USER|ANALYZE|BACKUP|CALIBRATE|CREATE BINDING|"
+    "CREATE GLOBAL BINDING|CREATE ROLE|CREATE SESSION BINDING|CREATE STATISTICS|CREATE USER|DROP BINDING|"
+    "DROP GLOBAL BINDING|DROP ROLE|DROP SESSION BINDING|DROP STATISTICS|DROP STATS|DROP USER|FLUSH|GRANT|"
+    "HELP|KILL|LOAD STATS|LOCK STATS|OPTIMIZE|PLAN|QUERY|RECOMMEND|REFRESH|RENAME USER|REVOKE|SET BINDING|"
+    "SHOW|SPLIT|DISTRIBUTE|UNLOCK STATS"
+).split("|")
+"""Statements that affect neither rows nor the changefeed."""
 
 REFUSED = (
-    "ALTER IMPORT",
-    "BATCH",
-    "BINLOG",
-    "CALL",
-    "CANCEL",
-    "CHANGE",
-    "CREATE EVENT",
-    "CREATE FUNCTION",
-    "CREATE IMPORT",
-    "CREATE PROCEDURE",
-    "CREATE TRIGGER",
-    "DROP EVENT",
-    "DROP FUNCTION",
-    "DROP IMPORT",
-    "DROP PROCEDURE",
-    "DROP TRIGGER",
-    "HANDLER",
-    "IMPORT INTO",
-    "IMPORT",
-    "LOAD DATA",
-    "LOAD",
-    "PAUSE",
-    "PURGE",
-    "RESTART",
-    "RESTORE",
-    "RESUME",
-    "SHUTDOWN",
-    "STOP",
-    "TRAFFIC",
-    "XA",
-)
-"""What would do more than is played."""
+    "ALTER IMPORT|BATCH|BINLOG|CALL|CANCEL|CHANGE|CREATE EVENT|CREATE FUNCTION|CREATE IMPORT|"
+    "CREATE PROCEDURE|CREATE TRIGGER|DROP EVENT|DROP FUNCTION|DROP IMPORT|DROP PROCEDURE|DROP TRIGGER|HANDLER|"
+    "IMPORT INTO|IMPORT|LOAD DATA|LOAD|PAUSE|PURGE|RESTART|RESTORE|RESUME|SHUTDOWN|STOP|TRAFFIC|XA"
+).split("|")
+"""Statements with effects that are not simulated."""
 
-UNPLAYED = frozenset((*NOTHING, *REFUSED))
+NOT_EXECUTED = frozenset((*IGNORED, *REFUSED))
 
-Reader = Callable[[Cursor], syntax.SessionStatement | syntax.Update | syntax.Delete]
+SessionParser = Callable[[Cursor], syntax.SessionStatement | syntax.Update | syntax.Delete]
 
-BEHIND: dict[str, Reader] = {
+AFTER_PHRASE: dict[str, SessionParser] = {
     "BEGIN": parse_begin,
     "START TRANSACTION": parse_start_transaction,
     "COMMIT": parse_commit,
@@ -374,13 +314,13 @@ BEHIND: dict[str, Reader] = {
     **dict.fromkeys(("DEALLOCATE PREPARE", "DROP PREPARE"), parse_deallocate),
     "DO": parse_do,
     **{word: partial(parse_explain, what=word) for word in ("EXPLAIN", "DESC", "DESCRIBE", "TRACE")},
-    **{phrase: partial(parse_ignored, what=phrase) for phrase in NOTHING},
+    **{phrase: partial(parse_ignored, what=phrase) for phrase in IGNORED},
     **{phrase: partial(refuse, what=phrase) for phrase in REFUSED},
 }
-"""Readers that begin behind the phrase."""
+"""Parsers that begin after the phrase."""
 
-WHOLE: dict[str, Reader] = {
+FROM_PHRASE: dict[str, SessionParser] = {
     **{word: parse_select_statement for word in ("SELECT", "TABLE", "VALUES", "(")},
     "WITH": parse_with_statement,
 }
-"""Readers that begin with the phrase itself."""
+"""Parsers that begin with the phrase itself."""

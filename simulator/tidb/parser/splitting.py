@@ -1,7 +1,4 @@
-"""Texts of SQL: taken apart into statements, and one statement read whole by its reader.
-
-One law: what a statement says is for its reader; nothing of it is read here.
-"""
+"""Split texts into statements, and run a parser over all tokens of a statement."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import DdlError, SchemaError, UserError
 from simulator.files import read_text
-from simulator.tidb.parser.cursor import Cursor, Grammar
+from simulator.tidb.parser.cursor import Cursor, Grammar, position
 from simulator.tidb.parser.expressions.operators import parse_bit_node, parse_node, parse_simple_node
 from simulator.tidb.parser.queries.query import parse_subquery
 from simulator.tidb.parser.tokens import tokenize
@@ -29,12 +26,21 @@ _CLOSING = re.compile(r"\s*\*/")
 
 
 def not_ddl_error(what: str) -> DdlError:
-    """For words that TiDB takes and that change no schema."""
+    """Return the error for a statement that changes no schema."""
     return DdlError(f"{what} is not DDL: no schema changes, and TiCDC sends no DDL event")
 
 
+def only_statement(text: str, tokens: list[Token]) -> list[Token]:
+    """Return the tokens of the only statement, none for an empty text; raises SchemaError at a second statement."""
+    statements = split_tokens(tokens)
+    if len(statements) > 1:
+        second = position(text, statements[1][0].start)
+        raise SchemaError(f"{second}: a second statement begins here; one is accepted")
+    return statements[0] if statements else []
+
+
 def split_tokens(tokens: list[Token]) -> list[list[Token]]:
-    """The tokens of each statement, without the semicolons."""
+    """Return the tokens of each statement, without the semicolons."""
     parts: list[list[Token]] = [[]]
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
@@ -45,39 +51,38 @@ def split_tokens(tokens: list[Token]) -> list[list[Token]]:
 
 
 def statement_text(sql: str, tokens: list[Token]) -> str:
-    """The text of a statement, without its semicolon; a versioned comment that begins or ends it is whole."""
+    """Return the text of a statement without its semicolon, with versioned comments at its ends complete."""
     opening = _OPENING.search(sql, max(0, tokens[0].start - 99), tokens[0].start)
     closing = _CLOSING.match(sql, tokens[-1].end + 1)
     return sql[opening.start() if opening else tokens[0].start : closing.end() if closing else tokens[-1].end + 1]
 
 
-def begins_with(sql: str, tokens: list[Token], statement: Callable[[Cursor], bool]) -> bool:
-    """Whether the tokens begin as the reader says; the rest of them is not read."""
-    return statement(Cursor(sql, tokens, GRAMMAR))
+def begins_with(sql: str, tokens: list[Token], parser: Callable[[Cursor], bool]) -> bool:
+    """Whether the parser accepts the first of the tokens."""
+    return parser(Cursor(sql, tokens, GRAMMAR))
 
 
 def parse_tokens(
     sql: str,
     tokens: list[Token],
-    statement: Callable[[Cursor], T],
+    parser: Callable[[Cursor], T],
     charset: str = "utf8mb4",
     sql_mode: frozenset[str] = frozenset(),
     parameters: Sequence[Node] | None = None,
 ) -> T:
-    """What the reader makes of one statement, which it must read to its end; raises SchemaError.
+    """Run the parser over a statement, which it must parse to the end; raises SchemaError.
 
-    `charset` is that of the client that sent the text, `sql_mode` that of its session; `parameters` are what each `?`
-    of a prepared statement stands for.
+    `charset` is the client's, `sql_mode` the session's. `parameters` are the values of the `?` of a prepared statement.
     """
     cursor = Cursor(sql, tokens, GRAMMAR, charset, sql_mode, parameters)
-    result = statement(cursor)
+    result = parser(cursor)
     if not cursor.at_end():
         cursor.unexpected("the end of the statement")
     return result
 
 
 def split_sql_file(path: Path, database: str) -> Iterator[tuple[str, str]]:
-    """Database and text of each statement; raises UserError for a file that cannot be read or taken apart."""
+    """Yield the current database and the text of each statement of a file; raises UserError for an unreadable file."""
     try:
         yield from split_sql(read_text(path), database)
     except SchemaError as error:
@@ -85,16 +90,12 @@ def split_sql_file(path: Path, database: str) -> Iterator[tuple[str, str]]:
 
 
 def split_sql(text: str, database: str) -> Iterator[tuple[str, str]]:
-    """Database and text of each statement; raises SchemaError for what cannot be taken apart."""
+    """Yield the current database, as USE changes it, and the text of each other statement; raises SchemaError."""
     for tokens in split_tokens(tokenize(text)):
-        if begins_with(text, tokens, _is_use):
+        if Cursor(text, tokens, GRAMMAR).accept("USE"):
             database = parse_tokens(text, tokens, _parse_use)
         else:
             yield database, statement_text(text, tokens)
-
-
-def _is_use(cursor: Cursor) -> bool:
-    return cursor.accept("USE")
 
 
 def _parse_use(cursor: Cursor) -> str:

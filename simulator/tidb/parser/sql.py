@@ -1,8 +1,4 @@
-"""Text → statement of any kind: DDL, rows, queries, the session.
-
-One law: whatever the text, it gives a statement, None for an empty text, or the error that TiDB gives or that says
-what is not simulated; of the phrases that a statement may begin with, the longest that fits decides.
-"""
+"""Parse a text into a statement of any kind: DDL, DML, queries and session statements."""
 
 from __future__ import annotations
 
@@ -20,14 +16,14 @@ from simulator.tidb.parser import ddl, session
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.ddl import Phrase, fail_at_first_words, first_words, next_words
 from simulator.tidb.parser.dml import parse_delete, parse_insert, parse_replace, parse_update
-from simulator.tidb.parser.splitting import parse_tokens, split_tokens
+from simulator.tidb.parser.splitting import only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
 
-Reader = Callable[[Cursor], syntax.SqlStatement]
+SqlParser = Callable[[Cursor], syntax.SqlStatement]
 
 
 def parse_alter_table(cursor: Cursor, ignore: bool = False) -> syntax.AlterTable:
-    """What follows ALTER [IGNORE] TABLE; ANALYZE and COMPACT change no schema and no row of the table."""
+    """Parse the rest of ALTER [IGNORE] TABLE. ANALYZE and COMPACT change no schema and no row."""
     word = cursor.word_ahead(3 if cursor.word_ahead(1) == "." else 1)
     if word not in ("ANALYZE", "COMPACT"):
         return alter.parse_alter_table(cursor, ignore)
@@ -36,7 +32,7 @@ def parse_alter_table(cursor: Cursor, ignore: bool = False) -> syntax.AlterTable
     return syntax.AlterTable(table, (syntax.Clause(word),), ignore)
 
 
-ROWS: dict[str, Reader] = {
+DML_PARSERS: dict[str, SqlParser] = {
     "ALTER TABLE": parse_alter_table,
     "ALTER IGNORE TABLE": partial(parse_alter_table, ignore=True),
     "INSERT": parse_insert,
@@ -44,19 +40,22 @@ ROWS: dict[str, Reader] = {
     "UPDATE": parse_update,
     "DELETE": parse_delete,
 }
-"""Readers that begin behind the words."""
+"""Parsers that begin after the words."""
 
-READERS: Mapping[Phrase, tuple[bool, Reader]] = MappingProxyType(
+PARSERS: Mapping[Phrase, tuple[bool, SqlParser]] = MappingProxyType(
     {
-        **ddl.READERS,
-        **{tuple(text.split()): (True, reader) for text, reader in (*ROWS.items(), *session.BEHIND.items())},
-        **{tuple(text.split()): (False, reader) for text, reader in session.WHOLE.items()},
+        **ddl.PARSERS,
+        **{
+            tuple(text.split()): (True, parser)
+            for text, parser in (*DML_PARSERS.items(), *session.AFTER_PHRASE.items())
+        },
+        **{tuple(text.split()): (False, parser) for text, parser in session.FROM_PHRASE.items()},
     }
 )
-"""By phrase: whether the reader begins behind it, and the reader."""
+"""By phrase: whether the parser begins after it, and the parser."""
 
-WORDS_AFTER = next_words(READERS)
-PLAYED_AFTER = next_words(phrase for phrase in READERS if " ".join(phrase) not in session.UNPLAYED)
+NEXT_WORDS = next_words(PARSERS)
+SIMULATED_NEXT_WORDS = next_words(phrase for phrase in PARSERS if " ".join(phrase) not in session.NOT_EXECUTED)
 AT_END = "the end of the statement is not expected here"
 
 
@@ -66,22 +65,21 @@ def parse_sql(
     charset: str = "",
     parameters: Sequence[syntax.Node] | None = None,
 ) -> syntax.SqlStatement | None:
-    """The one statement in the text; None where the text has none. `charset` is the client's, utf8mb4 if empty.
+    """Parse the only statement of the text; returns None for a text without one.
 
-    ANSI_QUOTES, PIPES_AS_CONCAT, IGNORE_SPACE, NO_BACKSLASH_ESCAPES, HIGH_NOT_PRECEDENCE and REAL_AS_FLOAT of
-    `sql_mode` change how the text is read. `parameters` are what each `?` of a prepared statement stands for.
+    `charset` is the client's, utf8mb4 if empty. ANSI_QUOTES, PIPES_AS_CONCAT, IGNORE_SPACE, NO_BACKSLASH_ESCAPES,
+    HIGH_NOT_PRECEDENCE and REAL_AS_FLOAT of `sql_mode` change how the text is parsed. `parameters` are the values of
+    the `?` of a prepared statement.
 
     Raises SqlError: 1064 with line and column for what TiDB cannot parse and for a second statement, 1235 for what is
-    not simulated; DdlError for DDL that is wrong in itself.
+    not simulated. Raises DdlError for DDL that is wrong in itself.
     """
     with parse_errors():
-        found = split_tokens(tokenize(text, sql_mode))
-        if len(found) > 1:
-            second = position(text, found[1][0].start)
-            raise SchemaError(f"{second}: a second statement begins here; one is accepted")
-        if not found:
+        tokens = only_statement(text, tokenize(text, sql_mode))
+        if not tokens:
             return None
-        tokens = [_as_quoted_name(text, token) for token in found[0]] if "ANSI_QUOTES" in sql_mode else found[0]
+        if "ANSI_QUOTES" in sql_mode:
+            tokens = [_as_quoted_name(text, token) for token in tokens]
         try:
             return _parse_statement(text, tokens, sql_mode, charset or "utf8mb4", parameters)
         except SchemaError as error:
@@ -89,19 +87,19 @@ def parse_sql(
 
 
 def parse_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[syntax.SqlStatement, int]:
-    """The statement of PREPARE with 1 for each `?`, and how many there are.
+    """Parse the statement of PREPARE with 1 for each `?`, and return it and the number of `?`.
 
     Raises SqlError: as `parse_sql`, 1295 for what cannot be prepared, 8115 for several statements or none, 8116 for DDL
     with a `?` (tidb pkg/planner/core/plan_cache_utils.go, GeneratePlanCacheStmtWithAST).
     """
     with parse_errors():
-        found = split_tokens(tokenize(text, sql_mode))
-    if len(found) != 1:
+        statements = split_tokens(tokenize(text, sql_mode))
+    if len(statements) != 1:
         raise SqlError(8115, "HY000", "Can not prepare multiple statements")
-    words = " ".join(first_words(found[0]))
+    words = " ".join(first_words(statements[0]))
     if words.startswith(("LOAD DATA", "IMPORT INTO", "BATCH ")):
         raise NOT_PREPARED
-    count = sum(token.token_type is TokenType.PLACEHOLDER for token in found[0])
+    count = sum(token.token_type is TokenType.PLACEHOLDER for token in statements[0])
     statement = parse_sql(text, sql_mode, parameters=[syntax.Literal("integer", "1")] * count)
     assert statement is not None, "it has tokens"
     if isinstance(statement, syntax.Prepare | syntax.Execute | syntax.Deallocate):
@@ -113,47 +111,38 @@ def parse_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[s
 
 NOT_PREPARED = SqlError(1295, "HY000", "This command is not supported in the prepared statement protocol yet")
 
-NUMBERED = MappingProxyType(
-    {
-        1115: "42000",
-        1149: "42000",
-        1253: "42000",
-        **dict.fromkeys(
-            (
-                1221,
-                1273,
-                1479,
-                1480,
-                1484,
-                1485,
-                1492,
-                1500,
-                1504,
-                1525,
-                1653,
-                1657,
-                1658,
-                1800,
-                1801,
-                1818,
-                4113,
-                4128,
-            ),
-            "HY000",
-        ),
-    }
+GENERAL_ERRORS = (
+    1221,
+    1273,
+    1479,
+    1480,
+    1484,
+    1485,
+    1492,
+    1500,
+    1504,
+    1525,
+    1653,
+    1657,
+    1658,
+    1800,
+    1801,
+    1818,
+    4113,
+    4128,
 )
-"""SQLSTATE of what TiDB's parser refuses by a number of its own (tidb v8.5 pkg/parser/mysql/state.go)."""
+SQL_STATES = MappingProxyType({1115: "42000", 1149: "42000", 1253: "42000", **dict.fromkeys(GENERAL_ERRORS, "HY000")})
+"""SQLSTATE of the errors of TiDB's parser that have numbers of their own (tidb v8.5 pkg/parser/mysql/state.go)."""
 
 
 @contextmanager
 def parse_errors() -> Iterator[None]:
-    """Turns what readers raise into SqlError."""
+    """Convert the errors of parsing functions to SqlError."""
     try:
         yield
     except SchemaError as error:
-        if error.number in NUMBERED:
-            raise SqlError(error.number, NUMBERED[error.number], error.said or str(error)) from None
+        if error.number in SQL_STATES:
+            raise SqlError(error.number, SQL_STATES[error.number], error.said or str(error)) from None
         raise syntax_error(str(error)) from None
     except RecursionError:
         raise syntax_error("the statement is nested too deeply") from None
@@ -168,14 +157,16 @@ def _parse_statement(
 ) -> syntax.SqlStatement:
     words = first_words(tokens)
     for length in range(len(words), 0, -1):
-        if found := READERS.get(words[:length]):
-            behind, reader = found
-            return parse_tokens(text, tokens[length:] if behind else tokens, reader, charset, sql_mode, parameters)
-    fail_at_first_words(text, tokens, words, WORDS_AFTER, PLAYED_AFTER)
+        if words[:length] in PARSERS:
+            after_phrase, parser = PARSERS[words[:length]]
+            return parse_tokens(
+                text, tokens[length:] if after_phrase else tokens, parser, charset, sql_mode, parameters
+            )
+    fail_at_first_words(text, tokens, words, NEXT_WORDS, SIMULATED_NEXT_WORDS)
 
 
 def _as_quoted_name(text: str, token: Token) -> Token:
-    """The token as ANSI_QUOTES has it: what stands between double quotes is a name."""
+    """Convert a string in double quotes to a name, for ANSI_QUOTES."""
     if token.token_type is not TokenType.STRING or text[token.start] != '"':
         return token
     name = text[token.start + 1 : token.end].replace('""', '"')
@@ -183,13 +174,13 @@ def _as_quoted_name(text: str, token: Token) -> Token:
 
 
 def _unclosed_parenthesis(text: str, tokens: Sequence[Token], error: SchemaError) -> SchemaError:
-    """The error of a statement that ends too early: that its first open parenthesis is never closed, if it has one."""
-    open_ones: list[Token] = []
+    """Return an error at the first unclosed parenthesis of a statement that ends too early, or else `error`."""
+    parentheses: list[Token] = []
     for token in tokens:
         if token.token_type is TokenType.L_PAREN:
-            open_ones.append(token)
-        elif token.token_type is TokenType.R_PAREN and open_ones:
-            open_ones.pop()
-    if open_ones:
-        return SchemaError(f"{position(text, open_ones[0].start)}: this '(' has no ')'")
+            parentheses.append(token)
+        elif token.token_type is TokenType.R_PAREN and parentheses:
+            parentheses.pop()
+    if parentheses:
+        return SchemaError(f"{position(text, parentheses[0].start)}: this '(' has no ')'")
     return error

@@ -1,6 +1,6 @@
-"""The tokens of a text: sqlglot's tokenizer for MySQL with TiDB's words, versioned comments opened.
+"""Split a text into tokens: sqlglot's tokenizer for MySQL with TiDB's words.
 
-One law: a versioned comment is opened here exactly where TiDB itself would read what it holds.
+Versioned comments are opened exactly where TiDB executes their content.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ FEATURES = frozenset(
     affinity
     """.split()
 )
-"""What TiDB opens as `/*T![feature] … */`; any other feature leaves a comment (TiDB: pkg/parser/tidb/features.go)."""
+"""The features whose comments `/*T![feature] … */` TiDB executes (TiDB: pkg/parser/tidb/features.go)."""
 
 SYMBOLS = frozenset(("/*+", "||", ">=", "<=", "<>", "!=", ":=", "<=>", "->", "->>", "&&", "@@"))
-"""The symbols of several characters that TiDB has; sqlglot knows those of other dialects too."""
+"""TiDB's symbols of several characters. sqlglot has those of other dialects too."""
 
 SUM = re.compile(r"([0-9.]+e[+-]?[0-9]+)[+-]", re.IGNORECASE)
 PHRASE_ENDS = frozenset(phrase.split()[1] for phrase in PHRASES)
@@ -36,7 +36,7 @@ def is_keyword(word: str) -> bool:
 
 
 class Tokenizer(MySQL.Tokenizer):
-    """sqlglot's, with no word more than TiDB has, no statement swallowed whole, and the openings of TiDB's comments."""
+    """sqlglot's tokenizer with only TiDB's words, without commands as one token, and with TiDB's versioned comments."""
 
     KEYWORDS = {
         **{word: kind for word, kind in MySQL.Tokenizer.KEYWORDS.items() if is_keyword(word)},
@@ -48,15 +48,15 @@ class Tokenizer(MySQL.Tokenizer):
 
 
 class WithoutEscapes(Tokenizer):
-    """Under NO_BACKSLASH_ESCAPES, where a backslash is a character like others."""
+    """The tokenizer under NO_BACKSLASH_ESCAPES, where a backslash is an ordinary character."""
 
     STRING_ESCAPES = ["'", '"']
 
 
 def tokenize(sql: str, sql_mode: frozenset[str] = frozenset()) -> list[Token]:
-    """The tokens of a text, versioned comments opened; NO_BACKSLASH_ESCAPES of `sql_mode` changes how it is read.
+    """Return the tokens of a text, with versioned comments opened, under NO_BACKSLASH_ESCAPES of `sql_mode` or not.
 
-    Raises SchemaError where a quote or comment is not closed, and for a text that no client can send.
+    Raises SchemaError for an unclosed quote or comment, and for a text that is not valid Unicode.
     """
     check_unicode(sql)
     tokenizer = (WithoutEscapes if "NO_BACKSLASH_ESCAPES" in sql_mode else Tokenizer)(MYSQL)
@@ -69,7 +69,7 @@ def tokenize(sql: str, sql_mode: frozenset[str] = frozenset()) -> list[Token]:
 
 
 def split_number_sums(sql: str, tokens: list[Token]) -> list[Token]:
-    """`1e0+1` as three tokens, which sqlglot takes for one number."""
+    """Split `1e0+1` into three tokens. For sqlglot it is one number."""
     if not any(token.token_type is TokenType.NUMBER and SUM.match(token.text) for token in tokens):
         return tokens
     found: list[Token] = []
@@ -95,7 +95,7 @@ def split_number_sums(sql: str, tokens: list[Token]) -> list[Token]:
 
 
 def tokenizer_message(error: SqlglotError) -> str:
-    """What the tokenizer found no end of, by what it met there: `Missing ' from …`, or the end of the text."""
+    """Return the message for an error of sqlglot's tokenizer."""
     cause = str(error.__cause__ or error)
     if quote := re.match("Missing (.) from", cause):
         return f"what {quote[1]} opens here is not closed"
@@ -103,7 +103,7 @@ def tokenizer_message(error: SqlglotError) -> str:
 
 
 def check_unicode(sql: str) -> None:
-    """Raises SchemaError at half of a surrogate pair, which UTF-8 has no bytes for."""
+    """Raise SchemaError at half of a surrogate pair, which UTF-8 cannot encode."""
     try:
         sql.encode()
     except UnicodeEncodeError as error:
@@ -111,9 +111,9 @@ def check_unicode(sql: str) -> None:
 
 
 def open_comments(sql: str, tokens: list[Token]) -> list[Token]:
-    """Removes the frame of `/*! … */` and `/*T![feature] … */`, or all of it where TiDB does not know the feature.
+    """Remove the frame of `/*! … */` and `/*T![feature] … */`, or the whole comment if TiDB does not know the feature.
 
-    What TiDB opens may go on to the end of the text; raises SchemaError where anything else is not closed.
+    A comment that TiDB executes may extend to the end of the text. Raises SchemaError if another one is not closed.
     """
     opened: list[Token] = []
     inside = False
@@ -132,7 +132,7 @@ def open_comments(sql: str, tokens: list[Token]) -> list[Token]:
 
 
 def join_phrases(tokens: list[Token]) -> list[Token]:
-    """The two words of a phrase as one token, comments between them or not; changes the list."""
+    """Join the two words of a phrase to one token, with or without comments between them. Changes the list."""
     ends = [index for index, token in enumerate(tokens) if len(token.text) == 2 and token.text.upper() in PHRASE_ENDS]
     for index in reversed(ends):
         first, last = tokens[index - 1], tokens[index]
@@ -144,7 +144,10 @@ def join_phrases(tokens: list[Token]) -> list[Token]:
 
 
 def skip_comment_opening(sql: str, tokens: list[Token], index: int) -> tuple[bool, int]:
-    """Where what a versioned comment holds begins, the comment's opening being just before `index`."""
+    """Return whether TiDB executes the versioned comment that opens before `index`, and the index of the next token.
+
+    That is the comment's first token, or the first one after a comment that TiDB does not execute.
+    """
     opening = tokens[index - 1]
     known = sql[opening.start : opening.end + 1] == opening.text
     if opening.text == "/*!" and index < len(tokens):

@@ -1,6 +1,6 @@
-"""Reads the type of a column, in every spelling that TiDB knows.
+"""Parse the type of a column, in every spelling that TiDB knows.
 
-One law: a spelling leads to one of TiDB's own type names; sizes, charsets and flags it implies are filled in here.
+The sizes, charsets and flags that a spelling implies are filled in here.
 """
 
 from __future__ import annotations
@@ -16,60 +16,44 @@ from simulator.tidb.syntax.definitions import FieldType
 
 NAMES = MappingProxyType(
     {
-        "TINYINT": "tinyint",
-        "INT1": "tinyint",
-        "SMALLINT": "smallint",
-        "INT2": "smallint",
-        "MEDIUMINT": "mediumint",
-        "INT3": "mediumint",
-        "MIDDLEINT": "mediumint",
-        "INT": "int",
-        "INTEGER": "int",
-        "INT4": "int",
-        "BIGINT": "bigint",
-        "INT8": "bigint",
-        "BOOL": "tinyint",
-        "BOOLEAN": "tinyint",
-        "SERIAL": "bigint",
-        "FLOAT": "float",
-        "FLOAT4": "float",
-        "DOUBLE": "double",
-        "FLOAT8": "double",
-        "REAL": "double",
-        "DECIMAL": "decimal",
-        "DEC": "decimal",
-        "NUMERIC": "decimal",
-        "FIXED": "decimal",
-        "BIT": "bit",
-        "YEAR": "year",
-        "SQL_TSI_YEAR": "year",
-        "DATE": "date",
-        "TIME": "time",
-        "DATETIME": "datetime",
-        "TIMESTAMP": "timestamp",
-        "CHAR": "char",
-        "CHARACTER": "char",
-        "NCHAR": "char",
-        "BINARY": "char",
-        "VARCHAR": "varchar",
-        "VARCHARACTER": "varchar",
-        "NVARCHAR": "varchar",
-        "VARBINARY": "varchar",
-        "TINYTEXT": "tinytext",
-        "TEXT": "text",
-        "MEDIUMTEXT": "mediumtext",
-        "LONGTEXT": "longtext",
-        "TINYBLOB": "tinytext",
-        "BLOB": "text",
-        "MEDIUMBLOB": "mediumtext",
-        "LONGBLOB": "longtext",
-        "LONG": "mediumtext",
-        "ENUM": "enum",
-        "SET": "set",
-        "JSON": "json",
-        "VECTOR": "vector",
+        spelling: name
+        for name, spellings in (
+            ("tinyint", "TINYINT INT1"),
+            ("smallint", "SMALLINT INT2"),
+            ("mediumint", "MEDIUMINT INT3 MIDDLEINT"),
+            ("int", "INT INTEGER INT4"),
+            ("bigint", "BIGINT INT8"),
+            ("tinyint", "BOOL BOOLEAN"),
+            ("bigint", "SERIAL"),
+            ("float", "FLOAT FLOAT4"),
+            ("double", "DOUBLE FLOAT8 REAL"),
+            ("decimal", "DECIMAL DEC NUMERIC FIXED"),
+            ("bit", "BIT"),
+            ("year", "YEAR SQL_TSI_YEAR"),
+            ("date", "DATE"),
+            ("time", "TIME"),
+            ("datetime", "DATETIME"),
+            ("timestamp", "TIMESTAMP"),
+            ("char", "CHAR CHARACTER NCHAR BINARY"),
+            ("varchar", "VARCHAR VARCHARACTER NVARCHAR VARBINARY"),
+            ("tinytext", "TINYTEXT"),
+            ("text", "TEXT"),
+            ("mediumtext", "MEDIUMTEXT"),
+            ("longtext", "LONGTEXT"),
+            ("tinytext", "TINYBLOB"),
+            ("text", "BLOB"),
+            ("mediumtext", "MEDIUMBLOB"),
+            ("longtext", "LONGBLOB"),
+            ("mediumtext", "LONG"),
+            ("enum", "ENUM"),
+            ("set", "SET"),
+            ("json", "JSON"),
+            ("vector", "VECTOR"),
+        )
+        for spelling in spellings.split()
     }
 )
+"""TiDB's type names by every spelling."""
 
 DOUBLE_LENGTH = (
     "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version"
@@ -97,14 +81,14 @@ UNSUPPORTED = frozenset(
 
 
 def parse_type(cursor: Cursor, column: str, prose: bool = False) -> FieldType:
-    """The type that comes next; raises SchemaError naming the column where TiDB has no such type.
+    """Parse a type; raises SchemaError with the column's name if TiDB has no such type.
 
-    With `prose`, arguments that TiDB demands (VARCHAR's length, ENUM's members) may be missing.
+    With `prose`, arguments that TiDB requires (the length of VARCHAR, the members of ENUM) may be missing.
     """
     start = cursor.next_token()
     where = f"{position(cursor.sql, start.start)}: column {column!r}"
-    known = parse_type_name(cursor, column, cursor.word(), start.start)
-    type = parse_type_attributes(cursor, parse_type_arguments(cursor, known), where)
+    type = parse_type_name(cursor, column, cursor.word(), start.start)
+    type = parse_type_attributes(cursor, parse_type_arguments(cursor, type), where)
     type = replace(type, spelled=cursor.text_since(start))
     if type.name == "year" and type.length not in (-1, 4):
         raise SchemaError(f"{where}: {YEAR_LENGTH}", number=1818, said=YEAR_LENGTH)
@@ -112,14 +96,14 @@ def parse_type(cursor: Cursor, column: str, prose: bool = False) -> FieldType:
         raise SchemaError(
             f"{where}: {type.spelled} is not a type; accepted: DOUBLE, DOUBLE(m,d)", number=1149, said=DOUBLE_LENGTH
         )
-    wrong = "" if prose else missing_argument(type)
-    if wrong:
-        cursor.fail(f"column {column!r}: {wrong}", start)
+    missing = "" if prose else missing_argument(type)
+    if missing:
+        cursor.fail(f"column {column!r}: {missing}", start)
     return type
 
 
 def parse_type_name(cursor: Cursor, column: str, word: str, at: int) -> FieldType:
-    """The words of the type's name."""
+    """Parse the words of the type's name."""
     if word == "NATIONAL":
         cursor.take()
         word = cursor.word() if cursor.word() in ("CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER") else "NATIONAL"
@@ -140,7 +124,7 @@ def parse_type_name(cursor: Cursor, column: str, word: str, at: int) -> FieldTyp
 
 
 def fail_unknown_type(cursor: Cursor, column: str, word: str) -> None:
-    """Raises SchemaError for a type that TiDB does not have, or that no row of TiCDC can carry."""
+    """Raise SchemaError for a type that TiDB does not have, or that no row of TiCDC can carry."""
     if word in UNSUPPORTED:
         cursor.fail(f"column {column!r} has the spatial type {word}, which neither TiDB nor TiCDC's rows have")
     if not cursor.is_name():
@@ -152,16 +136,15 @@ def fail_unknown_type(cursor: Cursor, column: str, word: str) -> None:
 
 
 def parse_long_type(cursor: Cursor, type: FieldType) -> FieldType:
-    """LONG, LONG VARCHAR, LONG CHAR VARYING and LONG VARBINARY are MEDIUMTEXT and MEDIUMBLOB."""
+    """Parse the rest of LONG, which means MEDIUMTEXT, or of LONG VARBINARY, which means MEDIUMBLOB."""
     if cursor.accept("VARBINARY"):
         return replace(type, charset="binary")
-    if any(cursor.accept(phrase) for phrase in ("CHAR VARYING", "CHARACTER VARYING", "VARCHAR", "VARCHARACTER")):
-        return type
+    any(cursor.accept(phrase) for phrase in ("CHAR VARYING", "CHARACTER VARYING", "VARCHAR", "VARCHARACTER"))
     return type
 
 
 def parse_type_arguments(cursor: Cursor, type: FieldType) -> FieldType:
-    """What stands in parentheses after the name."""
+    """Parse the optional parentheses after the type's name."""
     if type.name in ("enum", "set"):
         return replace(type, elements=cursor.parenthesised_list(parse_member)) if cursor.word() == "(" else type
     if type.name == "vector" and cursor.accept("<"):
@@ -179,7 +162,7 @@ def parse_type_arguments(cursor: Cursor, type: FieldType) -> FieldType:
 
 
 def parse_member(cursor: Cursor) -> str:
-    """One member of an ENUM or SET; TiDB drops blanks at its end."""
+    """Parse a member of an ENUM or SET. TiDB removes trailing blanks."""
     kind = cursor.kind()
     if kind in ("hex", "bit"):
         return literal_bytes(kind, cursor.literal()).decode("utf-8", "replace").rstrip(" ")
@@ -187,13 +170,13 @@ def parse_member(cursor: Cursor) -> str:
 
 
 def literal_bytes(kind: str, digits: str) -> bytes:
-    """The bytes of a hexadecimal (`hex`) or binary (`bit`) literal."""
+    """Return the bytes of a hexadecimal (`hex`) or binary (`bit`) literal."""
     base, width = (16, 2) if kind == "hex" else (2, 8)
     return int(digits or "0", base).to_bytes((len(digits) + width - 1) // width, "big")
 
 
 def parse_type_attributes(cursor: Cursor, type: FieldType, where: str) -> FieldType:
-    """UNSIGNED, SIGNED and ZEROFILL of numbers, in any order; BINARY and the character set of text."""
+    """Parse UNSIGNED, SIGNED and ZEROFILL of numbers, in any order, or BINARY and the charset of text."""
     if type.spelled == "SERIAL":
         return type
     while cursor.word() in ("UNSIGNED", "ZEROFILL", "SIGNED"):
@@ -204,12 +187,12 @@ def parse_type_attributes(cursor: Cursor, type: FieldType, where: str) -> FieldT
         return replace(type, binary_collation=True, charset=parse_optional_charset(cursor, where))
     if cursor.word() in SHORTHANDS and type.name not in ("char", "varchar"):
         return replace(type, charset=charset(SHORTHANDS[cursor.take()], where))
-    found = parse_optional_charset(cursor, where)
-    return replace(type, charset=found, binary_collation=bool(found) and cursor.accept("BINARY"))
+    charset_name = parse_optional_charset(cursor, where)
+    return replace(type, charset=charset_name, binary_collation=bool(charset_name) and cursor.accept("BINARY"))
 
 
 def parse_number_attribute(cursor: Cursor, type: FieldType, word: str) -> FieldType:
-    """UNSIGNED, SIGNED or ZEROFILL, which implies UNSIGNED; YEAR takes them and forgets them."""
+    """Parse UNSIGNED, SIGNED or ZEROFILL, which implies UNSIGNED. YEAR ignores them."""
     if type.name not in NUMBERS and type.name != "year":
         cursor.fail(f"{word} does not go with type {type.spelled}; numbers take it")
     cursor.take()
@@ -224,7 +207,7 @@ def begins_charset(cursor: Cursor) -> bool:
 
 
 def parse_optional_charset(cursor: Cursor, where: str) -> str:
-    """What `CHARSET x` or `CHARACTER SET x` names, as TiDB keeps it; empty where neither comes."""
+    """Parse an optional `CHARSET x` or `CHARACTER SET x`, and return the name as TiDB stores it."""
     if not begins_charset(cursor):
         return ""
     if cursor.take() != "CHARSET":
@@ -233,7 +216,7 @@ def parse_optional_charset(cursor: Cursor, where: str) -> str:
 
 
 def missing_argument(type: FieldType) -> str:
-    """What TiDB's grammar finds wrong with a type's arguments, or nothing."""
+    """Return a message about the argument that TiDB's grammar requires and the type lacks, or ""."""
     words = type.spelled
     if type.name == "varchar" and type.length < 0:
         return f"{words} needs a length, as in {words}(255)"

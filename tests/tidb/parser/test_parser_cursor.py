@@ -97,7 +97,7 @@ def test_text_is_as_it_was_written_from_a_token_up_to_here() -> None:
         ("-1", lambda place: place.integer(), "line 1, column 1: '-' is not expected here. Accepted: a whole number"),
         (
             "(1, 2",
-            lambda place: place.comma_separated(Cursor.integer),
+            lambda place: place.parenthesised_list(Cursor.integer),
             "line 1, column 6: the end of the statement is not expected here. Accepted: ',' or ')'",
         ),
         (
