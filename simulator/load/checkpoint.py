@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import tso
-from simulator.load.plan import LoadPlan
+from simulator.load.plan.load_plan import LoadPlan
 from simulator.releases import Release
 from simulator.run import checkpoint_file
 from simulator.run.checkpoint_file import CheckpointFile, changefeed_identity, short_hash

@@ -22,10 +22,10 @@ from simulator.engines.tasks.send import flusher
 from simulator.engines.tasks.task import TaskReport
 from simulator.errors import DeliveryError
 from simulator.load.checkpoint import Checkpoint, Totals
-from simulator.load.control import Control, Due
-from simulator.load.observed import WindowSent
-from simulator.load.stretch import Stretch, Window
-from simulator.load.stretches import marks
+from simulator.load.epochs.epoch import Stretch, Window
+from simulator.load.epochs.epochs import marks
+from simulator.load.reports.sent_window import WindowSent
+from simulator.load.scheduler import Control, Due
 from simulator.run.checkpoint_file import CheckpointFile, resume_hint
 from simulator.signals import Asked
 from simulator.sinks.latencies import Latencies

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator.load.feed import Feed
-from simulator.load.prepared import Sender
+from simulator.load.windows.sender import Sender
 
 
 def run(feed: Feed, sender: Sender) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 from simulator import tso
 from simulator.consumer.truth_metadata import TruthAbout, called, without_secrets
 from simulator.errors import masked
-from simulator.load.plan import LoadPlan
-from simulator.load.stretch import LoadedTable, Stretch
-from simulator.load.stretches import Opening, stretches
+from simulator.load.epochs.epoch import LoadedTable, Stretch
+from simulator.load.epochs.epochs import Opening, stretches
+from simulator.load.plan.load_plan import LoadPlan
 from simulator.run.outputs import Output
 from simulator.sources.snapshots.written import table_file
 from simulator.ticdc import dispatch

@@ -22,11 +22,13 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.engines.tasks.messages import FlushMessages
-from simulator.load import plan_file, prepared, presets, rates, stretches
-from simulator.load.prepared import Sender
-from simulator.load.rows import window_rows
-from simulator.load.sending import send_window, window_messages
-from simulator.load.stretch import Pace, Stretch, Window
+from simulator.load.epochs import epochs as stretches
+from simulator.load.epochs.epoch import Pace, Stretch, Window
+from simulator.load.plan import plan_file, presets, rates
+from simulator.load.windows import sender as prepared
+from simulator.load.windows.rows import window_rows
+from simulator.load.windows.sender import Sender
+from simulator.load.windows.sending import send_window, window_messages
 from simulator.releases import V8_5
 from simulator.run import outputs
 from simulator.sinks.immediate import CountingSink

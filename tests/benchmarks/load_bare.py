@@ -24,7 +24,7 @@ from load import SPREAD, Course, made, stretch, timed
 
 from simulator.broker import jars
 from simulator.broker.java import find_java
-from simulator.load.sending import window_messages
+from simulator.load.windows.sending import window_messages
 from simulator.sinks.kafka import producers
 from simulator.sinks.kafka.confluent import LOG, options
 from simulator.sinks.kafka.settings import KafkaSettings

@@ -16,8 +16,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from simulator.load import truth
-from simulator.load.plan import STATEMENT_KINDS, LoadPlan, StatementWanted
-from simulator.load.stretches import Opening, opening, stretches
+from simulator.load.epochs.epochs import Opening, opening, stretches
+from simulator.load.plan.load_plan import STATEMENT_KINDS, LoadPlan, StatementWanted
 from simulator.releases import V8_5
 from simulator.run import outputs
 from simulator.run.outputs import Output

@@ -16,7 +16,7 @@ from support.processes import errors, started, wait_until
 
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode
 from simulator.consumer.records import Record, read
-from simulator.load import presets
+from simulator.load.plan import presets
 from simulator.sinks.kafka import connect
 from simulator.ticdc.changefeed import load as load_changefeed
 

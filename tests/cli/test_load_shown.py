@@ -18,9 +18,9 @@ from simulator.cli.load.shown import Wanted, opened, showing
 from simulator.cli.load.watch import Setup, Watch
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.errors import DeliveryError, UserError
-from simulator.load.account import Now
-from simulator.load.lag import LagSample, Verdict
-from simulator.load.observed import WindowSent
+from simulator.load.lag.search import LagSample, Verdict
+from simulator.load.reports.sent_window import WindowSent
+from simulator.load.reports.statistics import Now
 from simulator.sinks.latencies import Latencies
 
 NASTY = "shop.<b>&\x1b[31m"

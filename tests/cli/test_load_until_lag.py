@@ -14,7 +14,8 @@ import pytest
 from support import slow_consumer
 from support.playing import play
 
-from simulator.load import lag, lag_watch
+from simulator.load.lag import monitor as lag_watch
+from simulator.load.lag import search as lag
 from simulator.sinks.kafka.admin import prepare_topics
 from simulator.sinks.kafka.settings import KafkaSettings
 

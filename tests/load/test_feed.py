@@ -16,8 +16,8 @@ from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.load import checkpoint, in_process
 from simulator.load.checkpoint import Checkpoint
 from simulator.load.feed import Feed
-from simulator.load.observed import WindowSent
-from simulator.load.prepared import Sender
+from simulator.load.reports.sent_window import WindowSent
+from simulator.load.windows.sender import Sender
 from simulator.run.checkpoint_file import CheckpointFile
 from simulator.signals import Asked
 from simulator.sinks.memory import MemorySink, Message

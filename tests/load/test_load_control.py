@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.load import rates
-from simulator.load.control import Control, Due, Held, at, held
-from simulator.load.lag import LagSample, Search
-from simulator.load.observed import WindowSent
+from simulator.load.lag.search import LagSample, Search
+from simulator.load.plan import rates
+from simulator.load.reports.sent_window import WindowSent
+from simulator.load.scheduler import Control, Due, Held, at, held
 from simulator.sinks.latencies import Latencies
 
 PACED, UNPACED = (Held(0, True),), (Held(0, False),)

@@ -23,9 +23,9 @@ from support.processes import started, wait_until
 from simulator import tso
 from simulator.broker import server as broker
 from simulator.load import in_process
+from simulator.load.epochs.epoch import Pace, Window
 from simulator.load.feed import Feed
-from simulator.load.prepared import Sender
-from simulator.load.stretch import Pace, Window
+from simulator.load.windows.sender import Sender
 from simulator.run import outputs
 from simulator.sinks import SINKS
 from simulator.sinks.memory import MemorySink, Message

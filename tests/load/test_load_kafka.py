@@ -9,8 +9,8 @@ from simulator.consumer.records import read
 from simulator.load import in_process
 from simulator.load.checkpoint import Checkpoint
 from simulator.load.feed import Feed
-from simulator.load.observed import WindowSent
-from simulator.load.prepared import Sender
+from simulator.load.reports.sent_window import WindowSent
+from simulator.load.windows.sender import Sender
 from simulator.run import outputs
 from simulator.sinks import SINKS
 from simulator.sinks.memory import MemorySink, Message

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from simulator.load import lag_watch
-from simulator.load.lag import LagSample, Search, Verdict, grows
-from simulator.load.lag_watch import LagWatch
+from simulator.load.lag import monitor as lag_watch
+from simulator.load.lag.monitor import LagWatch
+from simulator.load.lag.search import LagSample, Search, Verdict, grows
 
 
 class Offsets(NamedTuple):

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress
-from simulator.load.account import Account, Recently
-from simulator.load.observed import WindowSent
-from simulator.load.reached import Reached
-from simulator.load.series import Series, columns
+from simulator.load.reports.rate_check import Reached
+from simulator.load.reports.sent_window import WindowSent
+from simulator.load.reports.series import Series, columns
+from simulator.load.reports.statistics import Account, Recently
 from simulator.sinks.latencies import Latencies
 
 START = 1_700_000_000.0

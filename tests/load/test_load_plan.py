@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from simulator.errors import ScenarioError, UserError
-from simulator.load import presets
-from simulator.load.plan import LoadPlan, StatementWanted
-from simulator.load.plan_file import load, read_plan
+from simulator.load.plan import presets
+from simulator.load.plan.load_plan import LoadPlan, StatementWanted
+from simulator.load.plan.plan_file import load, read_plan
 from simulator.settings import Settings
 from simulator.sources.generate.model import HotSet, Mix, Model, TableModel, Zipf
 

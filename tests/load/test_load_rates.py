@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator.errors import UserError
-from simulator.load.rates import Rates, rates, read
+from simulator.load.plan.rates import Rates, rates, read
 from simulator.sources.generate.model import Model, TableModel
 from simulator.sources.generate.stream import Stream
 from simulator.sources.generate.timetable import Segment

@@ -12,16 +12,7 @@ from hypothesis import strategies as st
 from support.evolving import behind
 
 from simulator.errors import UserError
-from simulator.load.plan import (
-    ADD_COLUMN,
-    ADD_INDEX,
-    DROP_COLUMN,
-    DROP_INDEX,
-    STATEMENT_KINDS,
-    TRUNCATE,
-    StatementWanted,
-)
-from simulator.load.statements import (
+from simulator.load.epochs.statements import (
     MOST_COLUMNS,
     MOST_INDEXES,
     TYPES,
@@ -32,6 +23,15 @@ from simulator.load.statements import (
     due,
     needed,
     turns,
+)
+from simulator.load.plan.load_plan import (
+    ADD_COLUMN,
+    ADD_INDEX,
+    DROP_COLUMN,
+    DROP_INDEX,
+    STATEMENT_KINDS,
+    TRUNCATE,
+    StatementWanted,
 )
 from simulator.sources.generate.wanted import ColumnWanted, Reference, TableWanted
 from simulator.tidb.ddl.catalog import Catalog, catalog

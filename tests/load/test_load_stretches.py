@@ -12,9 +12,9 @@ from support.load_plans import AUDIT, CUSTOMER, OPEN, ORDERS, URI, at, load_plan
 from simulator import tso
 from simulator.columns.change_frame import DDL, ints
 from simulator.errors import UserError
-from simulator.load.plan import ADD_COLUMN, STATEMENT_KINDS, TRUNCATE, StatementWanted
-from simulator.load.stretch import LoadedTable, Stretch
-from simulator.load.stretches import marks, stretches
+from simulator.load.epochs.epoch import LoadedTable, Stretch
+from simulator.load.epochs.epochs import marks, stretches
+from simulator.load.plan.load_plan import ADD_COLUMN, STATEMENT_KINDS, TRUNCATE, StatementWanted
 from simulator.releases.compare import named
 from simulator.ticdc.changefeed import load
 from simulator.tso import compose

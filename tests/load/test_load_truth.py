@@ -15,8 +15,8 @@ from simulator.consumer.decode import RowEvent, before_image, decode, row_text, 
 from simulator.consumer.records import Record, read
 from simulator.errors import UserError
 from simulator.load import truth
-from simulator.load.plan import STATEMENT_KINDS, StatementWanted
-from simulator.load.stretches import Opening
+from simulator.load.epochs.epochs import Opening
+from simulator.load.plan.load_plan import STATEMENT_KINDS, StatementWanted
 from simulator.run.outputs import Output
 from simulator.sources import snapshots
 from simulator.ticdc.changefeed import load

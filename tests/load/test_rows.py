@@ -17,9 +17,9 @@ from simulator import tso
 from simulator.columns.change_frame import CHANGES, DELETE, EVENTS, INSERT, ORDER, WRITTEN
 from simulator.engines import stages
 from simulator.errors import UserError
-from simulator.load import rows as rows_module
-from simulator.load.rows import window_rows
-from simulator.load.stretch import LoadedTable, Stretch, Window
+from simulator.load.epochs.epoch import LoadedTable, Stretch, Window
+from simulator.load.windows import rows as rows_module
+from simulator.load.windows.rows import window_rows
 from simulator.releases.find import find
 from simulator.sources.generate.model import Mix, TableRows
 from simulator.sources.snapshots.physical import located

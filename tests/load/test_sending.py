@@ -14,10 +14,10 @@ from simulator.columns.change_frame import INSERT
 from simulator.engines.tasks.messages import FlushMessages
 from simulator.engines.tasks.task import TaskReport
 from simulator.errors import UserError
-from simulator.load import prepared
-from simulator.load.prepared import Sender
-from simulator.load.sending import send_window, window_messages
-from simulator.load.stretch import Pace, Stretch, Window
+from simulator.load.epochs.epoch import Pace, Stretch, Window
+from simulator.load.windows import sender as prepared
+from simulator.load.windows.sender import Sender
+from simulator.load.windows.sending import send_window, window_messages
 from simulator.signals import Asked
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.records import Records

@@ -16,9 +16,9 @@ from support.load_run import in_process, play
 from support.processes import children, living
 
 from simulator.errors import DeliveryError
+from simulator.load.epochs.epoch import Pace, Window
 from simulator.load.feed import Feed
 from simulator.load.streaming import query
-from simulator.load.stretch import Pace, Window
 from simulator.sinks.files.settings import FileSettings
 
 WINDOWS = 7

@@ -13,10 +13,10 @@ from support.loads import Run
 
 from simulator.channel import DriverHost
 from simulator.engines.spark.failures import ProcessLost
+from simulator.load.epochs.epoch import Pace, Stretch, Window
 from simulator.load.feed import Feed
-from simulator.load.streaming.line import Asking
-from simulator.load.streaming.windows import Windows
-from simulator.load.stretch import Pace, Stretch, Window
+from simulator.load.streaming.connection import Asking
+from simulator.load.streaming.window_server import Windows
 
 
 class OneWindow:

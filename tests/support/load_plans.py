@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.load.plan import LoadPlan, StatementWanted
-from simulator.load.stretch import Stretch
-from simulator.load.stretches import Opening, opening, stretches
+from simulator.load.epochs.epoch import Stretch
+from simulator.load.epochs.epochs import Opening, opening, stretches
+from simulator.load.plan.load_plan import LoadPlan, StatementWanted
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
 from simulator.run.outputs import Output

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from simulator import releases
 from simulator.load import in_process as load_in_process
-from simulator.load import plan_file
 from simulator.load.checkpoint import Checkpoint
-from simulator.load.control import Control, Held
+from simulator.load.epochs.epochs import opening, stretches
 from simulator.load.feed import Feed
-from simulator.load.observed import WindowSent
-from simulator.load.prepared import Sender
-from simulator.load.stretches import opening, stretches
+from simulator.load.plan import plan_file
+from simulator.load.reports.sent_window import WindowSent
+from simulator.load.scheduler import Control, Held
+from simulator.load.windows.sender import Sender
 from simulator.run import outputs
 from simulator.run.outputs import Output
 from simulator.settings import Settings

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from simulator.consumer.records import Record
 from simulator.engines.tasks.messages import encode_flush
 from simulator.engines.tasks.send import flusher
-from simulator.load.sending import window_messages
-from simulator.load.stretch import Pace, Window
-from simulator.load.stretches import Opening, marks, stretches
+from simulator.load.epochs.epoch import Pace, Window
+from simulator.load.epochs.epochs import Opening, marks, stretches
+from simulator.load.windows.sending import window_messages
 from simulator.run.outputs import Output
 from simulator.sinks.memory import MemorySink, Message
 from support.load_plans import at

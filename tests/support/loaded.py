@@ -13,7 +13,7 @@ from simulator.columns import row_image
 from simulator.engines.stages import Rules
 from simulator.engines.tasks.control_events import ControlEvents
 from simulator.engines.tasks.task import TaskSpec
-from simulator.load.stretch import LoadedTable, Pace, Stretch, Window
+from simulator.load.epochs.epoch import LoadedTable, Pace, Stretch, Window
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
 from simulator.sources.generate.model import Mix, Model, TableModel, TableRows

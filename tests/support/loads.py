@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from simulator.load import plan_file, rates, stretches
 from simulator.load.checkpoint import Checkpoint, identity
-from simulator.load.control import Control, Held
-from simulator.load.plan import LoadPlan
-from simulator.load.stretch import Stretch
-from simulator.load.stretches import Opening
+from simulator.load.epochs import epochs as stretches
+from simulator.load.epochs.epoch import Stretch
+from simulator.load.epochs.epochs import Opening
+from simulator.load.plan import plan_file, rates
+from simulator.load.plan.load_plan import LoadPlan
+from simulator.load.scheduler import Control, Held
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
 from simulator.run.outputs import Output

@@ -23,18 +23,19 @@ from simulator.engines.spark.calls import spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.errors import SimulatorError, shown
-from simulator.load import checkpoint, in_process, rates, truth
+from simulator.load import checkpoint, in_process, truth
 from simulator.load.checkpoint import Checkpoint
-from simulator.load.control import Control, held
+from simulator.load.epochs.epoch import Stretch
+from simulator.load.epochs.epochs import Opening, opening, stretches
 from simulator.load.feed import Feed, Observer
-from simulator.load.lag import Search
-from simulator.load.measured import bytes_per_row
-from simulator.load.plan import LoadPlan
-from simulator.load.plan_file import load as read_plan
-from simulator.load.prepared import Sender
-from simulator.load.rates import Rates
-from simulator.load.stretch import Stretch
-from simulator.load.stretches import Opening, opening, stretches
+from simulator.load.lag.search import Search
+from simulator.load.plan import rates
+from simulator.load.plan.load_plan import LoadPlan
+from simulator.load.plan.plan_file import load as read_plan
+from simulator.load.plan.rates import Rates
+from simulator.load.scheduler import Control, held
+from simulator.load.windows.row_size import bytes_per_row
+from simulator.load.windows.sender import Sender
 from simulator.releases import Release
 from simulator.run.checkpoint_file import CheckpointFile
 from simulator.run.outputs import Output

@@ -15,7 +15,7 @@ from simulator.cli.run_report import silence
 from simulator.cli.terminal import Terminal
 from simulator.engines.tasks.progress import Progress
 from simulator.errors import printable
-from simulator.load.account import Now
+from simulator.load.reports.statistics import Now
 
 REFRESHED = 0.5
 PLAIN = 10.0

@@ -12,8 +12,8 @@ from typing import Any
 from simulator.cli import client, truth
 from simulator.cli.sending import check_checkpoint, check_sink
 from simulator.errors import UserError
-from simulator.load import presets, rates
-from simulator.load.lag import Search
+from simulator.load.lag.search import Search
+from simulator.load.plan import presets, rates
 from simulator.settings import IN_PROCESS, ON_SPARK, Settings
 
 SEARCH_FROM = 1000.0
@@ -32,7 +32,7 @@ def file_of(file: Path | None, preset: str | None) -> Path:
 
 def print_plan(file: Path | None, preset: str | None) -> None:
     """The text of the plan, as it is; raises UserError where it is none."""
-    from simulator.load.plan_file import load
+    from simulator.load.plan.plan_file import load
 
     sys.stdout.write(load(file_of(file, preset)).text)
 

@@ -19,8 +19,8 @@ from simulator.cli.load.summary import write as write_summary
 from simulator.cli.load.watch import Setup, Watch
 from simulator.cli.output import check_file, warn
 from simulator.errors import DeliveryError, SimulatorError, UserError
-from simulator.load.lag import HEARD_WITHIN, Search, Verdict
-from simulator.load.lag_watch import LagWatch
+from simulator.load.lag.monitor import LagWatch
+from simulator.load.lag.search import HEARD_WITHIN, Search, Verdict
 from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
 

@@ -11,7 +11,7 @@ from typing import Any
 from simulator.cli.load.end import QUANTILES, partitions
 from simulator.cli.load.watch import Watch
 from simulator.cli.output import write_file
-from simulator.load.series import columns
+from simulator.load.reports.series import columns
 from simulator.sinks.latencies import Latencies
 
 

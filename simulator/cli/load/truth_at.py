@@ -10,7 +10,7 @@ from pathlib import Path
 from simulator import tso
 from simulator.cli.truth import between_milliseconds, not_between, show, watermark
 from simulator.load import truth
-from simulator.load.stretches import Opening
+from simulator.load.epochs.epochs import Opening
 from simulator.run import outputs
 from simulator.ticdc.changefeed import Changefeed
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simulator.engines.tasks.progress import Progress
-from simulator.load.account import Account, Now, Recently
-from simulator.load.lag import LagSample, Verdict
-from simulator.load.observed import WindowSent
-from simulator.load.reached import Reached
-from simulator.load.series import Series
+from simulator.load.lag.search import LagSample, Verdict
+from simulator.load.reports.rate_check import Reached
+from simulator.load.reports.sent_window import WindowSent
+from simulator.load.reports.series import Series
+from simulator.load.reports.statistics import Account, Now, Recently
 
 MIB = 1 << 20
 """In which people are told amounts."""

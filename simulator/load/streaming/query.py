@@ -19,8 +19,8 @@ from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.executors import slots
 from simulator.engines.spark.failures import ProcessLost, unwrap_errors
 from simulator.load.feed import Feed
-from simulator.load.streaming import source
-from simulator.load.streaming.windows import Windows
+from simulator.load.streaming import data_source
+from simulator.load.streaming.window_server import Windows
 
 LOOK = 0.5
 """Seconds between two looks at a query that says nothing."""
@@ -32,8 +32,8 @@ MEMORY = Path("/dev/shm")
 """Linux's files without a disk."""
 
 WORKER_MODULES = {
-    source.Windows: "simulator.load.streaming.source",
-    source.Acknowledged: "simulator.load.streaming.task",
+    data_source.Windows: "simulator.load.streaming.data_source",
+    data_source.Acknowledged: "simulator.load.streaming.sending_task",
 }
 """The module that the Python workers of each data source need."""
 
@@ -78,8 +78,8 @@ def _played(spark: SparkSession, windows: Windows) -> None:
     options = windows.start.options()
     with _settings(spark), _checkpoint() as directory:
         _register(spark)
-        rows = spark.readStream.format(source.Windows.name()).options(**options).load()
-        to = rows.writeStream.format(source.Acknowledged.name()).options(**options, **NO_LOG)
+        rows = spark.readStream.format(data_source.Windows.name()).options(**options).load()
+        to = rows.writeStream.format(data_source.Acknowledged.name()).options(**options, **NO_LOG)
         query = to.option("checkpointLocation", directory).start()
         try:
             while not windows.ended.wait(LOOK) and query.isActive:
@@ -114,9 +114,9 @@ def _register(session: SparkSession) -> None:
     """
     environment = session.sparkContext.environment
     before = environment.copy()
-    for data_source, module in WORKER_MODULES.items():
+    for each, module in WORKER_MODULES.items():
         environment[MODULE] = module
-        session.dataSource.register(data_source)
+        session.dataSource.register(each)
     environment.clear()
     environment.update(before)
 

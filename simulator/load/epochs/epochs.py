@@ -18,10 +18,10 @@ from simulator.engines.stages import Rules
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import DdlError, SqlError, UserError
-from simulator.load import statements
-from simulator.load.plan import TRUNCATE, LoadPlan
-from simulator.load.statements import Chooser, Turn
-from simulator.load.stretch import LoadedTable, Stretch
+from simulator.load.epochs import statements
+from simulator.load.epochs.epoch import LoadedTable, Stretch
+from simulator.load.epochs.statements import Chooser, Turn
+from simulator.load.plan.load_plan import TRUNCATE, LoadPlan
 from simulator.releases import Release
 from simulator.run import plan as plans
 from simulator.run.outputs import Output

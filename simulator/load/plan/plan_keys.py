@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from simulator.errors import UserError, did_you_mean, masked
-from simulator.load import rates
-from simulator.load.plan import STATEMENT_KINDS
+from simulator.load.plan import rates
+from simulator.load.plan.load_plan import STATEMENT_KINDS
 from simulator.settings import SETTINGS, Key, to_duration_ms, to_text
 from simulator.sources.generate.model import Mix
 from simulator.sources.generate.reading import to_skew

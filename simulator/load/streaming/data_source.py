@@ -21,7 +21,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from simulator.load.streaming.line import Asking, Start
+from simulator.load.streaming.connection import Asking, Start
 
 if TYPE_CHECKING:
     from simulator.engines.tasks.task import TaskReport
@@ -103,7 +103,7 @@ class RowWriter(DataSourceStreamArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Sends the rows; raises what `failures.wrap_errors` makes of a SimulatorError."""
         from simulator.engines.spark.failures import wrap_errors
-        from simulator.load.streaming.task import sent
+        from simulator.load.streaming.sending_task import sent
 
         with wrap_errors():
             ends = [end for batch in iterator for end in batch["end_ms"].to_pylist()]

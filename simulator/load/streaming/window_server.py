@@ -17,10 +17,10 @@ from typing import Any
 from simulator.channel import DriverHost, TaskServer
 from simulator.engines.spark.failures import ProcessLost
 from simulator.errors import DeliveryError
+from simulator.load.epochs.epoch import Window
 from simulator.load.feed import Feed
-from simulator.load.streaming.line import GONE, HURRY, Start, got, put
-from simulator.load.streaming.source import reports
-from simulator.load.stretch import Window
+from simulator.load.streaming.connection import GONE, HURRY, Start, got, put
+from simulator.load.streaming.data_source import reports
 from simulator.sinks.files import directory
 from simulator.sinks.files.settings import FileSettings
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, replace
 
-from simulator.load.observed import WindowSent
+from simulator.load.reports.sent_window import WindowSent
 
 OVER = 60
 """Seconds."""

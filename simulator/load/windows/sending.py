@@ -19,8 +19,8 @@ from simulator.engines.tasks.pacing import POLL_SECONDS
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.send import flusher
 from simulator.engines.tasks.task import TaskReport, TaskSpec
-from simulator.load.rows import window_rows
-from simulator.load.stretch import Window
+from simulator.load.epochs.epoch import Window
+from simulator.load.windows.rows import window_rows
 from simulator.signals import Asked
 from simulator.sinks import claim_check
 from simulator.sinks.records import Delivered, Records, Sink, cut_off, part, take

@@ -16,8 +16,8 @@ import numpy as np
 from simulator.engines.tasks.messages import FlushMessages
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskReport
-from simulator.load.sending import send_window, window_messages
-from simulator.load.stretch import Window
+from simulator.load.epochs.epoch import Window
+from simulator.load.windows.sending import send_window, window_messages
 from simulator.signals import Asked
 from simulator.sinks.records import Delivered, Sink, part
 from simulator.ticdc.codecs import CODECS

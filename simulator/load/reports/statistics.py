@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress
-from simulator.load.observed import WindowSent
+from simulator.load.reports.sent_window import WindowSent
 from simulator.sinks.latencies import Latencies
 
 LATELY = 10.0

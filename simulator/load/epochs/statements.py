@@ -13,7 +13,7 @@ from heapq import merge
 from itertools import chain, count
 
 from simulator.errors import UserError
-from simulator.load.plan import ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, TRUNCATE, StatementWanted
+from simulator.load.plan.load_plan import ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, TRUNCATE, StatementWanted
 from simulator.sources.generate.wanted import Reference, TableWanted
 from simulator.tidb.ddl.catalog import Key, catalog, key
 from simulator.tidb.ddl.constraints.foreign_keys import referring

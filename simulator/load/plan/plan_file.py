@@ -27,9 +27,9 @@ from typing import Any
 from simulator import releases
 from simulator.errors import DdlError, ScenarioError, UserError, did_you_mean
 from simulator.files import read_text, toml
-from simulator.load.definitions import Definition, created, in_order, read_definition, referred, twice
-from simulator.load.plan import STATEMENT_KINDS, TRUNCATE, LoadPlan, StatementWanted
-from simulator.load.plan_keys import DDL, TABLE, TOP
+from simulator.load.plan.definitions import Definition, created, in_order, read_definition, referred, twice
+from simulator.load.plan.load_plan import STATEMENT_KINDS, TRUNCATE, LoadPlan, StatementWanted
+from simulator.load.plan.plan_keys import DDL, TABLE, TOP
 from simulator.releases import Release
 from simulator.run.steps.kind import line_of, read_keys
 from simulator.settings import Settings, merged

@@ -20,7 +20,7 @@ from simulator.columns.change_frame import CHANGES, DELETE, INSERT, ORDER, UPDAT
 from simulator.engines import stages
 from simulator.engines.stages import Rules
 from simulator.errors import UserError
-from simulator.load.stretch import LoadedTable, Stretch, Window
+from simulator.load.epochs.epoch import LoadedTable, Stretch, Window
 from simulator.sources.generate.model import TableRows
 from simulator.sources.generate.stream import Stream
 from simulator.sources.snapshots.physical import located

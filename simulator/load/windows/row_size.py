@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from simulator.load.sending import window_messages
-from simulator.load.stretch import Pace, Window
-from simulator.load.stretches import Opening, stretches
+from simulator.load.epochs.epoch import Pace, Window
+from simulator.load.epochs.epochs import Opening, stretches
+from simulator.load.windows.sending import window_messages
 from simulator.run import outputs
 from simulator.sources.generate.stream import Stream
 from simulator.sources.generate.timetable import Segment

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator.load.observed import WindowSent
+from simulator.load.reports.sent_window import WindowSent
 from simulator.sinks.latencies import Latencies
 
 POINTS = 3600

@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from simulator.load.lag import Search
-from simulator.load.observed import WindowSent
-from simulator.load.rates import Rates
-from simulator.load.stretch import Pace
+from simulator.load.epochs.epoch import Pace
+from simulator.load.lag.search import Search
+from simulator.load.plan.rates import Rates
+from simulator.load.reports.sent_window import WindowSent
 
 LONGEST = 5.0
 """Real seconds that a window takes at most, where the resolved interval is no longer."""

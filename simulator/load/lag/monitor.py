@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol
 
-from simulator.load.lag import LagSample, Search
+from simulator.load.lag.search import LagSample, Search
 
 EVERY = 0.5
 """Seconds from one look to the next."""

@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskReport, TaskSpec
-from simulator.load.prepared import Sender
-from simulator.load.streaming.line import HURRY, Start, connected, heard, put
-from simulator.load.stretch import Stretch, Window
+from simulator.load.epochs.epoch import Stretch, Window
+from simulator.load.streaming.connection import HURRY, Start, connected, heard, put
+from simulator.load.windows.sender import Sender
 from simulator.signals import Asked
 from simulator.sinks import SINKS
 

@@ -1,0 +1,1 @@
+"""Schema epochs: the parts of a load stream between two DDL statements."""

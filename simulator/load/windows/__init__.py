@@ -1,0 +1,1 @@
+"""Windows: the rows between two watermarks, encoded and sent by the tasks."""
