@@ -215,8 +215,8 @@ class TiCDC:
         Raises ExpectationError with a line for all that differs, UserError for what cannot be read.
         """
         from simulator.consumer.verify import verify  # takes longer than a short test
-        from simulator.consumer.verify.asked import Asked
-        from simulator.consumer.verify.words import wrong
+        from simulator.consumer.verify.failure_lines import wrong
+        from simulator.consumer.verify.options import Asked
 
         with TemporaryDirectory() as directory:
             self.truth(truth := Path(directory, "truth"))

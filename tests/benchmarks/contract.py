@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 
 from simulator.columns.change_frame import INSERT, ROW, WATERMARK, Ints
 from simulator.columns.hashing import xxhash64
-from simulator.consumer.contract import Checks, StreamSpec, stream_spec_of
+from simulator.consumer.contract.checks import Checks
+from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.consumer.frame import DECODED, Layout
 from simulator.ticdc.changefeed import load
 from simulator.tidb.ddl.definitions.from_sql import create_table

@@ -13,9 +13,9 @@ from support.playing import play
 
 from simulator.consumer.engines import in_process, on_spark
 from simulator.consumer.engines.jdbc import DERBYS_LOG, database, run
-from simulator.consumer.replay.against import against, of_truth
-from simulator.consumer.replay.halves import Unreplayed
+from simulator.consumer.replay.image_pairs import Unreplayed
 from simulator.consumer.replay.outcome import Outcome, outcome
+from simulator.consumer.replay.snapshot_comparison import against, of_truth
 from simulator.errors import UserError
 from simulator.sources import snapshots
 

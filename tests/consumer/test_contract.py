@@ -28,8 +28,9 @@ from support.contract_stream import (
 from support.oracle import compare, events, in_commit_order, replay, state_of
 from support.oracle.state import State
 
-from simulator.consumer.contract import Violation, check
+from simulator.consumer.contract.recorded import check
 from simulator.consumer.contract.stream_spec import StreamSpec
+from simulator.consumer.contract.violations import Violation
 from simulator.consumer.records import Record
 from simulator.tidb.ddl.definitions.from_sql import create_table
 

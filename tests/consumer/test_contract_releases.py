@@ -23,7 +23,8 @@ from support.replaying import replayed
 from support.transaction import Row, net, sent
 
 from simulator.columns.change_frame import UPDATE
-from simulator.consumer.contract import StreamSpec, check, stream_spec_of
+from simulator.consumer.contract.recorded import check
+from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.consumer.records import Record
 from simulator.errors import EncodeError
 from simulator.releases import RELEASES, Release, find

@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.contract_stream import TABLE, Ddl, Event, Mark, Row, Stream, good, records, stream_spec, ts
 
-from simulator.consumer.contract import CHECKS, Found, broken_off, checked, stream_spec_of
-from simulator.consumer.contract.stream_spec import StreamSpec
+from simulator.consumer.contract.across_partitions import broken_off
+from simulator.consumer.contract.recorded import checked
+from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
+from simulator.consumer.contract.violations import CHECKS, Found
 from simulator.consumer.records import Record
 from simulator.releases import V8_5, find
 from simulator.ticdc.changefeed import load

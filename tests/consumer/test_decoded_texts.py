@@ -16,7 +16,7 @@ from support.vectors.files import vectors
 
 from simulator.consumer.decode import RowEvent, decode
 from simulator.consumer.decode.batches import Decoding
-from simulator.consumer.decode.texts import images
+from simulator.consumer.decode.row_images import images
 from simulator.consumer.frame import RECORDS, UNTOLD
 from simulator.errors import UserError
 from simulator.ticdc.codecs.codec import Fidelity

@@ -13,8 +13,8 @@ import pytest
 from support import oracle
 from support.codec_rows import Change, rows
 
-from simulator.consumer import contract
 from simulator.consumer import event_lines as inspect
+from simulator.consumer.contract.recorded import check
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import RowEvent, decode, fetched
 from simulator.consumer.decode.batches import Decoding
@@ -132,7 +132,7 @@ def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp
     changes: list[Change] = [(None, {"id": str(key), "v": f"{key}" * 3000}) for key in (7, 8)]
     records = sent(feed.codec, *changes)
     spec = stream_spec_of(feed, [TABLE], {"t": 1}, finished=False)
-    assert list(contract.check(records, spec)) == []
+    assert list(check(records, spec)) == []
     replayed = oracle.replay(oracle.events(records, spec), {}, {("shop", "t"): TABLE})
     assert replayed.violations == []
     assert sorted(replayed.state["shop", "t"].values()) == [b"7\xff" + b"7" * 3000, b"8\xff" + b"8" * 3000]
@@ -140,7 +140,7 @@ def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp
     first, second = tmp_path.iterdir()
     second.write_bytes(first.read_bytes())
     first.unlink()
-    said = sorted(violation.what for violation in contract.check(records, spec))
+    said = sorted(violation.what for violation in check(records, spec))
     assert [
         words in text
         for words, text in zip(

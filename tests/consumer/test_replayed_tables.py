@@ -11,7 +11,7 @@ from support.replaying import Rows, replayed
 
 from simulator.consumer.records import read
 from simulator.consumer.replay.outcome import Outcome
-from simulator.consumer.replay.timeline import Sent, Timeline, timeline
+from simulator.consumer.replay.table_timeline import Sent, Timeline, timeline
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 

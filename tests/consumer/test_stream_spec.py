@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from support.oracle import compare, events, in_commit_order, replay, state_of
 
 from simulator.columns import cells
-from simulator.consumer.contract import check, stream_spec_of
+from simulator.consumer.contract.recorded import check
+from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import protocol_of
 from simulator.consumer.records import Record
 from simulator.releases import V8_5

@@ -13,7 +13,7 @@ from simulator import TiCDC
 from simulator.consumer.decode import RowEvent, decode
 from simulator.consumer.records import Record
 from simulator.consumer.replay.outcome import Outcome
-from simulator.consumer.replay.undefined import alike_marked
+from simulator.consumer.replay.undefined_tables import alike_marked
 
 OPTIONS = ("open-protocol", "canal-json&enable-tidb-extension=true", "canal-json")
 STATEMENTS = (

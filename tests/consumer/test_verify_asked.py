@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.consumer.verify.asked import Asked, check
+from simulator.consumer.verify.options import Asked, check
 from simulator.errors import UserError
 
 TOPIC = "kafka://127.0.0.1:9092/bank"

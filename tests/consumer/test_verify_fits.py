@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simulator.consumer.truth_metadata import TruthAbout
-from simulator.consumer.verify import fits
+from simulator.consumer.verify import truth_checks
 from simulator.errors import UserError
 
 START, END = 455000614502400000, 455000619746590720
@@ -39,27 +39,27 @@ TRUTH = Path("truth")
 def test_other_topics_are_another_runs(found: dict[str, int], why: str) -> None:
     """Which ones, is said."""
     with pytest.raises(UserError) as refused:
-        fits.check_topics(TRUTH, ABOUT, found)
+        truth_checks.check_topics(TRUTH, ABOUT, found)
 
     assert str(refused.value) == f"truth is the truth of another run: {why}"
 
 
 def test_fixtures_may_lack_partitions_that_are_empty() -> None:
     """Their files need not be there."""
-    fits.check_topics(TRUTH, ABOUT, {"bank": 2, "log": 1})
+    truth_checks.check_topics(TRUTH, ABOUT, {"bank": 2, "log": 1})
 
 
 @pytest.mark.parametrize(("first", "last"), [(START - 9, START), (END + 1, END + 9)])
 def test_rows_of_another_time_are_another_runs(first: int, last: int) -> None:
     """All of them; some alone are a fault."""
     with pytest.raises(UserError, match="truth is the truth of another run: that one lasted from 455000614502400000 "):
-        fits.check_times(TRUTH, ABOUT, first, last)
-    fits.check_times(TRUTH, ABOUT, START - 9, END + 9)
+        truth_checks.check_times(TRUTH, ABOUT, first, last)
+    truth_checks.check_times(TRUTH, ABOUT, START - 9, END + 9)
 
 
 def test_rows_of_other_tables_are_another_runs() -> None:
     """Where not one of them is known."""
     with pytest.raises(UserError, match="that one has bank.account, and these are rows of shop.a, shop.b"):
-        fits.check_tables(TRUTH, [("bank", "account")], [("shop", "b"), ("shop", "a")])
-    fits.check_tables(TRUTH, [("bank", "account")], [("bank", "account"), ("shop", "a")])
-    fits.check_tables(TRUTH, [("bank", "account")], [])
+        truth_checks.check_tables(TRUTH, [("bank", "account")], [("shop", "b"), ("shop", "a")])
+    truth_checks.check_tables(TRUTH, [("bank", "account")], [("bank", "account"), ("shop", "a")])
+    truth_checks.check_tables(TRUTH, [("bank", "account")], [])

@@ -9,7 +9,7 @@ import pytest
 
 from simulator.consumer.records import Record
 from simulator.consumer.truth_metadata import TruthAbout
-from simulator.consumer.verify.asked import Asked
+from simulator.consumer.verify.options import Asked
 from simulator.consumer.verify.origin import Seen, origin, seen
 from simulator.errors import UserError
 

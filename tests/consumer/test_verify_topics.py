@@ -13,9 +13,9 @@ from support.playing import play
 
 from simulator.consumer import truth_metadata
 from simulator.consumer.verify import verify
-from simulator.consumer.verify.asked import Asked
 from simulator.consumer.verify.following import Followed
-from simulator.consumer.verify.told import Nobody
+from simulator.consumer.verify.options import Asked
+from simulator.consumer.verify.progress import Nobody
 from simulator.consumer.verify.verification import RIGHT, UNFINISHED
 from simulator.errors import DeliveryError, UserError
 

@@ -14,7 +14,7 @@ from support import oracle
 from simulator import Message, TiCDC
 from simulator.api.session import records
 from simulator.cli import run
-from simulator.consumer import contract
+from simulator.consumer.contract.recorded import check
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode, time_of
 from simulator.consumer.records import Record, read
@@ -75,7 +75,7 @@ def breaches(stream: Sequence[Record], sink_uri: str, counts: dict[str, int]) ->
     spec = stream_spec_of(load(sink_uri, BY_KEY, release), (), counts, release=release)
     parts = [[record for record in stream if record.partition == number] for number in range(max(counts.values()))]
     decoded = list(oracle.in_commit_order(oracle.events(part, spec) for part in parts))
-    found = [*contract.check(stream, replace(spec, later=oracle.definitions(decoded, {})))]
+    found = [*check(stream, replace(spec, later=oracle.definitions(decoded, {})))]
     replayed = oracle.replay(decoded, {}, {})
     assert all(not rows for rows in replayed.state.values())
     return [str(violation) for violation in (*found, *replayed.violations)]

@@ -16,7 +16,7 @@ from support import oracle
 from simulator import Message, TiCDC
 from simulator.api.session import records
 from simulator.cli import run
-from simulator.consumer import contract
+from simulator.consumer.contract.recorded import check
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.event_lines import lines
 from simulator.consumer.records import read
@@ -76,7 +76,7 @@ def breaches(messages: Sequence[Message], uri: str) -> set[str]:
         )
     )
     spec = replace(spec, later=oracle.definitions(decoded, {}))
-    return {violation.check for violation in contract.check(records(messages), spec)}
+    return {violation.check for violation in check(records(messages), spec)}
 
 
 FITTING = [(uri, name) for name in ILLEGAL for uri in (OPEN, CANAL) if not (uri == CANAL and name == "truncated-batch")]

@@ -16,8 +16,9 @@ from simulator.api.golden import Golden
 from simulator.api.session import TiCDC
 from simulator.cli import run
 from simulator.columns import row_image
-from simulator.consumer import contract
+from simulator.consumer.contract.recorded import check
 from simulator.consumer.contract.stream_spec import stream_spec_of
+from simulator.consumer.contract.violations import Violation
 from simulator.consumer.records import Record, read
 from simulator.consumer.replay.outcome import Difference
 from simulator.releases.compare import named
@@ -84,7 +85,7 @@ def test_a_scenario_gives_what_was_recorded_and_keeps_the_contract(
 
 def violations(
     scenario: Shipped, release: str, stream: list[Record], directory: Path
-) -> Iterator[contract.Violation | Difference]:
+) -> Iterator[Violation | Difference]:
     """What of the stream breaks the contract, the tables being known from its statements alone."""
     found, settings = named(release), scenarios.load(scenario.file).settings
     assert settings.sink_uri is not None
@@ -93,7 +94,7 @@ def violations(
     spec = stream_spec_of(changefeed, (), counts, release=found, restarts=True)
     decoded = list(oracle.in_commit_order(oracle.events(part, spec) for part in partitions(stream)))
     spec = replace(spec, later=oracle.definitions(decoded, {}))
-    yield from contract.check(stream, spec)
+    yield from check(stream, spec)
     if scenario.name not in UNREPLAYED:
         tables, truth = upstream(scenario, release)
         sent = {name for name, table in tables.items() if changefeed_rules(changefeed, found).replicates(table)}

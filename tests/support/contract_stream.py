@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.consumer.contract.destinations import Destined
+from simulator.consumer.contract.dispatch_rows import Told
 from simulator.consumer.contract.stream_spec import StreamSpec
-from simulator.consumer.contract.told import Told
 from simulator.consumer.records import Record
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table

@@ -8,15 +8,15 @@ from functools import partial
 import pyarrow as pa
 
 from simulator.consumer.decode.batches import Decoding
-from simulator.consumer.decode.texts import images
+from simulator.consumer.decode.row_images import images
 from simulator.consumer.engines import in_process
 from simulator.consumer.frame import RECORDS
 from simulator.consumer.records import Place, Record
 from simulator.consumer.replay.frame import BEGIN, END, Source, Tell
-from simulator.consumer.replay.halves import Replaying, Unreplayed
+from simulator.consumer.replay.image_pairs import Replaying, Unreplayed
 from simulator.consumer.replay.outcome import Outcome, expected_of, outcome
 from simulator.consumer.replay.states import StateRows, places
-from simulator.consumer.replay.timeline import Timeline, statements, timeline
+from simulator.consumer.replay.table_timeline import Timeline, statements, timeline
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import Table, visible_columns

@@ -19,7 +19,7 @@ from support.transaction import Row, RowEvent, net, sent
 
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.consumer.contract import check
+from simulator.consumer.contract.recorded import check
 from simulator.consumer.contract.stream_spec import StreamSpec, stages_of
 from simulator.consumer.decode import DdlEvent, Event, before_image, decode
 from simulator.consumer.decode import RowEvent as Sent

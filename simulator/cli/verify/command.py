@@ -12,7 +12,7 @@ from simulator.cli.verify import text
 from simulator.cli.verify.document import document
 from simulator.cli.verify.live import Live
 from simulator.consumer.verify import verify as verified
-from simulator.consumer.verify.asked import Asked, check
+from simulator.consumer.verify.options import Asked, check
 from simulator.consumer.verify.verification import RIGHT, Verification
 
 WRONG = 1

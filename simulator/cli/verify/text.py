@@ -11,8 +11,8 @@ from simulator import tso
 from simulator.cli.run_report import MANY, by_table, plain_table
 from simulator.cli.terminal import Terminal
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
+from simulator.consumer.verify.failure_lines import details, heading
 from simulator.consumer.verify.verification import RIGHT, UNFINISHED, PartitionRead, TableCompared, Verification
-from simulator.consumer.verify.words import details, heading
 
 STYLES = {RIGHT: "green", UNFINISHED: "yellow"}
 """Of verdicts; red else."""

@@ -17,14 +17,14 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, WATERMARK, Ints
 from simulator.columns.hashing import xxhash64
 from simulator.consumer.contract import order, placement
+from simulator.consumer.contract.change_window import Newest, Sent, Window
 from simulator.consumer.contract.events import Events, Names, events_of, tell
 from simulator.consumer.contract.order import OPERATIONS
 from simulator.consumer.contract.placement import Alike, Definitions
 from simulator.consumer.contract.samples import Sampling
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
-from simulator.consumer.contract.tally import SHOW, Tally, Violation, violation
-from simulator.consumer.contract.window import Newest, Sent, Window
+from simulator.consumer.contract.violations import SHOW, Tally, Violation, violation
 from simulator.consumer.decode import LEAVING, protocol_of
 from simulator.consumer.frame import UNREADABLE, Layout
 from simulator.consumer.records import Place

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
-from simulator.consumer.contract.told import Told
+from simulator.consumer.contract.dispatch_rows import Told
 from simulator.errors import UserError
 from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.model import Changefeed

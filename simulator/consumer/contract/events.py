@@ -11,7 +11,7 @@ import pyarrow as pa
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW, WATERMARK, Ints
 from simulator.consumer.contract.summary import Statement
-from simulator.consumer.contract.tally import Tally, violation
+from simulator.consumer.contract.violations import Tally, violation
 from simulator.consumer.frame import Layout
 from simulator.consumer.records import Place
 

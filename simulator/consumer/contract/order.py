@@ -8,11 +8,11 @@ import numpy as np
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, WATERMARK, Ints
+from simulator.consumer.contract.change_window import NEVER, highest_before
 from simulator.consumer.contract.events import Events, tell
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import Statement
-from simulator.consumer.contract.tally import Tally
-from simulator.consumer.contract.window import NEVER, highest_before
+from simulator.consumer.contract.violations import Tally
 from simulator.consumer.records import Place
 
 OPERATIONS = ("DELETE", "UPDATE", "INSERT")

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW, Ints, by_table, picked_values
 from simulator.consumer.contract.destinations import Destined, Span
+from simulator.consumer.contract.dispatch_rows import Told
 from simulator.consumer.contract.events import Events, tell
 from simulator.consumer.contract.stream_spec import StreamSpec
-from simulator.consumer.contract.tally import Tally
-from simulator.consumer.contract.told import Told
+from simulator.consumer.contract.violations import Tally
 from simulator.consumer.decode.layout_table import table_of
 from simulator.consumer.frame import Layout
 from simulator.consumer.records import Place

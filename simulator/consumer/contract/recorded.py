@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from simulator.consumer.contract.across_partitions import better, spans_of, together
 from simulator.consumer.contract.checks import Checks
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import PartitionSummary
-from simulator.consumer.contract.tally import Found, Violation, joined
-from simulator.consumer.contract.together import better, spans_of, together
+from simulator.consumer.contract.violations import Found, Violation, joined
 from simulator.consumer.decode.batches import Decoding
 from simulator.consumer.frame import RECORDS
 from simulator.consumer.records import Place, Record

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simulator.columns.change_frame import Ints
-from simulator.consumer.contract.tally import Found
+from simulator.consumer.contract.violations import Found
 from simulator.consumer.records import Place
 
 NEVER = -1

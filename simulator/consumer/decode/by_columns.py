@@ -17,8 +17,14 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.columns.cells import Mask, Places, buffers
 from simulator.columns.row_image import NULL, SEPARATOR
-from simulator.consumer.decode.converted import Converted, bytes_of_base64, is_utf8, text_of_base64, unescaped, unquoted
-from simulator.consumer.decode.cut import Cut, cut
+from simulator.consumer.decode.convert_tokens import (
+    Converted,
+    bytes_of_base64,
+    is_utf8,
+    text_of_base64,
+    unescaped,
+    unquoted,
+)
 from simulator.consumer.decode.event_texts import Columns
 from simulator.consumer.decode.shapes import (
     ANY,
@@ -32,6 +38,7 @@ from simulator.consumer.decode.shapes import (
     Sample,
     Shape,
 )
+from simulator.consumer.decode.tokens import Cut, cut
 from simulator.consumer.frame import UNTOLD
 
 Learn = Callable[[bytes, Sample], "Shape | None"]

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Bytes, Mask, Places, buffers
 from simulator.consumer.decode import open_protocol
-from simulator.consumer.decode.cut import QUOTE, Strings
+from simulator.consumer.decode.tokens import QUOTE, Strings
 from simulator.consumer.decode.whole_messages import plain
 
 NEW_LINE, LINE_END = b"\n", b"\r\n"

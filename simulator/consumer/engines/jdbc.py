@@ -19,10 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 from simulator.columns import row_image
 from simulator.consumer.engines import on_spark
 from simulator.consumer.frame import UNTOLD
-from simulator.consumer.replay.against import Against, unlike
 from simulator.consumer.replay.frame import HALVES
+from simulator.consumer.replay.snapshot_comparison import Against, unlike
 from simulator.consumer.replay.states import StateRows, places
-from simulator.consumer.replay.timeline import Timeline
+from simulator.consumer.replay.table_timeline import Timeline
 from simulator.engines.on_spark import map_in_arrow
 from simulator.engines.spark.failures import SPARK_ERRORS, wrap_errors
 from simulator.errors import UserError, shown

@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, by_table, ints
-from simulator.consumer.replay.counted import Counted
 from simulator.consumer.replay.findings import Findings
 from simulator.consumer.replay.frame import ANY, BEGIN, END, HALVES, SAME, same_row
+from simulator.consumer.replay.keyless_rows import Counted
 from simulator.consumer.replay.milliseconds import in_turn
-from simulator.consumer.replay.one_form import alike, filled
-from simulator.consumer.replay.timeline import NOWHERE
-from simulator.consumer.replay.undefined import alike_marked
+from simulator.consumer.replay.normalize import alike, filled
+from simulator.consumer.replay.table_timeline import NOWHERE
+from simulator.consumer.replay.undefined_tables import alike_marked
 
 LEAST = 1 << 14
 """Halves that are looked at together, where there are so many."""

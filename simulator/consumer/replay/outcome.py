@@ -12,10 +12,10 @@ from simulator.columns import row_image
 from simulator.consumer.frame import UNTOLD
 from simulator.consumer.records import Place
 from simulator.consumer.replay.findings import Findings, merged
-from simulator.consumer.replay.halves import Unreplayed
+from simulator.consumer.replay.image_pairs import Unreplayed
 from simulator.consumer.replay.neighbours import Expected
-from simulator.consumer.replay.timeline import NOWHERE, History, Timeline
-from simulator.consumer.replay.undefined import MARK, bare, history_of
+from simulator.consumer.replay.table_timeline import NOWHERE, History, Timeline
+from simulator.consumer.replay.undefined_tables import MARK, bare, history_of
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import visible_columns
 

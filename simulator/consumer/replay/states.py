@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import by_table, ints
 from simulator.consumer.replay.frame import BEGIN, END, Source, Tell, halves
-from simulator.consumer.replay.halves import at_last, gone, handles
-from simulator.consumer.replay.one_form import arranged, filled, one_form
-from simulator.consumer.replay.timeline import NOWHERE, History, Timeline
+from simulator.consumer.replay.image_pairs import at_last, gone, handles
+from simulator.consumer.replay.normalize import arranged, filled, one_form
+from simulator.consumer.replay.table_timeline import NOWHERE, History, Timeline
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PhysicalTable, Piece, PlacedTable, Snapshot, TableScan
 from simulator.tidb.ddl.catalog import Key, key

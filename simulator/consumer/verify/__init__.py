@@ -1,5 +1,5 @@
 """A stream verified: it keeps the contract, and leads to the rows that are expected."""
 
-from simulator.consumer.verify.verifying import verify
+from simulator.consumer.verify.workflow import verify
 
 __all__ = ["verify"]

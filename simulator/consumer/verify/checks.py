@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from simulator.consumer.contract import tally
-from simulator.consumer.contract.tally import Check
+from simulator.consumer.contract import violations
+from simulator.consumer.contract.violations import Check
 
 CHECKS = {
-    **tally.CHECKS,
+    **violations.CHECKS,
     "row-missing": Check(7, "a row that is expected and not there"),
     "row-left": Check(7, "a row that is there and not expected"),
     "row-twice": Check(7, "a row that is there more than once, in a table with a key"),

@@ -12,11 +12,11 @@ from simulator.consumer.replay.frame import Source
 from simulator.consumer.replay.neighbours import Expected
 from simulator.consumer.replay.outcome import Outcome, expected_of
 from simulator.consumer.replay.states import places, snapshot_sources
-from simulator.consumer.replay.timeline import Sent, Timeline, timeline
+from simulator.consumer.replay.table_timeline import Sent, Timeline, timeline
 from simulator.consumer.truth_metadata import TruthAbout
-from simulator.consumer.verify import fits
-from simulator.consumer.verify.asked import Asked
+from simulator.consumer.verify import truth_checks
 from simulator.consumer.verify.checks import CHECKS
+from simulator.consumer.verify.options import Asked
 from simulator.consumer.verify.origin import Origin
 from simulator.consumer.verify.verification import Example, Failure, NotChecked, TableCompared
 from simulator.errors import shown
@@ -71,7 +71,7 @@ def states(asked: Asked, truth: TruthAbout | None) -> States:
     directory = asked.truth or asked.after
     after = None if directory is None else snapshots.open(directory)
     if truth is not None and after is not None and asked.truth is not None:
-        fits.check_files(asked.truth, truth, file_counts(after))
+        truth_checks.check_files(asked.truth, truth, file_counts(after))
     empty = () if truth is None else tuple(map(_name, truth.empty))
     return States(before, after, empty, None if truth is None else truth.watermark)
 

@@ -14,7 +14,7 @@ from simulator import releases
 from simulator.consumer.decode import RowEvent, decode, is_exact, protocol_of
 from simulator.consumer.records import Record
 from simulator.consumer.truth_metadata import TruthAbout
-from simulator.consumer.verify.asked import Asked
+from simulator.consumer.verify.options import Asked
 from simulator.consumer.verify.verification import NotChecked, Setting
 from simulator.errors import UserError, masked, shown
 from simulator.files import read_text

@@ -21,9 +21,9 @@ from simulator.consumer.decode.event_texts import statements as may_be_statement
 from simulator.consumer.partitions import Partition
 from simulator.consumer.records import Record
 from simulator.consumer.replay.frame import Source, Tell
-from simulator.consumer.replay.halves import Replaying, Unreplayed
-from simulator.consumer.replay.timeline import Sent
-from simulator.consumer.replay.timeline import statements as found_in
+from simulator.consumer.replay.image_pairs import Replaying, Unreplayed
+from simulator.consumer.replay.table_timeline import Sent
+from simulator.consumer.replay.table_timeline import statements as found_in
 from simulator.engines.tasks.progress import report_reading
 
 FIRST = 50

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
-from simulator.consumer.contract.tally import Found
+from simulator.consumer.contract.violations import Found
 from simulator.consumer.verify.checks import CHECKS
 from simulator.consumer.verify.verification import Example, Failure, Moment, NotChecked, PartitionRead
 from simulator.tidb.model.table import Name

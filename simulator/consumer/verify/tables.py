@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from simulator.consumer.replay.timeline import NOWHERE, History, Timeline
+from simulator.consumer.replay.table_timeline import NOWHERE, History, Timeline
 from simulator.tidb.ddl.catalog import Key
 from simulator.tidb.model.table import Name, Table
 from simulator.tso import FOREVER

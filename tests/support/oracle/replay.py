@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from simulator.consumer.contract.tally import Violation
+from simulator.consumer.contract.violations import Violation
 from simulator.consumer.decode import (
     EMPTYING,
     TRUNCATING,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from simulator.columns import row_image
-from simulator.consumer.contract.tally import Violation
+from simulator.consumer.contract.violations import Violation
 from simulator.consumer.decode import LOST
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Name, Table, visible_columns

@@ -9,28 +9,28 @@ from pathlib import Path
 
 from simulator import tso
 from simulator.consumer import truth_metadata
+from simulator.consumer.contract.across_partitions import better, broken_off, spans_of, together
 from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
-from simulator.consumer.contract.tally import joined
-from simulator.consumer.contract.together import better, broken_off, spans_of, together
-from simulator.consumer.decode.texts import images
+from simulator.consumer.contract.violations import joined
+from simulator.consumer.decode.row_images import images
 from simulator.consumer.partitions import Partition, partitions
 from simulator.consumer.records import Record
-from simulator.consumer.replay.halves import Replaying
+from simulator.consumer.replay.image_pairs import Replaying
 from simulator.consumer.replay.outcome import Outcome, outcome
-from simulator.consumer.replay.timeline import Sent, Timeline
+from simulator.consumer.replay.table_timeline import Sent, Timeline
 from simulator.consumer.truth_metadata import TruthAbout
-from simulator.consumer.verify import comparison, fits, summaries
-from simulator.consumer.verify.asked import Asked, check
+from simulator.consumer.verify import comparison, summaries, truth_checks
 from simulator.consumer.verify.comparison import Comparing, States, comparing, expected_in, states
+from simulator.consumer.verify.consumer_tables import name_of, written_down
 from simulator.consumer.verify.engine import called, engine_of, master_of
 from simulator.consumer.verify.following import Followed, follow
+from simulator.consumer.verify.options import Asked, check
 from simulator.consumer.verify.origin import UNKNOWN, Origin, origin, seen
+from simulator.consumer.verify.progress import Nobody, Told
 from simulator.consumer.verify.reading import Heard, Reading, counts, first_records, sources, statements
 from simulator.consumer.verify.tables import defined
-from simulator.consumer.verify.told import Nobody, Told
 from simulator.consumer.verify.verification import NotChecked, Verification
-from simulator.consumer.verify.written_down import name_of, written_down
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.errors import UserError, shown
@@ -166,7 +166,7 @@ def _opened(asked: Asked, truth: TruthAbout | None, told: Told) -> Opened:
     told.stage(f"opening {shown(source)}")
     every = partitions(source, told.warn)
     if truth is not None and asked.truth is not None:
-        fits.check_topics(asked.truth, truth, counts(every))
+        truth_checks.check_topics(asked.truth, truth, counts(every))
     if asked.follow:
         _follow(asked, truth, every, told)
         every = partitions(source)
@@ -244,7 +244,7 @@ def _spec(asked: Asked, made: Origin, tables: Timeline, number: dict[str, int]) 
 def _check_rows(asked: Asked, truth: TruthAbout | None, outcome: Outcome) -> None:
     """Raises UserError for a truth that is not as it was written."""
     if truth is not None and asked.truth is not None:
-        fits.check_rows(asked.truth, truth, {table.table: table.expected for table in outcome.tables})
+        truth_checks.check_rows(asked.truth, truth, {table.table: table.expected for table in outcome.tables})
 
 
 def _check_truth(directory: Path, truth: TruthAbout, opened: Opened, summed: Iterable[PartitionSummary]) -> None:
@@ -252,8 +252,8 @@ def _check_truth(directory: Path, truth: TruthAbout, opened: Opened, summed: Ite
     with_rows = [each for each in summed if each.first_row != NEVER]
     if with_rows:
         first, last = min(each.first_row for each in with_rows), max(each.last_row for each in with_rows)
-        fits.check_times(directory, truth, first, last)
-        fits.check_tables(directory, opened.tables.names, summaries.names(with_rows))
+        truth_checks.check_times(directory, truth, first, last)
+        truth_checks.check_tables(directory, opened.tables.names, summaries.names(with_rows))
 
 
 def _unfit(statement: str) -> NotChecked:

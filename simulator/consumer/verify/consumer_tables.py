@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from simulator import tso
-from simulator.consumer.replay.against import against, of_truth
-from simulator.consumer.replay.halves import Unreplayed
+from simulator.consumer.replay.image_pairs import Unreplayed
 from simulator.consumer.replay.outcome import Outcome, outcome
+from simulator.consumer.replay.snapshot_comparison import against, of_truth
 from simulator.consumer.truth_metadata import TruthAbout
-from simulator.consumer.verify import fits
-from simulator.consumer.verify.asked import Asked
+from simulator.consumer.verify import truth_checks
 from simulator.consumer.verify.comparison import file_counts
 from simulator.consumer.verify.engine import engine_of, master_of, with_spark
-from simulator.consumer.verify.told import Told
+from simulator.consumer.verify.options import Asked
+from simulator.consumer.verify.progress import Told
 from simulator.errors import UserError, masked, shown
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
@@ -27,7 +27,7 @@ def written_down(asked: Asked, truth: TruthAbout | None, told: Told) -> tuple[Ou
     """What differs, and what of the two was not compared; raises UserError for rows of another watermark."""
     place, right = asked.against or "", snapshots.open(str(asked.truth or asked.after))
     if truth is not None and asked.truth is not None:
-        fits.check_files(asked.truth, truth, file_counts(right))
+        truth_checks.check_files(asked.truth, truth, file_counts(right))
     told.stage(f"comparing {name_of(place)}")
     if place.startswith(DATABASE):
         return _in_database(asked, place, right)

@@ -18,11 +18,11 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import INSERT, ROW, Ints, by_table, ints
 from simulator.consumer.decode.layout_table import table_of
 from simulator.consumer.frame import Layout
-from simulator.consumer.replay import undefined
+from simulator.consumer.replay import undefined_tables
 from simulator.consumer.replay.frame import ANY, HALVES, NEVER, SAME, STRICT, halves
-from simulator.consumer.replay.one_form import filled, has_untold, lifted, one_form, spread, untold
-from simulator.consumer.replay.timeline import NOWHERE, History, Timeline
-from simulator.consumer.replay.undefined import Undefined
+from simulator.consumer.replay.normalize import filled, has_untold, lifted, one_form, spread, untold
+from simulator.consumer.replay.table_timeline import NOWHERE, History, Timeline
+from simulator.consumer.replay.undefined_tables import Undefined
 from simulator.errors import SchemaError, UserError
 from simulator.ticdc import key_bytes
 from simulator.ticdc.codecs.codec import Fidelity
@@ -113,14 +113,14 @@ class Replaying:
     ) -> Iterator[pa.RecordBatch]:
         """Of a table that nobody defines."""
         name = f"{layout.schema}.{layout.table}"
-        if not undefined.has_key(layout):
+        if not undefined_tables.has_key(layout):
             left.add(NOWHERE, name, UNDEFINED, len(rows))
             return
         if self.fidelity.nulls or self.fidelity.old_nulls:
-            rows, layout = _cut_down(rows, layout, undefined.without_members(layout) | set(layout.keys))
+            rows, layout = _cut_down(rows, layout, undefined_tables.without_members(layout) | set(layout.keys))
         ts, touched = ints(rows, "commit_ts"), self.timeline.touched(key(layout.schema, layout.table))
         table = table_of(layout)
-        for begin, at in by_table(undefined.since(touched, ts)):
+        for begin, at in by_table(undefined_tables.since(touched, ts)):
             part, found = rows.take(pa.array(at)), Undefined(layout, begin)
             try:
                 before, after = (
@@ -130,7 +130,7 @@ class Replaying:
                 left.add(found.number, name, str(error), len(part))
                 continue
             left.add(NOWHERE, name, FITS, len(part))
-            left.layouts.setdefault(found.number, {})[undefined.mark_of(layout)] = layout
+            left.layouts.setdefault(found.number, {})[undefined_tables.mark_of(layout)] = layout
             was, now = found.handles(before), found.handles(after)
             lost = _lost(before, was) | _lost(after, now)
             left.add(found.number, name, UNTOLD_KEY, int(lost.sum()))
@@ -140,7 +140,7 @@ class Replaying:
                 found.number,
                 (was, now),
                 columns,
-                (undefined.marked(before, layout), undefined.marked(after, layout)),
+                (undefined_tables.marked(before, layout), undefined_tables.marked(after, layout)),
                 lost,
             )
 

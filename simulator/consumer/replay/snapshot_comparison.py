@@ -12,7 +12,7 @@ from simulator.consumer.replay.frame import Source
 from simulator.consumer.replay.neighbours import Expected
 from simulator.consumer.replay.outcome import expected_of
 from simulator.consumer.replay.states import snapshot_sources
-from simulator.consumer.replay.timeline import Timeline, timeline
+from simulator.consumer.replay.table_timeline import Timeline, timeline
 from simulator.sources.snapshots import Snapshot
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Table, visible_columns

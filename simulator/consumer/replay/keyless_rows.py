@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from simulator.columns.change_frame import Ints, ints
 from simulator.consumer.replay.findings import Findings
 from simulator.consumer.replay.frame import BEGIN, END, HALVES
-from simulator.consumer.replay.one_form import filled
+from simulator.consumer.replay.normalize import filled
 
 
 class Counted:

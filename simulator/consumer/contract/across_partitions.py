@@ -15,7 +15,7 @@ from simulator.columns.change_frame import Ints
 from simulator.consumer.contract.destinations import Span
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary, Statement
-from simulator.consumer.contract.tally import SHOW, Found, Tally, violation
+from simulator.consumer.contract.violations import SHOW, Found, Tally, violation
 from simulator.consumer.records import Place
 from simulator.tso import FOREVER
 

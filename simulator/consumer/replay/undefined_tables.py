@@ -20,8 +20,8 @@ from simulator.columns.change_frame import Ints
 from simulator.consumer.decode.layout_table import table_of
 from simulator.consumer.decode.row_texts import MEMBERS
 from simulator.consumer.frame import Layout
-from simulator.consumer.replay.one_form import alike, filled, spread, untold
-from simulator.consumer.replay.timeline import NOWHERE, Definition, History
+from simulator.consumer.replay.normalize import alike, filled, spread, untold
+from simulator.consumer.replay.table_timeline import NOWHERE, Definition, History
 from simulator.tidb.model.types import TYPES
 
 MARK = 8
