@@ -215,12 +215,12 @@ class TiCDC:
         Raises ExpectationError with a line for all that differs, UserError for what cannot be read.
         """
         from simulator.consumer.verify import verify  # takes longer than a short test
-        from simulator.consumer.verify.failure_lines import wrong
-        from simulator.consumer.verify.options import Asked
+        from simulator.consumer.verify.failure_lines import failure_lines
+        from simulator.consumer.verify.options import VerifyOptions
 
         with TemporaryDirectory() as directory:
             self.truth(truth := Path(directory, "truth"))
-            found = [*wrong(verify(Asked(truth=truth, against=str(against))))]
+            found = [*failure_lines(verify(VerifyOptions(truth=truth, against=str(against))))]
         if found:
             raise ExpectationError(*found)
 

@@ -18,7 +18,7 @@ from simulator.cli.run_report import Display, Summary
 from simulator.cli.sending import check_sink
 from simulator.cli.truth import TruthAsked
 from simulator.consumer.event_lines import lines
-from simulator.consumer.records import of_batch
+from simulator.consumer.records import records_of_batch
 from simulator.engines import in_process
 from simulator.engines.spark.calls import spark_calls
 from simulator.engines.spark.driver_host import driver_host
@@ -193,5 +193,5 @@ def output_of(
 
 def show_messages(batch: Any) -> None:
     """Decoded, a line an event."""
-    sys.stdout.write("".join(f"{line}\n" for line in lines(of_batch(batch))))
+    sys.stdout.write("".join(f"{line}\n" for line in lines(records_of_batch(batch))))
     sys.stdout.flush()

@@ -242,9 +242,9 @@ def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str |
     _without_pandas()
     from simulator.cli.output import show_lines, warn
     from simulator.consumer.event_lines import lines, raw_lines
-    from simulator.consumer.records import read
+    from simulator.consumer.records import read_records
 
-    records = read(source, follow, warn)
+    records = read_records(source, follow, warn)
     show_lines(islice(raw_lines(records) if raw else lines(records, as_json, protocol), limit))
 
 

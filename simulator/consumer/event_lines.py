@@ -43,8 +43,8 @@ def as_text(data: bytes) -> str:
 
 def line(record: Record, event: Event) -> str:
     """`topic/partition@offset TSO time KIND schema.table columns`."""
-    ts, at = moment(event)
-    return printable(f"{record.topic}/{record.partition}@{record.offset} {ts or '-'} {at} {described(event)}")
+    ts, at = event_time(event)
+    return printable(f"{record.topic}/{record.partition}@{record.offset} {ts or '-'} {at} {describe(event)}")
 
 
 def json_line(record: Record, event: dict[str, Any]) -> str:
@@ -54,7 +54,7 @@ def json_line(record: Record, event: dict[str, Any]) -> str:
 
 def as_dict(event: Event) -> dict[str, Any]:
     """An event as JSON has it: `event`, `commit_ts`, `time` and what its kind has; bytes as {"hex": …}."""
-    ts, at = moment(event)
+    ts, at = event_time(event)
     head: dict[str, Any] = {"event": kind(event), "commit_ts": ts, "time": at}
     if isinstance(event, Watermark):
         return head
@@ -75,7 +75,7 @@ def kind(event: Event) -> str:
     return "DDL" if isinstance(event, DdlEvent) else "WATERMARK"
 
 
-def moment(event: Event) -> tuple[int | None, str]:
+def event_time(event: Event) -> tuple[int | None, str]:
     """TSO (None where the message has none) and wall time in UTC, to the millisecond."""
     ts = event.ts if isinstance(event, Watermark) else event.commit_ts
     ms = tso.physical(ts) if ts is not None else 0 if isinstance(event, Watermark) else event.es or 0
@@ -97,7 +97,7 @@ def unreadable_line(record: Record, error: UserError) -> str:
     return printable(f"{place} UNREADABLE {error}; key {key}; value {value}")
 
 
-def described(event: Event) -> str:
+def describe(event: Event) -> str:
     """`KIND schema.table columns`."""
     if isinstance(event, Watermark):
         return "WATERMARK"
@@ -116,7 +116,7 @@ def _cut(event: RowEvent) -> Iterator[str]:
 def _columns(event: RowEvent) -> Iterator[str]:
     image = event.before if event.after is None else event.after
     for name, value in (image or {}).items():
-        yield f"{show(name)}={value_text(value)}"
+        yield f"{quote_if_needed(name)}={value_text(value)}"
 
 
 def _changes(event: RowEvent) -> Iterator[str]:
@@ -125,14 +125,14 @@ def _changes(event: RowEvent) -> Iterator[str]:
     for name, value in after.items():
         old = before.get(name)
         if old != value:
-            yield f"{show(name)}: {value_text(old)}→{value_text(value)}"
+            yield f"{quote_if_needed(name)}: {value_text(old)}→{value_text(value)}"
         elif not keyed or name in event.columns and event.columns[name].key:
-            yield f"{show(name)}={value_text(value)}"
+            yield f"{quote_if_needed(name)}={value_text(value)}"
     for value in event.unnamed:
         yield f"(no name): {value_text(value)}→NULL"
 
 
-def show(text: str) -> str:
+def quote_if_needed(text: str) -> str:
     """Text bare where that cannot be misread, else in JSON quotes."""
     plain = re.fullmatch(r"[^\s\"'=:,;→\\]+|\d[\d :.-]+", text) and text.isprintable()
     return text if plain and text != "NULL" and not text.startswith("0x") else json.dumps(text, ensure_ascii=False)
@@ -145,7 +145,9 @@ def value_text(value: Value) -> str:
     if isinstance(value, bytes):
         rest = f"…({len(value)} bytes)" if len(value) > WIDTH // 2 else ""
         return f"0x{value[: WIDTH // 2].hex()}{rest}"
-    return show(value) if len(value) <= WIDTH else f"{show(value[:WIDTH])}…({len(value)} characters)"
+    return (
+        quote_if_needed(value) if len(value) <= WIDTH else f"{quote_if_needed(value[:WIDTH])}…({len(value)} characters)"
+    )
 
 
 def _json_image(image: Image | None) -> dict[str, Any] | None:

@@ -39,12 +39,14 @@ from simulator.columns.change_frame import COLUMNS
 UNREADABLE = 3
 """Behind ROW, DDL and WATERMARK."""
 
-UNTOLD = b"\xfd"
+UNKNOWN_CELL = b"\xfd"
 """A cell that a message does not tell; neither UTF-8 nor a row image has this byte."""
 
-RECORDS = pa.schema([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary())])
+RECORD_SCHEMA = pa.schema(
+    [("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary())]
+)
 
-DECODED = pa.schema(
+EVENT_SCHEMA = pa.schema(
     [
         ("offset", pa.int64()),
         ("number", pa.int32()),

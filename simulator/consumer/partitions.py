@@ -14,16 +14,16 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.consumer.frame import RECORDS
-from simulator.consumer.recorded_files import BYTES, ROWS, rows_of_file, size_of_file
-from simulator.consumer.records import Place, Shard, shards
+from simulator.consumer.frame import RECORD_SCHEMA
+from simulator.consumer.recorded_files import BYTES, ROWS, file_size, read_batches
+from simulator.consumer.records import FixtureFile, TopicPartition, fixture_files
 from simulator.errors import ChangefeedError, UserError, shown
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.ticdc.changefeed import parse_kafka_uri
 
 
 @dataclass(frozen=True)
-class Partition:
+class StreamPartition:
     """One partition, and how much of it."""
 
     topic: str
@@ -44,20 +44,20 @@ class Partition:
     """Bytes of the file."""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> TopicPartition:
         return self.topic, self.partition
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """RECORDS, a batch at a time; raises UserError for a broken file, DeliveryError where Kafka fails."""
         read = _of_kafka(self, self.source) if isinstance(self.source, KafkaSettings) else _of_file(self, self.source)
-        return (piece for batch in read for piece in pieces(batch))
+        return (piece for batch in read for piece in split_batch(batch))
 
 
-Sources: TypeAlias = "str | Path | Sequence[str | Path]"
+StreamSources: TypeAlias = "str | Path | Sequence[str | Path]"
 """Fixtures directories, or `kafka://host:port/topic[,topic]`; several are one stream."""
 
 
-def partitions(source: Sources, warn: Callable[[Iterable[str]], object] = tuple) -> list[Partition]:
+def partitions(source: StreamSources, warn: Callable[[Iterable[str]], object] = tuple) -> list[StreamPartition]:
     """Every partition there is, by topic and number, a topic's as far as it goes now.
 
     `warn` gets what of an address has no effect. Raises UserError: no such directory, no fixtures in it, no such topic,
@@ -75,22 +75,23 @@ def partitions(source: Sources, warn: Callable[[Iterable[str]], object] = tuple)
     return found
 
 
-def pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def split_batch(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """A batch cut to at most about ROWS and BYTES."""
     parts = max(-(-batch.num_rows // ROWS), -(-batch.nbytes // BYTES), 1)
     rows = max(1, -(-batch.num_rows // parts))
     return (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
 
 
-def _partitions(source: str | Path, warn: Callable[[Iterable[str]], object]) -> list[Partition]:
+def _partitions(source: str | Path, warn: Callable[[Iterable[str]], object]) -> list[StreamPartition]:
     if "://" in str(source):
         return _topics(str(source), warn)
     return [
-        Partition(shard.topic, shard.partition, shard.path, **size_of_file(shard)) for shard in shards(Path(source))
+        StreamPartition(shard.topic, shard.partition, shard.path, **file_size(shard))
+        for shard in fixture_files(Path(source))
     ]
 
 
-def _topics(source: str, warn: Callable[[Iterable[str]], object]) -> list[Partition]:
+def _topics(source: str, warn: Callable[[Iterable[str]], object]) -> list[StreamPartition]:
     from simulator.sinks.kafka.read import extents
 
     head, slash, rest = source.partition("://")[2].partition("/")
@@ -107,13 +108,13 @@ def _topics(source: str, warn: Callable[[Iterable[str]], object]) -> list[Partit
         topics[topic] = of_changefeed(kafka)
     settings = next(iter(topics.values()))
     return [
-        Partition(topic, partition, settings, first, end, end - first)
+        StreamPartition(topic, partition, settings, first, end, end - first)
         for (topic, partition), (first, end) in extents(settings, list(topics)).items()
     ]
 
 
-def _of_file(partition: Partition, path: Path) -> Iterator[pa.RecordBatch]:
-    for batch in rows_of_file(Shard(partition.topic, partition.partition, path)):
+def _of_file(partition: StreamPartition, path: Path) -> Iterator[pa.RecordBatch]:
+    for batch in read_batches(FixtureFile(partition.topic, partition.partition, path)):
         offset = batch.column("offset")
         if partition.first is not None and batch.num_rows and offset[0].as_py() < partition.first:
             batch = batch.filter(pc.greater_equal(offset, partition.first))
@@ -124,13 +125,13 @@ def _of_file(partition: Partition, path: Path) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def _of_kafka(partition: Partition, settings: KafkaSettings) -> Iterator[pa.RecordBatch]:
+def _of_kafka(partition: StreamPartition, settings: KafkaSettings) -> Iterator[pa.RecordBatch]:
     from simulator.sinks.kafka.read import read_partition
 
     assert partition.first is not None and partition.next is not None
     for columns in read_partition(settings, partition.topic, partition.partition, partition.first, partition.next):
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORDS, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=RECORDS)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORD_SCHEMA, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA)
 
 
 def _where(source: Path | KafkaSettings) -> str:

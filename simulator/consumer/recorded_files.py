@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.parquet as pq
 
-from simulator.consumer.decode.base64_cells import from_base64
-from simulator.consumer.frame import RECORDS
-from simulator.consumer.records import COLUMNS, Shard, check_types, parquet_errors, record_of_line
+from simulator.consumer.decode.base64_cells import decode_base64
+from simulator.consumer.frame import RECORD_SCHEMA
+from simulator.consumer.records import COLUMNS, FixtureFile, check_types, parquet_errors, record_of_line
 from simulator.errors import UserError
 
 ROWS = 1 << 14
@@ -28,12 +28,12 @@ LINES = pa.schema([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa
 OPTIONS = pj.ParseOptions(explicit_schema=LINES, unexpected_field_behavior="ignore")
 
 
-def rows_of_file(shard: Shard) -> Iterator[pa.RecordBatch]:
+def read_batches(shard: FixtureFile) -> Iterator[pa.RecordBatch]:
     """The records of one file; raises UserError where it is none."""
     return (_lines if shard.path.suffix == ".jsonl" else _parquet)(shard)
 
 
-def size_of_file(shard: Shard) -> dict[str, int]:
+def file_size(shard: FixtureFile) -> dict[str, int]:
     """Its bytes, and its records where the file says how many."""
     try:
         size = {"size": shard.path.stat().st_size}
@@ -45,16 +45,16 @@ def size_of_file(shard: Shard) -> dict[str, int]:
     return size
 
 
-def _parquet(shard: Shard) -> Iterator[pa.RecordBatch]:
+def _parquet(shard: FixtureFile) -> Iterator[pa.RecordBatch]:
     with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
         check_types({field.name: field.type for field in file.schema_arrow})
-        names = [name for name in COLUMNS if name in RECORDS.names]
+        names = [name for name in COLUMNS if name in RECORD_SCHEMA.names]
         for batch in _batches(file, names):
             arrays = {name: batch.column(name) for name in names}
             if pa.types.is_timestamp(arrays["timestamp"].type):
                 arrays["timestamp"] = arrays["timestamp"].cast(pa.timestamp("ms"), safe=False)
-            columns = [arrays[field.name].cast(field.type) for field in RECORDS]
-            yield pa.RecordBatch.from_arrays(columns, schema=RECORDS)
+            columns = [arrays[field.name].cast(field.type) for field in RECORD_SCHEMA]
+            yield pa.RecordBatch.from_arrays(columns, schema=RECORD_SCHEMA)
 
 
 def _batches(file: pq.ParquetFile, names: list[str]) -> Iterator[pa.RecordBatch]:
@@ -77,7 +77,7 @@ def _read(file: pq.ParquetFile, names: list[str], groups: list[int], rows: int, 
     yield from file.iter_batches(some, row_groups=groups, columns=names, use_threads=False)
 
 
-def _lines(shard: Shard) -> Iterator[pa.RecordBatch]:
+def _lines(shard: FixtureFile) -> Iterator[pa.RecordBatch]:
     try:
         with shard.path.open("rb") as file:
             before = 0
@@ -102,22 +102,22 @@ def blocks(file: BinaryIO) -> Iterator[bytes]:
         yield rest
 
 
-def _records(shard: Shard, before: int, block: bytes) -> pa.RecordBatch:
+def _records(shard: FixtureFile, before: int, block: bytes) -> pa.RecordBatch:
     """The lines of a block, by columns where every one is as the sink of fixtures writes it."""
     try:
         found = pj.read_json(pa.BufferReader(block), pj.ReadOptions(block_size=BLOCK << 1), OPTIONS)
         batch = found.combine_chunks().to_batches()[0]
         if _is_whole(batch, block):
-            keys, values = (from_base64(batch.column(name)) for name in ("key", "value"))
+            keys, values = (decode_base64(batch.column(name)) for name in ("key", "value"))
             return pa.RecordBatch.from_arrays(
-                [batch.column("offset"), batch.column("timestamp"), keys, values], schema=RECORDS
+                [batch.column("offset"), batch.column("timestamp"), keys, values], schema=RECORD_SCHEMA
             )
     except (pa.ArrowException, ValueError):
         pass  # `record_of_line` says what is wrong, or that nothing is
     read = [record_of_line(shard, before + place, line) for place, line in enumerate(block.splitlines(True), 1)]
     columns = zip(*((record.offset, record.timestamp, record.key, record.value) for record in read))
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORDS)]
-    return pa.RecordBatch.from_arrays(arrays, schema=RECORDS)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORD_SCHEMA)]
+    return pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA)
 
 
 def _is_whole(batch: pa.RecordBatch, block: bytes) -> bool:

@@ -32,12 +32,12 @@ class Record:
     value: bytes | None
 
 
-Place: TypeAlias = "tuple[str, int]"
+TopicPartition: TypeAlias = "tuple[str, int]"
 """Topic and partition."""
 
 
 @dataclass(frozen=True)
-class Shard:
+class FixtureFile:
     """One partition of a fixtures directory."""
 
     topic: str
@@ -45,7 +45,9 @@ class Shard:
     path: Path
 
 
-def read(source: str, follow: bool = False, warn: Callable[[Iterable[str]], object] = tuple) -> Iterator[Record]:
+def read_records(
+    source: str, follow: bool = False, warn: Callable[[Iterable[str]], object] = tuple
+) -> Iterator[Record]:
     """Every record of a fixtures directory or of `kafka://host:port/topic`, partition by partition.
 
     With `follow` a topic is waited on for ever; `warn` gets what of the address has no effect. Raises UserError:
@@ -55,15 +57,15 @@ def read(source: str, follow: bool = False, warn: Callable[[Iterable[str]], obje
         return kafka_records(source, follow, warn)
     if follow:
         raise UserError(f"{source} is a directory: only kafka://host:port/topic can be followed")
-    return (record for shard in shards(Path(source)) for record in shard_records(shard))
+    return (record for shard in fixture_files(Path(source)) for record in read_file(shard))
 
 
-def shards(directory: Path) -> list[Shard]:
+def fixture_files(directory: Path) -> list[FixtureFile]:
     """The partitions in DIR/<topic>/<partition>.jsonl or .parquet, by topic and number; UserError without any."""
     if not directory.is_dir():
         raise UserError(f"no such directory: {directory}. A fixtures directory or kafka://host:port/topic is expected")
     found = sorted(
-        (Shard(path.parent.name, int(path.stem), path) for path in _files(directory)),
+        (FixtureFile(path.parent.name, int(path.stem), path) for path in _files(directory)),
         key=lambda shard: (shard.topic, shard.partition, shard.path.suffix),
     )
     if not found:
@@ -74,12 +76,12 @@ def shards(directory: Path) -> list[Shard]:
     return found
 
 
-def shard_records(shard: Shard) -> Iterator[Record]:
+def read_file(shard: FixtureFile) -> Iterator[Record]:
     """The records of one partition, in the file's order."""
     return FORMATS[shard.path.suffix](shard)
 
 
-def jsonl_records(shard: Shard) -> Iterator[Record]:
+def jsonl_records(shard: FixtureFile) -> Iterator[Record]:
     """Lines `{"offset", "timestamp", "key", "value"}`, key and value base64 or null."""
     try:
         with shard.path.open("rb") as lines:
@@ -89,18 +91,18 @@ def jsonl_records(shard: Shard) -> Iterator[Record]:
         raise UserError(f"cannot read {shard.path}: {error.strerror}") from error
 
 
-def parquet_records(shard: Shard) -> Iterator[Record]:
+def parquet_records(shard: FixtureFile) -> Iterator[Record]:
     """A file with the columns of Spark's Kafka source, read a batch at a time."""
     import pyarrow.parquet as pq
 
     with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
         check_types({field.name: field.type for field in file.schema_arrow})
         for batch in file.iter_batches(columns=list(COLUMNS)):
-            yield from of_batch(batch)
+            yield from records_of_batch(batch)
 
 
 @contextmanager
-def parquet_errors(shard: Shard) -> Iterator[None]:
+def parquet_errors(shard: FixtureFile) -> Iterator[None]:
     """Whatever cannot be read as a Parquet file of records is a UserError."""
     import pyarrow as pa
 
@@ -133,7 +135,7 @@ def check_types(found: Mapping[str, Any]) -> None:
             raise ValueError(f"column {name} is {found[name]}, not {' or '.join(accepted)}")
 
 
-def of_batch(batch: Any) -> Iterator[Record]:
+def records_of_batch(batch: Any) -> Iterator[Record]:
     """The records of an Arrow batch that has the columns of Spark's Kafka source."""
     import pyarrow as pa
 
@@ -168,7 +170,7 @@ def _files(directory: Path) -> Iterator[Path]:
         yield from (path for path in directory.glob(f"*{suffix}") if path.stem.isdecimal())
 
 
-def record_of_line(shard: Shard, number: int, line: bytes) -> Record:
+def record_of_line(shard: FixtureFile, number: int, line: bytes) -> Record:
     """The record on one line; raises UserError."""
     try:
         found = json.loads(line)

@@ -22,7 +22,7 @@ VERSION = 2
 
 
 @dataclass(frozen=True)
-class TruthAbout:
+class TruthMetadata:
     """The run of a truth."""
 
     command: str
@@ -59,7 +59,7 @@ class TruthAbout:
     """`db.table` → its rows, of every table: what is no longer there is known to be missing."""
 
 
-def write(directory: Path, about: TruthAbout) -> None:
+def write(directory: Path, about: TruthMetadata) -> None:
     document = {"version": VERSION, **asdict(about)}
     (directory / FILE).write_text(json.dumps(document, indent=2) + "\n", "utf-8")
 
@@ -68,7 +68,7 @@ VALUE = re.compile(r"""((["']?)([\w.-]+)\2\s*=\s*)(["'])([^\n]*?)\4""")
 """Of a key in TOML, on one line."""
 
 
-def without_secrets(config: str) -> str:
+def hide_secrets(config: str) -> str:
     """The text of a changefeed.toml, its secrets hidden, those in URIs too."""
 
     def hidden(found: re.Match[str]) -> str:
@@ -78,13 +78,13 @@ def without_secrets(config: str) -> str:
     return VALUE.sub(hidden, config)
 
 
-def called(release: Release) -> tuple[str, str]:
+def tag_and_architecture(release: Release) -> tuple[str, str]:
     """Tag and architecture."""
     architecture, _, tag = full_name(release).partition(":")
     return tag, architecture
 
 
-def read(directory: Path) -> TruthAbout:
+def read(directory: Path) -> TruthMetadata:
     """Raises UserError for a directory that is no truth."""
     try:
         found = json.loads((directory / FILE).read_text("utf-8"))
@@ -96,15 +96,15 @@ def read(directory: Path) -> TruthAbout:
     return _about(directory, found)
 
 
-def _about(directory: Path, found: Any) -> TruthAbout:
-    names = [each.name for each in fields(TruthAbout)]
+def _about(directory: Path, found: Any) -> TruthMetadata:
+    names = [each.name for each in fields(TruthMetadata)]
     if not isinstance(found, dict) or found.get("version") != VERSION or not set(names) <= found.keys():
         raise UserError(
             f"{directory / FILE} is not what this release of ticdc-sim writes (version {VERSION}): "
             "let the run write its truth again"
         )
-    for each in fields(TruthAbout):
-        if not FITS[str(each.type)](found[each.name]):
+    for each in fields(TruthMetadata):
+        if not FIELD_CHECKS[str(each.type)](found[each.name]):
             raise UserError(
                 f"{directory / FILE}: {each.name} is {json.dumps(found[each.name])[:LONG]}, which a run does not "
                 "write: let it write its truth again"
@@ -114,7 +114,7 @@ def _about(directory: Path, found: Any) -> TruthAbout:
     except UserError as error:
         raise UserError(f"{directory / FILE}: {error}") from None
     values = {name: found[name] for name in names}
-    return TruthAbout(**{**values, "empty": tuple(values["empty"])})
+    return TruthMetadata(**{**values, "empty": tuple(values["empty"])})
 
 
 LONG = 60
@@ -129,7 +129,7 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-FITS: Mapping[str, Callable[[Any], bool]] = {
+FIELD_CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "str": _is_text,
     "int": _is_number,
     "Mapping[str, int]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns import cells, row_image
-from simulator.consumer.event_lines import as_text, show
+from simulator.consumer.event_lines import as_text, quote_if_needed
 from simulator.explain.change import RowChange
 from simulator.releases import V8_5, Release
 from simulator.ticdc import key_bytes
@@ -305,7 +305,7 @@ def _source(found: RowExplained) -> str:
 def _cells(column: ColumnExplained, fields: Iterable[str]) -> tuple[str, ...]:
     names = ", ".join(column.flag_names) + ("" if column.sent else "; never sent")
     said = (str(column.fields.get(name, "")) for name in fields)
-    return show(column.name), str(column.type_code), *said, str(column.flags), names
+    return quote_if_needed(column.name), str(column.type_code), *said, str(column.flags), names
 
 
 def _aligned(*rows: tuple[str, ...]) -> Iterator[str]:

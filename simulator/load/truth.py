@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from simulator import tso
-from simulator.consumer.truth_metadata import TruthAbout, called, without_secrets
+from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
 from simulator.errors import masked
 from simulator.load.epochs.epoch import LoadedTable, Stretch
 from simulator.load.epochs.epochs import Opening, stretches
@@ -62,15 +62,15 @@ def write(
     return rows
 
 
-def _about(opening: Opening, output: Output, changefeed: Changefeed, ms: int) -> TruthAbout:
+def _about(opening: Opening, output: Output, changefeed: Changefeed, ms: int) -> TruthMetadata:
     plan, to, release = opening.load, output.destinations, opening.standing.context.rules.release
     watermark = tso.compose(opening.start_ms + ms)
-    return TruthAbout(
+    return TruthMetadata(
         "load",
         plan.name,
-        *called(release),
+        *tag_and_architecture(release),
         masked(changefeed.sink_uri),
-        without_secrets(changefeed.config),
+        hide_secrets(changefeed.config),
         dict(zip(to.topics, to.counts, strict=True)),
         tso.compose(opening.start_ms),
         watermark,

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode
-from simulator.consumer.event_lines import described, kind, show, value_text
+from simulator.consumer.event_lines import describe, kind, quote_if_needed, value_text
 from simulator.errors import ExpectationError
 from simulator.faults.pipeline import Injection
 from simulator.run.plan.expectation import PlannedExpectation
@@ -132,7 +132,7 @@ def _sent(messages: Iterable[Message], protocol: str, earliest: Sequence[int]) -
             at_ms = tso.physical(event.commit_ts) if event.commit_ts is not None else event.es or 0
             order = event.commit_ts if event.commit_ts is not None else tso.compose(at_ms)
             name = f"{event.schema}.{event.table}" if event.table else event.schema
-            told = SentEvent(max(since, at_ms), order, name, kind(event).lower(), described(event))
+            told = SentEvent(max(since, at_ms), order, name, kind(event).lower(), describe(event))
             place = (message.topic, message.partition, message.offset, number)
             found.setdefault(told if isinstance(event, DdlEvent) else place, told)
     return sorted(found.values(), key=lambda event: event.order)
@@ -196,7 +196,7 @@ def _columns(line: str) -> tuple[str, Counter[str]]:
 def _unquoted(quoted: re.Match[str]) -> str:
     """Text in JSON quotes as `inspect` would write it."""
     try:
-        return show(json.loads(quoted[0]))
+        return quote_if_needed(json.loads(quoted[0]))
     except ValueError:
         return quoted[0]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from simulator import tso
 from simulator.consumer import truth_metadata as truth_about
-from simulator.consumer.truth_metadata import TruthAbout
+from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.errors import UserError
 from simulator.signals import held
 from simulator.sinks.files import staging
@@ -70,7 +70,7 @@ def write_definitions(directory: Path, tables: Iterable[Table]) -> None:
         written.write_schema(directory, table)
 
 
-def write_about(directory: Path, about: TruthAbout, lines: Sequence[str] = ()) -> None:
+def write_about(directory: Path, about: TruthMetadata, lines: Sequence[str] = ()) -> None:
     """What the snapshot says of itself: `metadata`, as Dumpling writes it, and `truth.json`."""
     truth_about.write(directory, about)
     written.write_metadata(

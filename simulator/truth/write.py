@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from simulator import tso
-from simulator.consumer.truth_metadata import TruthAbout, called, without_secrets
+from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
 from simulator.errors import masked
 from simulator.run.plan import Plan
 from simulator.ticdc.changefeed import Changefeed
@@ -25,7 +25,7 @@ TruthEngine = Callable[[ExpectedRows, Path, str], Counter[int]]
 
 def write(
     found: ExpectedRows,
-    about: TruthAbout,
+    about: TruthMetadata,
     engine: TruthEngine,
     directory: Path,
     format: str = directories.FORMATS[0],
@@ -53,15 +53,15 @@ def about_run(
     topics: Mapping[str, int],
     seed: int,
     watermark: int,
-) -> TruthAbout:
+) -> TruthMetadata:
     """What the truth of a plan says of it; `topics` has how many partitions each is written to."""
     release = rules.release
-    return TruthAbout(
+    return TruthMetadata(
         command,
         played,
-        *called(release),
+        *tag_and_architecture(release),
         masked(changefeed.sink_uri),
-        without_secrets(changefeed.config),
+        hide_secrets(changefeed.config),
         dict(topics),
         tso.compose(plan.positions[0].now_ms),
         watermark,

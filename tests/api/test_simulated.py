@@ -12,7 +12,7 @@ from support.playing import play
 
 from simulator import Message, TiCDC
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.errors import ExpectationError, SqlError, UserError
 
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
@@ -85,7 +85,7 @@ def test_a_story_gives_the_messages_that_a_run_of_its_file_gives(tmp_path: Path)
         messages = ticdc.messages()
     assert by_place(messages) == [
         (each.topic, each.partition, each.offset, each.timestamp, each.key, each.value)
-        for each in read(str(tmp_path / "out"))
+        for each in read_records(str(tmp_path / "out"))
     ]
 
 
@@ -271,7 +271,7 @@ def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:
         ticdc.execute(STORY)
         messages = ticdc.messages()
         assert not (tmp_path / "out").exists()
-    assert len(list(read(str(tmp_path / "out")))) == len(messages)
+    assert len(list(read_records(str(tmp_path / "out")))) == len(messages)
     with pytest.raises(SqlError), TiCDC(fixtures=tmp_path / "other") as ticdc:
         ticdc.execute("SELECT * FROM nowhere.at_all")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
@@ -289,7 +289,7 @@ def test_the_package_gives_it_without_importing_it() -> None:
 def test_kafka_has_everything_as_soon_as_it_is_executed(kafka: str) -> None:
     with TiCDC(sink_uri=f"kafka://{kafka}/api?protocol=open-protocol&partition-num=2", send=True) as ticdc:
         ticdc.execute(STORY)
-        sent = [(each.partition, each.offset, each.value) for each in read(f"kafka://{kafka}/api")]
+        sent = [(each.partition, each.offset, each.value) for each in read_records(f"kafka://{kafka}/api")]
         messages = ticdc.messages(watermark=False)
     assert sent == sorted(((each.partition, each.offset, each.value) for each in messages), key=lambda each: each[:2])
     assert len(sent) > 10

@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 
 from simulator.columns.change_frame import INSERT, ROW, WATERMARK, Ints
 from simulator.columns.hashing import xxhash64
-from simulator.consumer.contract.checks import Checks
+from simulator.consumer.contract.checks import PartitionChecks
 from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
-from simulator.consumer.frame import DECODED, Layout
+from simulator.consumer.frame import EVENT_SCHEMA, Layout
 from simulator.ticdc.changefeed import load
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
@@ -71,9 +71,9 @@ def batch(number: Ints, marks: Ints, first: int, tables: int, together: int) -> 
     return pa.RecordBatch.from_arrays(
         [
             pa.array(values[field.name]).cast(field.type) if field.name in values else pa.nulls(count, field.type)
-            for field in DECODED
+            for field in EVENT_SCHEMA
         ],
-        schema=DECODED,
+        schema=EVENT_SCHEMA,
     )
 
 
@@ -114,7 +114,7 @@ def main() -> None:
         start = time.process_time()
         bare(found)
         least = time.process_time() - start
-        checks, known = Checks(("t", 0), spec_of(tables, dispatcher)), layouts(tables)
+        checks, known = PartitionChecks(("t", 0), spec_of(tables, dispatcher)), layouts(tables)
         start = time.process_time()
         for each in found:
             checks.take(each, known)

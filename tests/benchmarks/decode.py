@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.consumer.decode import decode
-from simulator.consumer.decode.batches import Decoding
-from simulator.consumer.frame import RECORDS
+from simulator.consumer.decode.batches import StreamDecoder
+from simulator.consumer.frame import RECORD_SCHEMA
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -44,14 +44,14 @@ def messages(
     order = pa.array(np.arange(len(values)).reshape(tables, -1).T.ravel())
     keys = keys.take(order) if len(keys) else pa.nulls(len(values), pa.binary())
     numbers = pa.array(np.arange(len(values)))
-    return pa.Table.from_arrays([numbers, numbers, keys, values.take(order)], schema=RECORDS)
+    return pa.Table.from_arrays([numbers, numbers, keys, values.take(order)], schema=RECORD_SCHEMA)
 
 
 def by_columns(records: pa.Table, rows: int) -> float:
     """Rows per CPU second."""
     times = []
     for _ in range(PASSES):
-        decoding = Decoding()
+        decoding = StreamDecoder()
         decoding.decoded(records.slice(0, 100).combine_chunks().to_batches()[0])
         start = time.process_time()
         for batch in records.to_batches(max_chunksize=rows):

@@ -15,7 +15,7 @@ from support.playing import assert_leads, play, state, tables_of
 from support.processes import errors, started, wait_until
 
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode
-from simulator.consumer.records import Record, read
+from simulator.consumer.records import Record, read_records
 from simulator.load.plan import presets
 from simulator.sinks.kafka import connect
 from simulator.ticdc.changefeed import load as load_changefeed
@@ -46,7 +46,7 @@ def plan(tmp_path: Path) -> Path:
 
 def assert_true(fixtures: Path, truth: Path, uri: str, toml: str = "") -> list[Record]:
     """The stream keeps the contract, and leads from nothing to the truth that was written."""
-    changefeed, records = load_changefeed(uri, toml), list(read(str(fixtures)))
+    changefeed, records = load_changefeed(uri, toml), list(read_records(str(fixtures)))
     partitions = {changefeed.topic: changefeed.kafka.partitions}
     assert_leads(records, changefeed, partitions, tables_of(truth), {}, state(truth))
     return records
@@ -173,7 +173,7 @@ def test_the_summary_and_the_report_are_written(plan: Path, tmp_path: Path) -> N
     summary = json.loads((tmp_path / "summary.json").read_text())
     rows = [
         event
-        for record in read(str(tmp_path / "out"))
+        for record in read_records(str(tmp_path / "out"))
         for event in decode(record.key, record.value)
         if isinstance(event, RowEvent)
     ]

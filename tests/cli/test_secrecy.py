@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.cli import run
-from simulator.consumer.truth_metadata import without_secrets
+from simulator.consumer.truth_metadata import hide_secrets
 from simulator.errors import masked, shown
 from simulator.sinks import claim_check as claim_check_files
 from simulator.ticdc.codecs import claim_check
@@ -65,7 +65,7 @@ sasl-oauth-client-secret = '{HUSH}'
 large-message-handle-option = "claim-check"
 claim-check-storage-uri = "file:///tmp/x?secret-access-key={HUSH}"
 """
-    told = without_secrets(config)
+    told = hide_secrets(config)
     assert HUSH not in told
     assert told.replace("***", HUSH) == config
     (tmp_path / "story.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY)")

@@ -138,7 +138,7 @@ def test_a_defect_is_one_line_and_an_exit_code_of_its_own(
     def broken(source: str, follow: bool, warn: object) -> None:
         raise ZeroDivisionError(f"{RED}one\ntwo")
 
-    monkeypatch.setattr(records, "read", broken)
+    monkeypatch.setattr(records, "read_records", broken)
     assert run(arguments) == 70
     err = capsys.readouterr().err.splitlines()
     said = r"this is a defect of ticdc-sim itself: ZeroDivisionError: \x1b[31mone (--traceback shows where it arose)"

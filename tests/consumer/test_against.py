@@ -13,9 +13,9 @@ from support.playing import play
 
 from simulator.consumer.engines import in_process, on_spark
 from simulator.consumer.engines.jdbc import DERBYS_LOG, database, run
-from simulator.consumer.replay.image_pairs import Unreplayed
-from simulator.consumer.replay.outcome import Outcome, outcome
-from simulator.consumer.replay.snapshot_comparison import against, of_truth
+from simulator.consumer.replay.image_pairs import SkippedChanges
+from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
+from simulator.consumer.replay.snapshot_comparison import compare_snapshots, expected_rows
 from simulator.errors import UserError
 from simulator.sources import snapshots
 
@@ -47,15 +47,15 @@ def states(tmp_path: Path) -> tuple[Path, Path]:
     return truth, found
 
 
-def compared(truth: Path, found: Path, spark: SparkSession | None = None) -> Outcome:
+def compared(truth: Path, found: Path, spark: SparkSession | None = None) -> ReplayOutcome:
     wanted = snapshots.open(truth)
-    both = against(wanted, snapshots.open(found, tables=[entry.table for entry in wanted.tables]))
+    both = compare_snapshots(wanted, snapshots.open(found, tables=[entry.table for entry in wanted.tables]))
     assert both.notes == ()
     if spark is None:
-        batches = in_process.run(both.sources, both.expected, 10, lambda value: None)
+        batches = in_process.replay_in_process(both.sources, both.expected, 10, lambda value: None)
     else:
-        batches = on_spark.run(spark, both.sources, both.expected, 10, lambda value: None, 0)
-    return outcome(batches, both.timeline, both.expected, Unreplayed(), [], 10)
+        batches = on_spark.replay_on_spark(spark, both.sources, both.expected, 10, lambda value: None, 0)
+    return summarize_findings(batches, both.timeline, both.expected, SkippedChanges(), [], 10)
 
 
 def test_rows_that_differ_are_counted_and_shown(states: tuple[Path, Path]) -> None:
@@ -103,13 +103,13 @@ def test_columns_that_one_side_lacks_are_said(tmp_path: Path) -> None:
     found.mkdir()
     (found / "shop.keyed-schema.sql").write_text("CREATE TABLE keyed (d DOUBLE, id INT PRIMARY KEY, other INT);")
     (found / "shop.keyed.csv").write_text("d,id,other\n0.5,1,1\n")
-    both = against(snapshots.open(truth), snapshots.open(found))
+    both = compare_snapshots(snapshots.open(truth), snapshots.open(found))
     assert both.notes == (
         "shop.keyed: column 'name' is not compared, as the other side does not have it",
         "shop.keyed: column 'other' is not compared, as the truth does not have it",
     )
-    batches = in_process.run(both.sources, both.expected, 10, lambda value: None)
-    assert outcome(batches, both.timeline, both.expected, Unreplayed(), [], 10).counts == {}
+    batches = in_process.replay_in_process(both.sources, both.expected, 10, lambda value: None)
+    assert summarize_findings(batches, both.timeline, both.expected, SkippedChanges(), [], 10).counts == {}
 
 
 def test_spark_finds_the_same(states: tuple[Path, Path], spark: SparkSession) -> None:
@@ -156,9 +156,9 @@ def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_
             ],
         },
     )
-    wanted = of_truth(snapshots.open(truth, snapshots.CsvDialect(binary="hex")))
+    wanted = expected_rows(snapshots.open(truth, snapshots.CsvDialect(binary="hex")))
     batches, notes = run(spark, derby, wanted, 10, 0)
-    result = outcome(batches, wanted.timeline, wanted.expected, Unreplayed(), [], 10)
+    result = summarize_findings(batches, wanted.timeline, wanted.expected, SkippedChanges(), [], 10)
     assert {example.what for example in result.examples} == {
         "shop.keyed, row 1: name is 'other', 'n1' expected",
         "shop.keyed, row 9: is there and should not be",
@@ -180,7 +180,7 @@ def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_
 def test_a_database_that_cannot_be_read_is_refused(
     spark: SparkSession, java: Any, states: tuple[Path, Path], url: str, words: str
 ) -> None:
-    wanted = of_truth(snapshots.open(states[0]))
+    wanted = expected_rows(snapshots.open(states[0]))
     with pytest.raises(UserError, match=words):
         database(spark, url, wanted.timeline)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.consumer.decode.base64_cells import from_base64
+from simulator.consumer.decode.base64_cells import decode_base64
 
 CELLS = st.lists(st.none() | st.binary(max_size=20), max_size=12)
 
@@ -17,7 +17,7 @@ CELLS = st.lists(st.none() | st.binary(max_size=20), max_size=12)
 @given(cells=CELLS, start=st.integers(0, 3))
 def test_what_was_encoded_is_read_back(cells: list[bytes | None], start: int) -> None:
     texts = [None if cell is None else base64.b64encode(cell).decode() for cell in cells]
-    assert from_base64(pa.array(texts, pa.string()).slice(start)).to_pylist() == cells[start:]
+    assert decode_base64(pa.array(texts, pa.string()).slice(start)).to_pylist() == cells[start:]
 
 
 @given(text=st.text("AZaz09+/=-_ \né", max_size=9))
@@ -27,6 +27,6 @@ def test_a_text_is_refused_where_python_refuses_it(text: str) -> None:
         expected = base64.b64decode(text.encode(), validate=True)
     except ValueError:
         with pytest.raises(ValueError, match="bad base64"):
-            from_base64(cells)
+            decode_base64(cells)
     else:
-        assert from_base64(cells).to_pylist() == [b"\0\0\0", expected, b"A"]
+        assert decode_base64(cells).to_pylist() == [b"\0\0\0", expected, b"A"]

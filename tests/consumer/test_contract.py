@@ -28,7 +28,7 @@ from support.contract_stream import (
 from support.oracle import compare, events, in_commit_order, replay, state_of
 from support.oracle.state import State
 
-from simulator.consumer.contract.recorded import check
+from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.violations import Violation
 from simulator.consumer.records import Record
@@ -40,7 +40,7 @@ SHAPES = [(OPEN, True), (CANAL, True), (CANAL, False)]
 
 def broken(stream: Stream, protocol: str = OPEN, extension: bool = True, **changes: object) -> list[Violation]:
     asked = replace(stream_spec(protocol, extension), **changes)  # type: ignore[arg-type]
-    return list(check(records(stream, protocol, extension), asked))
+    return list(find_violations(records(stream, protocol, extension), asked))
 
 
 def rules(violations: list[Violation]) -> set[int]:
@@ -164,7 +164,7 @@ def test_without_watermarks_milliseconds_are_enough(breaking: Callable[[Stream],
 
 def test_a_watermark_that_should_not_be_there_is_told() -> None:
     """Without the extension canal-json has none."""
-    found = list(check(records(good(), CANAL, True), stream_spec(CANAL, False)))
+    found = list(find_violations(records(good(), CANAL, True), stream_spec(CANAL, False)))
     assert {4} == rules(found)
 
 
@@ -172,7 +172,7 @@ def test_canal_statements_belong_in_partition_0() -> None:
     """From v5.4 on."""
     stream: Stream = {0: [[Mark(ts(0))]], 1: [[Mark(ts(0))]], 2: [[Mark(ts(0))]]}
     (ddl,) = records({0: [[Ddl(ts(0))]]}, CANAL)
-    found = list(check([*records(stream, CANAL), replace(ddl, partition=1, offset=1)], stream_spec(CANAL)))
+    found = list(find_violations([*records(stream, CANAL), replace(ddl, partition=1, offset=1)], stream_spec(CANAL)))
     assert [5, 5] == [violation.rule for violation in found]
     assert found[0].what.startswith("DDL outside partition 0: CREATE") and found[1].what.startswith("no DDL at")
 
@@ -181,7 +181,7 @@ def test_an_unreadable_message_and_a_partition_too_many_are_told() -> None:
     """As rule 0, with the reason."""
     places = ("shop", 0, 99), ("shop", 7, 0), ("x", 0, 0)
     junk = [Record(topic, partition, offset, 0, None, b"junk") for topic, partition, offset in places]
-    found = list(check([*records(good(), OPEN), *junk], stream_spec(OPEN)))
+    found = list(find_violations([*records(good(), OPEN), *junk], stream_spec(OPEN)))
     assert [
         "rule 0, shop/0@99: not an open-protocol message: the key is null",
         "rule 0, shop/7@0: the topic has 3 partitions",
@@ -357,7 +357,7 @@ def test_rows_without_a_handle_key_are_counted() -> None:
     message = framed_key(row), len(value).to_bytes(8, "big") + value
     twice = [Record("shop", 0, offset, 0, *message) for offset in range(2)]
     marks = [Record("shop", number, 9, 0, framed_key(b'{"ts":%d,"t":3}' % ts(2, 0)), bytes(8)) for number in range(3)]
-    assert [] == list(check([*twice, *marks], stream_spec(OPEN)))
+    assert [] == list(find_violations([*twice, *marks], stream_spec(OPEN)))
     done = replay(events(twice, stream_spec(OPEN)), state_of([(KEYLESS, b"0")]), TABLES)
     assert [] == list(compare(done.state, state_of([(KEYLESS, b"0")] * 3), TABLES))
 

@@ -23,7 +23,7 @@ from support.replaying import replayed
 from support.transaction import Row, net, sent
 
 from simulator.columns.change_frame import UPDATE
-from simulator.consumer.contract.recorded import check
+from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.consumer.records import Record
 from simulator.errors import EncodeError
@@ -145,7 +145,7 @@ def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data
         return
     records = list(stream(made, history, options, release))
     said = stream_spec(made, options, release)
-    assert [] == list(check(records, said))
+    assert [] == list(find_violations(records, said))
     done = replay(events(records, said), {}, said.tables, said.fidelity)
     left = {str((new or old or {})["id"]): new for old, new in history}
     images = [image(new, made.table, made.binary) for new in left.values()]
@@ -195,7 +195,7 @@ def test_a_row_changed_and_changed_back_is_an_update_with_equal_images(
         at += [number] * len(found)
         before = after
     records, said = list(stream(KEYED, history, options, release, at)), stream_spec(KEYED, options, release)
-    assert [] == list(check(records, said))
+    assert [] == list(find_violations(records, said))
     done = replay(events(records, said), {}, said.tables, said.fidelity)
     left = [image(values, KEYED.table, frozenset()) for values in before if values]
     expected = state_of((KEYED.table, data) for data in left if data is not None)

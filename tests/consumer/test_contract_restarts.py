@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.contract_stream import TABLE, Ddl, Event, Mark, Row, Stream, good, records, stream_spec, ts
 
-from simulator.consumer.contract.across_partitions import broken_off
-from simulator.consumer.contract.recorded import checked
+from simulator.consumer.contract.across_partitions import interrupted_watermarks
+from simulator.consumer.contract.recorded import check_records
 from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
-from simulator.consumer.contract.violations import CHECKS, Found
+from simulator.consumer.contract.violations import CHECKS, Violations
 from simulator.consumer.records import Record
 from simulator.releases import V8_5, find
 from simulator.ticdc.changefeed import load
@@ -25,8 +25,8 @@ OPEN, CANAL = "open-protocol", "canal-json"
 RESTARTS = replace(stream_spec(OPEN), restarts=True)
 
 
-def found(stream: Stream, spec: StreamSpec = RESTARTS) -> Found:
-    return checked(records(stream, spec.protocol, spec.watermarks), spec)[0]
+def found(stream: Stream, spec: StreamSpec = RESTARTS) -> Violations:
+    return check_records(records(stream, spec.protocol, spec.watermarks), spec)[0]
 
 
 def told(stream: Stream, spec: StreamSpec = RESTARTS) -> set[str]:
@@ -76,7 +76,7 @@ def test_a_statement_and_a_watermark_may_come_again() -> None:
         messages += [[Ddl(ts(5), "ALTER TABLE `orders` COMMENT 'x'", 17, "ALTER")], [Mark(ts(5))]] * 2
 
     assert told(stream) == set()
-    summary = checked(records(stream, OPEN), RESTARTS)[1][0]
+    summary = check_records(records(stream, OPEN), RESTARTS)[1][0]
     assert (summary.repeated_statements, len(summary.statements), len(summary.watermarks)) == (1, 2, 5)
 
 
@@ -89,7 +89,7 @@ def test_a_watermark_may_be_in_any_partitions_alone_where_the_changefeed_stopped
 
     assert told(stream) == set()
     assert told(stream, replace(RESTARTS, restarts=False)) == {"watermark-missing"}
-    assert broken_off(checked(records(stream, OPEN), RESTARTS)[1], RESTARTS).tolist() == [ts(3, 0)]
+    assert interrupted_watermarks(check_records(records(stream, OPEN), RESTARTS)[1], RESTARTS).tolist() == [ts(3, 0)]
 
 
 def test_a_watermark_that_stops_reaching_a_partition_is_missed_there() -> None:
@@ -135,7 +135,7 @@ def test_equal_rows_without_a_handle_key_come_again_only_behind_others() -> None
     sent = [log("0", 1), log("0", 1), log("3", 2), log("0", 1), log("0", 1), log("3", 2)]
     all_records = [Record("shop", 0, offset, 0, None, value) for offset, value in enumerate(sent)]
     for size in (1, 2, 100):
-        assert checked(all_records, spec, size=size)[1][0].repeated == 3
+        assert check_records(all_records, spec, size=size)[1][0].repeated == 3
 
 
 # -- parts of a stream ------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def test_a_stream_that_begins_in_the_middle_is_said_to() -> None:
     stream[0][7:7] = [list[Event](events) for events in block if events]
     later = [record for record in records(stream, OPEN) if record.partition or record.offset >= 6]
 
-    violations, (summary, *others) = checked(later, RESTARTS)
+    violations, (summary, *others) = check_records(later, RESTARTS)
 
     assert violations.counts == {}
     assert summary.headless and not any(other.headless for other in others)
@@ -182,7 +182,7 @@ def test_an_old_row_in_a_partition_that_came_later_is_told() -> None:
 def test_everything_is_counted_and_some_of_it_kept() -> None:
     """However much is wrong."""
     stream = behind(good(), *([cast(Event, Row(ts(1.5, number), 3, "a", "b"))] for number in range(50)))
-    violations, _ = checked(records(stream, OPEN), RESTARTS, show=3)
+    violations, _ = check_records(records(stream, OPEN), RESTARTS, show=3)
 
     assert violations.counts["row-below-watermark", "shop.orders"] == 50
     assert [each.check for each in violations.shown].count("row-below-watermark") == 3
@@ -207,7 +207,7 @@ def test_batches_make_no_difference(data: st.DataObject, restarts: bool, size: i
         data.draw(st.sampled_from(CHANGES))(messages, data.draw(places), data.draw(places))
     all_records, spec = records(stream, OPEN), replace(RESTARTS, restarts=restarts)
 
-    (one, whole), (other, parts) = (checked(all_records, spec, size=each) for each in (1000, size))
+    (one, whole), (other, parts) = (check_records(all_records, spec, size=each) for each in (1000, size))
 
     assert one.counts == other.counts
     assert sorted(map(str, one.shown)) == sorted(map(str, other.shown))
@@ -247,7 +247,7 @@ def test_rows_of_one_table_keep_their_order_as_the_release_does(
     """From 7.4 on among those of one partition key alone."""
     rows = Row(ts(2), 1, None, "a"), Row(ts(1), 2, None, "b")
     spec = replace(spec_of(dispatcher, release), destination="not asked")
-    violations, _ = checked(in_partition(spec, 0, *rows), spec)
+    violations, _ = check_records(in_partition(spec, 0, *rows), spec)
 
     assert {check for check, _ in violations.counts} == expected
 
@@ -257,7 +257,7 @@ def test_rows_of_one_key_keep_their_order_always() -> None:
     spec = replace(spec_of("index-value"), destination="not asked")
     rows = Row(ts(2), 1, "a", "b"), Row(ts(1.5), 2, None, "c"), Row(ts(1), 1, None, "a")
 
-    assert checked(in_partition(spec, 0, *rows), spec)[0].counts == {("row-out-of-order", "shop.orders"): 1}
+    assert check_records(in_partition(spec, 0, *rows), spec)[0].counts == {("row-out-of-order", "shop.orders"): 1}
 
 
 @pytest.mark.parametrize("dispatcher", ["table", "index-value", "ts"])
@@ -266,7 +266,7 @@ def test_rows_of_a_table_that_only_messages_tell_are_placed_by_them(dispatcher: 
     rows = [Row(ts(1, number), number, None, "a") for number in range(1, 9)]
     known, told_alone = spec_of(dispatcher), spec_of(dispatcher, known=False)
     for partition in range(3):
-        first, second = (checked(in_partition(spec, partition, *rows), spec)[0] for spec in (known, told_alone))
+        first, second = (check_records(in_partition(spec, partition, *rows), spec)[0] for spec in (known, told_alone))
         assert first.shown == second.shown
     assert sum(first.counts.values()) < 9
 
@@ -274,7 +274,7 @@ def test_rows_of_a_table_that_only_messages_tell_are_placed_by_them(dispatcher: 
 def test_what_messages_do_not_tell_of_a_table_is_said() -> None:
     """An index has no name in them."""
     spec = spec_of("index-value", known=False, columns=', index = "uk"')
-    violations, (summary,) = checked(in_partition(spec, 0, Row(ts(1), 1, None, "a")), spec)
+    violations, (summary,) = check_records(in_partition(spec, 0, Row(ts(1), 1, None, "a")), spec)
 
     assert violations.counts == {}
     assert summary.unchecked == {
@@ -287,7 +287,7 @@ def test_messages_of_others_are_told_from_damaged_ones() -> None:
     values = {0: b"hello", 1: None, 2: (1).to_bytes(8, "big") + b"broken"}
     strangers = [Record("shop", 0, offset, 0, value, b"") for offset, value in values.items()]
 
-    assert checked(strangers, RESTARTS)[0].counts == {("foreign", ""): 2, ("unreadable", ""): 1}
+    assert check_records(strangers, RESTARTS)[0].counts == {("foreign", ""): 2, ("unreadable", ""): 1}
 
 
 def test_every_check_that_is_told_is_known_by_name() -> None:
@@ -303,7 +303,7 @@ def test_every_check_that_is_told_is_known_by_name() -> None:
 
 def test_a_partition_leaves_samples_of_how_far_it_was() -> None:
     """At each watermark and at the end of each batch."""
-    (summary, *_) = checked(records(good(), OPEN), RESTARTS)[1]
+    (summary, *_) = check_records(records(good(), OPEN), RESTARTS)[1]
 
     assert summary.samples.watermark.tolist() == [ts(0), ts(2, 0), ts(3, 0), ts(4, 0)]
     assert summary.samples.row.tolist()[0] == -1 and summary.samples.row.tolist()[-1] == summary.last_row

@@ -20,9 +20,9 @@ from support.vectors.files import vectors
 
 from simulator.columns.change_frame import DDL, ROW
 from simulator.consumer.decode import batches, row_wise
-from simulator.consumer.decode.batches import Decoding
-from simulator.consumer.decode.event_texts import statements
-from simulator.consumer.frame import RECORDS
+from simulator.consumer.decode.batches import StreamDecoder
+from simulator.consumer.decode.event_texts import possible_statements
+from simulator.consumer.frame import RECORD_SCHEMA
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -36,7 +36,7 @@ def recorded(messages: Sequence[Message]) -> pa.RecordBatch:
     columns = [list(side) for side in zip(*messages)] or [[], []]
     numbers = pa.array(range(100, 100 + len(messages)), pa.int64())
     return pa.RecordBatch.from_arrays(
-        [numbers, numbers, *(pa.array(side, pa.binary()) for side in columns)], schema=RECORDS
+        [numbers, numbers, *(pa.array(side, pa.binary()) for side in columns)], schema=RECORD_SCHEMA
     )
 
 
@@ -49,8 +49,8 @@ def said(batch: pa.RecordBatch, layouts: Sequence[Any]) -> list[dict[str, Any]]:
 def held_against_decode(messages: Sequence[Message], protocol: str) -> None:
     """Both ways say the same of them."""
     records = recorded(messages)
-    alone, together = Decoding(protocol), Decoding(protocol)
-    expected = row_wise.batch_of(row_wise.records_of(records), protocol, alone._place)
+    alone, together = StreamDecoder(protocol), StreamDecoder(protocol)
+    expected = row_wise.decode_records(row_wise.iterate_records(records), protocol, alone._place)
     for _ in range(2):  # the second time every shape is known
         found = said(together.decoded(records), together.layouts)
         for one, other in zip(said(expected, alone.layouts), found, strict=True):
@@ -202,7 +202,9 @@ def test_no_statement_is_lost_where_only_statements_are_wanted(path: Path) -> No
     """And no row is left, but for those whose values are compressed."""
     protocol = next(name for name in PROTOCOLS if name in path.name)
     records = recorded(messages_of(path))
-    decoded = [Decoding(protocol).decoded(some).to_pylist() for some in (records, statements(records, protocol))]
+    decoded = [
+        StreamDecoder(protocol).decoded(some).to_pylist() for some in (records, possible_statements(records, protocol))
+    ]
     wanted, found = ([event for event in events if event["kind"] == DDL] for events in decoded)
     assert wanted == found
     assert not [
@@ -237,12 +239,12 @@ def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest
     messages += [(key, value + b"\r\n") for key, value in messages if key is None and value]
     left: list[int] = []
 
-    def batch_of(records: Any, *rest: Any) -> pa.RecordBatch:
+    def count_slow_records(records: Any, *rest: Any) -> pa.RecordBatch:
         found = list(records)
         left.extend(offset for offset, _, _ in found)
-        return row_wise.batch_of(found, *rest)
+        return row_wise.decode_records(found, *rest)
 
-    monkeypatch.setattr(batches, "batch_of", batch_of)
-    decoded = Decoding().decoded(recorded(messages))
+    monkeypatch.setattr(batches, "decode_records", count_slow_records)
+    decoded = StreamDecoder().decoded(recorded(messages))
     assert set(left) <= {100 + n for n, (_, value) in enumerate(messages) if b"DROP" in (value or b"")}
     assert 60 < decoded.num_rows

@@ -15,9 +15,9 @@ from support.vectors.files import DEFAULT as VECTORS
 from support.vectors.files import vectors
 
 from simulator.consumer.decode import RowEvent, decode
-from simulator.consumer.decode.batches import Decoding
-from simulator.consumer.decode.row_images import images
-from simulator.consumer.frame import RECORDS, UNTOLD
+from simulator.consumer.decode.batches import StreamDecoder
+from simulator.consumer.decode.row_images import row_images
+from simulator.consumer.frame import RECORD_SCHEMA, UNKNOWN_CELL
 from simulator.errors import UserError
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -38,22 +38,23 @@ def image(texts: Texts | None, table: Table) -> bytes | None:
         return None
     found = (texts.get(column.name, HIDDEN) for column in visible_columns(table))
     return b"\xff".join(
-        b"\xfe" if text is None else UNTOLD if text == HIDDEN else text.encode("utf-8", "surrogatepass")
+        b"\xfe" if text is None else UNKNOWN_CELL if text == HIDDEN else text.encode("utf-8", "surrogatepass")
         for text in found
     )
 
 
 def read_all(messages: Sequence[tuple[bytes | None, bytes]], tables: Sequence[Table]) -> list[list[list[bytes | None]]]:
     """Images of the one row of each message, for each of FIDELITIES."""
-    decoding = Decoding()
+    decoding = StreamDecoder()
     batch = decoding.decoded(
         pa.RecordBatch.from_pylist(
-            [{"offset": place, "key": key, "value": value} for place, (key, value) in enumerate(messages)], RECORDS
+            [{"offset": place, "key": key, "value": value} for place, (key, value) in enumerate(messages)],
+            RECORD_SCHEMA,
         )
     )
     return [
         [
-            [side[0].as_py() for side in images(batch.slice(place, 1), decoding.layouts[layout], table, fidelity)]
+            [side[0].as_py() for side in row_images(batch.slice(place, 1), decoding.layouts[layout], table, fidelity)]
             for fidelity in FIDELITIES
         ]
         for place, (layout, table) in enumerate(zip(batch.column("layout").to_pylist(), tables, strict=True))
@@ -62,10 +63,10 @@ def read_all(messages: Sequence[tuple[bytes | None, bytes]], tables: Sequence[Ta
 
 def read(key: bytes | None, value: bytes, table: Table, *fidelities: Fidelity) -> list[list[bytes | None]]:
     """Images of the one row of a message."""
-    decoding = Decoding()
-    batch = decoding.decoded(pa.RecordBatch.from_pylist([{"offset": 0, "key": key, "value": value}], RECORDS))
+    decoding = StreamDecoder()
+    batch = decoding.decoded(pa.RecordBatch.from_pylist([{"offset": 0, "key": key, "value": value}], RECORD_SCHEMA))
     return [
-        [side[0].as_py() for side in images(batch, decoding.layouts[0], table, fidelity)] for fidelity in fidelities
+        [side[0].as_py() for side in row_images(batch, decoding.layouts[0], table, fidelity)] for fidelity in fidelities
     ]
 
 
@@ -105,7 +106,7 @@ def _doubted(wanted: list[bytes | None], found: list[bytes | None]) -> bool:
                 return False
             continue
         for cell, said in zip(one.split(b"\xff"), other.split(b"\xff"), strict=True):
-            if cell != said and (cell, said) != (b"\xfe", UNTOLD):
+            if cell != said and (cell, said) != (b"\xfe", UNKNOWN_CELL):
                 return False
     return True
 

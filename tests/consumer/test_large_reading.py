@@ -14,11 +14,11 @@ from support import oracle
 from support.codec_rows import Change, rows
 
 from simulator.consumer import event_lines as inspect
-from simulator.consumer.contract.recorded import check
+from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import stream_spec_of
-from simulator.consumer.decode import RowEvent, decode, fetched
-from simulator.consumer.decode.batches import Decoding
-from simulator.consumer.frame import RECORDS
+from simulator.consumer.decode import RowEvent, decode, fetch_claim_check
+from simulator.consumer.decode.batches import StreamDecoder
+from simulator.consumer.frame import RECORD_SCHEMA
 from simulator.consumer.records import Record
 from simulator.errors import UserError
 from simulator.releases import V8_5
@@ -118,7 +118,7 @@ def test_a_stored_message_makes_its_row_whole(protocol: str, compression: str, r
     (record,), (expected,) = sent(claim, change), sent(plain, change)
     (event,) = decode(record.key, record.value)
     assert isinstance(event, RowEvent) and event.only_handle
-    assert (fetched(event, claim_check.read, protocol),) == decode(expected.key, expected.value)
+    assert (fetch_claim_check(event, claim_check.read, protocol),) == decode(expected.key, expected.value)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -132,7 +132,7 @@ def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp
     changes: list[Change] = [(None, {"id": str(key), "v": f"{key}" * 3000}) for key in (7, 8)]
     records = sent(feed.codec, *changes)
     spec = stream_spec_of(feed, [TABLE], {"t": 1}, finished=False)
-    assert list(check(records, spec)) == []
+    assert list(find_violations(records, spec)) == []
     replayed = oracle.replay(oracle.events(records, spec), {}, {("shop", "t"): TABLE})
     assert replayed.violations == []
     assert sorted(replayed.state["shop", "t"].values()) == [b"7\xff" + b"7" * 3000, b"8\xff" + b"8" * 3000]
@@ -140,7 +140,7 @@ def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp
     first, second = tmp_path.iterdir()
     second.write_bytes(first.read_bytes())
     first.unlink()
-    said = sorted(violation.what for violation in check(records, spec))
+    said = sorted(violation.what for violation in find_violations(records, spec))
     assert [
         words in text
         for words, text in zip(
@@ -184,7 +184,7 @@ def decoded(records: list[Record], protocol: str) -> list[dict[str, Any]]:
     """The rows of a batch."""
     columns = ("offset", "timestamp", "key", "value")
     batch = pa.RecordBatch.from_pylist(
-        [{name: getattr(record, name) for name in columns} for record in records], RECORDS
+        [{name: getattr(record, name) for name in columns} for record in records], RECORD_SCHEMA
     )
-    found: list[dict[str, Any]] = Decoding(protocol, claim_check.read).decoded(batch).to_pylist()
+    found: list[dict[str, Any]] = StreamDecoder(protocol, claim_check.read).decoded(batch).to_pylist()
     return found

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simulator.consumer.event_lines import lines, raw_lines, show
-from simulator.consumer.records import Record, read
+from simulator.consumer.event_lines import lines, quote_if_needed, raw_lines
+from simulator.consumer.records import Record, read_records
 from simulator.errors import UserError
 
 TS = 415508878783938562
@@ -133,7 +133,7 @@ def test_long_values_are_cut_for_people_only() -> None:
 )
 def test_text_that_could_be_misread_is_quoted(text: str, shown: str) -> None:
     """NULL, nothing, spaces, controls."""
-    assert shown == show(text)
+    assert shown == quote_if_needed(text)
 
 
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60), st.booleans())
@@ -173,7 +173,7 @@ def test_jsonl_fixtures_are_read_by_topic_and_partition(tmp_path: Path) -> None:
     for record in records:
         write(tmp_path, record.topic, record.partition, as_line(record))
     (tmp_path / "summary.json").write_text("{}")
-    assert records == list(read(str(tmp_path)))
+    assert records == list(read_records(str(tmp_path)))
 
 
 def test_parquet_fixtures_are_read_alike(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_parquet_fixtures_are_read_alike(tmp_path: Path) -> None:
         }
     )
     pq.write_table(table, tmp_path / "shop" / "2.parquet")
-    assert records == list(read(str(tmp_path)))
+    assert records == list(read_records(str(tmp_path)))
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_parquet_of_other_types_is_refused(tmp_path: Path, column: pa.Array | No
     table = {"topic": ["shop"], "partition": [0], "offset": [0], "timestamp": [0], "key": pa.array([None], pa.binary())}
     pq.write_table(pa.table(table | ({} if column is None else {"value": column})), tmp_path / "shop" / "0.parquet")
     with pytest.raises(UserError, match=f"0.parquet: cannot be read, .* is expected: {words}"):
-        list(lines(read(str(tmp_path))))
+        list(lines(read_records(str(tmp_path))))
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_broken_line_is_named(tmp_path: Path, line: str, reason: str) -> None:
     """With its file and number."""
     path = write(tmp_path, "shop", 0, as_line(INSERT), line)
     with pytest.raises(UserError, match=f"{path}, line {reason}"):
-        list(read(str(tmp_path)))
+        list(read_records(str(tmp_path)))
 
 
 def test_what_is_no_recorded_stream_is_named(tmp_path: Path) -> None:
@@ -246,9 +246,9 @@ def test_what_is_no_recorded_stream_is_named(tmp_path: Path) -> None:
         "http://x/y": "no topic to read",
     }.items():
         with pytest.raises(UserError, match=reason):
-            list(read(source))
+            list(read_records(source))
     with pytest.raises(UserError, match="can be followed"):
-        read(str(tmp_path / "empty"), follow=True)
+        read_records(str(tmp_path / "empty"), follow=True)
 
 
 @pytest.mark.kafka
@@ -265,7 +265,7 @@ def test_a_topic_is_read_partition_by_partition_in_order(kafka: str) -> None:
     for number in range(6):
         producer.send(topic, key=None if number % 2 else b"k", value=b"%d" % number, partition=number % 2)
     producer.close()
-    found = sorted(read(f"kafka://{kafka}/{topic}"), key=lambda record: (record.partition, record.offset))
+    found = sorted(read_records(f"kafka://{kafka}/{topic}"), key=lambda record: (record.partition, record.offset))
     assert [
         (0, 0, b"k", b"0"),
         (0, 1, b"k", b"2"),

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from simulator.consumer.partitions import Partition, partitions
-from simulator.consumer.records import Record, read
+from simulator.consumer.partitions import StreamPartition, partitions
+from simulator.consumer.records import Record, read_records
 from simulator.errors import UserError
 from simulator.sinks import SINKS
 from simulator.sinks.files.directory import begin, commit
@@ -49,7 +49,7 @@ def fixtures(directory: Path, format: str, rows: int = 1000) -> Path:
     return directory
 
 
-def records(found: list[Partition]) -> list[Record]:
+def records(found: list[StreamPartition]) -> list[Record]:
     """Those of partitions, one after another."""
     return [
         Record(partition.topic, partition.partition, *row.values())
@@ -65,7 +65,7 @@ def test_a_directory_is_read_by_columns_as_it_is_one_by_one(tmp_path: Path, form
     directory = fixtures(tmp_path / "out", format)
     found = partitions(directory)
     assert [("orders", 0), ("orders", 1), ("stock", 0)] == [partition.place for partition in found]
-    assert list(read(str(directory))) == records(found)
+    assert list(read_records(str(directory))) == records(found)
     assert 1000 == len(records(pickle.loads(pickle.dumps(found))))
 
 
@@ -103,7 +103,7 @@ def test_a_broken_line_is_refused_in_the_same_words(tmp_path: Path, line: str) -
     path.parent.mkdir()
     path.write_text('{"offset":0,"timestamp":0,"key":null,"value":null}\n' + line)
     with pytest.raises(UserError) as expected:
-        list(read(str(tmp_path)))
+        list(read_records(str(tmp_path)))
     with pytest.raises(UserError) as found:
         records(partitions(tmp_path))
     assert str(expected.value) == str(found.value) and "line 2" in str(found.value)
@@ -130,7 +130,7 @@ def test_topics_are_read_up_to_where_they_end(kafka: str) -> None:
     assert {(topic, number) for topic, count in topics.items() for number in range(count)} == {
         partition.place for partition in found
     }
-    once = [record for topic in topics for record in read(f"kafka://{kafka}/{topic}")]
+    once = [record for topic in topics for record in read_records(f"kafka://{kafka}/{topic}")]
     assert sorted(once, key=lambda record: (record.topic, record.partition, record.offset)) == records(found)
     part = replace(found[0], first=10, next=12)
     assert [10, 11] == [record.offset for record in records([part])]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.contract_stream import KEYLESS, TABLES, Ddl, Event, Row, Stream, good, records, rows_of, ts
 from support.replaying import replayed
 
-from simulator.consumer.replay.outcome import Outcome
+from simulator.consumer.replay.outcome import ReplayOutcome
 
 OPEN, CANAL = "open-protocol", "canal-json"
 SHAPES = [(OPEN, True), (CANAL, True), (CANAL, False)]
@@ -34,12 +34,12 @@ def replay(
     protocol: str = OPEN,
     extension: bool = True,
     after: Mapping[tuple[str, str], Sequence[bytes]] | None = None,
-) -> Outcome:
+) -> ReplayOutcome:
     expected = left(good()) if after is None else after
     return replayed(records(stream, protocol, extension), protocol, TABLES.values(), after=expected)
 
 
-def failed(outcome: Outcome) -> dict[str, int]:
+def failed(outcome: ReplayOutcome) -> dict[str, int]:
     return {check: count for (check, _), count in outcome.counts.items()}
 
 

@@ -9,25 +9,25 @@ import pytest
 from support.playing import play
 from support.replaying import Rows, replayed
 
-from simulator.consumer.records import read
-from simulator.consumer.replay.outcome import Outcome
-from simulator.consumer.replay.table_timeline import Sent, Timeline, timeline
+from simulator.consumer.records import read_records
+from simulator.consumer.replay.outcome import ReplayOutcome
+from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline, table_timeline
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 
 CREATED = "CREATE TABLE a (id INT PRIMARY KEY, v INT)"
 
 
-def tables_after(*queries: str, before: Sequence[str] = (), after: Sequence[str] | None = None) -> Timeline:
-    sent = [Sent(10 * number, "shop", query) for number, query in enumerate(queries, 1)]
-    return timeline(
+def tables_after(*queries: str, before: Sequence[str] = (), after: Sequence[str] | None = None) -> TableTimeline:
+    sent = [StreamStatement(10 * number, "shop", query) for number, query in enumerate(queries, 1)]
+    return table_timeline(
         sent,
         [create_table(text, "shop") for text in before],
         after=None if after is None else [create_table(text, "shop") for text in after],
     )
 
 
-def numbers(found: Timeline) -> dict[str, int]:
+def numbers(found: TableTimeline) -> dict[str, int]:
     return {name: number for (_, name), number in found.last().items()}
 
 
@@ -134,7 +134,7 @@ def test_rows_go_with_their_partition(text: str, rows: list[bytes], tmp_path: Pa
     assert (found.counts, found.not_compared) == ({}, {})
 
 
-def told(text: str, sink: str, rows: list[bytes], directory: Path) -> Outcome:
+def told(text: str, sink: str, rows: list[bytes], directory: Path) -> ReplayOutcome:
     """What the replay of a story finds, held against these rows of shop.t; it is played once."""
     story, out = directory / "story.sql", directory / "out"
     if not out.exists():
@@ -143,7 +143,7 @@ def told(text: str, sink: str, rows: list[bytes], directory: Path) -> Outcome:
         assert play("run", story, "--sink-uri", uri, "--fixtures", out) == 0
     after: Rows = {("shop", "t"): rows}
     tables: list[Table] = []
-    return replayed(read(str(out)), sink.partition("=")[2].partition("&")[0], tables, after=after)
+    return replayed(read_records(str(out)), sink.partition("=")[2].partition("&")[0], tables, after=after)
 
 
 def test_tables_known_by_their_end_alone_are_replayed_as_far_as_they_go(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_tables_known_by_their_end_alone_are_replayed_as_far_as_they_go(tmp_path
     ends = create_table("CREATE TABLE t (id INT PRIMARY KEY, x INT)", "shop")
     text = BEGUN + "ALTER TABLE t DROP COLUMN v; ALTER TABLE t ADD COLUMN x INT; UPDATE t SET x = 1 WHERE id = 1;"
     told(text, "protocol=open-protocol", [], tmp_path)
-    stream = [record for record in read(str(tmp_path / "out")) if b"CREATE" not in (record.value or b"")]
+    stream = [record for record in read_records(str(tmp_path / "out")) if b"CREATE" not in (record.value or b"")]
     rows: Rows = {("shop", "t"): [b"1\xff1", b"2\xff\xfe"]}
     found = replayed(stream, "open-protocol", (), after=rows, ends=[ends], known=())
     assert (found.counts, found.not_compared) == ({}, {})
@@ -165,7 +165,7 @@ def test_a_table_that_nothing_tells_of_has_no_rows(tmp_path: Path) -> None:
     ends = create_table("CREATE TABLE other (id INT PRIMARY KEY)", "shop")
     told(BEGUN, "protocol=open-protocol", [], tmp_path)
     found = replayed(
-        read(str(tmp_path / "out")),
+        read_records(str(tmp_path / "out")),
         "open-protocol",
         (),
         ends=[ends],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.oracle import compare, events, in_commit_order, replay, state_of
 
 from simulator.columns import cells
-from simulator.consumer.contract.recorded import check
+from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import protocol_of
 from simulator.consumer.records import Record
@@ -136,7 +136,7 @@ def test_what_codecs_and_dispatchers_make_keeps_it(
     rows = changes(data)
     parts = stream(changefeed, rows)
     spec = stream_spec_of(changefeed, [TABLE], {topic: PARTITIONS for topic, _ in parts})
-    assert [] == list(check((record for part in parts.values() for record in part), spec))
+    assert [] == list(find_violations((record for part in parts.values() for record in part), spec))
     left = [(row.after[0], image(row.after)) for row in rows if row.after is not None]
     gone = {row.before[0] for row in rows if row.before is not None and row.after is None}
     expected = state_of((TABLE, last) for row_id, last in dict(left).items() if row_id not in gone and last is not None)
@@ -156,7 +156,7 @@ def test_a_row_in_another_partition_is_told_by_its_rule(rule: str) -> None:
         for (topic, partition), part in parts.items()
         for record in part
     ]
-    assert {1} == {violation.rule for violation in check(turned, spec)}
+    assert {1} == {violation.rule for violation in find_violations(turned, spec)}
 
 
 def test_a_spec_follows_its_changefeed() -> None:

@@ -12,8 +12,8 @@ from support.replaying import replayed
 from simulator import TiCDC
 from simulator.consumer.decode import RowEvent, decode
 from simulator.consumer.records import Record
-from simulator.consumer.replay.outcome import Outcome
-from simulator.consumer.replay.undefined_tables import alike_marked
+from simulator.consumer.replay.outcome import ReplayOutcome
+from simulator.consumer.replay.undefined_tables import marked_may_be_equal
 
 OPTIONS = ("open-protocol", "canal-json&enable-tidb-extension=true", "canal-json")
 STATEMENTS = (
@@ -47,7 +47,7 @@ def stream(options: str) -> tuple[Record, ...]:
     return tuple(Record(each.topic, each.partition, each.offset, 0, each.key, each.value) for each in sent)
 
 
-def replay(some: tuple[Record, ...], options: str) -> Outcome:
+def replay(some: tuple[Record, ...], options: str) -> ReplayOutcome:
     return replayed(some, options.split("&")[0], ())
 
 
@@ -101,4 +101,4 @@ def test_partitions_and_repeated_rows_do_no_harm(protocol: str, extension: bool)
 def test_images_of_two_layouts_are_not_held_against_each_other() -> None:
     images = pa.array([b"aaaaaaaa\xff1\xff2", b"aaaaaaaa\xff1\xff2", b"aaaaaaaa\xff1\xfe"], pa.binary())
     others = pa.array([b"bbbbbbbb\xff1", b"aaaaaaaa\xff1\xff3", b"aaaaaaaa\xff1\xfe"], pa.binary())
-    assert [True, False, True] == alike_marked(images, others).tolist()
+    assert [True, False, True] == marked_may_be_equal(images, others).tolist()

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from simulator.consumer.truth_metadata import TruthAbout
+from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import truth_checks
 from simulator.errors import UserError
 
 START, END = 455000614502400000, 455000619746590720
-ABOUT = TruthAbout(
+ABOUT = TruthMetadata(
     "run",
     "bank",
     "v8.5.3",

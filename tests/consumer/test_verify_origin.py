@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from simulator.consumer.records import Record
-from simulator.consumer.truth_metadata import TruthAbout
-from simulator.consumer.verify.options import Asked
-from simulator.consumer.verify.origin import Seen, origin, seen
+from simulator.consumer.truth_metadata import TruthMetadata
+from simulator.consumer.verify.options import VerifyOptions
+from simulator.consumer.verify.origin import ProtocolEvidence, inspect_records, resolve_origin
 from simulator.errors import UserError
 
 OPEN = Record("t", 0, 0, 0, bytes(7) + b"\1" + bytes(7) + b"\x19" + b'{"ts":455000614502400000,"t":3}', bytes(8))
@@ -27,41 +27,46 @@ CANAL = Record(
 )
 FOREIGN = Record("t", 0, 2, 0, None, b"hello")
 URI = "kafka://127.0.0.1:9092/t?protocol=canal-json&enable-tidb-extension=true"
-TRUTH = TruthAbout("run", "bank", "v6.5.6", "classic", URI, "", {"t": 1}, 1, 2, 2, ())
+TRUTH = TruthMetadata("run", "bank", "v6.5.6", "classic", URI, "", {"t": 1}, 1, 2, 2, ())
 
 
-def settings(asked: Asked, truth: TruthAbout | None = None, shows: Seen = Seen(Counter())) -> dict[str, str]:
-    return {setting.name: f"{setting.value} by {setting.told_by}" for setting in origin(asked, truth, shows).settings}
+def settings(
+    asked: VerifyOptions, truth: TruthMetadata | None = None, shows: ProtocolEvidence = ProtocolEvidence(Counter())
+) -> dict[str, str]:
+    return {
+        setting.name: f"{setting.value} by {setting.told_by}"
+        for setting in resolve_origin(asked, truth, shows).settings
+    }
 
 
 def test_the_first_messages_show_the_protocol_whatever_lies_between_them() -> None:
     """Foreign ones are passed over."""
-    assert seen([FOREIGN, CANAL]).protocol == "canal-json"
-    assert seen([OPEN, FOREIGN]).protocol == "open-protocol"
-    assert seen([FOREIGN]) == Seen(Counter(), True, seen([FOREIGN]).stranger)
-    assert seen([FOREIGN]).stranger.startswith("t/0@2 is neither ")
+    assert inspect_records([FOREIGN, CANAL]).protocol == "canal-json"
+    assert inspect_records([OPEN, FOREIGN]).protocol == "open-protocol"
+    assert inspect_records([FOREIGN]) == ProtocolEvidence(Counter(), True, inspect_records([FOREIGN]).stranger)
+    assert inspect_records([FOREIGN]).stranger.startswith("t/0@2 is neither ")
 
 
 def test_the_users_word_goes_before_the_truths_and_that_before_the_streams() -> None:
     """Of each setting it is said who told it."""
-    shows = seen([CANAL])
+    shows = inspect_records([CANAL])
 
-    assert settings(Asked("out"), None, shows)["protocol"] == "canal-json by the stream"
-    assert settings(Asked("out"), None, shows)["release"] == "v8.5.3 (classic) by the default"
-    told = settings(Asked("out"), TRUTH, shows)
+    assert settings(VerifyOptions("out"), None, shows)["protocol"] == "canal-json by the stream"
+    assert settings(VerifyOptions("out"), None, shows)["release"] == "v8.5.3 (classic) by the default"
+    told = settings(VerifyOptions("out"), TRUTH, shows)
     assert (told["protocol"], told["release"]) == ("canal-json by the truth", "v6.5.6 (classic) by the truth")
-    told = settings(Asked("out", sink_uri=URI, release="v7.5.3"), TRUTH, shows)
+    told = settings(VerifyOptions("out", sink_uri=URI, release="v7.5.3"), TRUTH, shows)
     assert (told["sink-uri"], told["release"]) == (f"{URI} by --sink-uri", "v7.5.3 (classic) by --release")
-    assert settings(Asked(URI), None, shows)["protocol"] == "canal-json by SOURCE"
+    assert settings(VerifyOptions(URI), None, shows)["protocol"] == "canal-json by SOURCE"
 
 
 def test_a_changefeed_that_nobody_described_leaves_its_dispatchers_open() -> None:
     """And that is said, not passed over."""
-    found = origin(Asked("out"), None, seen([CANAL]))
+    found = resolve_origin(VerifyOptions("out"), None, inspect_records([CANAL]))
 
     assert not found.known
     assert [each.what for each in found.not_checked] == ["the sizes of messages", "what releases do differently"]
-    assert origin(Asked("out"), TRUTH, seen([CANAL])).not_checked == ()
+    assert resolve_origin(VerifyOptions("out"), TRUTH, inspect_records([CANAL])).not_checked == ()
 
 
 def test_a_stream_of_another_protocol_is_another_runs() -> None:
@@ -70,22 +75,22 @@ def test_a_stream_of_another_protocol_is_another_runs() -> None:
         UserError,
         match="^t is the truth of another run: that one wrote canal-json, and the messages of out are open-protocol$",
     ):
-        origin(Asked("out", truth=Path("t")), TRUTH, seen([OPEN]))
+        resolve_origin(VerifyOptions("out", truth=Path("t")), TRUTH, inspect_records([OPEN]))
     with pytest.raises(UserError, match="^--sink-uri says canal-json, and the messages of out are open-protocol$"):
-        origin(Asked("out", sink_uri=URI), None, seen([OPEN]))
+        resolve_origin(VerifyOptions("out", sink_uri=URI), None, inspect_records([OPEN]))
 
 
 def test_a_protocol_that_nothing_tells_has_to_be_given() -> None:
     """By an empty stream, or by one of others' messages."""
     with pytest.raises(UserError, match="^out has no records, which leaves its protocol open: --sink-uri or --truth"):
-        origin(Asked("out"), None, seen([]))
+        resolve_origin(VerifyOptions("out"), None, inspect_records([]))
     with pytest.raises(UserError, match="^the protocol of out cannot be told: t/0@2 is neither .*; --sink-uri or "):
-        origin(Asked("out"), None, seen([FOREIGN]))
-    assert origin(Asked("out"), TRUTH, seen([])).protocol == "canal-json"
+        resolve_origin(VerifyOptions("out"), None, inspect_records([FOREIGN]))
+    assert resolve_origin(VerifyOptions("out"), TRUTH, inspect_records([])).protocol == "canal-json"
 
 
 def test_secrets_of_a_sink_uri_are_not_shown() -> None:
     """A report is for others, too."""
     uri = f"{URI}&sasl-password=very-secret"
 
-    assert "very-secret" not in settings(Asked("out", sink_uri=uri), None, seen([CANAL]))["sink-uri"]
+    assert "very-secret" not in settings(VerifyOptions("out", sink_uri=uri), None, inspect_records([CANAL]))["sink-uri"]

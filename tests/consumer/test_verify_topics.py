@@ -13,9 +13,9 @@ from support.playing import play
 
 from simulator.consumer import truth_metadata
 from simulator.consumer.verify import verify
-from simulator.consumer.verify.following import Followed
-from simulator.consumer.verify.options import Asked
-from simulator.consumer.verify.progress import Nobody
+from simulator.consumer.verify.following import FollowProgress
+from simulator.consumer.verify.options import VerifyOptions
+from simulator.consumer.verify.progress import SilentListener
 from simulator.consumer.verify.verification import RIGHT, UNFINISHED
 from simulator.errors import DeliveryError, UserError
 
@@ -36,7 +36,7 @@ sql = "DELETE FROM shop.a WHERE id = 2; INSERT INTO shop.a VALUES (4, 4);"
 """
 
 
-class Heard(Nobody):
+class Heard(SilentListener):
     """Keeps what it is told."""
 
     def __init__(self) -> None:
@@ -56,9 +56,9 @@ def test_a_topic_is_followed_until_every_partition_has_the_final_watermark(kafka
     assert play("run", story, "--sink-uri", uri, "--until", "1") == 0
     source, heard = uri.split("?")[0], Heard()
 
-    assert verify(Asked(source, truth=truth)).verdict == UNFINISHED
+    assert verify(VerifyOptions(source, truth=truth)).verdict == UNFINISHED
     with ThreadPoolExecutor(1) as pool:
-        found = pool.submit(verify, Asked(source, truth=truth, follow=True), heard)
+        found = pool.submit(verify, VerifyOptions(source, truth=truth, follow=True), heard)
         while not heard.waited:
             assert not found.done() or found.result()
         assert play("run", story, "--sink-uri", uri, "--from", "more") == 0
@@ -82,7 +82,7 @@ def test_a_topic_that_lost_its_beginning_and_got_messages_of_others_is_read_as_f
         admin.delete_records({TopicPartition("verify-cut", number): 4 for number in range(2)})
     with closing(KafkaProducer(bootstrap_servers=kafka)) as producer:
         stranger = producer.send("verify-cut", b"no message of a changefeed", partition=1).get(timeout=60)
-    found = verify(Asked(uri.split("?")[0], truth=truth))
+    found = verify(VerifyOptions(uri.split("?")[0], truth=truth))
 
     assert [(failure.check, failure.count) for failure in found.failures] == [("foreign", 1)]
     assert found.failures[0].examples[0].place == f"verify-cut/1@{stranger.offset}"
@@ -93,7 +93,7 @@ def test_a_topic_that_lost_its_beginning_and_got_messages_of_others_is_read_as_f
 
 def test_how_far_a_topic_is_followed_names_the_partition_furthest_behind() -> None:
     """That is the one that a consumer waits for, too."""
-    followed = Followed(455000619746590720, {("t", 0): 455000619746590720, ("t", 1): 0})
+    followed = FollowProgress(455000619746590720, {("t", 0): 455000619746590720, ("t", 1): 0})
 
     assert str(followed) == (
         "1 of 2 partitions have the watermark 455000619746590720 (2025-01-01 00:00:20.005 UTC); t/1 has shown none yet"
@@ -115,17 +115,17 @@ def test_several_topics_are_one_stream(kafka: str, tmp_path: Path) -> None:
     uri = f"kafka://{kafka}/verify-default?protocol=open-protocol&partition-num=1"
     assert play("run", story, "--sink-uri", uri, "--config", config, "--truth", truth) == 0
     topics = ",".join(truth_metadata.read(truth).topics)
-    found = verify(Asked(f"kafka://{kafka}/{topics}", truth=truth))
+    found = verify(VerifyOptions(f"kafka://{kafka}/{topics}", truth=truth))
 
     assert (found.verdict, found.failures) == (RIGHT, ())
     assert {place.topic for place in found.partitions} >= {"verify-shop-a", "verify-shop-b"}
     with pytest.raises(UserError, match="that one wrote to verify-.*, too, which SOURCE does not have"):
-        verify(Asked(f"kafka://{kafka}/verify-shop-a", truth=truth))
+        verify(VerifyOptions(f"kafka://{kafka}/verify-shop-a", truth=truth))
 
 
 def test_a_topic_that_is_not_there_and_a_broker_that_is_none_are_said(kafka: str) -> None:
     """In one line."""
     with pytest.raises(UserError, match="there is no topic 'verify-nowhere'"):
-        verify(Asked(f"kafka://{kafka}/verify-nowhere"))
+        verify(VerifyOptions(f"kafka://{kafka}/verify-nowhere"))
     with pytest.raises(DeliveryError, match="127.0.0.1:9"):
-        verify(Asked("kafka://127.0.0.1:9/t?dial-timeout=1s"))
+        verify(VerifyOptions("kafka://127.0.0.1:9/t?dial-timeout=1s"))

@@ -20,7 +20,7 @@ from support import flights
 from support.oracle.state import State, state_of
 from support.playing import assert_leads, play
 
-from simulator.consumer.records import Record, read
+from simulator.consumer.records import Record, read_records
 from simulator.ticdc.changefeed import load
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
@@ -152,7 +152,7 @@ def test_the_stream_of_the_smaller_carriers_keeps_the_contract(stream: Path, flo
 
 def thinned(stream: Path) -> Iterator[Record]:
     marks = tuple(f'"carrier":"{name}"'.encode() for name in SMALLER)
-    for record in read(str(stream)):
+    for record in read_records(str(stream)):
         value = record.value or b""
         if b"TIDB_WATERMARK" in value or any(mark in value for mark in marks):
             yield record

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from support.playing import assert_contract, play
 
 from simulator.consumer.decode import RowEvent, decode
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.ticdc.changefeed import load
 
 SCHEMA = "CREATE TABLE `{}` (`id` varchar(2000) PRIMARY KEY, `v` longtext, `secret` int);\n"
@@ -54,7 +54,7 @@ def test_claim_check_stores_equal_files_at_any_parallelism_and_leads_to_the_stat
     arguments = ["diff", before, after, "--sink-uri", uri, "--config", config(tmp_path, toml), "--seed", "5"]
     assert play(*arguments, "--fixtures", tmp_path / "two") == 0
     made.append({path.name: path.read_bytes() for path in stores.iterdir()})
-    assert_contract(read(str(tmp_path / "two")), load(uri, toml), {"shop": 2}, before, after)
+    assert_contract(read_records(str(tmp_path / "two")), load(uri, toml), {"shop": 2}, before, after)
 
     stores.rename(tmp_path / "first")
     assert play(*arguments, "--fixtures", tmp_path / "one", "--master", "none") == 0
@@ -139,7 +139,7 @@ def test_column_selectors_keep_columns_out_of_every_message(spark: SparkSession,
     uri = URI.format("canal-json").replace("700", "99999")
     assert play("diff", before, after, "--sink-uri", uri, "--config", toml, "--fixtures", tmp_path / "out") == 0
     columns: dict[str, set[tuple[str, ...]]] = {"t": set(), "s": set()}
-    for record in read(str(tmp_path / "out")):
+    for record in read_records(str(tmp_path / "out")):
         for event in decode(record.key, record.value):
             if isinstance(event, RowEvent):
                 images = (image for image in (event.before, event.after) if image is not None)

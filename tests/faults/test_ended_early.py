@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from simulator.api.session import records
-from simulator.consumer.contract.recorded import checked
+from simulator.consumer.contract.recorded import check_records
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import RowEvent, Watermark, decode
 from simulator.engines import in_process
@@ -89,7 +89,7 @@ def test_a_run_that_ends_early_is_whole_up_to_its_last_watermark(fault: str, tmp
         assert {(event.commit_ts or 0, str(event.after)) for _, event in events if isinstance(event, RowEvent)} == {
             change for change in changes if change[0] <= last
         }
-        found, _ = checked(records(messages), spec)
+        found, _ = check_records(records(messages), spec)
         assert {check for check, _ in found.counts} <= (
             {"row-below-watermark", "row-out-of-order"} if "below" in fault else set()
         )

@@ -14,10 +14,10 @@ from support import oracle
 from simulator import Message, TiCDC
 from simulator.api.session import records
 from simulator.cli import run
-from simulator.consumer.contract.recorded import check
+from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode, time_of
-from simulator.consumer.records import Record, read
+from simulator.consumer.records import Record, read_records
 from simulator.errors import UserError
 from simulator.releases import find
 from simulator.sinks.kafka.admin import partitions
@@ -75,7 +75,7 @@ def breaches(stream: Sequence[Record], sink_uri: str, counts: dict[str, int]) ->
     spec = stream_spec_of(load(sink_uri, BY_KEY, release), (), counts, release=release)
     parts = [[record for record in stream if record.partition == number] for number in range(max(counts.values()))]
     decoded = list(oracle.in_commit_order(oracle.events(part, spec) for part in parts))
-    found = [*check(stream, replace(spec, later=oracle.definitions(decoded, {})))]
+    found = [*find_violations(stream, replace(spec, later=oracle.definitions(decoded, {})))]
     replayed = oracle.replay(decoded, {}, {})
     assert all(not rows for rows in replayed.state.values())
     return [str(violation) for violation in (*found, *replayed.violations)]
@@ -87,7 +87,7 @@ def test_a_topic_that_grows_keeps_the_contract(protocol: str, tmp_path: Path) ->
 
     assert run(["run", str(file), "--fixtures", str(tmp_path / "out")]) == 0
 
-    stream = list(read(str(tmp_path / "out")))
+    stream = list(read_records(str(tmp_path / "out")))
     assert [] == breaches(stream, uri(protocol), {"shop": 5})
     assert {0, 1, 2, 3, 4} == {record.partition for record in stream}
 
@@ -144,11 +144,11 @@ def test_a_topic_on_kafka_really_grows(kafka: str, more: list[str], tmp_path: Pa
     assert run(["run", str(file), *more]) == 0
 
     assert 5 == partitions(KafkaSettings((kafka,)), topic)
-    stream = list(read(f"kafka://{kafka}/{topic}"))
+    stream = list(read_records(f"kafka://{kafka}/{topic}"))
     assert [] == breaches(stream, uri("open-protocol", kafka, topic), {topic: 5})
     assert run(["run", str(scenario(tmp_path, uri("open-protocol"))), "--fixtures", str(tmp_path / "out")]) == 0
     assert [(record.partition, record.value) for record in sorted(stream, key=place)] == [
-        (record.partition, record.value) for record in sorted(read(str(tmp_path / "out")), key=place)
+        (record.partition, record.value) for record in sorted(read_records(str(tmp_path / "out")), key=place)
     ]
 
 
@@ -163,7 +163,7 @@ def test_a_changefeed_that_stays_open_lets_a_topic_on_kafka_grow(kafka: str) -> 
         ticdc.fault("add-partitions", partitions=4)
         assert 4 == partitions(KafkaSettings((kafka,)), topic)
         ticdc.execute(AFTER)
-    stream = list(read(f"kafka://{kafka}/{topic}"))
+    stream = list(read_records(f"kafka://{kafka}/{topic}"))
 
     assert [] == breaches(stream, uri("open-protocol", kafka, topic), {topic: 4})
     assert {0, 1, 2, 3} == {record.partition for record in stream}

@@ -16,10 +16,10 @@ from support import oracle
 from simulator import Message, TiCDC
 from simulator.api.session import records
 from simulator.cli import run
-from simulator.consumer.contract.recorded import check
+from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.event_lines import lines
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.errors import UserError
 from simulator.faults import FAULTS
 from simulator.releases import find
@@ -76,7 +76,7 @@ def breaches(messages: Sequence[Message], uri: str) -> set[str]:
         )
     )
     spec = replace(spec, later=oracle.definitions(decoded, {}))
-    return {violation.check for violation in check(records(messages), spec)}
+    return {violation.check for violation in find_violations(records(messages), spec)}
 
 
 FITTING = [(uri, name) for name in ILLEGAL for uri in (OPEN, CANAL) if not (uri == CANAL and name == "truncated-batch")]
@@ -135,7 +135,7 @@ sql = "INSERT INTO shop.item VALUES (1, 5), (2, 6); UPDATE shop.item SET stock =
         "utf-8",
     )
     assert run(["run", str(file), "--fixtures", str(tmp_path / "out")]) == 0
-    rows = [line.partition("Z ")[2] for line in lines(read(str(tmp_path / "out"))) if "shop.item id" in line]
+    rows = [line.partition("Z ")[2] for line in lines(read_records(str(tmp_path / "out"))) if "shop.item id" in line]
 
     assert [
         "INSERT shop.item id=1 stock=5",

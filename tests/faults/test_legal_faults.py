@@ -16,7 +16,7 @@ from support.playing import play
 
 from simulator import TiCDC, tso
 from simulator.consumer.decode import RowEvent, Watermark, decode
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.errors import UserError
 from simulator.faults import FAULTS
 from simulator.sinks.memory import Message
@@ -183,7 +183,9 @@ def test_what_a_late_partition_has_not_got_is_there_when_the_changefeed_ends(tmp
         ticdc.fault("late-partition", partition=ITEM, by="1h")
         ticdc.execute("INSERT INTO test.item VALUES (1, 1)")
         assert said(ticdc.messages(), ITEM) == ["D", "W1"]
-    last = [[*decode(each.key, each.value)][-1] for each in read(str(tmp_path / "out")) if each.partition == ITEM]
+    last = [
+        [*decode(each.key, each.value)][-1] for each in read_records(str(tmp_path / "out")) if each.partition == ITEM
+    ]
     assert isinstance(last[-2], RowEvent) and isinstance(last[-1], Watermark)
 
 
@@ -358,7 +360,7 @@ def test_whatever_goes_wrong_the_stream_keeps_the_contract_and_leads_to_the_same
             with TiCDC(release, sink_uri=uri, config=config, fixtures=f"{place}/played") as ticdc:
                 ticdc.play(path)
                 ticdc.messages()
-            at_once, one_by_one = ([*read(f"{place}/{name}")] for name in ("out", "played"))
+            at_once, one_by_one = ([*read_records(f"{place}/{name}")] for name in ("out", "played"))
             assert one_by_one == at_once
 
 
@@ -381,7 +383,7 @@ def test_a_topic_of_kafka_has_the_same_faults(tmp_path: Path, kafka: str) -> Non
     assert play("verify", f"kafka://{kafka}/{topic}", "--truth", tmp_path / "truth") == 0
     assert play("run", path, "--sink-uri", uri, "--fixtures", tmp_path / "out") == 0
     sent, recorded = (
-        sorted((each.partition, each.offset, each.key or b"", each.value or b"") for each in read(source))
+        sorted((each.partition, each.offset, each.key or b"", each.value or b"") for each in read_records(source))
         for source in (f"kafka://{kafka}/{topic}", str(tmp_path / "out"))
     )
     assert sent == recorded

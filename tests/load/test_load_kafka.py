@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.loads import DDL, PLAN, Run
 
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.load import in_process
 from simulator.load.checkpoint import Checkpoint
 from simulator.load.feed import Feed
@@ -33,7 +33,7 @@ def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
         in_process.run(feed, Sender(sink))
         feed.close()
 
-    found = [(record.partition, record.key, record.value) for record in read(f"{uri}open-protocol")]
+    found = [(record.partition, record.key, record.value) for record in read_records(f"{uri}open-protocol")]
     for partition in range(3):
         assert [each[1:] for each in found if each[0] == partition] == [
             (each.key, each.value) for each in messages if each.partition == partition

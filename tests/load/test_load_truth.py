@@ -12,7 +12,7 @@ from support.playing import assert_leads, play, state, tables_of
 
 from simulator import tso
 from simulator.consumer.decode import RowEvent, before_image, decode, row_text, time_of
-from simulator.consumer.records import Record, read
+from simulator.consumer.records import Record, read_records
 from simulator.errors import UserError
 from simulator.load import truth
 from simulator.load.epochs.epochs import Opening
@@ -75,7 +75,7 @@ def test_a_diff_of_two_truths_and_the_window_between_them_change_the_same_rows(t
     first, last = (written(*found, ms, tmp_path / str(ms)) for ms in (300, 900))
     assert play("diff", first, last, "--sink-uri", OPEN, "--master", "none", "--fixtures", tmp_path / "out") == 0
     tables = tables_of(first)
-    diff, window = changed(read(str(tmp_path / "out")), tables), changed(sent(*found, 300, 900), tables)
+    diff, window = changed(read_records(str(tmp_path / "out")), tables), changed(sent(*found, 300, 900), tables)
     assert diff == window
     assert {tuple(image is None for image in change) for change in diff.values()} == {
         (True, False),
@@ -88,7 +88,7 @@ def test_a_diff_of_truths_with_statements_between_leads_from_one_to_the_other(tm
     found = opened(load_plan(IN_TURN, AT_RANDOM), load(OPEN))
     first, last = (written(*found, ms, tmp_path / str(ms)) for ms in (500, 3_000))
     assert play("diff", first, last, "--sink-uri", OPEN, "--master", "none", "--fixtures", tmp_path / "out") == 0
-    records = list(read(str(tmp_path / "out")))
+    records = list(read_records(str(tmp_path / "out")))
     assert_leads(records, load(OPEN), PARTITIONS, tables_of(first), state(first), state(last))
 
 

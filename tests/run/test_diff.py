@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from support import airports
 from support.playing import assert_contract, play
 
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.ticdc.changefeed import load
 
 BEFORE, AFTER = airports.SHIPPED
@@ -39,7 +39,7 @@ def test_fixtures_keep_the_contract_and_lead_to_the_state_after(
     config = tmp_path / "changefeed.toml"
     config.write_text(BY_KEY)
     assert play("diff", BEFORE, AFTER, "--sink-uri", uri, "--config", config, "--fixtures", tmp_path / "out") == 0
-    assert_contract(read(str(tmp_path / "out")), load(uri, BY_KEY), {"airports": 4}, BEFORE, AFTER)
+    assert_contract(read_records(str(tmp_path / "out")), load(uri, BY_KEY), {"airports": 4}, BEFORE, AFTER)
 
 
 def test_a_real_kafka_holds_what_the_fixtures_hold(
@@ -50,11 +50,13 @@ def test_a_real_kafka_holds_what_the_fixtures_hold(
     assert play("diff", BEFORE, AFTER, "--sink-uri", uri) == 0
     assert play("diff", BEFORE, AFTER, "--sink-uri", uri, "--fixtures", tmp_path / "out") == 0
     sent, written = (
-        sorted((record.topic, record.partition, record.offset, record.key, record.value) for record in read(source))
+        sorted(
+            (record.topic, record.partition, record.offset, record.key, record.value) for record in read_records(source)
+        )
         for source in (f"kafka://{kafka}/{topic}", str(tmp_path / "out"))
     )
     assert sent == written
-    assert_contract(read(f"kafka://{kafka}/{topic}"), load(uri), {topic: 3}, BEFORE, AFTER)
+    assert_contract(read_records(f"kafka://{kafka}/{topic}"), load(uri), {topic: 3}, BEFORE, AFTER)
 
 
 def test_the_whole_airports_run_to_kafka_keeps_the_contract(spark: SparkSession, tmp_path: Path, kafka: str) -> None:
@@ -66,7 +68,7 @@ def test_the_whole_airports_run_to_kafka_keeps_the_contract(spark: SparkSession,
     assert json.loads(summary.read_text())["tables"] == {
         "airports.airport": {"inserted": inserted, "updated": airports.UPDATED - airports.SPLIT, "deleted": deleted}
     }
-    assert_contract(read(f"kafka://{kafka}/whole-airports"), load(uri), {"whole-airports": 3}, before, after)
+    assert_contract(read_records(f"kafka://{kafka}/whole-airports"), load(uri), {"whole-airports": 3}, before, after)
 
 
 def test_one_core_and_two_give_the_same_bytes(spark: SparkSession, tmp_path: Path) -> None:
@@ -90,7 +92,7 @@ def test_parquet_fixtures_hold_the_same_records_as_json_lines(
     for format in ("jsonl", "parquet"):
         options = ("--fixtures", tmp_path / format, "--fixtures-format", format)
         assert play("diff", BEFORE, AFTER, "--sink-uri", uri, *options) == 0
-    assert list(read(str(tmp_path / "jsonl"))) == list(read(str(tmp_path / "parquet")))
+    assert list(read_records(str(tmp_path / "jsonl"))) == list(read_records(str(tmp_path / "parquet")))
 
 
 def test_another_seed_moves_rows_in_time_and_changes_nothing_else(spark: SparkSession, tmp_path: Path) -> None:
@@ -99,10 +101,10 @@ def test_another_seed_moves_rows_in_time_and_changes_nothing_else(spark: SparkSe
         assert play("diff", BEFORE, AFTER, "--sink-uri", uri, "--seed", seed, "--fixtures", tmp_path / seed) == 0
     contents = []
     for seed in ("1", "2"):
-        rows = [json.loads(record.value or b"") for record in read(str(tmp_path / seed))]
+        rows = [json.loads(record.value or b"") for record in read_records(str(tmp_path / seed))]
         contents.append(sorted(json.dumps({**row, "es": 0, "ts": 0}) for row in rows))
     assert contents[0] == contents[1]
-    first, second = ([record.value for record in read(str(tmp_path / seed))] for seed in ("1", "2"))
+    first, second = ([record.value for record in read_records(str(tmp_path / seed))] for seed in ("1", "2"))
     assert first != second
 
 
@@ -131,7 +133,7 @@ def test_a_state_may_have_no_row_at_all(
     uri, out, summary = f"{NOWHERE}&partition-num=2", tmp_path / "out", tmp_path / "summary.json"
     assert play("diff", *states, "--sink-uri", uri, "--fixtures", out, "--summary", summary) == 0
     assert json.loads(summary.read_text())["tables"] == found
-    assert_contract(read(str(out)), load(uri), {"shop": 2}, *states)
+    assert_contract(read_records(str(out)), load(uri), {"shop": 2}, *states)
 
 
 def only_the_dropped(tmp_path: Path, rows: str) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from support.playing import play
 
 from simulator.consumer.decode import RowEvent, decode
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 
 TABLES = """
 [[step]]
@@ -57,7 +57,7 @@ def played(directory: Path, text: str, *options: object, out: str = "out") -> li
     path = directory / "story.toml"
     path.write_text(text)
     assert play("run", path, "--fixtures", directory / out, *options) == 0
-    events = [event for record in read(str(directory / out)) for event in decode(record.key, record.value)]
+    events = [event for record in read_records(str(directory / out)) for event in decode(record.key, record.value)]
     return sorted((event for event in events if isinstance(event, RowEvent)), key=lambda event: event.commit_ts or 0)
 
 

@@ -9,7 +9,7 @@ import pytest
 from support.playing import play
 
 from simulator import releases
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.errors import UserError
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
@@ -58,7 +58,7 @@ def test_steps_played_one_at_a_time_give_what_a_run_of_them_gives(tmp_path: Path
     scenario.write_text(SCENARIO)
     played(live(to_memory(load(URI), messages), load(URI))).close()
     assert play("run", scenario, "--sink-uri", URI, "--master", "none", "--fixtures", tmp_path / "out") == 0
-    records = read(str(tmp_path / "out"))
+    records = read_records(str(tmp_path / "out"))
     assert by_partition(messages) == [
         (each.topic, each.partition, each.offset, each.timestamp, each.key, each.value) for each in records
     ]
@@ -83,7 +83,7 @@ def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:
     opened = played(live(to_fixtures(load(URI), messages, directory, "jsonl"), load(URI)))
     assert not directory.exists()
     opened.close()
-    assert len(list(read(str(directory)))) == len(messages)
+    assert len(list(read_records(str(directory)))) == len(messages)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -125,7 +125,7 @@ def test_topics_of_kafka_come_as_they_are_met(kafka: str) -> None:
     topics = {each.topic for each in messages}
     assert len(topics) > 1
     for topic in topics:
-        records = list(read(f"kafka://{kafka}/{topic}"))
+        records = list(read_records(f"kafka://{kafka}/{topic}"))
         assert [(each.partition, each.offset, each.value) for each in records] == [
             (each.partition, each.offset, each.value)
             for each in sorted(messages, key=lambda each: (each.partition, each.offset))

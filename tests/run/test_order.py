@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from support.playing import play
 
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, decode
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 
 BIG, SMALL = 12_000, 300
 """Rows of two tables."""
@@ -51,7 +51,7 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def appended(uri: str) -> list[Appended]:
     """All that can be read, with the time since when."""
-    return [(record.timestamp, event) for record in read(uri) for event in decode(record.key, record.value)]
+    return [(record.timestamp, event) for record in read_records(uri) for event in decode(record.key, record.value)]
 
 
 def test_no_statement_is_readable_before_an_older_row_or_after_a_younger_one(

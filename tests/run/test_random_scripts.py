@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.playing import play
 
 from simulator.consumer.decode import RowEvent, decode
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 
 TABLES = "CREATE TABLE a (id INT PRIMARY KEY, v INT); CREATE TABLE b (id INT NOT NULL, v INT, UNIQUE KEY (id));\n"
 
@@ -33,7 +33,7 @@ def test_each_change_begins_with_what_the_one_before_left(statements: list[str])
         path = Path(place, "story.sql")
         path.write_text(TABLES + "\n".join(statements))
         assert play("run", path, "--fixtures", Path(place, "out")) == 0
-        events = [event for each in read(f"{place}/out") for event in decode(each.key, each.value)]
+        events = [event for each in read_records(f"{place}/out") for event in decode(each.key, each.value)]
     there: dict[tuple[str, object], dict[str, object]] = {}
     rows = [event for event in events if isinstance(event, RowEvent)]
     for event in sorted(rows, key=lambda event: (event.commit_ts or 0, event.op)):

@@ -8,7 +8,7 @@ import pytest
 from support.playing import play
 
 from simulator.consumer.decode import Watermark, decode
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 
 STEPS = """
 [[step]]
@@ -29,7 +29,7 @@ def events(directory: Path, *options: object) -> list[tuple[int, str]]:
     path.write_text(STEPS)
     out = directory / "-".join(map(str, ("out", *options)))
     assert play("run", path, "--sink-uri", URI, "--fixtures", out, *options) == 0
-    found = (event for record in read(str(out)) for event in decode(record.key, record.value))
+    found = (event for record in read_records(str(out)) for event in decode(record.key, record.value))
     return sorted((event.commit_ts or 0, repr(event)) for event in found if not isinstance(event, Watermark))
 
 

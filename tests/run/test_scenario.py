@@ -13,7 +13,7 @@ from support.playing import assert_leads, play
 
 from simulator import tso
 from simulator.consumer.decode import Event, RowEvent, Watermark, decode
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.errors import ScenarioError
 from simulator.run.scenario import load as load_scenario
 from simulator.run.steps import STEPS
@@ -103,7 +103,7 @@ def week(folder: Path) -> Path:
 
 def events(fixtures: Path) -> Iterator[tuple[int, Event]]:
     """Partition and event, each partition in its order."""
-    for record in read(str(fixtures)):
+    for record in read_records(str(fixtures)):
         yield from ((record.partition, event) for event in decode(record.key, record.value))
 
 
@@ -138,7 +138,7 @@ def test_diff_is_the_scenario_of_two_snapshots(folder: Path, two: Path) -> None:
 def test_several_snapshots_lead_from_each_to_the_next(week: Path) -> None:
     definitions = {table("monday").name: table("monday").definition}
     monday = state([table("monday")], 0)
-    assert_leads(read(str(week)), load(URI, BY_KEY), {"shop": 2}, definitions, monday, monday)
+    assert_leads(read_records(str(week)), load(URI, BY_KEY), {"shop": 2}, definitions, monday, monday)
     for day, (_, end) in zip(("tuesday", "wednesday", "monday"), SPANS, strict=True):
         seen = [event for at, event in rows(week) if at <= end]
         assert contents_after(seen, contents([table("monday")], 0), [table("monday")]) == contents([table(day)], 0)

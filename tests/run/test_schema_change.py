@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from support.playing import assert_contract, play
 
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, decode
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.ticdc.changefeed import load
 
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=3"
@@ -176,7 +176,7 @@ def shops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def events(directory: Path) -> list[Event]:
-    return [event for record in read(str(directory)) for event in decode(record.key, record.value)]
+    return [event for record in read_records(str(directory)) for event in decode(record.key, record.value)]
 
 
 @pytest.fixture(scope="module", params=PLACES)
@@ -198,7 +198,7 @@ def stream(place: str, shops: tuple[Path, Path], tmp_path_factory: pytest.TempPa
 def test_the_stream_with_its_statements_leads_from_the_one_state_to_the_other(
     spark: SparkSession, shops: tuple[Path, Path], stream: Path, place: str
 ) -> None:
-    assert_contract(read(str(stream)), load(PLACES[place], BY_KEY), {"shop": 3}, *shops)
+    assert_contract(read_records(str(stream)), load(PLACES[place], BY_KEY), {"shop": 3}, *shops)
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -17,7 +17,7 @@ from support.processes import started
 
 from simulator import releases, tso
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.run.plan.step import PlanContext, starting
 from simulator.run.plan.upstream_rows import with_rows
 from simulator.run.steps.snapshot import SnapshotStep
@@ -73,7 +73,7 @@ def played(path: Path, *options: object) -> list[Event]:
     """The events of each partition, one partition after the other."""
     out = path.parent / "out"
     assert play("run", path, "--fixtures", out, *options) == 0
-    return [event for record in read(str(out)) for event in decode(record.key, record.value)]
+    return [event for record in read_records(str(out)) for event in decode(record.key, record.value)]
 
 
 def rows(events: Sequence[Event]) -> list[RowEvent]:

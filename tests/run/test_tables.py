@@ -24,7 +24,7 @@ from support.flink_tables import as_sent, flink_contents, texts, typed
 from support.playing import assert_leads, play
 
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode, full_image
-from simulator.consumer.records import Record, read
+from simulator.consumer.records import Record, read_records
 from simulator.ticdc.changefeed import load
 
 POS = 447_000_000_000_000_001
@@ -50,7 +50,9 @@ class Run:
     @property
     def placed(self) -> list[tuple[Record, Event]]:
         """Every event with the record it is in."""
-        return [(record, event) for record in read(str(self.fixtures)) for event in decode(record.key, record.value)]
+        return [
+            (record, event) for record in read_records(str(self.fixtures)) for event in decode(record.key, record.value)
+        ]
 
     @property
     def lanes(self) -> dict[tuple[str, int], list[Event]]:
@@ -95,7 +97,7 @@ def test_the_stream_keeps_the_contract_and_leads_to_the_state_after(run: Run) ->
     definitions = {table.name: table.definition for table in shop.TABLES}
     partitions, changefeed = dict.fromkeys(TOPICS, PARTITIONS), load(run.uri, shop.CHANGEFEED)
     before, after = (state(shop.TABLES, which) for which in (BEFORE, AFTER))
-    assert_leads(read(str(run.fixtures)), changefeed, partitions, definitions, before, after)
+    assert_leads(read_records(str(run.fixtures)), changefeed, partitions, definitions, before, after)
 
 
 def test_old_rows_taken_away_and_new_ones_added_give_the_state_after(run: Run) -> None:
@@ -107,7 +109,7 @@ def test_old_rows_taken_away_and_new_ones_added_give_the_state_after(run: Run) -
 @pytest.mark.interop
 def test_flink_keeps_every_table_of_a_canal_json_stream(run: Run, flink: Flink) -> None:
     """Names, types and keys may be what they are; watermarks and the other tables' statements pass by."""
-    messages = [record.value for record in read(str(run.fixtures)) if record.value is not None]
+    messages = [record.value for record in read_records(str(run.fixtures)) if record.value is not None]
     if run.uri == OPEN:
         with pytest.raises(Refused):
             flink.read({"id": "INT"}, messages)
@@ -271,7 +273,7 @@ def test_the_summary_counts_what_was_written(run: Run) -> None:
         counts = tables.setdefault(f"{event.schema}.{event.table}", dict.fromkeys(ops.values(), 0))
         counts[ops[event.op]] += 1
     assert run.summary["tables"] == tables
-    records = list(read(str(run.fixtures)))
+    records = list(read_records(str(run.fixtures)))
     for part in run.summary["partitions"]:
         place = part["topic"], part["partition"]
         here = [record for record in records if (record.topic, record.partition) == place]
@@ -310,7 +312,7 @@ def test_rows_share_a_message_up_to_the_limits_that_were_asked(tmp_path: Path) -
     uri = f"kafka://127.0.0.1:9092/t?protocol=open-protocol&max-batch-size={most}&max-message-bytes={limit}"
     options = ("--fixtures", tmp_path / "out", "--resolved-interval", "1m")
     assert play("diff", *states, "--sink-uri", uri, *options) == 0
-    records = list(read(str(tmp_path / "out")))
+    records = list(read_records(str(tmp_path / "out")))
     definitions = {table.name: table.definition for table in shop.DISPATCHED}
     before, after = (state(shop.DISPATCHED, which) for which in (BEFORE, AFTER))
     assert_leads(records, load(uri), {"t": 3}, definitions, before, after)
@@ -382,6 +384,8 @@ def test_whatever_two_states_hold_the_stream_leads_from_one_to_the_other(tables:
         definitions = {table.name: table.definition for table in tables}
         partitions = {"all": PARTITIONS}
         before, after = (state(tables, which) for which in (BEFORE, AFTER))
-        assert_leads(read(str(run.fixtures)), load(uri, shop.CHANGEFEED), partitions, definitions, before, after)
+        assert_leads(
+            read_records(str(run.fixtures)), load(uri, shop.CHANGEFEED), partitions, definitions, before, after
+        )
         events = [event for _, event in run.placed]
         assert contents_after(events, contents(tables, BEFORE), tables) == contents(tables, AFTER)

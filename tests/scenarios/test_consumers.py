@@ -15,7 +15,7 @@ from support.flink_tables import only
 from support.playing import play
 
 from simulator.consumer import truth_metadata
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 
 STORY = """
 release = "{release}"
@@ -127,7 +127,7 @@ def of_flink(flink: Flink, tmp_path: Path) -> list[Change]:
     """The changelog of a Flink table that reads a stream with a restart in it."""
     (tmp_path / "story.toml").write_text(CANAL)
     assert play("run", tmp_path / "story.toml", "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth") == 0
-    messages = [each.value for each in read(str(tmp_path / "out")) if b'"isDdl":false' in (each.value or b"")]
+    messages = [each.value for each in read_records(str(tmp_path / "out")) if b'"isDdl":false' in (each.value or b"")]
     return flink.read(FLINK, [value for value in messages if value], **only("shop", "item"))
 
 

@@ -16,11 +16,11 @@ from simulator.api.golden import Golden
 from simulator.api.session import TiCDC
 from simulator.cli import run
 from simulator.columns import row_image
-from simulator.consumer.contract.recorded import check
+from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.contract.violations import Violation
-from simulator.consumer.records import Record, read
-from simulator.consumer.replay.outcome import Difference
+from simulator.consumer.records import Record, read_records
+from simulator.consumer.replay.outcome import RowDifference
 from simulator.releases.compare import named
 from simulator.run import scenario as scenarios
 from simulator.run.library import Shipped, shipped
@@ -58,7 +58,7 @@ def recorded(scenario: Shipped, release: str, directory: Path) -> list[Record]:
     architecture = ["--architecture", kind] if kind else []
     where = ["--fixtures", str(directory), "--master", "none"]
     assert run(["run", scenario.name, "--release", tag, *architecture, *where]) == 0
-    return list(read(str(directory)))
+    return list(read_records(str(directory)))
 
 
 def partitions(stream: list[Record]) -> Iterator[list[Record]]:
@@ -85,7 +85,7 @@ def test_a_scenario_gives_what_was_recorded_and_keeps_the_contract(
 
 def violations(
     scenario: Shipped, release: str, stream: list[Record], directory: Path
-) -> Iterator[Violation | Difference]:
+) -> Iterator[Violation | RowDifference]:
     """What of the stream breaks the contract, the tables being known from its statements alone."""
     found, settings = named(release), scenarios.load(scenario.file).settings
     assert settings.sink_uri is not None
@@ -94,7 +94,7 @@ def violations(
     spec = stream_spec_of(changefeed, (), counts, release=found, restarts=True)
     decoded = list(oracle.in_commit_order(oracle.events(part, spec) for part in partitions(stream)))
     spec = replace(spec, later=oracle.definitions(decoded, {}))
-    yield from check(stream, spec)
+    yield from find_violations(stream, spec)
     if scenario.name not in UNREPLAYED:
         tables, truth = upstream(scenario, release)
         sent = {name for name, table in tables.items() if changefeed_rules(changefeed, found).replicates(table)}

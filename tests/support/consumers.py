@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 
 FILE = Path(__file__).parent.parent.parent / "scenarios" / "consumer" / "consumer.py"
 
@@ -64,6 +64,6 @@ class WithoutDeleteFirst(Whole):
 def consumed(kind: Any, fixtures: str | Path, partitions: int) -> Any:
     """A consumer of that kind that has read the stream, one partition after the other, as fetches from Kafka do."""
     consumer = kind(partitions)
-    for record in read(str(fixtures)):
+    for record in read_records(str(fixtures)):
         consumer.handle(record.partition, record.key or b"", record.value or b"")
     return consumer

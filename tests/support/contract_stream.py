@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.consumer.contract.destinations import Destined
-from simulator.consumer.contract.dispatch_rows import Told
+from simulator.consumer.contract.destinations import RowDestinations
+from simulator.consumer.contract.dispatch_rows import DispatchRows
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.records import Record
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -101,12 +101,12 @@ def stream_spec(protocol: str, extension: bool = True) -> StreamSpec:
     )
 
 
-def destination(table: Table, told: Told) -> Destined:
+def destination(table: Table, told: DispatchRows) -> RowDestinations:
     """The number of the row, by partitions."""
     texts = told.cells("id" if table is TABLE else "line")
     assert texts is not None
     numbers = np.array([int(text) for text in texts.to_pylist()])
-    return Destined("shop", lambda count: numbers % count)
+    return RowDestinations("shop", lambda count: numbers % count)
 
 
 def open_messages(messages: Iterable[list[Event]]) -> Iterable[tuple[bytes, bytes]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from simulator.consumer.decode import Watermark, decode
-from simulator.consumer.records import Record, read
+from simulator.consumer.records import Record, read_records
 from simulator.errors import SimulatorError
 from support.databases import Table, write
 from support.playing import play
@@ -29,7 +29,7 @@ def two_snapshots(home: Path) -> tuple[str, Path, Path]:
 def whole_run(command: tuple[str, Path, Path], fixtures: Path) -> list[Record]:
     """What a run that nobody ends sends."""
     assert play(*command, *RUN, f"{NOWHERE}&partition-num=2", "--fixtures", fixtures, "--master", "none") == 0
-    return list(read(str(fixtures)))
+    return list(read_records(str(fixtures)))
 
 
 def require_true(lines: Sequence[str], kafka: str, topic: str, whole: Sequence[Record]) -> None:
@@ -49,7 +49,7 @@ def require_true(lines: Sequence[str], kafka: str, topic: str, whole: Sequence[R
 def held(kafka: str, topic: str) -> list[Record]:
     """The topic's records; none before it is there."""
     try:
-        return list(read(f"kafka://{kafka}/{topic}"))
+        return list(read_records(f"kafka://{kafka}/{topic}"))
     except SimulatorError:
         return []
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 
 BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 PARTITIONS = 3
@@ -41,7 +41,7 @@ def told(partition: int, value: bytes | None) -> Told:
 
 def of(source: str) -> list[Told]:
     """What is there, in the order of each partition."""
-    return [told(record.partition, record.value) for record in read(source)]
+    return [told(record.partition, record.value) for record in read_records(source)]
 
 
 def assert_nothing_is_lost(found: Sequence[Told], expected: Sequence[Told], faults: Sequence[int]) -> None:

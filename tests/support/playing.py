@@ -9,7 +9,7 @@ from typing import Any
 
 from simulator import cli
 from simulator.columns import row_image
-from simulator.consumer.contract.recorded import check
+from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.records import Record
 from simulator.releases import V8_5, Release
@@ -83,7 +83,7 @@ def assert_leads(
     tables = spec.tables
     decoded = list(oracle.in_commit_order(oracle.events(part, spec) for part in _partitions(stream)))
     spec = replace(spec, later=oracle.definitions(decoded, tables))
-    assert list(check(stream, spec)) == []
+    assert list(find_violations(stream, spec)) == []
     replayed = oracle.replay(decoded, before, tables)
     assert replayed.violations == []
     assert list(compare(replayed.state, after, tables)) == []

@@ -7,16 +7,16 @@ from functools import partial
 
 import pyarrow as pa
 
-from simulator.consumer.decode.batches import Decoding
-from simulator.consumer.decode.row_images import images
+from simulator.consumer.decode.batches import StreamDecoder
+from simulator.consumer.decode.row_images import row_images
 from simulator.consumer.engines import in_process
-from simulator.consumer.frame import RECORDS
-from simulator.consumer.records import Place, Record
-from simulator.consumer.replay.frame import BEGIN, END, Source, Tell
-from simulator.consumer.replay.image_pairs import Replaying, Unreplayed
-from simulator.consumer.replay.outcome import Outcome, expected_of, outcome
-from simulator.consumer.replay.states import StateRows, places
-from simulator.consumer.replay.table_timeline import Timeline, statements, timeline
+from simulator.consumer.frame import RECORD_SCHEMA
+from simulator.consumer.records import Record, TopicPartition
+from simulator.consumer.replay.frame import BEGIN, END, ImagePairSource, Report
+from simulator.consumer.replay.image_pairs import ImagePairBuilder, SkippedChanges
+from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
+from simulator.consumer.replay.states import StateRows, state_table_numbers
+from simulator.consumer.replay.table_timeline import TableTimeline, stream_statements, table_timeline
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import Table, visible_columns
@@ -38,32 +38,32 @@ def replayed(
     known: Collection[tuple[str, str]] | None = None,
     beside: Collection[tuple[str, str]] = (),
     ends: Iterable[Table] | None = None,
-) -> Outcome:
+) -> ReplayOutcome:
     """What the replay of a stream finds; `tables` are there when it begins, with the rows `before`, or at its end
     (`ends`). Rows of tables that are `beside` are not expected, and may be there."""
-    partitions: dict[Place, list[Record]] = {}
+    partitions: dict[TopicPartition, list[Record]] = {}
     for record in stream:
         partitions.setdefault((record.topic, record.partition), []).append(record)
-    decoding = Decoding(protocol)
+    decoding = StreamDecoder(protocol)
     batches = [decoding.decoded(recorded(part)) for part in partitions.values()]
-    found = timeline(statements(batches), tables, known, ends)
-    replaying, left = Replaying(found, fidelity, images), Unreplayed()
+    found = table_timeline(stream_statements(batches), tables, known, ends)
+    replaying, left = ImagePairBuilder(found, fidelity, row_images), SkippedChanges()
 
-    def halved(number: int, tell: Tell) -> Iterator[pa.RecordBatch]:
+    def halved(number: int, tell: Report) -> Iterator[pa.RecordBatch]:
         return replaying.halves(batches[number], decoding.layouts, number, left)
 
-    sources: list[Source] = [partial(halved, number) for number in range(len(batches))]
+    sources: list[ImagePairSource] = [partial(halved, number) for number in range(len(batches))]
     sources += [state_source(found, before, False)] if before else []
     sources += [state_source(found, after, True)] if after else []
-    expected = expected_of(found, range(len(found.tables)) if after is not None else (), restarts)
+    expected = table_knowledge(found, range(len(found.tables)) if after is not None else (), restarts)
     ended = [
         number
         for number, history in enumerate(found.tables)
         if history.gone is not None or (history.table.schema, history.table.name) in beside
     ]
     expected.ends[ended] = False
-    findings = in_process.run(sources, expected, SHOWN, lambda value: None)
-    return outcome(findings, found, expected, left, list(partitions), SHOWN)
+    findings = in_process.replay_in_process(sources, expected, SHOWN, lambda value: None)
+    return summarize_findings(findings, found, expected, left, list(partitions), SHOWN)
 
 
 def recorded(part: Sequence[Record]) -> pa.RecordBatch:
@@ -72,15 +72,15 @@ def recorded(part: Sequence[Record]) -> pa.RecordBatch:
             {"offset": record.offset, "timestamp": record.timestamp, "key": record.key, "value": record.value}
             for record in part
         ],
-        RECORDS,
+        RECORD_SCHEMA,
     )
 
 
-def state_source(found: Timeline, rows: Rows, is_after: bool) -> Source:
+def state_source(found: TableTimeline, rows: Rows, is_after: bool) -> ImagePairSource:
     """The images of a state, in the tables' definitions then."""
 
-    def read(tell: Tell) -> Iterator[pa.RecordBatch]:
-        numbers = places(found, is_after)
+    def read(tell: Report) -> Iterator[pa.RecordBatch]:
+        numbers = state_table_numbers(found, is_after)
         for name, of_table in rows.items():
             number = numbers[key(*name)]
             history = found.tables[number]

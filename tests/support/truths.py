@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import time_of
-from simulator.consumer.records import Record, read
+from simulator.consumer.records import Record, read_records
 from simulator.releases import V8_5, Release
 from simulator.sources.snapshots import open
 from simulator.ticdc.changefeed import Changefeed
@@ -51,6 +51,6 @@ def _counts(fixtures: Path) -> dict[str, int]:
 
 
 def _partitions(fixtures: Path) -> list[list[Record]]:
-    stream = list(read(str(fixtures)))
+    stream = list(read_records(str(fixtures)))
     places = sorted({(record.topic, record.partition) for record in stream})
     return [[record for record in stream if (record.topic, record.partition) == place] for place in places]

@@ -19,11 +19,11 @@ from support.transaction import Row, RowEvent, net, sent
 
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.consumer.contract.recorded import check
+from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import StreamSpec, stages_of
 from simulator.consumer.decode import DdlEvent, Event, before_image, decode
 from simulator.consumer.decode import RowEvent as Sent
-from simulator.consumer.records import Record, read
+from simulator.consumer.records import Record, read_records
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.split import (
@@ -216,7 +216,7 @@ def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", p
     )
     kinds = {"D": "DELETE", "U": "UPDATE", "I": "INSERT"}
     records = [Record("shop", 0, offset, 0, None, canal_change(kinds[op], offset)) for offset, op in enumerate(ops)]
-    return "operation-order" in {violation.check for violation in check(records, spec)}
+    return "operation-order" in {violation.check for violation in find_violations(records, spec)}
 
 
 def canal_change(kind: str, key: int) -> bytes:
@@ -429,7 +429,7 @@ def run_events(states: tuple[Path, Path], folder: Path, *options: object) -> lis
         )
         == 0
     )
-    return [event for record in read(str(out)) for event in decode(record.key, record.value)]
+    return [event for record in read_records(str(out)) for event in decode(record.key, record.value)]
 
 
 def pairs(events: Iterable[Event], name: str) -> dict[int, list[tuple[str, str]]]:
@@ -448,7 +448,7 @@ def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(
     """Those of a table whose definition changes, too; each half lies where its own row belongs."""
     events = run_events(states, tmp_path)
 
-    assert_contract(read(str(tmp_path / "out")), load(URI, BY_UK), {"shop": 2}, *states)
+    assert_contract(read_records(str(tmp_path / "out")), load(URI, BY_UK), {"shop": 2}, *states)
     stays = tables()[0]
     names = ("id", "uk", "s", "v")
     old, new = (

@@ -12,7 +12,7 @@ from simulator.cli.verify import text
 from simulator.cli.verify.document import document
 from simulator.cli.verify.live import Live
 from simulator.consumer.verify import verify as verified
-from simulator.consumer.verify.options import Asked, check
+from simulator.consumer.verify.options import VerifyOptions, check_options
 from simulator.consumer.verify.verification import RIGHT, Verification
 
 WRONG = 1
@@ -21,10 +21,10 @@ WRONG = 1
 
 def verify(options: dict[str, Any]) -> int:
     """Verifies, by the options of the command line, and shows what was found; raises SimulatorError, one line."""
-    asked = Asked(**{field.name: options[field.name] for field in fields(Asked)})
+    asked = VerifyOptions(**{field.name: options[field.name] for field in fields(VerifyOptions)})
     page: Path | None = options["report"]
     check_file("--report", page)
-    check(asked)
+    check_options(asked)
     live = Live()
     with live.following():
         found = verified(asked, live)

@@ -14,7 +14,7 @@ from simulator.cli.output import write_file
 from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, short
 from simulator.cli.run_report import MANY
 from simulator.cli.verify.text import OPS, figures, named, offsets, verdict
-from simulator.consumer.verify.failure_lines import details, heading
+from simulator.consumer.verify.failure_lines import failure_details, failure_heading
 from simulator.consumer.verify.verification import Failure, PartitionRead, Verification
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, "#0e7c86", "#8a6d00", "#616e7c")
@@ -36,7 +36,7 @@ def document(found: Verification) -> str:
         (
             page.tiles(_tiles(found), found.verdict),
             *charts,
-            *(page.lines(heading(failure), details(failure)) for failure in found.failures),
+            *(page.lines(failure_heading(failure), failure_details(failure)) for failure in found.failures),
             page.tables(_tables(found)),
             page.lines("Not checked", (f"{each.what}: {each.why}" for each in found.not_checked))
             if found.not_checked

@@ -11,7 +11,7 @@ from simulator import tso
 from simulator.cli.run_report import MANY, by_table, plain_table
 from simulator.cli.terminal import Terminal
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.consumer.verify.failure_lines import details, heading
+from simulator.consumer.verify.failure_lines import failure_details, failure_heading
 from simulator.consumer.verify.verification import RIGHT, UNFINISHED, PartitionRead, TableCompared, Verification
 
 STYLES = {RIGHT: "green", UNFINISHED: "yellow"}
@@ -36,8 +36,8 @@ def show(found: Verification) -> None:
         out.print(line, style="dim", soft_wrap=True)
     for failure in found.failures:
         out.print()
-        out.print(heading(failure), style="bold", soft_wrap=True)
-        out.print(*details(failure), sep="\n", soft_wrap=True)
+        out.print(failure_heading(failure), style="bold", soft_wrap=True)
+        out.print(*failure_details(failure), sep="\n", soft_wrap=True)
     if found.not_checked:
         out.print()
         out.print("not checked:", style="bold")

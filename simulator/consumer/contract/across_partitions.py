@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simulator.columns.change_frame import Ints
-from simulator.consumer.contract.destinations import Span
+from simulator.consumer.contract.destinations import PartitionCountSpan
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary, Statement
-from simulator.consumer.contract.violations import SHOW, Found, Tally, violation
-from simulator.consumer.records import Place
+from simulator.consumer.contract.violations import SHOW, Tally, Violations, new_violation
+from simulator.consumer.records import TopicPartition
 from simulator.tso import FOREVER
 
 
-def together(summaries: Iterable[PartitionSummary], spec: StreamSpec, show: int = SHOW) -> Found:
+def check_across_partitions(summaries: Iterable[PartitionSummary], spec: StreamSpec, show: int = SHOW) -> Violations:
     """What is wrong of the partitions as a whole."""
-    tally, topics = Tally(show), topics_of(summaries, spec)
+    tally, topics = Tally(show), topic_summaries(summaries, spec)
     if spec.watermarks:
         _missing_watermarks(tally, topics, spec)
         if spec.finished:
@@ -32,7 +32,7 @@ def together(summaries: Iterable[PartitionSummary], spec: StreamSpec, show: int 
 
 
 @dataclass(frozen=True)
-class Topic:
+class TopicSummary:
     """What is left of the partitions of a topic."""
 
     name: str
@@ -49,7 +49,7 @@ class Topic:
     """When all its tables left it."""
 
 
-def topics_of(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> list[Topic]:
+def topic_summaries(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> list[TopicSummary]:
     """Those that have messages; a partition of which nothing was given is empty."""
     given: dict[str, dict[int, PartitionSummary]] = defaultdict(dict)
     for each in summaries:
@@ -63,7 +63,7 @@ def topics_of(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> list[T
             parts.get(number) or PartitionSummary((name, number)) for number in range(spec.partitions.get(name, 0))
         )
         last, left = max(part.last_event for part in every)
-        found.append(Topic(name, every, _since(every), min(lows), last if left else FOREVER))
+        found.append(TopicSummary(name, every, _since(every), min(lows), last if left else FOREVER))
     return found
 
 
@@ -96,15 +96,17 @@ def _before(marks: Ints, ts: int) -> int:
     return int(marks[at - 1]) if at else FOREVER
 
 
-def spans_of(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> dict[str, tuple[Span, ...]]:
+def partition_count_spans(
+    summaries: Iterable[PartitionSummary], spec: StreamSpec
+) -> dict[str, tuple[PartitionCountSpan, ...]]:
     """Of topics that got more partitions on the way, and where rows seem to be in a wrong one therefore: when they had
     how many (`StreamSpec.grown`).
 
     New partitions take rows after the last watermark that they lack and before the first that they have.
     """
     every, found = list(summaries), {}
-    wrong = {summary.place[0] for summary in every if misplaced(summary)}
-    for topic in topics_of([summary for summary in every if summary.place[0] in wrong], spec):
+    wrong = {summary.place[0] for summary in every if misplaced_rows(summary)}
+    for topic in topic_summaries([summary for summary in every if summary.place[0] in wrong], spec):
         since = np.maximum.accumulate(np.array(topic.since)) if topic.since else np.zeros(0, np.int64)
         begin = _begin(topic.partitions)
         steps = sorted({int(ts) for ts in since[begin:]})
@@ -114,28 +116,29 @@ def spans_of(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> dict[st
         counts = [begin, *(int(np.searchsorted(since, ts, "right")) for ts in steps)]
         after = [NEVER, *(_before(marks, ts) for ts in steps)]
         found[topic.name] = tuple(
-            Span(low, high, count) for low, high, count in zip(after, [*steps, FOREVER], counts, strict=True)
+            PartitionCountSpan(low, high, count)
+            for low, high, count in zip(after, [*steps, FOREVER], counts, strict=True)
         )
     return found
 
 
-def misplaced(summary: PartitionSummary) -> int:
+def misplaced_rows(summary: PartitionSummary) -> int:
     """How many of its rows are in a wrong partition."""
     return sum(count for (check, _), count in summary.found.counts.items() if check == "wrong-partition")
 
 
-def better(one: Sequence[PartitionSummary], other: Sequence[PartitionSummary]) -> list[PartitionSummary]:
+def choose_reading(one: Sequence[PartitionSummary], other: Sequence[PartitionSummary]) -> list[PartitionSummary]:
     """Of each topic the reading by which fewer rows are in a wrong partition: the first as long as the `other`, which
     took it to have grown, is no better."""
     counts = [Counter[str](), Counter[str]()]
     for count, summaries in zip(counts, (one, other), strict=True):
         for each in summaries:
-            count[each.place[0]] += misplaced(each)
+            count[each.place[0]] += misplaced_rows(each)
     taken = {each.place[0] for each in other if counts[1][each.place[0]] < counts[0][each.place[0]]}
     return [*(each for each in one if each.place[0] not in taken), *(each for each in other if each.place[0] in taken)]
 
 
-def _missing_watermarks(tally: Tally, topics: Sequence[Topic], spec: StreamSpec) -> None:
+def _missing_watermarks(tally: Tally, topics: Sequence[TopicSummary], spec: StreamSpec) -> None:
     """Point 4: every watermark is in every partition of every topic that is active by then; a topic that ends with
     DROP or RENAME TABLE may have no more."""
     missing = _lacking(topics, spec)
@@ -144,17 +147,19 @@ def _missing_watermarks(tally: Tally, topics: Sequence[Topic], spec: StreamSpec)
         lacking = np.setdiff1d(every, broken, assume_unique=True)
         kept = lacking[: tally.room("watermark-missing")].tolist()
         for ts in kept:
-            tally.add(violation("watermark-missing", place, None, f"no watermark {ts}, which other partitions have"))
+            tally.add(
+                new_violation("watermark-missing", place, None, f"no watermark {ts}, which other partitions have")
+            )
         tally.more("watermark-missing", "", len(lacking) - len(kept))
 
 
-def broken_off(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> Ints:
+def interrupted_watermarks(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> Ints:
     """The watermarks that some partitions alone have, because TiCDC stopped while it sent them."""
-    topics = topics_of(summaries, spec)
+    topics = topic_summaries(summaries, spec)
     return _broken_off(topics, _lacking(topics, spec), spec)
 
 
-def _lacking(topics: Sequence[Topic], spec: StreamSpec) -> dict[Place, Ints]:
+def _lacking(topics: Sequence[TopicSummary], spec: StreamSpec) -> dict[TopicPartition, Ints]:
     """The watermarks that each partition should have and has not."""
     of_topics = {
         topic.name: np.unique(np.concatenate([part.watermarks for part in topic.partitions]))
@@ -181,7 +186,7 @@ def _lacking_of(part: PartitionSummary, since: int, asked: Ints, spec: StreamSpe
     return found
 
 
-def _broken_off(topics: Sequence[Topic], missing: Mapping[Place, Ints], spec: StreamSpec) -> Ints:
+def _broken_off(topics: Sequence[TopicSummary], missing: Mapping[TopicPartition, Ints], spec: StreamSpec) -> Ints:
     """Of the missing watermarks those that a restart explains: one topic has them in part, the others have them or have
     them not, and every partition has a later one.
 
@@ -213,16 +218,18 @@ def _broken_off(topics: Sequence[Topic], missing: Mapping[Place, Ints], spec: St
     return found
 
 
-def _uncovered(tally: Tally, topics: Sequence[Topic]) -> None:
+def _uncovered(tally: Tally, topics: Sequence[TopicSummary]) -> None:
     """Point 4: the last watermark of a finished run covers every row."""
     parts = [part for topic in topics for part in topic.partitions]
     mark = max((int(part.watermarks[-1]) for part in parts if len(part.watermarks)), default=NEVER)
     for part in parts:
         if part.last_row > mark:
-            tally.add(violation("row-uncovered", part.place, None, f"no watermark covers the row at {part.last_row}"))
+            tally.add(
+                new_violation("row-uncovered", part.place, None, f"no watermark covers the row at {part.last_row}")
+            )
 
 
-def _missing_statements(tally: Tally, topics: Sequence[Topic], spec: StreamSpec) -> None:
+def _missing_statements(tally: Tally, topics: Sequence[TopicSummary], spec: StreamSpec) -> None:
     """Point 5: DDL is in every partition of its topic, or in partition 0 alone."""
     for topic in topics:
         wanted = topic.partitions if spec.ddl_in_every_partition else topic.partitions[:1]
@@ -233,7 +240,7 @@ def _missing_statements(tally: Tally, topics: Sequence[Topic], spec: StreamSpec)
                     continue
                 read = int(part.watermarks[-1]) if len(part.watermarks) else NEVER
                 if spec.finished or ddl.commit_ts < read:
-                    tally.add(violation("ddl-missing", part.place, None, f"no DDL at {ddl.commit_ts}: {ddl.text}"))
+                    tally.add(new_violation("ddl-missing", part.place, None, f"no DDL at {ddl.commit_ts}: {ddl.text}"))
 
 
 def _statements(partitions: Iterable[PartitionSummary]) -> Iterator[Statement]:

@@ -22,7 +22,7 @@ MIX, TURN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 @dataclass(frozen=True)
-class Sent:
+class RowChangeArrays:
     """Row changes in the order of their coming."""
 
     ts: Ints
@@ -41,8 +41,8 @@ class Sent:
     def __len__(self) -> int:
         return len(self.ts)
 
-    def at(self, places: Ints | Mask | slice) -> Sent:
-        return Sent(*(getattr(self, field.name)[places] for field in fields(self)))
+    def at(self, places: Ints | Mask | slice) -> RowChangeArrays:
+        return RowChangeArrays(*(getattr(self, field.name)[places] for field in fields(self)))
 
     @property
     def changes(self) -> npt.NDArray[np.uint64]:
@@ -56,15 +56,17 @@ class Sent:
 NOTHING: tuple[npt.NDArray[np.uint64], Mask] = np.zeros(0, np.uint64), np.zeros(0, np.bool_)
 
 
-def after_each_other(parts: list[Sent]) -> Sent:
-    return Sent(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Sent)))
+def concatenate(parts: list[RowChangeArrays]) -> RowChangeArrays:
+    return RowChangeArrays(
+        *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(RowChangeArrays))
+    )
 
 
-class Window:
+class ChangeWindow:
     """What was sent since the last watermark."""
 
     def __init__(self) -> None:
-        self._parts: list[Sent] = []
+        self._parts: list[RowChangeArrays] = []
         self._top = self._last = NEVER
         self._stretch = NOTHING
         """Changes without handle key at the last commit-ts, and whether they came before."""
@@ -77,7 +79,7 @@ class Window:
         tops: Ints = np.maximum.accumulate(np.concatenate(([self._top], ts)))[:-1]
         return tops
 
-    def again(self, sent: Sent, behind: Ints) -> Mask:
+    def again(self, sent: RowChangeArrays, behind: Ints) -> Mask:
         """Which changes came before; none but those `behind` others can be."""
         found = np.zeros(len(sent), np.bool_)
         if not len(sent) or not len(behind) and sent.alone.all():
@@ -92,7 +94,7 @@ class Window:
         found[order[1:][same]] = True
         return found
 
-    def _equal_rows(self, sent: Sent, order: Ints, same: Mask, found: Mask) -> Mask:
+    def _equal_rows(self, sent: RowChangeArrays, order: Ints, same: Mask, found: Mask) -> Mask:
         """Without handle key rows of a transaction may be equal: such a row came before only if the one that it
         follows did, or if rows of another time lie between."""
         stretch = np.cumsum(np.concatenate(([self._last != sent.ts[0]], np.diff(sent.ts) != 0)))
@@ -109,7 +111,7 @@ class Window:
         self._stretch = (np.concatenate((known[0], changes[last])), np.concatenate((known[1], found[last])))
         return same & sent.alone[order][1:]
 
-    def highest(self, sent: Sent, behind: Ints) -> Ints:
+    def highest(self, sent: RowChangeArrays, behind: Ints) -> Ints:
         """The highest commit-ts with the same key before each of the rows `behind`; -1 where there is none, or it is
         not above all."""
         found = np.full(len(sent), NEVER)
@@ -125,12 +127,12 @@ class Window:
         found[behind] = np.maximum(found[behind], tops[places])
         return found
 
-    def of(self, rows: Ints) -> Sent | None:
+    def of(self, rows: Ints) -> RowChangeArrays | None:
         """All changes of these rows that are remembered."""
         parts = [part.at(np.isin(part.row, rows)) for part in self._parts]
-        return after_each_other(parts) if parts else None
+        return concatenate(parts) if parts else None
 
-    def keep(self, sent: Sent, low: int) -> None:
+    def keep(self, sent: RowChangeArrays, low: int) -> None:
         """Remembers them, and lets go of what the watermark `low` has passed."""
         if len(sent):
             self._parts.append(sent)
@@ -140,7 +142,7 @@ class Window:
         while self._parts and len(self) - len(self._parts[0]) > LIMIT:
             del self._parts[0]
 
-    def _near(self, ts: Ints) -> list[Sent]:
+    def _near(self, ts: Ints) -> list[RowChangeArrays]:
         """The parts in whose time these lie."""
         first = ts.min()
         return [part for part in self._parts if part.ts.max() >= first]
@@ -160,15 +162,17 @@ def highest_before(groups: Ints, ts: Ints) -> Ints:
     return found
 
 
-class Newest:
+class RewoundRows:
     """Rows of which an older change came again behind a newer one: a restart sends what lies between again, too, so
     that none is left out, and the newest has come last when a watermark passes it."""
 
     def __init__(self) -> None:
-        self._owed: Sent | None = None
+        self._owed: RowChangeArrays | None = None
         """All that was sent of the rows whose newest change is not their last one."""
 
-    def take(self, sent: Sent, behind: Ints, window: Window, marks: Ints, mark_ts: Ints) -> list[Sent]:
+    def take(
+        self, sent: RowChangeArrays, behind: Ints, window: ChangeWindow, marks: Ints, mark_ts: Ints
+    ) -> list[RowChangeArrays]:
         """The older changes that were not followed by what was to come again. `behind` are those that came again
         behind newer ones, `marks` says before how many of the rows each watermark stands. To be asked before the
         window keeps the batch."""
@@ -179,7 +183,7 @@ class Newest:
         before = window.of(rows if self._owed is None else np.setdiff1d(rows, self._owed.row))
         owed += [] if before is None else [before]
         known, here = sum(map(len, owed)), np.flatnonzero(np.isin(sent.row, rows))
-        every = after_each_other([*owed, sent.at(here)])
+        every = concatenate([*owed, sent.at(here)])
         wrong = [_left_out(every, known)]
         left = ~np.isin(every.row, wrong[0].row)
         for place, ts in zip(marks.tolist(), mark_ts.tolist(), strict=True):
@@ -193,12 +197,12 @@ class Newest:
         self._owed = every.at(left) if left.any() else None
         return [each for each in wrong if len(each)]
 
-    def end(self) -> Sent | None:
+    def end(self) -> RowChangeArrays | None:
         """The rows left whose last change is not their newest."""
         return None if self._owed is None else _not_newest(self._owed)
 
 
-def _left_out(sent: Sent, known: int) -> Sent:
+def _left_out(sent: RowChangeArrays, known: int) -> RowChangeArrays:
     """The changes that are followed by one further on than the next of their row, which is behind the first `known`."""
     order = np.lexsort((sent.ts, sent.row))
     number = np.empty(len(order), np.int64)
@@ -208,7 +212,7 @@ def _left_out(sent: Sent, known: int) -> Sent:
     return sent.at(np.sort(order[:-1][skips]))
 
 
-def _not_newest(sent: Sent) -> Sent:
+def _not_newest(sent: RowChangeArrays) -> RowChangeArrays:
     """The last change of each row that has a newer one."""
     if not len(sent):
         return sent

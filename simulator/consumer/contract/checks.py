@@ -17,17 +17,17 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, WATERMARK, Ints
 from simulator.columns.hashing import xxhash64
 from simulator.consumer.contract import order, placement
-from simulator.consumer.contract.change_window import Newest, Sent, Window
-from simulator.consumer.contract.events import Events, Names, events_of, tell
+from simulator.consumer.contract.change_window import ChangeWindow, RewoundRows, RowChangeArrays
+from simulator.consumer.contract.events import EventArrays, TableNumbers, event_arrays, report_violations
 from simulator.consumer.contract.order import OPERATIONS
-from simulator.consumer.contract.placement import Alike, Definitions
-from simulator.consumer.contract.samples import Sampling
+from simulator.consumer.contract.placement import RowGroup, TableDefinitions
+from simulator.consumer.contract.samples import Sampler
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
-from simulator.consumer.contract.violations import SHOW, Tally, Violation, violation
+from simulator.consumer.contract.violations import SHOW, Tally, Violation, new_violation
 from simulator.consumer.decode import LEAVING, protocol_of
 from simulator.consumer.frame import UNREADABLE, Layout
-from simulator.consumer.records import Place
+from simulator.consumer.records import TopicPartition
 from simulator.errors import UserError
 from simulator.ticdc.table_info import handle_key
 
@@ -36,17 +36,17 @@ REASONS = 100
 """Different reasons why records cannot be read that are told apart."""
 
 
-class Checks:
+class PartitionChecks:
     """The checks of a partition; `repeated` says of each event of the last batch whether it is a row that came
     before."""
 
-    def __init__(self, place: Place, spec: StreamSpec, show: int = SHOW) -> None:
+    def __init__(self, place: TopicPartition, spec: StreamSpec, show: int = SHOW) -> None:
         self.place, self.spec = place, spec
         self.repeated: Mask = np.zeros(0, np.bool_)
         self._tally = Tally(show)
-        self._names, self._definitions = Names(), Definitions(spec)
-        self._window, self._newest = Window(), Newest()
-        self._groups, self._statements, self._sampling = order.Groups(), order.Statements(), Sampling()
+        self._names, self._definitions = TableNumbers(), TableDefinitions(spec)
+        self._window, self._newest = ChangeWindow(), RewoundRows()
+        self._groups, self._statements, self._sampling = order.PhysicalTableOrder(), order.StatementOrder(), Sampler()
         self._low = NEVER
         self._watermarks: list[Ints] = []
         self._records = self._size = self._again = 0
@@ -64,7 +64,7 @@ class Checks:
         """What is wrong in the next batch (DECODED), as far as it is kept to be shown. `records` are those that it was
         decoded from (RECORDS), for times, and to tell foreign ones from damaged ones."""
         shown = len(self._tally.shown)
-        events = events_of(batch, layouts, self._names, self._low)
+        events = event_arrays(batch, layouts, self._names, self._low)
         self.repeated = np.zeros(len(events.ts), np.bool_)
         if len(events.ts):
             self._count(events)
@@ -72,8 +72,8 @@ class Checks:
                 self._misplaced(events)
             else:
                 self._unreadable_ones(events, records)
-                placement.sizes(self._tally, self.place, events, self.spec)
-                order.watermarks(self._tally, self.place, events, self.spec)
+                placement.check_sizes(self._tally, self.place, events, self.spec)
+                order.check_watermarks(self._tally, self.place, events, self.spec)
                 self._take_rows(events)
                 self._statements.take(self._tally, self.place, events, self.spec, self.repeated, self._names.schemas)
             self._sampling.take(events, _timestamps(events, records))
@@ -121,7 +121,7 @@ class Checks:
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
-    def _take_rows(self, events: Events) -> None:
+    def _take_rows(self, events: EventArrays) -> None:
         rows = events.rows
         if not len(rows) and not len(self._window):
             return
@@ -140,7 +140,7 @@ class Checks:
         self._window.keep(sent, int(events.low[-1]))
         self._again += int(again.sum())
 
-    def _sent(self, events: Events, rows: Ints) -> Sent:
+    def _sent(self, events: EventArrays, rows: Ints) -> RowChangeArrays:
         """The rows as the window remembers them, their places being checked on the way."""
         count, ts = len(rows), events.ts[rows]
         op = np.asarray(events.batch.column("op").fill_null(0), np.int64)[rows]
@@ -149,7 +149,7 @@ class Checks:
         for alike in self._definitions.alike(events, rows):
             at = alike.at
             row[at], alone[at] = _hashes(events, rows, alike)
-            placed = placement.destinations(self._tally, self.place, events, rows, alike, self.spec)
+            placed = placement.check_partitions(self._tally, self.place, events, rows, alike, self.spec)
             if untold := placed.untold_among(len(at)):
                 self._unchecked[alike.name, placed.why] += untold
             kept = self.spec.orders(alike.table)
@@ -157,9 +157,9 @@ class Checks:
                 self._ordered[at] = False
                 key[at] = ts[at] if kept == "commit_ts" else _keys(row[at], events.table[rows[at]], placed)
             self._stages[at] = _stages(events, rows[at], op[at], alike, self.spec)
-        return Sent(ts, row, op, key, events.offset[rows], events.table[rows], alone)
+        return RowChangeArrays(ts, row, op, key, events.offset[rows], events.table[rows], alone)
 
-    def _order(self, events: Events, rows: Ints, sent: Sent, again: Mask, behind: Ints) -> None:
+    def _order(self, events: EventArrays, rows: Ints, sent: RowChangeArrays, again: Mask, behind: Ints) -> None:
         ptn = events.batch.column("ptn")
         groups = self._groups.of(
             sent.table, np.asarray(ptn.fill_null(0), np.int64)[rows], np.asarray(ptn.is_valid())[rows]
@@ -174,7 +174,7 @@ class Checks:
             late &= ~again
         else:
             twice = rows[again & sent.alone]
-            tell(
+            report_violations(
                 self._tally,
                 "row-repeated",
                 self.place,
@@ -183,7 +183,7 @@ class Checks:
                 lambda at: f"a row of {events.name(at)} at {events.ts[at]} that was already sent",
             )
         found = dict(zip(rows[late].tolist(), high[late].tolist(), strict=True))
-        tell(
+        report_violations(
             self._tally,
             "row-out-of-order",
             self.place,
@@ -191,21 +191,21 @@ class Checks:
             rows[late],
             lambda at: f"a row of {events.name(at)} at {events.ts[at]} after one at {found[at]}",
         )
-        order.of_transactions(
+        order.check_operation_order(
             self._tally, self.place, events, rows, groups, np.where(again, -1, self._stages), self._groups
         )
 
-    def _older_last(self, wrong: Sent) -> None:
+    def _older_last(self, wrong: RowChangeArrays) -> None:
         for number, ts, offset in zip(wrong.table.tolist(), wrong.ts.tolist(), wrong.offset.tolist(), strict=True):
             name = self._names.names[number]
             what = f"a row of {name} at {ts} came again behind a newer change of it, which did not"
-            self._tally.add(violation("older-row-last", self.place, offset, what, name))
+            self._tally.add(new_violation("older-row-last", self.place, offset, what, name))
 
     # -- the rest -----------------------------------------------------------------------------------------------
 
-    def _misplaced(self, events: Events) -> None:
+    def _misplaced(self, events: EventArrays) -> None:
         count = self.spec.partitions.get(self.place[0], 0)
-        tell(
+        report_violations(
             self._tally,
             "partition-unknown",
             self.place,
@@ -215,19 +215,19 @@ class Checks:
             by_table=False,
         )
 
-    def _unreadable_ones(self, events: Events, records: pa.RecordBatch | None) -> None:
+    def _unreadable_ones(self, events: EventArrays, records: pa.RecordBatch | None) -> None:
         texts = events.batch.column("text")
         for at in events.at(UNREADABLE).tolist():
             why = texts[at].as_py() or ""
             self._unreadable[why if why in self._unreadable or len(self._unreadable) < REASONS else "other"] += 1
             foreign = records is not None and _foreign(records, int(events.offset[at]), self.spec.protocol)
             check = "foreign" if foreign else "unreadable"
-            self._tally.add(violation(check, self.place, int(events.offset[at]), why))
+            self._tally.add(new_violation(check, self.place, int(events.offset[at]), why))
         rows = events.rows
         told = np.asarray(texts.is_valid())[rows]
-        tell(self._tally, "file-missing", self.place, events, rows[told], lambda at: str(texts[at]))
+        report_violations(self._tally, "file-missing", self.place, events, rows[told], lambda at: str(texts[at]))
 
-    def _count(self, events: Events) -> None:
+    def _count(self, events: EventArrays) -> None:
         first = _first_of_each(events)
         if self._offsets is None:
             self._headless = bool(events.offset[0] > 0)
@@ -243,7 +243,7 @@ class Checks:
         if len(rows) and self._first_row == NEVER:
             self._late_head = bool(events.low[rows[0]] < 0)
 
-    def _note(self, events: Events) -> None:
+    def _note(self, events: EventArrays) -> None:
         """The times that are left of the batch."""
         marks, rows = events.at(WATERMARK), events.rows
         if len(marks):
@@ -273,12 +273,12 @@ def _lower(known: int, ts: int) -> int:
     return ts if known == NEVER else min(known, ts)
 
 
-def _first_of_each(events: Events) -> Ints:
+def _first_of_each(events: EventArrays) -> Ints:
     """The first event of each record."""
     return np.flatnonzero(np.diff(events.offset, prepend=-1) != 0)
 
 
-def _hashes(events: Events, rows: Ints, alike: Alike) -> tuple[Ints, bool]:
+def _hashes(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[Ints, bool]:
     """What tells a row from others, and whether only one can be so: its handle, or all its values."""
     names = handle_key(alike.table)
     number, width = int(events.table[rows[alike.at[0]]]), len(alike.layout.names)
@@ -295,7 +295,7 @@ def _hashes(events: Events, rows: Ints, alike: Alike) -> tuple[Ints, bool]:
     return xxhash64(number, *cells, rid, *images), alone
 
 
-def _keys(row: Ints, table: Ints, placed: placement.Placed) -> Ints:
+def _keys(row: Ints, table: Ints, placed: placement.Placement) -> Ints:
     """By what TiCDC keeps the order: the hash of the dispatcher with the table, or the row itself where that is not
     known."""
     if placed.keys is None:
@@ -305,7 +305,7 @@ def _keys(row: Ints, table: Ints, placed: placement.Placed) -> Ints:
     return found if placed.untold is None else np.where(placed.untold, row, found)
 
 
-def _stages(events: Events, rows: Ints, op: Ints, alike: Alike, spec: StreamSpec) -> Ints:
+def _stages(events: EventArrays, rows: Ints, op: Ints, alike: RowGroup, spec: StreamSpec) -> Ints:
     """Where changes stand among those of their commit-ts; -1 where that is not told."""
     nowhere = np.full(len(rows), -1)
     if spec.stages is None or not alike.defined:
@@ -319,7 +319,7 @@ def _stages(events: Events, rows: Ints, op: Ints, alike: Alike, spec: StreamSpec
     return np.where(told, np.array([stages.get(name, -1) for name in OPERATIONS])[op], -1)
 
 
-def _timestamps(events: Events, records: pa.RecordBatch | None) -> Ints | None:
+def _timestamps(events: EventArrays, records: pa.RecordBatch | None) -> Ints | None:
     """When the events' records were sent."""
     if records is None or not records.num_rows:
         return None

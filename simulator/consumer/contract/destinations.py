@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
-from simulator.consumer.contract.dispatch_rows import Told
+from simulator.consumer.contract.dispatch_rows import DispatchRows
 from simulator.errors import UserError
 from simulator.releases import V8_5, Release
 from simulator.ticdc.changefeed.model import Changefeed
@@ -27,7 +27,7 @@ from simulator.tidb.syntax.definitions import TableName
 
 
 @dataclass(frozen=True)
-class Destined:
+class RowDestinations:
     """Where rows of one table belong."""
 
     topic: str
@@ -44,12 +44,12 @@ class Destined:
     """Why some are untold."""
 
 
-Destination: TypeAlias = "Callable[[Table, Told], Destined | str]"
+Destination: TypeAlias = "Callable[[Table, DispatchRows], RowDestinations | str]"
 """Of rows of a table as messages call it; in words why nothing is known of any. Raises UserError for a table that the
 dispatchers refuse."""
 
 
-def source_of(rules: Router, tables: Iterable[Table]) -> Callable[[Table], Table | None]:
+def upstream_table(rules: Router, tables: Iterable[Table]) -> Callable[[Table], Table | None]:
     """From a table as messages call it to the one in TiDB, as far as `tables` tells: None where table routing may have
     given the name to another."""
     names = {rules.routes.target(table.schema, table.name): (table.schema, table.name) for table in tables}
@@ -63,12 +63,14 @@ def source_of(rules: Router, tables: Iterable[Table]) -> Callable[[Table], Table
     return source
 
 
-def destination_of(changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()) -> Destination:
+def changefeed_destination(
+    changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()
+) -> Destination:
     """What the changefeed does; `tables` are those whose names table routing may change."""
     rules = router(changefeed, release)
-    source, routes = source_of(rules, tables), dict[int, tuple[Table, Table | None, Route | None]]()
+    source, routes = upstream_table(rules, tables), dict[int, tuple[Table, Table | None, Route | None]]()
 
-    def destination(sent: Table, told: Told) -> Destined | str:
+    def destination(sent: Table, told: DispatchRows) -> RowDestinations | str:
         if id(sent) not in routes:
             table = source(sent)
             routes[id(sent)] = sent, table, route(rules, table) if table else None
@@ -81,11 +83,11 @@ def destination_of(changefeed: Changefeed, release: Release = V8_5, tables: Iter
     return destination
 
 
-def by_layout(changefeed: Changefeed, release: Release = V8_5) -> Destination:
+def layout_destination(changefeed: Changefeed, release: Release = V8_5) -> Destination:
     """The same for tables that only layouts tell (`decode.layout_table`): what depends on more stays unknown."""
     rules = router(changefeed, release)
 
-    def destination(table: Table, told: Told) -> Destined | str:
+    def destination(table: Table, told: DispatchRows) -> RowDestinations | str:
         rule = matching_rule(rules, table.schema, table.name)[1]
         name = rule.partition.lower()
         if rules.routes.rules:
@@ -114,7 +116,7 @@ def _certain(release: Release, rules: Router) -> bool:
     )
 
 
-def _destined(to: Route, table: Table, told: Told) -> Destined | str:
+def _destined(to: Route, table: Table, told: DispatchRows) -> RowDestinations | str:
     """What is hashed of the rows, and what the partition follows from."""
     columns = {column.name: column for column in table.columns}
     inexact = ~told.exact if to.groups_by == "commit_ts" else None
@@ -134,7 +136,7 @@ def _destined(to: Route, table: Table, told: Told) -> Destined | str:
     hashed = dispatch_hashes(to, table, texts, len(told.commit_ts))
     row_id = _row_ids(columns[key], texts[key]) if key else pa.nulls(len(hashed), pa.int64())
     keys = hashed.astype(np.int64) if to.groups_by == "hash" else None
-    return Destined(
+    return RowDestinations(
         to.topic,
         lambda count: choose_partitions(to, hashed, told.commit_ts, row_id, count),
         untold,
@@ -149,19 +151,19 @@ def _row_ids(column: Column, texts: pa.Array) -> pa.Array:
     return pc.cast(pc.cast(texts, pa.string()), kind).view(pa.int64())
 
 
-Orders: TypeAlias = "Callable[[Table], str]"
+OrderScope: TypeAlias = "Callable[[Table], str]"
 """Of a table: whether TiCDC keeps the order of its rows (`table`), of those with one `hash` or one `commit_ts`."""
 
 
-def by_table(table: Table) -> str:
+def order_by_table(table: Table) -> str:
     """The order of releases before 7.4."""
     return "table"
 
 
-def orders_of(changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()) -> Orders:
+def order_scope(changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()) -> OrderScope:
     """From 7.4 on order is kept among rows of one partition key alone (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
     rules = router(changefeed, release)
-    source, known = source_of(rules, tables), dict[int, tuple[Table, str]]()
+    source, known = upstream_table(rules, tables), dict[int, tuple[Table, str]]()
 
     def order(sent: Table) -> str:
         if id(sent) not in known:
@@ -183,11 +185,11 @@ def _order(rules: Router, table: Table | None, release: Release) -> str:
         return "hash"
 
 
-Spans: TypeAlias = "Mapping[str, tuple[Span, ...]]"
+PartitionCountSpans: TypeAlias = "Mapping[str, tuple[PartitionCountSpan, ...]]"
 
 
 @dataclass(frozen=True)
-class Span:
+class PartitionCountSpan:
     """How many partitions a topic had for rows with after < commit-ts ≤ until; where two overlap, either."""
 
     after: int

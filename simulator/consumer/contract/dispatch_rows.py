@@ -15,12 +15,12 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
 from simulator.consumer.decode import LOST
 from simulator.consumer.decode.row_texts import MEMBERS, value_text
-from simulator.consumer.frame import UNTOLD, Layout
+from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.tidb.model.table import Column
 
 
 @dataclass(frozen=True)
-class Told:
+class DispatchRows:
     """Rows of one layout that their dispatcher decides by: the new ones, of DELETE the old."""
 
     layout: Layout
@@ -40,14 +40,14 @@ class Told:
         found = self.cells(column.name)
         if found is None:
             return None
-        unknown = pc.fill_null(pc.equal(found, UNTOLD), False)
+        unknown = pc.fill_null(pc.equal(found, UNKNOWN_CELL), False)
         if pc.any(unknown).as_py():
             found = pc.if_else(unknown, None, found)
         lost = pc.fill_null(pc.match_substring(found, LOST.encode()), False)
-        return members(found, column), pc.or_(unknown, lost).to_numpy(zero_copy_only=False)
+        return member_names(found, column), pc.or_(unknown, lost).to_numpy(zero_copy_only=False)
 
 
-def members(cells: pa.Array, column: Column) -> pa.Array:
+def member_names(cells: pa.Array, column: Column) -> pa.Array:
     """Names in place of an ENUM's or SET's numbers."""
     if column.type.name not in MEMBERS:
         return cells

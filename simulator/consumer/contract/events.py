@@ -11,15 +11,15 @@ import pyarrow as pa
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW, WATERMARK, Ints
 from simulator.consumer.contract.summary import Statement
-from simulator.consumer.contract.violations import Tally, violation
+from simulator.consumer.contract.violations import Tally, new_violation
 from simulator.consumer.frame import Layout
-from simulator.consumer.records import Place
+from simulator.consumer.records import TopicPartition
 
 NEVER = np.int64(-1)
 
 
 @dataclass(frozen=True)
-class Events:
+class EventArrays:
     """DECODED as arrays; rows of `rows` are places in them."""
 
     batch: pa.RecordBatch
@@ -56,7 +56,7 @@ class Events:
         return self.names[int(self.table[at])]
 
 
-class Names:
+class TableNumbers:
     """Numbers of `db.table` and what they stand for."""
 
     def __init__(self) -> None:
@@ -78,12 +78,12 @@ class Names:
         return np.array([*self._by_layout, -1], np.int64)
 
 
-def events_of(batch: pa.RecordBatch, layouts: Sequence[Layout], names: Names, low: int) -> Events:
+def event_arrays(batch: pa.RecordBatch, layouts: Sequence[Layout], names: TableNumbers, low: int) -> EventArrays:
     """The arrays of a batch; `low` is the highest watermark before it."""
     kind, ts = (np.asarray(batch.column(name), np.int64) for name in ("kind", "commit_ts"))
     layout = np.asarray(batch.column("layout").fill_null(-1), np.int64)
     marks = np.where(kind == WATERMARK, ts, NEVER)
-    return Events(
+    return EventArrays(
         batch,
         layouts,
         np.asarray(batch.column("offset"), np.int64),
@@ -97,8 +97,14 @@ def events_of(batch: pa.RecordBatch, layouts: Sequence[Layout], names: Names, lo
     )
 
 
-def tell(
-    tally: Tally, check: str, place: Place, events: Events, at: Ints, what: Callable[[int], str], by_table: bool = True
+def report_violations(
+    tally: Tally,
+    check: str,
+    place: TopicPartition,
+    events: EventArrays,
+    at: Ints,
+    what: Callable[[int], str],
+    by_table: bool = True,
 ) -> None:
     """Counts these events of a batch as wrong; words are made for those that are kept."""
     if not len(at):
@@ -108,5 +114,5 @@ def tell(
         found, name = at[tables == number], "" if number < 0 else events.names[number]
         kept = found[: tally.room(check, name)].tolist()
         for each in kept:
-            tally.add(violation(check, place, int(events.offset[each]), what(each), name))
+            tally.add(new_violation(check, place, int(events.offset[each]), what(each), name))
         tally.more(check, name, len(found) - len(kept))

@@ -9,19 +9,19 @@ import numpy as np
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, WATERMARK, Ints
 from simulator.consumer.contract.change_window import NEVER, highest_before
-from simulator.consumer.contract.events import Events, tell
+from simulator.consumer.contract.events import EventArrays, report_violations
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import Statement
 from simulator.consumer.contract.violations import Tally
-from simulator.consumer.records import Place
+from simulator.consumer.records import TopicPartition
 
 OPERATIONS = ("DELETE", "UPDATE", "INSERT")
 
 
-def watermarks(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> None:
+def check_watermarks(tally: Tally, place: TopicPartition, events: EventArrays, spec: StreamSpec) -> None:
     """Points 2 and 4: watermarks never fall, a row is strictly above every earlier one; some changefeeds have none."""
     marks, rows, low, ts = events.at(WATERMARK), events.rows, events.low, events.ts
-    tell(
+    report_violations(
         tally,
         "watermark-falls",
         place,
@@ -31,7 +31,7 @@ def watermarks(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> 
         by_table=False,
     )
     if not spec.watermarks:
-        tell(
+        report_violations(
             tally,
             "watermark-unexpected",
             place,
@@ -40,7 +40,7 @@ def watermarks(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> 
             lambda at: f"watermark {ts[at]} in a stream that has none: enable-tidb-extension is off",
             by_table=False,
         )
-    tell(
+    report_violations(
         tally,
         "row-below-watermark",
         place,
@@ -50,7 +50,7 @@ def watermarks(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> 
     )
 
 
-class Groups:
+class PhysicalTableOrder:
     """The highest commit-ts so far, and what came last, in each physical table."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Groups:
         return found[0], found[1]
 
 
-class Statements:
+class StatementOrder:
     """Point 5: DDL in commit-ts order, not below a watermark, after each row ≤ C and before rows > C of its tables."""
 
     def __init__(self) -> None:
@@ -111,7 +111,13 @@ class Statements:
         """The highest commit-ts of a statement by table; of those about a database without one."""
 
     def take(
-        self, tally: Tally, place: Place, events: Events, spec: StreamSpec, again: Mask, schemas: list[tuple[str, str]]
+        self,
+        tally: Tally,
+        place: TopicPartition,
+        events: EventArrays,
+        spec: StreamSpec,
+        again: Mask,
+        schemas: list[tuple[str, str]],
     ) -> None:
         """`again` says which events are repeated rows."""
         begin = 0
@@ -124,8 +130,8 @@ class Statements:
     def _take_rows(
         self,
         tally: Tally,
-        place: Place,
-        events: Events,
+        place: TopicPartition,
+        events: EventArrays,
         span: Ints,
         spec: StreamSpec,
         again: Mask,
@@ -148,7 +154,7 @@ class Statements:
         if spec.restarts:
             late &= ~again[rows]
         found = dict(zip(rows[late].tolist(), limit[late].tolist(), strict=True))
-        tell(
+        report_violations(
             tally,
             "row-behind-ddl",
             place,
@@ -157,7 +163,9 @@ class Statements:
             lambda at: f"a row of {events.name(at)} at {events.ts[at]} after the DDL at {found[at]}",
         )
 
-    def _take_statement(self, tally: Tally, place: Place, events: Events, at: int, spec: StreamSpec) -> None:
+    def _take_statement(
+        self, tally: Tally, place: TopicPartition, events: EventArrays, at: int, spec: StreamSpec
+    ) -> None:
         ddl, low = events.statement(at), int(events.low[at])
         again = ddl in self.seen
         self.seen[ddl] = self.seen.get(ddl, 0) + 1
@@ -169,7 +177,7 @@ class Statements:
         )
         for kind, mark in (("DDL at", self._last), ("a row of its table at", max(of_tables, default=-1))):
             if ts < mark and not (again and spec.restarts):
-                tell(
+                report_violations(
                     tally,
                     "ddl-out-of-order",
                     place,
@@ -179,7 +187,7 @@ class Statements:
                     by_table=False,
                 )
         if ts < low:
-            tell(
+            report_violations(
                 tally,
                 "ddl-below-watermark",
                 place,
@@ -189,7 +197,7 @@ class Statements:
                 by_table=False,
             )
         if place[1] and not spec.ddl_in_every_partition:
-            tell(
+            report_violations(
                 tally,
                 "ddl-unexpected",
                 place,
@@ -202,8 +210,14 @@ class Statements:
         self._done[name] = max(self._done.get(name, -1), ts)
 
 
-def of_transactions(
-    tally: Tally, place: Place, events: Events, rows: Ints, groups: Ints, stages: Ints, known: Groups
+def check_operation_order(
+    tally: Tally,
+    place: TopicPartition,
+    events: EventArrays,
+    rows: Ints,
+    groups: Ints,
+    stages: Ints,
+    known: PhysicalTableOrder,
 ) -> None:
     """Point 3: at one commit-ts the DELETEs, UPDATEs and INSERTs of a physical table stand in the release's order;
     `stages` says in which, and -1 where there is none or the row came before."""
@@ -215,7 +229,7 @@ def of_transactions(
     before, last = known.last(groups[asked], ts, coded)
     wrong = (before == ts) & (last // len(OPERATIONS) > stages[asked])
     after = dict(zip(rows[asked[wrong]].tolist(), (last[wrong] % len(OPERATIONS)).tolist(), strict=True))
-    tell(
+    report_violations(
         tally,
         "operation-order",
         place,

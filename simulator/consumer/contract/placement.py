@@ -11,21 +11,21 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW, Ints, by_table, picked_values
-from simulator.consumer.contract.destinations import Destined, Span
-from simulator.consumer.contract.dispatch_rows import Told
-from simulator.consumer.contract.events import Events, tell
+from simulator.consumer.contract.destinations import PartitionCountSpan, RowDestinations
+from simulator.consumer.contract.dispatch_rows import DispatchRows
+from simulator.consumer.contract.events import EventArrays, report_violations
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.violations import Tally
-from simulator.consumer.decode.layout_table import table_of
+from simulator.consumer.decode.layout_table import table_from_layout
 from simulator.consumer.frame import Layout
-from simulator.consumer.records import Place
+from simulator.consumer.records import TopicPartition
 from simulator.errors import UserError
 from simulator.tidb.model.table import Table
 from simulator.tso import FOREVER
 
 
 @dataclass(frozen=True)
-class Alike:
+class RowGroup:
     """Rows of a batch that have one layout and one definition of their table."""
 
     at: Ints
@@ -44,7 +44,7 @@ class Alike:
         return f"{self.layout.schema}.{self.layout.table}"
 
 
-class Definitions:
+class TableDefinitions:
     """The tables of a stream by layout and time."""
 
     def __init__(self, spec: StreamSpec) -> None:
@@ -52,7 +52,7 @@ class Definitions:
         self._known: dict[tuple[str, str], tuple[Ints, list[Table | None]]] = {}
         self._told: dict[Layout, Table] = {}
 
-    def alike(self, events: Events, rows: Ints) -> Iterator[Alike]:
+    def alike(self, events: EventArrays, rows: Ints) -> Iterator[RowGroup]:
         """The rows of a batch in groups."""
         images = pc.coalesce(events.batch.column("after"), events.batch.column("before"))
         for number, of_layout in by_table(events.layout[rows]):
@@ -65,16 +65,16 @@ class Definitions:
             for version, places in by_table(versions) if len(since) else ((0, np.arange(len(of_layout))),):
                 at, table = of_layout[places], tables[version]
                 found = table if table is not None else self._told_by(layout)
-                yield Alike(at, layout, found, table is not None, picked_values(images, rows[at]))
+                yield RowGroup(at, layout, found, table is not None, picked_values(images, rows[at]))
 
     def _told_by(self, layout: Layout) -> Table:
         if layout not in self._told:
-            self._told[layout] = table_of(layout)
+            self._told[layout] = table_from_layout(layout)
         return self._told[layout]
 
 
 @dataclass(frozen=True)
-class Placed:
+class Placement:
     """What the dispatcher says of some rows."""
 
     keys: Ints | None = None
@@ -90,24 +90,30 @@ class Placed:
         return int(self.untold.sum()) if self.untold is not None else count if self.why else 0
 
 
-def destinations(tally: Tally, place: Place, events: Events, rows: Ints, alike: Alike, spec: StreamSpec) -> Placed:
+def check_partitions(
+    tally: Tally, place: TopicPartition, events: EventArrays, rows: Ints, alike: RowGroup, spec: StreamSpec
+) -> Placement:
     """Point 1: recomputing the dispatcher gives the partition that a row is in."""
     where, name = rows[alike.at], alike.name
     if not alike.defined and spec.complete:
-        tell(tally, "table-unknown", place, events, where, lambda at: f"a row of {name}, a table the run does not have")
-        return Placed()
+        report_violations(
+            tally, "table-unknown", place, events, where, lambda at: f"a row of {name}, a table the run does not have"
+        )
+        return Placement()
     destination = spec.destination if alike.defined else spec.by_layout
     if isinstance(destination, str):
-        return Placed(why=destination)
-    told = Told(alike.layout, alike.images, events.ts[where], events.exact[where])
+        return Placement(why=destination)
+    told = DispatchRows(alike.layout, alike.images, events.ts[where], events.exact[where])
     try:
         found = destination(alike.table, told)
     except UserError as error:
         why = str(error)
-        tell(tally, "cannot-dispatch", place, events, where, lambda at: f"a row of {name} cannot be dispatched: {why}")
-        return Placed()
+        report_violations(
+            tally, "cannot-dispatch", place, events, where, lambda at: f"a row of {name} cannot be dispatched: {why}"
+        )
+        return Placement()
     if isinstance(found, str):
-        return Placed(why=found)
+        return Placement(why=found)
     known = np.ones(len(where), np.bool_) if found.untold is None else ~found.untold
     right, wanted = _right(found, place, told.commit_ts, spec)
     wrong = np.flatnonzero(known & ~right)
@@ -115,7 +121,7 @@ def destinations(tally: Tally, place: Place, events: Events, rows: Ints, alike: 
         at: found.topic if partition < 0 else f"{found.topic}/{partition}"
         for at, partition in zip(where[wrong].tolist(), wanted[wrong].tolist(), strict=True)
     }
-    tell(
+    report_violations(
         tally,
         "wrong-partition",
         place,
@@ -123,12 +129,12 @@ def destinations(tally: Tally, place: Place, events: Events, rows: Ints, alike: 
         where[wrong],
         lambda at: f"a row of {name} that belongs in {belongs[at]}",
     )
-    return Placed(found.keys, ~known, found.why)
+    return Placement(found.keys, ~known, found.why)
 
 
-def _right(found: Destined, place: Place, ts: Ints, spec: StreamSpec) -> tuple[Mask, Ints]:
+def _right(found: RowDestinations, place: TopicPartition, ts: Ints, spec: StreamSpec) -> tuple[Mask, Ints]:
     """Which rows are where they belong, and where that is."""
-    spans = spec.grown.get(found.topic) or (Span(-1, FOREVER, spec.partitions.get(found.topic, 0)),)
+    spans = spec.grown.get(found.topic) or (PartitionCountSpan(-1, FOREVER, spec.partitions.get(found.topic, 0)),)
     right, wanted = np.zeros(len(ts), np.bool_), np.full(len(ts), -1)
     for span in spans:
         if span.count:
@@ -139,13 +145,13 @@ def _right(found: Destined, place: Place, ts: Ints, spec: StreamSpec) -> tuple[M
     return right & (found.topic == place[0]), wanted
 
 
-def sizes(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> None:
+def check_sizes(tally: Tally, place: TopicPartition, events: EventArrays, spec: StreamSpec) -> None:
     """Point 6: messages of rows are as large as TiCDC lets them be, and DDL and watermarks are by themselves."""
     count, number, size = (np.asarray(events.batch.column(name), np.int64) for name in ("events", "number", "size"))
     first, several = number == 0, count > 1
     other = np.unique(events.offset[several & (events.kind != ROW)])
     mixed = np.isin(events.offset, other) if len(other) else np.zeros(len(count), np.bool_)
-    tell(
+    report_violations(
         tally,
         "message-mixed",
         place,
@@ -159,7 +165,7 @@ def sizes(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> None:
     large = rows & (size > spec.max_message_bytes)
     if spec.large_rows:
         large &= several
-    tell(
+    report_violations(
         tally,
         "message-too-large",
         place,
@@ -167,7 +173,7 @@ def sizes(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> None:
         np.flatnonzero(large),
         lambda at: f"{size[at]} bytes, more than max-message-bytes = {spec.max_message_bytes}",
     )
-    tell(
+    report_violations(
         tally,
         "too-many-events",
         place,

@@ -9,21 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.columns.change_frame import ROW, WATERMARK, Ints
-from simulator.consumer.contract.events import Events
-from simulator.consumer.contract.summary import NEVER, Samples
+from simulator.consumer.contract.events import EventArrays
+from simulator.consumer.contract.summary import NEVER, ProgressSamples
 
 MOST = 1000
 """Samples that are kept."""
 
 
-class Sampling:
+class Sampler:
     """Samples, as they are taken."""
 
     def __init__(self) -> None:
         self._samples: npt.NDArray[np.int64] = np.zeros((0, 4), np.int64)
         self._row, self._seen, self._stride = NEVER, 0, 1
 
-    def take(self, events: Events, timestamps: Ints | None) -> None:
+    def take(self, events: EventArrays, timestamps: Ints | None) -> None:
         """A sample for each watermark of the batch, and for its last record."""
         if not len(events.ts):
             return
@@ -41,5 +41,5 @@ class Sampling:
             self._samples = self._samples[::2]
             self._stride *= 2
 
-    def samples(self) -> Samples:
-        return Samples(*self._samples.T)
+    def samples(self) -> ProgressSamples:
+        return ProgressSamples(*self._samples.T)

@@ -11,12 +11,12 @@ import numpy as np
 from simulator.columns.change_frame import Ints
 from simulator.consumer.contract.destinations import (
     Destination,
-    Orders,
-    Spans,
-    by_layout,
-    by_table,
-    destination_of,
-    orders_of,
+    OrderScope,
+    PartitionCountSpans,
+    changefeed_destination,
+    layout_destination,
+    order_by_table,
+    order_scope,
 )
 from simulator.releases import V8_5, Release
 from simulator.sinks import claim_check
@@ -80,8 +80,8 @@ class StreamSpec:
     by_layout: Destination | str = "its definition is not known"
     """Where the dispatchers put rows of a table that only its messages tell (`decode.layout_table`)."""
 
-    orders: Orders = by_table
-    grown: Spans = field(default_factory=dict)
+    orders: OrderScope = order_by_table
+    grown: PartitionCountSpans = field(default_factory=dict)
     """Of topics that got more partitions on the way: when they had how many."""
 
     def definitions(self, schema: str, table: str) -> tuple[Ints, list[Table | None]]:
@@ -112,9 +112,9 @@ def stream_spec_of(
         protocol=options.protocol,
         partitions=partitions,
         tables=sent_tables(changefeed, tables, release),
-        destination=destination_of(changefeed, release, tables),
-        by_layout=by_layout(changefeed, release),
-        orders=orders_of(changefeed, release, tables),
+        destination=changefeed_destination(changefeed, release, tables),
+        by_layout=layout_destination(changefeed, release),
+        orders=order_scope(changefeed, release, tables),
         max_message_bytes=sizes.max_message_bytes,
         max_batch_size=sizes.max_batch_size,
         record_overhead=sizes.record_overhead,
@@ -148,5 +148,5 @@ def stages_of(
     rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
     fidelity = CODECS[changefeed.codec.protocol].fidelity(changefeed.codec, release)
     found = operation_order(rule, fidelity.old_values and not fidelity.hides_unchanged_updates)
-    order = orders_of(changefeed, release, tables)
+    order = order_scope(changefeed, release, tables)
     return lambda sent: {} if order(sent) == "hash" else found

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simulator.columns.change_frame import Ints
-from simulator.consumer.contract.violations import Found
-from simulator.consumer.records import Place
+from simulator.consumer.contract.violations import Violations
+from simulator.consumer.records import TopicPartition
 
 NEVER = -1
 """Below every commit-ts."""
@@ -27,7 +27,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Samples:
+class ProgressSamples:
     """How far a partition was at some of its records, in order: for a timeline."""
 
     offset: Ints
@@ -47,7 +47,7 @@ def _none() -> Ints:
 
 @dataclass(frozen=True)
 class PartitionSummary:
-    place: Place
+    place: TopicPartition
     records: int = 0
     size: int = 0
     """Bytes of keys and values."""
@@ -89,5 +89,5 @@ class PartitionSummary:
     """Messages that cannot be read, by the reason."""
 
     notes: tuple[str, ...] = ()
-    found: Found = Found()
-    samples: Samples = field(default_factory=lambda: Samples(_none(), _none(), _none(), _none()))
+    found: Violations = Violations()
+    samples: ProgressSamples = field(default_factory=lambda: ProgressSamples(_none(), _none(), _none(), _none()))

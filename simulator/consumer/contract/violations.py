@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from simulator.consumer.records import Place
+from simulator.consumer.records import TopicPartition
 
 SHOW = 10
 """Of each check and table so many are kept, where nothing else is asked for."""
 
-Kind: TypeAlias = "tuple[str, str]"
+CheckAndTable: TypeAlias = "tuple[str, str]"
 """Name of a check, and `db.table` or nothing."""
 
 
@@ -80,15 +80,15 @@ class Violation:
         return f"rule {self.rule}, {place}: {self.what}"
 
 
-def violation(check: str, place: Place, offset: int | None, what: str, table: str = "") -> Violation:
+def new_violation(check: str, place: TopicPartition, offset: int | None, what: str, table: str = "") -> Violation:
     return Violation(CHECKS[check].point, *place, offset, what, check, table)
 
 
 @dataclass(frozen=True)
-class Found:
+class Violations:
     """Violations: how many of each check and table, and the first of them."""
 
-    counts: Mapping[Kind, int] = field(default_factory=dict)
+    counts: Mapping[CheckAndTable, int] = field(default_factory=dict)
     shown: tuple[Violation, ...] = ()
 
 
@@ -97,8 +97,8 @@ class Tally:
 
     def __init__(self, show: int = SHOW) -> None:
         self.show = show
-        self._counts: Counter[Kind] = Counter()
-        self._kept: Counter[Kind] = Counter()
+        self._counts: Counter[CheckAndTable] = Counter()
+        self._kept: Counter[CheckAndTable] = Counter()
         self.shown: list[Violation] = []
 
     def room(self, check: str, table: str = "") -> int:
@@ -116,14 +116,14 @@ class Tally:
         if times:
             self._counts[check, table] += times
 
-    def include(self, found: Found) -> None:
+    def include(self, found: Violations) -> None:
         """Counts all that was found elsewhere."""
         self._counts.update(found.counts)
         for each in found.shown:
             self._keep(each)
 
-    def found(self) -> Found:
-        return Found(dict(self._counts), tuple(self.shown))
+    def found(self) -> Violations:
+        return Violations(dict(self._counts), tuple(self.shown))
 
     def _keep(self, violation: Violation) -> bool:
         kind = violation.check, violation.table
@@ -134,7 +134,7 @@ class Tally:
         return True
 
 
-def joined(found: Iterable[Found], show: int = SHOW) -> Found:
+def merge_violations(found: Iterable[Violations], show: int = SHOW) -> Violations:
     """What several partitions have, as one."""
     tally = Tally(show)
     for each in found:

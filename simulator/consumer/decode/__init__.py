@@ -25,7 +25,7 @@ from simulator.consumer.decode.stream_events import (
     is_exact,
     time_of,
 )
-from simulator.consumer.decode.whole_messages import whole
+from simulator.consumer.decode.whole_messages import load_claim_check
 from simulator.errors import UserError, did_you_mean
 from simulator.files import reason
 
@@ -77,9 +77,9 @@ def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) 
         raise UserError(f"not {article} {name} message: {_reason(error)}") from error
 
 
-def fetched(event: RowEvent, read: Callable[[str], bytes], protocol: str) -> RowEvent:
+def fetch_claim_check(event: RowEvent, read: Callable[[str], bytes], protocol: str) -> RowEvent:
     """A row of claim-check with all its columns, by way of the file that it names; raises UserError."""
-    return whole(event, read, partial(decode, protocol=protocol))
+    return load_claim_check(event, read, partial(decode, protocol=protocol))
 
 
 def _reason(error: Exception) -> str:

@@ -17,7 +17,7 @@ ODD = 0xFFFF
 """In place of the bits of two characters that are none of these."""
 
 
-def from_base64(cells: pa.Array) -> pa.Array:
+def decode_base64(cells: pa.Array) -> pa.Array:
     """The bytes behind texts, null for null; raises ValueError where one is no base64."""
     data, bounds = buffers(cells)
     sizes = np.diff(bounds)

@@ -10,39 +10,39 @@ import pyarrow as pa
 
 from simulator.columns.cells import Places, lengths
 from simulator.consumer.decode import protocol_of
-from simulator.consumer.decode.by_columns import read
+from simulator.consumer.decode.by_columns import read_columns
 from simulator.consumer.decode.event_texts import COLUMNS, EventTexts
-from simulator.consumer.decode.row_wise import Stored, batch_of, records_of
-from simulator.consumer.decode.shapes import Sample, Shape, learned
-from simulator.consumer.frame import DECODED, Layout
+from simulator.consumer.decode.row_wise import ReadClaimCheck, decode_records, iterate_records
+from simulator.consumer.decode.shapes import TextShape, TokenizedSample, learn_shape
+from simulator.consumer.frame import EVENT_SCHEMA, Layout
 from simulator.errors import UserError
 
 REMEMBERED = 1 << 15
 """Skeletons that are remembered at most."""
 
 
-class Decoding:
+class StreamDecoder:
     """Decodes the batches of a stream, one after another, and keeps the layouts that their rows refer to.
 
     Without a protocol it is that of the first record that looks like one's. With `stored` the rows of claim-check are
     taken from the files that they name; where that fails, `text` of the row says why and it stays cut down.
     """
 
-    def __init__(self, protocol: str | None = None, stored: Stored | None = None) -> None:
+    def __init__(self, protocol: str | None = None, stored: ReadClaimCheck | None = None) -> None:
         self.protocol = protocol
         self.layouts: list[Layout] = []
         self._stored = stored
         self._places: dict[Layout, int] = {}
-        self._shapes: dict[bytes, Shape | None] = {}
+        self._shapes: dict[bytes, TextShape | None] = {}
 
     def decoded(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """The events of RECORDS, as DECODED; `layouts` has the layouts of its rows afterwards."""
-        self.protocol = self.protocol or recognised(records)
+        self.protocol = self.protocol or detect_protocol(records)
         columns = COLUMNS.get(self.protocol or "")
         if columns is None or not len(records):
-            return batch_of(records_of(records), self.protocol, self._place, self._stored)
+            return decode_records(iterate_records(records), self.protocol, self._place, self._stored)
         events = columns.events(records.column("key"), records.column("value"))
-        found = read(events.texts, columns, self._learn)
+        found = read_columns(events.texts, columns, self._learn)
         kept = _whole(events, found.places, len(records))
         record = events.record[found.places[kept]]
         left = np.flatnonzero(~np.isin(np.arange(len(records)), record))
@@ -63,7 +63,7 @@ class Decoding:
             assert fast is not None
             return fast
         rest = records.take(pa.array(left))
-        slow = batch_of(records_of(rest), self.protocol, self._place, self._stored)
+        slow = decode_records(iterate_records(rest), self.protocol, self._place, self._stored)
         return slow if fast is None else _merged(fast, record, slow, left[_record_of(slow)])
 
     def _fast(
@@ -80,17 +80,17 @@ class Decoding:
         }
         arrays = [
             columns[field.name].cast(field.type) if field.name in columns else pa.nulls(len(places), field.type)
-            for field in DECODED
+            for field in EVENT_SCHEMA
         ]
-        return pa.RecordBatch.from_arrays(arrays, schema=DECODED)
+        return pa.RecordBatch.from_arrays(arrays, schema=EVENT_SCHEMA)
 
-    def _learn(self, skeleton: bytes, sample: Sample) -> Shape | None:
+    def _learn(self, skeleton: bytes, sample: TokenizedSample) -> TextShape | None:
         assert self.protocol is not None
         if skeleton not in self._shapes:
             if len(self._shapes) >= REMEMBERED:
                 self._shapes.clear()
             message = COLUMNS[self.protocol].message(sample.text)
-            self._shapes[skeleton] = learned(sample, self.protocol, message, self._place)
+            self._shapes[skeleton] = learn_shape(sample, self.protocol, message, self._place)
         return self._shapes[skeleton]
 
     def _place(self, layout: Layout) -> int:
@@ -120,7 +120,7 @@ def _merged(fast: pa.RecordBatch, record: Places, slow: pa.RecordBatch, other: P
     return both.take(pa.array(order))
 
 
-def recognised(records: pa.RecordBatch) -> str | None:
+def detect_protocol(records: pa.RecordBatch) -> str | None:
     """The protocol of the first record that looks like one of a protocol; None where none does."""
     for key, value in zip(records.column("key"), records.column("value"), strict=True):
         try:

@@ -1,7 +1,7 @@
 """Texts of events to DECODED, all of a batch at one go, however many tables they are of.
 
 One law: a text is read by columns where it differs from one that `decode` read in the content of values alone
-(`cut`, `shapes`), and these are what they may be; every other one is left.
+(`tokenize`, `shapes`), and these are what they may be; every other one is left.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from simulator import tso
 from simulator.columns.cells import Mask, Places, buffers
 from simulator.columns.row_image import NULL, SEPARATOR
 from simulator.consumer.decode.convert_tokens import (
-    Converted,
-    bytes_of_base64,
+    ConvertedTokens,
+    bytes_from_base64,
     is_utf8,
-    text_of_base64,
-    unescaped,
-    unquoted,
+    text_from_base64,
+    unescape,
+    unquote_go,
 )
-from simulator.consumer.decode.event_texts import Columns
+from simulator.consumer.decode.event_texts import ColumnarProtocol
 from simulator.consumer.decode.shapes import (
     ANY,
     ASCII,
@@ -35,13 +35,13 @@ from simulator.consumer.decode.shapes import (
     LATIN,
     NUMBER,
     QUOTED,
-    Sample,
-    Shape,
+    TextShape,
+    TokenizedSample,
 )
-from simulator.consumer.decode.tokens import Cut, cut
-from simulator.consumer.frame import UNTOLD
+from simulator.consumer.decode.tokens import TokenizedTexts, tokenize
+from simulator.consumer.frame import UNKNOWN_CELL
 
-Learn = Callable[[bytes, Sample], "Shape | None"]
+Learn = Callable[[bytes, TokenizedSample], "TextShape | None"]
 """A skeleton and a text with it → its shape."""
 
 LAST = (1 << 63) - 1
@@ -50,27 +50,27 @@ DIGITS = 18
 
 
 @dataclass(frozen=True)
-class Read:
+class ColumnarEvents:
     """The texts that were read, and the columns of DECODED that say what is in them."""
 
     places: Places
     columns: Mapping[str, pa.Array]
 
 
-def read(texts: pa.Array, protocol: Columns, learn: Learn) -> Read:
+def read_columns(texts: pa.Array, protocol: ColumnarProtocol, learn: Learn) -> ColumnarEvents:
     """Texts (binary, no nulls) as far as they can be read by columns."""
-    done = cut(texts, protocol.values)
+    done = tokenize(texts, protocol.values)
     shapes, of_row = _shapes(done, texts, learn)
     fits = np.array([shape is not None for shape in shapes], np.bool_)[of_row] & _is_text(texts, protocol.breaks)
     known = [shape for shape in shapes if shape is not None]
     number = np.cumsum([shape is not None for shape in shapes]) - 1
     rows = np.flatnonzero(fits)
     if not len(rows):
-        return Read(rows, {})
+        return ColumnarEvents(rows, {})
     return _Batch(done, known, rows, number[of_row[rows]]).read()
 
 
-def _shapes(done: Cut, texts: pa.Array, learn: Learn) -> tuple[list[Shape | None], Places]:
+def _shapes(done: TokenizedTexts, texts: pa.Array, learn: Learn) -> tuple[list[TextShape | None], Places]:
     """The shapes of all texts, and for each which it is."""
     encoded = done.skeletons.dictionary_encode()
     codes = np.asarray(encoded.indices, dtype=np.int64)
@@ -82,7 +82,7 @@ def _shapes(done: Cut, texts: pa.Array, learn: Learn) -> tuple[list[Shape | None
         quotes = done.quoted[tokens]
         spans = zip((done.starts[tokens] - quotes - origin).tolist(), (done.ends[tokens] + quotes - origin).tolist())
         lengths = done.lengths[done.first[row] + row : done.first[row + 1] + row + 1]
-        shapes.append(learn(skeleton, Sample(texts[row].as_py(), list(spans), lengths)))
+        shapes.append(learn(skeleton, TokenizedSample(texts[row].as_py(), list(spans), lengths)))
     return shapes, codes
 
 
@@ -97,7 +97,7 @@ def _is_text(texts: pa.Array, breaks: int) -> Mask:
     return fine
 
 
-def ragged(starts: Places, counts: Places) -> Places:
+def ragged_ranges(starts: Places, counts: Places) -> Places:
     """From each start on so many numbers, one after another."""
     ends = np.cumsum(counts)
     return np.repeat(starts - (ends - counts), counts) + np.arange(int(ends[-1]) if len(ends) else 0)
@@ -113,27 +113,27 @@ class _Stacked:
 
     def of(self, shape: Places) -> npt.NDArray[np.generic]:
         """Those of each of these shapes."""
-        found: npt.NDArray[np.generic] = self.values[ragged(self.starts[shape], self.counts[shape])]
+        found: npt.NDArray[np.generic] = self.values[ragged_ranges(self.starts[shape], self.counts[shape])]
         return found
 
 
 class _Batch:
     """Texts that have a shape, on their way to DECODED."""
 
-    def __init__(self, done: Cut, shapes: Sequence[Shape], rows: Places, shape: Places) -> None:
+    def __init__(self, done: TokenizedTexts, shapes: Sequence[TextShape], rows: Places, shape: Places) -> None:
         self.cut, self.shapes = done, shapes
         lengths = _Stacked([each.lengths for each in shapes])
         counts = np.diff(done.first)[rows]
         fits = lengths.counts[shape] == counts + 1
         rows, shape, counts = rows[fits], shape[fits], counts[fits]
-        actual = done.lengths[ragged(done.first[rows] + rows, counts + 1)]
+        actual = done.lengths[ragged_ranges(done.first[rows] + rows, counts + 1)]
         wrong = np.flatnonzero(actual != lengths.of(shape))
         if len(wrong):
             fits = np.ones(len(rows), np.bool_)
             fits[np.searchsorted(np.cumsum(counts + 1), wrong, side="right")] = False
             rows, shape, counts = rows[fits], shape[fits], counts[fits]
         self.rows, self.shape, self.counts = rows, shape, counts
-        self.tokens = ragged(done.first[rows], counts)
+        self.tokens = ragged_ranges(done.first[rows], counts)
         self.first = np.cumsum(counts) - counts
         self.starts, self.ends = done.starts[self.tokens], done.ends[self.tokens]
         self.quoted, self.escaped = done.quoted[self.tokens], done.escaped[self.tokens]
@@ -144,7 +144,7 @@ class _Batch:
 
         self.extra: list[pa.Array] = []
 
-    def read(self) -> Read:
+    def read(self) -> ColumnarEvents:
         """What can be read."""
         self._look_at_values()
         self._convert()
@@ -164,7 +164,7 @@ class _Batch:
         pool = self._pool()
         for name in ("before", "after"):
             columns[name] = self._images(pool, [getattr(each, name) for each in self.shapes], shape, first)
-        return Read(self.rows[kept], columns)
+        return ColumnarEvents(self.rows[kept], columns)
 
     def _constant(self, name: str, shape: Places, kind: pa.DataType) -> pa.Array:
         values = [getattr(each, name) for each in self.shapes]
@@ -226,13 +226,13 @@ class _Batch:
             above = high
         base64 = np.isin(role, (BASE64_BYTES, BASE64_TEXT)) & strings
         self.fine &= ~(self.escaped & (base64 | (role == ASCII) & strings))
-        for kind, convert in ((BASE64_BYTES, bytes_of_base64), (BASE64_TEXT, text_of_base64)):
+        for kind, convert in ((BASE64_BYTES, bytes_from_base64), (BASE64_TEXT, text_from_base64)):
             self._put(np.flatnonzero((role == kind) & strings & self.fine), convert)
-        self._put(np.flatnonzero(self.escaped & strings & self.fine & (role != QUOTED) & (role != LATIN)), unescaped)
+        self._put(np.flatnonzero(self.escaped & strings & self.fine & (role != QUOTED) & (role != LATIN)), unescape)
         self._put(np.flatnonzero(self.escaped & strings & self.fine & (role == LATIN)), _latin)
         self._put(np.flatnonzero((self.escaped | above) & strings & self.fine & (role == QUOTED)), _quoted)
 
-    def _put(self, tokens: Places, convert: Callable[[pa.Array], Converted]) -> None:
+    def _put(self, tokens: Places, convert: Callable[[pa.Array], ConvertedTokens]) -> None:
         if len(tokens):
             made, fine = convert(self._taken(tokens))
             behind = 3 * len(self.tokens) + POOLED + sum(map(len, self.extra))
@@ -258,7 +258,7 @@ class _Batch:
         data[self.starts - 1] = SEPARATOR
         data[self.starts[self.nulls]] = NULL
         ends = np.where(self.is_null, self.starts + 1, self.ends)
-        data[end - 2], data[end - 1] = SEPARATOR, UNTOLD[0]
+        data[end - 2], data[end - 1] = SEPARATOR, UNKNOWN_CELL[0]
         edges = np.empty(3 * len(self.tokens) + POOLED + 1, np.int32)
         edges[0:-4:3], edges[1:-4:3], edges[2:-4:3] = self.starts - 1, self.starts, ends
         edges[-4:] = end - 2, end - 1, end, end
@@ -320,17 +320,17 @@ def _are_numbers(texts: pa.Array, integer: Mask) -> Mask:
     return fine
 
 
-def _latin(tokens: pa.Array) -> Converted:
+def _latin(tokens: pa.Array) -> ConvertedTokens:
     """JSON strings that are to be Latin-1."""
-    made, fine = unescaped(tokens)
+    made, fine = unescape(tokens)
     data, bounds = buffers(made)
     fine = fine.copy()
     fine[np.searchsorted(bounds, np.flatnonzero(data >= 0xC4), side="right") - 1] = False
     return made, fine
 
 
-def _quoted(tokens: pa.Array) -> Converted:
+def _quoted(tokens: pa.Array) -> ConvertedTokens:
     """Go's quoted text in JSON strings."""
-    made, fine = unescaped(tokens)
-    found, good = unquoted(made)
+    made, fine = unescape(tokens)
+    found, good = unquote_go(made)
     return found, fine & good

@@ -20,7 +20,7 @@ from simulator.consumer.decode.stream_events import (
     Value,
     Watermark,
 )
-from simulator.consumer.decode.whole_messages import plain
+from simulator.consumer.decode.whole_messages import decompress_value
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
 WATERMARK = "TIDB_WATERMARK"
@@ -32,10 +32,10 @@ BLOB = 2004
 text (tiflow v4.0 cdc/sink/codec/canal.go)."""
 
 
-def recognised(key: bytes | None, value: bytes | None) -> bool:
+def looks_like(key: bytes | None, value: bytes | None) -> bool:
     """Whether a message looks like one of the protocol."""
     try:
-        text = plain(value or b"")
+        text = decompress_value(value or b"")
     except ValueError:
         return False
     return text[:1] == b"{" and b'"isDdl"' in text
@@ -45,7 +45,7 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     """The events of one message; raises ValueError or KeyError where it is not one."""
     if value is None:
         raise ValueError("the value is null")
-    message = parse(plain(value))
+    message = parse(decompress_value(value))
     extension = members(message.get("_tidb") or {})
     kind, es = text(message["type"]), integer(message["es"])
     if kind == WATERMARK:
@@ -116,4 +116,4 @@ def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes | None, b
     return ((key, value),)
 
 
-DECODER = Decoder(decode, texts, recognised, "Canal-JSON (an object with isDdl)")
+DECODER = Decoder(decode, texts, looks_like, "Canal-JSON (an object with isDdl)")

@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask, binary, buffers
-from simulator.consumer.decode.base64_cells import from_base64
+from simulator.consumer.decode.base64_cells import decode_base64
 from simulator.consumer.decode.go_json import unquote
 
-Converted = tuple[pa.Array, Mask]
+ConvertedTokens = tuple[pa.Array, Mask]
 """Cells (binary), and which of them may be taken."""
 
 
-def unescaped(tokens: pa.Array) -> Converted:
+def unescape(tokens: pa.Array) -> ConvertedTokens:
     """JSON strings, given without their quotes."""
     texts = tokens.to_pylist()
     try:
@@ -46,13 +46,13 @@ def _encoded(texts: list[str]) -> pa.Array:
         return pa.array([text.encode("utf-8", "surrogatepass") for text in texts], pa.binary())
 
 
-def bytes_of_base64(tokens: pa.Array) -> Converted:
+def bytes_from_base64(tokens: pa.Array) -> ConvertedTokens:
     """Bytes in base64, as Latin-1 text."""
     found, fine = _base64(tokens)
     return latin1_text(found), fine
 
 
-def text_of_base64(tokens: pa.Array) -> Converted:
+def text_from_base64(tokens: pa.Array) -> ConvertedTokens:
     """UTF-8 in base64."""
     found, fine = _base64(tokens)
     if not is_utf8(found):
@@ -60,9 +60,9 @@ def text_of_base64(tokens: pa.Array) -> Converted:
     return found, fine
 
 
-def _base64(tokens: pa.Array) -> Converted:
+def _base64(tokens: pa.Array) -> ConvertedTokens:
     try:
-        return from_base64(tokens.cast(pa.string())).cast(pa.binary()), np.ones(len(tokens), np.bool_)
+        return decode_base64(tokens.cast(pa.string())).cast(pa.binary()), np.ones(len(tokens), np.bool_)
     except ValueError:
         cells: list[bytes | None] = []
         for token in tokens.to_pylist():
@@ -113,7 +113,7 @@ PLAIN = re.compile(rb'(?:[^\\]|\\(?:x[0-9a-f]{2}|[abfnrtv\\"]))*', re.DOTALL)
 """Quoted text that Python's unicode_escape reads as Go wrote it, each byte as a character of Latin-1."""
 
 
-def unquoted(cells: pa.Array) -> Converted:
+def unquote_go(cells: pa.Array) -> ConvertedTokens:
     """What Go's strconv.Quote wrote, JSON's escapes already taken off, as Latin-1 text of its bytes."""
     texts = cells.to_pylist()
     fine = np.ones(len(texts), np.bool_)

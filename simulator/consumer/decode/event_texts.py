@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Bytes, Mask, Places, buffers
 from simulator.consumer.decode import open_protocol
-from simulator.consumer.decode.tokens import QUOTE, Strings
-from simulator.consumer.decode.whole_messages import plain
+from simulator.consumer.decode.tokens import QUOTE, JsonStrings
+from simulator.consumer.decode.whole_messages import decompress_value
 
 NEW_LINE, LINE_END = b"\n", b"\r\n"
 NULL, LIST, OBJECT = b"n[{"
@@ -34,13 +34,13 @@ class EventTexts:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnarProtocol:
     """What of a protocol is needed to read it by columns."""
 
     events: Callable[[pa.Array, pa.Array], EventTexts]
     """Keys and values of records → their events, as far as they can be told."""
 
-    values: Callable[[Strings], tuple[Mask, Mask]]
+    values: Callable[[JsonStrings], tuple[Mask, Mask]]
     """`cut.Values`"""
 
     message: Callable[[bytes], tuple[bytes | None, bytes]]
@@ -70,7 +70,7 @@ def _without_line_end(values: pa.Array) -> pa.Array:
     return _spans(data, bounds[:-1], bounds[1:] - 2 * ended)
 
 
-def canal_values(strings: Strings) -> tuple[Mask, Mask]:
+def canal_values(strings: JsonStrings) -> tuple[Mask, Mask]:
     """From `data` or `old` on every string that is no key, every NULL and commitTs; before them `es` and `ts`.
 
     Both are the only members with an object in a list behind them; `data` without one is that of statements and
@@ -141,7 +141,7 @@ def open_events(keys: pa.Array, values: pa.Array) -> EventTexts:
     return EventTexts(record[keep], number[keep], texts.filter(pa.array(whole)))
 
 
-def open_values(strings: Strings) -> tuple[Mask, Mask]:
+def open_values(strings: JsonStrings) -> tuple[Mask, Mask]:
     """The members `v` of columns; of the key, the numbers that are not its type."""
     data, opens, behind, size = strings.data, strings.opens, strings.behind, strings.closes - strings.opens - 1
     breaks = np.flatnonzero(data == NEW_LINE[0])
@@ -168,7 +168,7 @@ def open_message(text: bytes) -> tuple[bytes | None, bytes]:
     return open_protocol.VERSION + len(head).to_bytes(8, "big") + head, framed
 
 
-def statements(records: pa.RecordBatch, protocol: str) -> pa.RecordBatch:
+def possible_statements(records: pa.RecordBatch, protocol: str) -> pa.RecordBatch:
     """RECORDS without those of which a glance shows that they are no statements."""
     if protocol not in COLUMNS or not len(records):
         return records
@@ -181,8 +181,10 @@ def statements(records: pa.RecordBatch, protocol: str) -> pa.RecordBatch:
 
 
 COLUMNS = {
-    "canal-json": Columns(canal_events, canal_values, canal_message, 0, ("value", ('"isDdl":false',))),
-    "open-protocol": Columns(open_events, open_values, open_message, 1, ("key", ('"t":1}', '"t":1,', '"t":3}'))),
+    "canal-json": ColumnarProtocol(canal_events, canal_values, canal_message, 0, ("value", ('"isDdl":false',))),
+    "open-protocol": ColumnarProtocol(
+        open_events, open_values, open_message, 1, ("key", ('"t":1}', '"t":1,', '"t":3}'))
+    ),
 }
 """By TiCDC's name of the protocol."""
 
@@ -221,7 +223,7 @@ def _plain(values: pa.Array) -> tuple[pa.Array, Mask]:
     made: list[bytes] = []
     for place, value in zip(odd.tolist(), values.take(pa.array(odd)).to_pylist(), strict=True):
         try:
-            made.append(plain(value))
+            made.append(decompress_value(value))
         except ValueError:
             fine[place] = False
             made.append(b"")

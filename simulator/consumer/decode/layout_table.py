@@ -9,7 +9,7 @@ from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import TYPES, ColumnType
 
 
-def table_of(layout: Layout) -> Table:
+def table_from_layout(layout: Layout) -> Table:
     """The table as the layout tells it: its key is the primary key, and members of ENUM and SET stay numbers."""
     keys = frozenset(layout.keys)
     columns = tuple(

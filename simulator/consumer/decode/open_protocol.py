@@ -24,7 +24,7 @@ from simulator.consumer.decode.stream_events import (
     Value,
     Watermark,
 )
-from simulator.consumer.decode.whole_messages import plain
+from simulator.consumer.decode.whole_messages import decompress_value
 from simulator.ticdc.table_info import BINARY
 
 VERSION = (1).to_bytes(8, "big")
@@ -40,14 +40,14 @@ INVALID = "surrogateescape"
 """The new architecture copies bytes that are not UTF-8 (ticdc pkg/util/json_writer.go)."""
 
 
-def recognised(key: bytes | None, value: bytes | None) -> bool:
+def looks_like(key: bytes | None, value: bytes | None) -> bool:
     """Whether a message looks like one of the protocol."""
     return key is not None and key[:8] == VERSION
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     """The events of one message; raises ValueError or KeyError where it is not one."""
-    return tuple(_event(parse(head), plain(body)) for head, body in texts(key, value))
+    return tuple(_event(parse(head), decompress_value(body)) for head, body in texts(key, value))
 
 
 def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes, bytes], ...]:
@@ -100,7 +100,7 @@ def _row(key: dict[str, Any], value: dict[str, Any], commit_ts: int, schema: str
     infos = {name: _info(members(column)) for name, column in columns.items()}
     nameless: list[dict[str, Any]] = []
     if previous is not None and not all(isinstance(column, dict) for column in previous.values()):
-        previous, nameless = named(pairs(body, INVALID), columns)
+        previous, nameless = match_nameless(pairs(body, INVALID), columns)
     return RowEvent(
         commit_ts=commit_ts,
         schema=schema,
@@ -167,7 +167,9 @@ Column: TypeAlias = "dict[str, Any]"
 """`t`, `f`, `v` of one column."""
 
 
-def named(value: list[tuple[str, Any]], updated: Mapping[str, Column]) -> tuple[dict[str, Column], list[Column]]:
+def match_nameless(
+    value: list[tuple[str, Any]], updated: Mapping[str, Column]
+) -> tuple[dict[str, Column], list[Column]]:
     """The members of `p` by name, and those that stay without one; `value` is the message's value as pairs."""
     columns: dict[str, Column] = {}
     nameless: list[Column] = []
@@ -206,4 +208,4 @@ def _kind(column: Column) -> tuple[Any, Any]:
     return column["t"], column.get("f")
 
 
-DECODER = Decoder(decode, texts, recognised, "Open Protocol (a key that begins with version 1)")
+DECODER = Decoder(decode, texts, looks_like, "Open Protocol (a key that begins with version 1)")

@@ -17,14 +17,14 @@ from simulator.columns.change_frame import UPDATE, ints
 from simulator.consumer.decode.row_texts import MEMBERS, value_text
 from simulator.consumer.decode.row_wise import is_bytes
 from simulator.consumer.decode.stream_events import LOST, Value
-from simulator.consumer.frame import UNTOLD, Layout
+from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.errors import UserError
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
 
 
-def images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity) -> tuple[pa.Array, pa.Array]:
+def row_images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity) -> tuple[pa.Array, pa.Array]:
     """Images before and after of rows (DECODED) of a layout: TiDB text of the table's visible columns, in its order.
 
     A cell is 0xFD where the message does not tell it, or tells what may stand for another value; an old NULL of an
@@ -60,7 +60,7 @@ def _image(
     there = found.drop_null()
     cut = row_image.split(there, len(layout.names))
     updated = old[found.is_valid().to_numpy(zero_copy_only=False)]
-    nobody = pa.repeat(pa.scalar(UNTOLD), len(there))
+    nobody = pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
     made = row_image.pack(
         [
             nobody
@@ -89,7 +89,7 @@ def _loses_seconds(column: Column, fidelity: Fidelity) -> bool:
 def _column(
     cells: pa.Array, column: Column, as_bytes: bool, fidelity: Fidelity, old: np.typing.NDArray[np.bool_]
 ) -> pa.Array:
-    kind, untold = family(column.type), pa.scalar(UNTOLD)
+    kind, untold = family(column.type), pa.scalar(UNKNOWN_CELL)
     if _loses_seconds(column, fidelity):
         cells = pc.if_else(pc.is_valid(cells), untold, cells)
     elif column.type.name in MEMBERS or as_bytes != is_binary(column.type):
@@ -108,7 +108,7 @@ def _each(cells: pa.Array, text: Callable[[bytes], bytes | None]) -> pa.Array:
 
 
 def _text(cell: bytes, column: Column, as_bytes: bool) -> bytes | None:
-    if cell == UNTOLD:
+    if cell == UNKNOWN_CELL:
         return cell
     value: Value = cell.decode("utf-8", "surrogatepass")
     assert isinstance(value, str)

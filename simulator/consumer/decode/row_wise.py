@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from simulator.columns import row_image
 from simulator.columns.change_frame import DDL, DELETE, INSERT, ROW, UPDATE, WATERMARK
-from simulator.consumer.decode import canal_json, decode, fetched, open_protocol
+from simulator.consumer.decode import canal_json, decode, fetch_claim_check, open_protocol
 from simulator.consumer.decode.row_texts import before_image
 from simulator.consumer.decode.stream_events import (
     ColumnInfo,
@@ -25,7 +25,7 @@ from simulator.consumer.decode.stream_events import (
     is_exact,
     time_of,
 )
-from simulator.consumer.frame import DECODED, UNREADABLE, UNTOLD, Layout
+from simulator.consumer.frame import EVENT_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
 from simulator.errors import UserError
 from simulator.ticdc.table_info import BINARY
 
@@ -34,10 +34,10 @@ LONGEST = (1 << 63) - 1
 NO_INFO = ColumnInfo(0)
 """Of a column that only an old row has."""
 
-Place = Callable[[Layout], int]
+LayoutIndex = Callable[[Layout], int]
 """A layout → its place in the reader's list."""
 
-Stored = Callable[[str], bytes]
+ReadClaimCheck = Callable[[str], bytes]
 """What is in a file of claim-check."""
 
 
@@ -48,11 +48,11 @@ def is_bytes(kind: int | str, flags: int | None) -> bool:
     return bool((flags or 0) & BINARY) and kind in open_protocol.STRINGS | open_protocol.LONG_STRINGS
 
 
-def batch_of(
+def decode_records(
     records: Iterable[tuple[int, bytes | None, bytes | None]],
     protocol: str | None,
-    place: Place,
-    stored: Stored | None = None,
+    place: LayoutIndex,
+    stored: ReadClaimCheck | None = None,
 ) -> pa.RecordBatch:
     """The events of records given as offset, key and value; without a protocol, each is read as what it looks like."""
     found: list[dict[str, Any]] = []
@@ -60,53 +60,60 @@ def batch_of(
         head = {"offset": offset, "size": len(key or b"") + len(value or b"")}
         try:
             events = decode(key, value, protocol)
-            parts = [row_of(event, protocol, place, stored) for event in events]
+            parts = [event_row(event, protocol, place, stored) for event in events]
         except UserError as error:
-            parts = [{"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": text_of(str(error))}]
+            parts = [{"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": arrow_text(str(error))}]
         found += ({**head, "number": number, "events": len(parts), **part} for number, part in enumerate(parts))
-    return pa.RecordBatch.from_pylist(found, DECODED)
+    return pa.RecordBatch.from_pylist(found, EVENT_SCHEMA)
 
 
-def row_of(event: Event, protocol: str | None, place: Place, stored: Stored | None) -> dict[str, Any]:
+def event_row(event: Event, protocol: str | None, place: LayoutIndex, stored: ReadClaimCheck | None) -> dict[str, Any]:
     """One event as a row of DECODED, without its place; raises UserError for numbers that are none of TiDB's."""
-    ts = in_range(time_of(event), "commit-ts")
+    ts = check_int64(time_of(event), "commit-ts")
     if isinstance(event, RowEvent):
-        return {"kind": ROW, "commit_ts": ts, "exact": is_exact(event), **change_of(event, protocol, place, stored)}
+        return {
+            "kind": ROW,
+            "commit_ts": ts,
+            "exact": is_exact(event),
+            **row_change_fields(event, protocol, place, stored),
+        }
     if isinstance(event, DdlEvent):
         texts = {"schema": event.schema, "table": event.table, "text": event.query, "type": str(event.type)}
         return {
             "kind": DDL,
             "commit_ts": ts,
             "exact": is_exact(event),
-            **{name: text_of(text) for name, text in texts.items()},
+            **{name: arrow_text(text) for name, text in texts.items()},
         }
     return {"kind": WATERMARK, "commit_ts": ts, "exact": True}
 
 
-def change_of(event: RowEvent, protocol: str | None, place: Place, stored: Stored | None) -> dict[str, Any]:
+def row_change_fields(
+    event: RowEvent, protocol: str | None, place: LayoutIndex, stored: ReadClaimCheck | None
+) -> dict[str, Any]:
     """What a row change has beside its time; from the file of claim-check where that can be read."""
-    stored_at, why = text_of(event.stored_at) if event.stored_at else None, None
+    stored_at, why = arrow_text(event.stored_at) if event.stored_at else None, None
     if stored_at is not None and stored is not None:
         try:
-            event = fetched(event, stored, protocol or "")
+            event = fetch_claim_check(event, stored, protocol or "")
         except UserError as error:
-            why = text_of(f"{error}; the row stays cut down to its handle key")
-    layout = layout_of(event)
+            why = arrow_text(f"{error}; the row stays cut down to its handle key")
+    layout = event_layout(event)
     old = before_image(event)
     return {
         "layout": place(layout),
         "op": OPERATIONS[event.op],
-        "ptn": in_range(event.ptn, "ptn"),
-        "rid": in_range(event.rid, "rid"),
+        "ptn": check_int64(event.ptn, "ptn"),
+        "rid": check_int64(event.rid, "rid"),
         "only_handle": event.only_handle,
         "stored_at": stored_at,
         "text": why,
-        "before": image_of(old, layout),
-        "after": image_of(event.after, layout),
+        "before": encode_image(old, layout),
+        "after": encode_image(event.after, layout),
     }
 
 
-def layout_of(event: RowEvent) -> Layout:
+def event_layout(event: RowEvent) -> Layout:
     """What the message says of its table."""
     names = tuple({**(event.after or {}), **(event.before or {})})
     infos: Mapping[str, ColumnInfo] = event.columns
@@ -121,34 +128,35 @@ def layout_of(event: RowEvent) -> Layout:
     )
 
 
-def image_of(image: Image | None, layout: Layout) -> bytes | None:
+def encode_image(image: Image | None, layout: Layout) -> bytes | None:
     """The cells of a row in the order of its layout."""
     if image is None:
         return None
     columns = zip(layout.names, layout.types, layout.flags, strict=True)
     return row_image.joined(
-        cell_of(image[name], is_bytes(kind, flags)) if name in image else UNTOLD for name, kind, flags in columns
+        encode_cell(image[name], is_bytes(kind, flags)) if name in image else UNKNOWN_CELL
+        for name, kind, flags in columns
     )
 
 
-def cell_of(value: Value, as_bytes: bool) -> bytes | None:
+def encode_cell(value: Value, as_bytes: bool) -> bytes | None:
     """Bytes as Latin-1 text where the column has them, else as text whose invalid UTF-8 is lone surrogates."""
     if isinstance(value, bytes):
         value = value.decode("latin-1") if as_bytes else value.decode("utf-8", "surrogateescape")
     return None if value is None else value.encode("utf-8", "surrogatepass")
 
 
-def text_of(text: str) -> str:
+def arrow_text(text: str) -> str:
     """As Arrow can have it: without lone surrogates."""
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
-def in_range(number: int | None, name: str) -> int | None:
+def check_int64(number: int | None, name: str) -> int | None:
     if number is None or -LONGEST - 1 <= number <= LONGEST:
         return number
     raise UserError(f"{name} {number} has more than 63 bits")
 
 
-def records_of(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes | None, bytes | None]]:
+def iterate_records(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes | None, bytes | None]]:
     """Offset, key and value of RECORDS."""
     return zip(*(batch.column(name).to_pylist() for name in ("offset", "key", "value")), strict=True)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from simulator.columns.change_frame import ROW, WATERMARK
 from simulator.consumer.decode import canal_json, decode, open_protocol
 from simulator.consumer.decode.go_json import parse
-from simulator.consumer.decode.row_wise import OPERATIONS, layout_of
+from simulator.consumer.decode.row_wise import OPERATIONS, event_layout
 from simulator.consumer.decode.stream_events import ColumnInfo, RowEvent, Watermark, is_exact
 from simulator.consumer.frame import Layout
 from simulator.errors import UserError
@@ -25,17 +25,17 @@ NUMBER, FIXED, ANY, TEXT, LATIN, ASCII, BASE64_BYTES, BASE64_TEXT, QUOTED = rang
 """What a token may be: an integer of the event; always the same; of cells a string, number or NULL; a string or NULL;
 the same in Latin-1; in ASCII; base64 of bytes or text; Go's quoted text."""
 
-NOBODY = -1
+NO_TOKEN = -1
 """In place of a token that is not there."""
 
-MARK = "\ufdd0#"
+PLACEHOLDER = "\ufdd0#"
 """In place of tokens, to see where in the JSON they are; no message has U+FDD0."""
 
 Path = tuple["str | int", ...]
 
 
 @dataclass(frozen=True)
-class Shape:
+class TextShape:
     """Texts with one skeleton."""
 
     lengths: npt.NDArray[np.int32]
@@ -64,7 +64,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Sample:
+class TokenizedSample:
     """One text, as it was cut."""
 
     text: bytes
@@ -75,7 +75,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Members:
+class ProtocolMembers:
     """Where a protocol has what."""
 
     numbers: Mapping[Path, str]
@@ -89,9 +89,9 @@ class Members:
     """A text → its JSON objects."""
 
 
-def learned(
-    sample: Sample, protocol: str, message: tuple[bytes | None, bytes], place: Callable[[Layout], int]
-) -> Shape | None:
+def learn_shape(
+    sample: TokenizedSample, protocol: str, message: tuple[bytes | None, bytes], place: Callable[[Layout], int]
+) -> TextShape | None:
     """The shape of all texts with the skeleton of this one; None where there is none."""
     try:
         (event,) = decode(*message, protocol)
@@ -115,18 +115,18 @@ def learned(
         op=OPERATIONS[event.op],
         exact=is_exact(event),
         only_handle=event.only_handle,
-        layout=place(layout_of(event)),
+        layout=place(event_layout(event)),
     )
 
 
 def _shape(
-    sample: Sample,
-    known: Members,
+    sample: TokenizedSample,
+    known: ProtocolMembers,
     found: Mapping[int, Path],
     infos: Mapping[str, ColumnInfo],
     event: RowEvent | None,
     **rest: Any,
-) -> Shape | None:
+) -> TextShape | None:
     roles = np.full(len(sample.tokens), FIXED, np.int8)
     fields: dict[str, int] = {}
     cells: dict[str, dict[str, int]] = {"old": {}, "new": {}}
@@ -144,16 +144,16 @@ def _shape(
             cells[side][name] = token
     sides = (None, None) if event is None else _sides(event, cells)
     fixed = {token: sample.text[slice(*sample.tokens[token])] for token in np.flatnonzero(roles == FIXED).tolist()}
-    commit_ts = fields.get("commit_ts", fields.get("es", NOBODY) if event is not None else NOBODY)
-    if sides is None or commit_ts == NOBODY or rest["exact"] != ("commit_ts" in fields):
+    commit_ts = fields.get("commit_ts", fields.get("es", NO_TOKEN) if event is not None else NO_TOKEN)
+    if sides is None or commit_ts == NO_TOKEN or rest["exact"] != ("commit_ts" in fields):
         return None
-    return Shape(
+    return TextShape(
         lengths=sample.lengths,
         roles=roles,
         fixed=fixed,
         commit_ts=commit_ts,
-        rid=fields.get("rid", NOBODY),
-        ptn=fields.get("ptn", NOBODY),
+        rid=fields.get("rid", NO_TOKEN),
+        ptn=fields.get("ptn", NO_TOKEN),
         before=sides[0],
         after=sides[1],
         **rest,
@@ -168,22 +168,22 @@ def _sides(event: RowEvent, cells: Mapping[str, Mapping[str, int]]) -> tuple[Cel
     new, old = cells["new"], cells["old"]
     if event.after is None:
         new, old = {}, {**new, **old}
-    names = layout_of(event).names
+    names = event_layout(event).names
     told = (event.after or {}).keys() == new.keys() and (event.before or {}).keys() == old.keys()
     if not told:
         return None
     before = {**new, **old}
     return (
-        None if event.before is None else np.array([before.get(name, NOBODY) for name in names], np.int32),
-        None if event.after is None else np.array([new.get(name, NOBODY) for name in names], np.int32),
+        None if event.before is None else np.array([before.get(name, NO_TOKEN) for name in names], np.int32),
+        None if event.after is None else np.array([new.get(name, NO_TOKEN) for name in names], np.int32),
     )
 
 
-def _marked(sample: Sample) -> bytes:
+def _marked(sample: TokenizedSample) -> bytes:
     """The text with a mark in place of every token."""
     parts, at = [], 0
     for number, (start, end) in enumerate(sample.tokens):
-        parts += [sample.text[at:start], b'"%s%d"' % (MARK.encode(), number)]
+        parts += [sample.text[at:start], b'"%s%d"' % (PLACEHOLDER.encode(), number)]
         at = end
     return b"".join([*parts, sample.text[at:]])
 
@@ -196,8 +196,8 @@ def _paths(value: object, path: Path) -> Iterator[tuple[int, Path]]:
     elif isinstance(value, list | tuple):
         for place, member in enumerate(value):
             yield from _paths(member, (*path, place))
-    elif isinstance(value, str) and value.startswith(MARK):
-        yield int(value[len(MARK) :]), path
+    elif isinstance(value, str) and value.startswith(PLACEHOLDER):
+        yield int(value[len(PLACEHOLDER) :]), path
 
 
 def _canal_parts(text: bytes) -> Sequence[dict[str, Any]]:
@@ -247,7 +247,7 @@ def _open_role(info: ColumnInfo) -> int | None:
 
 
 PROTOCOLS = {
-    "canal-json": Members(
+    "canal-json": ProtocolMembers(
         {
             (0, "es"): "es",
             (0, "ts"): "",
@@ -258,7 +258,7 @@ PROTOCOLS = {
         _canal_role,
         _canal_parts,
     ),
-    "open-protocol": Members(
+    "open-protocol": ProtocolMembers(
         {(0, "ts"): "commit_ts", (0, "rid"): "rid", (0, "ptn"): "ptn"}, _open_cell, _open_role, _open_parts
     ),
 }

@@ -21,7 +21,7 @@ PADDING = 16
 
 
 @dataclass(frozen=True)
-class Strings:
+class JsonStrings:
     """Every string of the texts."""
 
     data: Bytes
@@ -42,7 +42,7 @@ class Strings:
 
 
 @dataclass(frozen=True)
-class Cut:
+class TokenizedTexts:
     """Texts cut. A token is a value without its quotes."""
 
     data: Bytes
@@ -61,18 +61,18 @@ class Cut:
     """Bytes of the skeleton's pieces: of text r the pieces from first[r] + r on, one more than it has tokens."""
 
 
-Values = Callable[[Strings], tuple[Mask, Mask]]
+TokenRule = Callable[[JsonStrings], tuple[Mask, Mask]]
 """A protocol's rule: which strings are values that differ from row to row, and which keys have such a value that is no
 string."""
 
 
-def cut(texts: pa.Array, values: Values) -> Cut:
+def tokenize(texts: pa.Array, values: TokenRule) -> TokenizedTexts:
     """Texts (binary, no nulls) cut. One with an odd number of quotes has no tokens."""
     stored, bounds = buffers(texts)
     data = np.concatenate((stored, np.zeros(PADDING, np.uint8)))
     opens, closes, row, escapes = _quotes(data, bounds)
     is_key = data[closes + 1] == COLON
-    quoted, loose = values(Strings(data, row, opens, closes, is_key, data[closes + 2]))
+    quoted, loose = values(JsonStrings(data, row, opens, closes, is_key, data[closes + 2]))
     places = np.flatnonzero(quoted | loose)
     quoted = quoted[places]
     starts = np.where(quoted, opens[places] + 1, closes[places] + 2)
@@ -84,7 +84,7 @@ def cut(texts: pa.Array, values: Values) -> Cut:
         holding = np.maximum(np.searchsorted(starts, escapes, side="right") - 1, 0)
         escaped[holding[escapes < ends[holding]]] = True
     skeletons, lengths = _skeletons(data, bounds, starts - quoted, ends + quoted, row, first)
-    return Cut(data, starts, ends, quoted, escaped, row, first, skeletons, lengths)
+    return TokenizedTexts(data, starts, ends, quoted, escaped, row, first, skeletons, lengths)
 
 
 def _quotes(data: Bytes, bounds: Places) -> tuple[Places, Places, Places, Places]:

@@ -21,7 +21,7 @@ LZ4 = bytes.fromhex("04224d18")
 SNAPPY = pa.Codec("snappy")
 
 
-def plain(value: bytes) -> bytes:
+def decompress_value(value: bytes) -> bytes:
     """The value itself, or what it decompresses to; what is neither JSON nor compressed stays as it is."""
     if value[:4] == LZ4:
         return _lz4(value)
@@ -57,10 +57,10 @@ def _length(value: bytes) -> bytes:
     return value[: next(ends, -1) + 1]
 
 
-Decode = Callable[[bytes | None, bytes | None], tuple[Event, ...]]
+DecodeMessage = Callable[[bytes | None, bytes | None], tuple[Event, ...]]
 
 
-def whole(event: RowEvent, read: Callable[[str], bytes], decode: Decode) -> RowEvent:
+def load_claim_check(event: RowEvent, read: Callable[[str], bytes], decode: DecodeMessage) -> RowEvent:
     """The row with all its columns; raises UserError where the file cannot be read or tells of another row."""
     content = read(event.stored_at)
     try:
@@ -75,7 +75,7 @@ def whole(event: RowEvent, read: Callable[[str], bytes], decode: Decode) -> RowE
 def _message(content: bytes) -> tuple[bytes | None, bytes]:
     """Key and value: JSON with both in base64, which 7.3.0 may compress, or with claim-check-raw-value the value
     alone."""
-    content = plain(content)
+    content = decompress_value(content)
     if content[:7] != b'{"key":':
         return None, content
     document = json.loads(content)

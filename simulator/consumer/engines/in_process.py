@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import Ints, ints
-from simulator.consumer.replay.frame import HALVES, ORDER, Source, Tell
-from simulator.consumer.replay.neighbours import Expected, checked
+from simulator.consumer.replay.frame import IMAGE_PAIR_SCHEMA, ORDER, ImagePairSource, Report
+from simulator.consumer.replay.neighbours import TableKnowledge, check_image_pairs
 from simulator.errors import UserError
 
 MOST_BYTES = 1 << 30
@@ -22,7 +22,9 @@ ROWS = 1 << 16
 ANY_SIZE = "--master 'local[*]' replays a stream of any size"
 
 
-def run(sources: Sequence[Source], expected: Expected, show: int, tell: Tell) -> list[pa.RecordBatch]:
+def replay_in_process(
+    sources: Sequence[ImagePairSource], expected: TableKnowledge, show: int, tell: Report
+) -> list[pa.RecordBatch]:
     """FINDINGS of all sources together; raises UserError where they are too large for this process."""
     whole = _gathered(sources, tell)
     order = _order(whole)
@@ -30,10 +32,10 @@ def run(sources: Sequence[Source], expected: Expected, show: int, tell: Tell) ->
         pa.Table.from_batches([whole]).take(pa.array(order[start : start + ROWS])).combine_chunks().to_batches()
         for start in range(0, len(order), ROWS)
     )
-    return list(checked((batch for batches in rows for batch in batches), expected, show))
+    return list(check_image_pairs((batch for batches in rows for batch in batches), expected, show))
 
 
-def _gathered(sources: Sequence[Source], tell: Tell) -> pa.RecordBatch:
+def _gathered(sources: Sequence[ImagePairSource], tell: Report) -> pa.RecordBatch:
     batches: list[pa.RecordBatch] = []
     size = 0
     for batch in _read(sources, tell):
@@ -44,10 +46,10 @@ def _gathered(sources: Sequence[Source], tell: Tell) -> pa.RecordBatch:
                 f"--master none holds all row changes in memory, and these are more than {MOST_BYTES / 1e6:,.0f} MB; "
                 f"{ANY_SIZE}"
             )
-    return pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], HALVES)
+    return pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
 
 
-def _read(sources: Sequence[Source], tell: Tell) -> Iterator[pa.RecordBatch]:
+def _read(sources: Sequence[ImagePairSource], tell: Report) -> Iterator[pa.RecordBatch]:
     for source in sources:
         yield from source(tell)
 

@@ -18,11 +18,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from simulator.columns import row_image
 from simulator.consumer.engines import on_spark
-from simulator.consumer.frame import UNTOLD
-from simulator.consumer.replay.frame import HALVES
-from simulator.consumer.replay.snapshot_comparison import Against, unlike
-from simulator.consumer.replay.states import StateRows, places
-from simulator.consumer.replay.table_timeline import Timeline
+from simulator.consumer.frame import UNKNOWN_CELL
+from simulator.consumer.replay.frame import IMAGE_PAIR_SCHEMA
+from simulator.consumer.replay.snapshot_comparison import SnapshotComparison, column_differences
+from simulator.consumer.replay.states import StateRows, state_table_numbers
+from simulator.consumer.replay.table_timeline import TableTimeline
 from simulator.engines.on_spark import map_in_arrow
 from simulator.engines.spark.failures import SPARK_ERRORS, wrap_errors
 from simulator.errors import UserError, shown
@@ -48,7 +48,7 @@ OPERATION = re.compile(r"on the operation: (.+?)(?: SQLSTATE.*)?$", re.MULTILINE
 
 
 @dataclass(frozen=True)
-class Database:
+class DatabaseTables:
     """What a database has of the tables of a timeline."""
 
     frames: tuple[DataFrame, ...]
@@ -58,30 +58,36 @@ class Database:
     """What of them is not compared."""
 
 
-def run(spark: SparkSession, url: str, wanted: Against, show: int, size: int) -> tuple[list[pa.RecordBatch], Notes]:
+def run(
+    spark: SparkSession, url: str, wanted: SnapshotComparison, show: int, size: int
+) -> tuple[list[pa.RecordBatch], Notes]:
     """FINDINGS of what the database has, held against the truth of so many bytes, and what is not compared."""
     found = database(spark, url, wanted.timeline)
-    batches = on_spark.run(spark, wanted.sources, wanted.expected, show, lambda value: None, size, found.frames)
+    batches = on_spark.replay_on_spark(
+        spark, wanted.sources, wanted.expected, show, lambda value: None, size, found.frames
+    )
     return batches, found.notes
 
 
-def database(spark: SparkSession, url: str, found: Timeline, options: Mapping[str, str] | None = None) -> Database:
+def database(
+    spark: SparkSession, url: str, found: TableTimeline, options: Mapping[str, str] | None = None
+) -> DatabaseTables:
     """The tables of the timeline that are there; raises UserError where the database cannot be read. `options` are
     those of Spark's JDBC source (`driver`, `user`, …)."""
     if url.startswith("jdbc:derby:"):
         _without_log(spark)
     frames, notes = [], []
-    for number in places(found, False).values():
+    for number in state_table_numbers(found, False).values():
         history = found.tables[number]
         frame = _frame(spark, url, history.table, options or {})
         if frame is None:
             notes.append(f"{history}: the database has no such table")
             continue
         names = _names(frame, history.table)
-        notes += unlike(history.table, names)
+        notes += column_differences(history.table, names)
         made = partial(_halves, StateRows(number, history, False), tuple(names))
-        frames.append(map_in_arrow(frame, made, HALVES))
-    return Database(tuple(frames), tuple(notes))
+        frames.append(map_in_arrow(frame, made, IMAGE_PAIR_SCHEMA))
+    return DatabaseTables(tuple(frames), tuple(notes))
 
 
 def _without_log(spark: SparkSession) -> None:
@@ -131,7 +137,7 @@ def _halves(rows: StateRows, names: tuple[str, ...], batches: Iterator[pa.Record
         wanted = [column.name for column in columns]
         for batch in (batch for batch in batches if batch.num_rows):
             given = dict(zip(names, batch.columns, strict=True))
-            nobody = pa.repeat(pa.scalar(UNTOLD), batch.num_rows)
+            nobody = pa.repeat(pa.scalar(UNKNOWN_CELL), batch.num_rows)
             cells = [_text(column, given[column.name]) if column.name in given else nobody for column in columns]
             yield from rows.halves(row_image.pack(cells), wanted)
 

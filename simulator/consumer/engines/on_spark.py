@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
-from simulator.consumer.replay.frame import FINDINGS, HALVES, ORDER, Source, Tell
-from simulator.consumer.replay.neighbours import Expected, checked
+from simulator.consumer.replay.frame import FINDING_SCHEMA, IMAGE_PAIR_SCHEMA, ORDER, ImagePairSource, Report
+from simulator.consumer.replay.neighbours import TableKnowledge, check_image_pairs
 from simulator.engines.on_spark import map_in_arrow
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 
@@ -32,12 +32,12 @@ Batches = Iterator[pa.RecordBatch]
 
 
 @unwrap_errors()
-def run(
+def replay_on_spark(
     spark: SparkSession,
-    sources: Sequence[Source],
-    expected: Expected,
+    sources: Sequence[ImagePairSource],
+    expected: TableKnowledge,
     show: int,
-    tell: Tell,
+    tell: Report,
     input_bytes: int,
     frames: Sequence[DataFrame] = (),
 ) -> list[pa.RecordBatch]:
@@ -45,7 +45,7 @@ def run(
     wrong with them."""
     for name, setting in SETTINGS.items():
         spark.conf.set(name, setting)
-    told = spark.sparkContext.accumulator(list[object](), Told())
+    told = spark.sparkContext.accumulator(list[object](), ListAccumulator())
 
     def read(batches: Batches) -> Batches:
         with wrap_errors():
@@ -54,21 +54,21 @@ def run(
 
     def look(batches: Batches) -> Batches:
         with wrap_errors():
-            yield from checked((batch for batch in batches if batch.num_rows), expected, show)
+            yield from check_image_pairs((batch for batch in batches if batch.num_rows), expected, show)
 
     tasks = max(int(spark.sparkContext.defaultParallelism), input_bytes // BYTES_A_TASK)
-    halves = map_in_arrow(spark.range(0, len(sources), 1, max(1, len(sources))), read, HALVES)
+    halves = map_in_arrow(spark.range(0, len(sources), 1, max(1, len(sources))), read, IMAGE_PAIR_SCHEMA)
     for frame in frames:
         halves = halves.union(frame)
     ordered = halves.repartition(tasks, "row_hash").sortWithinPartitions(*ORDER)
-    found = map_in_arrow(ordered, look, FINDINGS).toArrow()
+    found = map_in_arrow(ordered, look, FINDING_SCHEMA).toArrow()
     for value in told.value:
         tell(value)
-    batches: list[pa.RecordBatch] = found.cast(FINDINGS).to_batches()
+    batches: list[pa.RecordBatch] = found.cast(FINDING_SCHEMA).to_batches()
     return batches
 
 
-class Told(AccumulatorParam[list[object]]):
+class ListAccumulator(AccumulatorParam[list[object]]):
     """What the tasks that read have to say."""
 
     def zero(self, value: list[object]) -> list[object]:

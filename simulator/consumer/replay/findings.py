@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, by_table, ints
-from simulator.consumer.replay.frame import FINDINGS
+from simulator.consumer.replay.frame import FINDING_SCHEMA
 
 FIRST = [("commit_ts", "ascending"), ("place", "ascending"), ("offset", "ascending"), ("handle", "ascending")]
 """By which examples come first."""
@@ -61,7 +61,7 @@ class Findings:
                 *(rows.column(name).take(kept) for name in ("commit_ts", "place", "offset", "handle")),
                 *images,
             ],
-            schema=FINDINGS,
+            schema=FINDING_SCHEMA,
         )
         self.keep(check, table, made)
 
@@ -82,11 +82,11 @@ class Findings:
         counts = [
             {"check": check, "table": table, "count": count} for (check, table), count in sorted(self.counts.items())
         ]
-        yield pa.RecordBatch.from_pylist(counts, FINDINGS)
+        yield pa.RecordBatch.from_pylist(counts, FINDING_SCHEMA)
         yield from self.examples.values()
 
 
-def merged(batches: Iterable[pa.RecordBatch], show: int) -> Findings:
+def merge_findings(batches: Iterable[pa.RecordBatch], show: int) -> Findings:
     """What several tasks found."""
     found = Findings(show)
     for batch in batches:

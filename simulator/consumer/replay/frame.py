@@ -39,7 +39,7 @@ NEVER = END
 
 STRICT, ANY, SAME = range(3)
 
-HALVES = pa.schema(
+IMAGE_PAIR_SCHEMA = pa.schema(
     [
         ("row_hash", pa.int64()),
         ("table", pa.int32()),
@@ -59,7 +59,7 @@ HALVES = pa.schema(
 
 ORDER = ("row_hash", "table", "handle", "commit_ts", "rank", "turn", "place")
 
-FINDINGS = pa.schema(
+FINDING_SCHEMA = pa.schema(
     [
         ("check", pa.string()),
         ("table", pa.int32()),
@@ -74,14 +74,14 @@ FINDINGS = pa.schema(
 )
 """A row with a `count` says how often; one without is an example: what the row was, and what it should have been."""
 
-Tell = Callable[[object], None]
+Report = Callable[[object], None]
 """Takes what a source has to say beside its halves; on Spark it is pickled."""
 
-Source = Callable[[Tell], Iterator[pa.RecordBatch]]
+ImagePairSource = Callable[[Report], Iterator[pa.RecordBatch]]
 """Part of what is replayed, as HALVES; on Spark it is pickled, and read by a task."""
 
 
-def halves(table: int, handle: pa.Array, **columns: pa.Array) -> pa.RecordBatch:
+def image_pairs(table: int, handle: pa.Array, **columns: pa.Array) -> pa.RecordBatch:
     """A batch of HALVES of one table; columns that are not given are those of rows of a state."""
     rows = len(handle)
     filled = {"rank": 1, "place": -1, "turn": -1, "offset": -1, "exact": True, "told": STRICT, "gone_at": NEVER}
@@ -90,9 +90,9 @@ def halves(table: int, handle: pa.Array, **columns: pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [
             given[field.name] if field.name in given else pa.repeat(pa.scalar(filled[field.name], field.type), rows)
-            for field in HALVES
+            for field in IMAGE_PAIR_SCHEMA
         ],
-        schema=HALVES,
+        schema=IMAGE_PAIR_SCHEMA,
     )
 
 

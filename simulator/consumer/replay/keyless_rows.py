@@ -13,18 +13,18 @@ import pyarrow.compute as pc
 
 from simulator.columns.change_frame import Ints, ints
 from simulator.consumer.replay.findings import Findings
-from simulator.consumer.replay.frame import BEGIN, END, HALVES
-from simulator.consumer.replay.normalize import filled
+from simulator.consumer.replay.frame import BEGIN, END, IMAGE_PAIR_SCHEMA
+from simulator.consumer.replay.normalize import as_mask
 
 
-class Counted:
+class KeylessRowChecks:
     """Their halves, a batch after another, in ORDER."""
 
     def __init__(
         self, known: npt.NDArray[np.bool_], ends: npt.NDArray[np.bool_], restarts: bool, findings: Findings
     ) -> None:
         self._known, self._ends, self._restarts, self._findings = known, ends, restarts, findings
-        self._carried = pa.RecordBatch.from_pylist([], HALVES)
+        self._carried = pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
         """The last half, and in `_sums` what all of its row so far come to."""
 
         self._sums = np.zeros((4, 1), np.int64)
@@ -47,8 +47,8 @@ class Counted:
         and begins."""
         ts, table, handle = ints(rows, "commit_ts"), ints(rows, "table"), rows.column("handle")
         begins = np.ones(len(rows), np.bool_)
-        begins[1:] = (table[1:] != table[:-1]) | ~filled(pc.equal(handle.slice(1), handle.slice(0, len(rows) - 1)))
-        comes = filled(pc.is_valid(rows.column("new")))
+        begins[1:] = (table[1:] != table[:-1]) | ~as_mask(pc.equal(handle.slice(1), handle.slice(0, len(rows) - 1)))
+        comes = as_mask(pc.is_valid(rows.column("new")))
         again = np.zeros(len(rows), np.bool_)
         names = ("commit_ts", "rank", "place")
         equal = [np.diff(ints(rows, name)) == 0 for name in names]

@@ -16,7 +16,7 @@ from simulator.consumer.replay.frame import BEGIN, END, same_row
 Change = tuple[bytes | None, bytes | None]
 
 
-def in_turn(rows: pa.RecordBatch, first: int) -> pa.RecordBatch:
+def order_within_milliseconds(rows: pa.RecordBatch, first: int) -> pa.RecordBatch:
     """Sorted halves, those of one row and millisecond so that each begins with what the one before left, if they can
     be put so; ones that come again are left out. Those before `first` stay."""
     goes_on, ts = same_row(rows), ints(rows, "commit_ts")
@@ -42,12 +42,12 @@ def _order(rows: pa.RecordBatch, goes_on: Mask, at_once: Mask) -> Ints:
             for old, new in zip(*(rows.column(name).slice(start, end - start).to_pylist() for name in ("old", "new")))
         ]
         was = rows.column("new")[order[-1]].as_py() if goes_on[start] and order else None
-        order += [start + place for place in chained(changes, was)]
+        order += [start + place for place in chain_changes(changes, was)]
         done = end
     return np.array([*order, *range(done, len(rows))], np.int64)
 
 
-def chained(changes: list[Change], was: bytes | None) -> list[int]:
+def chain_changes(changes: list[Change], was: bytes | None) -> list[int]:
     """The places of changes, each beginning with what the one before left as far as that goes; without those that are
     said again."""
     left, found, said = list(range(len(changes))), list[int](), set[Change]()

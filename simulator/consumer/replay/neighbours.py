@@ -17,19 +17,19 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.consumer.replay.findings import Findings
-from simulator.consumer.replay.frame import ANY, BEGIN, END, HALVES, SAME, same_row
-from simulator.consumer.replay.keyless_rows import Counted
-from simulator.consumer.replay.milliseconds import in_turn
-from simulator.consumer.replay.normalize import alike, filled
-from simulator.consumer.replay.table_timeline import NOWHERE
-from simulator.consumer.replay.undefined_tables import alike_marked
+from simulator.consumer.replay.frame import ANY, BEGIN, END, IMAGE_PAIR_SCHEMA, SAME, same_row
+from simulator.consumer.replay.keyless_rows import KeylessRowChecks
+from simulator.consumer.replay.milliseconds import order_within_milliseconds
+from simulator.consumer.replay.normalize import as_mask, may_be_equal
+from simulator.consumer.replay.table_timeline import NO_TABLE
+from simulator.consumer.replay.undefined_tables import marked_may_be_equal
 
 LEAST = 1 << 14
 """Halves that are looked at together, where there are so many."""
 
 
 @dataclass(frozen=True)
-class Expected:
+class TableKnowledge:
     """What is known of the tables of a timeline, by their numbers."""
 
     columns: npt.NDArray[np.int64]
@@ -47,15 +47,20 @@ class Expected:
 
     def of(self, values: npt.NDArray[np.bool_], table: Ints) -> Mask:
         """One of these for each row; tables that nobody defines have a handle key, and no rows that are known."""
-        found: Mask = np.append(values, values is self.keyed)[np.maximum(table, NOWHERE)]
+        found: Mask = np.append(values, values is self.keyed)[np.maximum(table, NO_TABLE)]
         return found
 
 
-def checked(batches: Iterable[pa.RecordBatch], expected: Expected, show: int) -> Iterator[pa.RecordBatch]:
+def check_image_pairs(
+    batches: Iterable[pa.RecordBatch], expected: TableKnowledge, show: int
+) -> Iterator[pa.RecordBatch]:
     """FINDINGS of halves (HALVES) that come in ORDER, `show` examples of each check and table."""
     findings = Findings(show)
-    keyed, counted = Neighbours(expected, findings), Counted(expected.known, expected.ends, expected.restarts, findings)
-    for batch in together(batches):
+    keyed, counted = (
+        KeyedRowChecks(expected, findings),
+        KeylessRowChecks(expected.known, expected.ends, expected.restarts, findings),
+    )
+    for batch in merge_small_batches(batches):
         has_key = expected.of(expected.keyed, ints(batch, "table"))
         for mask, take in ((has_key, keyed.take), (~has_key, counted.take)):
             if mask.all():
@@ -67,7 +72,7 @@ def checked(batches: Iterable[pa.RecordBatch], expected: Expected, show: int) ->
     yield from findings.batches()
 
 
-def together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def merge_small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Small batches as larger ones."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
@@ -81,12 +86,12 @@ def together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.concat_batches(waiting)
 
 
-class Neighbours:
+class KeyedRowChecks:
     """The halves of tables with a handle key, a batch after another."""
 
-    def __init__(self, expected: Expected, findings: Findings) -> None:
+    def __init__(self, expected: TableKnowledge, findings: Findings) -> None:
         self._expected, self._findings = expected, findings
-        self._carried = pa.RecordBatch.from_pylist([], HALVES)
+        self._carried = pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
         """The last half that was looked at, and those of one row and millisecond that the next batch may go on with."""
 
         self._checked = 0
@@ -108,18 +113,18 @@ class Neighbours:
 
     def _seen(self, rows: pa.RecordBatch, rest: pa.RecordBatch) -> pa.RecordBatch:
         """Looks at these; the last of them and the rest are carried on."""
-        ordered = in_turn(rows, self._checked)
+        ordered = order_within_milliseconds(rows, self._checked)
         self._look(ordered, self._checked, False)
         return pa.concat_batches([ordered.slice(len(ordered) - 1), rest])
 
     def _look(self, rows: pa.RecordBatch, first: int, last: bool) -> None:
         """Checks the halves from `first` on; those before it were checked as neighbours of others. Whether the `last`
         one ends its row is known only at the end."""
-        compared = Compared(rows, self._expected)
+        compared = NeighbourComparison(rows, self._expected)
         findings, columns = self._findings, self._expected.columns
         new = np.arange(len(rows)) >= first
         ts, was, old = compared.ts, compared.was, rows.column("old")
-        finds, expects = compared.finds & compared.certain, filled(pc.is_valid(old))
+        finds, expects = compared.finds & compared.certain, as_mask(pc.is_valid(old))
         change, wanted = new & compared.change & ~compared.again, new & (ts == END)
         strict = change & compared.certain & ~compared.contradicts & (compared.told != ANY)
         findings.add("two-changes", rows, change & compared.contradicts, rows.column("old"), was)
@@ -142,14 +147,14 @@ class Neighbours:
         findings.add("row-left", rows, left, rows.column("new"), None)
 
 
-class Compared:
+class NeighbourComparison:
     """Halves beside what the ones before them left."""
 
-    def __init__(self, rows: pa.RecordBatch, expected: Expected) -> None:
+    def __init__(self, rows: pa.RecordBatch, expected: TableKnowledge) -> None:
         count = len(rows)
         self.table, self.ts = ints(rows, "table"), ints(rows, "commit_ts")
         self.told, self._gone = ints(rows, "told"), ints(rows, "gone_at")
-        self._new = filled(pc.is_valid(rows.column("new")))
+        self._new = as_mask(pc.is_valid(rows.column("new")))
         self.change = (self.ts != BEGIN) & (self.ts != END)
         goes_on = same_row(rows)
         self._goes_on = goes_on
@@ -163,7 +168,7 @@ class Compared:
 
         self.was = _before(rows.column("new"))
         self.finds = left
-        rank, exact = ints(rows, "rank"), filled(rows.column("exact"))
+        rank, exact = ints(rows, "rank"), as_mask(rows.column("exact"))
         at_once = goes_on & self.change & (self.ts == self.ts[before]) & (rank == rank[before]) & exact
         self.again = at_once
         if at_once.any():
@@ -194,15 +199,17 @@ def _before(values: pa.Array) -> pa.Array:
 
 
 def _equal(one: pa.Array, other: pa.Array) -> Mask:
-    return filled(pc.equal(one, other)) | filled(pc.and_(pc.is_null(one), pc.is_null(other)))
+    return as_mask(pc.equal(one, other)) | as_mask(pc.and_(pc.is_null(one), pc.is_null(other)))
 
 
 def _alike(one: pa.Array, other: pa.Array, where: Mask, table: Ints, columns: Ints) -> Mask:
     """Where both images may be of one row; false elsewhere."""
-    found = where & filled(pc.equal(one, other))
+    found = where & as_mask(pc.equal(one, other))
     odd = np.flatnonzero(where & ~found)
     for number, at in by_table(table[odd]):
         places = pa.array(odd[at])
         sides = one.take(places), other.take(places)
-        found[odd[at]] = alike_marked(*sides) if number < NOWHERE else alike(*sides, int(columns[number]))
+        found[odd[at]] = (
+            marked_may_be_equal(*sides) if number < NO_TABLE else may_be_equal(*sides, int(columns[number]))
+        )
     return found

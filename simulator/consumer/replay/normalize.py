@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.cells import Mask, binary, buffers
 from simulator.consumer.decode import LOST
-from simulator.consumer.frame import UNTOLD
+from simulator.consumer.frame import UNKNOWN_CELL
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression, conversion
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
@@ -24,7 +24,7 @@ from simulator.tidb.values.changed_types import text_as
 LOST_BYTES = LOST.encode()
 
 
-def one_form(images: pa.Array, columns: Sequence[Column]) -> pa.Array:
+def normalize_images(images: pa.Array, columns: Sequence[Column]) -> pa.Array:
     """Images (binary, null for no row) of a table with these visible columns."""
     odd = [place for place, column in enumerate(columns) if _has_forms(column, images)]
     if not odd or images.null_count == len(images):
@@ -33,10 +33,10 @@ def one_form(images: pa.Array, columns: Sequence[Column]) -> pa.Array:
     cells = _cells(there, len(columns))
     for place in odd:
         cells[place] = _formed(columns[place], cells[place])
-    return spread(row_image.pack(cells), images)
+    return restore_nulls(row_image.pack(cells), images)
 
 
-def lifted(images: pa.Array, before: Table, after: Table) -> pa.Array:
+def convert_images(images: pa.Array, before: Table, after: Table) -> pa.Array:
     """Images in a later definition; a cell of which nobody can say what became of it is told by nobody."""
     sources = conversion(before, after)
     if _stays(sources, before) or images.null_count == len(images):
@@ -47,52 +47,52 @@ def lifted(images: pa.Array, before: Table, after: Table) -> pa.Array:
         _formed(column, _source(source, cells, len(there)))
         for column, source in zip(visible_columns(after), sources, strict=True)
     ]
-    return spread(row_image.pack(made), images)
+    return restore_nulls(row_image.pack(made), images)
 
 
-def arranged(images: pa.Array, names: Sequence[str], table: Table) -> pa.Array:
+def arrange_columns(images: pa.Array, names: Sequence[str], table: Table) -> pa.Array:
     """Images of columns with these names as those of a table; what is not there is told by nobody."""
     wanted = [column.name for column in visible_columns(table)]
     if list(names) == wanted or images.null_count == len(images):
         return images
     there = images.drop_null()
     cells = dict(zip(names, _cells(there, len(names)), strict=True))
-    nobody = pa.repeat(pa.scalar(UNTOLD), len(there))
-    return spread(row_image.pack([cells.get(name, nobody) for name in wanted]), images)
+    nobody = pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
+    return restore_nulls(row_image.pack([cells.get(name, nobody) for name in wanted]), images)
 
 
-def alike(images: pa.Array, others: pa.Array, columns: int) -> Mask:
+def may_be_equal(images: pa.Array, others: pa.Array, columns: int) -> Mask:
     """Whether images (no nulls) of that many cells may be of one row: where both are told, they are equal."""
-    equal = filled(pc.equal(images, others))
-    doubt = np.flatnonzero(~equal & (has_untold(images) | has_untold(others)))
+    equal = as_mask(pc.equal(images, others))
+    doubt = np.flatnonzero(~equal & (has_unknown_cell(images) | has_unknown_cell(others)))
     if len(doubt):
         places = pa.array(doubt)
         pairs = zip(*(_cells(side.take(places), columns) for side in (images, others)))
         equal[doubt] = np.logical_and.reduce(
-            [row_image.same(one, other) | untold(one) | untold(other) for one, other in pairs]
+            [row_image.same(one, other) | is_unknown(one) | is_unknown(other) for one, other in pairs]
         )
     return equal
 
 
-def has_untold(images: pa.Array) -> Mask:
+def has_unknown_cell(images: pa.Array) -> Mask:
     """Images with a cell that nobody told."""
     data, offsets = buffers(images)
-    if not (data == UNTOLD[0]).any():
+    if not (data == UNKNOWN_CELL[0]).any():
         return np.zeros(len(images), np.bool_)
-    return filled(pc.match_substring(images, UNTOLD))
+    return as_mask(pc.match_substring(images, UNKNOWN_CELL))
 
 
-def untold(cells: pa.Array) -> Mask:
-    return filled(pc.equal(cells, UNTOLD))
+def is_unknown(cells: pa.Array) -> Mask:
+    return as_mask(pc.equal(cells, UNKNOWN_CELL))
 
 
-def filled(mask: pa.Array) -> Mask:
+def as_mask(mask: pa.Array) -> Mask:
     """A boolean array as numpy's, false where it is null."""
     found: Mask = np.array(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
     return found
 
 
-def spread(values: pa.Array, like: pa.Array) -> pa.Array:
+def restore_nulls(values: pa.Array, like: pa.Array) -> pa.Array:
     """Values of the rows that `like` has, at their places among all."""
     if not like.null_count:
         return values
@@ -119,16 +119,16 @@ def _source(source: ColumnSource, cells: Sequence[pa.Array], rows: int) -> pa.Ar
             cell = cells[index]
             if not source.cast:
                 return cell
-            hidden = untold(cell)
+            hidden = is_unknown(cell)
             text = pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), cell)
             now = text_as(before, after, text).cast(pa.binary())
-            lost = filled(pc.is_null(now)) & (hidden | filled(pc.is_valid(cell)))
-            return pc.if_else(pa.array(lost), pa.scalar(UNTOLD), now)
+            lost = as_mask(pc.is_null(now)) & (hidden | as_mask(pc.is_valid(cell)))
+            return pc.if_else(pa.array(lost), pa.scalar(UNKNOWN_CELL), now)
         case FromDefault(text):
             default = None if text is None else text.encode("utf-8", "surrogatepass")
             return pa.repeat(pa.scalar(default, pa.binary()), rows)
         case FromExpression():
-            return pa.repeat(pa.scalar(UNTOLD), rows)
+            return pa.repeat(pa.scalar(UNKNOWN_CELL), rows)
 
 
 def _has_forms(column: Column, images: pa.Array) -> bool:
@@ -145,20 +145,20 @@ def _formed(column: Column, cells: pa.Array) -> pa.Array:
     if family(column.type) not in ("string", "text"):
         return cells
     if is_binary(column.type):
-        lost = filled(pc.match_substring(cells, LOST_BYTES)) if _has_forms(column, cells) else np.zeros(0)
-        return pc.if_else(pa.array(lost), pa.scalar(UNTOLD), cells) if lost.any() else cells
+        lost = as_mask(pc.match_substring(cells, LOST_BYTES)) if _has_forms(column, cells) else np.zeros(0)
+        return pc.if_else(pa.array(lost), pa.scalar(UNKNOWN_CELL), cells) if lost.any() else cells
     return _readable(cells)
 
 
 def _number(column: Column, cells: pa.Array) -> pa.Array:
     """`1e21`, `1E+21` and the digits written out are one number; FLOAT has 32 bits."""
-    hidden = untold(cells)
+    hidden = is_unknown(cells)
     text = pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), cells) if hidden.any() else cells
     number = pc.cast(pc.cast(text, pa.string()), pa.float64())
     if column.type.name == "float":
         number = pc.cast(pc.cast(number, pa.float32(), safe=False), pa.float64())
     formed = pc.cast(pc.cast(pc.add(number, 0.0), pa.string()), pa.binary())
-    return pc.if_else(pa.array(hidden), pa.scalar(UNTOLD), formed) if hidden.any() else formed
+    return pc.if_else(pa.array(hidden), pa.scalar(UNKNOWN_CELL), formed) if hidden.any() else formed
 
 
 def _readable(cells: pa.Array) -> pa.Array:

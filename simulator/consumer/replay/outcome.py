@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns import row_image
-from simulator.consumer.frame import UNTOLD
-from simulator.consumer.records import Place
-from simulator.consumer.replay.findings import Findings, merged
-from simulator.consumer.replay.image_pairs import Unreplayed
-from simulator.consumer.replay.neighbours import Expected
-from simulator.consumer.replay.table_timeline import NOWHERE, History, Timeline
-from simulator.consumer.replay.undefined_tables import MARK, bare, history_of
+from simulator.consumer.frame import UNKNOWN_CELL
+from simulator.consumer.records import TopicPartition
+from simulator.consumer.replay.findings import Findings, merge_findings
+from simulator.consumer.replay.image_pairs import SkippedChanges
+from simulator.consumer.replay.neighbours import TableKnowledge
+from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
+from simulator.consumer.replay.undefined_tables import MARKER_SIZE, layout_history, remove_marker
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import visible_columns
 
@@ -24,12 +24,12 @@ LONGEST = 120
 
 
 @dataclass(frozen=True)
-class Difference:
+class RowDifference:
     """A row that is not as it should be."""
 
     check: str
     table: str
-    place: Place | None
+    place: TopicPartition | None
     """None for what is in no message."""
 
     offset: int | None
@@ -53,13 +53,13 @@ class TableOutcome:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReplayOutcome:
     """What a replay found."""
 
     counts: Mapping[tuple[str, str], int]
     """By check and table, all of them."""
 
-    examples: tuple[Difference, ...]
+    examples: tuple[RowDifference, ...]
     """Some of each."""
 
     tables: tuple[TableOutcome, ...]
@@ -73,10 +73,10 @@ COUNTED = ("expected", "found", "untouched")
 """What is counted and no difference."""
 
 
-def expected_of(timeline: Timeline, after: Collection[int], restarts: bool = True) -> Expected:
+def table_knowledge(timeline: TableTimeline, after: Collection[int], restarts: bool = True) -> TableKnowledge:
     """What is known of the tables; `after` are the numbers of those whose rows in the end are known."""
     tables = timeline.tables
-    return Expected(
+    return TableKnowledge(
         np.array([len(visible_columns(history.table)) for history in tables], np.int64),
         np.array([history.keyed for history in tables], np.bool_),
         np.array([history.known for history in tables], np.bool_),
@@ -85,18 +85,18 @@ def expected_of(timeline: Timeline, after: Collection[int], restarts: bool = Tru
     )
 
 
-def outcome(
+def summarize_findings(
     batches: Iterable[pa.RecordBatch],
-    timeline: Timeline,
-    expected: Expected,
-    left: Unreplayed,
-    places: Sequence[Place],
+    timeline: TableTimeline,
+    expected: TableKnowledge,
+    left: SkippedChanges,
+    places: Sequence[TopicPartition],
     show: int,
-) -> Outcome:
+) -> ReplayOutcome:
     """What FINDINGS say; `places` are the partitions by their numbers. Of tables of which row changes were left out
     nothing can be said."""
-    findings = merged(batches, show)
-    doubtful = {number for number, _, _ in left.rows if number != NOWHERE}
+    findings = merge_findings(batches, show)
+    doubtful = {number for number, _, _ in left.rows if number != NO_TABLE}
     doubtful |= {number for number, history in enumerate(timeline.tables) if history.odd}
     counts: dict[tuple[str, str], int] = {}
     for (check, number), count in findings.counts.items():
@@ -117,10 +117,10 @@ def outcome(
         for number, history in enumerate(timeline.tables)
         if expected.ends[number] and number not in doubtful
     ]
-    return Outcome(counts, tuple(examples), tuple(sorted(compared, key=lambda each: each.table)), why)
+    return ReplayOutcome(counts, tuple(examples), tuple(sorted(compared, key=lambda each: each.table)), why)
 
 
-def _table(findings: Findings, number: int, history: History, known: bool) -> TableOutcome:
+def _table(findings: Findings, number: int, history: TableHistory, known: bool) -> TableOutcome:
     counts = findings.counts
     names = ("row-missing", "row-left", "row-different", "untouched")
     return TableOutcome(
@@ -131,34 +131,36 @@ def _table(findings: Findings, number: int, history: History, known: bool) -> Ta
     )
 
 
-def _name(number: int, timeline: Timeline, left: Unreplayed) -> str:
-    if number > NOWHERE:
+def _name(number: int, timeline: TableTimeline, left: SkippedChanges) -> str:
+    if number > NO_TABLE:
         return str(timeline.tables[number])
     layout = next(iter(left.layouts[number].values()))
     return f"{layout.schema}.{layout.table}"
 
 
-def _read(row: Mapping[str, object], timeline: Timeline, left: Unreplayed) -> tuple[Mapping[str, object], History]:
+def _read(
+    row: Mapping[str, object], timeline: TableTimeline, left: SkippedChanges
+) -> tuple[Mapping[str, object], TableHistory]:
     """An example with its table; without marks where nobody defines that."""
     number, found, wanted = row["table"], row["found"], row["wanted"]
     assert isinstance(number, int)
-    if number > NOWHERE:
+    if number > NO_TABLE:
         return row, timeline.tables[number]
     sides = {side: value for side, value in (("found", found), ("wanted", wanted)) if isinstance(value, bytes)}
-    layout = left.layouts[number][next(iter(sides.values()))[:MARK]]
-    return {**row, **{side: bare(value) for side, value in sides.items()}}, history_of(layout)
+    layout = left.layouts[number][next(iter(sides.values()))[:MARKER_SIZE]]
+    return {**row, **{side: remove_marker(value) for side, value in sides.items()}}, layout_history(layout)
 
 
-def _difference(row: Mapping[str, object], history: History, places: Sequence[Place]) -> Difference:
+def _difference(row: Mapping[str, object], history: TableHistory, places: Sequence[TopicPartition]) -> RowDifference:
     number, offset = row["place"], row["offset"]
     assert isinstance(number, int)
     place = places[number] if number >= 0 else None
     words = _words(str(row["check"]), row, history)
     assert isinstance(offset, int)
-    return Difference(str(row["check"]), str(history), place, offset if place else None, words)
+    return RowDifference(str(row["check"]), str(history), place, offset if place else None, words)
 
 
-def _words(check: str, row: Mapping[str, object], history: History) -> str:
+def _words(check: str, row: Mapping[str, object], history: TableHistory) -> str:
     if history.keyed:
         say = KEYED[check]
     else:
@@ -166,7 +168,7 @@ def _words(check: str, row: Mapping[str, object], history: History) -> str:
     return f"{history}, row {_key(row, history)}: {say(row['found'], row['wanted'], history)}"  # type: ignore[arg-type]
 
 
-def _key(row: Mapping[str, object], history: History) -> str:
+def _key(row: Mapping[str, object], history: TableHistory) -> str:
     image = row["handle"] if not history.keyed else row["found"] or row["wanted"]
     assert isinstance(image, bytes)
     cells = row_image.cells_of(image)
@@ -176,22 +178,24 @@ def _key(row: Mapping[str, object], history: History) -> str:
 
 
 def _shown(cell: bytes | None) -> str:
-    if cell is None or cell == UNTOLD:
+    if cell is None or cell == UNKNOWN_CELL:
         return "NULL" if cell is None else "?"
     text = cell.decode("utf-8", "backslashreplace")
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
 
 
-def _times(found: bytes | None, wanted: bytes | None, history: History) -> str:
+def _times(found: bytes | None, wanted: bytes | None, history: TableHistory) -> str:
     return f"is there {_shown(found or b'0')} times, {_shown(wanted or b'0')} expected"
 
 
-def _unequal(found: bytes, wanted: bytes, history: History) -> list[tuple[str, str, str]]:
+def _unequal(found: bytes, wanted: bytes, history: TableHistory) -> list[tuple[str, str, str]]:
     """Columns in which two images differ, with both values."""
     names = (column.name for column in visible_columns(history.table))
     cells = zip(names, *map(row_image.cells_of, (found, wanted)), strict=True)
     return [
-        (name, _value(one), _value(other)) for name, one, other in cells if one != other and UNTOLD not in (one, other)
+        (name, _value(one), _value(other))
+        for name, one, other in cells
+        if one != other and UNKNOWN_CELL not in (one, other)
     ]
 
 
@@ -199,16 +203,16 @@ def _value(cell: bytes | None) -> str:
     return "NULL" if cell is None else f"'{_shown(cell)}'"
 
 
-def _different(found: bytes, wanted: bytes, history: History) -> str:
+def _different(found: bytes, wanted: bytes, history: TableHistory) -> str:
     return "; ".join(f"{name} is {one}, {other} expected" for name, one, other in _unequal(found, wanted, history))
 
 
-def _old(found: bytes, wanted: bytes, history: History) -> str:
+def _old(found: bytes, wanted: bytes, history: TableHistory) -> str:
     unequal = _unequal(found, wanted, history)
     return "; ".join(f"{name} was {other}, the old image says {one}" for name, one, other in unequal)
 
 
-KEYED: Mapping[str, Callable[[bytes, bytes, History], str]] = {
+KEYED: Mapping[str, Callable[[bytes, bytes, TableHistory], str]] = {
     "row-missing": lambda found, wanted, history: "is missing",
     "row-left": lambda found, wanted, history: "is there and should not be",
     "row-twice": lambda found, wanted, history: "is there more than once",

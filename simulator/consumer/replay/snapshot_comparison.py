@@ -8,53 +8,53 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from simulator.consumer.replay.frame import Source
-from simulator.consumer.replay.neighbours import Expected
-from simulator.consumer.replay.outcome import expected_of
+from simulator.consumer.replay.frame import ImagePairSource
+from simulator.consumer.replay.neighbours import TableKnowledge
+from simulator.consumer.replay.outcome import table_knowledge
 from simulator.consumer.replay.states import snapshot_sources
-from simulator.consumer.replay.table_timeline import Timeline, timeline
+from simulator.consumer.replay.table_timeline import TableTimeline, table_timeline
 from simulator.sources.snapshots import Snapshot
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Table, visible_columns
 
 
 @dataclass(frozen=True)
-class Against:
+class SnapshotComparison:
     """Two states to compare."""
 
-    timeline: Timeline
-    expected: Expected
-    sources: tuple[Source, ...]
+    timeline: TableTimeline
+    expected: TableKnowledge
+    sources: tuple[ImagePairSource, ...]
     notes: tuple[str, ...]
     """What of them is not compared."""
 
 
-def against(truth: Snapshot, found: Snapshot, least: int = 2) -> Against:
+def compare_snapshots(truth: Snapshot, found: Snapshot, least: int = 2) -> SnapshotComparison:
     """The rows of a snapshot held against those of the truth; a table that it lacks is one without rows."""
     wanted, there = (_tables(snapshot) for snapshot in (truth, found))
-    both = timeline((), [*wanted.values(), *(table for name, table in there.items() if name not in wanted)])
+    both = table_timeline((), [*wanted.values(), *(table for name, table in there.items() if name not in wanted)])
     sources = [*snapshot_sources(found, both, False, least), *snapshot_sources(truth, both, True, least)]
     notes = [
         note
         for name, table in wanted.items()
         if name in there
-        for note in unlike(table, [column.name for column in visible_columns(there[name])])
+        for note in column_differences(table, [column.name for column in visible_columns(there[name])])
     ]
-    return Against(both, every(both), tuple(sources), tuple(notes))
+    return SnapshotComparison(both, all_rows_known(both), tuple(sources), tuple(notes))
 
 
-def of_truth(truth: Snapshot, least: int = 2) -> Against:
+def expected_rows(truth: Snapshot, least: int = 2) -> SnapshotComparison:
     """The rows of the truth alone, for another state to be added."""
-    found = timeline((), [entry.table for entry in truth.tables])
-    return Against(found, every(found), tuple(snapshot_sources(truth, found, True, least)), ())
+    found = table_timeline((), [entry.table for entry in truth.tables])
+    return SnapshotComparison(found, all_rows_known(found), tuple(snapshot_sources(truth, found, True, least)), ())
 
 
-def every(found: Timeline) -> Expected:
+def all_rows_known(found: TableTimeline) -> TableKnowledge:
     """All rows of all tables are known, on both sides."""
-    return expected_of(found, range(len(found.tables)))
+    return table_knowledge(found, range(len(found.tables)))
 
 
-def unlike(table: Table, names: Sequence[str]) -> Iterator[str]:
+def column_differences(table: Table, names: Sequence[str]) -> Iterator[str]:
     """Columns that only one side has."""
     wanted = [column.name for column in visible_columns(table)]
     title = f"{table.schema}.{table.name}"

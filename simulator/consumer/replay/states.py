@@ -9,10 +9,10 @@ from functools import partial
 import pyarrow as pa
 
 from simulator.columns.change_frame import by_table, ints
-from simulator.consumer.replay.frame import BEGIN, END, Source, Tell, halves
-from simulator.consumer.replay.image_pairs import at_last, gone, handles
-from simulator.consumer.replay.normalize import arranged, filled, one_form
-from simulator.consumer.replay.table_timeline import NOWHERE, History, Timeline
+from simulator.consumer.replay.frame import BEGIN, END, ImagePairSource, Report, image_pairs
+from simulator.consumer.replay.image_pairs import convert_to_last, dropped_at, row_handles
+from simulator.consumer.replay.normalize import arrange_columns, as_mask, normalize_images
+from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PhysicalTable, Piece, PlacedTable, Snapshot, TableScan
 from simulator.tidb.ddl.catalog import Key, key
@@ -27,48 +27,50 @@ class StateRows:
     """Rows of one table of a state as halves."""
 
     number: int
-    history: History
+    history: TableHistory
     is_after: bool
 
     def halves(self, images: pa.Array, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Of images whose columns have these names."""
         definition = len(self.history.definitions) - 1 if self.is_after else 0
         table = self.history.definitions[definition].table
-        images = one_form(arranged(images, names, table), visible_columns(table))
+        images = normalize_images(arrange_columns(images, names, table), visible_columns(table))
         if self.is_after:
             yield _batch(self.number, self.history, images, END, None)
             return
         begin = pa.repeat(BEGIN, len(images)).to_numpy()
-        gone_at = gone(self.history, 0, images, begin) if self.history.cuts else None
-        yield _batch(self.number, self.history, at_last(self.history, 0, images), BEGIN, gone_at)
+        gone_at = dropped_at(self.history, 0, images, begin) if self.history.cuts else None
+        yield _batch(self.number, self.history, convert_to_last(self.history, 0, images), BEGIN, gone_at)
 
 
-def _batch(number: int, history: History, images: pa.Array, ts: int, gone_at: pa.Array | None) -> pa.RecordBatch:
-    handle = handles(history.table, images)
+def _batch(number: int, history: TableHistory, images: pa.Array, ts: int, gone_at: pa.Array | None) -> pa.RecordBatch:
+    handle = row_handles(history.table, images)
     values = images if history.keyed else pa.repeat(pa.scalar(b""), len(images))
     nothing = pa.nulls(len(images), pa.binary())
     sides = {"old": nothing, "new": values} if ts == BEGIN else {"old": values, "new": nothing}
     columns = {"commit_ts": pa.repeat(pa.scalar(ts, pa.int64()), len(images)), **sides}
     if gone_at is not None:
         columns["gone_at"] = gone_at
-    keep = filled(handle.is_valid())
+    keep = as_mask(handle.is_valid())
     if not keep.all():
         mask = pa.array(keep)
         handle, columns = handle.filter(mask), {name: values.filter(mask) for name, values in columns.items()}
-    return halves(number, handle, **columns)
+    return image_pairs(number, handle, **columns)
 
 
-def places(timeline: Timeline, is_after: bool) -> dict[Key, int]:
+def state_table_numbers(timeline: TableTimeline, is_after: bool) -> dict[Key, int]:
     """The number of each table that a state before or after the stream has, by name in lower case."""
     if is_after:
         return timeline.last()
     first = {name: spans[0] for name, spans in timeline.names.items()}
-    return {name: number for name, (since, number) in first.items() if since < 0 and number != NOWHERE}
+    return {name: number for name, (since, number) in first.items() if since < 0 and number != NO_TABLE}
 
 
-def snapshot_sources(snapshot: Snapshot, timeline: Timeline, is_after: bool, least: int = LEAST) -> list[Source]:
+def snapshot_sources(
+    snapshot: Snapshot, timeline: TableTimeline, is_after: bool, least: int = LEAST
+) -> list[ImagePairSource]:
     """What reads the rows of a snapshot as halves, in parts; tables that the timeline does not have are left out."""
-    numbers = places(timeline, is_after)
+    numbers = state_table_numbers(timeline, is_after)
     entries = [entry for entry in snapshot.tables if _key(entry.table) in numbers]
     scans, of_places = [], dict[int, tuple[StateRows, tuple[str, ...]]]()
     physical = snapshots.physical_tables(entry.table for entry in entries)
@@ -98,7 +100,7 @@ def _indexes(physical: Sequence[PhysicalTable]) -> dict[Key, tuple[int, ...]]:
 
 
 def _read(
-    pieces: Sequence[Piece], of_places: Mapping[int, tuple[StateRows, tuple[str, ...]]], tell: Tell
+    pieces: Sequence[Piece], of_places: Mapping[int, tuple[StateRows, tuple[str, ...]]], tell: Report
 ) -> Iterator[pa.RecordBatch]:
     for batch in snapshots.state_batches(pieces):
         for place, at in by_table(ints(batch, "table")):

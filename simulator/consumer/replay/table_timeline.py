@@ -29,18 +29,18 @@ from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
 from simulator.tidb.syntax.ddl import Statement as Syntax
 
-FIRST = "test"
+DEFAULT_DATABASE = "test"
 """The database that every new TiDB has."""
 
-ALREADY = ("schema:1007", "schema:1008", "schema:1050", "schema:1051")
+ALREADY_APPLIED = ("schema:1007", "schema:1008", "schema:1050", "schema:1051")
 """Databases and tables that were known before the stream made them, or were never known."""
 
-NOWHERE = -1
+NO_TABLE = -1
 """In place of a table's number where a name has none."""
 
 
 @dataclass(frozen=True)
-class Sent:
+class StreamStatement:
     """A statement as a stream has it."""
 
     ts: int
@@ -49,7 +49,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Definition:
+class TableVersion:
     since: int
     """Commit-ts of the statement; rows above it have this definition."""
 
@@ -57,7 +57,7 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Cut:
+class PartitionDrop:
     """A statement that drops or empties partitions."""
 
     ts: int
@@ -69,10 +69,10 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class History:
+class TableHistory:
     """A table for as long as its rows are its own."""
 
-    definitions: tuple[Definition, ...]
+    definitions: tuple[TableVersion, ...]
     known: bool
     """Whether all rows that it begins with are known."""
 
@@ -82,7 +82,7 @@ class History:
     gone: int | None = None
     """Commit-ts of the statement with which its rows went."""
 
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[PartitionDrop, ...] = ()
     odd: str = ""
     """Why its rows cannot be replayed; empty where they can."""
 
@@ -106,8 +106,8 @@ class History:
 
 
 @dataclass(frozen=True)
-class Timeline:
-    tables: tuple[History, ...]
+class TableTimeline:
+    tables: tuple[TableHistory, ...]
     names: Mapping[Key, tuple[tuple[int, int], ...]]
     """From which commit-ts on a name, in lower case, is that of which table."""
 
@@ -126,35 +126,35 @@ class Timeline:
         """The tables that had the name before each commit-ts; NOWHERE where none had."""
         spans = self.names.get(key(*name), ())
         if not spans:
-            return np.full(len(ts), NOWHERE, np.int64)
+            return np.full(len(ts), NO_TABLE, np.int64)
         since, number = (np.array(values, np.int64) for values in zip(*spans))
-        number = np.append(number, NOWHERE)  # for what lies before the first
+        number = np.append(number, NO_TABLE)  # for what lies before the first
         found: Ints = number[np.searchsorted(since, ts, "left") - 1]
         # Milliseconds alone do not say whether a row is older than the statement: it is where the table is.
-        late = ~exact & (found == NOWHERE)
+        late = ~exact & (found == NO_TABLE)
         return np.where(late, number[np.searchsorted(since, ts, "right") - 1], found)
 
     def last(self) -> dict[Key, int]:
         """The tables at the end, by name in lower case."""
-        return {name: spans[-1][1] for name, spans in self.names.items() if spans[-1][1] != NOWHERE}
+        return {name: spans[-1][1] for name, spans in self.names.items() if spans[-1][1] != NO_TABLE}
 
 
-def statements(batches: Iterable[pa.RecordBatch]) -> list[Sent]:
+def stream_statements(batches: Iterable[pa.RecordBatch]) -> list[StreamStatement]:
     """The statements among decoded events (DECODED), each once, in the order of their commit-ts."""
-    found: dict[Sent, None] = {}
+    found: dict[StreamStatement, None] = {}
     for batch in batches:
         for place in np.flatnonzero(batch.column("kind").to_numpy() == DDL):
             row = {name: batch.column(name)[place].as_py() for name in ("commit_ts", "schema", "text")}
-            found[Sent(row["commit_ts"], row["schema"] or "", row["text"])] = None
+            found[StreamStatement(row["commit_ts"], row["schema"] or "", row["text"])] = None
     return sorted(found, key=lambda sent: sent.ts)
 
 
-def timeline(
-    sent: Iterable[Sent],
+def table_timeline(
+    sent: Iterable[StreamStatement],
     before: Iterable[Table] = (),
     known: Collection[Name] | None = None,
     after: Iterable[Table] | None = None,
-) -> Timeline:
+) -> TableTimeline:
     """The tables of a stream with these statements.
 
     `before` are those that are there when it begins, `known` those of them whose rows are then known (all, if None);
@@ -173,7 +173,7 @@ def timeline(
     for table in after or ():
         made.expect(table)
     names = {name: tuple(spans) for name, spans in made.names.items()}
-    return Timeline(tuple(made.tables), names, tuple(made.notes), _touches(statements))
+    return TableTimeline(tuple(made.tables), names, tuple(made.notes), _touches(statements))
 
 
 class _Made:
@@ -181,15 +181,15 @@ class _Made:
 
     def __init__(self, tables: Sequence[Table], known: Collection[Key], lenient: bool) -> None:
         found = catalog(tables)
-        self.catalog = found if found.database(FIRST) else with_database(found, Database(FIRST))
-        self.tables: list[History] = []
+        self.catalog = found if found.database(DEFAULT_DATABASE) else with_database(found, Database(DEFAULT_DATABASE))
+        self.tables: list[TableHistory] = []
         self.names: dict[Key, list[tuple[int, int]]] = {}
         self.notes: list[str] = []
         self.dropped: dict[Key, int] = {}
         for place, table in self.catalog.tables.items():
             self._named(place, -1, self._new(-1, table, place in known, lenient))
 
-    def take(self, sent: Sent) -> None:
+    def take(self, sent: StreamStatement) -> None:
         try:
             statement = parse_ddl(sent.query)
             if statement is None:
@@ -199,7 +199,7 @@ class _Made:
             session = Session(sent.schema, self.catalog, V8_5, tso.sql_time(sent.ts))
             executed = execute(statement, sent.query, session)
         except DdlError as error:
-            if error.code not in ALREADY:
+            if error.code not in ALREADY_APPLIED:
                 self._unfit(sent, error)
             return
         self._done(sent.ts, statement, executed)
@@ -207,11 +207,11 @@ class _Made:
     def expect(self, table: Table) -> None:
         """A table that is there in the end, and that nothing said of."""
         place = key(table.schema, table.name)
-        if self._number(place) == NOWHERE:
+        if self._number(place) == NO_TABLE:
             since = max((ts for ts, _ in self.names.get(place, ())), default=-1)
             self._named(place, since, self._new(since, table, True, True))
 
-    def _unfit(self, sent: Sent, error: DdlError) -> None:
+    def _unfit(self, sent: StreamStatement, error: DdlError) -> None:
         """A statement that does not fit what is known; tables known by their end alone are so all the time."""
         if not any(history.lenient for history in self.tables):
             self.notes.append(f"{sent.query}: {error}")
@@ -221,15 +221,15 @@ class _Made:
         assert after is not None
         for pair in (pair for job in executed.jobs for pair in job.pairs):
             old, new = (key(*name) for name in pair)
-            if (number := self._number(old)) != NOWHERE:
-                self._named(old, ts, NOWHERE)
+            if (number := self._number(old)) != NO_TABLE:
+                self._named(old, ts, NO_TABLE)
                 self._named(new, ts, number)
         for place in dict.fromkeys(_touched(executed.jobs, before, after)):
             now, number = after.tables.get(place), self._number(place)
             if now is None:
-                if number != NOWHERE:
+                if number != NO_TABLE:
                     self._go(number, ts, place)
-            elif number == NOWHERE:
+            elif number == NO_TABLE:
                 self._came(place, ts, now, isinstance(statement, (RecoverTable, FlashbackTable, FlashbackDatabase)))
             elif any(job.code == actions.TRUNCATE_TABLE for job in executed.jobs):
                 self._go(number, ts, place)
@@ -242,27 +242,27 @@ class _Made:
 
     def _number(self, place: Key) -> int:
         spans = self.names.get(place)
-        return spans[-1][1] if spans else NOWHERE
+        return spans[-1][1] if spans else NO_TABLE
 
     def _named(self, place: Key, ts: int, number: int) -> None:
         self.names.setdefault(place, []).append((ts, number))
 
     def _new(self, ts: int, table: Table, known: bool, lenient: bool) -> int:
-        self.tables.append(History((Definition(ts, table),), known, lenient))
+        self.tables.append(TableHistory((TableVersion(ts, table),), known, lenient))
         return len(self.tables) - 1
 
     def _go(self, number: int, ts: int, place: Key) -> None:
         self.tables[number] = replace(self.tables[number], gone=ts)
         self.dropped[place] = number
-        self._named(place, ts, NOWHERE)
+        self._named(place, ts, NO_TABLE)
 
     def _came(self, place: Key, ts: int, table: Table, again: bool) -> None:
         """A table that is new, or was dropped and is there again with its rows."""
         if not again:
             self._named(place, ts, self._new(ts, table, True, False))
             return
-        number = self.dropped.get(place, NOWHERE)
-        if number == NOWHERE:
+        number = self.dropped.get(place, NO_TABLE)
+        if number == NO_TABLE:
             number = self._new(ts, table, False, False)
         self.tables[number] = replace(self.tables[number], gone=None)
         self._named(place, ts, number)
@@ -271,11 +271,11 @@ class _Made:
         history = self.tables[number]
         last = len(history.definitions) - 1
         cuts = tuple(
-            Cut(ts, last, frozenset(name.lower() for name in spec.names))
+            PartitionDrop(ts, last, frozenset(name.lower() for name in spec.names))
             for spec in (statement.specs if isinstance(statement, AlterTable) else ())
             if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE")
         )
-        another = () if history.table is table else (Definition(ts, table),)
+        another = () if history.table is table else (TableVersion(ts, table),)
         if cuts or another:
             self.tables[number] = replace(
                 history, definitions=(*history.definitions, *another), cuts=(*history.cuts, *cuts)
@@ -289,7 +289,7 @@ class _Made:
         names = [(job.schema, job.table) for job in jobs] + [job.exchanged for job in jobs if job.exchanged]
         numbers = (self._number(key(*name)) for name in names)
         why = "EXCHANGE PARTITION moved rows of it that no message has"
-        return [(number, why) for number in numbers if number != NOWHERE]
+        return [(number, why) for number in numbers if number != NO_TABLE]
 
 
 def _touched(jobs: Sequence[Job], before: Catalog, after: Catalog) -> Iterable[Key]:
@@ -304,13 +304,13 @@ def _touched(jobs: Sequence[Job], before: Catalog, after: Catalog) -> Iterable[K
             yield key(*new)
 
 
-def _beginning(sent: Sequence[Sent], after: Sequence[Table]) -> list[Table]:
+def _beginning(sent: Sequence[StreamStatement], after: Sequence[Table]) -> list[Table]:
     """Of the tables that are there in the end, those that no statement created, under the names they had then."""
     there = {key(table.schema, table.name): table for table in after}
     made = _Made((), (), False)
     for statement in sent:
         made.take(statement)
-    created = {place for place, spans in made.names.items() if any(number != NOWHERE for _, number in spans)}
+    created = {place for place, spans in made.names.items() if any(number != NO_TABLE for _, number in spans)}
     names: dict[Key, Name] = {place: (table.schema, table.name) for place, table in there.items()}
     for statement in reversed(sent):
         for old, new in _renames(statement):
@@ -323,12 +323,12 @@ def _beginning(sent: Sequence[Sent], after: Sequence[Table]) -> list[Table]:
     ]
 
 
-def _renames(sent: Sent) -> list[tuple[Name, Name]]:
+def _renames(sent: StreamStatement) -> list[tuple[Name, Name]]:
     jobs = reversed(_jobs(sent))
     return [((old.schema, old.name), (new.schema, new.name)) for job in jobs for old, new in job.pairs]
 
 
-def _jobs(sent: Sent) -> Sequence[Job]:
+def _jobs(sent: StreamStatement) -> Sequence[Job]:
     """What a statement does, as far as that follows from its text."""
     try:
         statement = parse_ddl(sent.query)
@@ -337,7 +337,7 @@ def _jobs(sent: Sent) -> Sequence[Job]:
         return ()
 
 
-def _touches(statements: Iterable[Sent]) -> dict[Key, Ints]:
+def _touches(statements: Iterable[StreamStatement]) -> dict[Key, Ints]:
     found: dict[Key, set[int]] = {}
     for sent in statements:
         for job in _jobs(sent):

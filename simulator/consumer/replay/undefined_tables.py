@@ -17,14 +17,14 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
-from simulator.consumer.decode.layout_table import table_of
+from simulator.consumer.decode.layout_table import table_from_layout
 from simulator.consumer.decode.row_texts import MEMBERS
 from simulator.consumer.frame import Layout
-from simulator.consumer.replay.normalize import alike, filled, spread, untold
-from simulator.consumer.replay.table_timeline import NOWHERE, Definition, History
+from simulator.consumer.replay.normalize import as_mask, is_unknown, may_be_equal, restore_nulls
+from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableVersion
 from simulator.tidb.model.types import TYPES
 
-MARK = 8
+MARKER_SIZE = 8
 """Bytes of the mark of a layout."""
 
 CODES = frozenset(TYPES[name].code for name in MEMBERS)
@@ -33,7 +33,7 @@ MOST = 1 << 30
 
 
 @dataclass(frozen=True)
-class Undefined:
+class UndefinedTable:
     """Such a table between two statements about it."""
 
     layout: Layout
@@ -43,7 +43,7 @@ class Undefined:
     @property
     def number(self) -> int:
         """The same in every task, and below NOWHERE; that two tables share one does no harm, as handles have names."""
-        return NOWHERE - 1 - crc32(self._name) % MOST
+        return NO_TABLE - 1 - crc32(self._name) % MOST
 
     def handles(self, images: pa.Array) -> pa.Array:
         """Handles of images of the layout; null where there is none, or a cell of the handle key that nobody told."""
@@ -51,9 +51,9 @@ class Undefined:
             return pa.nulls(len(images), pa.binary())
         there, names = images.drop_null(), self.layout.names
         cells = [row_image.cell(there, len(names), names.index(name)) for name in sorted(self.layout.keys)]
-        hidden = np.logical_or.reduce([untold(cell) for cell in cells])
+        hidden = np.logical_or.reduce([is_unknown(cell) for cell in cells])
         made = pc.binary_join_element_wise(self._name, row_image.pack(cells), b"\0")
-        return spread(pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), made), images)
+        return restore_nulls(pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), made), images)
 
     @property
     def _name(self) -> bytes:
@@ -65,36 +65,36 @@ def has_key(layout: Layout) -> bool:
     return bool(layout.keys) and set(layout.keys) <= set(layout.names)
 
 
-def mark_of(layout: Layout) -> bytes:
+def layout_marker(layout: Layout) -> bytes:
     """What images of a layout begin with."""
     return b"%08x" % crc32(repr((layout.names, layout.types)).encode("utf-8", "surrogatepass"))
 
 
-def marked(images: pa.Array, layout: Layout) -> pa.Array:
-    return pc.binary_join_element_wise(mark_of(layout), images, b"\xff")
+def add_marker(images: pa.Array, layout: Layout) -> pa.Array:
+    return pc.binary_join_element_wise(layout_marker(layout), images, b"\xff")
 
 
-def bare(image: bytes) -> bytes:
+def remove_marker(image: bytes) -> bytes:
     """Without its mark."""
-    return image[MARK + 1 :]
+    return image[MARKER_SIZE + 1 :]
 
 
-def alike_marked(images: pa.Array, others: pa.Array) -> Mask:
+def marked_may_be_equal(images: pa.Array, others: pa.Array) -> Mask:
     """Whether marked images may be of one row."""
     found = np.ones(len(images), np.bool_)
-    marks = pc.binary_slice(images, 0, MARK)
-    same = np.flatnonzero(filled(pc.equal(marks, pc.binary_slice(others, 0, MARK))))
+    marks = pc.binary_slice(images, 0, MARKER_SIZE)
+    same = np.flatnonzero(as_mask(pc.equal(marks, pc.binary_slice(others, 0, MARKER_SIZE))))
     encoded = marks.take(pa.array(same)).dictionary_encode()
     for number in range(len(encoded.dictionary)):
         places = same[np.asarray(encoded.indices) == number]
         one, other = (side.take(pa.array(places)) for side in (images, others))
-        found[places] = alike(one, other, one[0].as_py().count(b"\xff") + 1)
+        found[places] = may_be_equal(one, other, one[0].as_py().count(b"\xff") + 1)
     return found
 
 
-def history_of(layout: Layout) -> History:
+def layout_history(layout: Layout) -> TableHistory:
     """The table as its messages tell it."""
-    return History((Definition(-1, table_of(layout)),), False)
+    return TableHistory((TableVersion(-1, table_from_layout(layout)),), False)
 
 
 def without_members(layout: Layout) -> frozenset[str]:
@@ -106,7 +106,7 @@ def without_members(layout: Layout) -> frozenset[str]:
     )
 
 
-def since(touched: Ints, ts: Ints) -> Ints:
+def last_statement_before(touched: Ints, ts: Ints) -> Ints:
     """The statement before each commit-ts; -1 for none."""
     known = np.concatenate(([-1], touched))
     found: Ints = known[np.searchsorted(touched, ts, "left")]

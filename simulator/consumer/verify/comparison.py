@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from simulator.consumer.replay.frame import Source
-from simulator.consumer.replay.neighbours import Expected
-from simulator.consumer.replay.outcome import Outcome, expected_of
-from simulator.consumer.replay.states import places, snapshot_sources
-from simulator.consumer.replay.table_timeline import Sent, Timeline, timeline
-from simulator.consumer.truth_metadata import TruthAbout
+from simulator.consumer.replay.frame import ImagePairSource
+from simulator.consumer.replay.neighbours import TableKnowledge
+from simulator.consumer.replay.outcome import ReplayOutcome, table_knowledge
+from simulator.consumer.replay.states import snapshot_sources, state_table_numbers
+from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline, table_timeline
+from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import truth_checks
 from simulator.consumer.verify.checks import CHECKS
-from simulator.consumer.verify.options import Asked
-from simulator.consumer.verify.origin import Origin
+from simulator.consumer.verify.options import VerifyOptions
+from simulator.consumer.verify.origin import StreamOrigin
 from simulator.consumer.verify.verification import Example, Failure, NotChecked, TableCompared
 from simulator.errors import shown
 from simulator.sources import snapshots
@@ -27,12 +27,12 @@ from simulator.tidb.model.table import Name
 
 
 @dataclass(frozen=True)
-class Comparing:
+class ReplayInputs:
     """A replay before it is done."""
 
-    timeline: Timeline
-    known: Expected
-    sources: tuple[Source, ...]
+    timeline: TableTimeline
+    known: TableKnowledge
+    sources: tuple[ImagePairSource, ...]
     """Of the rows before the stream and behind it."""
 
     until: int | None = None
@@ -43,7 +43,7 @@ class Comparing:
 
 
 @dataclass(frozen=True)
-class States:
+class StreamStates:
     """The rows that are known before the stream, and those that are expected behind it."""
 
     before: Snapshot | None
@@ -54,18 +54,18 @@ class States:
     at: int | None
     """The TSO of the rows expected; None for the stream's end."""
 
-    def timeline(self, statements: Iterable[Sent]) -> Timeline:
+    def timeline(self, statements: Iterable[StreamStatement]) -> TableTimeline:
         """The tables of a stream with these statements."""
         before = () if self.before is None else [entry.table for entry in self.before.tables]
         after = None if self.after is None else [entry.table for entry in self.after.tables]
-        return timeline(statements, before, self.empty if self.before is None else None, after)
+        return table_timeline(statements, before, self.empty if self.before is None else None, after)
 
-    def until(self, statements: Iterable[Sent]) -> list[Sent]:
+    def until(self, statements: Iterable[StreamStatement]) -> list[StreamStatement]:
         """Those that the rows expected have seen."""
         return [sent for sent in statements if self.at is None or sent.ts <= self.at]
 
 
-def states(asked: Asked, truth: TruthAbout | None) -> States:
+def open_states(asked: VerifyOptions, truth: TruthMetadata | None) -> StreamStates:
     """Raises SnapshotError, and UserError for a truth that lost a file."""
     before = None if asked.before is None else snapshots.open(asked.before)
     directory = asked.truth or asked.after
@@ -73,19 +73,19 @@ def states(asked: Asked, truth: TruthAbout | None) -> States:
     if truth is not None and after is not None and asked.truth is not None:
         truth_checks.check_files(asked.truth, truth, file_counts(after))
     empty = () if truth is None else tuple(map(_name, truth.empty))
-    return States(before, after, empty, None if truth is None else truth.watermark)
+    return StreamStates(before, after, empty, None if truth is None else truth.watermark)
 
 
-def comparing(known: States, statements: Iterable[Sent], restarts: bool) -> Comparing:
+def replay_inputs(known: StreamStates, statements: Iterable[StreamStatement], restarts: bool) -> ReplayInputs:
     """The replay of a stream with these statements."""
     found = known.timeline(known.until(statements))
-    sources: list[Source] = []
+    sources: list[ImagePairSource] = []
     for snapshot, is_after in ((known.before, False), (known.after, True)):
         if snapshot is not None:
             sources += snapshot_sources(snapshot, found, is_after)
-    ends = () if known.after is None else places(found, True).values()
+    ends = () if known.after is None else state_table_numbers(found, True).values()
     size = sum(snapshot.size for snapshot in (known.before, known.after) if snapshot is not None)
-    return Comparing(found, expected_of(found, tuple(ends), restarts), tuple(sources), known.at, size)
+    return ReplayInputs(found, table_knowledge(found, tuple(ends), restarts), tuple(sources), known.at, size)
 
 
 def file_counts(snapshot: Snapshot) -> dict[Name, int]:
@@ -101,11 +101,11 @@ def _name(text: str) -> Name:
 CHANGES = frozenset(("old-image", "row-not-there", "row-already-there", "two-changes"))
 """Checks of one row change against those before it."""
 
-HeldBack = Callable[[str], bool]
+MayBeFiltered = Callable[[str], bool]
 """Whether event filters may hold back statements or row changes of a table."""
 
 
-def held_back(made: Origin) -> HeldBack:
+def filter_check(made: StreamOrigin) -> MayBeFiltered:
     """As far as it is known which event filters there are."""
     changefeed = made.changefeed
     rules = event_filters(changefeed.event_filters, made.release, changefeed.case_sensitive).rules
@@ -114,7 +114,9 @@ def held_back(made: Origin) -> HeldBack:
     )
 
 
-def excused(outcome: Outcome, held_back: HeldBack) -> tuple[Outcome, tuple[NotChecked, ...]]:
+def without_filtered_changes(
+    outcome: ReplayOutcome, held_back: MayBeFiltered
+) -> tuple[ReplayOutcome, tuple[NotChecked, ...]]:
     """Without what row changes say of those before them, where these may have been held back."""
     tables = sorted({table for check, table in outcome.counts if check in CHANGES and held_back(table)})
     if not tables:
@@ -134,7 +136,7 @@ ENDS = frozenset(("row-missing", "row-left", "row-different"))
 """Checks of rows where the stream ends."""
 
 
-def unfinished(outcome: Outcome) -> tuple[Outcome, tuple[NotChecked, ...]]:
+def without_end_checks(outcome: ReplayOutcome) -> tuple[ReplayOutcome, tuple[NotChecked, ...]]:
     """Without the rows where the stream ends: it does not reach those that are expected."""
     counts = {kind: count for kind, count in outcome.counts.items() if kind[0] not in ENDS}
     examples = tuple(each for each in outcome.examples if each.check not in ENDS)
@@ -143,7 +145,7 @@ def unfinished(outcome: Outcome) -> tuple[Outcome, tuple[NotChecked, ...]]:
     return replace(outcome, counts=counts, examples=examples, tables=()), left
 
 
-def failures(outcome: Outcome, of: str = "") -> Iterator[Failure]:
+def failures(outcome: ReplayOutcome, of: str = "") -> Iterator[Failure]:
     """What is wrong with rows, by check; `of` is what a consumer wrote down."""
     tables: dict[str, dict[str, int]] = {}
     for (check, table), count in outcome.counts.items():
@@ -162,7 +164,7 @@ def failures(outcome: Outcome, of: str = "") -> Iterator[Failure]:
         yield Failure(check, dict(sorted(tables[check].items(), key=lambda item: (-item[1], item[0]))), examples, of)
 
 
-def compared(outcome: Outcome, of: str = "") -> tuple[TableCompared, ...]:
+def compared(outcome: ReplayOutcome, of: str = "") -> tuple[TableCompared, ...]:
     """The tables whose rows are expected."""
     return tuple(
         TableCompared(each.table, each.expected, each.found, each.missing, each.left, each.different, of)
@@ -170,7 +172,7 @@ def compared(outcome: Outcome, of: str = "") -> tuple[TableCompared, ...]:
     )
 
 
-def expected_in(asked: Asked) -> str:
+def expected_in(asked: VerifyOptions) -> str:
     """What rows are held against, for people; empty for nothing."""
     if asked.truth is not None:
         return f"the truth in {asked.truth}"
@@ -180,7 +182,7 @@ def expected_in(asked: Asked) -> str:
 BEGINNING = "nobody says with which rows the stream begins: --before DIR tells"
 
 
-def not_checked(outcome: Outcome) -> Iterator[NotChecked]:
+def not_checked(outcome: ReplayOutcome) -> Iterator[NotChecked]:
     """Tables whose rows cannot be replayed, and rows that only the beginning of the stream would tell."""
     for (table, why), count in sorted(outcome.not_compared.items()):
         rows = f"{count:,} row changes" if count else "the rows"

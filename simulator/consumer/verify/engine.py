@@ -12,27 +12,27 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from simulator.consumer.engines import in_process
-from simulator.consumer.replay.frame import Source, Tell
-from simulator.consumer.replay.neighbours import Expected
+from simulator.consumer.replay.frame import ImagePairSource, Report
+from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.engines.spark.calls import spark_calls
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.signals import held
 
-LITTLE = 256 << 20
+IN_PROCESS_BYTES = 256 << 20
 """Bytes of records and snapshots that this process reads where no --master is given."""
 
 Result = TypeVar("Result")
 
-Engine = Callable[[Sequence[Source], Expected, int, Tell], list[pa.RecordBatch]]
+Engine = Callable[[Sequence[ImagePairSource], TableKnowledge, int, Report], list[pa.RecordBatch]]
 """FINDINGS of all sources, so many examples of each, and who hears what sources tell."""
 
 
 def master_of(given: str | None, size: int) -> str:
     """Where so many bytes are verified."""
-    return given or (IN_PROCESS if size <= LITTLE else ON_SPARK)
+    return given or (IN_PROCESS if size <= IN_PROCESS_BYTES else ON_SPARK)
 
 
-def called(master: str) -> str:
+def engine_title(master: str) -> str:
     """For people."""
     return "in process" if master == IN_PROCESS else f"Spark, {master}"
 
@@ -40,18 +40,18 @@ def called(master: str) -> str:
 def engine_of(master: str, size: int) -> Engine:
     """For so many bytes of input."""
     if master == IN_PROCESS:
-        return in_process.run
+        return in_process.replay_in_process
     return lambda sources, expected, show, tell: with_spark(
         master, size, lambda session: _on_spark(session, size, sources, expected, show, tell)
     )
 
 
 def _on_spark(
-    session: Any, size: int, sources: Sequence[Source], expected: Expected, show: int, tell: Tell
+    session: Any, size: int, sources: Sequence[ImagePairSource], expected: TableKnowledge, show: int, tell: Report
 ) -> list[pa.RecordBatch]:
     from simulator.consumer.engines import on_spark
 
-    found: list[pa.RecordBatch] = on_spark.run(session, sources, expected, show, tell, size)
+    found: list[pa.RecordBatch] = on_spark.replay_on_spark(session, sources, expected, show, tell, size)
     return found
 
 

@@ -10,20 +10,20 @@ MANY = 40
 """Tables that are named."""
 
 
-def wrong(found: Verification) -> Iterator[str]:
+def failure_lines(found: Verification) -> Iterator[str]:
     """Everything that is wrong, a line each; nothing where nothing is."""
     for failure in found.failures:
-        yield heading(failure)
-        yield from details(failure)
+        yield failure_heading(failure)
+        yield from failure_details(failure)
 
 
-def heading(failure: Failure) -> str:
+def failure_heading(failure: Failure) -> str:
     point = f"point {failure.point} of the contract" if failure.point else "no message of the changefeed"
     where = f" in {failure.of}" if failure.of else ""
     return f"{failure.check} ({point}){where}: {failure.says}: {failure.count:,}"
 
 
-def details(failure: Failure) -> Iterator[str]:
+def failure_details(failure: Failure) -> Iterator[str]:
     """Its tables and examples, a line each."""
     named = [(table, count) for table, count in failure.tables.items() if table]
     if named:

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import WATERMARK
-from simulator.consumer.decode.batches import Decoding
-from simulator.consumer.frame import RECORDS
-from simulator.consumer.records import Place
+from simulator.consumer.decode.batches import StreamDecoder
+from simulator.consumer.frame import RECORD_SCHEMA
+from simulator.consumer.records import TopicPartition
 
 if TYPE_CHECKING:
     from simulator.sinks.kafka.settings import KafkaSettings
@@ -28,15 +28,15 @@ BACK = 500
 
 
 @dataclass
-class Followed:
+class FollowProgress:
     """How far each partition is, as its tail says."""
 
     until: int
-    watermarks: dict[Place, int] = field(default_factory=dict)
+    watermarks: dict[TopicPartition, int] = field(default_factory=dict)
     """0 where none was seen."""
 
     @property
-    def behind(self) -> list[Place]:
+    def behind(self) -> list[TopicPartition]:
         """Those that are waited for."""
         return [place for place, watermark in self.watermarks.items() if watermark < self.until]
 
@@ -53,17 +53,17 @@ class Followed:
         )
 
 
-def follow(
+def wait_for_watermark(
     settings: KafkaSettings,
-    places: Iterable[Place],
+    places: Iterable[TopicPartition],
     protocol: str | None,
     until: int,
-    told: Callable[[Followed], object] = lambda followed: None,
-) -> Followed:
+    told: Callable[[FollowProgress], object] = lambda followed: None,
+) -> FollowProgress:
     """Returns when each of the partitions has shown a watermark of `until` or above; `told` hears how far it is."""
     from simulator.sinks.kafka.tail import tail
 
-    followed = Followed(until, {place: 0 for place in places})
+    followed = FollowProgress(until, {place: 0 for place in places})
     told(followed)
     with closing(tail(settings, followed.watermarks, BACK)) as polls:
         while followed.behind:
@@ -73,15 +73,16 @@ def follow(
     return followed
 
 
-def watermarks(polled: Polled, protocol: str | None) -> Mapping[Place, int]:
+def watermarks(polled: Polled, protocol: str | None) -> Mapping[TopicPartition, int]:
     """The greatest watermark of each partition's records, where there is any."""
-    found: dict[Place, int] = {}
+    found: dict[TopicPartition, int] = {}
     for place, records in polled.items():
-        columns = list(zip(*(record[1:] for record in records), strict=True)) or [()] * len(RECORDS)
+        columns = list(zip(*(record[1:] for record in records), strict=True)) or [()] * len(RECORD_SCHEMA)
         batch = pa.RecordBatch.from_arrays(
-            [pa.array(column, field.type) for column, field in zip(columns, RECORDS, strict=True)], schema=RECORDS
+            [pa.array(column, field.type) for column, field in zip(columns, RECORD_SCHEMA, strict=True)],
+            schema=RECORD_SCHEMA,
         )
-        events = Decoding(protocol).decoded(batch)
+        events = StreamDecoder(protocol).decoded(batch)
         marks = events.column("commit_ts").to_numpy()[np.asarray(events.column("kind")) == WATERMARK]
         if len(marks):
             found[place] = int(marks.max())

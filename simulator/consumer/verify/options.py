@@ -7,12 +7,12 @@ from pathlib import Path
 
 from simulator.errors import UserError
 
-MANY = 10
+DEFAULT_EXAMPLES = 10
 """Examples of each check that are shown, where nobody says otherwise."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class VerifyOptions:
     """The options of `verify`."""
 
     source: str | None = None
@@ -35,7 +35,7 @@ class Asked:
     until: int | None = None
     """The TSO of the watermark that `follow` waits for; None is the truth's final one."""
 
-    show: int = MANY
+    show: int = DEFAULT_EXAMPLES
     master: str | None = None
     restarts: bool = True
     """Whether rows may come again, as after a restart of the changefeed."""
@@ -45,7 +45,7 @@ class Asked:
         return self.source is not None and "://" in self.source
 
 
-def check(asked: Asked) -> None:
+def check_options(asked: VerifyOptions) -> None:
     """Raises UserError for what does not go together, before anything is read."""
     if asked.source is None:
         _tables_alone(asked)
@@ -61,7 +61,7 @@ def check(asked: Asked) -> None:
         _following(asked)
 
 
-def _tables_alone(asked: Asked) -> None:
+def _tables_alone(asked: VerifyOptions) -> None:
     if asked.against is None:
         raise UserError(
             "nothing to verify: give SOURCE, a fixtures directory or kafka://host:port/topic, or --truth DIR and "
@@ -72,7 +72,7 @@ def _tables_alone(asked: Asked) -> None:
         raise UserError(f"{option} is about a stream: give SOURCE, a fixtures directory or kafka://host:port/topic")
 
 
-def _following(asked: Asked) -> None:
+def _following(asked: VerifyOptions) -> None:
     if not asked.to_kafka:
         raise UserError(f"{asked.source} is a directory: only kafka://host:port/topic can be followed")
     if asked.until is None and asked.truth is None:

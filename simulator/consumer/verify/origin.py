@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from simulator import releases
 from simulator.consumer.decode import RowEvent, decode, is_exact, protocol_of
 from simulator.consumer.records import Record
-from simulator.consumer.truth_metadata import TruthAbout
-from simulator.consumer.verify.options import Asked
+from simulator.consumer.truth_metadata import TruthMetadata
+from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.verification import NotChecked, Setting
 from simulator.errors import UserError, masked, shown
 from simulator.files import read_text
@@ -31,7 +31,7 @@ UNKNOWN = "how the stream was made is not known: --sink-uri, with --config, or -
 
 
 @dataclass(frozen=True)
-class Origin:
+class StreamOrigin:
     """How a stream was made, as far as anybody knows."""
 
     protocol: str
@@ -47,7 +47,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ProtocolEvidence:
     """What the first messages of a stream show."""
 
     protocols: Counter[str]
@@ -64,7 +64,7 @@ class Seen:
         return self.protocols.most_common(1)[0][0] if self.protocols else ""
 
 
-def seen(records: Iterable[Record]) -> Seen:
+def inspect_records(records: Iterable[Record]) -> ProtocolEvidence:
     """What the first of those records show."""
     protocols: Counter[str] = Counter()
     exact, stranger = True, ""
@@ -79,10 +79,10 @@ def seen(records: Iterable[Record]) -> Seen:
         exact = exact and all(is_exact(event) for event in events if isinstance(event, RowEvent))
         if protocols.total() >= ENOUGH:
             break
-    return Seen(protocols, exact, stranger)
+    return ProtocolEvidence(protocols, exact, stranger)
 
 
-def origin(asked: Asked, truth: TruthAbout | None, shows: Seen) -> Origin:
+def resolve_origin(asked: VerifyOptions, truth: TruthMetadata | None, shows: ProtocolEvidence) -> StreamOrigin:
     """Raises UserError where release or protocol cannot be told, and where the stream contradicts what is said."""
     release, by_release = _release(asked, truth)
     uri, by_uri = _sink_uri(asked, truth)
@@ -118,10 +118,10 @@ def origin(asked: Asked, truth: TruthAbout | None, shows: Seen) -> Origin:
             "the default" if asked.restarts else "--no-restarts",
         ),
     )
-    return Origin(protocol, release, changefeed, bool(uri), settings, tuple(_unknown(uri, by_release)))
+    return StreamOrigin(protocol, release, changefeed, bool(uri), settings, tuple(_unknown(uri, by_release)))
 
 
-def _release(asked: Asked, truth: TruthAbout | None) -> tuple[Release, str]:
+def _release(asked: VerifyOptions, truth: TruthMetadata | None) -> tuple[Release, str]:
     if asked.release is not None:
         return releases.find(asked.release, asked.architecture), "--release"
     if truth is not None:
@@ -130,7 +130,7 @@ def _release(asked: Asked, truth: TruthAbout | None) -> tuple[Release, str]:
     return releases.find(releases.DEFAULT, asked.architecture), "the default"
 
 
-def _sink_uri(asked: Asked, truth: TruthAbout | None) -> tuple[str, str]:
+def _sink_uri(asked: VerifyOptions, truth: TruthMetadata | None) -> tuple[str, str]:
     """That of the option, of the truth, or of SOURCE where that is written as one."""
     if asked.sink_uri is not None:
         return asked.sink_uri, "--sink-uri"
@@ -143,7 +143,7 @@ def _sink_uri(asked: Asked, truth: TruthAbout | None) -> tuple[str, str]:
     return "", ""
 
 
-def _agree(asked: Asked, protocol: str, told_by: str, shows: Seen) -> None:
+def _agree(asked: VerifyOptions, protocol: str, told_by: str, shows: ProtocolEvidence) -> None:
     """Raises UserError for a stream of another protocol."""
     if shows.protocols and not shows.protocols[protocol]:
         source = shown(asked.source or "")
@@ -155,7 +155,7 @@ def _agree(asked: Asked, protocol: str, told_by: str, shows: Seen) -> None:
         raise UserError(f"{told_by} says {protocol}, and the messages of {source} are {shows.protocol}")
 
 
-def _recognised(asked: Asked, shows: Seen) -> str:
+def _recognised(asked: VerifyOptions, shows: ProtocolEvidence) -> str:
     """Raises UserError where no message tells the protocol."""
     if shows.protocols:
         return shows.protocol
@@ -165,7 +165,7 @@ def _recognised(asked: Asked, shows: Seen) -> str:
     raise UserError(f"{source} has no records, which leaves its protocol open: {more}")
 
 
-def _uri_of(protocol: str, release: Release, shows: Seen) -> str:
+def _uri_of(protocol: str, release: Release, shows: ProtocolEvidence) -> str:
     """For a changefeed that nobody described."""
     extended = shows.exact and CODECS[protocol].protocol.tidb_extension(release)
     return f"{DEFAULT_SINK_URI.split('?')[0]}?protocol={protocol}{'&enable-tidb-extension=true' if extended else ''}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 
-class Told(Protocol):
+class VerifyListener(Protocol):
     """What `verify` says while it works."""
 
     def stage(self, name: str) -> None:
@@ -25,7 +25,7 @@ class Told(Protocol):
         """What has no effect."""
 
 
-class Nobody:
+class SilentListener:
     """Hears nothing."""
 
     def stage(self, name: str) -> None:

@@ -13,17 +13,17 @@ from itertools import islice
 import pyarrow as pa
 
 from simulator.channel import DriverAddress
-from simulator.consumer.contract.checks import Checks
+from simulator.consumer.contract.checks import PartitionChecks
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import PartitionSummary
-from simulator.consumer.decode.batches import Decoding
-from simulator.consumer.decode.event_texts import statements as may_be_statements
-from simulator.consumer.partitions import Partition
+from simulator.consumer.decode.batches import StreamDecoder
+from simulator.consumer.decode.event_texts import possible_statements as may_be_statements
+from simulator.consumer.partitions import StreamPartition
 from simulator.consumer.records import Record
-from simulator.consumer.replay.frame import Source, Tell
-from simulator.consumer.replay.image_pairs import Replaying, Unreplayed
-from simulator.consumer.replay.table_timeline import Sent
-from simulator.consumer.replay.table_timeline import statements as found_in
+from simulator.consumer.replay.frame import ImagePairSource, Report
+from simulator.consumer.replay.image_pairs import ImagePairBuilder, SkippedChanges
+from simulator.consumer.replay.table_timeline import StreamStatement
+from simulator.consumer.replay.table_timeline import stream_statements as found_in
 from simulator.engines.tasks.progress import report_reading
 
 FIRST = 50
@@ -31,12 +31,12 @@ FIRST = 50
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadSettings:
     """What is done with every partition."""
 
     spec: StreamSpec
     show: int
-    replaying: Replaying | None = None
+    replaying: ImagePairBuilder | None = None
     """None where rows are not replayed."""
 
     driver: DriverAddress | None = None
@@ -44,17 +44,17 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Read:
+class PartitionResult:
     """Told of a partition when it is read."""
 
     number: int
     """Its place among all."""
 
     summary: PartitionSummary
-    left: Unreplayed
+    left: SkippedChanges
 
 
-def first_records(partitions: Iterable[Partition]) -> Iterator[Record]:
+def first_records(partitions: Iterable[StreamPartition]) -> Iterator[Record]:
     """Some of the first records of each partition."""
     for partition in partitions:
         for batch in islice(partition.batches(), 1):
@@ -62,42 +62,42 @@ def first_records(partitions: Iterable[Partition]) -> Iterator[Record]:
                 yield Record(*partition.place, row["offset"], row["timestamp"], row["key"], row["value"])
 
 
-def statements(partitions: Iterable[Partition], protocol: str) -> list[Sent]:
+def read_statements(partitions: Iterable[StreamPartition], protocol: str) -> list[StreamStatement]:
     """All statements of a stream, in the order of their commit-ts: the first partition of each topic has its own."""
     return found_in(
         decoding.decoded(may_be_statements(records, protocol))
         for partition in partitions
         if partition.partition == 0
-        for decoding in [Decoding(protocol)]
+        for decoding in [StreamDecoder(protocol)]
         for records in partition.batches()
     )
 
 
-def sources(partitions: Iterable[Partition], reading: Reading) -> list[Source]:
-    """What reads each partition: its row changes as halves, while `tell` hears `Read` in the end."""
+def partition_sources(partitions: Iterable[StreamPartition], reading: ReadSettings) -> list[ImagePairSource]:
+    """What reads each partition: its row changes as halves, while `tell` hears `PartitionResult` in the end."""
     return [partial(_read, partition, number, reading) for number, partition in enumerate(partitions)]
 
 
-def _read(partition: Partition, number: int, reading: Reading, tell: Tell) -> Iterator[pa.RecordBatch]:
-    checks = Checks(partition.place, reading.spec, reading.show)
-    decoding = Decoding(reading.spec.protocol, reading.spec.stored)
-    left = Unreplayed()
+def _read(partition: StreamPartition, number: int, reading: ReadSettings, tell: Report) -> Iterator[pa.RecordBatch]:
+    checks = PartitionChecks(partition.place, reading.spec, reading.show)
+    decoding = StreamDecoder(reading.spec.protocol, reading.spec.stored)
+    left = SkippedChanges()
     for records in report_reading(partition.batches(), number, reading.driver):
         events = decoding.decoded(records)
         checks.take(events, decoding.layouts, records)
         if reading.replaying is not None:
             yield from reading.replaying.halves(events, decoding.layouts, number, left)
-    tell(Read(number, checks.end(), left))
+    tell(PartitionResult(number, checks.end(), left))
 
 
-class Heard:
+class ReadResults:
     """What sources told, in this process or in those of Spark."""
 
     def __init__(self) -> None:
-        self._read: dict[int, Read] = {}
+        self._read: dict[int, PartitionResult] = {}
 
     def __call__(self, value: object) -> None:
-        if isinstance(value, Read):
+        if isinstance(value, PartitionResult):
             self._read[value.number] = value  # again, where a task of Spark was begun again
 
     @property
@@ -105,15 +105,15 @@ class Heard:
         return [self._read[number].summary for number in sorted(self._read)]
 
     @property
-    def left(self) -> Unreplayed:
+    def left(self) -> SkippedChanges:
         """Row changes that are in no half."""
-        found = Unreplayed()
+        found = SkippedChanges()
         for each in self._read.values():
             found.include(each.left)
         return found
 
 
-def counts(partitions: Sequence[Partition]) -> dict[str, int]:
+def partition_counts(partitions: Sequence[StreamPartition]) -> dict[str, int]:
     """How many partitions each topic has."""
     found: dict[str, int] = {}
     for partition in partitions:

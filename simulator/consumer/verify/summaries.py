@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
-from simulator.consumer.contract.violations import Found
+from simulator.consumer.contract.violations import Violations
 from simulator.consumer.verify.checks import CHECKS
 from simulator.consumer.verify.verification import Example, Failure, Moment, NotChecked, PartitionRead
 from simulator.tidb.model.table import Name
@@ -74,7 +74,7 @@ def names(summaries: Iterable[PartitionSummary]) -> set[Name]:
     return {(schema, name) for table in tables for schema, _, name in [table.partition(".")]}
 
 
-def failures(found: Found, show: int) -> Iterator[Failure]:
+def failures(found: Violations, show: int) -> Iterator[Failure]:
     """What is wrong, by check in the order of the contract."""
     tables: dict[str, dict[str, int]] = {}
     for (check, table), count in found.counts.items():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from simulator.consumer.replay.table_timeline import NOWHERE, History, Timeline
+from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.tidb.ddl.catalog import Key
 from simulator.tidb.model.table import Name, Table
 from simulator.tso import FOREVER
@@ -18,14 +18,14 @@ Tables = Mapping[Name, Table]
 BEGIN = -1
 
 
-def defined(found: Timeline, until: int = FOREVER) -> tuple[Tables, tuple[tuple[int, Tables], ...]]:
+def table_definitions(found: TableTimeline, until: int = FOREVER) -> tuple[Tables, tuple[tuple[int, Tables], ...]]:
     """The tables where the stream begins, and behind each statement that changes them, with its commit-ts; `until` is
     the time of which tables that are known by their end are known."""
     changes: dict[int, dict[Key, Table | None]] = {BEGIN: {}}
     for place, spans in found.names.items():
-        for (since, number), (end, _) in zip(spans, [*spans[1:], (FOREVER, NOWHERE)], strict=True):
+        for (since, number), (end, _) in zip(spans, [*spans[1:], (FOREVER, NO_TABLE)], strict=True):
             changes.setdefault(since, {})[place] = None
-            if number != NOWHERE:
+            if number != NO_TABLE:
                 touched = found.touched(place)
                 last = int(max(touched[touched <= until], default=BEGIN))
                 for start, table in _within(found.tables[number], since, end, last):
@@ -38,7 +38,7 @@ def defined(found: Timeline, until: int = FOREVER) -> tuple[Tables, tuple[tuple[
     return versions[0][1], tuple(versions[1:])
 
 
-def _within(history: History, since: int, until: int, touched: int) -> Iterator[tuple[int, Table]]:
+def _within(history: TableHistory, since: int, until: int, touched: int) -> Iterator[tuple[int, Table]]:
     """The definitions of a table while it has a name, each with when it begins there."""
     begin = max(since, touched) if history.lenient else since
     starts = [max(begin, definition.since) for definition in history.definitions]

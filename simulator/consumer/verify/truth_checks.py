@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from simulator import tso
-from simulator.consumer.truth_metadata import TruthAbout
+from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.errors import UserError
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import Name
@@ -18,7 +18,7 @@ FEW = 5
 """Names that are said."""
 
 
-def check_topics(directory: Path, about: TruthAbout, found: Mapping[str, int]) -> None:
+def check_topics(directory: Path, about: TruthMetadata, found: Mapping[str, int]) -> None:
     """Raises UserError where the source has other topics than the run, or other partitions; `found` has how many each
     topic has."""
     missing, other = sorted(about.topics.keys() - found.keys()), sorted(found.keys() - about.topics.keys())
@@ -33,7 +33,7 @@ def check_topics(directory: Path, about: TruthAbout, found: Mapping[str, int]) -
             raise _another(directory, f"that one wrote to {count} partitions of {topic}, which has {found[topic]}")
 
 
-def check_times(directory: Path, about: TruthAbout, first: int, last: int) -> None:
+def check_times(directory: Path, about: TruthMetadata, first: int, last: int) -> None:
     """Raises UserError where all row changes lie outside the run's time; they lie from `first` to `last`."""
     if last <= about.start_ts or first > about.final_watermark:
         raise _another(
@@ -54,7 +54,7 @@ def check_tables(directory: Path, known: Iterable[Name], rows: Iterable[Name]) -
         )
 
 
-def check_files(directory: Path, about: TruthAbout, files: Mapping[Name, int]) -> None:
+def check_files(directory: Path, about: TruthMetadata, files: Mapping[Name, int]) -> None:
     """Raises UserError for a truth that lost a file; `files` has how many with rows each of its tables has."""
     there = {key(*name): count for name, count in files.items()}
     for table, rows in about.rows.items():
@@ -65,7 +65,7 @@ def check_files(directory: Path, about: TruthAbout, files: Mapping[Name, int]) -
             raise _damaged(directory, f"it has no file with the {rows:,} rows of {table}")
 
 
-def check_rows(directory: Path, about: TruthAbout, found: Mapping[str, int]) -> None:
+def check_rows(directory: Path, about: TruthMetadata, found: Mapping[str, int]) -> None:
     """Raises UserError for a truth that lost rows, or got some; `found` has how many were read of each table."""
     for table, rows in found.items():
         if about.rows.get(table, rows) != rows:

@@ -23,7 +23,7 @@ from simulator.consumer.decode import (
     row_text,
     time_of,
 )
-from simulator.consumer.records import Place
+from simulator.consumer.records import TopicPartition
 from simulator.errors import DdlError, UserError
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
@@ -54,7 +54,7 @@ class Version:
     """The last change of a row."""
 
     ts: int
-    place: Place
+    place: TopicPartition
     op: str
     over: bytes | None = None
     """What the row held that an INSERT found there: to be deleted in another partition, by the other half of an

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from simulator.consumer.contract.stream_spec import StreamSpec
-from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode, fetched, time_of
-from simulator.consumer.records import Place, Record
+from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode, fetch_claim_check, time_of
+from simulator.consumer.records import Record, TopicPartition
 from simulator.errors import UserError
 
 
@@ -45,7 +45,7 @@ def events(records: Iterable[Record], spec: StreamSpec) -> Iterator[Placed]:
 def _fetched(event: Event, spec: StreamSpec) -> Event:
     if spec.stored is not None and isinstance(event, RowEvent) and event.stored_at:
         with suppress(UserError):
-            return fetched(event, spec.stored, spec.protocol)
+            return fetch_claim_check(event, spec.stored, spec.protocol)
     return event
 
 
@@ -59,8 +59,8 @@ def repeats() -> Callable[[Record, tuple[Event, ...]], frozenset[int]]:
     Rows are remembered until a watermark covers them: TiCDC resumes from a checkpoint that no emitted watermark exceeds
     (tiflow v8.5 cdc/owner/changefeed.go), so nothing older comes again. DDL is remembered for good.
     """
-    rows: dict[Place, dict[int, int]] = {}
-    statements: dict[Place, set[DdlEvent]] = {}
+    rows: dict[TopicPartition, dict[int, int]] = {}
+    statements: dict[TopicPartition, set[DdlEvent]] = {}
 
     def again(record: Record, found: tuple[Event, ...]) -> frozenset[int]:
         place, repeated = (record.topic, record.partition), []

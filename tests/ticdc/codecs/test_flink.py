@@ -25,7 +25,7 @@ from support.oracle.state import row_of
 from support.playing import play, state, tables_of
 from support.random_tables import Change
 
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.releases import DEFAULT, V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.tidb.model.table import Column, visible_columns
@@ -60,7 +60,7 @@ class Stream(NamedTuple):
         options = ("--release", self.release, "--architecture", self.architecture, "--fixtures", folder / "out")
         uri = f"{URI}&{self.parameters}"
         assert play("diff", before, after, "--sink-uri", uri, "--config", folder / "changefeed.toml", *options) == 0
-        return [record.value for record in read(str(folder / "out")) if record.value is not None]
+        return [record.value for record in read_records(str(folder / "out")) if record.value is not None]
 
 
 EXTENDED, UPDATED = "enable-tidb-extension=true", "only-output-updated-columns = true"

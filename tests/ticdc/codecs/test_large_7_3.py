@@ -17,7 +17,7 @@ from support.codec_rows import Change, rows
 from support.playing import assert_contract, play
 
 from simulator.cli import run
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.releases import find
 from simulator.sinks import claim_check
@@ -211,4 +211,4 @@ def test_a_run_stores_files_that_make_its_rows_whole(spark: SparkSession, tmp_pa
     names = [str(path.relative_to(tmp_path / "store")) for path in (tmp_path / "store").rglob("*.json")]
     assert all(re.fullmatch(r"2025-01-01/shop-t-\d+-\d+-\d+\.json", name) for name in names) and len(names) > 10
     feed = load(f"{uri}&partition-num=2", toml, RELEASE)
-    assert_contract(read(str(tmp_path / "out")), feed, {"shop": 2}, *found)
+    assert_contract(read_records(str(tmp_path / "out")), feed, {"shop": 2}, *found)

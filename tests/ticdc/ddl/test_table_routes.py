@@ -12,7 +12,7 @@ from support.playing import assert_leads, play, state, tables_of
 
 from simulator.cli import run
 from simulator.consumer.contract.stream_spec import sent_tables
-from simulator.consumer.records import read
+from simulator.consumer.records import read_records
 from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
@@ -319,7 +319,7 @@ def test_a_run_tells_of_targets_alone_and_keeps_the_contract(
         )
         == 0
     )
-    records, feed = list(read(str(tmp_path / "out"))), load(uri, TOML, RELEASE)
+    records, feed = list(read_records(str(tmp_path / "out"))), load(uri, TOML, RELEASE)
     assert {record.topic for record in records} == {"all", "shop", "wrong"}
     assert not any(b"shop" in (record.key or b"") + (record.value or b"") for record in records)
     tables = tables_of(after, before)
