@@ -1,4 +1,4 @@
-"""Values of expressions as datums: what a statement gives a column."""
+"""Results of expressions as TiDB datums."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from simulator.tidb.model.table import Column
 
 
 class DatumSql(NamedTuple):
+    """A datum: its kind, and its body as a BLOB (see `datums.kinds`)."""
+
     kind: str
     body: Sql
-    """A BLOB; see `datums.kinds`."""
 
 
 def datum_sql(value: Value, column: Column) -> DatumSql:
-    """The kind that TiDB gives a value, and its body. A quotient goes to a decimal column with all its digits."""
+    """Return a value as a datum for a column. Only a decimal column takes all digits of a quotient."""
     if value.shown_scale is not None and column.type.name != "decimal":
         value = with_shown_digits(value)
     if value.kind == "null":

@@ -1,7 +1,6 @@
-"""Stored generated columns of rows that come without them.
+"""Computation of stored generated columns that rows come without.
 
-One law: a column is computed once all that it names is there; an expression that cannot be computed is an error only
-once a row needs it.
+An expression that cannot be computed is an error only if there is a row.
 """
 
 from __future__ import annotations
@@ -29,22 +28,22 @@ STRICT = Mode(frozenset(("STRICT_TRANS_TABLES",)))
 
 
 class GeneratedColumns(NamedTuple):
-    """Columns by name."""
+    """Computed columns by name, in three forms."""
 
     texts: dict[str, pa.Array]
     """TiDB texts; those of computed columns are null where the value is NULL or strict mode rejects it."""
 
     raw: dict[str, pa.Array]
-    """What the expressions of computed columns give, as a file would have it."""
+    """Results of the expressions, as a file would have them."""
 
     given: dict[str, pa.Array]
-    """The same as datums."""
+    """Results of the expressions as datums."""
 
 
 def compute_generated_columns(table: Table, texts: Mapping[str, pa.Array]) -> GeneratedColumns:
-    """The texts with those of the stored generated columns that they lack.
+    """Return the texts, with those of missing stored generated columns added.
 
-    Virtual columns are computed on the way. Raises SnapshotError for what cannot be computed, if there is a row.
+    Raises SnapshotError for an expression that cannot be computed, if there is a row.
     """
     result = GeneratedColumns(dict(texts), {}, {})
     waiting = [column for column in table.columns if column.generated == "stored" and column.name not in texts]
@@ -63,7 +62,7 @@ def compute_generated_columns(table: Table, texts: Mapping[str, pa.Array]) -> Ge
 
 
 def _strict_texts(column: Column, values: pa.Array) -> pa.Array:
-    """TiDB text of datums; null for what strict mode refuses."""
+    """Return the TiDB texts of datums; null where strict mode rejects the value."""
     made = cast_column(column, values, STRICT)
     wrong = np.zeros(len(values), np.bool_)
     wrong[[misfit.row for misfit in made.misfits]] = True
@@ -71,7 +70,7 @@ def _strict_texts(column: Column, values: pa.Array) -> pa.Array:
 
 
 def _needed_columns(column: Column, table: Table) -> set[str]:
-    """The columns that a generated column names, be it through virtual ones; none where it cannot be read."""
+    """Return the columns that a generated column depends on, directly or by virtual columns; none if it is invalid."""
     try:
         tree = definition_tree(column.generated_expression, table)
     except SchemaError:
@@ -85,7 +84,7 @@ def _needed_columns(column: Column, table: Table) -> set[str]:
 
 
 def _expression_values(column: Column, scope: TableScope, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
-    """What the expression of a column gives."""
+    """Return the datums of a column's expression."""
     if not rows:
         return nulls(0)
     table, expression = scope.table, column.generated_expression

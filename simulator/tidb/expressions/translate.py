@@ -1,6 +1,6 @@
-"""The tree of an expression as a MySQL value in DuckDB SQL, over rows whose columns a scope knows.
+"""Translation of syntax trees of expressions to DuckDB SQL.
 
-One law: an expression means what it means to TiDB; columns are told by their TiDB text.
+A scope resolves column names, functions and settings of the session. Columns come as their TiDB texts.
 """
 
 from __future__ import annotations
@@ -64,34 +64,34 @@ from simulator.tidb.syntax.expressions import (
 
 
 class TranslationScope(Protocol):
-    """What names mean, and whatever else is more than a row's own."""
+    """Resolves names, functions and settings for a translation."""
 
     def column_value(self, node: ColumnName) -> Value:
-        """The value of a column."""
+        """Return the value of a column."""
 
     def call_value(self, node: Call) -> Value:
-        """The value of a function."""
+        """Return the value of a function."""
 
     def context(self) -> EvaluationContext:
-        """What functions ask of the session."""
+        """Return the session settings that functions depend on."""
 
     def collation(self) -> str:
-        """The connection's."""
+        """Return collation_connection."""
 
     def subtracts_signed(self) -> bool:
-        """Whether the sql_mode has NO_UNSIGNED_SUBTRACTION."""
+        """Return whether the sql_mode has NO_UNSIGNED_SUBTRACTION."""
 
     def context_value(self, node: Node, operand: Node | None = None) -> Value:
-        """The value of a node that only a query, a session or a statement on rows answers; with an operand, whether a
-        subquery has it among its rows."""
+        """Return the value of a node that only a query, a session or a statement on rows can evaluate; with an operand,
+        whether a subquery has it among its rows."""
 
 
 class TableScope(NamedTuple):
-    """The columns of one table. All that an expression says has been checked before."""
+    """The scope of one table's columns, for expressions that have been checked before."""
 
     table: Table
     cells: Mapping[str, Sql]
-    """TiDB texts by column; generated columns that have none are computed."""
+    """TiDB texts by column; generated columns without one are computed."""
 
     def column_value(self, node: ColumnName) -> Value:
         column = find_column(node, self.table)
@@ -118,13 +118,13 @@ class TableScope(NamedTuple):
 
 @dataclass(frozen=True)
 class KnownValue(Node):
-    """What is known already, in the place of a node."""
+    """A node with a value that is known already."""
 
     value: Value
 
 
 def translate(node: Node, scope: TranslationScope) -> Value:
-    """The value of a node for a row."""
+    """Return the value of a node."""
     translate = _VALUES.get(type(node))
     result = scope.context_value(node) if translate is None else translate(node, scope)
     if result.kind == "string" and result.collation == CONNECTION_COLLATION:
@@ -133,7 +133,7 @@ def translate(node: Node, scope: TranslationScope) -> Value:
 
 
 def translate_call(node: Call, scope: TranslationScope) -> Value:
-    """The value of a function of its arguments alone."""
+    """Return the value of a function that depends on its arguments alone."""
     function = FUNCTIONS[node.name]
     values = [translate(argument, scope) for argument in node.arguments]
     collation = function_collation(node.name, values)
@@ -153,7 +153,7 @@ def _unary(node: Unary, scope: TranslationScope) -> Value:
 
 
 def _binary(node: Binary, scope: TranslationScope) -> Value:
-    """Long chains lean to the left, so the left side is walked, not recursed into."""
+    """Return the value of a chain of operators, which is walked iteratively since long chains nest to the left."""
     chain = []
     left: Node = node
     while isinstance(left, Binary) and not _of_rows(left):
@@ -181,7 +181,7 @@ def _joined(operator: str, left: Value, right: Value, signed: bool) -> Value:
 
 
 def _of_today(value: Value, scope: TranslationScope) -> Value:
-    """A TIME as the moment that it is on the day on which the statement runs."""
+    """Return a TIME as a moment of the day of the statement."""
     if value.kind != "time" or not scope.context().today:
         return value
     return Value(moment_argument(scope.context(), value), "datetime", scale=value.scale)
@@ -211,19 +211,19 @@ def _of_rows(node: Binary) -> bool:
 
 
 def _rows_compared(node: Binary, scope: TranslationScope) -> Value:
-    """`(a, b) < (1, 2)`: the first values that differ decide."""
+    """Return a comparison of rows: `(a, b) < (1, 2)`."""
     left, right = row_values(node.left, scope), row_values(node.right, scope)
     return boolean(compare_rows(node.operator, left, right))
 
 
 def row_values(node: Node, scope: TranslationScope) -> list[Value]:
-    """The values of a row, or of what stands for a row of one."""
+    """Return the values of a row expression; any other expression is a row of one."""
     row = strip_parentheses(node)
     return [translate(item, scope) for item in (row.items if isinstance(row, RowExpression) else (row,))]
 
 
 def compare_rows(operator: str, left: Sequence[Value], right: Sequence[Value]) -> Sql:
-    """Rows of as many values compared, as a BOOLEAN."""
+    """Return a comparison of rows as a BOOLEAN; the first values that differ decide. Raises SqlError 1241."""
     if len(left) != len(right):
         raise SqlError(1241, "21000", f"Operand should contain {len(left)} column(s)")
     pairs = list(zip(left, right, strict=True))

@@ -1,7 +1,4 @@
-"""Expressions before any row: their trees, the columns they name, and what of them cannot be computed.
-
-One law: what cannot be computed is refused by its name.
-"""
+"""Syntax trees of expressions: parsing, column names, and parts that cannot be computed."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ from simulator.tidb.syntax.expressions import (
 
 
 def parse_expression(expression: str) -> Node:
-    """The tree; raises SchemaError for text that is no expression."""
+    """Parse an expression. Raises SchemaError."""
     try:
         return parse_tokens(expression, tokenize(expression), parse_node)
     except RecursionError:
@@ -38,10 +35,10 @@ def parse_expression(expression: str) -> Node:
 
 
 def definition_tree(expression: str, table: Table) -> Node:
-    """The tree of an expression of a table's definition.
+    """Parse an expression of a table's definition.
 
-    Raises SchemaError for text that is none, for a column that the table lacks and for what cannot be computed, be it
-    in a virtual column that it names.
+    Raises SchemaError for a syntax error, an unknown column, and a part that cannot be computed, also in a virtual
+    column that it names.
     """
     try:
         tree = parse_expression(expression)
@@ -61,7 +58,7 @@ def definition_tree(expression: str, table: Table) -> Node:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all nodes in it."""
+    """Yield the node and all nodes in it."""
     waiting: list[object] = [node]
     while waiting:
         result = waiting.pop()
@@ -73,7 +70,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def uncomputable_part(node: Node) -> str:
-    """What of a node TiDB can compute, and DuckDB cannot; empty for nothing."""
+    """Return the part of a node that TiDB can compute and DuckDB cannot; empty if there is none."""
     if isinstance(node, ContextExpression):
         return node.what
     if isinstance(node, (DefaultValue, InsertedValue)):
@@ -103,19 +100,19 @@ def _is_number(node: Node) -> bool:
 
 
 def _is_known(function: str, word: str) -> bool:
-    """Whether a function can do with a unit or a side."""
+    """Return whether a function supports a unit or a side."""
     return function in ("TRIM", "GET_FORMAT") or word in UNITS
 
 
 def strip_parentheses(node: Node) -> Node:
-    """The node without the parentheses around it."""
+    """Return the node without the parentheses around it."""
     while isinstance(node, Parenthesised):
         node = node.inner
     return node
 
 
 def find_column(node: ColumnName, table: Table) -> Column | None:
-    """The column that a name means; a name with a schema means none, as TiDB gives the table no schema here."""
+    """Return the column of a name. A name with a schema has none, as TiDB gives the table no schema here."""
     *qualifier, name = node.parts
     if qualifier and [part.lower() for part in qualifier] != [table.name.lower()]:
         return None

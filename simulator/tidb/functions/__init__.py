@@ -1,4 +1,4 @@
-"""MySQL's functions that no query language computes as TiDB does: texts → text, one call for each different row."""
+"""MySQL's functions that Python computes, since DuckDB's differ from TiDB's: from texts to a text."""
 
 from __future__ import annotations
 
@@ -25,4 +25,4 @@ PYTHON_FUNCTIONS: dict[str, Callable[..., str | None]] = {
     **ADDRESS_FUNCTIONS,
     **ELEMENTARY_FUNCTIONS,
 }
-"""By their names in SQL. Arguments and values are text, None for NULL; what is wrong with them raises Problem."""
+"""By their names in SQL. Arguments and results are texts, None for NULL. They raise Problem."""

@@ -1,6 +1,6 @@
-"""Addresses of the internet, and UUIDs (TiDB: pkg/expression/builtin_miscellaneous.go).
+"""Functions of IP addresses and UUIDs (TiDB: pkg/expression/builtin_miscellaneous.go).
 
-Bytes are texts with one character for each.
+Bytes are texts with one character per byte.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def inet6_ntoa(text: str) -> Text:
 
 
 def _shortest(data: bytes) -> str:
-    """As Go prints it: the first longest run of two zero fields and more is left out."""
+    """Return an IPv6 address as Go prints it, without the first longest run of two or more zero fields."""
     fields = [int.from_bytes(data[place : place + 2], "big") for place in range(0, 16, 2)]
     runs = [(end - start, -start) for start in range(8) for end in range(start + 2, 9) if not any(fields[start:end])]
     if not runs:
@@ -96,7 +96,7 @@ UUID = re.compile(r"(?:urn:uuid:)?([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-
 
 
 def _uuid(text: str) -> str | None:
-    """Its 32 digits (github.com/google/uuid, Parse)."""
+    """Return the 32 digits of a UUID (github.com/google/uuid, Parse)."""
     if re.fullmatch(r"[0-9a-fA-F]{32}", text):
         return text
     inner = text[1:-1] if len(text) == 38 else text
@@ -134,7 +134,7 @@ def bin_to_uuid(text: Text, swapped: Text) -> Text:
 
 
 def _is_ipv4(text: str) -> bool:
-    """IS_IPV4 minds no leading zeros."""
+    """Return whether a text is an IPv4 address. IS_IPV4 accepts leading zeros."""
     parts = text.split(".")
     return len(parts) == 4 and all(re.fullmatch(r"\d{1,3}", part, re.ASCII) and int(part) < 256 for part in parts)
 

@@ -1,7 +1,7 @@
-"""Days, weeks and clocks as TiDB counts them (pkg/types/time.go, core_time.go).
+"""Calendar arithmetic of TiDB (pkg/types/time.go, core_time.go).
 
-A moment between functions is text `YYYY-MM-DD hh:mm:ss.ffffff`, a duration a number of microseconds; a day may be in a
-month or year 0, which no calendar has.
+Functions exchange moments as texts `YYYY-MM-DD hh:mm:ss.ffffff` and durations as numbers of microseconds. A moment can
+have a year, month or day of 0.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class Moment(NamedTuple):
+    """A date with a time of day."""
+
     year: int
     month: int
     day: int
     micros: int = 0
-    """Since midnight."""
+    """Microseconds since midnight."""
 
 
 def parse_moment(text: str) -> Moment:
-    """Of a moment in text."""
+    """Parse the text of a moment."""
     clock = (int(text[11:13]) * 3600 + int(text[14:16]) * 60 + int(text[17:19])) * SECOND + int(text[20:26])
     return Moment(int(text[:4]), int(text[5:7]), int(text[8:10]), clock)
 
@@ -52,7 +54,7 @@ def date_text(moment: Moment) -> str:
 
 
 def clock_text(micros: int, digits: int = 6) -> str:
-    """A clock or duration with so many digits of a second."""
+    """Return a time of day or a duration as text with `digits` of a second."""
     whole, part = divmod(abs(micros), SECOND)
     fraction = f".{part:06}"[: digits + 1] if digits else ""
     return f"{'-' * (micros < 0)}{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}{fraction}"
@@ -71,7 +73,7 @@ def month_length(year: int, month: int) -> int:
 
 
 def day_number(year: int, month: int, day: int) -> int:
-    """TO_DAYS: since year 0."""
+    """Return TO_DAYS, the days since year 0."""
     if year == 0 and month == 0:
         return 0
     days = 365 * year + 31 * (month - 1) + day
@@ -83,7 +85,7 @@ def day_number(year: int, month: int, day: int) -> int:
 
 
 def from_day_number(number: int) -> Moment | None:
-    """FROM_DAYS; None beyond the year 9999, zero before the year 1."""
+    """Return FROM_DAYS; None beyond the year 9999, zero before the year 1."""
     if number <= 365 or number >= 3652500:
         return Moment(0, 0, 0)
     year = number * 100 // 36525
@@ -104,12 +106,12 @@ def days_in_year(year: int) -> int:
 
 
 def weekday(moment: Moment) -> int:
-    """0 is Sunday."""
+    """Return the day of the week; 0 is Sunday."""
     return (day_number(moment.year, moment.month, moment.day) + 6) % 7
 
 
 def week_number(moment: Moment, mode: int, with_year: bool = False) -> tuple[int, int]:
-    """Year and number of the week (MySQL's calc_week)."""
+    """Return the year and number of the week (MySQL's calc_week)."""
     mode &= 7
     monday, first = bool(mode & 1), bool(mode & 4)
     with_year = with_year or bool(mode & 2)
@@ -139,13 +141,13 @@ def has_zero(moment: Moment) -> bool:
 
 
 def add_micros(moment: Moment, micros: int) -> Moment | None:
-    """So many microseconds later; None outside of the years 0 to 9999."""
+    """Add microseconds; return None outside of the years 0 to 9999."""
     days, clock = divmod(moment.micros + micros, DAY)
     return _from_civil_days(_civil_days(moment.year, moment.month, moment.day) + days, clock)
 
 
 def _civil_days(year: int, month: int, day: int) -> int:
-    """Days since the first of March of the year 0, in the calendar as it is now."""
+    """Return the days since March 1 of the year 0 in the proleptic Gregorian calendar."""
     year -= month <= 2
     era, of_era = divmod(year, 400)
     of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
@@ -163,7 +165,7 @@ def _from_civil_days(days: int, clock: int) -> Moment | None:
 
 
 def add_months(moment: Moment, months: int, cut: bool = True) -> Moment | None:
-    """So many months later: on the last day of a shorter month, or, if that is not cut, as many days behind it."""
+    """Add months. A day beyond the end of the month becomes its last day with `cut`, else a day of the next month."""
     total = moment.year * 12 + moment.month - 1 + months
     year, month = total // 12, total % 12 + 1
     if not 0 <= year <= 9999:

@@ -1,8 +1,8 @@
-"""JSON documents as Python values: read from text, printed as TiDB prints them, compared and measured as it does.
+"""JSON documents as Python values: parsing, printing, comparison and size as in TiDB.
 
-A document between two functions of one expression is JSON text that keeps the types of its scalars: a double has a
-point or an exponent, and what JSON has no type for (a DATE, bytes) is a string behind a mark. A column holds what TiDB
-prints, where those types are lost.
+Functions of one expression exchange documents as JSON text that preserves the types of scalars: a double has a point or
+an exponent, and a type that JSON lacks (DATE, bytes) is a string behind MARK. Columns hold the text that TiDB prints,
+which loses those types.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_DEPTH = 100
 
 @dataclass(frozen=True)
 class TypedScalar:
-    """A scalar that JSON has no type for."""
+    """A scalar of a type that JSON lacks."""
 
     type: str
     """DATE, DATETIME, TIME or UNSIGNED INTEGER; BLOB or BIT with the number of the column's type behind it."""
@@ -50,7 +50,7 @@ PRECEDENCE = {
     "NULL": -12,
 }
 FLOAT_EPSILON = 1e-8
-"""How far a double and a whole number may be apart to be equal (pkg/types/json_binary_functions.go, floatEpsilon)."""
+"""A double and an integer that differ by less are equal (pkg/types/json_binary_functions.go, floatEpsilon)."""
 
 
 Ordered = TypeVar("Ordered", bytes, str, float)
@@ -61,7 +61,7 @@ def _refuse(name: str) -> Document:
 
 
 def _whole(digits: str) -> int | float:
-    """64 bits, else a double."""
+    """Return an integer of 64 bits, or a double if it has more."""
     number = int(digits)
     return number if -(2**63) <= number < 2**64 else _real(digits)
 
@@ -77,7 +77,7 @@ _READER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole, parse_float
 
 
 def parse_json(text: str) -> Document:
-    """A document that a user wrote. Raises Problem 3140, 3157."""
+    """Parse a document from a user. Raises Problem 3140 and 3157."""
     if not text:
         raise Problem(3140, "Invalid JSON text: The document is empty")
     try:
@@ -98,14 +98,14 @@ def is_json(text: str) -> bool:
 
 
 def check_depth(document: Document) -> Document:
-    """The same, if it is not too deep. Raises Problem 3157."""
+    """Return the document. Raises Problem 3157 if it is nested too deeply."""
     if depth(document) - 1 > MAX_DEPTH:
         raise Problem(3157, "The JSON document exceeds the maximum depth.")
     return document
 
 
 def load(text: str) -> Document:
-    """A document as `dump` writes it."""
+    """Load a document that `dump` wrote."""
     result: Document = _READER.decode(text)
     return _unmarked(result) if MARK in text else result
 
@@ -122,7 +122,7 @@ def _unmarked(document: Document) -> Document:
 
 
 def dump(document: Document) -> str:
-    """JSON text that `load` reads with the same types."""
+    """Return JSON text that preserves the types of scalars."""
     return json.dumps(document, ensure_ascii=False, separators=(", ", ": "), default=_marked)
 
 
@@ -131,7 +131,7 @@ def _marked(typed: TypedScalar) -> str:
 
 
 def print_document(document: Document) -> str:
-    """The text that TiDB prints."""
+    """Return a document as TiDB prints it."""
     if isinstance(document, str):
         return printed_string(document)
     if document is None or isinstance(document, bool):
@@ -150,7 +150,7 @@ def print_document(document: Document) -> str:
 
 
 def scalar_text(typed: TypedScalar) -> str:
-    """The text of a scalar without quotes; bytes, of which each character is one, in base64."""
+    """Return the text of a scalar without quotes; bytes in base64."""
     kind, _, number = typed.type.partition(" ")
     if kind not in ("BLOB", "BIT"):
         return typed.text
@@ -158,7 +158,7 @@ def scalar_text(typed: TypedScalar) -> str:
 
 
 def print_dumped(text: str) -> str:
-    """What TiDB prints of a document that `dump` wrote."""
+    """Return a document that `dump` wrote as TiDB prints it."""
     if MARK not in text:
         usual = normal_json(text)
         if usual is not None:
@@ -171,7 +171,7 @@ def sorted_keys(document: dict[str, Document]) -> list[str]:
 
 
 def type_name(document: Document) -> str:
-    """As JSON_TYPE calls it."""
+    """Return JSON_TYPE."""
     if isinstance(document, TypedScalar):
         return document.type.partition(" ")[0] if document.type[:3] in ("BLO", "BIT") else document.type
     if isinstance(document, int) and not isinstance(document, bool) and document >= 2**63:
@@ -203,7 +203,7 @@ def _children(document: Document) -> list[Document]:
 
 
 def compare(left: Document, right: Document) -> int:
-    """Negative, 0 or positive (pkg/types/json_binary_functions.go, CompareBinaryJSON)."""
+    """Return a negative number, 0 or a positive number (pkg/types/json_binary_functions.go, CompareBinaryJSON)."""
     first, second = PRECEDENCE[type_name(left)], PRECEDENCE[type_name(right)]
     if first != second:
         return first - second
@@ -246,7 +246,7 @@ def _compare_objects(left: dict[str, Document], right: dict[str, Document]) -> i
 
 
 def sort_key(document: Document) -> str:
-    """A text that compares as the document does."""
+    """Return a text that compares as the document does."""
     rank = f"{PRECEDENCE[type_name(document)] + 20:02}"
     if isinstance(document, list):
         return f"{rank}{''.join(map(sort_key, document))}!"
@@ -268,7 +268,7 @@ def _hex(text: str) -> str:
 
 
 def size(document: Document) -> int:
-    """Bytes of a value as TiDB stores it, without its type (pkg/types/json_binary.go)."""
+    """Return the bytes of a value as TiDB stores it, without its type (pkg/types/json_binary.go)."""
     if document is None or isinstance(document, bool):
         return 0
     if isinstance(document, str):

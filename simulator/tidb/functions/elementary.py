@@ -1,5 +1,6 @@
-"""Elementary functions of doubles, to the last bit as Go computes them (math/sin.go, tan.go, atan.go, log.go, exp.go:
-Cephes and FreeBSD's msun), and what else is made of numbers."""
+"""Functions of doubles with the same bits as Go's (math/sin.go, tan.go, atan.go, log.go, exp.go: Cephes and FreeBSD's
+msun), and the conversion of numbers to text.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ _LOG = (
 )
 _LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
 _LARGEST = 1 << 29
-"""Angles from here on are reduced with all digits of pi (math/trig_reduce.go)."""
+"""From here on, angles are reduced with all digits of pi (math/trig_reduce.go)."""
 
 
 def _polynomial(x: float, factors: tuple[float, ...]) -> float:
@@ -67,7 +68,7 @@ def _polynomial(x: float, factors: tuple[float, ...]) -> float:
 
 
 def _octant(x: float) -> tuple[int, float]:
-    """Eighths of a circle, and what is left of an angle that is not negative."""
+    """Return the octant of an angle that is not negative, and the rest of the angle."""
     if x >= _LARGEST:
         return _reduced(x)
     octant = int(x * (4 / math.pi))
@@ -77,7 +78,7 @@ def _octant(x: float) -> tuple[int, float]:
 
 
 def _reduced(x: float) -> tuple[int, float]:
-    """By the digits of 4/pi; what is left is cut to 53 bits."""
+    """Reduce an angle by the digits of 4/pi; the rest is truncated to 53 bits."""
     whole, exponent = math.frexp(x)
     product = int(whole * 2**53) * _four_over_pi() >> _BITS - (exponent - 53) - 128
     octant, rest = (product >> 128) & 7, product & 2**128 - 1
@@ -91,7 +92,7 @@ _BITS = 1300
 
 @functools.cache
 def _four_over_pi() -> int:
-    """With so many bits behind the point (John Machin's series)."""
+    """Return 4/pi with `bits` behind the point (Machin's series)."""
     unit = 1 << _BITS + 64
     pi = 4 * (4 * _arc_of_inverse(5, unit) - _arc_of_inverse(239, unit))
     return (4 * unit << _BITS) // pi
@@ -231,7 +232,7 @@ _LN2_PARTS = (0.69314718055966295651160180568695068359375, 0.2823529056303157712
 
 
 def _fused(a: float, b: float, c: float) -> float:
-    """a * b + c, rounded once, as processors do that Go asks for it (math/exp_amd64.s)."""
+    """Return a * b + c rounded once, as the fused instruction does that Go uses (math/exp_amd64.s)."""
     return float(Fraction(a) * Fraction(b) + Fraction(c))
 
 
@@ -300,7 +301,7 @@ def _double(compute: Callable[..., float]) -> Callable[..., Text]:
 
 
 def _real_power(x: float, y: float) -> float:
-    """What is no number is out of range."""
+    """Return the power; NaN is out of range."""
     result = power(x, y)
     return math.inf if math.isnan(result) else result
 
@@ -312,7 +313,7 @@ def _cotangent(x: float) -> float:
 
 @strict
 def shown(number: str) -> Text:
-    """A very large or very small double as a client is shown it."""
+    """Return a very large or very small double as a client is shown it."""
     mantissa, _, exponent = np.format_float_scientific(float(number), unique=True, trim="-").partition("e")
     return f"{mantissa}e{int(exponent)}"
 

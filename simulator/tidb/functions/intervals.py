@@ -1,4 +1,4 @@
-"""`INTERVAL … unit`, and what one is added to (TiDB: pkg/expression/builtin_time.go, pkg/types/time.go)."""
+"""Intervals (`INTERVAL … unit`) and their addition (TiDB: pkg/expression/builtin_time.go, pkg/types/time.go)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ COMPOUND_UNITS = {
     "DAY_HOUR": (3, 2),
     "YEAR_MONTH": (1, 2),
 }
-"""The last field, counted from the year, and how many there are at most."""
+"""The last field, counted from the year, and the most fields of a unit."""
 
 DECIMAL_PREFIXES = {
     "DAY_MINUTE": "0 ",
@@ -60,7 +60,7 @@ DECIMAL_PREFIXES = {
     "HOUR_SECOND": "00:",
     "MINUTE_MICROSECOND": "00:",
 }
-"""What a decimal has before it in a unit of several fields."""
+"""Text before a decimal in a unit of several fields."""
 
 DECIMAL_SEPARATORS = {
     "HOUR_MINUTE": ":",
@@ -71,12 +71,14 @@ DECIMAL_SEPARATORS = {
     "DAY_SECOND": ":",
     "HOUR_SECOND": ":",
 }
-"""What its point means."""
+"""The separator that its point stands for."""
 
 INT64 = 2**63
 
 
 class Interval(NamedTuple):
+    """An interval, whose parts have one sign."""
+
     months: int
     days: int
     micros: int
@@ -87,7 +89,7 @@ def is_clock_unit(unit: str) -> bool:
 
 
 def amount_text(kind: str, shown: str, unit: str, problems: list[Problem]) -> str:
-    """What stands for an amount: of text the number at its beginning, a decimal as its unit reads it."""
+    """Return the text of an amount: the number that a text begins with, or a decimal as its unit takes it."""
     if kind == "string" and unit == "SECOND":
         result = re.match(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", shown)
         if not result or result[0] != shown.rstrip():
@@ -115,7 +117,7 @@ def amount_text(kind: str, shown: str, unit: str, problems: list[Problem]) -> st
 
 
 def parse_interval(unit: str, shown: str, problems: list[Problem]) -> Interval:
-    """What an amount comes to in a unit."""
+    """Parse an amount of a unit. Truncation adds to `problems`."""
     if unit in COMPOUND_UNITS:
         return _parse_fields(shown, *COMPOUND_UNITS[unit], problems)
     whole, _, fraction = shown.partition(".")
@@ -155,14 +157,14 @@ def _parse_fields(shown: str, last: int, most: int, problems: list[Problem]) -> 
 
 
 def is_date(text: str) -> bool:
-    """Whether a text may be a date without a time (IsDateFormat)."""
+    """Return whether a text may be a date without a time (IsDateFormat)."""
     text = text.strip()
     parts = [part for part in re.split(r"[^0-9]+", text) if part]
     return len(parts) == 3 if len(parts) != 1 else len(text) in (5, 6, 8)
 
 
 def read_moment(shown: str, kind: str, zone: str) -> tuple[Moment, bool]:
-    """A moment that a text or a number means, and whether it is a date. Raises Problem 1292."""
+    """Parse a text or a number; return the moment and whether it is a date. Raises Problem 1292."""
     text = shown if kind == "string" else spellings.number(shown)
     result = spellings.moment(text, 6) or (parse_with_offset(shown, zone) if kind == "string" else None)
     if result is None:
@@ -171,7 +173,7 @@ def read_moment(shown: str, kind: str, zone: str) -> tuple[Moment, bool]:
 
 
 def add_interval(start: Moment, by: Interval, sign: int) -> Moment:
-    """Raises Problem 1441."""
+    """Add or subtract an interval. Raises Problem 1441."""
     result: Moment | None = start
     if by.days or by.micros:
         result = add_micros(start, sign * (by.days * DAY + by.micros))
@@ -185,7 +187,7 @@ def add_interval(start: Moment, by: Interval, sign: int) -> Moment:
 def date_add(
     sign: Text, unit: Text, zone: Text, digits: Text, base_kind: Text, base: Text, amount_kind: Text, amount: Text
 ) -> Text:
-    """DATE_ADD and DATE_SUB. `digits` of a second are shown; of text and numbers those that there are."""
+    """Return DATE_ADD or DATE_SUB, with all digits of a second that the result has."""
     assert sign and unit and digits and base_kind and amount_kind
     if base is None:
         return None
@@ -212,14 +214,14 @@ def date_add(
 
 
 def _value_or_problem(problems: list[Problem], value: str) -> str:
-    """The value, unless something was wrong on the way to it. Raises Problem."""
+    """Return the value. Raises the first problem if there is one."""
     if problems:
         raise Problem(problems[0].number, problems[0].text, problems[0].kind, value)
     return value
 
 
 def duration_add(sign: Text, unit: Text, base: Text, amount_kind: Text, amount: Text) -> Text:
-    """The same of a duration and a unit of the clock."""
+    """Return DATE_ADD or DATE_SUB of a duration and a unit of the clock."""
     assert sign and unit and amount_kind
     if base is None or amount is None:
         return None
@@ -231,7 +233,7 @@ def duration_add(sign: Text, unit: Text, base: Text, amount_kind: Text, amount: 
 
 
 def timestamp_add(unit: Text, amount: Text, base: Text, is_day: Text) -> Text:
-    """TIMESTAMPADD: a month that is too short lends days to the next."""
+    """Return TIMESTAMPADD. Days beyond the end of a month run into the next."""
     assert unit
     if amount is None or base is None:
         return None

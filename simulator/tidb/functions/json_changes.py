@@ -22,14 +22,14 @@ NOT_A_CELL = Problem(3165, "A path expression is not a path to a cell in an arra
 
 
 def single_value(document: Document, path: Path) -> list[tuple[Steps, Document]]:
-    """The value at a path. Raises Problem 3149 for a path to several."""
+    """Return the value at a path. Raises Problem 3149 for a path that can match several."""
     if json_paths.matches_multiple(path):
         raise MULTIPLE_MATCHES
     return json_paths.find(document, path)
 
 
 def modify(insert: bool, replace: bool) -> Callable[..., Text]:
-    """JSON_SET, JSON_INSERT, JSON_REPLACE."""
+    """Return JSON_SET, JSON_INSERT or JSON_REPLACE."""
 
     def modified(document: Text, *pairs: Text) -> Text:
         if document is None or None in pairs[::2]:
@@ -51,7 +51,7 @@ def modify(insert: bool, replace: bool) -> Callable[..., Text]:
 
 
 def _replace_at(document: Document, steps: Steps, value: Document) -> Document:
-    """The document with another value in a place."""
+    """Return the document with another value at a position."""
     if not steps:
         return value
     step, *rest = steps
@@ -160,7 +160,7 @@ def _merge(documents: Sequence[Document]) -> Document:
 
 
 def merge_patch(*documents: Text) -> Text:
-    """RFC 7396; a NULL that is not replaced by what follows it makes NULL."""
+    """Return JSON_MERGE_PATCH (RFC 7396); NULL if a NULL follows the last document that is no object."""
     result = [None if each is None else load(each) for each in documents]
     last = next(
         (

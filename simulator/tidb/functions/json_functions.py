@@ -1,6 +1,6 @@
 """The JSON functions of MySQL (TiDB: pkg/expression/builtin_json.go, pkg/types/json_binary_functions.go).
 
-A document comes as `documents.kept` writes it; a path, a key or any other text as it is. None is NULL.
+Documents are texts that `documents.dump` wrote; paths and keys are plain texts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from simulator.tidb.functions.strict import Text, strict
 
 @strict
 def of_text(text: str) -> Text:
-    """CAST(text AS JSON)."""
+    """Return CAST(text AS JSON)."""
     return dump(parse_json(text))
 
 
@@ -93,7 +93,7 @@ def keys(document: Text, *path: Text) -> Text:
 
 
 def _values_at(document: Text, path: Sequence[Text]) -> list[Document]:
-    """The document, or what is at its path, if there is anything."""
+    """Return the document, or the value at the path if there is one."""
     if document is None:
         return []
     if not path:
@@ -122,7 +122,7 @@ def _indent_document(document: Document, indent: str = "") -> str:
 
 @strict
 def quote(text: str) -> Text:
-    """In quotes as Go's strconv.Quote writes them."""
+    """Return JSON_QUOTE, which escapes as Go's strconv.Quote does."""
     known = {
         '"': '\\"',
         "\\": "\\\\",
@@ -157,7 +157,7 @@ def object_of(*pairs: Text) -> Text:
     return dump(check_depth(result))
 
 
-# -- what is in a document ---------------------------------------------------------------------------------------------
+# -- searching a document ----------------------------------------------------------------------------------------------
 
 
 def contains(document: Text, target: Text, *path: Text) -> Text:
@@ -248,7 +248,7 @@ def _all_in(document: Document, steps: Steps) -> Iterator[tuple[Steps, Document]
 
 @strict
 def scalar(type: str, shown: str) -> Text:
-    """A document of one value of a type."""
+    """Return a document of one scalar."""
     if type == "DOUBLE":
         return dump(float(shown))
     return dump(shown if type == "STRING" else TypedScalar(type, shown))
@@ -256,12 +256,12 @@ def scalar(type: str, shown: str) -> Text:
 
 @strict
 def key(document: str) -> Text:
-    """What orders documents as TiDB does."""
+    """Return a text that sorts as TiDB compares documents."""
     return sort_key(load(document))
 
 
 def pair(key: Text, document: Text) -> Text:
-    """A member of an object."""
+    """Return a member of an object."""
     if key is None:
         raise Problem(3158, "JSON documents may not contain NULL member names.")
     return f"{dump(key)}: {'null' if document is None else document}"

@@ -21,14 +21,14 @@ class Member(NamedTuple):
 
 
 class ArrayRange(NamedTuple):
-    """`[start to end]`, negative from the end; `[*]` has neither, `[place]` no end."""
+    """`[start to end]`, negative from the end; `[*]` has neither, `[index]` no end."""
 
     start: int | None
     end: int | None = None
 
 
 class AnyDepth(NamedTuple):
-    """`**`"""
+    """`**`, any number of steps."""
 
 
 Leg = Member | ArrayRange | AnyDepth
@@ -66,7 +66,7 @@ class _PathReader:
 
 @functools.lru_cache(1024)
 def parse_path(text: str) -> Path:
-    """Raises Problem 3143."""
+    """Parse a path. Raises Problem 3143."""
     reader = _PathReader(text)
     reader.blanks()
     if not reader.accept("$"):
@@ -172,7 +172,7 @@ def _digits(reader: _PathReader) -> int:
 
 
 def matches_multiple(path: Path) -> bool:
-    """Whether it may lead to more than one value."""
+    """Return whether a path can match several values."""
     return any(
         isinstance(leg, AnyDepth)
         or leg == Member("*")
@@ -183,11 +183,11 @@ def matches_multiple(path: Path) -> bool:
 
 
 Steps = tuple[str | int, ...]
-"""Keys and places on the way to a value; a value that stands for an array of one takes no step."""
+"""Keys and positions that lead to a value; a value that counts as an array of one adds no step."""
 
 
 def find(document: Document, path: Path, strict: bool = False) -> list[tuple[Steps, Document]]:
-    """The values that a path leads to, each once; `strict` where a value never stands for an array of one."""
+    """Return the values that a path matches, each once. With `strict`, no value counts as an array of one."""
     places: dict[Steps, Document] = {}
     for steps, value in _walk(document, path, (), strict):
         places.setdefault(steps, value)
@@ -234,7 +234,7 @@ def children(document: Document) -> list[tuple[str | int, Document]]:
 
 
 def path_text(steps: Steps) -> str:
-    """As JSON_SEARCH shows a path."""
+    """Return a path as JSON_SEARCH prints it."""
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{_quoted(step)}" for step in steps)
 
 

@@ -9,11 +9,12 @@ from collections.abc import Callable
 
 @functools.lru_cache(256)
 def compile_like(pattern: str, escape: str) -> Callable[[str], bool]:
-    """Whether a text fits the pattern, character by character."""
+    """Return a function that matches a text against the pattern."""
     pieces, characters = [], iter(pattern)
     for character in characters:
         if character == escape:
             pieces.append(re.escape(next(characters, escape)))
         else:
             pieces.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
-    return lambda text: re.compile("".join(pieces), re.DOTALL).fullmatch(text) is not None
+    regexp = re.compile("".join(pieces), re.DOTALL)
+    return lambda text: regexp.fullmatch(text) is not None

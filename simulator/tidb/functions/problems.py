@@ -1,13 +1,13 @@
-"""What is wrong with the arguments of a function."""
+"""Errors and warnings of functions."""
 
 from __future__ import annotations
 
 
 class Problem(Exception):
-    """MySQL's number and text, how TiDB takes it, and the value that the function gives all the same.
+    """An error or a warning with MySQL's number and text, and the value of the function for a statement that goes on.
 
-    The kinds are those of `expressions.problems`: `E` is an error in every statement, `T` one where strict mode writes
-    rows, `D` a division by 0, `W` a warning.
+    The kinds are those of `expressions.sql.problems`: `E` is an error in every statement, `T` an error where strict mode
+    writes rows, `D` a division by 0, `W` a warning.
     """
 
     def __init__(self, number: int, text: str, kind: str = "E", value: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""REGEXP_LIKE and its kin (TiDB: pkg/expression/builtin_regexp.go), by RE2, whose syntax Go's is."""
+"""REGEXP functions (TiDB: pkg/expression/builtin_regexp.go), computed by RE2, whose syntax Go shares."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _compiled(pattern: str, flags: str) -> Any:
 
 
 def _pattern(pattern: str, match_type: Text, ignore_case: Text) -> Any:
-    """Raises Problem 1139."""
+    """Compile a pattern with match_type. Raises Problem 1139."""
     if not pattern:
         raise regexp_error("Empty pattern is invalid")
     flags = {"i"} if ignore_case else set()
@@ -44,7 +44,7 @@ def _pattern(pattern: str, match_type: Text, ignore_case: Text) -> Any:
 
 
 def _from_position(text: str, place: int) -> str:
-    """What is behind a place, counted from 1. Raises Problem 1139."""
+    """Return the text from a position, counted from 1. Raises Problem 1139."""
     if not 1 <= place <= len(text) and (text or place != 1):
         raise regexp_error("Index out of bounds in regular expression search")
     return text[place - 1 :]
@@ -106,7 +106,7 @@ def regexp_replace(
 
 
 def _expand(new: str, match: Any) -> str:
-    """The replacement: `\\1` is a group, any other character behind a backslash itself."""
+    """Expand a replacement: `\\1` is a group; any other character behind a backslash stands for itself."""
 
     def piece(escape: re.Match[str]) -> str:
         if not escape[1]:

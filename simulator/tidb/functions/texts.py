@@ -1,6 +1,6 @@
 """Functions of texts and bits (TiDB: pkg/expression/builtin_string.go, builtin_math.go, builtin_info.go).
 
-Bytes are texts with one character for each.
+Bytes are texts with one character per byte.
 """
 
 from __future__ import annotations
@@ -22,12 +22,10 @@ from simulator.tidb.functions.strict import Text, strict
 
 _EXACTLY = Context(prec=400)
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-LONGEST = 64 * 2**20
-"""Bytes of a text, at most (max_allowed_packet)."""
 
 
 def _change_case(fold: Callable[[str], str]) -> Callable[[Text], Text]:
-    """Upper or lower case of each character that has one of one character, as Go does."""
+    """Return UPPER or LOWER, which as in Go change a character only to a single one."""
 
     def folded(text: Text) -> Text:
         if text is None:
@@ -85,7 +83,7 @@ def export_set(bits: str, on: str, off: str, separator: str, count: str) -> Text
 
 @strict
 def ordinal(text: str) -> Text:
-    """ORD: the bytes of the first character as a number."""
+    """Return ORD, the bytes of the first character as a number."""
     return str(int.from_bytes(text[:1].encode("utf-8", "replace"), "big"))
 
 
@@ -95,7 +93,7 @@ def ordinal_byte(text: str) -> Text:
 
 
 def _leading_digits(text: str, base: int) -> str:
-    """The digits of a base that a text begins with, and their sign."""
+    """Return the sign and the digits of a base that a text begins with."""
     result = re.match(r"[+-]?[0-9A-Za-z]*", text.strip())
     shown = result[0].upper() if result else ""
     size = next(
@@ -143,7 +141,7 @@ def octal(number: str) -> Text:
 
 @strict
 def octal_text(text: str) -> Text:
-    """OCT of the digits that a text begins with."""
+    """Return OCT of the digits that a text begins with."""
     shown = _leading_digits(text, 10)
     negative, digits = shown.startswith("-"), shown.removeprefix("-") or "0"
     number = int(digits)
@@ -154,13 +152,13 @@ def octal_text(text: str) -> Text:
 
 @strict
 def format_number(number: str, places: str) -> Text:
-    """FORMAT: with commas, rounded, in every locale as in en_US."""
+    """Return FORMAT: rounded and with commas; every locale is treated as en_US."""
     digits = min(max(int(places), 0), 30)
     return f"{Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EXACTLY):,f}"
 
 
 def char(*codes: Text) -> Text:
-    """CHAR: the bytes of numbers, of 32 bits each."""
+    """Return CHAR: the bytes of numbers of 32 bits."""
     result = b""
     for code in codes:
         if code is not None:
@@ -171,8 +169,10 @@ def char(*codes: Text) -> Text:
 
 
 def as_charset(text: Text, charset: Text) -> Text:
-    """Bytes as text of a character set; NULL for bytes that are none. latin1 keeps all of them (tidb
-    pkg/parser/charset/encoding_latin1.go), which is done for UTF-8 alone."""
+    """Decode bytes of a charset; NULL if they are invalid.
+
+    TiDB's latin1 keeps all bytes (tidb pkg/parser/charset/encoding_latin1.go); here it keeps valid UTF-8 only.
+    """
     if text is None:
         return None
     data = text.encode("latin-1")
@@ -189,7 +189,7 @@ def as_charset(text: Text, charset: Text) -> Text:
 
 
 def into_charset(text: Text, charset: Text) -> Text:
-    """CONVERT(text USING charset): what it has no character for becomes `?`; latin1 is kept as it is."""
+    """Return CONVERT(text USING charset): unknown characters become `?`; latin1 changes nothing."""
     if text is None:
         return None
     codec = {"gbk": "gbk", "ascii": "ascii"}.get(charset or "")
@@ -197,17 +197,17 @@ def into_charset(text: Text, charset: Text) -> Text:
 
 
 def encode_text(text: Text, charset: Text) -> Text:
-    """The bytes of a text in a character set."""
+    """Return the bytes of a text in a charset."""
     return None if text is None else text.encode(charset or "utf-8", "replace").decode("latin-1")
 
 
 def bit_bytes(number: Text, size: Text) -> Text:
-    """The bytes of a BIT."""
+    """Return the bytes of a BIT."""
     return None if number is None else int(number).to_bytes(int(size or 1), "big").decode("latin-1")
 
 
 def bytes_as_text(text: Text, charset: Text = None) -> Text:
-    """Bytes among texts that decide. Raises Problem 3854."""
+    """Decode bytes that are compared with text. Raises Problem 3854."""
     if text is None:
         return None
     data = text.encode("latin-1")
@@ -220,7 +220,7 @@ def bytes_as_text(text: Text, charset: Text = None) -> Text:
 
 
 def interval(fixed: Text, value: Text, *others: Text) -> Text:
-    """How many numbers a value is not less than: of literals, which are taken for sorted, by halves."""
+    """Return INTERVAL. `fixed` numbers are literals, which TiDB assumes sorted and bisects."""
     if value is None:
         return "-1"
     number = _number(value)
@@ -242,7 +242,7 @@ def _number(shown: str) -> int | float:
 
 @strict
 def to_base64(text: str) -> Text:
-    """In lines of 76 characters."""
+    """Return base64 in lines of 76 characters."""
     result = base64.b64encode(text.encode("latin-1")).decode()
     return "\n".join(result[place : place + 76] for place in range(0, len(result), 76))
 
@@ -257,7 +257,7 @@ def from_base64(text: str) -> Text:
 
 @strict
 def weights(text: str, collation: str) -> Text:
-    """The bytes by which a collation sorts a text, with one character for each."""
+    """Return the bytes by which a collation sorts a text, one character per byte."""
     if collation not in WEIGHTS:
         shown = text.rstrip(" ") if compare.pads(collation) else text
         return shown.encode("utf-8", "replace").decode("latin-1")

@@ -30,7 +30,7 @@ def days(moment: Moment) -> int:
 
 
 def leading_duration(text: str) -> tuple[int, bool]:
-    """The duration that a text begins with, and whether that is all of it."""
+    """Return the duration that a text begins with, and whether it is the whole text."""
     result = spellings.duration(text, 6)
     if result is not None:
         return result, True
@@ -46,7 +46,7 @@ def _micros(text: str, digits: int = 6) -> int | None:
 
 
 def _parse_duration(text: str) -> int:
-    """Raises Problem 1292, which is a warning whatever the mode is."""
+    """Parse a duration. Raises Problem 1292, a warning in every sql_mode."""
     result = _micros(text)
     if result is None:
         raise Problem(1292, f"Truncated incorrect time value: '{text}'", "W")
@@ -54,7 +54,10 @@ def _parse_duration(text: str) -> int:
 
 
 def add_to_text(sign: Text, text: Text, kind: Text, amount: Text) -> Text:
-    """ADDTIME and SUBTIME of a text, which is a duration or a moment; `kind` of the amount is `time` or `string`."""
+    """Return ADDTIME or SUBTIME of a text, which is a duration or a moment.
+
+    `kind`, the type of the amount, is `time`, `string` or `clock`.
+    """
     if text is None or amount is None:
         return None
     by = int(amount) if kind == "time" else _parse_duration(amount)
@@ -76,7 +79,7 @@ def add_to_text(sign: Text, text: Text, kind: Text, amount: Text) -> Text:
 
 
 def _add_to_zero_date(start: Moment, by: int) -> Moment | None:
-    """A sum on a date with a zero part. A sum below the year 0 loses its sign (tidb pkg/types/core_time.go,
+    """Add to a date with a zero part. A sum below the year 0 loses its sign (tidb pkg/types/core_time.go,
     calcTimeDurationDiff)."""
     days, clock = divmod(start.micros + by, DAY)
     if not days:
@@ -87,7 +90,7 @@ def _add_to_zero_date(start: Moment, by: int) -> Moment | None:
 
 
 def add_to_moment(sign: Text, start: Text, kind: Text, amount: Text) -> Text:
-    """The same of a DATETIME."""
+    """Return ADDTIME or SUBTIME of a DATETIME."""
     by = _parse_amount(sign, kind, amount)
     if start is None or by is None:
         return None
@@ -97,7 +100,7 @@ def add_to_moment(sign: Text, start: Text, kind: Text, amount: Text) -> Text:
 
 
 def add_to_duration(sign: Text, start: Text, kind: Text, amount: Text) -> Text:
-    """The same of a TIME."""
+    """Return ADDTIME or SUBTIME of a TIME."""
     by = _parse_amount(sign, kind, amount)
     return None if start is None or by is None else str(int(start) + by)
 
@@ -113,7 +116,7 @@ def _parse_amount(sign: Text, kind: Text, amount: Text) -> int | None:
 
 
 def add_date_time(sign: Text, kind: Text, amount: Text, digits: Text) -> Text:
-    """The same of a DATE, which stands for midnight, as text."""
+    """Return ADDTIME or SUBTIME of a DATE, which counts as midnight, as text."""
     by = _parse_amount(sign, kind, amount)
     if by is None:
         return None
@@ -121,7 +124,7 @@ def add_date_time(sign: Text, kind: Text, amount: Text, digits: Text) -> Text:
 
 
 def timediff(first_kind: Text, first: Text, second_kind: Text, second: Text) -> Text:
-    """Of two moments, or of two durations; text is what it looks like."""
+    """Return TIMEDIFF of two moments or two durations; a text is either."""
     if first is None or second is None:
         return None
     wrong: list[str] = []
@@ -143,7 +146,7 @@ def timediff(first_kind: Text, first: Text, second_kind: Text, second: Text) -> 
 
 
 def _timediff_operand(kind: str, text: str, wrong: list[str]) -> Moment | int:
-    """A text of twelve characters and more may be a moment (StrToDuration); of another, all is to be a duration."""
+    """Parse an operand. A text of twelve characters or more may be a moment (StrToDuration), a shorter one a duration."""
     if kind == "time":
         return int(text)
     if kind in ("date", "datetime"):

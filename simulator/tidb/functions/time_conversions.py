@@ -1,4 +1,7 @@
-"""Texts and numbers read as moments and durations (TiDB: pkg/expression/builtin_cast.go, pkg/types/time.go)."""
+"""Conversions of texts and numbers to moments and durations, and time zones.
+
+Source: tidb pkg/expression/builtin_cast.go, pkg/types/time.go.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,11 @@ from simulator.tidb.values import spellings
 
 OFFSET = re.compile(r"(.*\d)\s*(?:(Z)|([+-])(\d\d):?(\d\d)?)", re.DOTALL | re.ASCII)
 EARLIEST_NUMBER = 101
-"""2000-01-01; smaller numbers are no dates (parseDateTimeFromNum)."""
+"""2000-01-01; smaller numbers are not dates (parseDateTimeFromNum)."""
 
 
 def zone_offset(zone: str) -> int | None:
-    """Minutes of `+hh:mm`; None for any other text."""
+    """Return the minutes of `+hh:mm`, or None for any other text."""
     result = re.fullmatch(r"([+-])(\d{1,2}):(\d{2})", zone)
     if not result or int(result[2]) * 60 + int(result[3]) > 14 * 60 or int(result[3]) > 59:
         return None
@@ -35,7 +38,7 @@ def zone_offset(zone: str) -> int | None:
 
 
 def from_utc(moment: Moment, zone: str) -> Moment | None:
-    """A moment of UTC as a zone has it."""
+    """Convert a moment from UTC to a zone."""
     minutes = zone_offset(zone)
     if minutes is not None:
         return add_micros(moment, minutes * 60_000_000)
@@ -52,7 +55,7 @@ def from_utc(moment: Moment, zone: str) -> Moment | None:
 
 
 def to_utc(moment: Moment, zone: str) -> Moment | None:
-    """A moment as a zone has it, in UTC."""
+    """Convert a moment from a zone to UTC."""
     minutes = zone_offset(zone)
     if minutes is not None:
         return add_micros(moment, -minutes * 60_000_000)
@@ -75,7 +78,7 @@ def _zone(name: str) -> ZoneInfo | None:
 
 
 def moment_of_text(text: Text, zone: Text, zeros: Text) -> Text:
-    """A text as a DATETIME. `zeros`: `z` where a zero date is one, `p` where parts of it may be zero in strict mode."""
+    """Convert a text to a DATETIME. `zeros` has `z` if zero dates are allowed, `p` if parts of a date may be 0."""
     if text is None:
         return None
     result = spellings.moment(text, 6) or parse_with_offset(text, zone or "UTC")
@@ -89,7 +92,7 @@ def moment_of_text(text: Text, zone: Text, zeros: Text) -> Text:
 
 
 def parse_with_offset(text: str, zone: str) -> str | None:
-    """`2020-01-01 10:00:00+02:00`, in the session's zone."""
+    """Parse `2020-01-01 10:00:00+02:00` to a moment of the zone; None for other text."""
     read = OFFSET.fullmatch(text.strip())
     shown = spellings.moment(read[1], 6) if read else None
     if read is None or shown is None or not re.search(r"\d[T ]\d", read[1]):
@@ -119,7 +122,7 @@ def moment_of_year(year: str) -> Text:
 
 
 def moment_of_duration(micros: Text, today: Text) -> Text:
-    """A time of the day on which the statement runs."""
+    """Convert a TIME to a moment of the day of the statement."""
     if micros is None or not today:
         return None
     days, clock = divmod(int(micros), DAY)
@@ -129,7 +132,7 @@ def moment_of_duration(micros: Text, today: Text) -> Text:
 
 @strict
 def duration_of_text(text: str) -> Text:
-    """A text as a TIME."""
+    """Convert a text to a TIME."""
     result = spellings.duration(text, 6)
     if result is None:
         cut = spellings.duration(text, 6, cut=True)
@@ -149,7 +152,7 @@ LAST_UNIX_TIME = 32536771199
 
 
 def unix_timestamp(text: Text, zone: Text) -> Text:
-    """Microseconds since 1970; 0 outside of a TIMESTAMP's years."""
+    """Return the microseconds since 1970; 0 outside of the range of TIMESTAMP."""
     if text is None:
         return None
     result = parse_moment(text)

@@ -1,4 +1,4 @@
-"""Dates and times as text of a given form, and back: DATE_FORMAT, TIME_FORMAT, STR_TO_DATE (TiDB: pkg/types/time.go)."""
+"""DATE_FORMAT, TIME_FORMAT and STR_TO_DATE (TiDB: pkg/types/time.go)."""
 
 from __future__ import annotations
 
@@ -24,21 +24,19 @@ from simulator.tidb.functions.strict import Text, strict
 
 
 @strict
-def date_format(moment: str, pattern: str) -> Text:
-    """DATE_FORMAT"""
-    there = parse_moment(moment)
-    return _replace_letters(pattern, lambda letter: _date_letter(letter, there))
+def date_format(text: str, pattern: str) -> Text:
+    moment = parse_moment(text)
+    return _replace_letters(pattern, lambda letter: _date_letter(letter, moment))
 
 
 @strict
-def time_format(moment: str, pattern: str) -> Text:
-    """TIME_FORMAT"""
-    size = abs(int(moment))
+def time_format(micros: str, pattern: str) -> Text:
+    size = abs(int(micros))
     return _replace_letters(pattern, lambda letter: _clock_letter(letter, size) or letter)
 
 
 def _replace_letters(pattern: str, shown: Callable[[str], str]) -> str:
-    return re.sub(r"(?s)%(.)", lambda moment: shown(moment[1]), pattern).removesuffix(
+    return re.sub(r"(?s)%(.)", lambda match: shown(match[1]), pattern).removesuffix(
         "%" if re.search(r"(?s)(?:^|[^%])(?:%%)*%$", pattern) else "\0"
     )
 
@@ -120,20 +118,20 @@ _DATE_LETTERS: dict[str, Callable[[Moment], str]] = {
 }
 
 
-# -- text of a form as a moment ----------------------------------------------------------------------------------------
+# -- STR_TO_DATE -------------------------------------------------------------------------------------------------------
 
 CLOCK_LETTERS, DATE_LETTERS = "hHiIsSklfrT", "yYmMcbDde"
 
 
 def result_kind(pattern: str) -> str:
-    """What STR_TO_DATE gives for a form: `time`, `date` or `datetime`."""
+    """Return the type that STR_TO_DATE has for a format: `time`, `date` or `datetime`."""
     letters = re.findall(r"(?s)%(.)", pattern)
     timed, dated = (any(letter in known for letter in letters) for known in (CLOCK_LETTERS, DATE_LETTERS))
     return "time" if timed and not dated else "date" if dated and not timed else "datetime"
 
 
 class _DateReader:
-    """A moment as far as it is read."""
+    """The rest of a text, and the fields that have been read from it."""
 
     def __init__(self, text: str) -> None:
         self.rest = text
@@ -141,7 +139,7 @@ class _DateReader:
         self.seen: dict[str, int] = {}
 
     def number(self, digits: int, least: int = 0, most: int = 10**9) -> int:
-        """Raises ValueError."""
+        """Read a number. Raises ValueError."""
         result = re.match(rf"\d{{1,{digits}}}", self.rest, re.ASCII)
         if not result or not least <= int(result[0]) <= most:
             raise ValueError
@@ -149,7 +147,7 @@ class _DateReader:
         return int(result[0])
 
     def separator(self) -> bool:
-        """Passes over a colon; False where the text ends. Raises ValueError."""
+        """Skip a colon; return whether text is left. Raises ValueError."""
         self.rest = self.rest.lstrip()
         if not self.rest:
             return False
@@ -160,7 +158,7 @@ class _DateReader:
 
 
 def str_to_date(text: Text, pattern: Text, kind: Text, zeros: Text) -> Text:
-    """STR_TO_DATE: a moment, of a form without a date a duration. `zeros`: whether parts of a date may be 0."""
+    """Return STR_TO_DATE: a moment, or a duration for a format without a date. `zeros` allows 0 in parts of a date."""
     if text is None or pattern is None:
         return None
     reading = _DateReader(text)
@@ -187,7 +185,7 @@ def str_to_date(text: Text, pattern: Text, kind: Text, zeros: Text) -> Text:
 
 
 def _read_format(reading: _DateReader, pattern: str) -> bool:
-    """Reads all that the form has; True if there is more. Raises ValueError."""
+    """Read a text by a format; return whether text is left. Raises ValueError."""
     while True:
         reading.rest, pattern = reading.rest.lstrip(), pattern.lstrip()
         if not pattern:
@@ -253,7 +251,7 @@ def _am_pm(reading: _DateReader) -> None:
 
 
 def _whole_clock(of_12: bool) -> Callable[[_DateReader], None]:
-    """`hh:mm:ss`, with AM or PM behind it, as far as the text goes."""
+    """Return a reader of `hh:mm:ss`, with AM or PM behind it, up to the end of the text."""
 
     def read(reading: _DateReader) -> None:
         hour = reading.number(2, 1, 12) % 12 if of_12 else reading.number(2, 0, 23)
@@ -306,7 +304,7 @@ _READERS: dict[str, Callable[[_DateReader], None]] = {
 
 
 def _apply_am_pm(reading: _DateReader) -> None:
-    """Brings AM and PM to bear on the hour. Raises ValueError."""
+    """Apply AM or PM to the hour. Raises ValueError."""
     hour, half = reading.fields["hour"], reading.seen.get("%p")
     if half is None:
         if "%h" in reading.seen and hour == 12:
@@ -321,7 +319,7 @@ def _apply_am_pm(reading: _DateReader) -> None:
 
 
 def _moment(reading: _DateReader) -> Moment:
-    """Raises ValueError for a day that no month has."""
+    """Return the moment of all fields. Raises ValueError for a day beyond the end of its month."""
     year, month, day, hour, minute, second, micros = reading.fields.values()
     if month and day > month_length(year, month):
         raise ValueError

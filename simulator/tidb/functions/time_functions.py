@@ -43,7 +43,7 @@ def _incorrect_moment(moment: Moment, kind: str) -> Problem:
 
 
 def _date_function(compute: Callable[[Moment], object], zero_month: bool = True) -> Callable[[Text, Text], Text]:
-    """A function of a date that has no part that is 0; `zero_month`: nor a month."""
+    """Return a function of a date. A zero month is an error; with `zero_month`, a zero day is an error, too."""
 
     def called(kind: Text, text: Text) -> Text:
         if text is None or kind is None:
@@ -58,7 +58,7 @@ def _date_function(compute: Callable[[Moment], object], zero_month: bool = True)
 
 @strict
 def time_of_text(text: str) -> Text:
-    """TIME: as far as the text is one."""
+    """Return TIME of a text, whose rest is ignored with a problem."""
     result, whole = leading_duration(text)
     if not whole:
         raise Problem(1292, f"Truncated incorrect time value: '{text}'", "T", str(result))
@@ -75,7 +75,7 @@ def datediff(end: str, start: str) -> Text:
 
 
 def week(kind: Text, text: Text, mode: Text) -> Text:
-    """WEEK"""
+
     if text is None or mode is None:
         return None
     result = parse_moment(text)
@@ -139,7 +139,7 @@ def sec_to_time(number: Text, digits: Text) -> Text:
 
 
 def part_of_moment(unit: Text, text: Text) -> Text:
-    """EXTRACT of a unit with a day in it."""
+    """Return EXTRACT of a unit with a day."""
     if text is None:
         return None
     year, month, day, micros = result = parse_moment(text)
@@ -162,7 +162,7 @@ def part_of_moment(unit: Text, text: Text) -> Text:
 
 @strict
 def part_of_duration(unit: str, micros: str) -> Text:
-    """EXTRACT of a unit of the clock."""
+    """Return EXTRACT of a unit of the clock."""
     size = abs(int(micros))
     hour, minute, second, rest = size // SECOND // 3600, size // SECOND // 60 % 60, size // SECOND % 60, size % SECOND
     fields = {"HOUR": hour, "MINUTE": minute, "SECOND": second, "MICROSECOND": rest}
@@ -228,7 +228,7 @@ def last_day(kind: Text, text: Text, zeros: Text) -> Text:
 
 
 def extract_day(unit: Text, text: Text) -> Text:
-    """EXTRACT of a unit of the clock with a day, of a text: a duration, or else a moment."""
+    """Return EXTRACT of a unit of the clock with a day from a text, which is a duration or a moment."""
     if text is None:
         return None
     if DURATION.fullmatch(text):

@@ -1,6 +1,6 @@
-"""MySQL's functions that choose between values.
+"""MySQL's functions that return one of their arguments: IF, COALESCE, GREATEST and the like.
 
-One law: what is chosen has the kind that all choices have in common.
+The result has the common type of the arguments.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from simulator.tidb.expressions.values.value import (
 
 
 def common_type(values: Sequence[Value]) -> Value:
-    """What several branches have in common, with nothing chosen: the widest kind."""
+    """Return a NULL of the type that several values have in common."""
     known = [value for value in values if value.kind != "null"]
     kinds = {value.kind for value in known}
     if not known:
@@ -68,14 +68,14 @@ def common_type(values: Sequence[Value]) -> Value:
 
 
 def _shown_scale(values: Sequence[Value]) -> int | None:
-    """How many digits of a quotient a client sees, if not all."""
+    """Return the digits behind the point that a client is shown, or None for all."""
     if all(value.shown_scale is None for value in values):
         return None
     return max(value.scale if value.shown_scale is None else value.shown_scale for value in values)
 
 
 def convert_to(value: Value, wanted: Value) -> Sql:
-    """The value in another kind."""
+    """Convert the value to the type of another."""
     kind = wanted.kind
     if value.kind == "null":
         return NULL
@@ -91,7 +91,7 @@ def convert_to(value: Value, wanted: Value) -> Sql:
 
 
 def case_value(branches: list[tuple[Sql, Value]], otherwise: Value) -> Value:
-    """The value of the first branch whose condition is true."""
+    """Return the value of the first branch whose condition is true."""
     result = common_type([*(value for _, value in branches), otherwise])
     found = case(
         [(condition, convert_to(value, result)) for condition, value in branches], convert_to(otherwise, result)
@@ -114,7 +114,7 @@ def _coalesce(*values: Value) -> Value:
 
 
 def is_not_null(value: Value) -> Sql:
-    """Whether the value is not NULL."""
+    """Return whether the value is not NULL."""
     return FALSE if value.kind == "null" else sql("{} IS NOT NULL", value.sql)
 
 
@@ -122,9 +122,12 @@ def _nullif(value: Value, other: Value) -> Value:
     return case_value([(is_true(comparison("=", value, other)), null())], value)
 
 
-def _extreme(operator: str) -> Callable[..., Value]:
-    """GREATEST, LEAST: NULL if any is. Of equals it is the first, but the last where rows are read (tidb
-    pkg/expression/builtin_compare_vec.go). Text makes text of all (builtin_compare.go, resolveType4Extremum)."""
+def _greatest_or_least(operator: str) -> Callable[..., Value]:
+    """Return GREATEST or LEAST; NULL if any argument is.
+
+    Of equal values TiDB returns the first for constants, but the last for rows (pkg/expression/builtin_compare_vec.go).
+    Text converts all arguments to text (builtin_compare.go, resolveType4Extremum).
+    """
 
     def extreme(*values: Value) -> Value:
         wanted = common_type(values)
@@ -155,8 +158,8 @@ CHOICE_FUNCTIONS: dict[str, Function] = {
     "COALESCE": Function(1, UNLIMITED, _coalesce),
     "NULLIF": Function(2, 2, _nullif),
     "ISNULL": Function(1, 1, lambda value: boolean(sql("NOT {}", is_not_null(value)))),
-    "GREATEST": Function(2, UNLIMITED, _extreme(">")),
-    "LEAST": Function(2, UNLIMITED, _extreme("<")),
+    "GREATEST": Function(2, UNLIMITED, _greatest_or_least(">")),
+    "LEAST": Function(2, UNLIMITED, _greatest_or_least("<")),
     "ELT": Function(2, UNLIMITED, _elt),
 }
 """By TiDB's names."""

@@ -1,8 +1,4 @@
-"""JSON values of MySQL as DuckDB SQL, and their functions.
-
-The SQL of a JSON value is its text as `functions.documents` keeps it, with the types of its scalars; a path that is not
-there is NULL, a JSON null is the text `null`.
-"""
+"""MySQL's JSON functions. A JSON null is the text `null`; a path that does not exist gives NULL."""
 
 from __future__ import annotations
 
@@ -12,11 +8,20 @@ from simulator.errors import SqlError
 from simulator.tidb.expressions.sql.graph import Sql, sql
 from simulator.tidb.expressions.sql.python_functions import python_call
 from simulator.tidb.expressions.values.json_documents import as_document, as_json_item, unquote_json
-from simulator.tidb.expressions.values.value import UNLIMITED, Function, Value, as_text, boolean, string
+from simulator.tidb.expressions.values.value import (
+    UNLIMITED,
+    Function,
+    Value,
+    as_text,
+    boolean,
+    boolean_from_text,
+    integer_from_text,
+    string,
+)
 
 
 def _check_json(name: str, value: Value, place: int) -> Value:
-    """An argument that must be JSON or text. Raises SqlError 3146."""
+    """Return an argument that must be JSON or text. Raises SqlError 3146."""
     if value.kind in ("string", "json", "null"):
         return value
     raise SqlError(
@@ -28,8 +33,11 @@ def _check_json(name: str, value: Value, place: int) -> Value:
 
 
 def _python_function(name: str, documents: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
-    """A function, with what each of its arguments is: `d` a document, `D` one that must be JSON or text, `i` a part of
-    one, `t` text; the last two go on as long as there are arguments."""
+    """Return a function that Python computes.
+
+    `documents` has a letter for each argument: `d` a document, `D` a document that must be JSON or text, `i` an item of
+    a document, `t` text. The last two letters repeat for further arguments.
+    """
 
     def called(*values: Value) -> Value:
         letters = documents
@@ -51,16 +59,8 @@ def _json(expression: Sql) -> Value:
     return Value(expression, "json")
 
 
-def _integer(expression: Sql) -> Value:
-    return Value(sql("{}::BIGINT", expression), "int")
-
-
-def _boolean(expression: Sql) -> Value:
-    return boolean(sql("{} = '1'", expression))
-
-
 def _path_value_function(name: str, first: str) -> Callable[..., Value]:
-    """A function of a document and pairs of path and value. Raises SqlError 1582."""
+    """Return a function of a document and pairs of path and value, which raises SqlError 1582."""
     called = _python_function(name, f"{first}ti", _json)
 
     def checked(*values: Value) -> Value:
@@ -90,7 +90,7 @@ def _valid(value: Value) -> Value:
         return boolean(sql("CASE WHEN {} IS NOT NULL THEN true END", value.sql))
     if value.kind not in ("string", "null"):
         return boolean(sql("false"))
-    return _boolean(python_call("json_valid", as_text(value)))
+    return boolean_from_text(python_call("json_valid", as_text(value)))
 
 
 def _unquote(value: Value) -> Value:
@@ -103,20 +103,20 @@ JSON_FUNCTIONS: dict[str, Function] = {
     "JSON_EXTRACT": Function(2, UNLIMITED, _python_function("json_extract", "Dtt", _json)),
     "JSON_UNQUOTE": Function(1, 1, _unquote),
     "JSON_VALID": Function(1, 1, _valid),
-    "JSON_LENGTH": Function(1, 2, _python_function("json_length", "Dt", _integer)),
+    "JSON_LENGTH": Function(1, 2, _python_function("json_length", "Dt", integer_from_text)),
     "JSON_KEYS": Function(1, 2, _python_function("json_keys", "Dt", _json)),
-    "JSON_DEPTH": Function(1, 1, _python_function("json_depth", "D", _integer)),
+    "JSON_DEPTH": Function(1, 1, _python_function("json_depth", "D", integer_from_text)),
     "JSON_TYPE": Function(1, 1, _python_function("json_type", "d", string)),
-    "JSON_STORAGE_SIZE": Function(1, 1, _python_function("json_storage_size", "d", _integer)),
-    "JSON_STORAGE_FREE": Function(1, 1, _python_function("json_storage_free", "d", _integer)),
+    "JSON_STORAGE_SIZE": Function(1, 1, _python_function("json_storage_size", "d", integer_from_text)),
+    "JSON_STORAGE_FREE": Function(1, 1, _python_function("json_storage_free", "d", integer_from_text)),
     "JSON_PRETTY": Function(1, 1, _python_function("json_pretty", "d", string)),
     "JSON_QUOTE": Function(1, 1, _quote),
     "JSON_ARRAY": Function(0, UNLIMITED, _python_function("json_array", "ii", _json)),
     "JSON_OBJECT": Function(0, UNLIMITED, _object),
-    "JSON_CONTAINS": Function(2, 3, _python_function("json_contains", "DDt", _boolean)),
-    "JSON_CONTAINS_PATH": Function(3, UNLIMITED, _python_function("json_contains_path", "Dttt", _boolean)),
-    "JSON_OVERLAPS": Function(2, 2, _python_function("json_overlaps", "DD", _boolean)),
-    "JSON_MEMBEROF": Function(2, 2, _python_function("json_member_of", "iD", _boolean)),
+    "JSON_CONTAINS": Function(2, 3, _python_function("json_contains", "DDt", boolean_from_text)),
+    "JSON_CONTAINS_PATH": Function(3, UNLIMITED, _python_function("json_contains_path", "Dttt", boolean_from_text)),
+    "JSON_OVERLAPS": Function(2, 2, _python_function("json_overlaps", "DD", boolean_from_text)),
+    "JSON_MEMBEROF": Function(2, 2, _python_function("json_member_of", "iD", boolean_from_text)),
     "JSON_SEARCH": Function(3, UNLIMITED, _python_function("json_search", "Dttttt", _json)),
     "JSON_SET": Function(3, UNLIMITED, _path_value_function("json_set", "D")),
     "JSON_INSERT": Function(3, UNLIMITED, _path_value_function("json_insert", "D")),

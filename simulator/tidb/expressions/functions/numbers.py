@@ -37,7 +37,7 @@ def _truncate(value: Value, places: Value) -> Value:
 
 
 def _round_or_truncate(function: str, value: Value, places: Value | None) -> Value:
-    """ROUND, TRUNCATE: an exact number of as many digits as asked for stays exact."""
+    """Return ROUND or TRUNCATE. A constant number of digits keeps exact numbers exact."""
     number = as_number(value)
     if places is not None and (places.constant is None or places.kind not in NUMERIC_KINDS):
         return _round_to_column(function, number, as_int32(places))
@@ -66,13 +66,13 @@ def _round_or_truncate(function: str, value: Value, places: Value | None) -> Val
 
 
 def _to_power_of_ten(function: str, whole: Sql, power: int) -> Sql:
-    """A whole number of so many."""
+    """Round or truncate an integer to a multiple of a power of ten."""
     near = sql(f"(abs({{}}) + {power // 2 if function == 'round' else 0}) // {power} * {power}", whole)
     return sql("{} * sign({})", near, whole)
 
 
 def _round_to_column(function: str, number: Value, digits: Sql) -> Value:
-    """By a number of digits that each row has: a double."""
+    """Round or truncate to a number of digits that differs by row; the result is a double."""
     power, result = sql("pow(10, {})", digits), as_real(number)
     moved = sql("{} * {}", result, power)
     cut = sql("round_even({}, 0)" if function == "round" else "trunc({})", moved)
@@ -80,7 +80,7 @@ def _round_to_column(function: str, number: Value, digits: Sql) -> Value:
 
 
 def _ceiling_or_floor(function: str) -> Callable[[Value], Value]:
-    """CEILING, FLOOR: whole numbers of exact ones, doubles of doubles."""
+    """Return CEILING or FLOOR: an integer for an exact number, a double for a double."""
 
     def rounded(value: Value) -> Value:
         number = as_number(value)
@@ -115,12 +115,15 @@ def _abs(value: Value) -> Value:
 
 
 def go_function(name: str, *numbers: Sql) -> Sql:
-    """A function of doubles as Go computes it, to the last bit."""
+    """Return a function of doubles with the same bits as Go's."""
     return sql("{}::DOUBLE", python_call(name, *(sql("{}::VARCHAR", number) for number in numbers)))
 
 
 def _real_function(template: str, valid: str = "", problem: str = "") -> Callable[..., Value]:
-    """A function of doubles; null, with a problem perhaps, where the condition on its first argument does not hold."""
+    """Return a function of doubles.
+
+    Where the condition `valid` on the first argument is false, the result is null, with the problem if there is one.
+    """
 
     def function(*values: Value) -> Value:
         numbers = [as_real(value) for value in values]

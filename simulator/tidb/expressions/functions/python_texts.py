@@ -1,7 +1,4 @@
-"""MySQL's functions of texts, bits, addresses and patterns that `tidb.functions` computes, as DuckDB SQL.
-
-Bytes are texts with one character for each.
-"""
+"""MySQL's functions of texts, bits, addresses and patterns that Python computes (`tidb.functions`)."""
 
 from __future__ import annotations
 
@@ -22,23 +19,17 @@ from simulator.tidb.expressions.values.value import (
     as_number,
     as_real,
     as_text,
-    boolean,
+    bits_text,
+    boolean_from_text,
+    integer_from_text,
     string,
 )
 from simulator.tidb.functions.regexps import BINARY_COLLATION
 from simulator.tidb.model.charsets import CHARSETS
 
 
-def bits_text(value: Value) -> Sql:
-    """The 64 bits of a whole number, signed, as text."""
-    number = as_number(value)
-    if number.kind == "uint":
-        return sql(f"(({{}}::HUGEINT + {2**63}) % {2**64} - {2**63})::VARCHAR", number.sql)
-    return sql("{}::VARCHAR", as_integer(value))
-
-
 def bit_to_bytes(value: Value) -> Value:
-    """A BIT as the bytes that functions of text take it for; any other value as it is."""
+    """Return a BIT as bytes, as functions of text take it, or any other value unchanged."""
     if value.kind != "uint" or value.column_type is None or value.column_type.name != "bit":
         return value
     shown = python_call(
@@ -48,7 +39,7 @@ def bit_to_bytes(value: Value) -> Value:
 
 
 def unify_texts(values: Sequence[Value]) -> list[Value]:
-    """All as bytes, or all as text, as the one decides whose collation counts most."""
+    """Return all values as bytes or all as text, as the value of the lowest coercibility."""
     if not any(value.is_binary for value in values):
         return list(values)
     strings = [value for value in values if value.kind == "string"]
@@ -62,20 +53,8 @@ def _strings(values: Sequence[Value]) -> tuple[Value, ...]:
     return tuple(value for value in values if value.kind == "string")
 
 
-def _text(expression: Sql) -> Value:
-    return string(expression)
-
-
 def _bytes(expression: Sql) -> Value:
     return Value(expression, "string", "binary", is_binary=True)
-
-
-def _whole(expression: Sql) -> Value:
-    return Value(sql("{}::BIGINT", expression), "int")
-
-
-def _boolean(expression: Sql) -> Value:
-    return boolean(sql("{} = '1'", expression))
 
 
 def _real_text(value: Value) -> Sql:
@@ -83,7 +62,10 @@ def _real_text(value: Value) -> Sql:
 
 
 def _python_function(name: str, letters: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
-    """A function, with what each of its arguments is: `t` text, `b` bytes, `n` a whole number, `r` a double."""
+    """Return a function that Python computes.
+
+    `letters` has a letter for each argument: `t` text, `b` bytes, `n` an integer, `r` a double.
+    """
     read: dict[str, Callable[[Value], Sql]] = {"t": as_text, "b": as_bytes, "n": bits_text, "r": _real_text}
 
     def called(*values: Value) -> Value:
@@ -94,7 +76,7 @@ def _python_function(name: str, letters: str, gives: Callable[[Sql], Value]) -> 
 
 
 def change_case(name: str) -> Callable[[Value], Value]:
-    """UPPER, LOWER: binary strings stay as they are."""
+    """Return UPPER or LOWER; binary strings stay unchanged."""
 
     def called(value: Value) -> Value:
         if value.is_binary:
@@ -146,8 +128,8 @@ def _export_set(bits: Value, on: Value, off: Value, glue: Value | None = None, c
 def _ord(value: Value) -> Value:
     if legacy_charset(value):
         first = as_blob(replace(value, sql=sql("left({}, 1)", value.sql)))
-        return _whole(sql("CASE WHEN {} IS NOT NULL THEN ('0x0' || hex({}))::BIGINT END", value.sql, first))
-    return _whole(python_call("ord_byte" if value.is_binary else "ord", as_text(value)))
+        return integer_from_text(sql("CASE WHEN {} IS NOT NULL THEN ('0x0' || hex({}))::BIGINT END", value.sql, first))
+    return integer_from_text(python_call("ord_byte" if value.is_binary else "ord", as_text(value)))
 
 
 def _octal(value: Value) -> Value:
@@ -156,13 +138,13 @@ def _octal(value: Value) -> Value:
     return string(python_call("oct_text", as_text(value)))
 
 
-def _formatted(value: Value, places: Value, locale: Value | None = None) -> Value:
+def _format(value: Value, places: Value, locale: Value | None = None) -> Value:
     number = as_number(value)
     return string(python_call("format", as_text(value if value.kind in NUMERIC_KINDS else number), bits_text(places)))
 
 
 def _char(*values: Value) -> Value:
-    """CHAR: bytes, or text of the character set that is named last."""
+    """Return CHAR: bytes, or text of the charset that the last argument names."""
     *codes, charset = values
     result = python_call("char", *map(bits_text, codes))
     if charset.constant is None or charset.constant == "binary":
@@ -174,8 +156,8 @@ def _in_charset(expression: Sql, charset: str) -> Value:
     return Value(expression, "string", CHARSETS[charset][0], 2, is_binary=charset == "binary")
 
 
-def _converted(value: Value, charset: Value) -> Value:
-    """CONVERT(value USING charset)"""
+def _convert_using(value: Value, charset: Value) -> Value:
+    """Return CONVERT(value USING charset)."""
     name = charset.constant or ""
     if name == "binary":
         return _bytes(as_bytes(value))
@@ -185,14 +167,14 @@ def _converted(value: Value, charset: Value) -> Value:
 
 
 def _interval(value: Value, *others: Value) -> Value:
-    """INTERVAL: how many of the others are not greater; -1 for NULL."""
+    """Return INTERVAL: the number of others that are not greater, -1 for NULL."""
     whole = all(each.kind in ("bool", "int", "uint", "null") for each in (value, *others))
     given = [sql("{}::VARCHAR", as_number(each).sql if whole else as_real(each)) for each in (value, *others)]
     fixed = all(each.constant is not None for each in others)
-    return _whole(python_call("interval", text("s" if fixed else ""), *given))
+    return integer_from_text(python_call("interval", text("s" if fixed else ""), *given))
 
 
-# -- what is known of a value --------------------------------------------------------------------------------------
+# -- metadata of a value -------------------------------------------------------------------------------------------
 
 
 def _collation(value: Value) -> str:
@@ -208,7 +190,7 @@ def _coercibility(value: Value) -> Value:
 
 
 def _weights(value: Value, kind: Value | None = None, size: Value | None = None) -> Value:
-    """WEIGHT_STRING: what a text is sorted by; NULL of numbers."""
+    """Return WEIGHT_STRING: the sort key of a text, NULL for numbers."""
     if value.kind in NUMERIC_KINDS and not value.is_year or value.kind == "null":
         return _bytes(sql("NULL::VARCHAR"))
     result = as_text(value)
@@ -227,8 +209,10 @@ def _weights(value: Value, kind: Value | None = None, size: Value | None = None)
 # -- patterns ----------------------------------------------------------------------------------------------------------
 
 
-def _regexp(name: str, defaults: Sequence[str], gives: Callable[[Sql], Value], texts: int = 2) -> Callable[..., Value]:
-    """A function of a text and a pattern; `texts`: how many arguments are texts before the numbers and the flags."""
+def _regexp_function(
+    name: str, defaults: Sequence[str], gives: Callable[[Sql], Value], texts: int = 2
+) -> Callable[..., Value]:
+    """Return a function of a text and a pattern; its first `texts` arguments are texts, the others numbers and flags."""
 
     def called(*values: Value) -> Value:
         subject, pattern = values[:2]
@@ -264,30 +248,30 @@ PYTHON_TEXT_FUNCTIONS: dict[str, Function] = {
     "EXPORT_SET": Function(3, 5, _export_set),
     "ORD": Function(1, 1, _ord),
     "OCT": Function(1, 1, _octal),
-    "CONV": Function(3, 3, _python_function("conv", "tnn", _text)),
-    "FORMAT": Function(2, 3, _formatted),
+    "CONV": Function(3, 3, _python_function("conv", "tnn", string)),
+    "FORMAT": Function(2, 3, _format),
     "CHAR_FUNC": Function(1, UNLIMITED, _char),
-    "CONVERT": Function(2, 2, _converted, (1,)),
+    "CONVERT": Function(2, 2, _convert_using, (1,)),
     "INTERVAL": Function(2, UNLIMITED, _interval),
-    "FORMAT_BYTES": Function(1, 1, _python_function("format_bytes", "r", _text)),
-    "FORMAT_NANO_TIME": Function(1, 1, _python_function("format_nano_time", "r", _text)),
-    "PASSWORD_FUNC": Function(1, 1, _python_function("password", "t", _text)),
-    "SM3": Function(1, 1, _python_function("sm3", "b", _text)),
+    "FORMAT_BYTES": Function(1, 1, _python_function("format_bytes", "r", string)),
+    "FORMAT_NANO_TIME": Function(1, 1, _python_function("format_nano_time", "r", string)),
+    "PASSWORD_FUNC": Function(1, 1, _python_function("password", "t", string)),
+    "SM3": Function(1, 1, _python_function("sm3", "b", string)),
     "UNCOMPRESS": Function(1, 1, _python_function("uncompress", "b", _bytes)),
-    "UNCOMPRESSED_LENGTH": Function(1, 1, _python_function("uncompressed_length", "b", _whole)),
-    "TO_BASE64": Function(1, 1, _python_function("to_base64", "b", _text)),
+    "UNCOMPRESSED_LENGTH": Function(1, 1, _python_function("uncompressed_length", "b", integer_from_text)),
+    "TO_BASE64": Function(1, 1, _python_function("to_base64", "b", string)),
     "FROM_BASE64": Function(1, 1, _python_function("from_base64", "t", _bytes)),
-    "INET_ATON": Function(1, 1, _python_function("inet_aton", "t", _whole)),
-    "INET_NTOA": Function(1, 1, _python_function("inet_ntoa", "n", _text)),
+    "INET_ATON": Function(1, 1, _python_function("inet_aton", "t", integer_from_text)),
+    "INET_NTOA": Function(1, 1, _python_function("inet_ntoa", "n", string)),
     "INET6_ATON": Function(1, 1, _python_function("inet6_aton", "t", _bytes)),
-    "INET6_NTOA": Function(1, 1, _python_function("inet6_ntoa", "b", _text)),
-    "IS_IPV4": Function(1, 1, _python_function("is_ipv4", "t", _boolean)),
-    "IS_IPV6": Function(1, 1, _python_function("is_ipv6", "t", _boolean)),
-    "IS_IPV4_COMPAT": Function(1, 1, _python_function("is_ipv4_compat", "b", _boolean)),
-    "IS_IPV4_MAPPED": Function(1, 1, _python_function("is_ipv4_mapped", "b", _boolean)),
-    "IS_UUID": Function(1, 1, _python_function("is_uuid", "t", _boolean)),
+    "INET6_NTOA": Function(1, 1, _python_function("inet6_ntoa", "b", string)),
+    "IS_IPV4": Function(1, 1, _python_function("is_ipv4", "t", boolean_from_text)),
+    "IS_IPV6": Function(1, 1, _python_function("is_ipv6", "t", boolean_from_text)),
+    "IS_IPV4_COMPAT": Function(1, 1, _python_function("is_ipv4_compat", "b", boolean_from_text)),
+    "IS_IPV4_MAPPED": Function(1, 1, _python_function("is_ipv4_mapped", "b", boolean_from_text)),
+    "IS_UUID": Function(1, 1, _python_function("is_uuid", "t", boolean_from_text)),
     "UUID_TO_BIN": Function(1, 2, _python_function("uuid_to_bin", "tn", _bytes)),
-    "BIN_TO_UUID": Function(1, 2, _python_function("bin_to_uuid", "bn", _text)),
+    "BIN_TO_UUID": Function(1, 2, _python_function("bin_to_uuid", "bn", string)),
     "ANY_VALUE": Function(1, 1, lambda value: value),
     "NAME_CONST": Function(2, 2, lambda name, value: value),
     "BENCHMARK": Function(
@@ -297,9 +281,9 @@ PYTHON_TEXT_FUNCTIONS: dict[str, Function] = {
     "CHARSET": Function(1, 1, _charset),
     "COERCIBILITY": Function(1, 1, _coercibility),
     "WEIGHT_STRING": Function(1, 3, _weights),
-    "REGEXP_LIKE": Function(2, 3, _regexp("regexp_like", ("",), _boolean)),
-    "REGEXP_SUBSTR": Function(2, 5, _regexp("regexp_substr", ("1", "1", ""), _text)),
-    "REGEXP_INSTR": Function(2, 6, _regexp("regexp_instr", ("1", "1", "0", ""), _whole)),
-    "REGEXP_REPLACE": Function(3, 6, _regexp("regexp_replace", ("1", "0", ""), _text, texts=3)),
+    "REGEXP_LIKE": Function(2, 3, _regexp_function("regexp_like", ("",), boolean_from_text)),
+    "REGEXP_SUBSTR": Function(2, 5, _regexp_function("regexp_substr", ("1", "1", ""), string)),
+    "REGEXP_INSTR": Function(2, 6, _regexp_function("regexp_instr", ("1", "1", "0", ""), integer_from_text)),
+    "REGEXP_REPLACE": Function(3, 6, _regexp_function("regexp_replace", ("1", "0", ""), string, texts=3)),
 }
 """By TiDB's names."""

@@ -1,7 +1,6 @@
-"""All functions of MySQL: those that expressions can compute, and those that only TiDB can.
+"""TiDB's functions: those that expressions can compute, and those that only TiDB can.
 
-One law: an entry gives what MySQL gives, NULL for NULL; what DuckDB cannot compute so has no entry. A name that is in
-neither list is one that TiDB does not know.
+TiDB does not know a name that is in neither list.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ BIT_AS_NUMBER_FUNCTIONS = (
     "ANY_VALUE",
     "WEIGHT_STRING",
 )
-"""Functions of text for which a BIT is a number."""
+"""Functions of text that take a BIT as a number."""
 
 
 def _with_bits_as_bytes(known: dict[str, Function]) -> dict[str, Function]:
-    """Functions for which a BIT is its bytes."""
+    """Return the functions so that they take a BIT as bytes."""
     return {
         name: function
         if name in BIT_AS_NUMBER_FUNCTIONS
@@ -69,4 +68,4 @@ UTC_TIME UTC_TIMESTAMP UUID UUID_SHORT VALIDATE_PASSWORD_STRENGTH VEC_AS_TEXT VE
 VEC_FROM_TEXT VEC_L1_DISTANCE VEC_L2_DISTANCE VEC_L2_NORM VEC_NEGATIVE_INNER_PRODUCT VERSION VITESS_HASH
 """.split()
 )
-"""What neither a row alone nor DuckDB can compute (TiDB v8.5: pkg/parser/ast/functions.go)."""
+"""Functions that expressions cannot compute (TiDB v8.5: pkg/parser/ast/functions.go)."""

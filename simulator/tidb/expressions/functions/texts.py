@@ -1,7 +1,4 @@
-"""MySQL's functions of text.
-
-One law: text that comes out has the collation of the text that goes in.
-"""
+"""MySQL's functions of text that DuckDB computes. Results have the collation of the arguments."""
 
 from __future__ import annotations
 
@@ -39,8 +36,8 @@ from simulator.tidb.expressions.values.value import (
 
 lower = change_case("lower")
 
-LONGEST = 64 * 2**20
-"""Characters of a text that a function makes, at most: TiDB's max_allowed_packet; what is longer is NULL."""
+MAX_LENGTH = 64 * 2**20
+"""Characters of the longest result: TiDB's max_allowed_packet. A longer result is NULL."""
 
 
 def _concat(*values: Value) -> Value:
@@ -59,8 +56,8 @@ def _strings(values: Sequence[Value]) -> tuple[Value, ...]:
     return tuple(value for value in values if value.kind == "string")
 
 
-def _text(template: str) -> Callable[..., Value]:
-    """A function of texts that gives text of the first one's collation."""
+def _text_function(template: str) -> Callable[..., Value]:
+    """Return a function of texts whose result has the collation of the first argument."""
 
     def called(first: Value, *others: Value) -> Value:
         return string(sql(template, as_text(first), *map(as_text, others)), first)
@@ -86,7 +83,7 @@ def _side(function: str) -> Callable[[Value, Value], Value]:
 
 
 def _substring_index(value: Value, separator: Value, count: Value) -> Value:
-    """What is before a number of separators, counted from the end if it is negative."""
+    """Return SUBSTRING_INDEX: the text before `count` separators, counted from the end if negative."""
     result, glue, number = as_text(value), as_text(separator), as_int32(count)
     parts = sql("string_split({}, {})", result, glue)
     first = sql("list_slice({}, 1, {})", parts, number)
@@ -99,40 +96,40 @@ def _substring_index(value: Value, separator: Value, count: Value) -> Value:
     return string(when(known, cut), value)
 
 
-def _reversed(value: Value) -> Value:
+def _reverse(value: Value) -> Value:
     characters = sql("list_reverse(regexp_extract_all({}, '(?s).'))", as_text(value))
     return string(when(is_not_null(value), sql("array_to_string({}, '')", characters)), value)
 
 
-def _repeated(value: Value, count: Value) -> Value:
+def _repeat(value: Value, count: Value) -> Value:
     result, number = as_text(value), as_int32(count)
-    fits = sql(f"strlen({{}}) * {{}} <= {LONGEST}", result, number)
+    fits = sql(f"strlen({{}}) * {{}} <= {MAX_LENGTH}", result, number)
     return string(when(fits, sql("repeat({}, greatest({}, 0))", result, number)), value)
 
 
-def _padded(function: str) -> Callable[[Value, Value, Value], Value]:
-    """LPAD, RPAD: NULL for a negative length, or with nothing to pad with."""
+def _pad(function: str) -> Callable[[Value, Value, Value], Value]:
+    """Return LPAD or RPAD; NULL for a negative length or an empty fill."""
 
     def padded(value: Value, length: Value, fill: Value) -> Value:
         result, size, more = as_text(value), as_int32(length), as_text(fill)
         cut = sql("left({}, {})", result, size)
         longer = sql(f"{function}({{}}, {{}}::INTEGER, nullif({{}}, ''))", result, size, more)
-        valid = sql(f"{{}} BETWEEN 0 AND {LONGEST} AND {{}} IS NOT NULL", size, more)
+        valid = sql(f"{{}} BETWEEN 0 AND {MAX_LENGTH} AND {{}} IS NOT NULL", size, more)
         enough = sql("{} AND {} <= length({})", valid, size, result)
         return string(case([(enough, cut), (valid, longer)]), value)
 
     return padded
 
 
-def _size(value: Value) -> Value:
-    """Bytes of a text."""
+def _length(value: Value) -> Value:
+    """Return LENGTH, the number of bytes."""
     if value.is_binary or legacy_charset(value):
         return integer(sql("length({})", as_bytes(value)))
     return integer(sql("strlen({})", as_text(value)))
 
 
-def _place(part: Value, value: Value, start: Value | None = None) -> Value:
-    """LOCATE: the place of a text in another; most collations look at small letters (tidb
+def _locate(part: Value, value: Value, start: Value | None = None) -> Value:
+    """Return LOCATE: the position of a text in another, in lower case for most collations (tidb
     pkg/expression/builtin_string.go, IsCICollation)."""
     name = derive_collation("locate", (part, value)).collation
     first, second = unify_bytes(part, value, name)
@@ -154,7 +151,7 @@ def _place(part: Value, value: Value, start: Value | None = None) -> Value:
 
 
 def _field(value: Value, *others: Value) -> Value:
-    """FIELD: all are compared as texts, as whole numbers or as doubles (tidb pkg/expression/builtin_string.go)."""
+    """Return FIELD, which compares all as texts, integers or doubles (tidb pkg/expression/builtin_string.go)."""
     kinds = {each.kind for each in (value, *others)}
     if not kinds <= {"string", "null"} and not kinds <= {"bool", "int", "uint"}:
         value, others = real(as_real(value)), tuple(real(as_real(other)) for other in others)
@@ -163,8 +160,8 @@ def _field(value: Value, *others: Value) -> Value:
     )
 
 
-def _in_set(value: Value, members: Value) -> Value:
-    """FIND_IN_SET: nothing is in the empty text (tidb: pkg/expression/builtin_string.go)."""
+def _find_in_set(value: Value, members: Value) -> Value:
+    """Return FIND_IN_SET; the empty text has no members (tidb: pkg/expression/builtin_string.go)."""
     name = derive_collation("find_in_set", (value, members)).collation
     first, second = unify_bytes(value, members, name)
     listed = sql("list_transform(string_split({}, ','), lambda m: {})", second, collation_key(Sql(("m",)), name))
@@ -216,7 +213,7 @@ def _binary(expression: Sql) -> Value:
 
 
 def _sha2(value: Value, size: Value) -> Value:
-    """NULL for sizes that are none."""
+    """Return SHA2; NULL for an invalid size."""
     data, wanted = as_blob(value), as_int32(size)
     branches = [(sql("{} IN (0, 256)", wanted), sql("sha256({})", data))]
     branches += [(sql(f"{{}} = {other}", wanted), sql(f"sha{other}_of({{}})", data)) for other in (224, 384, 512)]
@@ -238,31 +235,31 @@ TEXT_FUNCTIONS: dict[str, Function] = {
     "CRC32": Function(1, 1, lambda value: integer(sql("crc32_of({})", as_blob(value)))),
     "CONCAT": Function(1, UNLIMITED, _concat),
     "CONCAT_WS": Function(2, UNLIMITED, _concat_ws),
-    "LENGTH": Function(1, 1, _size),
-    "OCTET_LENGTH": Function(1, 1, _size),
-    "BIT_LENGTH": Function(1, 1, lambda value: integer(sql("{} * 8", _size(value).sql))),
+    "LENGTH": Function(1, 1, _length),
+    "OCTET_LENGTH": Function(1, 1, _length),
+    "BIT_LENGTH": Function(1, 1, lambda value: integer(sql("{} * 8", _length(value).sql))),
     "CHAR_LENGTH": Function(1, 1, lambda value: integer(sql("length({})", as_text(value)))),
     "CHARACTER_LENGTH": Function(1, 1, lambda value: integer(sql("length({})", as_text(value)))),
-    "LTRIM": Function(1, 1, _text("ltrim({}, ' ')")),
-    "RTRIM": Function(1, 1, _text("rtrim({}, ' ')")),
+    "LTRIM": Function(1, 1, _text_function("ltrim({}, ' ')")),
+    "RTRIM": Function(1, 1, _text_function("rtrim({}, ' ')")),
     "LEFT": Function(2, 2, _side("left")),
     "RIGHT": Function(2, 2, _side("right")),
     "SUBSTRING": Function(2, 3, _substring),
     "SUBSTR": Function(2, 3, _substring),
     "MID": Function(3, 3, _substring),
     "SUBSTRING_INDEX": Function(3, 3, _substring_index),
-    "REPLACE": Function(3, 3, _text("replace({}, {}, {})")),
-    "TRANSLATE": Function(3, 3, _text("translate({}, {}, {})")),
-    "REVERSE": Function(1, 1, _reversed),
-    "REPEAT": Function(2, 2, _repeated),
-    "SPACE": Function(1, 1, lambda value: _repeated(string(text(" ")), value)),
-    "LPAD": Function(3, 3, _padded("lpad")),
-    "RPAD": Function(3, 3, _padded("rpad")),
-    "INSTR": Function(2, 2, lambda value, part: _place(part, value)),
-    "LOCATE": Function(2, 3, _place),
-    "POSITION": Function(2, 2, _place),
+    "REPLACE": Function(3, 3, _text_function("replace({}, {}, {})")),
+    "TRANSLATE": Function(3, 3, _text_function("translate({}, {}, {})")),
+    "REVERSE": Function(1, 1, _reverse),
+    "REPEAT": Function(2, 2, _repeat),
+    "SPACE": Function(1, 1, lambda value: _repeat(string(text(" ")), value)),
+    "LPAD": Function(3, 3, _pad("lpad")),
+    "RPAD": Function(3, 3, _pad("rpad")),
+    "INSTR": Function(2, 2, lambda value, part: _locate(part, value)),
+    "LOCATE": Function(2, 3, _locate),
+    "POSITION": Function(2, 2, _locate),
     "FIELD": Function(2, UNLIMITED, _field),
-    "FIND_IN_SET": Function(2, 2, _in_set),
+    "FIND_IN_SET": Function(2, 2, _find_in_set),
     "STRCMP": Function(2, 2, _strcmp),
     "ASCII": Function(1, 1, _ascii),
     "HEX": Function(1, 1, _hex),

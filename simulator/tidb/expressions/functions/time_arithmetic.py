@@ -8,28 +8,35 @@ from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text, when
 from simulator.tidb.expressions.sql.python_functions import python_call
 from simulator.tidb.expressions.values.context import EvaluationContext
 from simulator.tidb.expressions.values.times import (
-    bits_text,
     date_value,
     duration_argument,
     fraction_digits,
-    integer_value,
     moment_argument,
     moment_value,
     number_text,
     time_value,
 )
-from simulator.tidb.expressions.values.value import NUMERIC_KINDS, Value, as_real, as_text, null, string
+from simulator.tidb.expressions.values.value import (
+    NUMERIC_KINDS,
+    Value,
+    as_real,
+    as_text,
+    bits_text,
+    integer_from_text,
+    null,
+    string,
+)
 from simulator.tidb.functions.intervals import is_clock_unit
 
 
 def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Value]:
-    """DATE_ADD, DATE_SUB: what they give follows from the first value (addSubDateFunctionClass)."""
+    """Return DATE_ADD or DATE_SUB; the first argument decides the type of the result (addSubDateFunctionClass)."""
 
     def added(context: EvaluationContext, base: Value, amount: Value, unit: Value) -> Value:
         name = unit.constant or ""
         if "null" in (base.kind, amount.kind):
             return null()
-        kind, shown = _amount(amount)
+        kind, shown = _amount_kind_and_text(amount)
         digits = _digits_added(base, amount, name)
         if base.kind == "time" and (is_clock_unit(name) and not name.startswith("DAY_") or name == "DAY_MICROSECOND"):
             result = python_call(
@@ -66,8 +73,8 @@ def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Va
     return added
 
 
-def _amount(value: Value) -> tuple[str, Sql]:
-    """How an amount is read, and its text."""
+def _amount_kind_and_text(value: Value) -> tuple[str, Sql]:
+    """Return how an amount is parsed (`string`, `decimal` or `int`), and its text."""
     if value.kind in ("string", "json", "word"):
         return "string", as_text(value)
     if value.kind in ("decimal", "wide", "real"):
@@ -102,7 +109,7 @@ def timestamp_add(context: EvaluationContext, unit: Value, amount: Value, base: 
 
 
 def timestamp_difference(context: EvaluationContext, unit: Value, start: Value, end: Value) -> Value:
-    return integer_value(
+    return integer_from_text(
         python_call(
             "timestampdiff", text(unit.constant or ""), moment_argument(context, start), moment_argument(context, end)
         )
@@ -110,7 +117,7 @@ def timestamp_difference(context: EvaluationContext, unit: Value, start: Value, 
 
 
 def add_time(sign: int) -> Callable[[Value, Value], Value]:
-    """ADDTIME, SUBTIME"""
+    """Return ADDTIME or SUBTIME."""
 
     def added(base: Value, amount: Value) -> Value:
         if amount.kind == "datetime" or base.kind == "null":
@@ -133,7 +140,7 @@ def add_time(sign: int) -> Callable[[Value, Value], Value]:
 
 
 def time_difference(first: Value, second: Value) -> Value:
-    """TIMEDIFF"""
+    """Return TIMEDIFF."""
     sides = []
     for value in (first, second):
         known = value.kind in ("date", "datetime")
@@ -143,7 +150,7 @@ def time_difference(first: Value, second: Value) -> Value:
 
 
 def timestamp(context: EvaluationContext, value: Value, clock: Value | None = None) -> Value:
-    """TIMESTAMP, of one value or of a moment and a time."""
+    """Return TIMESTAMP of one value, or of a moment and a time."""
     shown = (
         value
         if value.kind in ("date", "datetime") or value.kind in NUMERIC_KINDS and not value.is_year

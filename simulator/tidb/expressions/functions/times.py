@@ -1,7 +1,6 @@
-"""MySQL's functions of dates and times, as DuckDB SQL.
+"""MySQL's functions of dates and times.
 
-Parts of a moment are read from its text, so that zero dates have them; whatever else there is about a day or a clock
-`tidb.functions` computes.
+Parts of a moment are substrings of its text, so zero dates have them, too. `tidb.functions` computes the rest.
 """
 
 from __future__ import annotations
@@ -23,11 +22,9 @@ from simulator.tidb.expressions.values.context import EvaluationContext
 from simulator.tidb.expressions.values.times import (
     CLOCK_UNITS,
     DATE_PARTS,
-    bits_text,
     date_value,
     duration_argument,
     fraction_digits,
-    integer_value,
     moment_argument,
     moment_value,
     time_value,
@@ -38,8 +35,10 @@ from simulator.tidb.expressions.values.value import (
     as_number,
     as_real,
     as_text,
+    bits_text,
     decimal,
     integer,
+    integer_from_text,
     null,
     string,
 )
@@ -62,7 +61,7 @@ def _clock_part(name: str) -> Callable[[Value], Value]:
     )
 
 
-def _of_day(name: str, gives: Callable[[Sql], Value]) -> Callable[[EvaluationContext, Value], Value]:
+def _day_function(name: str, gives: Callable[[Sql], Value]) -> Callable[[EvaluationContext, Value], Value]:
     return lambda context, value: gives(python_call(name, text(_kind(value)), moment_argument(context, value)))
 
 
@@ -71,18 +70,18 @@ def _kind(value: Value) -> str:
 
 
 def _extract(context: EvaluationContext, unit: Value, value: Value) -> Value:
-    """A unit of the clock is that of a duration; of a moment those with a day, too."""
+    """Return EXTRACT. Units of the clock are taken from a duration, units with a day from a moment."""
     name = unit.constant or ""
     if not is_clock_unit(name):
-        return integer_value(python_call("part_of_moment", text(name), moment_argument(context, value)))
+        return integer_from_text(python_call("part_of_moment", text(name), moment_argument(context, value)))
     if name.startswith("DAY_") and value.kind in ("date", "datetime"):
-        return integer_value(python_call("part_of_moment", text(name), value.sql))
+        return integer_from_text(python_call("part_of_moment", text(name), value.sql))
     if name.startswith("DAY_") and value.kind != "time":
-        return integer_value(python_call("extract_day", text(name), as_text(value)))
+        return integer_from_text(python_call("extract_day", text(name), as_text(value)))
     result = (
         python_call("time_of_text", as_text(value)) if value.kind in ("string", "json") else duration_argument(value)
     )
-    return integer_value(python_call("part_of_duration", text(name), result))
+    return integer_from_text(python_call("part_of_duration", text(name), result))
 
 
 def _date(context: EvaluationContext, value: Value) -> Value:
@@ -92,8 +91,8 @@ def _date(context: EvaluationContext, value: Value) -> Value:
     return date_value(sql("left({}, 10) || ' 00:00:00.000000'", result))
 
 
-def _of_time(value: Value) -> Value:
-    """TIME"""
+def _time(value: Value) -> Value:
+    """Return TIME."""
     if value.kind == "time":
         return value
     if value.kind == "null":
@@ -114,23 +113,23 @@ def _last_day(context: EvaluationContext, value: Value) -> Value:
     )
 
 
-def _days_between(context: EvaluationContext, end: Value, start: Value) -> Value:
-    return integer_value(python_call("datediff", moment_argument(context, end), moment_argument(context, start)))
+def _datediff(context: EvaluationContext, end: Value, start: Value) -> Value:
+    return integer_from_text(python_call("datediff", moment_argument(context, end), moment_argument(context, start)))
 
 
 def _week(name: str) -> Callable[..., Value]:
     def week(context: EvaluationContext, value: Value, mode: Value | None = None) -> Value:
         way = text("0") if mode is None else bits_text(mode)
-        return integer_value(python_call(name, text(_kind(value)), moment_argument(context, value), way))
+        return integer_from_text(python_call(name, text(_kind(value)), moment_argument(context, value), way))
 
     return week
 
 
-# -- numbers of seconds, zones -----------------------------------------------------------------------------------------
+# -- Unix timestamps, zones --------------------------------------------------------------------------------------------
 
 
 def _unix_timestamp(context: EvaluationContext, value: Value) -> Value:
-    """A whole number of a moment without a fraction, else a decimal."""
+    """Return UNIX_TIMESTAMP: an integer for a moment without a fraction, else a decimal."""
     digits = fraction_digits(value)
     if value.kind == "null":
         return null()
@@ -158,16 +157,16 @@ def _from_unixtime(context: EvaluationContext, value: Value, form: Value | None 
     return moment_value(result, digits)
 
 
-def _in_zone(context: EvaluationContext, value: Value, source: Value, target: Value) -> Value:
-    """CONVERT_TZ"""
+def _convert_tz(context: EvaluationContext, value: Value, source: Value, target: Value) -> Value:
+    """Return CONVERT_TZ."""
     if "null" in (value.kind, source.kind, target.kind):
         return null()
     result = python_call("convert_tz", moment_argument(context, value), as_text(source), as_text(target))
     return moment_value(result, fraction_digits(value))
 
 
-def moved(moment: Sql, zone: str, sign: int) -> Sql:
-    """A timestamp from UTC to a zone, or back."""
+def convert_zone(moment: Sql, zone: str, sign: int) -> Sql:
+    """Convert a timestamp from UTC to a zone (`sign` 1) or back (-1)."""
     minutes = 0 if zone.upper() in ("UTC", "SYSTEM") else zone_offset(zone)
     if minutes is not None:
         return sql(f"{{}} + to_minutes({sign * minutes})", moment)
@@ -175,7 +174,7 @@ def moved(moment: Sql, zone: str, sign: int) -> Sql:
     return sql("try(timezone({}, timezone({}, {})))", text(zones[1]), text(zones[0]), moment)
 
 
-# -- made of numbers and texts -----------------------------------------------------------------------------------------
+# -- from numbers and texts --------------------------------------------------------------------------------------------
 
 
 def _make_time(hour: Value, minute: Value, second: Value) -> Value:
@@ -216,11 +215,11 @@ def _str_to_date(context: EvaluationContext, value: Value, form: Value) -> Value
     return date_value(result) if kind == "date" else moment_value(result, digits)
 
 
-def _formatted(context: EvaluationContext, value: Value, form: Value) -> Value:
+def _date_format(context: EvaluationContext, value: Value, form: Value) -> Value:
     return string(python_call("date_format", moment_argument(context, value), as_text(form)))
 
 
-def _of_numbers(name: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
+def _number_function(name: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
     return lambda *values: gives(python_call(name, *map(bits_text, values)))
 
 
@@ -230,7 +229,7 @@ TIME_FUNCTIONS: dict[str, Function] = {
     **{name: Function(1, 1, _clock_part(name)) for name in CLOCK_UNITS},
     "DATE": Function(1, 1, _date, needs_context=True),
     "TIMESTAMP": Function(1, 2, timestamp, needs_context=True),
-    "TIME": Function(1, 1, _of_time),
+    "TIME": Function(1, 1, _time),
     "QUARTER": Function(
         1,
         1,
@@ -238,26 +237,29 @@ TIME_FUNCTIONS: dict[str, Function] = {
         needs_context=True,
     ),
     **{
-        name.upper(): Function(1, 1, _of_day(name, integer_value), needs_context=True)
+        name.upper(): Function(1, 1, _day_function(name, integer_from_text), needs_context=True)
         for name in ("dayofweek", "dayofyear", "weekday", "weekofyear", "to_days", "to_seconds")
     },
-    **{name.upper(): Function(1, 1, _of_day(name, string), needs_context=True) for name in ("dayname", "monthname")},
+    **{
+        name.upper(): Function(1, 1, _day_function(name, string), needs_context=True)
+        for name in ("dayname", "monthname")
+    },
     "LAST_DAY": Function(1, 1, _last_day, needs_context=True),
-    "DATEDIFF": Function(2, 2, _days_between, needs_context=True),
+    "DATEDIFF": Function(2, 2, _datediff, needs_context=True),
     "WEEK": Function(1, 2, _week("week"), needs_context=True),
     "YEARWEEK": Function(1, 2, _week("yearweek"), needs_context=True),
     "TIME_TO_SEC": Function(
         1, 1, lambda value: integer(sql("trunc({}::BIGINT / 1000000)", ignore_problems(duration_argument(value))))
     ),
     "SEC_TO_TIME": Function(1, 1, _sec_to_time),
-    "MAKEDATE": Function(2, 2, _of_numbers("makedate", date_value)),
+    "MAKEDATE": Function(2, 2, _number_function("makedate", date_value)),
     "MAKETIME": Function(3, 3, _make_time),
-    "FROM_DAYS": Function(1, 1, _of_numbers("from_days", date_value)),
-    "PERIOD_ADD": Function(2, 2, _of_numbers("period_add", integer_value)),
-    "PERIOD_DIFF": Function(2, 2, _of_numbers("period_diff", integer_value)),
+    "FROM_DAYS": Function(1, 1, _number_function("from_days", date_value)),
+    "PERIOD_ADD": Function(2, 2, _number_function("period_add", integer_from_text)),
+    "PERIOD_DIFF": Function(2, 2, _number_function("period_diff", integer_from_text)),
     "UNIX_TIMESTAMP": Function(1, 1, _unix_timestamp, needs_context=True),
     "FROM_UNIXTIME": Function(1, 2, _from_unixtime, needs_context=True),
-    "DATE_FORMAT": Function(2, 2, _formatted, needs_context=True),
+    "DATE_FORMAT": Function(2, 2, _date_format, needs_context=True),
     "TIME_FORMAT": Function(
         2, 2, lambda value, form: string(python_call("time_format", duration_argument(value), as_text(form)))
     ),
@@ -265,7 +267,7 @@ TIME_FUNCTIONS: dict[str, Function] = {
         2, 2, lambda kind, region: string(python_call("get_format", text(kind.constant or ""), as_text(region))), (0,)
     ),
     "STR_TO_DATE": Function(2, 2, _str_to_date, needs_context=True),
-    "CONVERT_TZ": Function(3, 3, _in_zone, needs_context=True),
+    "CONVERT_TZ": Function(3, 3, _convert_tz, needs_context=True),
     **{name: Function(3, 3, date_add(1), (2,), needs_context=True) for name in ("DATE_ADD", "ADDDATE")},
     **{name: Function(3, 3, date_add(-1), (2,), needs_context=True) for name in ("DATE_SUB", "SUBDATE")},
     "ADDTIME": Function(2, 2, add_time(1)),

@@ -1,7 +1,7 @@
-"""Arithmetic of MySQL values.
+"""Arithmetic and bit operators of MySQL.
 
-Exact numbers stay exact where MySQL keeps them so, any text or double makes a double. A division by zero is NULL, and
-so is what the type of the result does not hold; both are problems (`problems`).
+Exact operands give exact results; text or a double gives a double. A division by zero and a result out of range are
+NULL, with a problem.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ WORD = 9
 """Digits of a word of TiDB's decimals (pkg/types/mydecimal.go)."""
 
 MORE_DIGITS = 4
-"""Digits of a quotient behind those of its dividend (div_precision_increment)."""
+"""Digits by which the scale of a quotient exceeds that of its dividend (div_precision_increment)."""
 
 
 def calculate(operator: str, left: Value, right: Value, signed: bool = False) -> Value:
-    """`left operator right`; NULL if either is. `signed`: whether the sql_mode has NO_UNSIGNED_SUBTRACTION."""
+    """Return `left operator right`, NULL if either is. `signed` is whether the sql_mode has NO_UNSIGNED_SUBTRACTION."""
     if operator in _BIT_OPERATORS:
         return null() if "null" in (left.kind, right.kind) else _BIT_OPERATORS[operator](left, right)
     if "null" in (left.kind, right.kind):
@@ -56,7 +56,7 @@ def calculate(operator: str, left: Value, right: Value, signed: bool = False) ->
 
 
 def _operation_text(operator: str, left: Value, right: Value) -> str:
-    """The operation as an error shows it (tidb pkg/expression/builtin_arithmetic.go)."""
+    """Return the operation as an error shows it (tidb pkg/expression/builtin_arithmetic.go)."""
     return f"({display_name(left)} {operator} {display_name(right)})"
 
 
@@ -64,13 +64,13 @@ _FUNCTION_NAMES = {"+": "plus", "-": "minus", "*": "mul", "/": "div", "%": "mod"
 
 
 def _number(value: Value) -> Value:
-    """The value as a number; a member of an ENUM or a SET as a double, for its type is one of text."""
+    """Return the value as a number; a column of type ENUM or SET is a double, since it is a type of text."""
     is_member = value.number is not None and value.is_column
     return Value(as_real(value), "real") if is_member else as_number(value)
 
 
 def _exact(value: Value) -> Value:
-    """The value as a whole number or a decimal."""
+    """Return the value as an integer or a decimal."""
     if value.kind == "string" and value.number is None:
         return wide(text_to_decimal(value.sql), MAX_SCALE)
     number = as_number(value)
@@ -112,18 +112,18 @@ def _integer_arithmetic(operator: str, left: Value, right: Value, signed: bool, 
 
 
 def check_range(expression: Sql, gone: Sql, type: str, shown: str) -> Sql:
-    """A result with a problem where its type does not hold it."""
+    """Return a result with a problem in rows where it is out of range."""
     message = shown.replace("{", "").replace("}", "")
     return problem_where(expression, gone, ALWAYS, f"1690 {type} value is out of range in '{message}'")
 
 
 def _check_division(expression: Sql, dividend: Sql, divisor: Sql) -> Sql:
-    """A quotient or a rest with a problem where it is divided by 0."""
+    """Return a quotient or remainder with a problem in rows where the divisor is 0."""
     return problem_where(expression, sql("{} = 0 AND {} IS NOT NULL", divisor, dividend), DIVIDED, "1365 Division by 0")
 
 
 def _integer_division(left: Value, right: Value, shown: str) -> Value:
-    """`left DIV right` of exact numbers."""
+    """Return `left DIV right` of exact numbers."""
     if {left.kind, right.kind} <= {"int", "uint"}:
         return _integer_arithmetic("DIV", left, right, False, f"({shown[1:-1].replace(' DIV ', ', ')})")
     kind = "uint" if "uint" in (left.kind, right.kind) else "int"
@@ -141,7 +141,7 @@ def _integer_division(left: Value, right: Value, shown: str) -> Value:
 
 
 def _wide_arithmetic(operator: str, left: Value, right: Value, shown: str) -> Value:
-    """Of decimals that may have more digits than DuckDB's."""
+    """Calculate with decimals that may have more digits than DuckDB's."""
     scale = {"*": min(left.scale + right.scale, MAX_SCALE), "/": _quotient_scale(left, right)}.get(
         operator, max(left.scale, right.scale)
     )
@@ -158,7 +158,7 @@ def _wide_arithmetic(operator: str, left: Value, right: Value, shown: str) -> Va
 
 
 def _shown_scale(operator: str, left: Value, right: Value, scale: int) -> int | None:
-    """How many digits behind the point a client sees (tidb pkg/types/mydecimal.go, resultFrac); None for all."""
+    """Return the digits behind the point that a client is shown, or None for all (pkg/types/mydecimal.go, resultFrac)."""
     first, second = (value.scale if value.shown_scale is None else value.shown_scale for value in (left, right))
     if operator == "/":
         digits = min(first + MORE_DIGITS, MAX_SCALE)
@@ -172,7 +172,7 @@ def _max_digits(value: Value) -> int:
 
 
 def _decimal_arithmetic(operator: str, left: Value, right: Value, shown: str) -> Value:
-    """Where the result may have more digits than DuckDB's, it is computed as a wide one."""
+    """Calculate with decimals; as wide ones if the result may have more digits than DuckDB's."""
     first, second = _max_digits(left), _max_digits(right)
     if not first or not second:
         result = _short_decimal_arithmetic(operator, left, right)
@@ -205,7 +205,7 @@ def _short_decimal_arithmetic(operator: str, left: Value, right: Value) -> Value
 
 
 def _quotient(left: Value, right: Value, shown: str) -> Value:
-    """A quotient of exact numbers: whole words of digits behind its point, all of which are printed unless it is 0."""
+    """Return a quotient of exact numbers, whose scale is a multiple of WORD. All digits are printed, except for 0."""
     digits = _quotient_scale(left, right)
     shift = digits + right.scale - left.scale
     dividend, divisor = _unscaled(left, left.scale), _unscaled(right, right.scale)
@@ -221,19 +221,19 @@ def _quotient(left: Value, right: Value, shown: str) -> Value:
 
 
 def _exceeds_duckdb(left: Value, right: Value) -> bool:
-    """Whether a quotient may have more digits than DuckDB's decimals."""
+    """Return whether a quotient may have more digits than DuckDB's decimals."""
     return _max_digits(left) - left.scale + right.scale + _quotient_scale(left, right) > DUCKDB_DIGITS
 
 
 def _quotient_scale(left: Value, right: Value) -> int:
-    """The scale of a quotient."""
+    """Return the scale of a quotient."""
     before, after = (-(-value.scale // WORD) * WORD for value in (left, right))
     more = max(0, MORE_DIGITS - (before - left.scale) - (after - right.scale))
     return min(-(-(before + after + more) // WORD) * WORD, MAX_SCALE)
 
 
 def _unscaled(value: Value, scale: int) -> Sql:
-    """An exact number without its point."""
+    """Return an exact number without its decimal point."""
     if not scale:
         return sql("{}::HUGEINT", value.sql)
     return sql("try_cast(replace({}::VARCHAR, '.', '') AS HUGEINT)", decimal(value.sql, scale).sql)
@@ -259,7 +259,7 @@ _INTEGER_TEMPLATES = {
 
 
 def negate(value: Value) -> Value:
-    """`-value`"""
+    """Return `-value`."""
     if value.kind == "null":
         return value
     number = as_number(value)
@@ -296,14 +296,14 @@ def _opposite(number: str, kind: str) -> str:
 
 
 def as_bits(value: Value) -> Sql:
-    """The 64 bits of the value as a UBIGINT."""
+    """Return the 64 bits of the value as a UBIGINT."""
     kind = "uint" if as_number(value).kind == "uint" else "int"
     result = integer_value(value, kind).sql
     return result if kind == "uint" else reinterpret_bits(sql("{}::HUGEINT", result), "uint")
 
 
 def unsigned(expression: Sql) -> Value:
-    """64 bits as an unsigned number."""
+    """Return 64 bits as an unsigned number."""
     return Value(sql(f"try_cast((({{}})::HUGEINT + {TWO_64}) % {TWO_64} AS UBIGINT)", expression), "uint")
 
 

@@ -1,6 +1,6 @@
-"""Casts of MySQL values: what CAST names, and what a column's type makes of a value.
+"""CAST, and the conversion of a value to the type of a column.
 
-What does not fit is NULL, or cut as MySQL cuts it, and has a problem (`problems`).
+A value that does not fit is NULL, or truncated as MySQL does, with a problem.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from simulator.tidb.model.types import INTEGER_BITS
 
 
 def cast(value: Value, type: str) -> Value:
-    """`CAST(value AS type)`, the type as TiDB writes it."""
+    """Return `CAST(value AS type)`; the type is spelled as TiDB restores it."""
     if value.kind == "null":
         return null()
     name, _, rest = type.partition("(")
@@ -63,7 +63,7 @@ def cast(value: Value, type: str) -> Value:
 
 
 def _decimal(value: Value, digits: int, scale: int) -> Value:
-    """A decimal; what is too large is the largest."""
+    """Cast to DECIMAL, limited to its range."""
     scale = min(scale, MAX_SCALE)
     of_text = value.kind == "string" and value.number is None
     number = wide(text_to_decimal(value.sql), MAX_SCALE) if of_text else as_number(value)
@@ -93,7 +93,7 @@ def _check_size(expression: Sql, outside: Sql, digits: int, scale: int) -> Sql:
 
 
 def _wide_cast(number: Sql, digits: int, scale: int) -> Value:
-    """Of a decimal in its text."""
+    """Cast the text of a decimal."""
     result = wide_decimals.call(f"cast:{min(digits, MAX_DIGITS) * 100 + scale}", number)
     rounded = wide_decimals.call(f"round:{scale}", number)
     result = _check_size(result, sql("{} != {}", rounded, result), digits, scale)
@@ -108,7 +108,7 @@ def _moment(value: Value, name: str, digits: int) -> Value:
 
 
 def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
-    """CHAR, BINARY, JSON and YEAR."""
+    """Cast to CHAR, BINARY, JSON or YEAR."""
     if name == "JSON":
         return Value(as_document(value if value.shown_scale is None else with_shown_digits(value)), "json")
     if name == "YEAR":
@@ -134,12 +134,12 @@ def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
 
 
 def cast_to_column(value: Value, column: Column) -> Value:
-    """What a column holds of a value: as if it were written and read again."""
+    """Return a value as if it were written to a column and read again."""
     return column_value(column, column_text(value, column))
 
 
 def column_text(value: Value, column: Column) -> Sql:
-    """The text of a value that a column is given; for a binary column one character per byte."""
+    """Return the TiDB text of a value in a column; for a binary column with one character per byte."""
     type = column.type
     if value.kind == "null":
         return sql("NULL::VARCHAR")
@@ -169,7 +169,7 @@ def column_text(value: Value, column: Column) -> Sql:
 
 
 def _with_fraction(shown: Sql, digits: int) -> Sql:
-    """The text of a moment or duration with that many digits behind its point."""
+    """Return the text of a moment or duration with that many digits behind its point."""
     whole = sql("split_part({}, '.', 1)", shown)
     if digits <= 0:
         return when(sql("{} IS NOT NULL", shown), whole)

@@ -1,8 +1,8 @@
-"""Comparisons of MySQL values, with collations and binary strings, which have one character per byte.
+"""Comparisons of MySQL values.
 
-One law: what two values are compared as follows from both their kinds (TiDB: pkg/expression/builtin_compare.go,
-GetAccurateCmpType and refineArgs), and text is compared by the collation that counts more. Texts are equal and sorted
-here as handle keys are, for both are made by `tidb.collations`.
+The kinds of both operands decide the type of the comparison (TiDB: pkg/expression/builtin_compare.go,
+GetAccurateCmpType and refineArgs). Texts compare by the derived collation, with the same weights as handle keys
+(`tidb.collations`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ OPERATORS: dict[str, str] = {
 
 
 def comparison(operator: str, left: Value, right: Value) -> Sql:
-    """`left operator right` as a BOOLEAN."""
+    """Return `left operator right` as a BOOLEAN."""
     if operator == "<=>" and "null" in (left.kind, right.kind):
         other = right if left.kind == "null" else left
         return TRUE if other.kind == "null" else sql("{} IS NULL", other.sql)
@@ -59,14 +59,14 @@ def comparison(operator: str, left: Value, right: Value) -> Sql:
 
 
 def comparison_operands(left: Value, right: Value, operator: str = "=") -> tuple[Sql, Sql]:
-    """The two values in the type in which they are compared; neither is a NULL literal."""
+    """Return two values, neither a NULL literal, in the type in which they are compared."""
     return convert_operands(
         comparison_kind(left, right), _expand_year(left, right, operator), _expand_year(right, left, operator), operator
     )
 
 
 def _exceeds_column(value: Value, other: Value) -> bool:
-    """Whether a literal is larger than any number of a signed column, which then equals it in no row, NULL or not."""
+    """Return whether a literal exceeds the range of a signed column, so that even rows with NULL differ from it."""
     return (
         value.constant is not None
         and value.kind == "uint"
@@ -77,8 +77,10 @@ def _exceeds_column(value: Value, other: Value) -> bool:
 
 
 def between(value: Value, low: Value, high: Value) -> Sql:
-    """`value BETWEEN low AND high` as a BOOLEAN: all three are made one kind first (tidb
-    pkg/planner/core/expression_rewriter.go, wrapExpWithCast)."""
+    """Return `value BETWEEN low AND high` as a BOOLEAN.
+
+    All three are converted to one kind first (tidb pkg/planner/core/expression_rewriter.go, wrapExpWithCast).
+    """
     kind = _kind_of_three(value, low, high)
     if "null" in (value.kind, low.kind, high.kind) or kind in ("int", "json"):
         return join("AND", [comparison(">=", value, low), comparison("<=", value, high)])
@@ -91,7 +93,7 @@ def between(value: Value, low: Value, high: Value) -> Sql:
 
 
 def _kind_of_three(*values: Value) -> str:
-    """tidb pkg/expression/builtin_compare.go, ResolveType4Between."""
+    """Return the kind in which BETWEEN compares (tidb pkg/expression/builtin_compare.go, ResolveType4Between)."""
     kinds = [
         "int"
         if value.kind in INTEGER_KINDS
@@ -119,7 +121,7 @@ DECIMAL_KINDS = ("decimal", "wide")
 
 
 def comparison_kind(left: Value, right: Value) -> str:
-    """As what two values are compared: `json`, `string`, `datetime`, `time`, `int`, `decimal` or `real`."""
+    """Return the kind of a comparison: `json`, `string`, `datetime`, `time`, `int`, `decimal` or `real`."""
     pairs, kinds = ((left, right), (right, left)), (left.kind, right.kind)
     result = _base_kind(left, right)
     if "json" in kinds:
@@ -167,19 +169,19 @@ def _base_kind(left: Value, right: Value) -> str:
 
 
 def _is_member(value: Value) -> bool:
-    """Whether it is of an ENUM or a SET, or bits that count as a number."""
+    """Return whether a string counts as a number: ENUM, SET, hexadecimal and bit literals."""
     return value.number is not None
 
 
 def is_constant(value: Value) -> bool:
-    """Whether the value is the same in every row."""
+    """Return whether the value is the same in every row."""
     return value.constant is not None or not any(
         node.pieces[0].startswith('"') for node in topological_order([value.sql]) if not node.parts
     )
 
 
 def convert_operands(kind: str, left: Value, right: Value, operator: str = "=") -> tuple[Sql, Sql]:
-    """Two values as that kind."""
+    """Convert two values to a kind of comparison."""
     if kind == "string":
         return text_operands(left, right, operator)
     if kind == "decimal":
@@ -191,7 +193,7 @@ def convert_operands(kind: str, left: Value, right: Value, operator: str = "=") 
 
 
 def _decimals(first: Value, second: Value) -> tuple[Sql, Sql]:
-    """Two exact numbers."""
+    """Return two exact numbers in one type."""
     kinds = {first.kind, second.kind}
     if "real" in kinds:
         return as_real(first), as_real(second)
@@ -206,7 +208,7 @@ def _decimals(first: Value, second: Value) -> tuple[Sql, Sql]:
 
 
 def _as_exact(value: Value) -> Value:
-    """The value as an exact number."""
+    """Return the value as an exact number."""
     if value.kind != "string" or value.number is not None:
         return as_number(value)
     if value.constant is None:
@@ -228,7 +230,7 @@ def _as_exact(value: Value) -> Value:
 
 
 def as_moment(value: Value) -> Sql:
-    """`YYYY-MM-DD hh:mm:ss.ffffff`; null for what is no moment."""
+    """Return the value as a moment, `YYYY-MM-DD hh:mm:ss.ffffff`; null if it is none."""
     if value.kind in MOMENT_KINDS:
         return value.sql
     if value.is_year:
@@ -245,7 +247,7 @@ def as_moment(value: Value) -> Sql:
 
 
 def as_duration(value: Value) -> Sql:
-    """Microseconds; null for what is no time."""
+    """Return the value as a duration in microseconds; null if it is none."""
     if value.kind == "time":
         return value.sql
     if value.kind in MOMENT_KINDS:
@@ -269,7 +271,7 @@ _CONVERSIONS: dict[str, Callable[[Value], Sql]] = {
 
 
 def _expand_year(value: Value, other: Value, operator: str) -> Value:
-    """A literal of one or two digits, compared with a YEAR, is one of this century or the last."""
+    """Expand a literal of one or two digits that is compared with a YEAR, to 1970 to 2069."""
     if (
         not other.is_year
         or not other.is_column
@@ -300,6 +302,6 @@ def _constant(shown: str) -> Value:
 
 
 def as_decimals(left: Value, right: Value) -> tuple[Sql, Sql, int]:
-    """Two exact numbers as decimals of one scale."""
+    """Return two exact numbers as decimals of one scale."""
     scale = max(left.scale, right.scale)
     return decimal(left.sql, scale).sql, decimal(right.sql, scale).sql, scale

@@ -1,4 +1,7 @@
-"""Comparisons and patterns of texts, by their collation, and their bytes."""
+"""Comparisons and patterns of texts by collation, and conversions between texts and bytes.
+
+A binary string is a text with one character per byte.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ from simulator.tidb.expressions.values.value import CONNECTION_COLLATION, Value,
 
 
 def text_operands(left: Value, right: Value, operation: str) -> tuple[Sql, Sql]:
-    """Two values in the form in which their collation compares their texts. Raises SqlError 1267."""
+    """Return two values as keys that compare as their collation compares their texts. Raises SqlError 1267."""
     name = derive_collation("!=" if operation == "<>" else operation, (left, right)).collation
     first, second = unify_bytes(left, right, name)
     return collation_key(first, name), collation_key(second, name)
 
 
 def unify_bytes(left: Value, right: Value, collation: str) -> tuple[Sql, Sql]:
-    """Both as bytes, one character for each, or both as text, as the collation asks."""
+    """Return both as bytes or both as text, as the collation requires."""
     if left.is_binary == right.is_binary:
         return as_text(left), as_text(right)
     if collation != "binary":
@@ -36,7 +39,7 @@ def unify_bytes(left: Value, right: Value, collation: str) -> tuple[Sql, Sql]:
 
 
 def like(value: Value, pattern: Value, escape: str) -> Sql:
-    """`value LIKE pattern`"""
+    """Return `value LIKE pattern`."""
     name = derive_collation("like", (value, pattern)).collation
     if pattern.constant is not None:
         pattern, escape = replace(pattern, sql=text(_escaped(pattern.constant, escape, name)), text=None), "\\"
@@ -45,7 +48,7 @@ def like(value: Value, pattern: Value, escape: str) -> Sql:
 
 
 def _escaped(pattern: str, escape: str, collation: str) -> str:
-    """The pattern, folded, with a backslash for its escape character, one at its end doubled."""
+    """Return the pattern in folded case, with a backslash as escape character; one at its end is doubled."""
     pieces, characters = [], iter(zip(pattern, fold_literal(pattern, collation), strict=True))
     for character, alike in characters:
         if character in "%_" and character != escape:
@@ -57,35 +60,35 @@ def _escaped(pattern: str, escape: str, collation: str) -> str:
 
 
 def regexp(value: Value, pattern: Value) -> Sql:
-    """`value REGEXP pattern`: as in Go, whose syntax DuckDB's is."""
+    """Return `value REGEXP pattern`. DuckDB and Go share RE2's syntax."""
     ignores_case = not is_exact(derive_collation("regexp", (value, pattern)).collation)
     return sql(f"regexp_matches({{}}, {{}}, '{'i' if ignores_case else 'c'}')", as_text(value), as_text(pattern))
 
 
 def collation_key(expression: Sql, collation: str) -> Sql:
-    """What compares as the text does: a text, or a BLOB."""
+    """Return a text or BLOB that compares as the collation compares the text."""
     if compare.is_weighed(collation):
         return sql(f"sort_key_{collation}({{}})", expression)
     return sql("rtrim({}, ' ')", expression) if compare.pads(collation) else expression
 
 
 def fold_case(expression: Sql, collation: str) -> Sql:
-    """The text with one character for each of its own, alike where the collation finds them alike."""
+    """Return the text with each character replaced by one for all characters that the collation finds equal."""
     return sql(f"alike_{collation}({{}})", expression) if compare.is_weighed(collation) else expression
 
 
 def fold_literal(expression: str, collation: str) -> str:
-    """The same of a constant."""
+    """Return a constant with its case folded; see `fold_case`."""
     return str(compare.alike(collation, pa.array([expression]))[0]) if compare.is_weighed(collation) else expression
 
 
 def is_exact(collation: str) -> bool:
-    """Whether the collation tells upper from lower case."""
+    """Return whether the collation distinguishes upper and lower case."""
     return collation in (CONNECTION_COLLATION, "binary") or collation.endswith("_bin")
 
 
 def bytes_as_characters(expression: Sql) -> Sql:
-    """The bytes of a text, one character per byte."""
+    """Return the bytes of a text, one character per byte."""
     pairs = sql("regexp_extract_all(hex(encode({})), '..')", expression)
     return when(
         is_ascii(expression),
@@ -95,14 +98,14 @@ def bytes_as_characters(expression: Sql) -> Sql:
 
 
 def legacy_charset(value: Value) -> str:
-    """The character set of a text whose bytes are not those of UTF-8, else nothing (tidb
+    """Return the charset of a text that is not stored as UTF-8, else the empty text (tidb
     pkg/expression/builtin_convert_charset.go, isLegacyCharset)."""
     charset = value.collation.partition("_")[0]
     return charset if value.kind == "string" and not value.is_binary and charset in ("gbk", "gb18030") else ""
 
 
 def as_bytes(value: Value) -> Sql:
-    """The bytes of a value's text in its character set, one character for each."""
+    """Return the bytes of a value's text in its charset, one character per byte."""
     charset = legacy_charset(value)
     if charset:
         return python_call("encoded", value.sql, text(charset))
@@ -110,7 +113,7 @@ def as_bytes(value: Value) -> Sql:
 
 
 def as_blob(value: Value) -> Sql:
-    """The bytes of a value's text, as a BLOB."""
+    """Return the bytes of a value's text, as a BLOB."""
     own = legacy_charset(value)
     result = as_bytes(value) if own else as_text(value)
     if not own and not value.is_binary:
@@ -120,7 +123,7 @@ def as_blob(value: Value) -> Sql:
 
 
 def blob_as_characters(bytes: Sql) -> Sql:
-    """A BLOB, one character per byte."""
+    """Return the bytes of a BLOB, one character per byte."""
     pairs = sql("regexp_extract_all(hex({}), '..')", bytes)
     return when(
         sql("{} IS NOT NULL", bytes),

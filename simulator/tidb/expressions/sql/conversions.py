@@ -1,4 +1,4 @@
-"""Text, JSON, doubles and decimals as numbers, as MySQL takes them where a number is asked for, and what is wrong then.
+"""Implicit conversions of text, JSON, doubles and decimals to numbers, with their problems.
 
 Source: tidb pkg/types/convert.go (StrToFloat, StrToInt, ConvertJSONToInt, ConvertFloatToInt),
 pkg/expression/builtin_cast.go.
@@ -13,7 +13,7 @@ from simulator.tidb.expressions.sql.problems import MAX_SHOWN, TRUNCATED, WARNED
 
 NUMBER = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 MAX_DOUBLE = "1.7976931348623157e308"
-"""Of a double."""
+"""The largest double."""
 
 INTEGER_BOUNDS = {"int": (-(2**63), 2**63 - 1), "uint": (0, 2**64 - 1)}
 INTEGER_TYPE_NAMES = {"int": "BIGINT", "uint": "BIGINT UNSIGNED"}
@@ -25,12 +25,12 @@ INCORRECT_DECIMAL = "1292 Truncated incorrect DECIMAL value: '{}'"
 
 
 def trim(expression: Sql) -> Sql:
-    """A text without the blanks around it."""
+    """Return a text without the blanks around it."""
     return sql(r"regexp_replace({}, '^\s+|\s+$', '', 'g')", expression)
 
 
 def leading_number(value: str) -> str:
-    """The number that a text begins with; `0` where it begins with none."""
+    """Return the number that a text begins with; `0` where it begins with none."""
     result = re.match(NUMBER, value)
     return result[1] if result else "0"
 
@@ -39,7 +39,10 @@ def leading_number(value: str) -> str:
 
 
 def text_to_real(expression: Sql, allowed: str = "''") -> Sql:
-    """The number that a text begins with, else 0; one too large is the largest. The text `allowed` is 0, too."""
+    """Return the number that a text begins with, limited to the largest double, or 0.
+
+    Text without a number is a problem, except for the text `allowed`.
+    """
     number = sql("try_cast(regexp_extract({}, {}, 1) AS DOUBLE)", expression, text(NUMBER))
     bounded = sql(f"greatest(least(coalesce({{}}, 0), {MAX_DOUBLE}), -{MAX_DOUBLE})", number)
     shown = trim(expression)
@@ -54,7 +57,7 @@ def text_to_real(expression: Sql, allowed: str = "''") -> Sql:
 
 
 def constant_to_real(shown: str) -> Sql:
-    """The same of a literal, whose problem is known."""
+    """Return the number that the text of a literal begins with. Its problem is known already."""
     shown = shown.strip()
     leading = leading_number(shown)
     number = sql(f"'{max(min(float(leading), float(MAX_DOUBLE)), -float(MAX_DOUBLE))!r}'::DOUBLE")
@@ -64,7 +67,7 @@ def constant_to_real(shown: str) -> Sql:
 
 
 def json_to_real(expression: Sql) -> Sql:
-    """Of true 1, of other literals, arrays and objects 0."""
+    """Return a JSON number or string as a double; true is 1, other values are 0."""
     return case(
         [
             (_is_json_string(expression), text_to_real(_json_string(expression), "NULL")),
@@ -83,17 +86,17 @@ def _json_string(document: Sql) -> Sql:
 
 
 def _is_json_literal(document: Sql) -> Sql:
-    """Or an array or an object."""
+    """Return whether a document is true, false, null, an array or an object."""
     return sql("left({}, 1) IN ('t', 'f', 'n', '[', chr(123))", document)
 
 
-def _json_literal(document: Sql, type: str, called: str) -> Sql:
+def _json_literal(document: Sql, type: str, type_name: str) -> Sql:
     odd = sql("left({}, 1) IN ('n', '[', chr(123))", document)
     return problem_where(
         sql(f"({{}} = 'true')::{type}", document),
         odd,
         TRUNCATED,
-        f"1292 Truncated incorrect {called} value: '{{}}'",
+        f"1292 Truncated incorrect {type_name} value: '{{}}'",
         document,
     )
 
@@ -102,14 +105,14 @@ def _json_literal(document: Sql, type: str, called: str) -> Sql:
 
 
 def clamp(expression: Sql, kind: str) -> Sql:
-    """A HUGEINT as the nearest number of a kind."""
+    """Return a HUGEINT limited to the range of a kind."""
     low, high = INTEGER_BOUNDS[kind]
     near = sql(f"least(greatest({{}}, {low}::HUGEINT), {high}::HUGEINT)::{DUCKDB_INTEGER_TYPES[kind]}", expression)
     return when(sql("{} IS NOT NULL", expression), near)
 
 
 def reinterpret_bits(expression: Sql, kind: str) -> Sql:
-    """A HUGEINT between the lowest `int` and the highest `uint`: its 64 bits as the other kind shows them."""
+    """Return the 64 bits of a HUGEINT as a number of the kind."""
     if kind == "int":
         return sql(
             f"CASE WHEN {{}} >= {2**63}::HUGEINT THEN {{}} - {2**64}::HUGEINT ELSE {{}} END::BIGINT",
@@ -123,7 +126,7 @@ def reinterpret_bits(expression: Sql, kind: str) -> Sql:
 
 
 def real_to_integer(number: Sql, kind: str) -> Sql:
-    """The nearest number, a half to the even one; a negative one keeps its bits as `uint`."""
+    """Round half to even. A negative number keeps its bits as `uint`."""
     near = sql("round_even({}, 0)", number)
     low, high = INTEGER_BOUNDS[kind]
     inside = sql("try_cast({} AS HUGEINT)", near)
@@ -138,7 +141,7 @@ def real_to_integer(number: Sql, kind: str) -> Sql:
 
 
 def decimal_to_integer(rounded: Sql, kind: str, shown: Sql) -> Sql:
-    """A HUGEINT; one that is out of range is the nearest end."""
+    """Return a HUGEINT limited to the range of a kind; `shown` is the number in the problem."""
     low, high = INTEGER_BOUNDS[kind]
     outside = sql(f"{{}} NOT BETWEEN {low}::HUGEINT AND {high}::HUGEINT", rounded)
     problem = f"1690 {INTEGER_TYPE_NAMES[kind]} value is out of range in '{{}}'"
@@ -146,7 +149,7 @@ def decimal_to_integer(rounded: Sql, kind: str, shown: Sql) -> Sql:
 
 
 def text_to_integer(expression: Sql, kind: str) -> Sql:
-    """The digits that a text begins with, as 64 bits."""
+    """Return the integer that a text begins with, as 64 bits."""
     shown = trim(expression)
     digits = sql("regexp_extract({}, '^[+-]?[0-9]*')", shown)
     number = sql("try_cast({} AS HUGEINT)", digits)
@@ -185,7 +188,7 @@ def text_to_integer(expression: Sql, kind: str) -> Sql:
 
 
 def constant_to_integer(shown: str, kind: str) -> Sql:
-    """The same of a literal."""
+    """Return the integer that the text of a literal begins with."""
     shown = shown.strip()
     if re.fullmatch(r"-?[0-9]{1,18}" if kind == "int" else "[0-9]{1,18}", shown):
         return sql(f"'{int(shown)}'::{DUCKDB_INTEGER_TYPES[kind]}")
@@ -211,7 +214,7 @@ def json_to_integer(expression: Sql, kind: str) -> Sql:
 
 
 def text_to_decimal(expression: Sql) -> Sql:
-    """The text of the number that a text begins with, else 0."""
+    """Return the text of the number that a text begins with, else 0."""
     shown = trim(expression)
     number = sql("regexp_extract({}, {}, 1)", expression, text(NUMBER))
     odd = sql("NOT regexp_full_match({}, {})", shown, text(NUMBER))

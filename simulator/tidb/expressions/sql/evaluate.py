@@ -1,8 +1,7 @@
-"""The door to DuckDB: one embedded database a process, which reads nothing but the Arrow arrays it is given.
+"""Evaluation of expressions by DuckDB, over Arrow arrays.
 
-One law: it is opened when the first expression is evaluated, has one thread, and never touches files or the network.
-For some functions of one argument it asks Arrow and numpy, over the rows that it has at once; rows with NULL, which
-give NULL, it keeps to itself.
+A process opens one in-memory database at the first expression. It has one thread and no access to files or the network.
+Functions of ARROW_FUNCTIONS run in Arrow and numpy over whole batches; DuckDB passes them no NULL.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import hashing
 from simulator.tidb.collations import compare, weights
-from simulator.tidb.expressions.sql import python_functions as called
-from simulator.tidb.expressions.sql import wide_decimals
+from simulator.tidb.expressions.sql import python_functions, wide_decimals
 from simulator.tidb.expressions.sql.graph import Sql, quote, select_query
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values import spellings, times
@@ -39,7 +37,7 @@ _LOCK = threading.Lock()
 
 
 class EvaluationError(Exception):
-    """What DuckDB says of an expression that it cannot compute."""
+    """An expression that DuckDB cannot compute; the text is DuckDB's first line."""
 
 
 @functools.cache
@@ -60,8 +58,8 @@ def _database() -> duckdb.DuckDBPyConnection:
     for name, kernel in ARROW_FUNCTIONS.items():
         connection.create_function(name, kernel.over, [kernel.takes], kernel.gives, type=PythonUDFType.ARROW)
     connection.create_function(
-        "called",
-        lambda calls: called.run_calls(calls),
+        "python_call",
+        lambda calls: python_functions.run_calls(calls),
         ["VARCHAR[]"],
         PYTHON_CALL_RESULT,
         type=PythonUDFType.ARROW,
@@ -74,10 +72,10 @@ def _database() -> duckdb.DuckDBPyConnection:
 def evaluate(
     wanted: Mapping[str, Sql], cells: Mapping[str, pa.Array], rows: int, lossy: bool = False
 ) -> dict[str, pa.Array]:
-    """The values of expressions for each row, by name; `cells` are the TiDB texts of columns, string or binary. `lossy`
-    takes U+FFFD for bytes that are no UTF-8.
+    """Return the values of expressions by name, one for each row.
 
-    Raises Uncomputable.
+    `cells` are the TiDB texts of columns, string or binary. With `lossy`, U+FFFD replaces bytes that are not UTF-8.
+    Raises EvaluationError.
     """
     text = _query(tuple(wanted.items()))
     texts = {
@@ -90,10 +88,7 @@ def evaluate(
 
 
 def run_query(text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-    """The rows of a query over these tables, by their names in it; texts are `as_strings`.
-
-    Raises Uncomputable.
-    """
+    """Return the rows of a query over tables by name, whose texts come from `as_strings`. Raises EvaluationError."""
     import duckdb
 
     with _LOCK:
@@ -119,10 +114,10 @@ MERGING_CLAUSE = re.compile("UNION|EXCEPT|INTERSECT|DISTINCT|GROUP BY")
 
 
 def as_strings(column: str, cells: pa.Array | pa.ChunkedArray, text: str) -> pa.Array | pa.ChunkedArray:
-    """Cells of a column as strings for a query. Bytes that are no UTF-8, which cells have as lone surrogates, are only
-    copied: DuckDB sees three bytes in the place of each.
+    """Return cells of a column as strings for the query `text`.
 
-    Raises Uncomputable.
+    Bytes that are not UTF-8, which cells hold as lone surrogates, can only be copied by a query: DuckDB sees three
+    bytes for each. Raises EvaluationError for a query that does more.
     """
     try:
         return cells.cast(pa.string())
@@ -134,7 +129,7 @@ def as_strings(column: str, cells: pa.Array | pa.ChunkedArray, text: str) -> pa.
 
 
 def _is_copied(named: str, text: str) -> bool:
-    """Whether a query only gives a column on, by this name or another."""
+    """Return whether a query only copies a column, under the same name or another."""
     waiting, known = [named], {named}
     while waiting:
         name = waiting.pop()
@@ -147,7 +142,7 @@ def _is_copied(named: str, text: str) -> bool:
 
 
 def as_valid_utf8(cell: pa.Array) -> pa.Array:
-    """Cells as valid UTF-8: U+FFFD is in the place of other bytes."""
+    """Return cells as valid UTF-8; U+FFFD replaces other bytes."""
     if pa.types.is_string(cell.type):
         return cell
     try:
@@ -171,19 +166,19 @@ def _crc32(cells: pa.Array) -> pa.Array:
 
 
 def _digest(name: str, cells: pa.Array) -> pa.Array:
-    """Hexadecimal digests, each different value's made once."""
+    """Return hexadecimal digests; each distinct value is hashed once."""
     distinct = cells.dictionary_encode()
     digests = [hashlib.new(name, value).hexdigest() for value in distinct.dictionary.to_pylist()]
     return pa.array(digests, pa.string()).take(distinct.indices)
 
 
 def _moment(cells: pa.Array) -> pa.Array:
-    """Moments with six digits of a second; empty for a text that is none."""
+    """Parse moments, with six digits of a second; other text becomes the empty text."""
     return pc.fill_null(times.datetime(ColumnType("datetime", decimal=6), cells), "")
 
 
 def _time(cells: pa.Array) -> pa.Array:
-    """The same of times, cut to the longest that there is."""
+    """Parse durations, limited to the longest TIME; other text becomes the empty text."""
     return pc.fill_null(each_distinct(cells, lambda cell: spellings.time(cell, 6, cut=True)), "")
 
 
@@ -206,4 +201,4 @@ ARROW_FUNCTIONS: dict[str, ArrowFunction] = {
     },
     **{f"alike_{name}": ArrowFunction("VARCHAR", "VARCHAR", partial(compare.alike, name)) for name in weights.WEIGHTS},
 }
-"""By their names in SQL."""
+"""Functions of one argument that Arrow and numpy compute, by name in SQL."""

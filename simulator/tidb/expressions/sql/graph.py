@@ -1,6 +1,7 @@
-"""SQL as a graph: an expression knows its parts, and what several others use is computed once, in a step of its own.
+"""Expressions of DuckDB SQL as a graph.
 
-One law: however deep or entangled a graph is, the text of its query grows with the number of its nodes alone.
+A part that several expressions use is computed once, in a subquery of its own, so the length of a query grows with the
+number of nodes.
 """
 
 from __future__ import annotations
@@ -9,25 +10,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 MAX_DEPTH = 50
-"""Calls inside each other in one step, whose name ends in a blank, as no column's can; DuckDB takes a thousand."""
+"""Nested calls in one subquery; DuckDB takes a thousand. Names of subquery columns end in a blank, as no column of TiDB
+does."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sql:
-    """Text with holes for its parts."""
+    """An SQL expression: pieces of text with parts between them."""
 
     pieces: tuple[str, ...]
     parts: tuple[Sql, ...] = ()
     problems: tuple[tuple[str, Sql], ...] = ()
-    """What is wrong with the value, by kind, beside what is wrong with its parts (`problems`)."""
+    """The node's own problems by kind, in addition to those of its parts (see `problems`)."""
 
     computes: str = "all"
-    """Which of its parts a row needs: `all`, `case` (condition, value, …, otherwise), `AND` and `OR` (up to the one
-    that decides); `quietly`: their problems do not count."""
+    """Which parts a row needs: `all`, `case` (condition, value, …, otherwise), `AND` and `OR` (up to the part that
+    decides), or `quietly` (all, but their problems are ignored)."""
 
 
 def sql(template: str, *parts: Sql) -> Sql:
-    """An expression; `{}` stands for a part."""
+    """Return an expression; each `{}` of the template stands for a part."""
     pieces = tuple(template.split("{}"))
     assert len(pieces) == len(parts) + 1, template
     return Sql(pieces, parts)
@@ -38,7 +40,7 @@ def identifier(column: str) -> Sql:
 
 
 def text(value: str) -> Sql:
-    """A literal string."""
+    """Return a string literal."""
     if value.isprintable():
         return Sql((f"'{value.replace(chr(39), chr(39) * 2)}'",))
     return Sql((f"decode(unhex('{value.encode().hex()}'))",))
@@ -49,7 +51,7 @@ TRUE, FALSE = Sql(("true",)), Sql(("false",))
 
 
 def join(glue: str, parts: list[Sql]) -> Sql:
-    """All parts, with glue between them, in parentheses."""
+    """Return all parts with `glue` between them, in parentheses."""
     pieces = ("(", *[f" {glue} "] * (len(parts) - 1), ")")
     return Sql(pieces, tuple(parts), computes=glue if glue in ("AND", "OR") else "all")
 
@@ -59,7 +61,7 @@ def when(condition: Sql, value: Sql, otherwise: Sql = NULL) -> Sql:
 
 
 def case(branches: list[tuple[Sql, Sql]], otherwise: Sql = NULL) -> Sql:
-    """The value of the first branch whose condition is true."""
+    """Return the value of the first branch whose condition is true."""
     if not branches:
         return otherwise
     pieces = ("CASE WHEN ", *[" THEN ", " WHEN "] * (len(branches) - 1), " THEN ", " ELSE ", " END")
@@ -72,8 +74,11 @@ def quote(identifier: str) -> str:
 
 
 def select_query(wanted: Mapping[str, Sql], source: str, mark: str = "", kept: bool = False) -> str:
-    """SELECT of the wanted expressions, by name, from a table or a SELECT in parentheses; with all of its columns where
-    they are kept. The mark tells the names of steps from those of other queries."""
+    """Return a SELECT of expressions by name from a table or a SELECT in parentheses.
+
+    With `kept`, all columns of the source come first. `mark` keeps the names of subquery columns distinct from those of
+    other queries.
+    """
     nodes = list(topological_order(wanted.values()))
     uses: dict[Sql, int] = {}
     for node in nodes:
@@ -91,9 +96,9 @@ def select_query(wanted: Mapping[str, Sql], source: str, mark: str = "", kept: b
         if node.parts and (uses.get(node, 0) > 1 or depths[node] >= MAX_DEPTH):
             place = levels[node]
             steps += [[]] * (place + 1 - len(steps))
-            called = f'"{mark}{place}.{len(steps[place])} "'
-            steps[place] = [*steps[place], f"{texts[node]} AS {called}"]
-            texts[node], depths[node] = called, 0
+            step_name = f'"{mark}{place}.{len(steps[place])} "'
+            steps[place] = [*steps[place], f"{texts[node]} AS {step_name}"]
+            texts[node], depths[node] = step_name, 0
             levels[node] = place + 1
     for step in steps:
         source = f"(SELECT *, {', '.join(step)} FROM {source})"
@@ -102,7 +107,7 @@ def select_query(wanted: Mapping[str, Sql], source: str, mark: str = "", kept: b
 
 
 def inline_text(root: Sql, longest: int) -> str | None:
-    """An expression as one text, without steps; None if it is longer than that."""
+    """Return an expression as one text without subqueries, or None if it is longer than `longest`."""
     texts: dict[Sql, str] = {}
     for node in topological_order([root]):
         inner = [*(f"({texts[part]})" if part.parts else texts[part] for part in node.parts), ""]
@@ -113,7 +118,7 @@ def inline_text(root: Sql, longest: int) -> str | None:
 
 
 def topological_order(roots: Iterable[Sql]) -> Iterator[Sql]:
-    """Every node once, its parts before it."""
+    """Yield every node once, after its parts."""
     done: set[Sql] = set()
     waiting = [(root, False) for root in reversed(list(roots))]
     while waiting:

@@ -1,7 +1,7 @@
-"""Dates, times of day and durations of MySQL as DuckDB SQL.
+"""Moments (DATE, DATETIME) and durations (TIME) of MySQL as DuckDB SQL.
 
-One law: a moment is text `YYYY-MM-DD hh:mm:ss.ffffff`, whose order is that of time, zero dates among them; a duration
-is a number of microseconds.
+A moment is text `YYYY-MM-DD hh:mm:ss.ffffff`, which sorts by time and can hold zero dates. A duration is a number of
+microseconds.
 """
 
 from __future__ import annotations
@@ -11,37 +11,37 @@ from simulator.tidb.expressions.sql.problems import TRUNCATED, problem_where
 
 
 def parse_printed_moment(shown: Sql) -> Sql:
-    """A moment from the text that TiDB prints of a date or time."""
+    """Parse the text that TiDB prints of a date or datetime."""
     end = sql("CASE length({}) WHEN 10 THEN ' 00:00:00.' WHEN 19 THEN '.' ELSE '' END", shown)
     return sql("rpad({} || {}, 26, '0')", shown, end)
 
 
 def parse_moment(shown: Sql) -> Sql:
-    """A moment from its text, in any of the spellings that MySQL takes; null, with a problem, for another text."""
+    """Parse a moment in any spelling of MySQL; other text is null, with a problem."""
     result = sql("nullif(moment_of({}), '')", shown)
     return problem_where(result, sql("{} IS NULL", result), TRUNCATED, "1292 Incorrect datetime value: '{}'", shown)
 
 
 def moment_number(moment: Sql, kind: str) -> Sql:
-    """`YYYYMMDD` of a date, `YYYYMMDDhhmmss.ffffff` of a moment, as text."""
+    """Return `YYYYMMDD` of a date or `YYYYMMDDhhmmss.ffffff` of a datetime, as text."""
     if kind == "date":
         return sql("replace(left({}, 10), '-', '')", moment)
     return sql("regexp_replace({}, '[-: ]', '', 'g')", moment)
 
 
 def to_timestamp(moment: Sql) -> Sql:
-    """A DuckDB timestamp; null for a date that has a zero in it, or is not in the calendar."""
+    """Return a DuckDB timestamp; null for a date with a zero part or outside of the calendar."""
     return sql("try_cast({} AS TIMESTAMP)", moment)
 
 
 def from_timestamp(timestamp: Sql) -> Sql:
-    """Null beyond the year 9999."""
+    """Return a moment; null beyond the year 9999."""
     within = sql("{} BETWEEN TIMESTAMP '0000-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'", timestamp)
     return when(within, sql("strftime({}, '%Y-%m-%d %H:%M:%S.%f')", timestamp))
 
 
 def round_moment(moment: Sql, digits: int) -> Sql:
-    """The nearest moment with that many digits of a second; one that is not in the calendar is cut."""
+    """Round a moment to `digits` of a second; one outside of the calendar is truncated."""
     unit = 10 ** (6 - max(digits, 0))
     if unit == 1:
         return moment
@@ -52,15 +52,14 @@ def round_moment(moment: Sql, digits: int) -> Sql:
 
 
 def parse_duration(shown: Sql) -> Sql:
-    """Microseconds from the text of a TIME, in any of the spellings that MySQL takes; null, with a problem, for another
-    text."""
+    """Parse a TIME in any spelling of MySQL; other text is null, with a problem."""
     result = sql("nullif(time_of({}), '')", shown)
     problem = "1292 Truncated incorrect time value: '{}'"
     return parse_printed_duration(problem_where(result, sql("{} IS NULL", result), TRUNCATED, problem, shown))
 
 
 def round_duration(duration: Sql, digits: int) -> Sql:
-    """The nearest duration with that many digits of a second."""
+    """Round a duration to `digits` of a second."""
     unit = 10 ** (6 - max(digits, 0))
     if unit == 1:
         return duration
@@ -70,7 +69,7 @@ def round_duration(duration: Sql, digits: int) -> Sql:
 
 
 def parse_printed_duration(shown: Sql) -> Sql:
-    """Microseconds from the text that TiDB prints of a TIME."""
+    """Parse the text that TiDB prints of a TIME."""
     result = sql(r"regexp_extract({}, '^(-?)(\d+):(\d\d):(\d\d)(?:\.(\d*))?$', ['s', 'h', 'm', 'n', 'f'])", shown)
     hours, minutes, seconds = (_number(sql(f"{{}}.{part}", result)) for part in "hmn")
     fraction = _number(sql("rpad(coalesce({}.f, ''), 6, '0')", result))
@@ -83,7 +82,7 @@ def _number(digits: Sql) -> Sql:
 
 
 def clock_number(duration: Sql) -> Sql:
-    """A duration as the number `hhmmss` with six more digits for its fraction."""
+    """Return the number `hhmmss`, followed by six digits of its fraction."""
     size = sql("abs({})", duration)
     seconds = sql("({} // 1000000)", size)
     shown = sql("({} // 3600) * 10000 + ({} // 60) % 60 * 100 + {} % 60", seconds, seconds, seconds)
@@ -91,13 +90,13 @@ def clock_number(duration: Sql) -> Sql:
 
 
 def long_duration_text(duration: Sql) -> Sql:
-    """A duration as TiDB prints it, with six digits of a second."""
+    """Return a duration as TiDB prints it with six digits of a second."""
     shown = duration_text(duration)
     return sql("CASE WHEN contains({}, '.') THEN {} ELSE {} || '.000000' END", shown, shown, shown)
 
 
 def duration_text(duration: Sql) -> Sql:
-    """A duration as TiDB prints it, its fraction only where it has one."""
+    """Return a duration as TiDB prints it, without a zero fraction."""
     size = sql("abs({})", duration)
     seconds = sql("({} // 1000000)", size)
     hours, minutes, rest = (sql(part, seconds) for part in ("({} // 3600)", "({} // 60) % 60", "{} % 60"))

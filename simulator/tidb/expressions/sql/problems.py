@@ -1,15 +1,14 @@
-"""What goes wrong inside an expression: bad text where a number is asked for, a division by 0, a result out of range.
+"""Errors and warnings of expressions: text that is no number, a division by 0, a result out of range.
 
-A problem belongs to the `Sql` node that has it: `flawed(found, condition, TRUNCATED, "1292 …")` is the same value, with
-a problem in the rows where the condition holds. Whatever is built out of that node takes the problem along, so a
-function has nothing to do for the problems of its arguments: `numeric`, `as_real`, `as_integer` and the other
-conversions attach them. Of CASE, IF, COALESCE, AND and OR only the parts that a row needs count; such a choice must be
-built by `when`, `switched` or `joined`, not by `sql("CASE …")`. An expression in which nothing can go wrong has no
-problem at all, and costs nothing.
+A problem belongs to an `Sql` node: `problem_where(value, condition, TRUNCATED, "1292 …")` is the same value, with a
+problem in the rows where the condition holds. Expressions built from that node inherit the problem, so functions need
+not care for problems of their arguments: `as_number`, `as_real`, `as_integer` and the other conversions attach them.
+For CASE, IF, COALESCE, AND and OR, only the parts that a row needs count; build these with `when`, `case` or `join`, not
+with `sql("CASE …")`. An expression without problems costs nothing extra.
 
-`collect_problems` gathers the problems of an expression: for each kind of problem that it may have a text such as `1292
-Truncated incorrect DOUBLE value: 'x'`, null where nothing is wrong. The kind says how TiDB takes it (tidb
-pkg/executor/executor.go, ResetContextOfStmt).
+`collect_problems` returns the problems of an expression: for each kind a text such as `1292 Truncated incorrect DOUBLE
+value: 'x'`, null in rows without one. The kind decides between error and warning (tidb pkg/executor/executor.go,
+ResetContextOfStmt).
 """
 
 from __future__ import annotations
@@ -19,19 +18,21 @@ from collections.abc import Iterable
 from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text, topological_order, when
 
 TRUNCATED, DIVIDED, ALWAYS, WARNED = KINDS = "truncated", "divided", "always", "warned"
-"""An error where strict mode writes rows, else a warning; the same of a division by 0, if ERROR_FOR_DIVISION_BY_ZERO is
-set; an error in every statement; a warning."""
+"""Truncated: an error where strict mode writes rows, else a warning. Divided: a division by 0, which is the same if
+ERROR_FOR_DIVISION_BY_ZERO is set. Always: an error in every statement. Warned: always a warning."""
 
 MAX_SHOWN = 128
 """Characters of a value that an error shows (`%-.128s`)."""
 
 Problems = dict[str, Sql]
-"""By kind."""
+"""Texts of problems by kind."""
 
 
 def problem_where(expression: Sql, condition: Sql, kind: str, problem: str, *shown: Sql) -> Sql:
-    """The value with a problem where the condition is true: `1292 Truncated incorrect DOUBLE value: '{}'`, where `{}`
-    stands for a text that is shown."""
+    """Return the value with a problem in rows where the condition is true.
+
+    Each `{}` of `problem` stands for a text of `shown`: `1292 Truncated incorrect DOUBLE value: '{}'`.
+    """
     pieces = problem.split("{}")
     message = text(pieces[0])
     for part, piece in zip(shown, pieces[1:], strict=True):
@@ -40,28 +41,27 @@ def problem_where(expression: Sql, condition: Sql, kind: str, problem: str, *sho
 
 
 def problem_always(expression: Sql, kind: str, problem: str) -> Sql:
-    """The value with a problem in every row."""
+    """Return the value with a problem in every row."""
     return with_problems(expression, {kind: text(problem)})
 
 
 def with_problems(expression: Sql, problems: Problems) -> Sql:
-    """The value with problems, null where nothing is wrong."""
+    """Return the value with problems, whose texts are null in rows without one."""
     return Sql(("", ""), (expression,), tuple(problems.items())) if problems else expression
 
 
 def strip_problems(expression: Sql) -> Sql:
-    """What `with_problems` was given."""
+    """Return the value that was passed to `with_problems`."""
     return expression.parts[0] if expression.problems else expression
 
 
 def ignore_problems(expression: Sql) -> Sql:
-    """The value for a function that takes NULL for what is wrong."""
+    """Return the value without its problems, for functions that take NULL in such rows."""
     return Sql(("", ""), (expression,), computes="quietly")
 
 
 def collect_problems(root: Sql) -> Problems:
-    """The first problem of each kind that an expression has in a row, null where it has none; empty if nothing can go
-    wrong."""
+    """Return the first problem of each kind in each row, null where there is none; empty if none is possible."""
     known: dict[Sql, Problems] = {}
     for node in topological_order([root]):
         if any(known[part] for part in node.parts) or node.problems:
@@ -101,7 +101,7 @@ def _of_chosen(node: Sql, parts: Parts, kind: str) -> Sql | None:
 
 
 def _of_deciding(node: Sql, parts: Parts, kind: str) -> Sql | None:
-    """AND and OR look at a part only while none before it decides."""
+    """Return the problems of AND and OR, which evaluate a part only while none before it decides."""
     decided = "false" if node.computes == "AND" else "true"
     result: Sql | None = None
     for part, own in zip(reversed(node.parts), reversed(parts), strict=True):

@@ -1,4 +1,4 @@
-"""Functions that Python computes, as DuckDB SQL: `called(['name', argument, …])`."""
+"""Calls of functions that Python computes (`tidb.functions`), in DuckDB SQL."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from simulator.tidb.functions import PYTHON_FUNCTIONS
 from simulator.tidb.functions.problems import Problem
 
 KINDS_BY_LETTER = {"E": ALWAYS, "T": TRUNCATED, "D": DIVIDED, "W": WARNED}
-"""The kinds of problems as `functions.problems` spells them."""
+"""Kinds of problems by the letters of `functions.problems`."""
 
 RESULT_TYPE = pa.struct([("value", pa.string()), ("problem", pa.string())])
 
 
 def python_call(name: str, *arguments: Sql) -> Sql:
-    """A function of texts, as a text."""
+    """Return the call of a function of texts, which gives a text."""
     assert name in PYTHON_FUNCTIONS, name
-    pieces = ("called([", *[", "] * len(arguments), "]::VARCHAR[])")
+    pieces = ("python_call([", *[", "] * len(arguments), "]::VARCHAR[])")
     result = Sql(pieces, (text(name), *arguments))
     problem = sql("struct_extract({}, 'problem')", result)
     problems = {
@@ -31,7 +31,7 @@ def python_call(name: str, *arguments: Sql) -> Sql:
 
 
 def run_calls(calls: pa.Array) -> pa.Array:
-    """The values of calls, each different one made once, with what is wrong with it (`expressions.problems`)."""
+    """Return values and problems of calls; each distinct call runs once."""
     known: dict[tuple[str, ...], dict[str, str | None]] = {}
     result = []
     for call in map(tuple, calls.to_pylist()):

@@ -1,6 +1,6 @@
-"""Decimals of more digits than DuckDB's: their texts, computed by Python's decimals.
+"""Decimals of more digits than DuckDB's: texts, computed by Python's decimal module.
 
-One law: no digit is lost up to TiDB's 65, of which at most 30 stand behind the point (pkg/types/mydecimal.go).
+TiDB's decimals have up to 65 digits, at most 30 of them behind the point (pkg/types/mydecimal.go).
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from simulator.tidb.expressions.sql.graph import Sql, sql, text
 from simulator.tidb.values.kernels import each_distinct
 
 MAX_DIGITS, MAX_INTEGER_DIGITS, MAX_SCALE = 65, 81, 30
-"""Digits of a type; before the point of a result, in the nine words that TiDB has for it; behind the point."""
+"""Digits of a type; digits before the point of a result, which fill TiDB's nine words; digits behind the point."""
 EXACT_CONTEXT = Context(prec=700)
 """More digits than a double has before and behind its point."""
 
 
 def call(operation: str, *numbers: Sql) -> Sql:
-    """An operation on the texts of numbers, as a text; null if one is null, and where TiDB's digits do not hold it."""
+    """Return an operation on texts of numbers, as text; null if an operand is null or the result has too many digits."""
     pieces = ("nullif(wide_number_of(", *(" || ' ' || " for _ in numbers), "), '')")
     return Sql(pieces, (text(operation), *numbers))
 
 
 def sort_key(number: Sql) -> Sql:
-    """What compares as the number does."""
+    """Return a text that sorts as the number does."""
     return call("key", number)
 
 
@@ -35,7 +35,7 @@ def as_text(number: Sql) -> Sql:
 
 
 def run_operations(cells: pa.Array) -> pa.Array:
-    """The results of operations, each written `operation number number`."""
+    """Return the results of operations, written `operation number number`."""
     return each_distinct(cells, _result)
 
 
@@ -52,7 +52,7 @@ def _result(asked: str) -> str | None:
 
 
 def _key(number: Decimal) -> str:
-    """The sign, then all digits, those of a negative number turned over."""
+    """Return the sign followed by all digits, inverted for negative numbers."""
     digits = f"{_rounded(number.copy_abs(), MAX_SCALE):f}".zfill(MAX_INTEGER_DIGITS + MAX_SCALE + 1)
     if not number or number > 0:
         return f"1{digits}"
@@ -79,7 +79,7 @@ def _integer_quotient(numbers: list[Decimal], scale: int) -> Decimal | None:
 
 
 def _cast(numbers: list[Decimal], sizes: int) -> Decimal:
-    """To so many digits, 100 times, and so many behind the point; what is too large is the largest."""
+    """Cast to a type whose digits times 100 plus scale are `sizes`, limited to its range."""
     digits, scale = divmod(sizes, 100)
     result = _rounded(numbers[0], scale)
     most = Decimal(10**digits - 1).scaleb(-scale)
@@ -102,7 +102,7 @@ OPERATIONS: dict[str, Callable[[list[Decimal], int], Decimal | None]] = {
     "cast": _cast,
     "sum": lambda numbers, scale: _sum(numbers),
 }
-"""By name; the number behind it is a scale, where there is one."""
+"""Operations by name; the number after a colon is the scale."""
 
 
 def _limit_scale(number: Decimal) -> Decimal:

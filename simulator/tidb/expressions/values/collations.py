@@ -1,4 +1,4 @@
-"""Whose collation counts where texts meet, and which texts may not meet (tidb: pkg/expression/collation.go)."""
+"""Collation of operations and functions, by coercibility (tidb: pkg/expression/collation.go)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from simulator.tidb.model.charsets import CHARSETS
 
 EXPLICIT, NONE, IMPLICIT, SYSTEM, COERCIBLE, NUMERIC, IGNORABLE = range(7)
 COERCIBILITY_NAMES = ("EXPLICIT", "NONE", "IMPLICIT", "SYSCONST", "COERCIBLE", "NUMERIC", "IGNORABLE")
-"""Of how little a collation counts."""
+"""Names of coercibilities as errors show them."""
 
 UNICODE_CHARSETS = ("utf8", "utf8mb4")
 
 
 class DerivedCollation(NamedTuple):
-    """What several values have in common."""
+    """The collation that several values have in common."""
 
     collation: str
     coercibility: int
@@ -35,7 +35,7 @@ def charset_of(collation: str) -> str:
 
 
 def value_collation(value: Value) -> DerivedCollation:
-    """The collation of one value."""
+    """Return the collation of one value."""
     if value.kind == "json":
         return DerivedCollation("utf8mb4_bin", IMPLICIT, False)
     if value.kind == "null":
@@ -51,7 +51,7 @@ def value_collation(value: Value) -> DerivedCollation:
 
 
 def derive_collation(operation: str, values: Sequence[Value], gives_text: bool = False) -> DerivedCollation:
-    """The collation by which an operation takes its values. Raises SqlError 1267, 1270 and 1271."""
+    """Return the collation of an operation. Raises SqlError 1267, 1270 and 1271."""
     each = [value_collation(value) for value in values]
     result = _infer(each)
     if result is None or not gives_text and result.coercibility == NONE:
@@ -64,7 +64,7 @@ def derive_collation(operation: str, values: Sequence[Value], gives_text: bool =
 
 
 def _infer(each: Sequence[DerivedCollation]) -> DerivedCollation | None:
-    """inferCollation: from left to right; None where nothing fits."""
+    """Aggregate collations from left to right; None if they do not mix (inferCollation)."""
     result, unknown = each[0], False
     for other in each[1:]:
         joined = _aggregate(result, other)
@@ -101,7 +101,7 @@ def _aggregate(left: DerivedCollation, right: DerivedCollation) -> DerivedCollat
 
 
 def _aggregate_charsets(left: DerivedCollation, right: DerivedCollation) -> DerivedCollation:
-    """Of two charsets the one into which the other converts."""
+    """Return the charset, of two, to which the other converts."""
     strong, weak = (left, right) if left.coercibility <= right.coercibility else (right, left)
     if left.coercibility != right.coercibility:
         if weak.ascii or weak.coercibility >= SYSTEM or strong.charset in UNICODE_CHARSETS:
@@ -117,7 +117,7 @@ def _aggregate_charsets(left: DerivedCollation, right: DerivedCollation) -> Deri
 
 
 def _converts_safely(value: Value, own: DerivedCollation, expression: DerivedCollation) -> bool:
-    """safeConvert: whether a value loses nothing in the charset that counts."""
+    """Return whether a value converts to the charset without loss (safeConvert)."""
     if own.charset == expression.charset or own.ascii or own.charset == "binary":
         return True
     if value.constant is None:
@@ -145,7 +145,7 @@ def _illegal_mix(operation: str, each: Sequence[DerivedCollation]) -> SqlError:
 
 
 def union_collation(values: Sequence[Value]) -> DerivedCollation:
-    """The collation of a column of a UNION. Raises SqlError 1271."""
+    """Return the collation of a column of a UNION. Raises SqlError 1271."""
     result = derive_collation("UNION", values, True)
     if result.coercibility == NONE:
         raise _illegal_mix("UNION", ())
@@ -153,7 +153,7 @@ def union_collation(values: Sequence[Value]) -> DerivedCollation:
 
 
 def with_explicit_collation(collation: str, values: Sequence[Value]) -> list[Value]:
-    """Values with a collation as if each named it."""
+    """Return values as if each had a COLLATE clause."""
     return [
         value if value.kind == "null" else replace(value, collation=collation, coercibility=EXPLICIT)
         for value in values
@@ -211,14 +211,14 @@ COLLATED_ARGUMENTS: dict[str, ArgumentSelection] = {
     **dict.fromkeys(("ELT", "EXPORT_SET", "MAKE_SET", "IF"), lambda values: values[1:]),
     "REGEXP_SUBSTR": lambda values: values[:2],
 }
-"""Which arguments of functions that give text count."""
+"""The arguments that decide the collation of the result, by function."""
 
 COMPARED_ARGUMENTS: dict[str, ArgumentSelection] = {
     "FIND_IN_SET": lambda values: values,
     "FIELD": _if_text,
     **dict.fromkeys(("LOCATE", "INSTR", "POSITION", "REGEXP_LIKE", "REGEXP_INSTR"), lambda values: values[:2]),
 }
-"""Which arguments of the others count."""
+"""The arguments whose collations have to agree, by function that does not return text."""
 
 SYSTEM_FUNCTIONS = (
     "DATABASE",
@@ -229,11 +229,11 @@ SYSTEM_FUNCTIONS = (
     "TIDB_VERSION",
     "CURRENT_RESOURCE_GROUP",
 )
-"""What they give counts more than a literal."""
+"""Functions whose results have the coercibility SYSCONST."""
 
 
 def function_collation(name: str, values: Sequence[Value]) -> DerivedCollation | None:
-    """The collation of what a function gives, None where it is that of any function. Raises SqlError 1267."""
+    """Return the collation of a function's result, or None for functions without a rule. Raises SqlError 1267."""
     if name in SYSTEM_FUNCTIONS:
         return DerivedCollation("utf8mb4_bin", SYSTEM, False)
     if name in ("JSON_QUOTE", "JSON_PRETTY"):
@@ -247,7 +247,7 @@ def function_collation(name: str, values: Sequence[Value]) -> DerivedCollation |
 
 
 def with_collation(value: Value, expression: DerivedCollation | None) -> Value:
-    """A text with the collation that was derived for it; bytes stay bytes."""
+    """Return a text with the derived collation; binary strings stay binary."""
     if expression is None or value.kind != "string":
         return value
     if value.is_binary or expression.collation == "binary":

@@ -1,4 +1,4 @@
-"""What functions ask of the session that runs a statement."""
+"""Settings of the session that expressions depend on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 
 class EvaluationContext(NamedTuple):
-    """Without a session: the row of a changefeed, whose times are UTC."""
+    """Time zone, date and sql_mode of a statement. The defaults are those of a changefeed, which works in UTC."""
 
     zone: str = "UTC"
     today: str = ""
-    """The date on which the statement runs, in the zone; empty where nothing runs."""
+    """The date of the statement in the zone; empty outside of statements."""
 
     zeros: str = "p"
-    """`z` where a zero date is a date (no NO_ZERO_DATE), `p` where parts of one may be 0."""
+    """`z` if zero dates are allowed (no NO_ZERO_DATE), `p` if parts of a date may be 0 (no NO_ZERO_IN_DATE)."""

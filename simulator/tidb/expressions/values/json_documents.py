@@ -1,4 +1,7 @@
-"""Values as JSON documents."""
+"""Values as JSON documents.
+
+The SQL of a JSON value is its text as `functions.documents` dumps it, with the types of its scalars.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ from simulator.tidb.expressions.values.value import NUMERIC_KINDS, Value, as_rea
 
 
 def as_document(value: Value) -> Sql:
-    """A value that is to be a JSON document: text is read as one."""
+    """Return a value as a JSON document; text is parsed."""
     if value.kind == "string" and not value.is_binary:
         return python_call("json_of_text", as_text(value))
     return as_json_item(value)
 
 
 def as_json_item(value: Value) -> Sql:
-    """A value as part of a JSON document: text is a string."""
+    """Return a value as an item of a JSON document; text is a string."""
     if value.kind == "null":
         return NULL
     if value.kind == "json":
@@ -39,7 +42,7 @@ def as_json_item(value: Value) -> Sql:
 
 
 def unquote_json(value: Value) -> Sql:
-    """A JSON string without its quotes; anything else as it is."""
+    """Return a JSON string without its quotes, or any other value unchanged."""
     return (
         python_call("json_unquote_document", value.sql)
         if value.kind == "json"
@@ -48,5 +51,5 @@ def unquote_json(value: Value) -> Sql:
 
 
 def json_key(value: Value) -> Sql:
-    """What orders JSON values as MySQL does."""
+    """Return a text that sorts as MySQL compares JSON values."""
     return python_call("json_key", as_json_item(value))

@@ -1,4 +1,4 @@
-"""Literals and cells of columns as values."""
+"""Values of literals and of cells of columns."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ BLOB_TYPES = {
     "longtext": 251,
     "text": 252,
 }
-"""TiDB's numbers of types (pkg/parser/mysql/type.go)."""
+"""TiDB's type codes (pkg/parser/mysql/type.go)."""
 
 
 def column_value(column: Column, cell: Sql) -> Value:
-    """The value of a cell from its TiDB text."""
+    """Return the value of a cell from its TiDB text."""
     return replace(_cell_value(column, cell), is_column=True)
 
 
@@ -109,7 +109,7 @@ def _text_value(column: Column, cell: Sql) -> Value:
 
 
 def text_list(members: tuple[str, ...]) -> Sql:
-    """A list of texts."""
+    """Return a list of texts."""
     return (
         Sql(("[", *[", "] * (len(members) - 1), "]::VARCHAR[]"), tuple(map(text, members)))
         if members
@@ -118,7 +118,7 @@ def text_list(members: tuple[str, ...]) -> Sql:
 
 
 def literal_value(literal: Literal) -> Value:
-    """The value of a literal."""
+    """Return the value of a literal."""
     kind, shown = literal.kind, literal.text
     if kind == "null":
         return null()
@@ -139,19 +139,19 @@ def literal_value(literal: Literal) -> Value:
 
 
 def moment_literal(shown: str) -> Sql:
-    """A literal text as a moment; null for what is none."""
+    """Parse a literal text as a moment; null if it is none."""
     result = spellings.moment(shown, 6)
     return NULL if result is None else text(result)
 
 
 def duration_literal(shown: str) -> Sql:
-    """A literal text as a duration; null for what is none."""
+    """Parse a literal text as a duration; null if it is none."""
     result = spellings.duration(shown, 6, cut=True)
     return NULL if result is None else sql(f"{result}::BIGINT")
 
 
 def number_value(shown: str) -> Value:
-    """A number as TiDB writes it."""
+    """Return the value of a number as TiDB writes it."""
     if "e" in shown:
         whole, _, fraction = f"{Decimal(repr(float(shown))):f}".partition(".")
         printed = f"{whole}.{fraction}" if fraction.strip("0") else whole
@@ -164,7 +164,7 @@ def number_value(shown: str) -> Value:
 
 
 def _bits_value(kind: str, shown: str) -> Value:
-    """A hexadecimal or bit literal: bytes, and a whole number where a number is asked for."""
+    """Return a hexadecimal or bit literal: bytes, or an integer in numeric context."""
     bits = shown if kind == "bit" else bin(int(shown, 16))[2:] if shown else ""
     size = (len(bits) + 7) // 8 if kind == "bit" else (len(shown) + 1) // 2
     number = int(bits or "0", 2)

@@ -1,15 +1,15 @@
-"""Arguments of time functions as moments and durations, and results of theirs."""
+"""Arguments and results of time functions."""
 
 from __future__ import annotations
 
 from simulator.tidb.expressions.sql.graph import Sql, sql, text
 from simulator.tidb.expressions.sql.python_functions import python_call
 from simulator.tidb.expressions.values.context import EvaluationContext
-from simulator.tidb.expressions.values.value import NUMERIC_KINDS, Value, as_integer, as_number, as_text
+from simulator.tidb.expressions.values.value import NUMERIC_KINDS, Value, as_text
 from simulator.tidb.functions.intervals import COMPOUND_UNITS
 
 DATE_PARTS = {"YEAR": (1, 4), "MONTH": (6, 2), "DAY": (9, 2)}
-"""First character and length in the text of a moment."""
+"""First character and length of a part in the text of a moment."""
 
 
 CLOCK_UNITS = {"HOUR": 3600 * 10**6, "MINUTE": 60 * 10**6, "SECOND": 10**6, "MICROSECOND": 1}
@@ -19,7 +19,7 @@ UNITS = (*CLOCK_UNITS, "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND_UNIT
 
 
 def moment_argument(context: EvaluationContext, value: Value) -> Sql:
-    """A value as a moment, `YYYY-MM-DD hh:mm:ss.ffffff`."""
+    """Return a value as a moment, `YYYY-MM-DD hh:mm:ss.ffffff`."""
     if value.kind in ("date", "datetime"):
         return value.sql
     if value.kind == "null":
@@ -38,7 +38,7 @@ def number_text(value: Value) -> Sql:
 
 
 def duration_argument(value: Value) -> Sql:
-    """A value as microseconds of a duration, as text."""
+    """Return a value as microseconds of a duration, as text."""
     if value.kind == "time":
         return sql("{}::VARCHAR", value.sql)
     if value.kind == "null":
@@ -49,7 +49,7 @@ def duration_argument(value: Value) -> Sql:
 
 
 def fraction_digits(value: Value) -> int:
-    """Digits of a second that a value has: of a text that is no literal all (getExpressionFsp)."""
+    """Return a value's digits of a second; 6 for text that is no literal (getExpressionFsp)."""
     if value.constant is not None:
         return min(len(value.constant.rpartition(".")[2]), 6) if "." in value.constant else 0
     if value.kind in ("date", "datetime", "time"):
@@ -69,15 +69,3 @@ def date_value(expression: Sql) -> Value:
 
 def time_value(micros: Sql, digits: int) -> Value:
     return Value(sql("{}::BIGINT", micros), "time", scale=digits)
-
-
-def integer_value(expression: Sql) -> Value:
-    return Value(sql("{}::BIGINT", expression), "int")
-
-
-def bits_text(value: Value) -> Sql:
-    """The 64 bits of a whole number as text."""
-    number = as_number(value)
-    if number.kind == "uint":
-        return sql(f"(({{}}::HUGEINT + {2**63}) % {2**64} - {2**63})::VARCHAR", number.sql)
-    return sql("{}::VARCHAR", as_integer(value))

@@ -1,7 +1,6 @@
-"""Values of MySQL expressions as DuckDB SQL: what a cell or a literal is, as a number, as text, as a truth.
+"""Values of MySQL expressions as DuckDB SQL, and their conversions to numbers, text and booleans.
 
-One law: a value has one of MySQL's kinds, and each kind one DuckDB type; NULL is null in all of them. The kind of a
-cell follows from its column's type, that of a literal from its spelling.
+A value has one of MySQL's kinds, and each kind has one DuckDB type. NULL is null in all of them.
 """
 
 from __future__ import annotations
@@ -39,23 +38,25 @@ NUMERIC_KINDS = ("bool", "int", "uint", "decimal", "wide", "real")
 MOMENT_KINDS = ("date", "datetime")
 
 DUCKDB_DIGITS = 38
-"""Of DuckDB's longest decimal."""
+"""Digits of DuckDB's longest decimal."""
 
 CONNECTION_COLLATION = ""
-"""The collation of the connection, collation_connection."""
+"""Stands for collation_connection."""
 
 
 @dataclass(frozen=True)
 class Value:
+    """A value of an expression: its SQL and its MySQL type."""
+
     sql: Sql
     kind: str
-    """`null`, or by its DuckDB type: `bool` BOOLEAN, `int` BIGINT, `uint` UBIGINT, `decimal` DECIMAL(38, scale), `wide`
-    VARCHAR of a decimal that may have more digits, `real` DOUBLE, `string` and `json` VARCHAR, `date` and `datetime`
-    VARCHAR `YYYY-MM-DD hh:mm:ss.ffffff`, `time` BIGINT of microseconds, `word` a keyword."""
+    """`null`, or with its DuckDB type: `bool` BOOLEAN, `int` BIGINT, `uint` UBIGINT, `decimal` DECIMAL(38, scale),
+    `wide` VARCHAR of a decimal that may have more digits, `real` DOUBLE, `string` and `json` VARCHAR, `date` and
+    `datetime` VARCHAR `YYYY-MM-DD hh:mm:ss.ffffff`, `time` BIGINT of microseconds, `word` a keyword."""
 
     collation: str = CONNECTION_COLLATION
     coercibility: int = 4
-    """How little its collation counts: 0 where COLLATE names it, 2 for a column, 4 for a literal."""
+    """Coercibility of its collation: 0 for COLLATE, 2 for a column, 4 for a literal."""
 
     ascii: bool = False
     """Whether all its characters are ASCII for certain (tidb: pkg/expression/collation.go, Repertoire)."""
@@ -64,61 +65,58 @@ class Value:
     """The text of a literal."""
 
     number: Sql | None = None
-    """What a string is as a number (UBIGINT), if that is not in its text: the index of an ENUM, the bits of a SET."""
+    """The number (UBIGINT) of a string whose text does not tell it: the index of an ENUM, the bits of a SET."""
 
     text: Sql | None = None
-    """What a number or time is as a string, as TiDB prints it, if it is known."""
+    """The text of a number or time as TiDB prints it, if it is known."""
 
     is_binary: bool = False
-    """Whether the text has one character per byte (binary strings)."""
+    """Whether it is a binary string, whose text has one character per byte."""
 
     blob_type: int = 253
-    """What binary strings are in JSON: the number of TiDB's type, VAR_STRING where it is no column's."""
+    """TiDB's type code of a binary string in JSON; VAR_STRING if it is no column's."""
 
     integral: bool = True
-    """Whether TiCDC sees the number in the result of a whole expression (not that of a BIT)."""
+    """Whether TiCDC takes the result of a whole expression as a number (it does not for a BIT)."""
 
     is_year: bool = False
     is_column: bool = False
     scale: int = 0
-    """Digits behind the point of a decimal, or of the seconds of a datetime or time."""
+    """Digits behind the point of a decimal, or of a second of a datetime or time."""
 
     digits: int = 0
-    """The most digits that a decimal has in all; 0 where they are not known."""
+    """The most digits of a decimal; 0 if they are not known."""
 
     column_type: ColumnType | None = None
-    """The type of the column that it is a cell of, where its kind does not tell: BIT, FLOAT, TIMESTAMP, ENUM, SET,
-    and whether an integer is unsigned."""
+    """The type of its column, where the kind does not tell it: BIT, FLOAT, TIMESTAMP, ENUM, SET, integers."""
 
     display_name: str = ""
-    """How an error names it, unless it is a literal: `test.t.a`."""
+    """Its name in errors, such as `test.t.a`, unless it is a literal."""
 
     shown_scale: int | None = None
-    """How many of them a client is shown, if not all (tidb pkg/types/mydecimal.go, resultFrac)."""
+    """Digits behind the point that a client is shown, if not `scale` (tidb pkg/types/mydecimal.go, resultFrac)."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of MySQL: what it makes of values."""
+    """A function of MySQL: its arguments and its computation."""
 
     min_arguments: int
-    """Arguments it takes at least."""
-
     max_arguments: int
     compute: Callable[..., Value]
     literal_arguments: tuple[int, ...] = ()
     """Places of the arguments that must be literals."""
 
     needs_context: bool = False
-    """Whether it is asked with the `Situation` before its values."""
+    """Whether `compute` takes an EvaluationContext before the arguments."""
 
 
 UNLIMITED = 255
-"""Arguments, for a function that takes any number of them."""
+"""`max_arguments` of a function with any number of arguments."""
 
 
 def display_name(value: Value) -> str:
-    """The value as an error shows it."""
+    """Return the value as an error shows it."""
     return value.display_name or ("Column#0" if value.constant is None else value.constant)
 
 
@@ -131,17 +129,22 @@ def boolean(expression: Sql) -> Value:
 
 
 def integer(expression: Sql) -> Value:
-    """A whole number out of any number; its fraction is rounded away from zero."""
+    """Return an integer; a fraction is rounded away from zero."""
     return Value(sql("try_cast({} AS BIGINT)", expression), "int")
 
 
+def boolean_from_text(text: Sql) -> Value:
+    """Return the boolean that a Python function returned as `0` or `1`."""
+    return boolean(sql("{} = '1'", text))
+
+
 def real(expression: Sql) -> Value:
-    """A double; null for infinity and what is no number, which MySQL has not."""
+    """Return a double; null for infinity and NaN, which MySQL does not have."""
     return Value(when(sql("isfinite({})", expression), expression), "real")
 
 
 def checked_real(expression: Sql, shown: str = "") -> Value:
-    """A double; infinity is an error (tidb pkg/types/errors.go, ErrOverflow)."""
+    """Return a double; infinity is an error (tidb pkg/types/errors.go, ErrOverflow)."""
     message = f"1690 DOUBLE value is out of range in '{shown}'".replace("{}", "")
     return Value(
         problem_where(when(sql("isfinite({})", expression), expression), sql("isinf({})", expression), ALWAYS, message),
@@ -154,7 +157,7 @@ def decimal(expression: Sql, scale: int) -> Value:
 
 
 def string(expression: Sql, *like: Value) -> Value:
-    """A string with the collation of the values it comes from."""
+    """Return a string with the collation of the values it comes from."""
     first = min(like, key=lambda value: value.coercibility, default=None)
     if first is None or first.kind != "string":
         return Value(expression, "string")
@@ -162,7 +165,7 @@ def string(expression: Sql, *like: Value) -> Value:
 
 
 def decimal_literal(number: str) -> Value:
-    """A decimal literal; a double if 65 digits do not hold it."""
+    """Return a decimal literal, or a double if it has more than 65 digits."""
     whole, _, fraction = number.lstrip("+-").partition(".")
     digits, scale = max(len(whole.lstrip("0")) + len(fraction), 1), len(fraction)
     if digits > wide_decimals.MAX_DIGITS or scale > wide_decimals.MAX_SCALE:
@@ -174,12 +177,12 @@ def decimal_literal(number: str) -> Value:
 
 
 def wide(expression: Sql, scale: int, constant: str | None = None) -> Value:
-    """A decimal in its text."""
+    """Return a decimal of any number of digits, which is its text."""
     return Value(expression, "wide", constant=constant, text=expression, scale=scale)
 
 
 def as_number(value: Value) -> Value:
-    """The value as a number."""
+    """Return the value as a number."""
     if value.kind in NUMERIC_KINDS:
         return integer(value.sql) if value.kind == "bool" else value
     if value.kind == "null":
@@ -213,14 +216,15 @@ def as_real(value: Value) -> Sql:
 
 
 def as_integer(value: Value) -> Sql:
-    """A signed whole number as functions take one; see `integer_value`."""
+    """Return the value as a signed integer; see `integer_value`."""
     return integer_value(value, "int").sql
 
 
 def integer_value(value: Value, kind: str = "int") -> Value:
-    """The value as a whole number of 64 bits, `int` or `uint`, as CAST makes it, and every function that takes whole
-    numbers: doubles to the nearest, a half to the even one, decimals away from zero, of text the digits that it begins
-    with."""
+    """Return the value as a 64-bit integer, `int` or `uint`, as CAST and arguments of functions convert it.
+
+    Doubles are rounded half to even, decimals half away from zero. Text gives the digits that it begins with.
+    """
     if value.kind == "null":
         return Value(sql(f"NULL::{DUCKDB_INTEGER_TYPES[kind]}"), kind)
     if value.scale and value.kind in ("datetime", "time"):
@@ -252,14 +256,14 @@ def integer_value(value: Value, kind: str = "int") -> Value:
 
 
 def as_int32(value: Value) -> Sql:
-    """A whole number as a function of text takes a place or a length: of 32 bits."""
+    """Return the value limited to 32 bits, as functions of text take positions and lengths."""
     result = as_integer(value)
     within = sql(f"greatest(least({{}}, {2**31 - 1}), {-(2**31)})", result)
     return when(sql("{} IS NOT NULL", result), within)
 
 
 def as_boolean(value: Value) -> Sql:
-    """Whether the value is true in a condition."""
+    """Return the value as a condition."""
     if value.kind == "bool":
         return value.sql
     if value.kind == "null":
@@ -273,7 +277,7 @@ def is_true(expression: Sql) -> Sql:
 
 
 def as_text(value: Value) -> Sql:
-    """The value as TiDB prints it."""
+    """Return the value as TiDB prints it."""
     if value.text is not None:
         return value.text
     if value.kind in ("string", "word"):
@@ -297,7 +301,7 @@ def as_text(value: Value) -> Sql:
 
 
 def with_shown_digits(value: Value) -> Value:
-    """A decimal with the digits that a client is shown of it (tidb pkg/types/mydecimal.go, String)."""
+    """Return a decimal with the digits that a client is shown (tidb pkg/types/mydecimal.go, String)."""
     digits = value.scale if value.shown_scale is None else value.shown_scale
     if value.kind == "wide":
         return wide(wide_decimals.call(f"round:{digits}", value.sql), digits)
@@ -305,13 +309,13 @@ def with_shown_digits(value: Value) -> Value:
 
 
 def _moment_text(moment: Sql) -> Sql:
-    """Without a fraction that is zero, or the zeros behind one."""
+    """Return the text of a moment without trailing zeros of its fraction."""
     fraction = sql("rtrim({}, '0')", sql("substring({}, 20)", moment))
     return sql("left({}, 19) || CASE WHEN {} = '.' THEN '' ELSE {} END", moment, fraction, fraction)
 
 
 def real_text(number: Sql) -> Sql:
-    """A double with all its digits and without an exponent (Go's FormatFloat 'f', pkg/expression/builtin_cast.go)."""
+    """Return a double with all its digits and no exponent (Go's FormatFloat 'f', pkg/expression/builtin_cast.go)."""
     shown = sql("{}::VARCHAR", number)
     digits = sql("replace(replace(split_part({}, 'e', 1), '.', ''), '-', '')", shown)
     power = sql("try_cast(split_part({}, 'e', 2) AS INTEGER)", shown)
@@ -320,3 +324,16 @@ def real_text(number: Sql) -> Sql:
     sign = sql("CASE WHEN {} < 0 THEN '-' ELSE '' END", number)
     long = sql("{} || CASE WHEN {} > 0 THEN {} ELSE {} END", sign, power, large, small)
     return when(sql("contains({}, 'e')", shown), long, sql(r"regexp_replace({}, '\.0$', '')", shown))
+
+
+def integer_from_text(text: Sql) -> Value:
+    """Return the integer that a Python function returned as text."""
+    return Value(sql("{}::BIGINT", text), "int")
+
+
+def bits_text(value: Value) -> Sql:
+    """Return the 64 bits of a whole number as text."""
+    number = as_number(value)
+    if number.kind == "uint":
+        return sql(f"(({{}}::HUGEINT + {2**63}) % {2**64} - {2**63})::VARCHAR", number.sql)
+    return sql("{}::VARCHAR", as_integer(value))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, key
-from simulator.tidb.expressions.functions.times import moved
+from simulator.tidb.expressions.functions.times import convert_zone
 from simulator.tidb.expressions.operators.casts import cast_to_column
 from simulator.tidb.expressions.operators.comparisons import OPERATORS, comparison
 from simulator.tidb.expressions.sql.graph import Sql, identifier, inline_text, join, quote, select_query, sql, when
@@ -107,7 +107,7 @@ def _read_column(column: Column, table: Table, cells: dict[str, Sql], session: S
 
 def _in_session_zone(found: Value, zone: str) -> Value:
     """A TIMESTAMP, whose cells are UTC, as the session sees it; zero stays zero."""
-    there = from_timestamp(moved(to_timestamp(found.sql), zone, 1))
+    there = from_timestamp(convert_zone(to_timestamp(found.sql), zone, 1))
     return Value(sql("coalesce({}, {})", there, found.sql), "datetime")
 
 
