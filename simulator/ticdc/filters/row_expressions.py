@@ -181,7 +181,7 @@ def check_expression(expression: str, table: Table) -> None:
 
 
 def _is_variable(node: Node) -> bool:
-    return isinstance(node, ContextExpression) and node.what == "a variable"
+    return isinstance(node, ContextExpression) and node.kind == "a variable"
 
 
 def _invalid(expression: str, why: str) -> ChangefeedError:

@@ -268,10 +268,10 @@ def _pattern(node: PatternMatch, scope: TranslationScope) -> Value:
 
 def _is(node: Is, scope: TranslationScope) -> Value:
     value = translate(node.operand, scope)
-    if node.what == "NULL":
+    if node.test == "NULL":
         result = sql("NOT {}", is_not_null(value))
     else:
-        result = is_true(as_boolean(value) if node.what == "TRUE" else sql("NOT {}", as_boolean(value)))
+        result = is_true(as_boolean(value) if node.test == "TRUE" else sql("NOT {}", as_boolean(value)))
     return boolean(sql("NOT {}", result) if node.negated else result)
 
 

@@ -72,7 +72,7 @@ def walk(node: Node) -> Iterator[Node]:
 def uncomputable_part(node: Node) -> str:
     """Return the part of a node that TiDB can compute and DuckDB cannot; empty if there is none."""
     if isinstance(node, ContextExpression):
-        return node.what
+        return node.kind
     if isinstance(node, (DefaultValue, InsertedValue)):
         return "DEFAULT()" if isinstance(node, DefaultValue) else "VALUES()"
     if isinstance(node, RowExpression):

@@ -24,7 +24,7 @@ PHRASES = frozenset(("GROUP BY", "ORDER BY", "PARTITION BY", "MEMBER OF"))
 END = Token(TokenType.SENTINEL, "")
 """The token after the last one."""
 
-QUOTED = frozenset(
+NOT_WORDS = frozenset(
     (
         TokenType.IDENTIFIER,
         TokenType.STRING,
@@ -93,7 +93,7 @@ class Cursor:
         """The value of each `?` of a prepared statement. None for every other statement."""
 
         self._tokens = (*tokens, END, END)
-        self._words = ["" if token.token_type in QUOTED else token.text.upper() for token in self._tokens]
+        self._words = ["" if token.token_type in NOT_WORDS else token.text.upper() for token in self._tokens]
         self._size = len(tokens)
         self._index = 0
 
@@ -157,7 +157,7 @@ class Cursor:
     def is_name(self) -> bool:
         """Whether the next token is an identifier, quoted or not."""
         token = self._tokens[self._index]
-        if token.token_type in QUOTED:
+        if token.token_type in NOT_WORDS:
             return token.token_type is TokenType.IDENTIFIER
         first = token.text[:1]
         return first.isalnum() and token.token_type is not TokenType.NUMBER or first in ("_", "$") or first > "\x7f"
@@ -172,8 +172,8 @@ class Cursor:
 
     def _is_beside_dot(self) -> bool:
         """Whether the next token follows a `.` or touches one. Every word is a name there."""
-        behind = self._index > 0 and self._tokens[self._index - 1].token_type is TokenType.DOT
-        return behind or self._tokens[self._index + 1].token_type is TokenType.DOT and self.touches_next()
+        follows = self._index > 0 and self._tokens[self._index - 1].token_type is TokenType.DOT
+        return follows or self._tokens[self._index + 1].token_type is TokenType.DOT and self.touches_next()
 
     # -- consuming tokens --------------------------------------------------------------------------------------------
 

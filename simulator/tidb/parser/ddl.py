@@ -18,7 +18,7 @@ from simulator.errors import DdlError, SchemaError, did_you_mean
 from simulator.tidb.parser import databases_and_tables, objects
 from simulator.tidb.parser.alter_table import parse_alter_table
 from simulator.tidb.parser.create_table import parse_create_table
-from simulator.tidb.parser.cursor import QUOTED, Cursor, position
+from simulator.tidb.parser.cursor import NOT_WORDS, Cursor, position
 from simulator.tidb.parser.keys import parse_create_index, parse_drop_index
 from simulator.tidb.parser.splitting import not_ddl_error, only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
@@ -172,7 +172,7 @@ def parse_statement(text: str, tokens: list[Token], charset: str) -> Statement:
 
 def first_words(tokens: Sequence[Token]) -> tuple[str, ...]:
     """Return the words that can identify the statement, in upper case, with "" for a quoted name."""
-    return tuple("" if token.token_type in QUOTED else token.text.upper() for token in tokens[:LONGEST])
+    return tuple("" if token.token_type in NOT_WORDS else token.text.upper() for token in tokens[:LONGEST])
 
 
 def fail_at_first_words(

@@ -14,7 +14,7 @@ from simulator.tidb.parser.expressions.literals import LITERALS
 from simulator.tidb.parser.queries.hints import parse_hints
 from simulator.tidb.parser.queries.lookahead import begins_query
 from simulator.tidb.parser.queries.query import parse_query
-from simulator.tidb.parser.queries.select import Common, parse_limit, parse_value
+from simulator.tidb.parser.queries.select import ParsedWith, parse_limit, parse_value
 from simulator.tidb.parser.queries.sources import (
     has_partition_clause,
     parse_name_alias,
@@ -97,7 +97,7 @@ def _parse_on_duplicate(cursor: Cursor) -> tuple[syntax.Assignment, ...]:
 # -- UPDATE -------------------------------------------------------------------------------------------------------
 
 
-def parse_update(cursor: Cursor, common: Common | None = None) -> syntax.Update:
+def parse_update(cursor: Cursor, common: ParsedWith | None = None) -> syntax.Update:
     """Parse the rest of UPDATE; `common` is the WITH before it."""
     _skip_hints_and_priority(cursor)
     ignore = cursor.accept("IGNORE")
@@ -127,7 +127,7 @@ def parse_column_name(cursor: Cursor) -> syntax.ColumnName:
 # -- DELETE -------------------------------------------------------------------------------------------------------
 
 
-def parse_delete(cursor: Cursor, common: Common | None = None) -> syntax.Delete:
+def parse_delete(cursor: Cursor, common: ParsedWith | None = None) -> syntax.Delete:
     """Parse the rest of DELETE; `common` is the WITH before it."""
     _skip_hints_and_priority(cursor)
     cursor.accept("QUICK")
@@ -149,7 +149,7 @@ def parse_delete(cursor: Cursor, common: Common | None = None) -> syntax.Delete:
 
 
 def _parse_multi_table_delete(
-    cursor: Cursor, targets: tuple[syntax.TableName, ...], ignore: bool, common: Common | None
+    cursor: Cursor, targets: tuple[syntax.TableName, ...], ignore: bool, common: ParsedWith | None
 ) -> syntax.Delete:
     source = _parse_sources(cursor, "DELETE")
     where = cursor.grammar.expression(cursor) if cursor.accept("WHERE") else None
@@ -181,12 +181,11 @@ def _skip_hints_and_priority(cursor: Cursor) -> None:
 def _parse_sources(cursor: Cursor, verb: str) -> syntax.Source:
     """Parse the tables after UPDATE, or after FROM or USING of DELETE."""
     join = parse_source_list(cursor)
-    aside = (
-        *unsupported_clauses(join),
-        *(("PARTITION (…)",) if verb == "UPDATE" and has_partition_clause(join) else ()),
-    )
-    if aside:
-        raise SqlError(1235, "42000", f"{verb} with {aside[0]} is not simulated; accepted: tables, queries and joins")
+    clauses = unsupported_clauses(join)
+    if verb == "UPDATE" and has_partition_clause(join):
+        clauses += ("PARTITION (…)",)
+    if clauses:
+        raise SqlError(1235, "42000", f"{verb} with {clauses[0]} is not simulated; accepted: tables, queries and joins")
     return source_tree(join)
 
 
@@ -204,7 +203,7 @@ def _parse_row_selection(
     return where, order, limit.tree if limit else None
 
 
-def _with_query(common: Common | None, source: syntax.Source) -> syntax.WithTree | None:
+def _with_query(common: ParsedWith | None, source: syntax.Source) -> syntax.WithTree | None:
     """Return the WITH before a statement as a query of everything that the statement reads."""
     return (
         syntax.WithTree(common.tables, common.recursive, syntax.SelectTree((syntax.Star(),), source))

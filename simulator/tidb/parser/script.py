@@ -19,7 +19,7 @@ ESCAPED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`"""
 PLAIN = r"""'[^']*+'|"[^"]*+"|`[^`]*+`"""
 
 
-def _delimiter_pattern(quoted: str) -> re.Pattern[str]:
+def _boundary_pattern(quoted: str) -> re.Pattern[str]:
     """Return the pattern of the next comment, quoted text or end. Adjacent quoted texts are one with a doubled quote."""
     return re.compile(
         rf"""
@@ -34,7 +34,7 @@ def _delimiter_pattern(quoted: str) -> re.Pattern[str]:
     )
 
 
-MARKS = MappingProxyType({True: _delimiter_pattern(ESCAPED), False: _delimiter_pattern(PLAIN)})
+BOUNDARIES = MappingProxyType({True: _boundary_pattern(ESCAPED), False: _boundary_pattern(PLAIN)})
 """By whether a backslash is an escape character."""
 
 NO_ESCAPES = "NO_BACKSLASH_ESCAPES"
@@ -61,38 +61,38 @@ def split_script(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[Scr
 def _split_statements(text: str, escapes: bool) -> Iterator[ScriptStatement]:
     if "\0" in text:
         raise _syntax_error(text, text.index("\0"), "a NUL character: this is no text of SQL")
-    here, line, counted = 0, 1, 0
+    offset, line, counted_to = 0, 1, 0
     begin = -1
-    fails: int | None = None
-    while here <= len(text):
-        mark = MARKS[escapes].search(text, here)
-        start = mark.start() if mark else len(text)
-        kind = mark.lastgroup if mark else "end"
+    error: int | None = None
+    while offset <= len(text):
+        match = BOUNDARIES[escapes].search(text, offset)
+        start = match.start() if match else len(text)
+        kind = match.lastgroup if match else "end"
         if begin < 0:
-            begin = _statement_start(text, here, start, kind)
+            begin = _statement_start(text, offset, start, kind)
         if kind == "open":
             raise _syntax_error(text, start, _unclosed_message(text, start))
-        if kind == "comment" and begin < 0 and mark:
-            fails = _expected_error(text, start, mark[0]) or fails
+        if kind == "comment" and begin < 0 and match:
+            error = _expected_error(text, start, match[0]) or error
         if kind == "end":
             if begin >= 0:
-                line += text.count("\n", counted, begin)
-                counted = begin
-                written = text[begin:start].rstrip()
-                if not _is_comment(written):
-                    yield ScriptStatement(written, line, fails)
-                    escapes = NO_ESCAPES not in written.upper() if SETS_MODE.match(written) else escapes
-                    fails = None
+                line += text.count("\n", counted_to, begin)
+                counted_to = begin
+                statement = text[begin:start].rstrip()
+                if not _is_comment(statement):
+                    yield ScriptStatement(statement, line, error)
+                    escapes = NO_ESCAPES not in statement.upper() if SETS_MODE.match(statement) else escapes
+                    error = None
             begin = -1
-        here = mark.end() if mark else len(text) + 1
-    if fails is not None:
-        raise _syntax_error(text, len(text), f"no statement follows that `-- fails {fails}` could be about")
+        offset = match.end() if match else len(text) + 1
+    if error is not None:
+        raise _syntax_error(text, len(text), f"no statement follows that `-- fails {error}` could be about")
 
 
-def _statement_start(text: str, here: int, start: int, kind: str | None) -> int:
-    """Return the offset of a statement that begins at `here`, before or with the token at `start`, or -1."""
-    blank = BLANK.match(text, here, start)
-    first = blank.end() if blank else here
+def _statement_start(text: str, offset: int, start: int, kind: str | None) -> int:
+    """Return the offset of a statement that begins at `offset`, before or with the token at `start`, or -1."""
+    blank = BLANK.match(text, offset, start)
+    first = blank.end() if blank else offset
     if first == start and kind in ("end", "comment"):
         return -1
     if DELIMITER.match(text, first):

@@ -1,7 +1,7 @@
-"""Reads the statements about the session: transactions, USE, SET, a query of its own; and knows those that do nothing.
+"""Parse the statements about the session: transactions, USE, SET, prepared statements, queries.
 
-One law: a statement that no row and no changefeed feels is Nothing, its words not read; one that would change rows in
-a way that is not played is refused by its name.
+A statement that affects neither rows nor the changefeed becomes an IgnoredStatement, whatever its words. A statement
+that would change rows in a way that is not simulated is refused.
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ def _parse_assignments(cursor: Cursor) -> tuple[syntax.VariableAssignment, ...]:
 def _parse_system_variable(cursor: Cursor) -> syntax.VariableAssignment:
     system = cursor.accept("@@")
     scope = ""
-    behind = cursor.word_after()
-    if cursor.word() in SCOPES and (behind == "." if system else behind not in ("=", ":=")):
+    second = cursor.word_after()
+    if cursor.word() in SCOPES and (second == "." if system else second not in ("=", ":=")):
         scope = cursor.take().lower()
         if system:
             cursor.expect(".")

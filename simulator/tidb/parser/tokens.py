@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.cursor import PHRASES, QUOTED, position
+from simulator.tidb.parser.cursor import NOT_WORDS, PHRASES, position
 
 FEATURES = frozenset(
     """
@@ -137,7 +137,7 @@ def join_phrases(tokens: list[Token]) -> list[Token]:
     for index in reversed(ends):
         first, last = tokens[index - 1], tokens[index]
         phrase = f"{first.text} {last.text}".upper()
-        if index and phrase in PHRASES and QUOTED.isdisjoint((first.token_type, last.token_type)):
+        if index and phrase in PHRASES and NOT_WORDS.isdisjoint((first.token_type, last.token_type)):
             kind = Tokenizer.KEYWORDS[phrase]
             tokens[index - 1 : index + 1] = [Token(kind, phrase, first.line, first.col, first.start, last.end)]
     return tokens

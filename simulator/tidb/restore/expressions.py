@@ -100,7 +100,7 @@ def _restore_in(node: syntax.In) -> str:
     alone = (
         len(node.candidates) == 1
         and isinstance(first, syntax.ContextExpression)
-        and first.what == "the rows of a subquery"
+        and first.kind == "the rows of a subquery"
     )
     candidates = restore_node(first) if alone else f"({restore_list(node.candidates, ',')})"
     return f"{restore_node(node.operand)}{_restore_not(node)} IN {candidates}"
@@ -112,7 +112,7 @@ def _restore_pattern(node: syntax.PatternMatch) -> str:
 
 
 def _restore_is(node: syntax.Is) -> str:
-    return f"{restore_node(node.operand)} IS{_restore_not(node)} {node.what}"
+    return f"{restore_node(node.operand)} IS{_restore_not(node)} {node.test}"
 
 
 def _restore_not(node: syntax.Between | syntax.In | syntax.PatternMatch | syntax.Is) -> str:

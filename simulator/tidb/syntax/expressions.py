@@ -113,7 +113,7 @@ class PatternMatch(Node):
 @dataclass(frozen=True)
 class Is(Node):
     operand: Node
-    what: str
+    test: str
     """NULL, TRUE or FALSE."""
 
     negated: bool = False
@@ -137,14 +137,16 @@ class RowExpression(Node):
 
 @dataclass(frozen=True)
 class ContextExpression(Node):
-    """What only a whole query or session can answer, as TiDB writes it back."""
+    """An expression that one row does not determine: it depends on its query or on the session."""
 
     restored: str
-    what: str
-    """What it is, in words: `a subquery`, `an aggregate function`, …"""
+    """As TiDB writes it back."""
+
+    kind: str
+    """`a subquery`, `an aggregate function`, …"""
 
     tree: object = field(default=None, compare=False)
-    """The same as a tree of `syntax.queries`, for those who run queries; None for what nobody computes."""
+    """A tree of `syntax.queries` for the SQL engine. None for what is not simulated."""
 
 
 def names_in(node: Node) -> tuple[ColumnName, ...]:

@@ -84,8 +84,8 @@ class SelectTree:
     windows: tuple[tuple[str, WindowSpec], ...] = ()
     """Of the clause WINDOW."""
 
-    beside: tuple[str, ...] = ()
-    """Clauses that are not computed, as they are called: `WITH ROLLUP`, `a window`, `INTO OUTFILE`, …"""
+    unsupported: tuple[str, ...] = ()
+    """Clauses that are not simulated: `WITH ROLLUP`, `INTO OUTFILE`, …"""
 
 
 @dataclass(frozen=True)
@@ -187,8 +187,8 @@ class WindowFunction:
 
     function: Aggregate
     window: WindowSpec
-    aside: str = ""
-    """What of it is not computed: FROM LAST, IGNORE NULLS."""
+    unsupported: str = ""
+    """Options that are not simulated: FROM LAST, IGNORE NULLS."""
 
 
 @dataclass(frozen=True)

@@ -218,7 +218,7 @@ def test_the_rows_of_in_are_a_query() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "beside"),
+    ("text", "clauses"),
     [
         ("SELECT a FROM t GROUP BY a WITH ROLLUP", ("WITH ROLLUP",)),
         ("SELECT a FROM t, u AS OF TIMESTAMP '2020-01-01'", ("AS OF TIMESTAMP",)),
@@ -226,9 +226,9 @@ def test_the_rows_of_in_are_a_query() -> None:
         ("SELECT SQL_NO_CACHE a FROM t USE INDEX (k) FOR UPDATE NOWAIT", ()),
     ],
 )
-def test_clauses_that_nobody_computes_are_named(text: str, beside: tuple[str, ...]) -> None:
+def test_clauses_that_nobody_computes_are_named(text: str, clauses: tuple[str, ...]) -> None:
     """So that whoever runs the query refuses them by name."""
     tree = query(text)
 
     assert isinstance(tree, syntax.SelectTree)
-    assert tree.beside == beside
+    assert tree.unsupported == clauses

@@ -92,9 +92,9 @@ def check_condition(name: str, tree: Node) -> None:
             raise tidb("ddl:3814", name, node.name.lower())
         if isinstance(node, DefaultValue):
             raise tidb("ddl:3814", name, "default")
-        if isinstance(node, ContextExpression) and node.what == "a variable":
+        if isinstance(node, ContextExpression) and node.kind == "a variable":
             raise tidb("ddl:3816", name)
-        if isinstance(node, ContextExpression) and node.what in SUBQUERIES:
+        if isinstance(node, ContextExpression) and node.kind in SUBQUERIES:
             raise tidb("ddl:3815", name)
 
 
@@ -112,7 +112,7 @@ def check_columns(name: str, tree: Node, names: Sequence[str], table: Table) -> 
     for node in within(tree):
         if isinstance(node, InsertedValue):
             raise worded("ddl:1105", NOT_PLANNED.format("ValuesExpr"))
-        if isinstance(node, ContextExpression) and node.what == "an aggregate function":
+        if isinstance(node, ContextExpression) and node.kind == "an aggregate function":
             raise worded("ddl:1105", NOT_PLANNED.format("AggregateFuncExpr"))
     if not is_boolean(tree):
         raise tidb("ddl:3812", name)

@@ -25,7 +25,7 @@ LITERALS = MappingProxyType(
 def evaluated(default: ColumnDefault, column: str) -> ColumnDefault:
     """The default as a literal or a call; raises DdlError."""
     tree = tree_of(default.text) if default.kind == "expression" else None
-    if tree is None or isinstance(tree, ContextExpression) and tree.what == "a sequence":
+    if tree is None or isinstance(tree, ContextExpression) and tree.kind == "a sequence":
         return default
     if isinstance(tree, Call):
         if tree.name in OTHER_CLOCKS:

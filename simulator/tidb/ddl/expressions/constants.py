@@ -56,10 +56,10 @@ def constant(expression: str) -> Constant:
     """What the expression comes to; raises DdlError 1054 for a column in it."""
     tree = strip_parentheses(parse_expression(expression))
     for node in within(tree):
-        if isinstance(node, ContextExpression) and node.what in UNPLANNED:
+        if isinstance(node, ContextExpression) and node.kind in UNPLANNED:
             raise worded(
                 "ddl:1105",
-                f"node '*ast.{UNPLANNED[node.what]}' is not allowed when building an expression without planner",
+                f"node '*ast.{UNPLANNED[node.kind]}' is not allowed when building an expression without planner",
             )
     for name in names_in(tree):
         raise tidb("ddl:1054", name.parts[-1], "expression")

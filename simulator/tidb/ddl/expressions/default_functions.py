@@ -32,7 +32,7 @@ def check_default_function(column: str, type: ColumnType, default: ColumnDefault
             raise tidb("types:1067", column)
         return
     tree = tree_of(default.text)
-    if isinstance(tree, ContextExpression) and tree.what == "a sequence" or name.startswith("NEXT"):
+    if isinstance(tree, ContextExpression) and tree.kind == "a sequence" or name.startswith("NEXT"):
         if family(type) != "integer":
             raise tidb("ddl:8228", column)
         return

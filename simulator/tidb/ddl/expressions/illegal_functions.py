@@ -65,7 +65,7 @@ def check_key_functions(key: str, expression: str) -> None:
 
 def is_unsafe(node: Node) -> bool:
     if isinstance(node, ContextExpression):
-        return node.what == "a sequence"
+        return node.kind == "a sequence"
     return isinstance(node, Call) and node.name not in SAFE_IN_KEYS
 
 
@@ -141,9 +141,9 @@ def call_problems(call: Call) -> Iterator[tuple[str, str]]:
 
 
 def fragment_problems(fragment: ContextExpression) -> Iterator[tuple[str, str]]:
-    if fragment.what in FORBIDDEN:
-        yield "function", fragment.what
-    elif fragment.what == "an aggregate function":
-        yield "aggregate", fragment.what
-    elif fragment.what == "a window function":
-        yield "window", fragment.what
+    if fragment.kind in FORBIDDEN:
+        yield "function", fragment.kind
+    elif fragment.kind == "an aggregate function":
+        yield "aggregate", fragment.kind
+    elif fragment.kind == "a window function":
+        yield "window", fragment.kind

@@ -1,7 +1,6 @@
-"""Aggregate and window functions with their windows and orders, from a cursor, as text: no row alone has their value.
+"""Parse aggregate and window functions, windows and ORDER BY, and restore them as TiDB does.
 
-One law: what is written is TiDB's: its own names of the aggregates (STDDEV_POP for STD), and a frame that names its
-start only ends at the current row.
+TiDB writes its own names of aggregates (STDDEV_POP for STD), and ends a frame without an end at the current row.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from simulator.tidb.restore.names import quote_literal, quote_name
 
 
 def parse_over(cursor: Cursor) -> tuple[str, syntax.WindowSpec | None]:
-    """` OVER w`, ` OVER (…)`, or nothing where no OVER follows."""
+    """Parse an optional `OVER w` or `OVER (…)`, and return its text after a blank, and the window."""
     if not cursor.accept("OVER"):
         return "", None
     if cursor.word() != "(":
@@ -26,7 +25,7 @@ def parse_over(cursor: Cursor) -> tuple[str, syntax.WindowSpec | None]:
 
 
 def parse_window_definition(cursor: Cursor) -> tuple[str, syntax.WindowSpec]:
-    """`([name] [PARTITION BY …] [ORDER BY …] [frame])`"""
+    """Parse `([name] [PARTITION BY …] [ORDER BY …] [frame])`."""
     cursor.expect("(")
     parts, base = [], ""
     if cursor.is_name() and cursor.word() not in ("PARTITION BY", "ORDER BY", "ROWS", "RANGE", "GROUPS"):
@@ -47,12 +46,12 @@ def parse_window_definition(cursor: Cursor) -> tuple[str, syntax.WindowSpec]:
 
 
 def parse_order(cursor: Cursor) -> tuple[syntax.OrderItem, ...]:
-    """`ORDER BY …`, or nothing."""
+    """Parse an optional ORDER BY."""
     return parse_items(cursor) if cursor.accept("ORDER BY") else ()
 
 
 def parse_items(cursor: Cursor) -> tuple[syntax.OrderItem, ...]:
-    """What rows are ordered or grouped by."""
+    """Parse the expressions of ORDER BY, GROUP BY or PARTITION BY."""
     return cursor.comma_list(_parse_item)
 
 
@@ -65,7 +64,7 @@ def _parse_item(cursor: Cursor) -> syntax.OrderItem:
 
 
 def restore_order(items: tuple[syntax.OrderItem, ...]) -> str:
-    """`ORDER BY …`, or nothing."""
+    """Return `ORDER BY …`, or "" without items."""
     return f"ORDER BY {restore_items(items)}" if items else ""
 
 
@@ -112,13 +111,13 @@ WITHOUT_DISTINCT = frozenset(
     ("BIT_AND", "BIT_OR", "BIT_XOR", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE")
 )
 MORE = {"APPROX_COUNT_DISTINCT": 255, "APPROX_PERCENTILE": 255, "JSON_OBJECTAGG": 1, "COUNT": 255}
-"""How many arguments a function takes beside the first; COUNT only with DISTINCT."""
+"""How many more arguments a function may have after the first. COUNT only with DISTINCT."""
 
 WHAT = "an aggregate function"
 
 
 def parse_aggregate(cursor: Cursor, name: str) -> syntax.Node:
-    """The call, its name just passed over, with its OVER."""
+    """Parse the rest of a call of an aggregate function, with its OVER."""
     cursor.expect("(")
     if name == "GROUP_CONCAT":
         return _parse_group_concat(cursor)
@@ -169,7 +168,7 @@ def _parse_group_concat(cursor: Cursor) -> syntax.Node:
 
 
 def parse_window(cursor: Cursor, name: str) -> syntax.Node:
-    """The call of a window function, its name just passed over."""
+    """Parse the rest of a call of a window function."""
     cursor.expect("(")
     arguments = [] if cursor.word() == ")" else [cursor.grammar.expression(cursor)]
     while cursor.accept(","):
@@ -178,14 +177,14 @@ def parse_window(cursor: Cursor, name: str) -> syntax.Node:
     if not least <= len(arguments) <= most:
         cursor.fail(f"{name} takes {least} to {most} arguments")
     cursor.expect(")")
-    last = name == "NTH_VALUE" and _parse_from_last(cursor)
-    ignore = name in ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE") and _parse_ignore_nulls(cursor)
+    from_last = name == "NTH_VALUE" and _parse_from_last(cursor)
+    ignore_nulls = name in ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE") and _parse_ignore_nulls(cursor)
     over, window = parse_over(cursor)
     if window is None:
         cursor.unexpected("'OVER'")
-    ways = f"{' FROM LAST' if last else ''}{' IGNORE NULLS' if ignore else ''}"
-    tree = syntax.WindowFunction(syntax.Aggregate(name, tuple(arguments)), window, ways.strip())
-    return syntax.ContextExpression(f"{name}({restore_list(arguments)}){ways}{over}", "a window function", tree)
+    options = " FROM LAST" * from_last + " IGNORE NULLS" * ignore_nulls
+    tree = syntax.WindowFunction(syntax.Aggregate(name, tuple(arguments)), window, options.strip())
+    return syntax.ContextExpression(f"{name}({restore_list(arguments)}){options}{over}", "a window function", tree)
 
 
 _COUNTS = {

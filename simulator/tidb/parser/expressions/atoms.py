@@ -1,7 +1,4 @@
-"""What operators stand between, from a cursor: names, variables, CASE, parentheses.
-
-One law: a name keeps its spelling, and is no reserved word.
-"""
+"""Parse the operands of operators: literals, names, variables, calls, CASE, parentheses."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from simulator.tidb.restore.names import quote_name
 
 
 def parse_atom(cursor: Cursor) -> syntax.Node:
-    """A literal, a name, a call, CASE, or anything in parentheses; raises SchemaError."""
+    """Parse a literal, a name, a call, CASE, or anything in parentheses; raises SchemaError."""
     kind = cursor.kind()
     if kind in LITERALS:
         return LITERALS[kind](cursor)
@@ -43,14 +40,14 @@ def begins_assignment(cursor: Cursor) -> bool:
 
 
 def parse_assignment(cursor: Cursor, value: Callable[[Cursor], syntax.Node]) -> syntax.Node:
-    """`@name := value`"""
+    """Parse `@name := value`."""
     name = restore_node(_parse_variable(cursor))
     cursor.take()
     return syntax.ContextExpression(f"{name}:={restore_node(value(cursor))}", "a variable")
 
 
 def _parse_name_or_call(cursor: Cursor) -> syntax.Node:
-    """A column, with what JSON path follows it, or a call of a function of a schema."""
+    """Parse a column with an optional JSON path, or a call of a function of a schema."""
     in_quotes = cursor.kind() == "name"
     parts = [cursor.name("an expression")]
     while len(parts) < 3 and cursor.accept("."):
@@ -64,15 +61,15 @@ def _parse_name_or_call(cursor: Cursor) -> syntax.Node:
 
 
 def _parse_path(cursor: Cursor, column: syntax.Node) -> syntax.Node:
-    """`->'$.path'` and `->>'$.path'` behind a column."""
+    """Parse an optional `->'$.path'` or `->>'$.path'` after a column."""
     arrow = cursor.word()
     if arrow not in ("->", "->>"):
         return column
     cursor.take()
     if cursor.kind() != "string":
         cursor.unexpected("a path in quotes")
-    found = syntax.Call("JSON_EXTRACT", (column, syntax.Literal("string", cursor.literal(), cursor.charset)))
-    return syntax.Call("JSON_UNQUOTE", (found,)) if arrow == "->>" else found
+    call = syntax.Call("JSON_EXTRACT", (column, syntax.Literal("string", cursor.literal(), cursor.charset)))
+    return syntax.Call("JSON_UNQUOTE", (call,)) if arrow == "->>" else call
 
 
 def _parse_word_literal(cursor: Cursor) -> syntax.Node:
@@ -81,7 +78,7 @@ def _parse_word_literal(cursor: Cursor) -> syntax.Node:
 
 
 def _parse_escaped_null(cursor: Cursor) -> syntax.Node:
-    """`\\N`"""
+    """Parse `\\N`."""
     if cursor.word_after() != "N" or not cursor.touches_next():
         cursor.unexpected("an expression")
     cursor.take()
@@ -90,7 +87,7 @@ def _parse_escaped_null(cursor: Cursor) -> syntax.Node:
 
 
 def _parse_parentheses(cursor: Cursor) -> syntax.Node:
-    """A subquery, an expression, or a row."""
+    """Parse a subquery, an expression or a row in parentheses."""
     if begins_subquery(cursor):
         text, query = cursor.grammar.subquery(cursor)
         return syntax.ContextExpression(text, "a subquery", syntax.Subquery(query))
@@ -129,7 +126,7 @@ def _parse_case(cursor: Cursor) -> syntax.Node:
 
 
 def _parse_braces(cursor: Cursor) -> syntax.Node:
-    """`{d '…'}`, `{t '…'}`, `{ts '…'}`, and `{anything expression}`, which is the expression."""
+    """Parse `{d '…'}`, `{t '…'}`, `{ts '…'}`, or `{name expression}`, which means the expression."""
     cursor.take()
     name = cursor.name("a name")
     inner = cursor.grammar.expression(cursor)
@@ -143,13 +140,13 @@ def _parse_braces(cursor: Cursor) -> syntax.Node:
 
 
 def _parse_variable(cursor: Cursor) -> syntax.Node:
-    """`@name`"""
+    """Parse `@name`."""
     name = cursor.user_variable()
     return syntax.ContextExpression(f"@{quote_name(name)}", "a variable", syntax.Variable(name.lower(), "user"))
 
 
 def _parse_system_variable(cursor: Cursor) -> syntax.Node:
-    """`@@name`, `@@global.name`"""
+    """Parse `@@name` or `@@global.name`."""
     cursor.take()
     name = cursor.name("a variable")
     while cursor.accept("."):

@@ -1,6 +1,6 @@
-"""Calls of functions from a cursor, in all the forms that TiDB's grammar gives them.
+"""Parse function calls, in all forms of TiDB's grammar.
 
-One law: a function keeps the name that the text gives it, in capitals, unless TiDB's parser itself renames it.
+A function keeps its name, in upper case, unless TiDB's parser renames it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ACCEPTED = "BINARY, CHAR, DATE, DATETIME, DECIMAL, DOUBLE, FLOAT, JSON, REAL, SI
 
 
 def parse_cast_type(cursor: Cursor) -> str:
-    """The type's text; raises SchemaError."""
+    """Parse the type of CAST or CONVERT, and return it as TiDB writes it back; raises SchemaError."""
     word = cursor.word()
     if word in ("BINARY", "CHAR", "CHARACTER"):
         cursor.take()
@@ -45,7 +45,7 @@ def parse_cast_type(cursor: Cursor) -> str:
 
 
 def _parse_float_or_vector(cursor: Cursor) -> str:
-    """FLOAT(p), a DOUBLE above 24 bits, and VECTOR(n); neither number is kept."""
+    """Parse FLOAT(p), which means DOUBLE above 24 bits, or VECTOR(n). TiDB does not write the numbers back."""
     at, word = cursor.next_token(), cursor.take()
     if word == "VECTOR" and cursor.accept("<"):
         cursor.expect("FLOAT")
@@ -59,7 +59,7 @@ def _parse_float_or_vector(cursor: Cursor) -> str:
 
 
 def _parse_type_lengths(cursor: Cursor, most: int) -> str:
-    """`(3)`, `(10, 2)`; nothing where there is none or it is 0."""
+    """Parse an optional `(3)` or `(10, 2)`. Zero counts as missing."""
     if cursor.word() != "(":
         return ""
     at = cursor.next_token()
@@ -72,7 +72,7 @@ def _parse_type_lengths(cursor: Cursor, most: int) -> str:
 
 
 def _parse_char_type(cursor: Cursor, length: str) -> str:
-    """CHAR with the charset that follows it."""
+    """Parse the charset after CHAR."""
     binary = cursor.accept("BINARY")
     name = ""
     if cursor.accept("CHARSET") or cursor.accept("CHARACTER SET") or cursor.accept("CHAR SET"):
@@ -84,7 +84,7 @@ def _parse_char_type(cursor: Cursor, length: str) -> str:
 
 
 def parse_arguments(cursor: Cursor) -> tuple[syntax.Node, ...]:
-    """`( expression, … )` or `()`"""
+    """Parse `( expression, … )` or `()`."""
     if cursor.accept("( )"):
         return ()
     return cursor.parenthesised_list(cursor.grammar.expression)
@@ -123,7 +123,7 @@ def _parse_convert(cursor: Cursor, name: str) -> syntax.Node:
 
 
 def _parse_using_charset(cursor: Cursor) -> syntax.Node:
-    """The charset behind USING, and the `)`."""
+    """Parse the charset after USING, and the `)`."""
     name = charset(cursor.name_or_string("a character set"), "USING")
     cursor.expect(")")
     return syntax.Literal("string", name)
@@ -150,7 +150,7 @@ def _parse_mod(cursor: Cursor, name: str) -> syntax.Node:
 
 
 def _parse_column_function(cursor: Cursor, name: str) -> syntax.Node:
-    """`VALUES(column)`, `DEFAULT(column)`"""
+    """Parse the rest of `VALUES(column)` or `DEFAULT(column)`."""
     cursor.expect("(")
     parts = [cursor.name("a column")]
     while len(parts) < 3 and cursor.accept("."):
@@ -170,7 +170,7 @@ def _parse_position(cursor: Cursor, name: str) -> syntax.Node:
 
 
 def _parse_substring(cursor: Cursor, name: str) -> syntax.Node:
-    """`SUBSTRING(x, 1, 2)`, `SUBSTRING(x FROM 1 FOR 2)`"""
+    """Parse the rest of `SUBSTRING(x, 1, 2)` or `SUBSTRING(x FROM 1 FOR 2)`."""
     cursor.expect("(")
     arguments = [cursor.grammar.expression(cursor)]
     second = "FOR" if cursor.accept("FROM") else ","
@@ -184,7 +184,7 @@ def _parse_substring(cursor: Cursor, name: str) -> syntax.Node:
 
 
 def _parse_trim(cursor: Cursor, name: str) -> syntax.Node:
-    """`TRIM(x)`, `TRIM(y FROM x)`, `TRIM(LEADING y FROM x)`, `TRIM(LEADING FROM x)`"""
+    """Parse the rest of `TRIM(x)`, `TRIM(y FROM x)`, `TRIM(LEADING y FROM x)` or `TRIM(LEADING FROM x)`."""
     cursor.expect("(")
     side = cursor.take() if cursor.word() in ("BOTH", "LEADING", "TRAILING") else ""
     first = (
@@ -215,7 +215,7 @@ def _parse_weight_string(cursor: Cursor, name: str) -> syntax.Node:
 
 
 def _parse_sequence(cursor: Cursor, name: str) -> syntax.Node:
-    """`NEXTVAL(s)`, `LASTVAL(s)`, `SETVAL(s, 5)`"""
+    """Parse the rest of `NEXTVAL(s)`, `LASTVAL(s)` or `SETVAL(s, 5)`."""
     cursor.expect("(")
     table = parse_sequence_name(cursor)
     value = ""
@@ -246,8 +246,7 @@ FORMS: dict[str, Callable[[Cursor, str], syntax.Node]] = {
     "TRIM": _parse_trim,
     "WEIGHT_STRING": _parse_weight_string,
 }
-"""By name."""
-
+"""Parsers of functions with a grammar of their own, by name."""
 
 CALLABLE = frozenset(
     """
@@ -256,7 +255,7 @@ CALLABLE = frozenset(
     RIGHT
     """.split()
 )
-"""Reserved words that are functions before a `(` (pkg/parser/parser.y, FunctionCallKeyword)."""
+"""Reserved words that name functions before a `(` (pkg/parser/parser.y, FunctionCallKeyword)."""
 
 WITHOUT_PARENTHESES = frozenset(
     """
@@ -264,7 +263,7 @@ WITHOUT_PARENTHESES = frozenset(
     LOCALTIMESTAMP UTC_TIME UTC_TIMESTAMP NEXT
     """.split()
 )
-"""Functions that may stand without `()`; NEXT only as NEXT VALUE FOR."""
+"""Functions that need no `()`. NEXT only as NEXT VALUE FOR."""
 
 TOUCHING = frozenset(
     """
@@ -273,14 +272,14 @@ TOUCHING = frozenset(
     APPROX_PERCENTILE
     """.split()
 )
-"""Functions whose `(` must stand right behind the name."""
+"""Functions whose `(` must follow the name without a blank."""
 
 GENERIC_APART = frozenset(("COUNT", "MID", "SYSDATE", "TRANSLATE"))
-"""Functions that have a grammar of their own only if their `(` stands right behind the name."""
+"""Functions that have a grammar of their own only if `(` follows the name without a blank."""
 
 
 def is_function(cursor: Cursor) -> bool:
-    """Whether the next word, which has a `(` behind it, is the name of a function."""
+    """Whether the next word, which a `(` follows, is the name of a function."""
     word = cursor.word()
     if word in NOT_CALLED:
         return False
@@ -288,7 +287,7 @@ def is_function(cursor: Cursor) -> bool:
 
 
 def parse_call(cursor: Cursor) -> syntax.Node:
-    """The call that begins here."""
+    """Parse a call, from its name."""
     word = cursor.word()
     if word == "NEXT":
         return _parse_next_value(cursor)
@@ -301,8 +300,8 @@ def parse_call(cursor: Cursor) -> syntax.Node:
         return parse_window(cursor, word)
     if word in AGGREGATES and (touching or word not in GENERIC_APART):
         return parse_aggregate(cursor, word)
-    read = FORMS.get(word)
-    return read(cursor, word) if read and (touching or word not in GENERIC_APART) else _parse_plain_call(cursor, word)
+    parser = FORMS.get(word) if touching or word not in GENERIC_APART else None
+    return parser(cursor, word) if parser else _parse_plain_call(cursor, word)
 
 
 def _parse_plain_call(cursor: Cursor, name: str) -> syntax.Node:
@@ -310,7 +309,7 @@ def _parse_plain_call(cursor: Cursor, name: str) -> syntax.Node:
 
 
 def _parse_next_value(cursor: Cursor) -> syntax.Node:
-    """`NEXT VALUE FOR s`"""
+    """Parse `NEXT VALUE FOR s`."""
     if not cursor.accept("NEXT VALUE FOR"):
         return syntax.ColumnName((cursor.name(),))
     return syntax.ContextExpression(f"NEXTVAL({parse_sequence_name(cursor)})", "a sequence")

@@ -1,7 +1,4 @@
-"""Literals from a cursor: strings, numbers, hexadecimal and bit literals.
-
-One law: a literal keeps its value as TiDB's lexer sees it.
-"""
+"""Parse literals: strings, numbers, hexadecimal and bit literals, with the values of TiDB's lexer."""
 
 from __future__ import annotations
 
@@ -16,13 +13,13 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.syntax.expressions import Literal, Node
 
 INTRODUCERS = ("utf8", "utf8mb4", "ascii", "latin1", "binary")
-"""The charsets whose `_charset'…'` TiDB takes (pkg/parser/charset/charset.go, GetDefaultCollationLegacy)."""
+"""The charsets that TiDB accepts as `_charset'…'` (pkg/parser/charset/charset.go, GetDefaultCollationLegacy)."""
 
 MAX_UNSIGNED = 2**64 - 1
 
 
 def _parse_string(cursor: Cursor) -> Node:
-    """A string; strings that follow each other are one."""
+    """Parse a string. Adjacent strings are one."""
     if cursor.next_token().token_type is TokenType.NATIONAL_STRING:
         return Literal("string", cursor.literal(), "utf8", True)
     text = cursor.literal()
@@ -32,7 +29,7 @@ def _parse_string(cursor: Cursor) -> Node:
 
 
 def _parse_introduced(cursor: Cursor) -> Node:
-    """`_charset'…'`, `_charset x'…'`"""
+    """Parse `_charset'…'` or `_charset x'…'`."""
     charset = cursor.literal()[1:]
     if charset.lower() not in INTRODUCERS:
         raise SchemaError(f"Unsupported character introducer: '{charset.lower()}'", number=1115)
@@ -52,7 +49,7 @@ def _parse_number(cursor: Cursor) -> Node:
 
 
 def number_literal(cursor: Cursor, text: str) -> Literal:
-    """A number as TiDB keeps it: whole if 64 bits hold it, else a decimal; a float if it has an exponent."""
+    """Return a number as TiDB keeps it: an integer of up to 64 bits, else a decimal, or a float with an exponent."""
     if "e" in text:
         value = float(text)
         if math.isinf(value):
@@ -71,7 +68,7 @@ def float_literal(value: float) -> Literal:
 
 
 def parse_fraction(cursor: Cursor) -> Node:
-    """`.5`, which the tokenizer gives as a dot and a number."""
+    """Parse `.5`, which the tokenizer splits into a dot and a number."""
     touching = cursor.touches_next()
     cursor.take()
     if not touching or cursor.kind() != "number":
@@ -107,4 +104,4 @@ LITERALS: dict[str, Callable[[Cursor], Node]] = {
     "hex": _parse_hex,
     "bit": _parse_bit,
 }
-"""By what the cursor says comes next."""
+"""By the kind of the next token."""

@@ -1,6 +1,6 @@
-"""Expressions from a cursor: the operators, from OR down to what binds tighter than any.
+"""Parse expressions with the precedence of TiDB's grammar.
 
-One law: precedence is TiDB's grammar's (pkg/parser/parser.y: Expression, BoolPri, PredicateExpr, BitExpr, SimpleExpr).
+Source: pkg/parser/parser.y, Expression, BoolPri, PredicateExpr, BitExpr, SimpleExpr.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ TRUTHS = {"TRUE": "TRUE", "FALSE": "FALSE", "UNKNOWN": "NULL"}
 
 
 def parse_expression(cursor: Cursor) -> syntax.Expression:
-    """The expression that begins here, up to where it ends; raises SchemaError."""
+    """Parse an expression; raises SchemaError."""
     return parse_expression_with(cursor, parse_node)
 
 
-def parse_expression_with(cursor: Cursor, read: Callable[[Cursor], syntax.Node]) -> syntax.Expression:
-    """What `read` reads, with its text; raises SchemaError, also for what is nested too deeply."""
+def parse_expression_with(cursor: Cursor, parser: Callable[[Cursor], syntax.Node]) -> syntax.Expression:
+    """Parse an expression with `parser`; raises SchemaError, also for one that is nested too deeply."""
     start = cursor.next_token()
     try:
-        node = read(cursor)
+        node = parser(cursor)
         return syntax.Expression(cursor.text_since(start), restore_node(node))
     except RecursionError:
         cursor.fail("this expression is nested too deeply", start)
 
 
 def parse_parenthesised(cursor: Cursor) -> syntax.Expression:
-    """`( expression )`, its text and its restored text without the parentheses; raises SchemaError."""
+    """Parse `( expression )`, and return it without the parentheses; raises SchemaError."""
     cursor.expect("(")
     expression = parse_expression(cursor)
     cursor.expect(")")
@@ -61,16 +61,16 @@ def parse_parenthesised(cursor: Cursor) -> syntax.Expression:
 
 
 def parse_node(cursor: Cursor, weakest: int = 1) -> syntax.Node:
-    """As `parse_expression`, as a tree; an operator weaker than `weakest` ends it."""
+    """Parse the tree of an expression. An operator that binds less tightly than `weakest` ends it."""
     node = _parse_truth(cursor)
-    while (found := LOGICAL.get(cursor.word(), ("", 0)))[1] >= weakest:
+    while (operator := LOGICAL.get(cursor.word(), ("", 0)))[1] >= weakest:
         cursor.take()
-        node = syntax.Binary(found[0], node, parse_node(cursor, found[1] + 1))
+        node = syntax.Binary(operator[0], node, parse_node(cursor, operator[1] + 1))
     return node
 
 
 def parse_simple_node(cursor: Cursor) -> syntax.Node:
-    """What operators stand between: a literal, a name, a call, parentheses; signs before it, COLLATE behind it."""
+    """Parse an operand with the signs before it and COLLATE after it."""
     word = cursor.word()
     if word in ("!", "~", "-", "+", "BINARY") or word == "NOT" and cursor.negates_early:
         cursor.take()
@@ -88,7 +88,7 @@ def parse_simple_node(cursor: Cursor) -> syntax.Node:
 
 
 def _parse_truth(cursor: Cursor) -> syntax.Node:
-    """NOT, MATCH, an assignment, or comparisons with IS TRUE behind them."""
+    """Parse NOT, MATCH, an assignment, or comparisons with an optional IS TRUE."""
     if cursor.word() == "NOT" and not (cursor.negates_early and cursor.word_after() != "EXISTS"):
         cursor.take()
         return _negate(_parse_truth(cursor))
@@ -105,10 +105,10 @@ def _parse_truth(cursor: Cursor) -> syntax.Node:
 
 
 def _negate(node: syntax.Node) -> syntax.Node:
-    if isinstance(node, syntax.ContextExpression) and node.what in ("EXISTS", "NOT EXISTS"):
+    if isinstance(node, syntax.ContextExpression) and node.kind in ("EXISTS", "NOT EXISTS"):
         positive = node.restored.removeprefix("NOT ")
-        tree = replace(node.tree, negated=node.what == "EXISTS") if isinstance(node.tree, syntax.Exists) else None
-        if node.what == "NOT EXISTS":
+        tree = replace(node.tree, negated=node.kind == "EXISTS") if isinstance(node.tree, syntax.Exists) else None
+        if node.kind == "NOT EXISTS":
             return syntax.ContextExpression(positive, "EXISTS", tree)
         return syntax.ContextExpression(f"NOT {positive}", "NOT EXISTS", tree)
     return syntax.Unary("NOT", node)
@@ -201,34 +201,35 @@ def _parse_pattern_match(cursor: Cursor, node: syntax.Node, operator: str, negat
 
 
 def parse_bit_node(cursor: Cursor, weakest: int = 1) -> syntax.Node:
-    """What a comparison stands between: arithmetic, shifts, and intervals added to a time."""
+    """Parse an operand of a comparison: arithmetic, shifts, and intervals that are added to a time."""
     node = _parse_leading_interval(cursor) if begins_interval(cursor) else parse_simple_node(cursor)
-    while (found := BITWISE.get(_next_operator(cursor), ("", 0)))[1] >= weakest:
+    while (operator := BITWISE.get(_next_operator(cursor), ("", 0)))[1] >= weakest:
+        symbol, precedence = operator
         cursor.take()
-        if len(found[0]) == 2:
+        if len(symbol) == 2:
             cursor.take()
-        if found[0] in ("+", "-") and begins_interval(cursor):
+        if symbol in ("+", "-") and begins_interval(cursor):
             amount, unit = _parse_interval(cursor)
-            node = syntax.Call("DATE_ADD" if found[0] == "+" else "DATE_SUB", (node, amount, unit))
+            node = syntax.Call("DATE_ADD" if symbol == "+" else "DATE_SUB", (node, amount, unit))
         else:
-            node = syntax.Binary(found[0], node, parse_bit_node(cursor, found[1] + 1))
+            node = syntax.Binary(symbol, node, parse_bit_node(cursor, precedence + 1))
     return node
 
 
 def _next_operator(cursor: Cursor) -> str:
-    """The next word, or the shift that two symbols make."""
+    """Return the next word, or the shift operator that the next two symbols form."""
     word = cursor.word()
     shifts = word in ("<", ">") and cursor.word_after() == word and cursor.touches_next()
     return word * 2 if shifts else word
 
 
 def begins_interval(cursor: Cursor) -> bool:
-    """Whether INTERVAL comes, and not the function of that name."""
+    """Whether INTERVAL comes next as a keyword, not as a function."""
     return cursor.word() == "INTERVAL" and cursor.word_after() != "("
 
 
 def _parse_leading_interval(cursor: Cursor) -> syntax.Node:
-    """`INTERVAL 1 DAY + x`"""
+    """Parse `INTERVAL 1 DAY + x`."""
     amount, unit = _parse_interval(cursor)
     cursor.expect("+")
     return syntax.Call("DATE_ADD", (parse_bit_node(cursor, 5), amount, unit))

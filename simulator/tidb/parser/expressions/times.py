@@ -1,7 +1,4 @@
-"""Units of time, and calls of functions of time in the forms that TiDB's grammar gives them, from a cursor.
-
-One law: each call is read from the `(` behind its name, if there is one, to its `)`.
-"""
+"""Parse units of time, and calls of the time functions that have a grammar of their own."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ UNITS = frozenset(("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MO
 
 
 def parse_unit(cursor: Cursor) -> Word:
-    """A unit of time."""
+    """Parse a unit of time."""
     spelled = cursor.word()
     word = spelled.removeprefix("SQL_TSI_")
     if word not in UNITS or word != spelled and word in ("MICROSECOND", *COMPOUND):
@@ -37,19 +34,19 @@ def parse_unit(cursor: Cursor) -> Word:
 
 
 def _parse_optional_parentheses(cursor: Cursor, name: str) -> Node:
-    """`CURRENT_DATE`, `CURRENT_DATE()`"""
+    """Parse the rest of `CURRENT_DATE` or `CURRENT_DATE()`."""
     cursor.accept("( )")
     return Call(name)
 
 
 def _parse_empty_parentheses(cursor: Cursor, name: str) -> Node:
-    """`CURDATE()`"""
+    """Parse the rest of `CURDATE()`."""
     cursor.expect("( )")
     return Call(name)
 
 
 def _parse_with_precision(cursor: Cursor, name: str) -> Node:
-    """`CURRENT_TIMESTAMP`, `NOW()`, `NOW(6)`"""
+    """Parse the rest of `CURRENT_TIMESTAMP`, `NOW()` or `NOW(6)`."""
     if not cursor.accept("(") or cursor.accept(")"):
         return Call(name)
     digits = cursor.integer("a number of digits or ')'")
@@ -58,7 +55,7 @@ def _parse_with_precision(cursor: Cursor, name: str) -> Node:
 
 
 def _parse_date_arithmetic(cursor: Cursor, name: str) -> Node:
-    """`DATE_ADD(x, INTERVAL 1 DAY)`; `ADDDATE(x, 1)` adds days."""
+    """Parse the rest of `DATE_ADD(x, INTERVAL 1 DAY)` or `ADDDATE(x, 1)`, which adds days."""
     cursor.expect("(")
     time = cursor.grammar.expression(cursor)
     cursor.expect(",")
@@ -85,7 +82,7 @@ def _parse_extract(cursor: Cursor, name: str) -> Node:
 
 
 def _parse_timestamp_arithmetic(cursor: Cursor, name: str) -> Node:
-    """`TIMESTAMPADD(DAY, 1, x)`"""
+    """Parse the rest of `TIMESTAMPADD(DAY, 1, x)`."""
     cursor.expect("(")
     at = cursor.next_token()
     unit = parse_unit(cursor)
@@ -134,4 +131,4 @@ TIME_FORMS: dict[str, Callable[[Cursor, str], Node]] = {
     "EXTRACT": _parse_extract,
     "GET_FORMAT": _parse_get_format,
 }
-"""By name."""
+"""By the name of the function."""

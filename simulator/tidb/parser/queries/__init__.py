@@ -1,1 +1,1 @@
-"""Queries inside other statements."""
+"""Parse queries."""

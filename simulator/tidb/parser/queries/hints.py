@@ -1,7 +1,7 @@
-"""Optimizer hints `/*+ … */` from a cursor, as text.
+"""Parse optimizer hints `/*+ … */`, and restore them as TiDB does.
 
-One law: hints that TiDB cannot read vanish, all of them, and a hint that it does not support vanishes alone
-(pkg/parser/hintparser.y, pkg/parser/ast/misc.go TableOptimizerHint.Restore).
+TiDB drops all hints if it cannot parse one, and drops a single hint that it does not support (pkg/parser/hintparser.y,
+pkg/parser/ast/misc.go TableOptimizerHint.Restore).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FLAGS = frozenset(("USE_TOJA", "USE_CASCADES"))
 
 
 def parse_hints(cursor: Cursor) -> str:
-    """The hints of the comment that comes next; nothing where TiDB would take none."""
+    """Parse a comment with hints, and return the hints that TiDB keeps."""
     text = cursor.literal()[3:-2]
     try:
         return _parse_hints(Cursor(text, Tokenizer(MYSQL).tokenize(text), cursor.grammar))
@@ -60,7 +60,7 @@ def _parse_hint(cursor: Cursor) -> list[str]:
 
 
 def _parse_hint_body(cursor: Cursor, name: str) -> list[str]:
-    """What stands in the parentheses; nothing for a hint that TiDB does not support."""
+    """Parse the text in parentheses, and return nothing for a hint that TiDB does not support."""
     if name in ("QB_NAME", "RESOURCE_GROUP"):
         return [quote_name(cursor.name())]
     if name == "SET_VAR":
@@ -107,7 +107,7 @@ def _parse_variable(cursor: Cursor) -> str:
 
 
 def _parse_query_block(cursor: Cursor) -> str:
-    """`@block`, or nothing."""
+    """Parse an optional `@block`."""
     return f"@{quote_name(cursor.name())}" if cursor.accept("@") else ""
 
 

@@ -1,6 +1,6 @@
-"""What a parenthesis holds, told from the tokens behind it before any is read.
+"""Decide whether a parenthesis contains a query or an expression, before any token is consumed.
 
-One law: `((SELECT 1))` is an expression that holds a query, `((SELECT 1) UNION SELECT 2)` is a query.
+`((SELECT 1))` is an expression that contains a query, `((SELECT 1) UNION SELECT 2)` is a query.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from simulator.tidb.parser.cursor import Cursor
 
 OPERATORS = ("UNION", "EXCEPT", "INTERSECT")
 CONTINUATIONS = (*OPERATORS, "ORDER BY", "LIMIT", "FETCH")
-"""What may follow a query in parentheses."""
+"""The words that may follow a query in parentheses."""
 
 
 def begins_query(cursor: Cursor, places: int = 0) -> bool:
-    """Whether a query without parentheses begins so many tokens ahead."""
+    """Whether a query without parentheses begins `places` tokens ahead."""
     word = cursor.word_ahead(places)
     return word in ("SELECT", "WITH", "TABLE") or word == "VALUES" and cursor.word_ahead(places + 1) == "ROW"
 
 
 def begins_subquery(cursor: Cursor, nested: bool = False) -> bool:
-    """Whether the `(` that comes next holds a query; if `nested`, a query in several pairs of them is one too."""
+    """Whether the next `(` contains a query. With `nested`, several pairs of parentheses may surround it."""
     if cursor.word() != "(":
         return False
     places = 1

@@ -1,7 +1,7 @@
-"""Queries from a cursor, as text and tree: SELECT, TABLE, VALUES, WITH and set operations.
+"""Parse queries into text and tree: SELECT, TABLE, VALUES, WITH and set operations.
 
-One law: a query is restored as TiDB writes it (pkg/parser/ast/dml.go): what ORDER BY and LIMIT follow a set operation
-belongs to all of it.
+The text is the one that TiDB writes back (pkg/parser/ast/dml.go). ORDER BY and LIMIT after a set operation belong to the
+whole operation.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import parse_order, restore_order
 from simulator.tidb.parser.queries.lookahead import OPERATORS
-from simulator.tidb.parser.queries.select import Common, Limited, Select, parse_limit, parse_select
+from simulator.tidb.parser.queries.select import ParsedLimit, ParsedSelect, ParsedWith, parse_limit, parse_select
 from simulator.tidb.restore.names import quote_name
 
 
 @dataclass(frozen=True)
-class Operand:
-    """A query in parentheses, one side of a set operation."""
+class ParsedOperand:
+    """A query in parentheses, as an operand of a set operation."""
 
-    query: Select | Operation
+    query: ParsedSelect | ParsedOperation
     last: bool = False
-    """Whether it is the last one. TiDB then writes the WITH of a SELECT in it twice."""
+    """Whether it is the last operand. TiDB writes the WITH of a SELECT in it twice."""
 
 
 @dataclass(frozen=True)
-class Operation:
-    """UNION, EXCEPT and INTERSECT, or a query in parentheses with an ORDER BY or LIMIT of its own."""
+class ParsedOperation:
+    """UNION, EXCEPT, INTERSECT, or a query in parentheses with an ORDER BY or LIMIT after them."""
 
-    operands: tuple[tuple[str, Select | Operand], ...]
+    operands: tuple[tuple[str, ParsedSelect | ParsedOperand], ...]
     """Each with the operator before it."""
 
     order: tuple[syntax.OrderItem, ...] = ()
-    limit: Limited | None = None
-    common: Common | None = None
+    limit: ParsedLimit | None = None
+    common: ParsedWith | None = None
     braced: bool = False
 
 
 def parse_query(cursor: Cursor) -> syntax.EmbeddedQuery:
-    """SELECT, WITH, TABLE, VALUES, a set operation or a query in parentheses, to its end; raises SchemaError."""
+    """Parse SELECT, WITH, TABLE, VALUES, a set operation or a query in parentheses; raises SchemaError."""
     start = cursor.next_token()
     try:
         query = parse_any_query(cursor)
@@ -49,48 +49,50 @@ def parse_query(cursor: Cursor) -> syntax.EmbeddedQuery:
 
 
 def parse_subquery(cursor: Cursor) -> tuple[str, syntax.QueryTree]:
-    """`( query )`: as TiDB writes it back, in one pair of parentheses, and what it says."""
+    """Parse `( query )`, and return its restored text in one pair of parentheses, and its tree."""
     query = _parse_parenthesised_query(cursor)
     return f"({restore_query(query)})", query_tree(query)
 
 
-def parse_any_query(cursor: Cursor) -> Select | Operation | Operand:
-    """A query; an Operand if it is one in parentheses and nothing else."""
+def parse_any_query(cursor: Cursor) -> ParsedSelect | ParsedOperation | ParsedOperand:
+    """Parse a query. The result is a ParsedOperand if the query is in parentheses."""
     if cursor.word() != "WITH":
         return _parse_set_operation(cursor)
     common = parse_with(cursor)
     query = _parse_set_operation(cursor)
-    if isinstance(query, Operand):
+    if isinstance(query, ParsedOperand):
         query = replace(query.query, braced=True)
     return replace(query, common=common)
 
 
-def _parse_set_operation(cursor: Cursor) -> Select | Operation | Operand:
+def _parse_set_operation(cursor: Cursor) -> ParsedSelect | ParsedOperation | ParsedOperand:
     first = _parse_operand(cursor)
     if cursor.word() not in OPERATORS:
         return _parse_single(cursor, first)
-    operands: list[tuple[str, Select | Operand]] = [("", first)]
+    operands: list[tuple[str, ParsedSelect | ParsedOperand]] = [("", first)]
     while cursor.word() in OPERATORS:
         operator = _parse_set_operator(cursor)
         operands.append((operator, _parse_operand(cursor)))
     operator, last = operands.pop()
-    if isinstance(last, Select):
-        return Operation((*operands, (operator, replace(last, order=(), limit=None))), last.order, last.limit)
-    return _parse_order_and_limit(cursor, Operation((*operands, (operator, replace(last, last=True)))))
+    if isinstance(last, ParsedSelect):
+        return ParsedOperation((*operands, (operator, replace(last, order=(), limit=None))), last.order, last.limit)
+    return _parse_order_and_limit(cursor, ParsedOperation((*operands, (operator, replace(last, last=True)))))
 
 
-def _parse_operand(cursor: Cursor) -> Select | Operand:
-    return Operand(_parse_parenthesised_query(cursor)) if cursor.word() == "(" else parse_select(cursor)
+def _parse_operand(cursor: Cursor) -> ParsedSelect | ParsedOperand:
+    return ParsedOperand(_parse_parenthesised_query(cursor)) if cursor.word() == "(" else parse_select(cursor)
 
 
-def _parse_single(cursor: Cursor, first: Select | Operand) -> Select | Operation | Operand:
-    """One query alone, or with an ORDER BY or LIMIT behind its parentheses."""
-    if isinstance(first, Operand) and cursor.word() in ("ORDER BY", "LIMIT", "FETCH"):
-        return _parse_order_and_limit(cursor, Operation((("", replace(first, last=True)),)))
+def _parse_single(
+    cursor: Cursor, first: ParsedSelect | ParsedOperand
+) -> ParsedSelect | ParsedOperation | ParsedOperand:
+    """Parse an optional ORDER BY or LIMIT after a query in parentheses."""
+    if isinstance(first, ParsedOperand) and cursor.word() in ("ORDER BY", "LIMIT", "FETCH"):
+        return _parse_order_and_limit(cursor, ParsedOperation((("", replace(first, last=True)),)))
     return first
 
 
-def _parse_order_and_limit(cursor: Cursor, operation: Operation) -> Operation:
+def _parse_order_and_limit(cursor: Cursor, operation: ParsedOperation) -> ParsedOperation:
     return replace(operation, order=parse_order(cursor), limit=parse_limit(cursor))
 
 
@@ -102,22 +104,22 @@ def _parse_set_operator(cursor: Cursor) -> str:
     return word
 
 
-def _parse_parenthesised_query(cursor: Cursor) -> Select | Operation:
+def _parse_parenthesised_query(cursor: Cursor) -> ParsedSelect | ParsedOperation:
     cursor.expect("(")
     query = parse_any_query(cursor)
     cursor.expect(")")
-    return query.query if isinstance(query, Operand) else query
+    return query.query if isinstance(query, ParsedOperand) else query
 
 
-def parse_with(cursor: Cursor) -> Common:
-    """`WITH [RECURSIVE] name [(columns)] AS (query), …`"""
+def parse_with(cursor: Cursor) -> ParsedWith:
+    """Parse `WITH [RECURSIVE] name [(columns)] AS (query), …`."""
     cursor.expect("WITH")
     recursive = cursor.accept("RECURSIVE")
     tables = [_parse_common_table(cursor)]
     while cursor.accept(","):
         tables.append(_parse_common_table(cursor))
     text = f"WITH {'RECURSIVE ' * recursive}{', '.join(text for text, _ in tables)} "
-    return Common(text, tuple(table for _, table in tables), recursive)
+    return ParsedWith(text, tuple(table for _, table in tables), recursive)
 
 
 def _parse_common_table(cursor: Cursor) -> tuple[str, syntax.CommonTable]:
@@ -131,40 +133,40 @@ def _parse_common_table(cursor: Cursor) -> tuple[str, syntax.CommonTable]:
     return f"{quote_name(name)}{columns} AS {text}", syntax.CommonTable(name, names, query)
 
 
-def restore_query(query: Select | Operation) -> str:
-    """The text of a query without the parentheses around it."""
-    body = query.written if isinstance(query, Select) else _restore_operation(query)
+def restore_query(query: ParsedSelect | ParsedOperation) -> str:
+    """Return the text of a query without the parentheses around it."""
+    body = query.written if isinstance(query, ParsedSelect) else _restore_operation(query)
     return _restore_with(query) + (f"({body})" if query.braced else body)
 
 
-def _restore_with(query: Select | Operation) -> str:
+def _restore_with(query: ParsedSelect | ParsedOperation) -> str:
     return query.common.text if query.common else ""
 
 
-def _restore_operation(query: Operation) -> str:
+def _restore_operation(query: ParsedOperation) -> str:
     operands = (f" {operator} " * bool(operator) + _restore_operand(operand) for operator, operand in query.operands)
     limit = query.limit.text if query.limit else ""
     return "".join(operands) + "".join(f" {part}" for part in (restore_order(query.order), limit) if part)
 
 
-def _restore_operand(operand: Select | Operation | Operand) -> str:
-    if not isinstance(operand, Operand):
+def _restore_operand(operand: ParsedSelect | ParsedOperation | ParsedOperand) -> str:
+    if not isinstance(operand, ParsedOperand):
         return restore_query(operand)
-    if isinstance(operand.query, Operation):
+    if isinstance(operand.query, ParsedOperation):
         return f"({restore_query(replace(operand.query, braced=False))})"
     return f"({_restore_with(operand.query) * operand.last}{restore_query(operand.query)})"
 
 
-def query_tree(query: Select | Operation | Operand) -> syntax.QueryTree:
-    """What a query says."""
-    if isinstance(query, Operand):
+def query_tree(query: ParsedSelect | ParsedOperation | ParsedOperand) -> syntax.QueryTree:
+    """Return the tree of a query."""
+    if isinstance(query, ParsedOperand):
         return query_tree(query.query)
-    tree = query.tree if isinstance(query, Select) else _operation_tree(query)
+    tree = query.tree if isinstance(query, ParsedSelect) else _operation_tree(query)
     return syntax.WithTree(query.common.tables, query.common.recursive, tree) if query.common else tree
 
 
-def _operation_tree(query: Operation) -> syntax.QueryTree:
-    """INTERSECT binds tighter than the others, which go from left to right.
+def _operation_tree(query: ParsedOperation) -> syntax.QueryTree:
+    """Return the tree of a set operation. INTERSECT binds tighter than the others, which associate to the left.
 
     Source: tidb pkg/planner/core/logical_plan_builder.go, buildSetOpr.
     """
@@ -176,19 +178,19 @@ def _operation_tree(query: Operation) -> syntax.QueryTree:
             groups.append((before, syntax.SetOperation(operator, left, tree)))
         else:
             groups.append((operator, tree))
-    found = groups[0][1]
+    result = groups[0][1]
     for operator, tree in groups[1:]:
-        found = syntax.SetOperation(operator, found, tree)
-    return _ordered_tree(found, query.order, query.limit)
+        result = syntax.SetOperation(operator, result, tree)
+    return _ordered_tree(result, query.order, query.limit)
 
 
 def _ordered_tree(
-    tree: syntax.QueryTree, order: tuple[syntax.OrderItem, ...], limit: Limited | None
+    tree: syntax.QueryTree, order: tuple[syntax.OrderItem, ...], limit: ParsedLimit | None
 ) -> syntax.QueryTree:
-    """The query with what follows it: of one that has an ORDER BY or LIMIT of its own, what it gives is ordered."""
+    """Add ORDER BY and LIMIT to a query. A query that already has one becomes a derived table."""
     if not order and limit is None:
         return tree
-    most = limit.tree if limit else None
+    limit_tree = limit.tree if limit else None
     if isinstance(tree, syntax.WithTree) or tree.order or tree.limit:
-        return syntax.SelectTree((syntax.Star(),), syntax.DerivedTable(tree, ""), order=order, limit=most)
-    return replace(tree, order=order, limit=most)
+        return syntax.SelectTree((syntax.Star(),), syntax.DerivedTable(tree, ""), order=order, limit=limit_tree)
+    return replace(tree, order=order, limit=limit_tree)

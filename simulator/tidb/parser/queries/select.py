@@ -1,7 +1,6 @@
-"""One SELECT, TABLE or VALUES from a cursor, as text and tree.
+"""Parse one SELECT, TABLE or VALUES into text and tree.
 
-One law: its parts stand in TiDB's order, whatever the order of the options in the text (pkg/parser/ast/dml.go,
-SelectStmt.Restore).
+TiDB restores the options in its own order (pkg/parser/ast/dml.go, SelectStmt.Restore).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ FLAGS = ("SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT", "SQL_NO_CACH
 
 
 @dataclass(frozen=True)
-class Select:
+class ParsedSelect:
     text: str
     """Up to the window definitions."""
 
@@ -42,9 +41,9 @@ class Select:
     """Without ORDER BY and LIMIT."""
 
     order: tuple[syntax.OrderItem, ...] = ()
-    limit: Limited | None = None
+    limit: ParsedLimit | None = None
     lock: str = ""
-    common: Common | None = None
+    common: ParsedWith | None = None
     braced: bool = False
 
     @property
@@ -58,7 +57,7 @@ class Select:
 
 
 @dataclass(frozen=True)
-class Limited:
+class ParsedLimit:
     text: str
     """`LIMIT [offset,]count`"""
 
@@ -66,18 +65,18 @@ class Limited:
 
 
 @dataclass(frozen=True)
-class Common:
+class ParsedWith:
     """The tables of a WITH."""
 
     text: str
-    """`WITH …`, with a blank behind it."""
+    """`WITH …` and a blank."""
 
     tables: tuple[syntax.CommonTable, ...]
     recursive: bool
 
 
-def parse_select(cursor: Cursor) -> Select:
-    """SELECT, TABLE or VALUES with its ORDER BY, LIMIT and locks; raises SchemaError."""
+def parse_select(cursor: Cursor) -> ParsedSelect:
+    """Parse SELECT, TABLE or VALUES with its ORDER BY, LIMIT and locks; raises SchemaError."""
     body: syntax.SelectTree | syntax.ValuesTree
     if cursor.accept("SELECT"):
         options = _parse_select_options(cursor)
@@ -98,30 +97,30 @@ def parse_select(cursor: Cursor) -> Select:
     limit = parse_limit(cursor)
     lock, into = _parse_lock(cursor), _parse_into_outfile(cursor)
     if into and isinstance(body, syntax.SelectTree):
-        body = replace(body, beside=(*body.beside, "INTO OUTFILE"))
-    return Select(text, body, order, limit, " ".join(part for part in (lock, into) if part))
+        body = replace(body, unsupported=(*body.unsupported, "INTO OUTFILE"))
+    return ParsedSelect(text, body, order, limit, " ".join(part for part in (lock, into) if part))
 
 
-def parse_limit(cursor: Cursor) -> Limited | None:
-    """`LIMIT [offset,]count`, or nothing."""
+def parse_limit(cursor: Cursor) -> ParsedLimit | None:
+    """Parse an optional `LIMIT [offset,] count`, or `FETCH`."""
     if cursor.accept("FETCH"):
         _expect_one_of(cursor, "FIRST", "NEXT")
         count = 1 if cursor.word() in ("ROW", "ROWS") else cursor.integer()
         _expect_one_of(cursor, "ROW", "ROWS")
         cursor.expect("ONLY")
-        return Limited(f"LIMIT {count}", syntax.Limit(count))
+        return ParsedLimit(f"LIMIT {count}", syntax.Limit(count))
     if not cursor.accept("LIMIT"):
         return None
     count = _parse_limit_number(cursor)
     if cursor.word() not in (",", "OFFSET"):
-        return Limited(f"LIMIT {count}", syntax.Limit(count))
+        return ParsedLimit(f"LIMIT {count}", syntax.Limit(count))
     offset_first = cursor.take() == ","
     offset, count = (count, _parse_limit_number(cursor)) if offset_first else (_parse_limit_number(cursor), count)
-    return Limited(f"LIMIT {offset},{count}", syntax.Limit(count, offset))
+    return ParsedLimit(f"LIMIT {offset},{count}", syntax.Limit(count, offset))
 
 
 def _parse_limit_number(cursor: Cursor) -> int:
-    """A number of LIMIT. Raises SqlError 1210 for a `?` that stands for anything else."""
+    """Parse a number of LIMIT; raises SqlError 1210 for a `?` with another value."""
     if cursor.word() != "?":
         return cursor.integer()
     found = cursor.parameter()
@@ -137,34 +136,34 @@ def _expect_one_of(cursor: Cursor, *words: str) -> None:
 
 
 def _parse_select_options(cursor: Cursor) -> str:
-    """What stands before the fields, in TiDB's order; of several hints the first counts."""
-    found: dict[str, str] = {}
+    """Parse the options before the fields, and return them in TiDB's order. The first of several hints counts."""
+    options: dict[str, str] = {}
     while True:
         word = cursor.word()
         if word.startswith("/*+"):
-            found.setdefault("hints", parse_hints(cursor))
+            options.setdefault("hints", parse_hints(cursor))
         elif word in PRIORITIES:
-            found["priority"] = cursor.take()
+            options["priority"] = cursor.take()
         elif word in ("ALL", "DISTINCT", "DISTINCTROW"):
-            found["ALL" if cursor.take() == "ALL" else "DISTINCT"] = ""
-            if "ALL" in found and "DISTINCT" in found:
+            options["ALL" if cursor.take() == "ALL" else "DISTINCT"] = ""
+            if "ALL" in options and "DISTINCT" in options:
                 cursor.fail("ALL and DISTINCT exclude each other")
         elif word in FLAGS or word in ("SQL_CACHE", "STRAIGHT_JOIN"):
-            found[cursor.take()] = ""
+            options[cursor.take()] = ""
         else:
             break
-    hints = f"/*+ {found['hints']}*/" if found.get("hints") else ""
+    hints = f"/*+ {options['hints']}*/" if options.get("hints") else ""
     words = (
-        found.get("priority", ""),
-        *(flag for flag in FLAGS if flag in found),
+        options.get("priority", ""),
+        *(flag for flag in FLAGS if flag in options),
         hints,
-        *(word for word in ("DISTINCT", "ALL", "STRAIGHT_JOIN") if word in found),
+        *(word for word in ("DISTINCT", "ALL", "STRAIGHT_JOIN") if word in options),
     )
     return "".join(f"{word} " for word in words if word)
 
 
 def _parse_select_item(cursor: Cursor) -> tuple[str, syntax.SelectItem | syntax.Star]:
-    """`*`, `t.*`, or an expression with its alias: its text, and what it says."""
+    """Parse `*`, `t.*`, or an expression with its alias, and return the text and the tree."""
     if cursor.accept("*"):
         return "*", syntax.Star()
     names = next((count for count in (1, 2) if cursor.word_ahead(2 * count) == "*" and _has_dots(cursor, count)), 0)
@@ -184,7 +183,7 @@ def _parse_select_item(cursor: Cursor) -> tuple[str, syntax.SelectItem | syntax.
 
 
 def _column_name(node: syntax.Node, text: str) -> str:
-    """What TiDB calls a column without an alias.
+    """Return TiDB's name for a column without an alias.
 
     Source: tidb pkg/planner/core/logical_plan_builder.go, buildProjectionFieldNameFromExpressions.
     """
@@ -204,14 +203,14 @@ def _has_dots(cursor: Cursor, count: int) -> bool:
 
 
 def parse_alias(cursor: Cursor) -> str:
-    """The name behind a field, with or without its AS; nothing where there is none or it is empty."""
+    """Parse the optional alias of a field, with or without AS."""
     if cursor.accept("AS") or cursor.kind() == "string":
         return cursor.string() if cursor.kind() == "string" else cursor.name("an alias")
     return cursor.name() if cursor.is_free_name() else ""
 
 
 def _parse_clauses(cursor: Cursor, tree: syntax.SelectTree) -> tuple[str, syntax.SelectTree]:
-    """FROM and what follows, up to the windows: its text, and the tree with it."""
+    """Parse FROM and the clauses after it, up to WINDOW, and return the text and the completed tree."""
     having = _parse_condition(cursor, "HAVING")
     source = None
     if not having and cursor.accept("FROM") and not cursor.accept("DUAL"):
@@ -219,23 +218,23 @@ def _parse_clauses(cursor: Cursor, tree: syntax.SelectTree) -> tuple[str, syntax
     where = _parse_condition(cursor, "WHERE")
     group = parse_items(cursor) if cursor.accept("GROUP BY") else ()
     rollup = bool(group) and cursor.accept("WITH ROLLUP")
-    shown, windows = "", tuple[tuple[str, syntax.WindowSpec], ...]()
+    windows_text, windows = "", tuple[tuple[str, syntax.WindowSpec], ...]()
     if source:
         having = _parse_condition(cursor, "HAVING")
-        shown, windows = _parse_windows(cursor)
+        windows_text, windows = _parse_windows(cursor)
     text = f" FROM {restore_sources(source)}" if source else " FROM DUAL" * bool(where)
     text += f" WHERE {restore_node(where)}" if where else ""
     text += f" GROUP BY {restore_items(group)}{' WITH ROLLUP' * rollup}" if group else ""
     text += f" HAVING {restore_node(having)}" if having else ""
-    aside = (*unsupported_clauses(source), *("WITH ROLLUP",) * rollup)
-    return text + shown, replace(
+    unsupported = (*unsupported_clauses(source), *("WITH ROLLUP",) * rollup)
+    return text + windows_text, replace(
         tree,
         source=source_tree(source) if source else None,
         where=where,
         group_by=group,
         having=having,
         windows=windows,
-        beside=aside,
+        unsupported=unsupported,
     )
 
 
@@ -246,8 +245,8 @@ def _parse_condition(cursor: Cursor, word: str) -> syntax.Node | None:
 def _parse_windows(cursor: Cursor) -> tuple[str, tuple[tuple[str, syntax.WindowSpec], ...]]:
     if not cursor.accept("WINDOW"):
         return "", ()
-    found = cursor.comma_list(_parse_window)
-    return f" WINDOW {','.join(text for text, _, _ in found)}", tuple((name, window) for _, name, window in found)
+    windows = cursor.comma_list(_parse_window)
+    return f" WINDOW {','.join(text for text, _, _ in windows)}", tuple((name, window) for _, name, window in windows)
 
 
 def _parse_window(cursor: Cursor) -> tuple[str, str, syntax.WindowSpec]:
@@ -263,7 +262,7 @@ def _parse_row(cursor: Cursor) -> tuple[syntax.Node, ...]:
 
 
 def parse_value(cursor: Cursor) -> syntax.Node:
-    """An expression or DEFAULT."""
+    """Parse an expression or DEFAULT."""
     if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
         cursor.take()
         return syntax.DefaultValue()
@@ -271,7 +270,7 @@ def parse_value(cursor: Cursor) -> syntax.Node:
 
 
 def _parse_lock(cursor: Cursor) -> str:
-    """`FOR UPDATE [OF …] [NOWAIT]`; LOCK IN SHARE MODE is FOR SHARE."""
+    """Parse an optional `FOR UPDATE [OF …] [NOWAIT]`. LOCK IN SHARE MODE means FOR SHARE."""
     if cursor.accept("LOCK IN SHARE MODE"):
         return "FOR SHARE"
     if not cursor.accept("FOR"):
@@ -283,7 +282,7 @@ def _parse_lock(cursor: Cursor) -> str:
         lock += f" OF {', '.join(cursor.comma_list(parse_table_name))}"
     if lock.startswith("FOR UPDATE") and cursor.accept("WAIT"):
         return f"{lock} WAIT {cursor.integer()}"
-    return lock + next((f" {way}" for way in ("NOWAIT", "SKIP LOCKED") if cursor.accept(way)), "")
+    return lock + next((f" {option}" for option in ("NOWAIT", "SKIP LOCKED") if cursor.accept(option)), "")
 
 
 def _parse_into_outfile(cursor: Cursor) -> str:

@@ -1,7 +1,7 @@
-"""What a query reads from, from a cursor: tables, derived tables and their joins, as text and tree.
+"""Parse the sources of a query into text and tree: tables, derived tables and joins.
 
-One law: joins are grouped as TiDB's parser groups them, and every group but the last is written in parentheses
-(pkg/parser/ast/dml.go, NewCrossJoin and Join.Restore).
+TiDB's parser groups joins, and writes every group but the last in parentheses (pkg/parser/ast/dml.go, NewCrossJoin and
+Join.Restore).
 """
 
 from __future__ import annotations
@@ -16,73 +16,73 @@ from simulator.tidb.restore.names import quote_name, restore_table_name
 
 
 @dataclass(frozen=True)
-class Source:
+class ParsedSource:
     text: str
     tree: syntax.TableSource | syntax.DerivedTable
-    beside: tuple[str, ...] = ()
-    """What no SELECT computes: AS OF TIMESTAMP."""
+    unsupported: tuple[str, ...] = ()
+    """Clauses that are not simulated: AS OF TIMESTAMP."""
 
 
 @dataclass(frozen=True)
-class Join:
-    left: Source | Join
-    right: Source | Join | None = None
+class ParsedJoin:
+    left: ParsedSource | ParsedJoin
+    right: ParsedSource | ParsedJoin | None = None
     """None for a single source that a comma may follow."""
 
     kind: str = " JOIN "
-    condition: Condition | None = None
+    condition: JoinCondition | None = None
     parenthesised: bool = False
 
 
 @dataclass(frozen=True)
-class Condition:
+class JoinCondition:
     text: str
     on: syntax.Node | None = None
     using: tuple[str, ...] = ()
 
 
 def parse_table_name(cursor: Cursor) -> str:
-    """`[schema.]table`"""
+    """Parse `[schema.]table`."""
     return restore_table_name(cursor.qualified_name("a table"))
 
 
-def source_tree(join: Source | Join) -> syntax.Source:
-    """What a list of sources says."""
-    if isinstance(join, Source):
+def source_tree(join: ParsedSource | ParsedJoin) -> syntax.Source:
+    """Return the tree of a list of sources."""
+    if isinstance(join, ParsedSource):
         return join.tree
     if join.right is None:
         return source_tree(join.left)
-    condition = join.condition or Condition("")
+    condition = join.condition or JoinCondition("")
     kind = next((side for side in ("LEFT", "RIGHT") if side in join.kind), "INNER")
     natural = "NATURAL" in join.kind
     return syntax.Join(source_tree(join.left), source_tree(join.right), kind, condition.on, condition.using, natural)
 
 
-def unsupported_clauses(join: Source | Join | None) -> tuple[str, ...]:
-    """What of a list of sources nobody computes."""
-    if join is None or isinstance(join, Source):
-        return join.beside if join else ()
+def unsupported_clauses(join: ParsedSource | ParsedJoin | None) -> tuple[str, ...]:
+    """Return the clauses of a list of sources that are not simulated."""
+    if join is None or isinstance(join, ParsedSource):
+        return join.unsupported if join else ()
     return (*unsupported_clauses(join.left), *unsupported_clauses(join.right))
 
 
-def has_partition_clause(join: Source | Join | None) -> bool:
-    """Whether a list of sources has one with PARTITION (…)."""
-    if join is None or isinstance(join, Source):
+def has_partition_clause(join: ParsedSource | ParsedJoin | None) -> bool:
+    """Whether a source of the list has PARTITION (…)."""
+    if join is None or isinstance(join, ParsedSource):
         return join is not None and isinstance(join.tree, syntax.TableSource) and bool(join.tree.partitions)
     return has_partition_clause(join.left) or has_partition_clause(join.right)
 
 
-def parse_source_list(cursor: Cursor) -> Join:
-    """Parse the tables behind FROM or UPDATE."""
+def parse_source_list(cursor: Cursor) -> ParsedJoin:
+    """Parse the tables after FROM or UPDATE."""
     first = _parse_table_reference(cursor)
-    join = first if isinstance(first, Join) else Join(first)
+    join = first if isinstance(first, ParsedJoin) else ParsedJoin(first)
     while cursor.accept(","):
-        join = Join(join, _parse_table_reference(cursor))
+        join = ParsedJoin(join, _parse_table_reference(cursor))
     return join
 
 
-def _parse_table_reference(cursor: Cursor) -> Source | Join:
-    """A table reference; `{ OJ reference }` is one too."""
+def _parse_table_reference(cursor: Cursor) -> ParsedSource | ParsedJoin:
+    """Parse a table reference, or `{ OJ reference }`."""
     if not cursor.accept("{"):
         return _parse_joins(cursor)
     cursor.name()
@@ -91,25 +91,25 @@ def _parse_table_reference(cursor: Cursor) -> Source | Join:
     return reference
 
 
-def _parse_joins(cursor: Cursor) -> Source | Join:
+def _parse_joins(cursor: Cursor) -> ParsedSource | ParsedJoin:
     left = _parse_table_factor(cursor)
     while True:
         if cursor.accept("JOIN") or cursor.accept("CROSS JOIN") or cursor.accept("INNER JOIN"):
             right = _parse_joins(cursor)
             condition = _parse_join_condition(cursor)
-            left = Join(left, right, condition=condition) if condition else cross_join(left, right)
+            left = ParsedJoin(left, right, condition=condition) if condition else cross_join(left, right)
         elif cursor.word() in ("LEFT", "RIGHT"):
             kind = f" {_parse_outer_join(cursor)} JOIN "
             right = _parse_joins(cursor)
-            left = Join(left, right, kind, _parse_join_condition(cursor) or cursor.unexpected("ON or USING"))
+            left = ParsedJoin(left, right, kind, _parse_join_condition(cursor) or cursor.unexpected("ON or USING"))
         elif cursor.accept("NATURAL"):
             side = f" {_parse_outer_join(cursor)}" if cursor.word() in ("LEFT", "RIGHT") else ""
             if not side:
                 cursor.expect("JOIN")
-            left = Join(left, _parse_table_factor(cursor), f" NATURAL{side} JOIN ")
+            left = ParsedJoin(left, _parse_table_factor(cursor), f" NATURAL{side} JOIN ")
         elif cursor.accept("STRAIGHT_JOIN"):
             right = _parse_table_factor(cursor)
-            left = Join(left, right, " STRAIGHT_JOIN ", _parse_join_condition(cursor))
+            left = ParsedJoin(left, right, " STRAIGHT_JOIN ", _parse_join_condition(cursor))
         else:
             return left
 
@@ -121,75 +121,75 @@ def _parse_outer_join(cursor: Cursor) -> str:
     return side
 
 
-def _parse_join_condition(cursor: Cursor) -> Condition | None:
+def _parse_join_condition(cursor: Cursor) -> JoinCondition | None:
     if cursor.accept("ON"):
         on = cursor.grammar.expression(cursor)
-        return Condition(f" ON {restore_node(on)}", on)
+        return JoinCondition(f" ON {restore_node(on)}", on)
     if cursor.accept("USING"):
         columns = cursor.parenthesised_list(cursor.grammar.simple_expression)
         names = tuple(node.parts[-1] if isinstance(node, syntax.ColumnName) else restore_node(node) for node in columns)
-        return Condition(f" USING ({restore_list(columns, ',')})", using=names)
+        return JoinCondition(f" USING ({restore_list(columns, ',')})", using=names)
     return None
 
 
-def cross_join(left: Source | Join, right: Source | Join) -> Join:
-    """A join without a condition; what the right side joins first is joined to the left side."""
-    if not isinstance(right, Join) or right.right is None or right.parenthesised:
-        return Join(left, right)
+def cross_join(left: ParsedSource | ParsedJoin, right: ParsedSource | ParsedJoin) -> ParsedJoin:
+    """Join without a condition. The left side joins the leftmost source of the right side."""
+    if not isinstance(right, ParsedJoin) or right.right is None or right.parenthesised:
+        return ParsedJoin(left, right)
     return cross_join_leftmost(left, right)
 
 
-def cross_join_leftmost(left: Source | Join, join: Join) -> Join:
-    """The same, further down; a RIGHT JOIN in parentheses is turned round on the way."""
+def cross_join_leftmost(left: ParsedSource | ParsedJoin, join: ParsedJoin) -> ParsedJoin:
+    """Join with the leftmost source. A RIGHT JOIN in parentheses becomes a LEFT JOIN."""
     if join.kind == " RIGHT JOIN " and join.parenthesised and join.right is not None:
         join = replace(join, left=join.right, right=join.left, kind=" LEFT JOIN ")
-    if isinstance(join.left, Join) and join.left.right is not None:
+    if isinstance(join.left, ParsedJoin) and join.left.right is not None:
         return replace(join, left=cross_join_leftmost(left, join.left))
-    return replace(join, left=Join(left, join.left))
+    return replace(join, left=ParsedJoin(left, join.left))
 
 
-def _parse_table_factor(cursor: Cursor) -> Source | Join:
+def _parse_table_factor(cursor: Cursor) -> ParsedSource | ParsedJoin:
     if cursor.word() != "(":
         return _parse_table(cursor)
     if begins_subquery(cursor, nested=True):
         text, query = cursor.grammar.subquery(cursor)
         alias = parse_name_alias(cursor)
-        return Source(text + _restore_alias(alias), syntax.DerivedTable(query, alias))
+        return ParsedSource(text + _restore_alias(alias), syntax.DerivedTable(query, alias))
     cursor.expect("(")
     join = parse_source_list(cursor)
     cursor.expect(")")
     return replace(join, parenthesised=True)
 
 
-def _parse_table(cursor: Cursor) -> Source:
-    """A table with its partitions, alias, time and index hints, in TiDB's order."""
+def _parse_table(cursor: Cursor) -> ParsedSource:
+    """Parse a table with its partitions, alias, AS OF TIMESTAMP and index hints."""
     name = cursor.qualified_name("a table")
     partitions = parse_partitions(cursor)
     text = f" PARTITION({', '.join(map(quote_name, partitions))})" if partitions else ""
     alias = "" if cursor.word() == "AS" and cursor.word_after() == "OF" else parse_name_alias(cursor)
-    moment = ""
+    as_of = ""
     if cursor.accept("AS OF TIMESTAMP"):
-        moment = f" AS OF TIMESTAMP {restore_node(cursor.grammar.expression(cursor))}"
+        as_of = f" AS OF TIMESTAMP {restore_node(cursor.grammar.expression(cursor))}"
     hints = ""
     while cursor.word() in ("USE", "IGNORE", "FORCE"):
         hints += f" {_parse_index_hint(cursor)}"
-    aside = ("AS OF TIMESTAMP",) * bool(moment)
-    return Source(
-        restore_table_name(name) + text + _restore_alias(alias) + moment + hints,
+    unsupported = ("AS OF TIMESTAMP",) * bool(as_of)
+    return ParsedSource(
+        restore_table_name(name) + text + _restore_alias(alias) + as_of + hints,
         syntax.TableSource(name, alias, partitions),
-        aside,
+        unsupported,
     )
 
 
 def parse_partitions(cursor: Cursor) -> tuple[str, ...]:
-    """`PARTITION (p0, …)`, or nothing."""
+    """Parse an optional `PARTITION (p0, …)`."""
     if not cursor.accept("PARTITION"):
         return ()
     return cursor.parenthesised_list(lambda cursor: cursor.name("a partition"))
 
 
 def parse_name_alias(cursor: Cursor) -> str:
-    """The name behind a source, with or without its AS, or nothing."""
+    """Parse the optional alias of a source, with or without AS."""
     if cursor.accept("AS"):
         return cursor.name("an alias")
     return cursor.name() if cursor.is_free_name() else ""
@@ -200,7 +200,7 @@ def _restore_alias(alias: str) -> str:
 
 
 def _parse_index_hint(cursor: Cursor) -> str:
-    """`USE INDEX [FOR JOIN] (…)`"""
+    """Parse `USE INDEX [FOR JOIN] (…)`."""
     text = f"{cursor.take()} INDEX"
     if not cursor.accept("INDEX"):
         cursor.expect("KEY")
@@ -215,21 +215,21 @@ def _parse_index_name(cursor: Cursor) -> str:
     return cursor.literal() if cursor.word() == "PRIMARY" else cursor.name("an index")
 
 
-def restore_sources(join: Source | Join) -> str:
-    """A list of sources as TiDB writes it back."""
-    if isinstance(join, Source):
+def restore_sources(join: ParsedSource | ParsedJoin) -> str:
+    """Return a list of sources as TiDB writes it back."""
+    if isinstance(join, ParsedSource):
         return join.text
     comma = (
-        isinstance(join.left, Join)
+        isinstance(join.left, ParsedJoin)
         and join.left.right is None
-        and isinstance(join.left.left, Source)
+        and isinstance(join.left.left, ParsedSource)
         and isinstance(join.left.left.tree, syntax.DerivedTable)
     )
     left = restore_sources(join.left)
-    if isinstance(join.left, Join) and not comma:
+    if isinstance(join.left, ParsedJoin) and not comma:
         left = f"({left})"
     if join.right is None:
         return left
-    right = f"({restore_sources(join.right)})" if isinstance(join.right, Join) else restore_sources(join.right)
+    right = f"({restore_sources(join.right)})" if isinstance(join.right, ParsedJoin) else restore_sources(join.right)
     kind = f"{join.kind.removesuffix(' JOIN ')}, " if comma and join.kind.endswith(" JOIN ") else join.kind
     return f"{left}{kind}{right}{join.condition.text if join.condition else ''}"

@@ -249,7 +249,7 @@ class QueryScope:
             if self.aggregate is None:
                 raise SqlError(1111, "HY000", "Invalid use of group function")
             return self.aggregate(tree)
-        what = node.what if isinstance(node, ContextExpression) else type(node).__name__.lower()
+        what = node.kind if isinstance(node, ContextExpression) else type(node).__name__.lower()
         shown = f"{what} {node.restored}" if isinstance(node, ContextExpression) else what
         raise not_simulated(f"{shown} is not computed; expressions, subqueries, aggregate and window functions are")
 

@@ -78,9 +78,9 @@ def add_common_tables(common: WithTree, scope: QueryScope) -> QueryScope:
 
 
 def _build_select(tree: SelectTree, evaluation: Evaluation, outer: QueryScope) -> Relation:
-    if tree.beside:
+    if tree.unsupported:
         raise not_simulated(
-            f"{', '.join(tree.beside)} is not computed; SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT is"
+            f"{', '.join(tree.unsupported)} is not computed; SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT is"
         )
     base = Relation(f'(SELECT 1 AS "{evaluation.number()}.one")', (), ())
     if tree.source is not None:

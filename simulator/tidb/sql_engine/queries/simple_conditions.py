@@ -63,7 +63,7 @@ def parse_conditions(where: Node | None, named: ResolveColumn) -> list[Condition
                     column, "=", tuple(_literal_text(strip_parentheses(each), column.type) for each in node.candidates)
                 )
             )
-        elif isinstance(node, Is) and node.what == "NULL":
+        elif isinstance(node, Is) and node.test == "NULL":
             found.append(
                 Condition(
                     _simple_column(strip_parentheses(node.operand), named), "NOT NULL" if node.negated else "NULL"

@@ -77,8 +77,8 @@ def window_value(
     tree: WindowFunction, scope: QueryScope, known: Sequence[tuple[str, WindowSpec]], rows: Sequence[str]
 ) -> Value:
     """The value of a window function for each row. Raises SqlError."""
-    if tree.aside:
-        raise SqlError(1235, "42000", f"This version of TiDB doesn't yet support '{tree.aside}'")
+    if tree.unsupported:
+        raise SqlError(1235, "42000", f"This version of TiDB doesn't yet support '{tree.unsupported}'")
     function = tree.function
     if function.name == "GROUP_CONCAT":
         raise SqlError(1235, "42000", "This version of TiDB doesn't yet support 'group_concat as window function'")
