@@ -1,20 +1,19 @@
-"""Every error a user can meet, by whose fault it is.
+"""The errors that users see, by cause.
 
 SimulatorError
 ├── UserError            the input, the options or this machine's setup is wrong: exit code 2
-│   ├── SchemaError      CREATE TABLE text that TiDB would not take
-│   ├── DdlError         a statement that TiDB, or TiCDC, does not take
-│   ├── SqlError         a statement of a script that TiDB refuses, by MySQL's number
+│   ├── SchemaError      CREATE TABLE text that TiDB rejects
+│   ├── DdlError         a statement that TiDB or TiCDC rejects
+│   ├── SqlError         a statement of a script that TiDB rejects, with MySQL's error number
 │   ├── SnapshotError    a snapshot directory or a value in it
-│   ├── ChangefeedError  sink-uri or changefeed.toml, as TiCDC itself rejects it
+│   ├── ChangefeedError  a sink-uri or changefeed.toml that TiCDC rejects
 │   ├── ScenarioError    a scenario file
-│   └── EncodeError      a row or event that TiCDC could not put on the wire
-├── ExpectationError     a scenario expects something else than what happens in it: exit code 1
-└── DeliveryError        Kafka (or the disk) did not take what was sent, or a process that sent died: exit code 3
+│   └── EncodeError      a row or event that TiCDC cannot encode
+├── ExpectationError     an expectation of a scenario is not met: exit code 1
+└── DeliveryError        Kafka or the disk did not accept records, or a sending process died: exit code 3
 
-A message says what is wrong, the value, and what would be accepted, on one line; several things on one line each. It
-has no secrets in it: what stands before @ in a URI, and the value of a parameter whose name tells a secret, are shown
-as ***.
+A message says what is wrong, the value, and what would be accepted, on one line; several problems have a line each.
+Secrets are shown as ***: the part before @ in a URI, and the value of a parameter with a secret's name.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from urllib.parse import unquote
 HIDDEN = "***"
 
 SECRET = re.compile(r"pass|pasw|pwd|secret|token$|(access|account)[-_]?key|signature|credential|private", re.IGNORECASE)
-"""Words in names of what nobody may read, misspelt ones too (tiflow v8.5.3: pkg/util/uri.go has much the same)."""
+"""Words in names of secrets, including misspellings (tiflow v8.5.3: pkg/util/uri.go has a similar list)."""
 
 PARAMETER = re.compile(r"""(?<![^\s?&='"])([^\s?&='"]++)=(?!\*{3}(?:[\s)]|$))[^&'"\n]*""")
 END = re.compile(r"[?#]")
@@ -37,9 +36,9 @@ USER = re.compile(r"""(:/{1,2})[^\s'"]*@""")
 
 
 class SimulatorError(Exception):
-    """Anything this package raises on purpose; `exit_code` is what the command line ends with.
+    """Base of the errors that this package raises; `exit_code` is the exit code of the command line.
 
-    Each argument is a line of its own for people.
+    Each argument is a line for users.
     """
 
     exit_code = 2
@@ -53,10 +52,10 @@ class UserError(SimulatorError):
 
 
 class SchemaError(UserError):
-    """Table definition text that TiDB would reject, or that names a type TiDB does not have.
+    """Text of a table definition that TiDB rejects, or with a type that TiDB does not have.
 
-    `number` is MySQL's, of what TiDB's parser refuses: 1064 for most of it. `said` is TiDB's own text, where it has
-    another number.
+    `number` is MySQL's error number for text that TiDB's parser rejects, mostly 1064. `said` is TiDB's own text for
+    other numbers.
     """
 
     def __init__(self, *texts: object, number: int = 1064, said: str = "") -> None:
@@ -66,7 +65,7 @@ class SchemaError(UserError):
 
 
 class CodedError(UserError):
-    """What TiDB or TiCDC refuses, with its own error code before the text; empty where it has none."""
+    """An error of TiDB or TiCDC, with its own code before the text; empty if it has none."""
 
     def __init__(self, text: str, code: str = "") -> None:
         super().__init__(f"[{code}] {text}" if code else text)
@@ -75,16 +74,16 @@ class CodedError(UserError):
 
 
 class DdlError(CodedError):
-    """A statement that cannot be read, applied or replicated.
+    """A statement that cannot be parsed, applied or replicated.
 
-    `code` is TiDB's or TiCDC's own: `parser:1064` for text that is no statement, `schema:1146` and the like for one
-    that does not fit the tables, `CDC:ErrSnapshotSchemaNotFound` and the like for one that stops the changefeed;
-    empty for a statement that is not DDL.
+    `code` is TiDB's or TiCDC's own: `parser:1064` for a syntax error, `schema:1146` and others for a statement that
+    does not fit the tables, `CDC:ErrSnapshotSchemaNotFound` and others for one that stops the changefeed; empty for a
+    statement that is not DDL.
     """
 
 
 class SqlError(UserError):
-    """What TiDB says of a statement on rows: `ERROR 1062 (23000): Duplicate entry '6' for key 't.PRIMARY'`."""
+    """An error of TiDB for a statement on rows: `ERROR 1062 (23000): Duplicate entry '6' for key 't.PRIMARY'`."""
 
     def __init__(self, number: int, state: str, text: str) -> None:
         super().__init__(f"ERROR {number} ({state}): {text}")
@@ -102,28 +101,30 @@ class ChangefeedError(CodedError):
 
 
 class ScenarioError(UserError):
-    """A scenario file that cannot be played; an argument for each mistake in it."""
+    """A scenario file that cannot be run; one argument for each problem."""
 
 
 class ExpectationError(SimulatorError):
-    """What a scenario expects is not what there is; an argument for each line of what differs."""
+    """An expectation of a scenario that is not met; one argument for each line of the difference."""
 
     exit_code = 1
 
 
 class EncodeError(CodedError):
-    """An event that TiCDC's encoder refuses; `code` is TiCDC's own error code."""
+    """An event that TiCDC's encoder rejects; `code` is TiCDC's own error code."""
 
 
 class DeliveryError(SimulatorError):
-    """Kafka or the file system did not take the records, or a process that made them died."""
+    """Kafka or the file system did not accept records, or a process that made them died."""
 
     exit_code = 3
 
 
 def printable(text: str) -> str:
-    """Text on one line that any terminal takes: what is not printable (controls, line breaks, marks that turn the
-    direction of writing, lone surrogates) is written as escapes.
+    """Return text on one line for any terminal.
+
+    Characters that are not printable (controls, line breaks, marks of writing direction, lone surrogates) become
+    escapes.
     """
     if text.isprintable():
         return text
@@ -131,7 +132,7 @@ def printable(text: str) -> str:
 
 
 def printable_json(document: object, indent: int | None = None) -> str:
-    """JSON that any terminal takes, with the escapes that JSON has."""
+    """Return JSON for any terminal, with JSON's escapes."""
     text = json.dumps(document, ensure_ascii=False, indent=indent)
     if text.isprintable():
         return text
@@ -139,23 +140,25 @@ def printable_json(document: object, indent: int | None = None) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?` for the closest known name, or nothing."""
+    """Return ` Did you mean 'x'?` for the closest known name, or an empty string."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def is_secret(name: str) -> bool:
-    """Whether a setting of that name holds a secret."""
+    """Return whether a setting of that name holds a secret."""
     return SECRET.search(unquote(name)) is not None
 
 
-def masked(text: str) -> str:
-    """Any text with the secrets of the URIs and parameters in it hidden; rather too much of it than too little."""
+def mask_secrets(text: str) -> str:
+    """Return the text with the secrets of URIs and parameters masked, rather too many than too few."""
     text = PARAMETER.sub(lambda found: f"{found[1]}={HIDDEN}" if is_secret(found[1]) else found[0], text)
     return USER.sub(rf"\1{HIDDEN}@", text)
 
 
-def shown(uri: str) -> str:
-    """A URI without its parameters, and without its user and password, which may hold ? or # by mistake."""
+def uri_without_secrets(uri: str) -> str:
+    """Return a URI without parameters, user and password; these may contain ? or # by mistake."""
     head = END.split(uri, maxsplit=1)[0]
-    return END.split(masked(uri), maxsplit=1)[0] if NO_PORT.search(head) and "@" not in head else masked(head)
+    return (
+        END.split(mask_secrets(uri), maxsplit=1)[0] if NO_PORT.search(head) and "@" not in head else mask_secrets(head)
+    )

@@ -1,8 +1,6 @@
-"""Files that a user names, by where they lie (a path of this machine, or a URI of a storage that fsspec has a driver
-for), and the documents in them.
+"""Files at paths of this machine or at URIs that fsspec opens, and TOML and JSON documents.
 
-One law: a path without a scheme needs no fsspec; what cannot be opened is an OSError, what cannot be read is said with
-the file and the reason.
+A path without a scheme does not import fsspec. A file that cannot be opened raises OSError.
 """
 
 from __future__ import annotations
@@ -23,22 +21,22 @@ from simulator.errors import UserError
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/+")
 _STAMPS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "created")
-"""What drivers call that by which a file is seen to have changed."""
+"""Names of drivers' fields that change when a file changes."""
 
 T = TypeVar("T")
 
 DEPTH = 100
-"""Levels that a document may have: whoever reads one by functions that call themselves ends at some depth."""
+"""Maximum nesting of a document, because recursive readers have a limit."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class FileInfo:
     """A file or directory."""
 
     path: str
     size: int
     stamp: str
-    """Another one once the file is another; empty where the driver knows none."""
+    """A value that changes when the file changes; empty if the driver has none."""
 
     directory: bool
 
@@ -47,8 +45,8 @@ class Entry:
         return posixpath.basename(self.path)
 
 
-def spelled(path: Path | str) -> str:
-    """A location as text: a URI with both slashes, of which a Path keeps one; a file:// URI as the path it is."""
+def location_text(path: Path | str) -> str:
+    """Return a location as text: a URI with both slashes, of which a Path keeps one; a file:// URI as a path."""
     text = str(path)
     scheme = _SCHEME.match(text)
     if scheme is None:
@@ -58,8 +56,8 @@ def spelled(path: Path | str) -> str:
     return f"{scheme[1]}://{text[scheme.end() :]}"
 
 
-def beside(file: Path, text: str) -> Path:
-    """A location that a file names: relative to the file where it is a relative path."""
+def location_beside(file: Path, text: str) -> Path:
+    """Return a location that is named in a file; a relative path is relative to that file."""
     return Path(text) if _SCHEME.match(text) else file.parent / text
 
 
@@ -68,33 +66,33 @@ def is_remote(path: str) -> bool:
 
 
 def absolute(path: str, root: str) -> str:
-    """The same place for a process with another working directory."""
+    """Return the location for a process with another working directory."""
     return path if is_remote(path) else os.path.join(root, path)
 
 
-def status(path: str) -> Entry:
-    """The file or directory there; raises FileNotFoundError."""
+def file_info(path: str) -> FileInfo:
+    """Return the file or directory at a location; raise FileNotFoundError."""
     if not is_remote(path):
-        found = os.stat(path)
-        return Entry(path, found.st_size, str(found.st_mtime_ns), os.path.isdir(path))
+        info = os.stat(path)
+        return FileInfo(path, info.st_size, str(info.st_mtime_ns), os.path.isdir(path))
     with _driver(path) as (files, inner):
         files.invalidate_cache()
         return _entry(path, files.info(inner))
 
 
-def entries(directory: str) -> list[Entry]:
-    """What a directory has, sorted by name."""
+def list_directory(directory: str) -> list[FileInfo]:
+    """Return the entries of a directory, sorted by name."""
     if not is_remote(directory):
-        with os.scandir(directory) as found:
-            made = [Entry(os.path.join(directory, entry.name), *_stat(entry), entry.is_dir()) for entry in found]
-        return sorted(made, key=lambda entry: entry.name)
+        with os.scandir(directory) as scan:
+            local = [FileInfo(os.path.join(directory, entry.name), *_stat(entry), entry.is_dir()) for entry in scan]
+        return sorted(local, key=lambda entry: entry.name)
     with _driver(directory) as (files, inner):
         listed = [_entry(files.unstrip_protocol(info["name"]), info) for info in files.ls(inner, detail=True)]
     return sorted((entry for entry in listed if entry.name), key=lambda entry: entry.name)
 
 
 def open_file(path: str) -> BinaryIO:
-    """The file, to be read."""
+    """Open a file for reading."""
     if not is_remote(path):
         return open(path, "rb")
     with _driver(path) as (files, inner):
@@ -102,28 +100,40 @@ def open_file(path: str) -> BinaryIO:
 
 
 def _stat(entry: os.DirEntry[str]) -> tuple[int, str]:
-    """Size and stamp; nothing is known of a link that leads nowhere."""
+    """Return size and stamp; (-1, "") for a dangling link."""
     try:
-        found = entry.stat()
+        info = entry.stat()
     except FileNotFoundError:
         return -1, ""
-    return found.st_size, str(found.st_mtime_ns)
+    return info.st_size, str(info.st_mtime_ns)
 
 
-def _entry(path: str, info: dict[str, Any]) -> Entry:
+def _entry(path: str, info: dict[str, Any]) -> FileInfo:
     stamp = next((info[name] for name in _STAMPS if info.get(name) is not None), "")
     if isinstance(stamp, datetime):  # of the one driver that says a number when it lists
         stamp = stamp.timestamp()
     directory = info["type"] == "directory"
-    return Entry(path.rstrip("/"), int(info.get("size") or 0), "" if directory else str(stamp), directory)
+    return FileInfo(path.rstrip("/"), int(info.get("size") or 0), "" if directory else str(stamp), directory)
+
+
+def file_system(uri: str, **options: str) -> tuple[Any, str]:
+    """Return fsspec's file system of a URI and the path in it; raises the driver's errors."""
+    import fsspec  # takes long to import, and most files are of this machine
+
+    return cast(tuple[Any, str], fsspec.url_to_fs(uri, **options))
+
+
+def has_driver(scheme: str) -> bool:
+    """Return whether fsspec has a driver for URIs with that scheme."""
+    import fsspec
+
+    return scheme in fsspec.available_protocols()
 
 
 @contextmanager
 def _driver(uri: str) -> Iterator[tuple[Any, str]]:
-    import fsspec  # takes long to import, and most files are of this machine
-
     try:
-        yield fsspec.url_to_fs(uri)
+        yield file_system(uri)
     except OSError:
         raise
     except Exception as error:  # each driver has errors of its own
@@ -131,7 +141,7 @@ def _driver(uri: str) -> Iterator[tuple[Any, str]]:
 
 
 def read_text(path: Path) -> str:
-    """The whole file, as UTF-8, its line ends as they are, without a byte order mark; raises UserError."""
+    """Return the whole file as UTF-8, with its line ends, without a byte order mark; raise UserError."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -142,24 +152,24 @@ def read_text(path: Path) -> str:
         raise UserError(f"cannot read {path}: no file can have that name") from None
 
 
-def toml(text: str) -> dict[str, Any]:
-    """A TOML document; raises ValueError with the reason."""
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse a TOML document; raise ValueError with the reason."""
     try:
         return _checked(tomllib.loads(text))
     except (ValueError, RecursionError) as error:
-        raise ValueError(reason(error)) from None
+        raise ValueError(parse_error_reason(error)) from None
 
 
-def json_document(text: str) -> Any:
-    """A JSON document; raises ValueError with the reason."""
+def parse_json(text: str) -> Any:
+    """Parse a JSON document; raise ValueError with the reason."""
     try:
         return _checked(json.loads(text))
     except (ValueError, RecursionError) as error:
-        raise ValueError(reason(error)) from None
+        raise ValueError(parse_error_reason(error)) from None
 
 
-def reason(error: Exception) -> str:
-    """Why Python could not read a text, for those who wrote it."""
+def parse_error_reason(error: Exception) -> str:
+    """Return why Python could not parse a text, for its author."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     # Python refuses longer integers (sys.get_int_max_str_digits), and says how a programmer changes that.
@@ -167,7 +177,8 @@ def reason(error: Exception) -> str:
 
 
 def _checked(document: T) -> T:
-    """The document; raises what `reason` knows where it is too deep, or has a number that cannot be shown."""
+    """Return the document; raise an error that `parse_error_reason` knows if it is nested too deeply or has an unprintable
+    number."""
     level: list[object] = [document]
     for _ in range(DEPTH):
         for value in level:

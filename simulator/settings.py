@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import tso
-from simulator.errors import UserError, masked
+from simulator.errors import UserError, mask_secrets
 
 DEFAULT_SINK_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
 """Where nothing is contacted, and the user says nothing."""
@@ -79,7 +79,7 @@ DURATION: Mapping[str, Any] = {"type": "string", "pattern": r"^([0-9]+(\.[0-9]+)
 def to_text(value: object) -> str:
     """A text; raises UserError."""
     if not isinstance(value, str):
-        raise UserError(f"expected text, got {masked(repr(value))}")
+        raise UserError(f"expected text, got {mask_secrets(repr(value))}")
     return value
 
 

@@ -1,6 +1,6 @@
 """Signals that end a run: SIGINT (Ctrl-C), SIGTERM (docker stop, Kubernetes) and SIGHUP (a closed terminal).
 
-One law: each raises `Stopped` in the main thread, in no `held` block and not while another one is being followed; a
+Each raises `Stopped` in the main thread, but not while signals are deferred or while another one is being handled. A
 signal that was ignored when the process began (nohup) stays ignored.
 """
 
@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PATIENCE = 10.0
-"""Seconds in which further signals change nothing: what was begun is being put away."""
+"""Seconds after a signal in which further signals are ignored, while the process cleans up."""
 
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "stopped by SIGTERM", signal.SIGHUP: "stopped by SIGHUP"}
 
 
 class Stopped(BaseException):
-    """A signal told this process to end; no Exception, so that nobody who deals with errors takes it for one."""
+    """A signal ended this process. It is no Exception, so that handlers of errors do not catch it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(WORDS[signal.Signals(number)])
@@ -28,8 +28,8 @@ class Stopped(BaseException):
 
 
 @contextmanager
-def heeded() -> Iterator[None]:
-    """Raises Stopped where a signal comes."""
+def stop_on_signal() -> Iterator[None]:
+    """Raise Stopped when a signal comes."""
     last = -PATIENCE
 
     def stop(number: int, frame: object) -> None:
@@ -42,17 +42,17 @@ def heeded() -> Iterator[None]:
         yield
 
 
-class Asked:
-    """Whether a signal has asked for an end that is not torn."""
+class StopRequest:
+    """A request by a signal to stop at the next clean point."""
 
     number = 0
-    """Of the signal; 0 while none came."""
+    """The signal's number; 0 if none came."""
 
 
 @contextmanager
-def gently() -> Iterator[Asked]:
-    """The first signal only asks; the second one raises Stopped."""
-    asked = Asked()
+def stop_gracefully() -> Iterator[StopRequest]:
+    """Turn the first signal into a stop request; the second one raises Stopped."""
+    asked = StopRequest()
 
     def ask(number: int, frame: object) -> None:
         if asked.number:
@@ -64,35 +64,35 @@ def gently() -> Iterator[Asked]:
 
 
 @contextmanager
-def held() -> Iterator[None]:
-    """Holds signals back while something is done that may not be torn, and lets the first one through at the end."""
-    came: list[int] = []
+def defer_signals() -> Iterator[None]:
+    """Defer signals during work that must not be interrupted, and deliver the first one at the end."""
+    received: list[int] = []
     try:
-        with _handled(lambda number, frame: came.append(number)):
+        with _handled(lambda number, frame: received.append(number)):
             yield
     finally:
-        if came:
-            signal.raise_signal(came[0])
+        if received:
+            signal.raise_signal(received[0])
 
 
-def ignored() -> None:
-    """Ignores them from now on: all is done, and the interpreter's own end is not to be torn either."""
+def ignore_signals() -> None:
+    """Ignore signals from now on, so that the interpreter's exit is not interrupted."""
     for number in WORDS:
         signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
 def _handled(handler: Callable[[int, object], None]) -> Iterator[None]:
-    """Signals reach the main thread alone: in others nothing is to be done."""
+    """Install a handler for the signals. Signals reach only the main thread; nothing is done in others."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = {number: signal.getsignal(number) for number in WORDS}
-    heard = [number for number, old in before.items() if old not in (signal.SIG_IGN, None)]
+    numbers = [number for number, old in before.items() if old not in (signal.SIG_IGN, None)]
     try:
-        for number in heard:
+        for number in numbers:
             signal.signal(number, handler)
         yield
     finally:
-        for number in heard:
+        for number in numbers:
             signal.signal(number, before[number])

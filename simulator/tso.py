@@ -1,13 +1,12 @@
-"""TSO arithmetic and the timeline of a run.
+"""TSO arithmetic.
 
-One law: a TSO is physical milliseconds << 18 | logical (PD: pkg/utils/tsoutil); a watermark has logical part 0 and
-a row at least 1, so a watermark of one millisecond lies below every row of it and above every row before it.
+A TSO is physical milliseconds << 18 | logical (PD: pkg/utils/tsoutil). A watermark has logical part 0 and a row at
+least 1, so that a watermark is smaller than every row of its millisecond and larger than every row before it.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,48 +17,48 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 Numbers = TypeVar("Numbers", int, "npt.NDArray[np.int64]")
-"""One, or an array of them."""
+"""A number, or an array of numbers."""
 
 LOGICAL_BITS = 18
 FOREVER = (1 << 63) - 1
-"""Above every TSO."""
+"""Larger than every TSO."""
 
 BEFORE_COMMIT = 1
-"""How long before its commit-ts a simulated transaction starts. Its start-ts is seen nowhere but in
-`ignore-txn-start-ts` and in the names of 7.3.0's claim-check."""
+"""Difference between commit-ts and start-ts of a simulated transaction. The start-ts is used only by
+`ignore-txn-start-ts` and in file names of 7.3.0's claim-check."""
 
 ROW_LOGICAL = 1
 """The logical part of a row change's commit-ts."""
 
 DEFAULT_START = datetime(2025, 1, 1, tzinfo=UTC)
-"""Where a run begins that neither Dumpling nor the user places: fixed, since equal input gives equal bytes."""
+"""Start of a run if neither Dumpling nor the user sets one. It is fixed, because equal input gives equal bytes."""
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def compose(physical_ms: Numbers, logical: int = 0) -> Numbers:
-    """The TSO of a millisecond since the epoch and a logical part."""
+    """Return the TSO of a millisecond since the epoch and a logical part."""
     return physical_ms << LOGICAL_BITS | logical
 
 
 def physical(ts: Numbers) -> Numbers:
-    """Milliseconds since the epoch."""
+    """Return the milliseconds since the epoch."""
     return ts >> LOGICAL_BITS
 
 
 def wall_time(ts: int) -> datetime:
-    """The physical part as a UTC time."""
+    """Return the physical part as a UTC time."""
     return datetime.fromtimestamp(physical(ts) / 1000, UTC)
 
 
 def sql_time(ts: int) -> str:
-    """The physical part as CURRENT_TIMESTAMP(6) gives it in UTC."""
+    """Return the physical part as CURRENT_TIMESTAMP(6) in UTC."""
     return f"{wall_time(ts):%Y-%m-%d %H:%M:%S.%f}"
 
 
 def describe(ts: int) -> str:
-    """A TSO for people: the number and its UTC time."""
+    """Return a TSO for users: the number and its UTC time."""
     return f"{ts} ({wall_time(ts):%Y-%m-%d %H:%M:%S.%f}"[:-3] + " UTC)"
 
 
@@ -67,7 +66,7 @@ DEFAULT_START_TS = compose(int(DEFAULT_START.timestamp() * 1000))
 
 
 def start_ts(text: str) -> int:
-    """A TSO, or an ISO time (UTC unless it says otherwise), as a TSO; raises UserError."""
+    """Return the TSO of a TSO or an ISO time (UTC by default); raise UserError."""
     if text.isdecimal():
         ts = int(text) if len(text) < 20 else 0
         if physical(ts) == 0 or ts > FOREVER:
@@ -86,7 +85,7 @@ def start_ts(text: str) -> int:
 
 
 def duration_ms(text: str) -> int:
-    """`500ms`, `1.5s`, `1m30s`, `2h` in milliseconds, at least one; raises UserError."""
+    """Return `500ms`, `1.5s`, `1m30s`, `2h` in milliseconds, at least one; raise UserError."""
     parts = _DURATION.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise UserError(
@@ -98,66 +97,3 @@ def duration_ms(text: str) -> int:
     if total > physical(FOREVER):
         raise UserError(f"bad duration {text!r}: a TSO has room for {physical(FOREVER) // _MILLISECONDS['d']}d in all")
     return round(total)
-
-
-@dataclass(frozen=True)
-class Span:
-    """A stretch of simulated time in which rows change."""
-
-    start_ms: int
-    """Statements that create tables run in this millisecond; the first rows come in the next one."""
-
-    over_ms: int
-
-    @property
-    def first_ms(self) -> int:
-        """The first millisecond in which a row changes."""
-        return self.start_ms + 1
-
-    @property
-    def end_ms(self) -> int:
-        """The last millisecond in which a row changes."""
-        return self.start_ms + self.over_ms
-
-    @property
-    def next_ms(self) -> int:
-        """Where the following span may start: after the statements that drop tables."""
-        return self.end_ms + 2
-
-
-@dataclass(frozen=True)
-class Timeline:
-    """Simulated time of a whole run, or of a part of it."""
-
-    start_ms: int
-    """From where watermarks are counted."""
-
-    end_ms: int
-    """The final watermark's millisecond: above every row and statement."""
-
-    resolved_interval_ms: int
-    since_ms: int = 0
-    """Up to where watermarks have been sent already."""
-
-    final: bool = True
-    """Whether there is a watermark at the end, whatever the interval says."""
-
-    def watermark_numbers(self) -> range:
-        """The watermarks between start and end, counted from 1, without one at the end and those sent already."""
-        interval = self.resolved_interval_ms
-        first = max(0, (self.since_ms - self.start_ms) // interval) + 1
-        return range(first, max(first, (self.end_ms - 1 - self.start_ms) // interval + 1))
-
-    @property
-    def ends_with_watermark(self) -> bool:
-        """Whether there is one at the end."""
-        due = (self.end_ms - self.start_ms) % self.resolved_interval_ms == 0 and self.end_ms > self.start_ms
-        return self.end_ms > self.since_ms and (self.final or due)
-
-    @property
-    def last_watermark_ms(self) -> int | None:
-        """Where the last watermark lies that is still to be sent."""
-        if self.ends_with_watermark:
-            return self.end_ms
-        numbers = self.watermark_numbers()
-        return self.start_ms + numbers[-1] * self.resolved_interval_ms if numbers else None

@@ -1,1 +1,1 @@
-"""A real Apache Kafka of one node, for trying things out."""
+"""A real Apache Kafka broker of one node, for experiments."""

@@ -1,6 +1,6 @@
-"""A real single-node Apache Kafka for trying things out, without docker: jars from Maven by the Ivy that pyspark ships.
+"""A real single-node Apache Kafka for experiments, without docker: its jars come from Maven through pyspark's Ivy.
 
-One law: one directory is one broker; its state file says which process serves it, and is checked each time.
+One directory is one broker. Its state file has the id of the serving process, which is checked each time.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from simulator.broker.java import find_java
 from simulator.errors import DeliveryError, UserError
 
 READY_WITHIN = 60.0
-"""Seconds a broker may take: 2 s usually, 6-9 s on a directory whose broker was killed."""
+"""Seconds until a broker must answer: it usually takes 2 s, 6-9 s on a directory whose broker was killed."""
 
 STOP_WITHIN = 15.0
 
 EXEC_WITHIN = 5.0
-"""Seconds a new process may show no command line: so Linux has it while the shell becomes setsid, then Java."""
+"""Seconds in which a new process may have no command line, while the shell execs setsid, then Java (Linux)."""
 
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker that was started; `address` is `host:port`."""
+    """A running broker; `address` is `host:port`."""
 
     address: str
     pid: int
@@ -41,29 +41,31 @@ class Broker:
 
 
 def default_directory() -> Path:
-    """Where `broker start` keeps its data unless told otherwise."""
+    """Return the data directory of `broker start` without an option."""
     return cache_directory() / "broker"
 
 
-def start(port: int | None = None, directory: Path | None = None, more: Mapping[str, str] | None = None) -> str:
-    """Starts Kafka on 127.0.0.1 and waits until it answers; a broker that already serves the directory is left alone.
+def start(
+    port: int | None = None, directory: Path | None = None, extra_properties: Mapping[str, str] | None = None
+) -> str:
+    """Start Kafka on 127.0.0.1 and wait until it answers; return `host:port`.
 
-    Without `port`: 9092 when free, else any free one; `more` are further lines of server.properties. Returns
-    `host:port`; raises UserError, DeliveryError.
+    A broker that already serves the directory is kept. Without `port` it is 9092 if free, else any free port. `more`
+    are additional lines of server.properties. Raise UserError or DeliveryError.
     """
     home = (directory or default_directory()).absolute()
     running = status(home)
     if running is not None:
         return _same_port(running, port)
-    broker_port = _chosen_port(port, home)
+    broker_port = _choose_port(port, home)
     java = find_java("Kafka")
     jars = kafka_jars(java)
     home.mkdir(parents=True, exist_ok=True)
     settings = home / "server.properties"
-    added = "".join(f"{name}={value}\n" for name, value in (more or {}).items())
-    settings.write_text(properties(broker_port, free_port(), home / "data") + added, encoding="ascii")
+    extra_lines = "".join(f"{name}={value}\n" for name, value in (extra_properties or {}).items())
+    settings.write_text(properties(broker_port, free_port(), home / "data") + extra_lines, encoding="ascii")
     _format(java, jars, settings, home)
-    with signals.held():
+    with signals.defer_signals():
         broker = Broker(f"127.0.0.1:{broker_port}", _launch(java, jars, settings, home), str(home))
         (home / STATE).write_text(json.dumps(asdict(broker)), encoding="utf-8")
     try:
@@ -75,7 +77,7 @@ def start(port: int | None = None, directory: Path | None = None, more: Mapping[
 
 
 def status(directory: Path | None = None) -> Broker | None:
-    """The broker that serves the directory, None where none runs."""
+    """Return the broker that serves the directory, or None."""
     home = (directory or default_directory()).absolute()
     try:
         state = json.loads((home / STATE).read_text(encoding="utf-8"))
@@ -86,20 +88,21 @@ def status(directory: Path | None = None) -> Broker | None:
 
 
 def stop(directory: Path | None = None) -> bool:
-    """Stops the directory's broker; its data stays. False where none ran."""
+    """Stop the directory's broker and keep its data; return whether one was running."""
     home = (directory or default_directory()).absolute()
     broker = status(home)
     if broker is not None:
         os.kill(broker.pid, signal.SIGTERM)
-        if not _gone(broker, STOP_WITHIN):
+        if not _wait_until_stopped(broker, STOP_WITHIN):
             os.kill(broker.pid, signal.SIGKILL)
-            _gone(broker, STOP_WITHIN)
+            _wait_until_stopped(broker, STOP_WITHIN)
     (home / STATE).unlink(missing_ok=True)
     return broker is not None
 
 
 def free_port() -> int:
-    """A free port below the ephemeral range: a client that retries a closed local port inside it can meet itself."""
+    """Return a free port below the ephemeral range: a client that retries a closed local port inside it can connect
+    to itself."""
     for port in random.sample(range(20000, 32768), 200):
         if _is_free(port):
             return port
@@ -118,7 +121,7 @@ def _same_port(running: Broker, port: int | None) -> str:
     return running.address
 
 
-def _chosen_port(port: int | None, home: Path) -> int:
+def _choose_port(port: int | None, home: Path) -> int:
     if port is None:
         return next((p for p in (_last_port(home), 9092) if p is not None and _is_free(p)), None) or free_port()
     if not 0 < port < 65536:
@@ -129,7 +132,7 @@ def _chosen_port(port: int | None, home: Path) -> int:
 
 
 def _last_port(home: Path) -> int | None:
-    """The port of a broker that died here, so that clients that wait for it find it again."""
+    """Return the port of a broker that died here, so that waiting clients find the new one."""
     try:
         return int(json.loads((home / STATE).read_text(encoding="utf-8"))["address"].rpartition(":")[2])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -158,7 +161,7 @@ def _format(java: str, jars: Path, settings: Path, home: Path) -> None:
 
 
 def _launch(java: str, jars: Path, settings: Path, home: Path) -> int:
-    """Starts Kafka in a session of its own, so that it outlives this process and Ctrl-C; returns its pid."""
+    """Start Kafka in its own session, so that it outlives this process and Ctrl-C; return its pid."""
     setsid = [tool] if (tool := shutil.which("setsid")) else []
     command = [*setsid, java, "-Xmx256m", "-cp", f"{jars}/*", "kafka.Kafka", str(settings)]
     log = str(home / "broker.log")
@@ -183,7 +186,7 @@ def _wait_ready(broker: Broker) -> None:
     raise DeliveryError(f"Kafka did not answer on {broker.address} in {READY_WITHIN:.0f} s (see {home / 'broker.log'})")
 
 
-def _gone(broker: Broker, within: float) -> bool:
+def _wait_until_stopped(broker: Broker, within: float) -> bool:
     end = time.monotonic() + within
     while time.monotonic() < end:
         if not _is_kafka(broker.pid, Path(broker.directory)):
@@ -193,7 +196,7 @@ def _gone(broker: Broker, within: float) -> bool:
 
 
 def _is_kafka(pid: int, home: Path) -> bool:
-    """Whether that process is the directory's broker: a pid alone may have been given to another program since."""
+    """Return whether the process is the directory's broker; another program may have got the same pid."""
     end = time.monotonic() + EXEC_WITHIN
     while (command := _command(pid)) == "" and time.monotonic() < end:
         time.sleep(0.01)
@@ -201,7 +204,7 @@ def _is_kafka(pid: int, home: Path) -> bool:
 
 
 def _command(pid: int) -> str | None:
-    """The process's command line, None where it has ended; empty while it is being replaced (Linux's exec)."""
+    """Return the process's command line, None if it has ended; empty during an exec (Linux)."""
     process = Path(f"/proc/{pid}")
     try:
         state = (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
@@ -214,9 +217,7 @@ def _command(pid: int) -> str | None:
 
 
 def properties(port: int, controller: int, data: Path) -> str:
-    """The text of server.properties for those ports, its data in that directory: broker and controller in one process,
-    on 127.0.0.1 alone.
-    """
+    """Return server.properties: broker and controller in one process, on 127.0.0.1 only, with these ports and data."""
     return PROPERTIES.format(port=port, controller=controller, data=data)
 
 
@@ -246,4 +247,4 @@ log.cleaner.enable=false
 broker.session.timeout.ms=3000
 broker.heartbeat.interval.ms=500
 """
-"""The last two: after a kill, a restart on the same directory takes 6-9 s with them, 12 s without."""
+"""With the last two lines a restart after a kill takes 6-9 s on the same directory, without them 12 s."""

@@ -20,7 +20,7 @@ from simulator import signals
 from simulator.cli import streams
 from simulator.cli.output import complain
 from simulator.cli.tree import commands
-from simulator.errors import SimulatorError, UserError, masked
+from simulator.errors import SimulatorError, UserError, mask_secrets
 
 GENERATION = 100_000
 """Objects that come between two looks of Python's garbage collector: what imports make stays, and is much."""
@@ -61,7 +61,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     asked: dict[str, bool] = {}
     try:
         _check(sys.argv[1:] if arguments is None else arguments)
-        with signals.heeded():
+        with signals.stop_on_signal():
             code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False, obj=asked)
             return streams.flushed(code if isinstance(code, int) else 0)
     except click.UsageError as error:
@@ -119,7 +119,7 @@ def _misused(error: click.UsageError) -> int:
         error.show()
         return 2
     command = error.ctx.command_path if error.ctx is not None else "ticdc-sim"
-    return _complain(2, f"{masked(error.format_message()).rstrip('.')} (see {command} --help)")
+    return _complain(2, f"{mask_secrets(error.format_message()).rstrip('.')} (see {command} --help)")
 
 
 def main() -> None:
@@ -134,6 +134,6 @@ def main() -> None:
     # DuckDB 2.0 complains of what its bindings (nanobind) still hold.
     if "duckdb" not in sys.modules:
         gc.freeze()
-    signals.ignored()
+    signals.ignore_signals()
     streams.let_go()
     sys.exit(code)

@@ -13,7 +13,7 @@ from simulator.explain.ddl import DdlExplained, explain_each
 from simulator.explain.ddl_render import ddl_as_dict, ddl_lines, several_lines
 from simulator.explain.schema_files import read_catalog
 from simulator.explain.table import explain_table, table_as_dict, table_lines
-from simulator.files import json_document, read_text
+from simulator.files import parse_json, read_text
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.filters.event_filters import event_filters
@@ -129,7 +129,7 @@ def _changefeed(
 
 def _document(text: str) -> dict[str, Any]:
     try:
-        document = json_document(text)
+        document = parse_json(text)
     except ValueError as error:
         raise UserError(f'the row is not JSON: {error}; expected {{"before": …, "after": {{"id": 1, …}}}}') from None
     if not isinstance(document, dict):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from simulator.errors import DeliveryError, UserError, masked, printable, printable_json
+from simulator.errors import DeliveryError, UserError, mask_secrets, printable, printable_json
 
 
 def show_lines(lines: Iterable[str]) -> None:
@@ -27,7 +27,7 @@ def complain(lines: Iterable[str]) -> None:
     """Lines on standard error; where nobody listens to it, the exit code alone tells."""
     with suppress(OSError):
         for line in lines:
-            click.echo(printable(masked(line)), err=True)
+            click.echo(printable(mask_secrets(line)), err=True)
 
 
 def check_file(option: str, path: Path | None) -> None:

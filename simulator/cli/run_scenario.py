@@ -33,7 +33,7 @@ from simulator.run.plan import Plan
 from simulator.run.rehearsal import rehearse
 from simulator.run.scenario import Scenario
 from simulator.settings import DEFAULT_SINK_URI, IN_PROCESS, ON_SPARK, Settings, merged
-from simulator.signals import Stopped, held
+from simulator.signals import Stopped, defer_signals
 from simulator.sinks import claim_check
 from simulator.sinks.console import ConsoleServer
 from simulator.sinks.memory import Message
@@ -155,11 +155,11 @@ def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
         yield Engines(in_process.run, truth_in_process.write)
         return
     display.stage("starting Spark")
-    with held():  # an import that a signal ends midway leaves half a module behind
+    with defer_signals():  # an import that a signal ends midway leaves half a module behind
         from simulator.engines.spark import session as spark
     with spark_calls() as start:
         session = start(spark.session, master, planned.input_bytes)
-        with held():
+        with defer_signals():
             from simulator.engines import on_spark  # while Java starts
             from simulator.truth import on_spark as truth_on_spark  # while Java starts
 

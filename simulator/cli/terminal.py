@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from simulator.errors import masked, printable
+from simulator.errors import mask_secrets, printable
 
 
 class Terminal(Console):
@@ -39,4 +39,4 @@ class Terminal(Console):
 
     def warn(self, lines: Iterable[str]) -> None:
         for line in lines:
-            self.print(f"warning: {masked(line)}", style="yellow", soft_wrap=True)
+            self.print(f"warning: {mask_secrets(line)}", style="yellow", soft_wrap=True)

@@ -1,7 +1,7 @@
-"""Arrow without pandas: wherever that is installed, pyarrow imports it at the first Python value that it makes an array
-of, which takes longer than all that a short command does (pyarrow 26: pandas-shim.pxi).
+"""Prevents pyarrow from importing pandas, which it does at the first Python value that it converts to an array. The
+import takes longer than a short command (pyarrow 26: pandas-shim.pxi).
 
-One law: who asks for pandas by its name still gets it.
+Code that imports pandas itself still gets it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 
 class NoPandas:
-    """A finder of modules that pyarrow meets when it looks."""
+    """An import finder that hides pandas."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
         if name == "pandas":
@@ -22,7 +22,7 @@ class NoPandas:
 
 
 def without_pandas() -> None:
-    """Has pyarrow look for pandas now, and not find it unless it was imported before."""
+    """Make pyarrow look for pandas now, and not find it unless it was imported before."""
     finder = NoPandas()
     sys.meta_path.insert(0, finder)
     try:

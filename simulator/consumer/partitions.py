@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from simulator.consumer.frame import RECORD_SCHEMA
 from simulator.consumer.recorded_files import BYTES, ROWS, file_size, read_batches
 from simulator.consumer.records import FixtureFile, TopicPartition, fixture_files
-from simulator.errors import ChangefeedError, UserError, shown
+from simulator.errors import ChangefeedError, UserError, uri_without_secrets
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.ticdc.changefeed import parse_kafka_uri
 
@@ -102,7 +102,7 @@ def _topics(source: str, warn: Callable[[Iterable[str]], object]) -> list[Stream
         try:
             topic, kafka, warnings = parse_kafka_uri(f"{scheme}://{head}{slash}{name}{mark}{parameters}")
         except ChangefeedError as error:
-            raise UserError(f"{shown(source)} is no topic to read: {error.text}") from error
+            raise UserError(f"{uri_without_secrets(source)} is no topic to read: {error.text}") from error
         if not topics:
             warn(warnings)
         topics[topic] = of_changefeed(kafka)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from simulator.errors import ChangefeedError, UserError, shown
-from simulator.files import reason
+from simulator.errors import ChangefeedError, UserError, uri_without_secrets
+from simulator.files import parse_error_reason
 from simulator.ticdc.changefeed import parse_kafka_uri
 
 
@@ -155,7 +155,7 @@ def kafka_records(
     try:
         topic, kafka, warnings = parse_kafka_uri(source)
     except ChangefeedError as error:
-        raise UserError(f"{shown(source)} is no topic to read: {error.text}") from error
+        raise UserError(f"{uri_without_secrets(source)} is no topic to read: {error.text}") from error
     warn(warnings)
     from simulator.sinks.kafka.read import read_topic
     from simulator.sinks.kafka.settings import of_changefeed
@@ -179,7 +179,7 @@ def record_of_line(shard: FixtureFile, number: int, line: bytes) -> Record:
     except KeyError as error:
         why = f"member {error} is missing"
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        why = reason(error)
+        why = parse_error_reason(error)
     shape = '{"offset": 0, "timestamp": 0, "key": base64 or null, "value": base64 or null}'
     raise UserError(f"{shard.path}, line {number}: {why}; expected {shape}")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.errors import HIDDEN, UserError, is_secret, masked
+from simulator.errors import HIDDEN, UserError, is_secret, mask_secrets
 from simulator.releases import Release
 from simulator.releases.compare import full_name
 
@@ -73,7 +73,7 @@ def hide_secrets(config: str) -> str:
 
     def hidden(found: re.Match[str]) -> str:
         head, _, name, quote, value = found.groups()
-        return f"{head}{quote}{HIDDEN if is_secret(name) else masked(value)}{quote}"
+        return f"{head}{quote}{HIDDEN if is_secret(name) else mask_secrets(value)}{quote}"
 
     return VALUE.sub(hidden, config)
 

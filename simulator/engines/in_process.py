@@ -21,7 +21,7 @@ from simulator.engines.tasks.send import send
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import Placing, Work, among_scripted, duplicate
 from simulator.errors import DeliveryError, UserError
-from simulator.signals import gently
+from simulator.signals import stop_gracefully
 from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
@@ -42,7 +42,7 @@ def run(work: Work) -> list[TaskReport]:
     """Plays the work; raises SimulatorError for whatever is wrong with the input."""
     try:
         rows, owned, spec = ordered(work, work.spec.sink == "kafka")
-        with gently() if spec.sink in ENDED_GENTLY else nullcontext(None) as asked:
+        with stop_gracefully() if spec.sink in ENDED_GENTLY else nullcontext(None) as asked:
             if work.faults is not None:
                 work.faults.begin(spec)
             report = send(rows, owned, spec, asked, work.faults, work.on_complete)

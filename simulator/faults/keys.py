@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from simulator.errors import UserError, masked
+from simulator.errors import UserError, mask_secrets
 from simulator.settings import DURATION, TEXT, Key, to_duration_ms, to_text
 
 
@@ -26,7 +26,7 @@ def to_count(value: object) -> int:
 def _at_least(least: int, value: object) -> int:
     number = int(value) if isinstance(value, str) and value.isdecimal() else value
     if not isinstance(number, int) or isinstance(number, bool) or number < least:
-        raise UserError(f"expected a whole number from {least} on, got {masked(repr(value))}")
+        raise UserError(f"expected a whole number from {least} on, got {mask_secrets(repr(value))}")
     return number
 
 
@@ -34,7 +34,7 @@ def to_table(value: object) -> tuple[str, str]:
     """`shop.item` as schema and name in lower case; raises UserError."""
     schema, dot, name = to_text(value).lower().partition(".")
     if not (schema and dot and name):
-        raise UserError(f"expected a table with its database, such as shop.item, got {masked(repr(value))}")
+        raise UserError(f"expected a table with its database, such as shop.item, got {mask_secrets(repr(value))}")
     return schema, name
 
 

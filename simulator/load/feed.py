@@ -27,9 +27,9 @@ from simulator.load.epochs.epochs import marks
 from simulator.load.reports.sent_window import WindowSent
 from simulator.load.scheduler import Control, Due
 from simulator.run.checkpoint_file import CheckpointFile, resume_hint
-from simulator.signals import Asked
+from simulator.signals import StopRequest
 from simulator.sinks.latencies import Latencies
-from simulator.sinks.records import Delivered, Sink, require_delivered
+from simulator.sinks.records import DeliveryReport, Sink, require_delivered
 
 Observer = Callable[[WindowSent], None]
 
@@ -45,7 +45,7 @@ class Feed:
         checkpoint: Checkpoint,
         store: CheckpointFile | None = None,
         observers: Sequence[Observer] = (),
-        asked: Asked | None = None,
+        asked: StopRequest | None = None,
         clock: Callable[[], float] = time.time,
         reporter: Reporter | None = None,
     ) -> None:
@@ -57,7 +57,7 @@ class Feed:
 
         self._stretches, self._stretch = stretches, next(stretches)
         self._control, self._sink, self._store, self._observers = control, sink, store, observers
-        self.asked, self._clock, self._reporter = asked or Asked(), clock, reporter
+        self.asked, self._clock, self._reporter = asked or StopRequest(), clock, reporter
         self._due: Due | None = None
         self._handed_out = 0.0
         self._mark()
@@ -80,7 +80,7 @@ class Feed:
         Raises DeliveryError where a partition did not get everything, or not what comes behind.
         """
         reports = list(reports)
-        delivered = [Delivered(**account) for report in reports for account in report.delivered]
+        delivered = [DeliveryReport(**account) for report in reports for account in report.delivered]
         self._require(delivered)
         partitions = _partitions(window, reports, delivered)
         rows, messages, size = (sum(column) for column in zip((0, 0, 0), *partitions.values()))
@@ -132,7 +132,7 @@ class Feed:
         if self._store is not None:
             self._store.write(self.checkpoint)
 
-    def _require(self, delivered: Iterable[Delivered]) -> None:
+    def _require(self, delivered: Iterable[DeliveryReport]) -> None:
         """Raises DeliveryError for what did not arrive, with what did."""
         try:
             require_delivered(delivered)
@@ -198,7 +198,7 @@ def _rows(window: Window, reports: Iterable[TaskReport]) -> dict[tuple[int, int]
 
 
 def _partitions(
-    window: Window, reports: Iterable[TaskReport], delivered: Iterable[Delivered]
+    window: Window, reports: Iterable[TaskReport], delivered: Iterable[DeliveryReport]
 ) -> dict[tuple[str, int], tuple[int, int, int]]:
     """Rows, messages and bytes of each partition that got any."""
     to = window.stretch.spec.destinations

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from simulator import tso
 from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
-from simulator.errors import masked
+from simulator.errors import mask_secrets
 from simulator.load.epochs.epoch import LoadedTable, Stretch
 from simulator.load.epochs.epochs import Opening, stretches
 from simulator.load.plan.load_plan import LoadPlan
@@ -69,7 +69,7 @@ def _about(opening: Opening, output: Output, changefeed: Changefeed, ms: int) ->
         "load",
         plan.name,
         *tag_and_architecture(release),
-        masked(changefeed.sink_uri),
+        mask_secrets(changefeed.sink_uri),
         hide_secrets(changefeed.config),
         dict(zip(to.topics, to.counts, strict=True)),
         tso.compose(opening.start_ms),

@@ -27,7 +27,7 @@ from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan, SnapshotPair
-from simulator.sinks.records import Delivered
+from simulator.sinks.records import DeliveryReport
 from simulator.sources.diff import Clock, Comparison
 from simulator.sources.schema_change import Transition, altered_rows
 from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
@@ -38,7 +38,7 @@ from simulator.ticdc.codecs import CODECS
 class RunResult:
     """What a run sent."""
 
-    delivered: tuple[Delivered, ...]
+    delivered: tuple[DeliveryReport, ...]
     changes: Mapping[tuple[int, int, int], int]
     """(table, op, destination) → rows"""
 
@@ -181,7 +181,7 @@ def _marks(plan: Plan, output: Output, release: Release) -> ControlEvents:
 
 
 def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:
-    delivered = [Delivered(**delivery) for report in reports for delivery in report.delivered]
+    delivered = [DeliveryReport(**delivery) for report in reports for delivery in report.delivered]
     if any(report.alone for report in reports) and all(delivery.error is None for delivery in delivered):
         raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
     rows = {(table, op, to): count for report in reports for table, op, to, count in report.changes}

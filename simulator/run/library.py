@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import UserError, did_you_mean
-from simulator.files import read_text, toml
+from simulator.files import parse_toml, read_text
 from simulator.run.scenario_about import ABOUT, About, read_about
 
 LIBRARY = (Path(__file__).parent.parent / "scenarios").resolve()
@@ -52,7 +52,7 @@ def file_of(path: Path) -> Path:
 
 def _found(directory: Path) -> Iterator[Shipped]:
     for file in sorted(directory.glob("*.toml")):
-        document = toml(read_text(file))
+        document = parse_toml(read_text(file))
         if "step" in document:
             yield Shipped(file.stem, file, read_about(document.get(ABOUT, {}), str, []), _release(document))
 

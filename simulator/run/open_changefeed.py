@@ -18,6 +18,7 @@ from simulator.engines import in_process
 from simulator.engines.tasks import send
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskSpec
+from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import SimulatorError, UserError
 from simulator.faults.history import stands_still
 from simulator.faults.pipeline import InjectedFaults, Injection
@@ -27,14 +28,13 @@ from simulator.run.open_outputs import OpenOutput
 from simulator.run.plan import Plan, assemble_plan
 from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult, joined, starting
 from simulator.run.steps.sql import execute_statement, with_upstream
-from simulator.sinks.records import Delivered, require_delivered
+from simulator.sinks.records import DeliveryReport, require_delivered
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import Database, with_database
 from simulator.tidb.sql_engine.storage.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tso import Timeline
 
 JOINED = 256
 """Additions that are kept as one: a batch of each of their rows takes twenty times what is in it."""
@@ -137,7 +137,7 @@ class OpenChangefeed:
         """All of it as one plan, for what a consumer has at a watermark so far."""
         since, last = self._cursors[0], self.position
         end_ms = self._resolved_ms or since.start_ms
-        timeline = Timeline(since.start_ms, end_ms, self._resolved_interval_ms)
+        timeline = WatermarkSchedule(since.start_ms, end_ms, self._resolved_interval_ms)
         positions = (*self._cursors, last) if len(self._cursors) == 1 else (*self._cursors[:-1], last)
         return assemble_plan(positions, self._additions, self._planning, timeline, self._output.topics)
 
@@ -171,7 +171,7 @@ class OpenChangefeed:
         """InjectedFaults that have ended, and never met what they wait for."""
         return self._faults.unmet
 
-    def accounts(self) -> list[Delivered]:
+    def accounts(self) -> list[DeliveryReport]:
         """What of each partition has arrived."""
         return self._output.sink.accounts()
 
@@ -190,7 +190,7 @@ class OpenChangefeed:
             self._note(last, results)
             return
         since = self._resolved_ms or last.start_ms
-        timeline = Timeline(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
+        timeline = WatermarkSchedule(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
         plan = assemble_plan(positions, results, self._planning, timeline, self._output.topics)
         output, release = self._output.of(plan), self._planning.rules.release
         rows, owned, spec = in_process.ordered(execute.work_of(plan, output, release, self._seed, 0.0, None), True)

@@ -16,8 +16,8 @@ from simulator.run.plan import Plan
 from simulator.sinks import SINKS
 from simulator.sinks.files.directory import begin, commit, discard
 from simulator.sinks.memory import MemorySink, Message
+from simulator.sinks.multi_sink import MultiSink
 from simulator.sinks.records import Sink, require_delivered
-from simulator.sinks.several import Several
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CodecOptions
 from simulator.ticdc.dispatch import Destinations
@@ -70,7 +70,7 @@ class OpenOutput:
             require_delivered(self.sink.close())
             done = complete
         finally:
-            with signals.held():
+            with signals.defer_signals():
                 if done:
                     self.finish(self.counts)
                 else:
@@ -96,11 +96,11 @@ def to_memory(changefeed: Changefeed, messages: list[Message]) -> OpenOutput:
 def to_fixtures(changefeed: Changefeed, messages: list[Message], directory: Path, format: str) -> OpenOutput:
     """Fixture files as well, which appear under `directory` when the output is closed."""
     topics: list[str] = []
-    with signals.held():
+    with signals.defer_signals():
         settings = begin(directory, format)
     return OpenOutput(
         format,
-        Several((SINKS[format](settings, topics), MemorySink(messages, topics))),
+        MultiSink((SINKS[format](settings, topics), MemorySink(messages, topics))),
         options_of(changefeed),
         partial(_as_configured, changefeed),
         partial(commit, settings),
@@ -134,7 +134,7 @@ def to_kafka(changefeed: Changefeed, messages: list[Message]) -> OpenOutput:
     topics: list[str] = []
     return OpenOutput(
         "kafka",
-        Several((SINKS["kafka"](ready.settings, topics), MemorySink(messages, topics))),
+        MultiSink((SINKS["kafka"](ready.settings, topics), MemorySink(messages, topics))),
         replace(options_of(changefeed), max_message_bytes=ready.max_message_bytes),
         prepare,
         _nothing,

@@ -40,11 +40,11 @@ def to_fixtures(
     more than one sink writes to each."""
     counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
     with ExitStack() as undo:
-        with signals.held():
+        with signals.defer_signals():
             settings = begin(directory, format, shared)
-            undo.callback(signals.held()(discard), settings)
+            undo.callback(signals.defer_signals()(discard), settings)
         yield Output(format, settings, _destinations(plan, counts), options_of(changefeed))
-        with signals.held():
+        with signals.defer_signals():
             commit(settings, counts)
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import ScenarioError, UserError, did_you_mean
-from simulator.files import read_text, toml
+from simulator.files import parse_toml, read_text
 from simulator.run.plan import RunSpec
 from simulator.run.plan.step import ScenarioStep
 from simulator.run.scenario_about import ABOUT, About, read_about
@@ -95,7 +95,7 @@ def load(file: Path) -> Scenario:
         return _of_sql(file)
     text = read_text(file)
     try:
-        document = toml(text)
+        document = parse_toml(text)
     except ValueError as error:
         sql = "" if file.suffix.lower() == ".toml" else " (a file of plain SQL has the suffix .sql)"
         raise ScenarioError(f"scenario {file} is not TOML: {error}{sql}") from None

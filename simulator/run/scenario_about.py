@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simulator.errors import UserError, masked
+from simulator.errors import UserError, mask_secrets
 from simulator.releases.compare import named
 from simulator.run.steps.kind import read_keys
 from simulator.settings import TEXT, TEXTS, Key, to_text, to_texts
@@ -46,7 +46,7 @@ def _to_releases(value: object) -> tuple[str, ...]:
 
 def _to_bool(value: object) -> bool:
     if not isinstance(value, bool):
-        raise UserError(f"expected true or false, got {masked(repr(value))}")
+        raise UserError(f"expected true or false, got {mask_secrets(repr(value))}")
     return value
 
 
@@ -64,7 +64,7 @@ KEYS: Mapping[str, Key] = {
 def read_about(table: object, where: Callable[[str], str], mistakes: list[str]) -> About:
     """What the table says; what is wrong in it is added to `mistakes`, after where the key stands."""
     if not isinstance(table, dict):
-        mistakes.append(f"{where(ABOUT)}about: expected a table of {', '.join(KEYS)}, got {masked(repr(table))}")
+        mistakes.append(f"{where(ABOUT)}about: expected a table of {', '.join(KEYS)}, got {mask_secrets(repr(table))}")
         return About()
     values: dict[str, Any] = read_keys(table, KEYS, where, mistakes)
     return About(**{name: _plain(value) for name, value in values.items()})

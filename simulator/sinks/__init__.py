@@ -1,7 +1,8 @@
-"""Where records go. A sink is `SINKS[name](settings, topics)`: its own settings, and the run's topics in index order.
-A third argument, `records.Waiting`, is told while the sink waits.
+"""The sinks: where Kafka records are sent.
 
-Each is imported when chosen, so that a run into fixtures needs no Kafka library.
+`SINKS[name](settings, topics)` returns a sink from its own settings and the run's topics in index order. A third
+argument, `records.WaitListener`, is called while the sink waits. A sink's module is imported when it is chosen, so that
+a run into files needs no Kafka library.
 """
 
 from __future__ import annotations
@@ -10,41 +11,41 @@ from collections.abc import Callable, Sequence
 
 from simulator.channel import DriverAddress
 from simulator.sinks.files.settings import FileSettings
-from simulator.sinks.immediate import CountingSink
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.memory import MemorySink, Message
-from simulator.sinks.records import Sink, Waiting, unwatched
+from simulator.sinks.records import Sink, WaitListener, ignore_waiting
+from simulator.sinks.synchronous import CountingSink
 
 
-def _kafka(settings: KafkaSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
+def _kafka(settings: KafkaSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:
     from simulator.sinks.kafka.sink import KafkaSink
 
     return KafkaSink(settings, topics, waiting)
 
 
-def _jsonl(settings: FileSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
+def _jsonl(settings: FileSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:
     from simulator.sinks.files.formats import JsonLines
 
     return JsonLines(settings, topics)
 
 
-def _parquet(settings: FileSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
+def _parquet(settings: FileSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:
     from simulator.sinks.files.formats import ParquetFiles
 
     return ParquetFiles(settings, topics)
 
 
-def _console(driver: DriverAddress, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
+def _console(driver: DriverAddress, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:
     from simulator.sinks.console import ConsoleSink
 
     return ConsoleSink(driver, topics)
 
 
-def _memory(settings: list[Message], topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
+def _memory(settings: list[Message], topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:
     return MemorySink(settings, topics)
 
 
-def _counting(settings: None, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
+def _counting(settings: None, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:
     return CountingSink()
 
 

@@ -1,6 +1,6 @@
-"""Files beside Kafka, by the URI of where they lie: a directory, S3, or whatever else fsspec opens.
+"""Storage of claim-check files: a directory, S3, or any URI that fsspec opens.
 
-One law: a file is there whole or not at all; it is written under another name first where files do not come whole.
+A file appears whole or not at all: it is written under another name first if the storage does not write atomically.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from simulator.errors import DeliveryError, UserError, shown
+from simulator.errors import DeliveryError, UserError, uri_without_secrets
+from simulator.files import file_system, has_driver
 from simulator.ticdc.codecs.row_changes import StoredFile
 
 ACCEPTED = "file:///directory, s3://bucket/prefix, gs://bucket/prefix, azure://container/prefix, or what fsspec opens"
 
 ATOMIC = frozenset(("s3", "gcs", "gs", "abfs", "az", "memory"))
-"""fsspec's protocols whose files come whole by themselves."""
+"""fsspec's protocols that write files atomically."""
 
-OURS = {"": "file", "local": "file", "gcs": "gs", "azure": "az", "azblob": "az"}
-"""TiCDC's schemes that fsspec calls otherwise (tidb: br/pkg/storage/parse.go)."""
+FSSPEC_SCHEMES = {"": "file", "local": "file", "gcs": "gs", "azure": "az", "azblob": "az"}
+"""TiCDC's schemes that have another name in fsspec (tidb: br/pkg/storage/parse.go)."""
 
 OPTIONS = {
     "s3": {"access-key": "key", "secret-access-key": "secret", "session-token": "token", "endpoint": "endpoint_url"},
     "gs": {"credentials-file": "token", "endpoint": "endpoint_url"},
     "az": {"account-name": "account_name", "account-key": "account_key", "sas-token": "sas_token"},
 }
-"""Parameters of TiCDC's storage URIs → options of fsspec's drivers."""
+"""Parameters of TiCDC's storage URIs and the corresponding options of fsspec's drivers."""
 
 
 @dataclass(frozen=True)
@@ -43,43 +44,48 @@ class Directory:
     path: str
 
     def of(self, name: str) -> str:
-        """Where a file is; raises ValueError for a name that leads out of the storage."""
+        """Return the path of a file; raise ValueError for a name outside the storage."""
         if posixpath.normpath(name).startswith(("/", "../")):
             raise ValueError("its name leads out of the storage")
         return posixpath.join(self.path, name)
 
 
 def absolute(uri: str) -> str:
-    """A URI or path that says the same in another working directory, which workers may have; nothing stays nothing."""
+    """Return a URI or path that is valid in another working directory, such as a worker's; empty stays empty."""
     return os.path.abspath(uri) if uri and not urlsplit(uri).scheme else uri
 
 
 def require_writable(uri: str) -> None:
-    """Writes a small file there and removes it; raises UserError, one line."""
+    """Write and remove a small file; raise UserError, one line, if that fails."""
     probe = f".ticdc-sim-{uuid.uuid4()}"
     directory = _open(uri)
     try:
         _write(directory, StoredFile(probe, b"probe"))
         directory.files.rm_file(directory.of(probe))
     except Exception as error:  # each driver has errors of its own
-        raise UserError(f"claim-check-storage-uri {shown(uri)} cannot be written to: {_reason(error)}") from error
+        raise UserError(
+            f"claim-check-storage-uri {uri_without_secrets(uri)} cannot be written to: {_reason(error)}"
+        ) from error
 
 
 def write(uri: str, files: Iterable[StoredFile]) -> None:
-    """Stores the files; one that is there is replaced. Raises DeliveryError, one line."""
+    """Store the files, replacing existing ones; raise DeliveryError, one line."""
     directory: Directory | None = None
     for file in files:
         try:
             directory = directory or _open(uri)
             _write(directory, file)
         except Exception as error:  # each driver has errors of its own
-            where = f"claim-check-storage-uri {shown(uri)}"
+            where = f"claim-check-storage-uri {uri_without_secrets(uri)}"
             raise DeliveryError(f"{where}: {file.name} cannot be written: {_reason(error)}") from error
 
 
 def read(location: str, uri: str = "") -> bytes:
-    """The file at a location, opened with user and parameters of the storage's `uri`, or below it where the location
-    is a name alone; raises UserError, one line."""
+    """Return the content of the file at a location; raise UserError, one line.
+
+    It is opened with user and parameters of the storage's `uri`. A location that is only a name is a file in that
+    storage.
+    """
     if "://" not in location and not uri:
         raise UserError(f"{location} cannot be read: it is the name of a file in a storage, which is not given")
     user, at, _ = urlsplit(uri).netloc.rpartition("@")
@@ -97,18 +103,18 @@ def read(location: str, uri: str = "") -> bytes:
 
 
 def _open(uri: str) -> Directory:
-    import fsspec  # takes longer than all else that a run without claim-check imports
-
     parts = urlsplit(uri)
-    scheme = OURS.get(parts.scheme, parts.scheme)
+    scheme = FSSPEC_SCHEMES.get(parts.scheme, parts.scheme)
     given = dict(parse_qsl(parts.query.replace("+", "%2B")))
     options = {ours: given[theirs] for theirs, ours in OPTIONS.get(scheme, {}).items() if theirs in given}
     path = unquote(parts.path) if parts.scheme else os.path.abspath(uri)
     try:
-        return Directory(*fsspec.url_to_fs(f"{scheme}://{parts.netloc}{path}", **options))
+        return Directory(*file_system(f"{scheme}://{parts.netloc}{path}", **options))
     except Exception as error:  # each driver has errors of its own
-        accepted = f"; accepted: {ACCEPTED}" if scheme not in fsspec.available_protocols() else ""
-        raise UserError(f"claim-check-storage-uri {shown(uri)} cannot be opened: {_reason(error)}{accepted}") from error
+        accepted = f"; accepted: {ACCEPTED}" if not has_driver(scheme) else ""
+        raise UserError(
+            f"claim-check-storage-uri {uri_without_secrets(uri)} cannot be opened: {_reason(error)}{accepted}"
+        ) from error
 
 
 def _write(directory: Directory, file: StoredFile) -> None:
@@ -118,13 +124,13 @@ def _write(directory: Directory, file: StoredFile) -> None:
         files.pipe_file(path, file.content)
         return
     files.makedirs(inside, exist_ok=True)
-    growing = posixpath.join(inside, f".{uuid.uuid4()}")
+    temporary = posixpath.join(inside, f".{uuid.uuid4()}")
     try:
-        files.pipe_file(growing, file.content)
-        _move(files, growing, path)
+        files.pipe_file(temporary, file.content)
+        _move(files, temporary, path)
     except BaseException:
         with suppress(Exception):
-            files.rm_file(growing)
+            files.rm_file(temporary)
         raise
 
 

@@ -1,7 +1,7 @@
-"""Records for people: tasks hand them to the driver, whose standard output is the user's.
+"""Records on standard output: tasks send them to the driver, which prints them.
 
-One law: what a task writes at a time is shown in the order of commit-ts, so that a partition's records keep theirs; a
-task is done only when all it sent has been shown.
+The records of one write are shown in the order of commit-ts, so that each partition's order is kept. A task is done
+only when everything that it sent has been shown.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import pyarrow as pa
 from simulator.channel import LOOPBACK, DriverAddress, DriverHost, TaskServer
 from simulator.errors import DeliveryError
 from simulator.sinks.files.formats import SCHEMA, table
-from simulator.sinks.immediate import Immediate
-from simulator.sinks.records import Delivered, PartitionRecords, Records
+from simulator.sinks.records import DeliveryReport, PartitionRecords, Records
+from simulator.sinks.synchronous import SynchronousSink
 
 SHOWN = b"."
-"""The driver's answer to a task of which everything has been shown."""
+"""The driver's answer to a task when everything has been shown."""
 
 REFUSED = "standard output takes no more"
 
 
-class ConsoleSink(Immediate):
-    """A task's side: an Arrow stream of records as Spark's Kafka source shows them."""
+class ConsoleSink(SynchronousSink):
+    """The task's side: sends an Arrow stream of records in the form of Spark's Kafka source."""
 
     def __init__(self, driver: DriverAddress, topics: Sequence[str]) -> None:
         super().__init__()
@@ -41,14 +41,14 @@ class ConsoleSink(Immediate):
         self._file = self._socket.makefile("wb")
         self._file.write(driver.secret)
         self._stream = pa.ipc.new_stream(self._file, SCHEMA)
-        self._taken: list[tuple[pa.Table, pa.Array]] = []
+        self._tables: list[tuple[pa.Table, pa.Array]] = []
 
     def write(self, records: Records) -> None:
-        """Shows the records of all partitions in the order of commit-ts."""
+        """Show the records of all partitions in the order of commit-ts."""
         super().write(records)
-        shown = pa.concat_tables([SCHEMA.empty_table(), *(table for table, _ in self._taken)])
-        commit_ts = pa.chunked_array([commit_ts for _, commit_ts in self._taken], pa.int64())
-        self._taken.clear()
+        shown = pa.concat_tables([SCHEMA.empty_table(), *(table for table, _ in self._tables)])
+        commit_ts = pa.chunked_array([commit_ts for _, commit_ts in self._tables], pa.int64())
+        self._tables.clear()
         places = pa.array(np.argsort(commit_ts.to_numpy(), kind="stable"))
         try:
             self._stream.write_table(shown.take(places).combine_chunks())
@@ -56,31 +56,31 @@ class ConsoleSink(Immediate):
         except OSError:
             self._refuse()
 
-    def close(self) -> list[Delivered]:
-        """Waits until everything has been shown."""
+    def close(self) -> list[DeliveryReport]:
+        """Wait until everything has been shown."""
         try:
             self._stream.close()
             self._file.close()
             self._socket.shutdown(socket.SHUT_WR)
-            shown = self._socket.recv(1) == SHOWN
+            is_shown = self._socket.recv(1) == SHOWN
         except OSError:
-            shown = False
+            is_shown = False
         self._socket.close()
-        if not shown:
+        if not is_shown:
             self._refuse()
-        return self._tallies.accounts()
+        return self._counters.accounts()
 
     def _deliver(self, run: PartitionRecords, offset: int) -> None:
         of_partition = table(run.records, self._topics[run.topic], run.partition, offset)
-        self._taken.append((of_partition, run.records.commit_ts))
+        self._tables.append((of_partition, run.records.commit_ts))
 
     def _refuse(self) -> None:
-        for account in self._tallies.accounts():
-            self._tallies[account.topic, account.partition].error = REFUSED
+        for account in self._counters.accounts():
+            self._counters[account.topic, account.partition].error = REFUSED
 
 
 class ConsoleServer:
-    """The driver's side: calls `show` with what the tasks send, a batch at a time, while it is open."""
+    """The driver's side: calls `show` with the batches that tasks send, one at a time, while it is open."""
 
     def __init__(self, show: Callable[[pa.RecordBatch], None], place: DriverHost = LOOPBACK) -> None:
         self.refused: OSError | None = None
@@ -89,7 +89,7 @@ class ConsoleServer:
         self._show = show
         self._ended = False
         self._one_at_a_time = threading.Lock()
-        self._server = TaskServer(self._hear, place)
+        self._server = TaskServer(self._serve, place)
         self.driver = self._server.driver
 
     def __enter__(self) -> ConsoleServer:
@@ -100,13 +100,13 @@ class ConsoleServer:
         with self._one_at_a_time:
             self._ended = True
 
-    def _hear(self, read: BufferedIOBase, write: BufferedIOBase) -> None:
+    def _serve(self, read: BufferedIOBase, write: BufferedIOBase) -> None:
         with suppress(pa.ArrowInvalid):  # the task ended early
             for batch in pa.ipc.open_stream(read):
-                self._take(batch)
+                self._show_batch(batch)
             write.write(SHOWN)
 
-    def _take(self, batch: pa.RecordBatch) -> None:
+    def _show_batch(self, batch: pa.RecordBatch) -> None:
         with self._one_at_a_time:
             if self._ended:
                 raise BrokenPipeError

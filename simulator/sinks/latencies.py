@@ -1,7 +1,7 @@
-"""How long acknowledgements take, counted in steps of a twelfth.
+"""Latencies of acknowledgements, counted in buckets that grow by a twelfth.
 
-One law: added up in any order, and on any machine, the counts of parts are those of the whole; what is said of them is
-at most a step more than it was.
+The sum of partial counts equals the count of the whole, in any order and on any machine. Quantiles are at most one
+bucket too large.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-STEP = 1.0833
+GROWTH = 1.0833
 MICROSECOND = 1e-6
 
 
 @dataclass(frozen=True)
 class Latencies:
-    """Counts of records by how long their acknowledgement took."""
+    """Numbers of records by the time until their acknowledgement."""
 
     counts: tuple[tuple[int, int], ...] = ()
-    """(step, records), ascending: a step is from 1.0833 ** step microseconds on"""
+    """(bucket, records), ascending: a bucket begins at 1.0833 ** bucket microseconds."""
 
     longest: float = 0.0
-    """Seconds."""
+    """The longest latency in seconds."""
 
     @staticmethod
     def of(seconds: npt.ArrayLike, records: npt.ArrayLike = 1) -> Latencies:
-        """Of so many records (or one) each of these."""
-        taken = np.asarray(seconds, np.float64)
-        if not taken.size:
+        """Return the counts of these latencies, for one record each or that many."""
+        latencies = np.asarray(seconds, np.float64)
+        if not latencies.size:
             return Latencies()
-        steps, place = np.unique(_step(taken), return_inverse=True)
-        many = np.bincount(place.reshape(-1), np.broadcast_to(records, taken.shape), len(steps))
-        pairs = zip(steps.tolist(), many.astype(np.int64).tolist(), strict=True)
-        return Latencies(tuple((step, count) for step, count in pairs if count), float(taken.max()))
+        buckets, positions = np.unique(_bucket(latencies), return_inverse=True)
+        records_by_bucket = np.bincount(positions.reshape(-1), np.broadcast_to(records, latencies.shape), len(buckets))
+        pairs = zip(buckets.tolist(), records_by_bucket.astype(np.int64).tolist(), strict=True)
+        return Latencies(tuple((bucket, count) for bucket, count in pairs if count), float(latencies.max()))
 
     @staticmethod
     def read(document: Mapping[str, Any]) -> Latencies:
-        """Back from the JSON of its fields."""
-        return Latencies(tuple((step, count) for step, count in document["counts"]), document["longest"])
+        """Return the latencies from the JSON of their fields."""
+        return Latencies(tuple((bucket, count) for bucket, count in document["counts"]), document["longest"])
 
     @staticmethod
     def total(parts: Iterable[Latencies]) -> Latencies:
-        """All of them together."""
+        """Return the sum of the parts."""
         counts: Counter[int] = Counter()
         longest = 0.0
         for part in parts:
@@ -64,50 +64,50 @@ class Latencies:
 
     @property
     def seconds(self) -> float:
-        """All of them together, by the ends of their steps."""
-        return sum(min(_seconds(step + 1), self.longest) * count for step, count in self.counts)
+        """The sum of all latencies, by the ends of their buckets."""
+        return sum(min(_seconds(bucket + 1), self.longest) * count for bucket, count in self.counts)
 
     def quantile(self, share: float) -> float:
-        """Within how many seconds that share of the records was acknowledged; 0 where there is none."""
+        """Return within how many seconds that share of the records was acknowledged; 0 without records."""
         return self.quantiles([share])[0]
 
     def quantiles(self, shares: Sequence[float]) -> list[float]:
-        """The same of several shares."""
+        """Return `quantile` of several shares."""
         if not self.counts:
             return [0.0 for _ in shares]
-        passed = np.cumsum([count for _, count in self.counts])
-        places = np.searchsorted(passed, [max(1, math.ceil(share * passed[-1])) for share in shares])
-        return [min(_seconds(self.counts[place][0] + 1), self.longest) for place in places.tolist()]
+        cumulative = np.cumsum([count for _, count in self.counts])
+        positions = np.searchsorted(cumulative, [max(1, math.ceil(share * cumulative[-1])) for share in shares])
+        return [min(_seconds(self.counts[position][0] + 1), self.longest) for position in positions.tolist()]
 
     def within(self, seconds: float) -> int:
-        """How many records took no longer, by the step in which that lies."""
-        last = int(_step(np.float64(seconds)))
-        return sum(count for step, count in self.counts if step < last) if self.longest > seconds else self.records
+        """Return how many records took no longer, by the bucket of that time."""
+        last = int(_bucket(np.float64(seconds)))
+        return sum(count for bucket, count in self.counts if bucket < last) if self.longest > seconds else self.records
 
 
-class Measured:
-    """Counts as they come."""
+class LatencyRecorder:
+    """A recorder of latencies."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
         self._longest = 0.0
 
     def add(self, seconds: float, records: int) -> None:
-        """So many records were acknowledged after so long."""
-        self._counts[int(_step(np.float64(seconds)))] += records
+        """Record that this many records were acknowledged after that time."""
+        self._counts[int(_bucket(np.float64(seconds)))] += records
         self._longest = max(self._longest, seconds)
 
-    def taken(self) -> Latencies:
-        """What was counted since this was last called."""
-        found = Latencies(tuple(sorted(self._counts.items())), self._longest)
+    def take(self) -> Latencies:
+        """Return the latencies recorded since the last call."""
+        latencies = Latencies(tuple(sorted(self._counts.items())), self._longest)
         self._counts, self._longest = Counter(), 0.0
-        return found
+        return latencies
 
 
-def _step(seconds: npt.NDArray[np.float64] | np.float64) -> npt.NDArray[np.int64]:
+def _bucket(seconds: npt.NDArray[np.float64] | np.float64) -> npt.NDArray[np.int64]:
     micros = np.maximum(seconds / MICROSECOND, 1.0)
-    return np.asarray(np.log(micros) / math.log(STEP), np.int64)
+    return np.asarray(np.log(micros) / math.log(GROWTH), np.int64)
 
 
-def _seconds(step: int) -> float:
-    return float(STEP**step * MICROSECOND)
+def _seconds(bucket: int) -> float:
+    return float(GROWTH**bucket * MICROSECOND)

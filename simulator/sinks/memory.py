@@ -1,6 +1,6 @@
-"""Records kept in this process, for whoever asked for them: examples, tests.
+"""Records in a list of this process, for examples and tests.
 
-One law: a partition's records are in the order in which they were sent, and their offsets count from 0.
+A partition's records are in the order of sending; offsets start at 0.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator import tso
-from simulator.sinks.immediate import Immediate
 from simulator.sinks.records import PartitionRecords
+from simulator.sinks.synchronous import SynchronousSink
 
 
 @dataclass(frozen=True)
 class Message:
-    """A Kafka message where it lies."""
+    """A Kafka message with its position."""
 
     topic: str
     partition: int
@@ -28,12 +28,12 @@ class Message:
 
     @property
     def timestamp(self) -> int:
-        """Milliseconds since 1970: simulated time, where Kafka has the time of sending."""
+        """Milliseconds since 1970: simulated time; in Kafka it is the time of sending."""
         return tso.physical(self.commit_ts)
 
 
-class MemorySink(Immediate):
-    """Appends what it gets to a list that the caller has."""
+class MemorySink(SynchronousSink):
+    """Appends records to the caller's list."""
 
     def __init__(self, messages: list[Message], topics: Sequence[str]) -> None:
         super().__init__()
@@ -44,6 +44,6 @@ class MemorySink(Immediate):
         rows = run.records
         columns = (column.to_pylist() for column in (rows.commit_ts, rows.key, rows.value))
         self._messages += (
-            Message(self._topics[run.topic], run.partition, offset + number, *told)
-            for number, told in enumerate(zip(*columns, strict=True))
+            Message(self._topics[run.topic], run.partition, offset + number, *fields)
+            for number, fields in enumerate(zip(*columns, strict=True))
         )

@@ -1,6 +1,6 @@
-"""What a sink is given and what it gives back: Arrow columns in, one account per partition out.
+"""Input and output of sinks: records as Arrow columns, and a delivery report for each partition.
 
-One law: a sink keeps the order of the records of each partition, and what it did not deliver it says.
+A sink keeps the order of records in each partition and reports what it did not deliver.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simulator.sinks.latencies import Latencies
 
 @dataclass(frozen=True)
 class Records:
-    """Kafka records of any number of partitions, each partition's in order; all arrays are equally long."""
+    """Kafka records of any number of partitions, each partition's in order; all arrays have the same length."""
 
     topic: pa.Array
     """int32: index into the run's topics"""
@@ -38,46 +38,46 @@ class Records:
     """int64: the last TSO in the record"""
 
     events: pa.Array | None = None
-    """string: JSON text of the list of decoded events, for sinks that people read"""
+    """string: JSON text of the list of decoded events, for sinks that people read."""
 
 
 @dataclass(frozen=True)
-class Delivered:
-    """What became of the records of one partition in one sink."""
+class DeliveryReport:
+    """The delivery of one partition's records by one sink."""
 
     topic: int
     partition: int
     records: int
-    """delivered, that is acknowledged by Kafka or written to the file"""
+    """Records that Kafka acknowledged or that are in the file."""
 
     bytes: int
-    """of their keys and values"""
+    """Bytes of their keys and values."""
 
     first_offset: int | None
-    """of the first one; None where nothing was delivered, or where Kafka gave no acknowledgement (required-acks=0)"""
+    """Offset of the first one; None if nothing was delivered, or if Kafka gave no acknowledgement (required-acks=0)."""
 
     commit_ts: int | None
-    """of the last one delivered"""
+    """The commit-ts of the last one delivered."""
 
     error: str | None = None
-    """why the rest was not delivered, one line; None where everything was"""
+    """Why the rest was not delivered, one line; None if everything was."""
 
 
-Waiting = Callable[[float, float], None]
-"""Told by a sink now and then while it waits for acknowledgements: since when there are none, and until when it waits,
-in seconds since 1970."""
+WaitListener = Callable[[float, float], None]
+"""Called from time to time while a sink waits for acknowledgements, with the start of the silence and the time of
+giving up, in seconds since 1970."""
 
 
-def unwatched(since: float, until: float) -> None:
-    """For sinks that nobody watches."""
+def ignore_waiting(since: float, until: float) -> None:
+    """A WaitListener that does nothing."""
 
 
 class Sink(Protocol):
-    """Where records go. One sink serves one task, which owns its partitions from start to end."""
+    """A destination of records. One sink serves one task, which owns its partitions from start to end."""
 
     @property
     def failed(self) -> bool:
-        """Whether a partition lost its way: the caller may stop and call `close`, which says why."""
+        """Whether a partition has failed: the caller may stop and call `close`, which returns the reason."""
 
     @property
     def in_flight(self) -> int:
@@ -85,27 +85,27 @@ class Sink(Protocol):
 
     @property
     def resent(self) -> int:
-        """Records that had to be given to Kafka again."""
+        """Records that were sent to Kafka again."""
 
     def latencies(self) -> Latencies:
-        """How long acknowledgements took that came since this was last asked; of none where nobody waits for them."""
+        """Return the latencies of acknowledgements since the last call; none for a sink without acknowledgements."""
 
     def write(self, records: Records) -> None:
-        """Takes the records, waiting while too much is in flight; raises nothing of Kafka's or the disk's."""
+        """Accept the records, and wait while too much is in flight; raises no errors of Kafka or the disk."""
 
     def drain(self) -> None:
-        """Waits until all that was written is delivered, or some partition has lost its way."""
+        """Wait until everything written is delivered, or a partition has failed."""
 
-    def accounts(self) -> list[Delivered]:
-        """What has been delivered so far, for progress."""
+    def accounts(self) -> list[DeliveryReport]:
+        """Return what has been delivered so far, for progress."""
 
-    def close(self) -> list[Delivered]:
-        """Delivers what is left and accounts for every partition that was written to."""
+    def close(self) -> list[DeliveryReport]:
+        """Deliver the rest and return a report for every partition that was written to."""
 
 
 @dataclass(frozen=True)
 class PartitionRecords:
-    """The records of one partition among those of a `write`, in order."""
+    """The records of one partition in a `write`, in order."""
 
     topic: int
     partition: int
@@ -113,17 +113,21 @@ class PartitionRecords:
 
 
 def by_partition(records: Records) -> Iterator[PartitionRecords]:
-    """Splits records into one run per (topic, partition), keeping the order inside each."""
-    found = list(places_by_partition(records))
-    ordered = take(records, pa.array(np.concatenate([places for *_, places in found]))) if len(found) > 1 else records
+    """Yield the records of each (topic, partition), in order."""
+    positions_of_partitions = list(positions_by_partition(records))
+    ordered = (
+        take(records, pa.array(np.concatenate([places for *_, places in positions_of_partitions])))
+        if len(positions_of_partitions) > 1
+        else records
+    )
     start = 0
-    for topic, partition, places in found:
+    for topic, partition, places in positions_of_partitions:
         yield PartitionRecords(topic, partition, part(ordered, start, len(places)))
         start += len(places)
 
 
-def places_by_partition(records: Records) -> Iterator[tuple[int, int, npt.NDArray[np.int64]]]:
-    """Topic, partition, and the places of that partition's records, in order."""
+def positions_by_partition(records: Records) -> Iterator[tuple[int, int, npt.NDArray[np.int64]]]:
+    """Yield topic, partition, and the positions of that partition's records, in order."""
     topic, partition = _ints(records.topic), _ints(records.partition)
     code = topic.astype(np.int64) << 32 | partition
     order = np.argsort(code, kind="stable")
@@ -133,23 +137,25 @@ def places_by_partition(records: Records) -> Iterator[tuple[int, int, npt.NDArra
 
 
 def take(records: Records, indices: pa.Array) -> Records:
-    """The records at those places."""
+    """Return the records at these positions."""
     return Records(*(column if column is None else pc.take(column, indices) for column in _columns(records)))
 
 
 def part(records: Records, offset: int, length: int) -> Records:
-    """Records `offset` up to `offset + length`, without copying them."""
+    """Return records `offset` to `offset + length`, without copying them."""
     return Records(*(column if column is None else column.slice(offset, length) for column in _columns(records)))
 
 
 def sizes(column: pa.Array) -> npt.NDArray[np.int64]:
-    """Bytes of each entry, 0 for a null."""
+    """Return the bytes of each entry, 0 for a null."""
     return np.asarray(pc.binary_length(column).fill_null(0), dtype=np.int64)
 
 
-def cut_off(delivered: Iterable[Delivered], topics: Sequence[str]) -> list[Delivered]:
-    """The accounts of a sink that was given no more, since a partition of its task, or another task, had failed: the
-    others end early, too."""
+def report_cut_off(delivered: Iterable[DeliveryReport], topics: Sequence[str]) -> list[DeliveryReport]:
+    """Return the reports of a sink that was stopped because a partition of its task, or another task, failed.
+
+    Its other partitions are reported as incomplete.
+    """
     why = "nothing more was sent, since another partition failed"
     return [
         account
@@ -165,8 +171,8 @@ def cut_off(delivered: Iterable[Delivered], topics: Sequence[str]) -> list[Deliv
     ]
 
 
-def require_delivered(delivered: Iterable[Delivered]) -> None:
-    """Raises DeliveryError, one line for each partition that did not get everything."""
+def require_delivered(delivered: Iterable[DeliveryReport]) -> None:
+    """Raise DeliveryError, one line for each partition that did not get everything."""
     lost = [account for account in delivered if account.error]
     if lost:
         lost.sort(key=lambda account: (account.topic, account.partition))
@@ -181,8 +187,8 @@ def _ints(column: pa.Array) -> npt.NDArray[np.int32]:
     return np.asarray(column, dtype=np.int32)
 
 
-class Tally:
-    """Counts what one partition was given and what of it was delivered, in order."""
+class PartitionCounter:
+    """The delivery counts of one partition."""
 
     def __init__(self, topic: int, partition: int) -> None:
         self.topic = topic
@@ -195,7 +201,7 @@ class Tally:
         self.error: str | None = None
 
     def delivered(self, records: int, size: int, offset: int | None, commit_ts: int) -> None:
-        """Adds records that arrived; `offset` is the first one's, None where unknown."""
+        """Count records that were delivered; `offset` is the first one's, None if unknown."""
         if offset is not None:
             self.first_offset = offset if self.first_offset is None else self.first_offset
             self.next_offset = offset + records
@@ -203,27 +209,27 @@ class Tally:
         self.bytes += size
         self.commit_ts = commit_ts
 
-    def account(self) -> Delivered:
-        """The account as it stands."""
-        return Delivered(
+    def account(self) -> DeliveryReport:
+        """Return the report so far."""
+        return DeliveryReport(
             self.topic, self.partition, self.records, self.bytes, self.first_offset, self.commit_ts, self.error
         )
 
 
-class Tallies:
-    """The accounts of all partitions of a sink, made when first asked for."""
+class PartitionCounters:
+    """The counters of all partitions of a sink, created on first use."""
 
     def __init__(self) -> None:
-        self._of: dict[tuple[int, int], Tally] = {}
+        self._of: dict[tuple[int, int], PartitionCounter] = {}
 
-    def __getitem__(self, place: tuple[int, int]) -> Tally:
-        return self._of.setdefault(place, Tally(*place))
+    def __getitem__(self, place: tuple[int, int]) -> PartitionCounter:
+        return self._of.setdefault(place, PartitionCounter(*place))
 
     @property
     def failed(self) -> bool:
         """Whether any partition has an error."""
         return any(tally.error is not None for tally in self._of.values())
 
-    def accounts(self) -> list[Delivered]:
-        """In order of topic and partition."""
+    def accounts(self) -> list[DeliveryReport]:
+        """Return the reports in order of topic and partition."""
         return [self._of[place].account() for place in sorted(self._of)]

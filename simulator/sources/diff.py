@@ -16,11 +16,12 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import CHANGES, Ints, ints
 from simulator.columns.hashing import xxhash64
+from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint, Transition, placed_row_changes
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tso import ROW_LOGICAL, Span, compose
+from simulator.tso import ROW_LOGICAL, compose
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Clock:
     salts: npt.NDArray[np.int32]
     """A number of each physical table's own, so that its rows' commit-ts do not depend on which others there are."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[ChangePeriod, ...]
     """Of each move from one snapshot to the next."""
 
     def row_hashes(self, table: Ints, handle: pa.Array) -> Ints:

@@ -13,7 +13,7 @@ from simulator import tso
 from simulator.consumer import truth_metadata as truth_about
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.errors import UserError
-from simulator.signals import held
+from simulator.signals import defer_signals
 from simulator.sinks.files import staging
 from simulator.sinks.files.settings import disk_errors
 from simulator.sources.snapshots import written
@@ -53,11 +53,11 @@ def growing(directory: Path, format: str = FORMATS[0]) -> Iterator[Path]:
     final = directory.absolute()
     check(directory, format)
     with disk_errors(final), ExitStack() as undo:
-        with held():
+        with defer_signals():
             made = staging.make(final)
-            undo.callback(held()(staging.discard), made)
+            undo.callback(defer_signals()(staging.discard), made)
         yield made
-        with held():
+        with defer_signals():
             staging.put_in_place(final, made)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from simulator import tso
 from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
-from simulator.errors import masked
+from simulator.errors import mask_secrets
 from simulator.run.plan import Plan
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import ChangefeedRules
@@ -60,7 +60,7 @@ def about_run(
         command,
         played,
         *tag_and_architecture(release),
-        masked(changefeed.sink_uri),
+        mask_secrets(changefeed.sink_uri),
         hide_secrets(changefeed.config),
         dict(topics),
         tso.compose(plan.positions[0].now_ms),

@@ -31,7 +31,7 @@ from simulator.load.windows.sender import Sender
 from simulator.load.windows.sending import send_window, window_messages
 from simulator.releases import V8_5
 from simulator.run import outputs
-from simulator.sinks.immediate import CountingSink
+from simulator.sinks.synchronous import CountingSink
 from simulator.ticdc.changefeed import load
 
 CASES = ("sysbench=canal-json", "wide-62=canal-json", "wide-62=open-protocol", "wide-124=open-protocol")

@@ -162,7 +162,7 @@ def performance(settings: KafkaSettings, topic: str, record_bytes: int, seconds:
 
 def _performed(settings: KafkaSettings, topic: str, record_bytes: int, records: int) -> float:
     java = find_java("Kafka")
-    tools = jars.fetched(java, f"kafka-tools-{jars.KAFKA}", f"the tools of Apache Kafka {jars.KAFKA}", TOOLS)
+    tools = jars.fetch_jars(java, f"kafka-tools-{jars.KAFKA}", f"the tools of Apache Kafka {jars.KAFKA}", TOOLS)
     given = {
         "acks": "all",
         "enable.idempotence": "true",

@@ -24,7 +24,7 @@ from simulator.cli.run_report import Display, Summary
 from simulator.run import outputs, scenario
 from simulator.run.execute import RunResult
 from simulator.run.plan import Plan, plan
-from simulator.sinks.records import Delivered
+from simulator.sinks.records import DeliveryReport
 from simulator.ticdc.changefeed import load
 
 URI = "kafka://127.0.0.1:9092/all?protocol=open-protocol&partition-num=4"
@@ -117,7 +117,7 @@ def summed_up(planned: Plan, config: str) -> None:
     """The summary of a run that changed rows of every table."""
     output = outputs.to_nowhere(planned, load(URI, config))
     to = output.destinations
-    delivered = tuple(Delivered(*to.where(place), 1, 100, 0, 1) for place in range(to.total))
+    delivered = tuple(DeliveryReport(*to.where(place), 1, 100, 0, 1) for place in range(to.total))
     rows = {(table, op, table % to.total): 1 for table in range(len(planned.tables)) for op in range(3)}
     summary = Summary(planned, output, RunResult(delivered, rows, 1, 1.0), 1.0)
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):

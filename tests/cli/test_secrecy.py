@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simulator.cli import run
 from simulator.consumer.truth_metadata import hide_secrets
-from simulator.errors import masked, shown
+from simulator.errors import mask_secrets, uri_without_secrets
 from simulator.sinks import claim_check as claim_check_files
 from simulator.ticdc.codecs import claim_check
 from simulator.ticdc.codecs.row_changes import StoredFile
@@ -37,7 +37,7 @@ LOGIN = f"sasl-mechanism=PLAIN&sasl-user=u&sasl-password={HUSH}"
 )
 def test_of_a_uri_messages_show_where_it_leads(uri: str, text: str) -> None:
     """Neither user, password nor parameters; where a URI is broken, rather too little."""
-    assert text == shown(uri)
+    assert text == uri_without_secrets(uri)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_of_a_uri_messages_show_where_it_leads(uri: str, text: str) -> None:
 )
 def test_in_any_text_secrets_are_hidden_and_the_rest_is_left(text: str, rest: str) -> None:
     """Once or twice alike."""
-    assert rest == masked(text) == masked(masked(text))
+    assert rest == mask_secrets(text) == mask_secrets(mask_secrets(text))
 
 
 def test_a_truth_says_how_the_stream_was_made_and_no_secret(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ claim-check-storage-uri = "file:///tmp/x?secret-access-key={HUSH}"
 def test_however_long_a_word_is_it_is_searched_once() -> None:
     """Not from each of its characters on, which would take minutes."""
     long = "9" * 1_000_000
-    assert (long, f"{long}-password=***") == (masked(long), masked(f"{long}-password={HUSH}"))
+    assert (long, f"{long}-password=***") == (mask_secrets(long), mask_secrets(f"{long}-password={HUSH}"))
 
 
 @given(st.text(max_size=6), st.text(max_size=6), st.sampled_from(["sasl-password", "sasl-pasword", "account-key"]))
@@ -88,7 +88,7 @@ def test_whatever_a_password_holds_it_is_hidden(before: str, after: str, name: s
     password = f"{before}{HUSH}{after}".encode("utf-8", "surrogatepass")
     uri = f"kafka://u:{quote(password, safe='')}@h:1/t?{name}={quote_plus(password)}&a=b"
 
-    assert HUSH not in masked(f"{uri} is no topic to read") + shown(uri)
+    assert HUSH not in mask_secrets(f"{uri} is no topic to read") + uri_without_secrets(uri)
 
 
 TOMLS = {

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from simulator.columns.change_frame import DDL, EVENTS, ROW, WATERMARK
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl, merge
+from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.ticdc.dispatch import Destinations
-from simulator.tso import Timeline, compose
+from simulator.tso import compose
 
 Event = tuple[int, int, int]
 """commit_ts, kind, destination"""
 
 DESTINATIONS = Destinations(("a", "b"), (2, 1), ((0, 1 << 62), (compose(3), compose(5))))
-TIMELINE = Timeline(0, 8, 2)
+TIMELINE = WatermarkSchedule(0, 8, 2)
 STATEMENTS = (PlacedDdl(compose(3, 1), 0, range(0, 2)), PlacedDdl(compose(3, 1), 1, range(2, 3)))
 CONTROL_EVENTS = ControlEvents(STATEMENTS, TIMELINE, True, True, DESTINATIONS)
 
@@ -68,7 +69,7 @@ def test_a_protocol_without_watermarks_has_statements_alone() -> None:
 
 
 def test_many_marks_come_in_batches_of_bounded_size() -> None:
-    long = ControlEvents((), Timeline(0, 100_000, 1), True, True, DESTINATIONS)
+    long = ControlEvents((), WatermarkSchedule(0, 100_000, 1), True, True, DESTINATIONS)
     sizes = [batch.num_rows for batch in long.of([0])]
     assert (sum(sizes), max(sizes) < 20_000) == (100_000, True)
 

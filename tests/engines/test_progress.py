@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from simulator.channel import SECRET_BYTES, DriverAddress
 from simulator.cli.run_report import Display, reading_line, sending
 from simulator.engines.tasks.progress import CompletedPartitions, Listener, Progress, Reporter, report_reading
-from simulator.sinks.records import Delivered, Records
+from simulator.sinks.records import DeliveryReport, Records
 
 
 def records(rows: list[tuple[int, int]]) -> Records:
@@ -36,7 +36,7 @@ def test_a_write_counts_only_when_all_of_it_is_delivered() -> None:
     marks.given(records([(0, 9), (0, 12)]))
     found = []
     for delivered in range(6):
-        marks.delivered([Delivered(0, 0, delivered, 0, 0, None)])
+        marks.delivered([DeliveryReport(0, 0, delivered, 0, 0, None)])
         found.append(marks.complete.get((0, 0)))
     assert found == [None, None, None, 9, 9, 12]
     assert (0, 1) not in marks.complete
@@ -52,7 +52,7 @@ def test_nothing_below_what_is_said_is_missing(writes: list[list[tuple[int, int]
     for partition in range(3):
         own = [commit_ts for place, commit_ts in sent if place == partition]
         delivered = data.draw(st.integers(0, len(own)))
-        marks.delivered([Delivered(0, partition, delivered, 0, 0, None)])
+        marks.delivered([DeliveryReport(0, partition, delivered, 0, 0, None)])
         assert all(commit_ts >= marks.complete.get((0, partition), 0) for commit_ts in own[delivered:])
 
 
@@ -85,7 +85,7 @@ def test_the_driver_hears_its_own_tasks_alone_whatever_else_is_sent_there() -> N
             stranger.sendto(datagram, listener.driver.address)
         for reporter, partition in ((lookalike, 1), (own, 2)):
             reporter._marks.given(records([(partition, 5)]))
-            reporter.done([Delivered(0, partition, 1, 1, 0, 5)])
+            reporter.done([DeliveryReport(0, partition, 1, 1, 0, 5)])
         assert heard.get(timeout=30) == {(0, 2): 5}
         assert listener.progress.events.keys() == listener.progress.bytes.keys()
     assert heard.empty()
@@ -94,7 +94,7 @@ def test_the_driver_hears_its_own_tasks_alone_whatever_else_is_sent_there() -> N
 def test_a_task_goes_on_where_it_cannot_reach_the_driver() -> None:
     """As on another machine."""
     reporter = Reporter(DriverAddress("192.0.2.1", 0))
-    reporter.done([Delivered(0, 0, 1, 1, 0, 5)])
+    reporter.done([DeliveryReport(0, 0, 1, 1, 0, 5)])
 
 
 def test_a_kafka_that_is_silent_is_said_with_since_when_and_until_when(capfd: pytest.CaptureFixture[str]) -> None:

@@ -326,8 +326,8 @@ def heard() -> Iterator[None]:
 @pytest.mark.usefixtures("heard")
 def test_signals_wait_for_what_may_not_be_torn_and_the_first_one_counts() -> None:
     done = []
-    with pytest.raises(signals.Stopped, match="^stopped by SIGHUP$"), signals.heeded():
-        with signals.held():
+    with pytest.raises(signals.Stopped, match="^stopped by SIGHUP$"), signals.stop_on_signal():
+        with signals.defer_signals():
             signal.raise_signal(signal.SIGHUP)
             signal.raise_signal(signal.SIGTERM)
             done.append("all of it")
@@ -338,7 +338,7 @@ def test_signals_wait_for_what_may_not_be_torn_and_the_first_one_counts() -> Non
 @pytest.mark.usefixtures("heard")
 def test_a_second_signal_changes_nothing_while_the_first_one_is_followed() -> None:
     done = []
-    with pytest.raises(signals.Stopped, match="^interrupted$"), signals.heeded():
+    with pytest.raises(signals.Stopped, match="^interrupted$"), signals.stop_on_signal():
         try:
             signal.raise_signal(signal.SIGINT)
         finally:

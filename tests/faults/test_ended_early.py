@@ -20,7 +20,7 @@ from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import V8_5
 from simulator.run import execute, open_outputs, scenario
 from simulator.run.plan import plan
-from simulator.signals import Asked
+from simulator.signals import StopRequest
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import load
 
@@ -46,7 +46,7 @@ FAULTS = [
 ]
 
 
-class AskedInTheEnd(Asked):
+class AskedInTheEnd(StopRequest):
     """Ctrl-C comes when it has been looked at so often."""
 
     def __init__(self, looks: int) -> None:

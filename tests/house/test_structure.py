@@ -53,7 +53,7 @@ DOORS = {
     "crc32c": ("sources.snapshots",),
     "duckdb": ("tidb.expressions.sql",),
     "faker": ("sources.generate",),
-    "fsspec": ("files", "sinks.claim_check"),
+    "fsspec": ("files",),
     "kafka": ("sinks.kafka.library",),
     "lz4": ("ticdc.codecs.compression", "consumer.decode.whole_messages"),
     "numpy": ("*",),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import tso
+from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import UserError
 
 
@@ -49,7 +50,7 @@ def test_a_bad_start_ts_is_named(text: str) -> None:
 
 @given(st.integers(0, 10**13), st.integers(1, 10**6), st.integers(1, 10**5))
 def test_every_watermark_before_the_last_lies_inside_the_run(start: int, length: int, interval: int) -> None:
-    timeline = tso.Timeline(start, start + length, interval)
+    timeline = WatermarkSchedule(start, start + length, interval)
     last = start + len(timeline.watermark_numbers()) * interval
     assert last < timeline.end_ms or not timeline.watermark_numbers()
     assert last + interval >= timeline.end_ms

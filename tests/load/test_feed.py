@@ -19,7 +19,7 @@ from simulator.load.feed import Feed
 from simulator.load.reports.sent_window import WindowSent
 from simulator.load.windows.sender import Sender
 from simulator.run.checkpoint_file import CheckpointFile
-from simulator.signals import Asked
+from simulator.signals import StopRequest
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.records import Records
 
@@ -31,7 +31,7 @@ def played(
     directory: Path | None = None,
     resumed: bool = False,
     sink: MemorySink | None = None,
-    asked: Asked | None = None,
+    asked: StopRequest | None = None,
 ) -> list[WindowSent]:
     """Runs for so many seconds of simulated time; what observers saw."""
     seen: list[WindowSent] = []
@@ -145,7 +145,7 @@ class Failing(MemorySink):
         if max(records.commit_ts.to_pylist()) >= self.behind:
             if self.kills:
                 raise KeyboardInterrupt
-            self._tallies[0, 0].error = "topic load partition 0: refused"
+            self._counters[0, 0].error = "topic load partition 0: refused"
         else:
             super().write(records)
 
@@ -187,7 +187,7 @@ def test_a_run_that_is_killed_goes_on_where_it_stood(tmp_path: Path, text: str, 
 
 
 def test_an_end_that_is_asked_for_comes_behind_a_watermark(tmp_path: Path) -> None:
-    run, messages, asked = Run(), list[Message](), Asked()
+    run, messages, asked = Run(), list[Message](), StopRequest()
 
     class Interrupted(MemorySink):
         def write(self, records: Records) -> None:

@@ -18,7 +18,7 @@ from simulator.load.epochs.epoch import Pace, Stretch, Window
 from simulator.load.windows import sender as prepared
 from simulator.load.windows.sender import Sender
 from simulator.load.windows.sending import send_window, window_messages
-from simulator.signals import Asked
+from simulator.signals import StopRequest
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.records import Records
 
@@ -125,7 +125,7 @@ class Clocked(MemorySink):
         super().write(records)
 
 
-def sent(made: Stretch, end_ms: int, pace: Pace, asked: Asked | None = None) -> tuple[Clocked, float]:
+def sent(made: Stretch, end_ms: int, pace: Pace, asked: StopRequest | None = None) -> tuple[Clocked, float]:
     """The sink, and when the window began."""
     sink, began = Clocked(), time.monotonic()
     send_window(window(made, 0, end_ms, pace), range(4), sink, asked)
@@ -149,7 +149,7 @@ def test_a_window_that_is_late_catches_up() -> None:
 
 
 def test_nothing_is_held_back_once_an_end_is_asked_for() -> None:
-    asked = Asked()
+    asked = StopRequest()
     asked.number = 2
     sink, began = sent(of("canal-json"), 400, Pace(0.01, 0.0), asked)
 

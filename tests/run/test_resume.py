@@ -18,10 +18,10 @@ from simulator.run import checkpoint, execute, open_outputs, plan, scenario
 from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.plan import Plan
 from simulator.settings import Settings
-from simulator.signals import Asked
-from simulator.sinks.immediate import Immediate
+from simulator.signals import StopRequest
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.records import Records, part
+from simulator.sinks.synchronous import SynchronousSink
 from simulator.ticdc.changefeed import Changefeed, load
 
 STORY = """
@@ -77,7 +77,7 @@ class Story:
         self.plan: Plan = plan.plan(script, self.changefeed, self.release)
 
     def play(
-        self, checkpoint_writer: CheckpointWriter | None, records: int = 1 << 30, asked: Asked | None = None
+        self, checkpoint_writer: CheckpointWriter | None, records: int = 1 << 30, asked: StopRequest | None = None
     ) -> list[Message]:
         """What arrived of it."""
         messages: list[Message] = []
@@ -86,7 +86,7 @@ class Story:
         if checkpoint_writer is not None:
             work = execute.with_checkpoint(work, checkpoint_writer)
         rows, owned, spec = in_process.ordered(work, True)
-        sink: Immediate = Cut(messages, output.destinations.topics, records)
+        sink: SynchronousSink = Cut(messages, output.destinations.topics, records)
         try:
             send.feed(
                 rows,
@@ -95,7 +95,7 @@ class Story:
                 sink,
                 lambda: True,
                 Reporter(None),
-                send.EarlyEnd(asked or Asked()),
+                send.EarlyEnd(asked or StopRequest()),
                 on_complete=work.on_complete,
             )
         except Killed:

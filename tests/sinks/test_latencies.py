@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.sinks.latencies import STEP, Latencies, Measured
+from simulator.sinks.latencies import GROWTH, Latencies, LatencyRecorder
 
 SECONDS = st.lists(st.floats(0.0, 1000.0), max_size=40)
 
@@ -31,7 +31,7 @@ def test_a_share_is_acknowledged_within_what_is_said_and_little_less(seconds: li
         assert said == 0.0
         return
     true = sorted(seconds)[max(1, int(np.ceil(share * len(seconds)))) - 1]
-    assert true * (1 - 1e-9) <= said <= max(true, 1e-6) * STEP * (1 + 1e-9)
+    assert true * (1 - 1e-9) <= said <= max(true, 1e-6) * GROWTH * (1 + 1e-9)
 
 
 def test_records_count_not_pieces() -> None:
@@ -52,10 +52,10 @@ def test_they_travel_as_json() -> None:
 
 def test_what_was_taken_is_not_counted_again() -> None:
     """A sink that stays open tells each window's own."""
-    measured = Measured()
+    measured = LatencyRecorder()
     measured.add(0.25, 10)
-    first = measured.taken()
+    first = measured.take()
     measured.add(0.5, 5)
 
-    assert (Latencies.of([0.25], [10]), Latencies.of([0.5], [5])) == (first, measured.taken())
-    assert Latencies() == measured.taken()
+    assert (Latencies.of([0.25], [10]), Latencies.of([0.5], [5])) == (first, measured.take())
+    assert Latencies() == measured.take()

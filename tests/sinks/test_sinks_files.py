@@ -18,7 +18,7 @@ from simulator.errors import UserError
 from simulator.sinks import SINKS
 from simulator.sinks.files import directory as files
 from simulator.sinks.files.settings import FileSettings
-from simulator.sinks.records import Delivered, Records
+from simulator.sinks.records import DeliveryReport, Records
 
 MS = 1700000000123
 
@@ -36,7 +36,7 @@ def records(partitions: list[int], key: bytes | None = b"k", first: int = 0) -> 
     )
 
 
-def write(settings: FileSettings, *batches: Records) -> list[Delivered]:
+def write(settings: FileSettings, *batches: Records) -> list[DeliveryReport]:
     sink = SINKS[settings.format](settings, ["shop"])
     for batch in batches:
         sink.write(batch)
@@ -80,7 +80,7 @@ def test_a_partition_without_records_gets_an_empty_file(tmp_path: Path, format: 
     accounts = write(settings, records([1]))
     files.commit(settings, {"shop": 3, "other": 1})
 
-    assert [Delivered(0, 1, 1, 5, 0, MS << 18 | 5)] == accounts
+    assert [DeliveryReport(0, 1, 1, 5, 0, MS << 18 | 5)] == accounts
     expected = ["other/0", "shop/0", "shop/1", "shop/2"]
     written = sorted((tmp_path / "out").rglob(f"*.{format}"))
     assert expected == [str(path.relative_to(tmp_path / "out").with_suffix("")) for path in written]
@@ -96,7 +96,7 @@ def test_files_that_several_append_to_have_their_offsets_in_a_row(tmp_path: Path
     kept = files.sizes(settings)
     for sink in (driver, task, driver):
         sink.write(records([0, 2], first=5))
-    files.cut_back(settings, kept)
+    files.truncate_to(settings, kept)
     for sink in (task, driver):
         sink.write(long)
     assert not task.failed and not driver.failed

@@ -26,7 +26,7 @@ from simulator.sinks import SINKS
 from simulator.sinks.kafka.admin import Prepared, partitions, prepare_topics
 from simulator.sinks.kafka.read import ReadRecord, read_topic
 from simulator.sinks.kafka.settings import KafkaSettings
-from simulator.sinks.records import Delivered, Records, require_delivered
+from simulator.sinks.records import DeliveryReport, Records, require_delivered
 
 pytestmark = [
     pytest.mark.kafka,
@@ -388,7 +388,7 @@ def test_following_a_topic_shows_what_comes_later(settings: KafkaSettings) -> No
     assert (1, b"2 after") == (seen.offset, seen.value)
 
 
-def write_once(settings: KafkaSettings, topic: str, records: Records) -> list[Delivered]:
+def write_once(settings: KafkaSettings, topic: str, records: Records) -> list[DeliveryReport]:
     sink = SINKS["kafka"](settings, [topic])
     sink.write(records)
     return sink.close()

@@ -18,7 +18,7 @@ from simulator.sinks import SINKS
 from simulator.sinks.console import ConsoleServer
 from simulator.sinks.files.formats import SCHEMA, table
 from simulator.sinks.kafka.record_batch import body
-from simulator.sinks.records import Delivered, Records, by_partition, require_delivered
+from simulator.sinks.records import DeliveryReport, Records, by_partition, require_delivered
 
 BYTES = st.lists(st.one_of(st.none(), st.binary(max_size=300)), min_size=1, max_size=40)
 
@@ -75,7 +75,7 @@ def test_the_counting_sink_counts() -> None:
     sink.write(records([(0, 0), (1, 2), (0, 0)]))
     sink.write(records([(1, 2)], first=3))
 
-    assert [Delivered(0, 0, 2, 18, 0, 3 << 18), Delivered(1, 2, 2, 18, 0, 4 << 18)] == sink.close()
+    assert [DeliveryReport(0, 0, 2, 18, 0, 3 << 18), DeliveryReport(1, 2, 2, 18, 0, 4 << 18)] == sink.close()
 
 
 def test_the_console_has_shown_all_that_a_task_wrote_once_its_sink_is_closed() -> None:
@@ -152,12 +152,15 @@ def test_a_console_that_cannot_be_reached_is_told() -> None:
 
 def test_what_was_not_delivered_is_told_of_every_partition() -> None:
     """On one line each, by topic and partition."""
-    lost = [Delivered(1, 0, 0, 0, None, None, "gone too"), Delivered(0, 1, 5, 0, 0, 9, "topic a partition 1: gone")]
+    lost = [
+        DeliveryReport(1, 0, 0, 0, None, None, "gone too"),
+        DeliveryReport(0, 1, 5, 0, 0, 9, "topic a partition 1: gone"),
+    ]
 
     with pytest.raises(DeliveryError, match="^topic a partition 1: gone\ngone too$"):
-        require_delivered([*lost, Delivered(1, 1, 5, 0, 0, 9)])
+        require_delivered([*lost, DeliveryReport(1, 1, 5, 0, 0, 9)])
 
 
 def test_nothing_is_said_where_everything_was_delivered() -> None:
     """No error."""
-    require_delivered([Delivered(1, 1, 5, 0, 0, 9)])
+    require_delivered([DeliveryReport(1, 1, 5, 0, 0, 9)])

@@ -254,8 +254,8 @@ def test_a_file_uri_is_its_path(tmp_path: Path) -> None:
 
 def test_a_scenario_may_name_a_uri(tmp_path: Path) -> None:
     """Where a path would be relative to the scenario's file."""
-    assert files.spelled(files.beside(tmp_path / "a.toml", "s3://bucket/monday")) == "s3://bucket/monday"
-    assert files.beside(tmp_path / "a.toml", "monday") == tmp_path / "monday"
+    assert files.location_text(files.location_beside(tmp_path / "a.toml", "s3://bucket/monday")) == "s3://bucket/monday"
+    assert files.location_beside(tmp_path / "a.toml", "monday") == tmp_path / "monday"
 
 
 def test_a_relative_path_is_the_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,13 +17,13 @@ import pyarrow as pa
 from simulator.columns import row_image
 from simulator.errors import DdlError
 from simulator.run.plan.snapshot_pairs import column_sources, lost_partitions
+from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows, row_changes
 from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
-from simulator.tso import Span
 from support.evolving import after as applied
 
 Row = Mapping[str, str | None]
@@ -35,7 +35,7 @@ State = tuple[int, bytes, bytes, bytes | None]
 Event = tuple[int, int, bytes, bytes | None, bytes | None]
 """A row of CHANGES."""
 
-SPAN = Span(1_700_000_000_000, 1000)
+SPAN = ChangePeriod(1_700_000_000_000, 1000)
 START, MIDDLE, END = SchemaChangePoint(0, False), SchemaChangePoint(500, False), SchemaChangePoint(900, True)
 
 

@@ -88,7 +88,7 @@ def flink() -> Iterator[Flink]:
         try:
             java = find_java("Kafka")
             listed = (SOURCES / "ivy.xml").read_text("ascii")
-            jars = broker_jars.fetched(java, f"flink-canal-json-{FLINK}", f"Apache Flink {FLINK}", listed)
+            jars = broker_jars.fetch_jars(java, f"flink-canal-json-{FLINK}", f"Apache Flink {FLINK}", listed)
         except UserError as error:
             (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
         process = Flink(java, jars, Path(directory))

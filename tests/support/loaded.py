@@ -13,6 +13,7 @@ from simulator.columns import row_image
 from simulator.engines.stages import Rules
 from simulator.engines.tasks.control_events import ControlEvents
 from simulator.engines.tasks.task import TaskSpec
+from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.load.epochs.epoch import LoadedTable, Pace, Stretch, Window
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
@@ -29,13 +30,12 @@ from simulator.ticdc.split import split_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tso import Timeline
 
 if TYPE_CHECKING:
     from simulator.sources.generate.table_values import TableValues
 
 START_MS = tso.physical(tso.DEFAULT_START_TS)
-NEVER = Timeline(START_MS, START_MS, 1000, START_MS)
+NEVER = WatermarkSchedule(START_MS, START_MS, 1000, START_MS)
 
 Text = Callable[[int, int], str | None]
 """A column's text, of key and version."""

@@ -22,7 +22,7 @@ from simulator.cli.run_scenario import output_of
 from simulator.engines.spark.calls import spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
-from simulator.errors import SimulatorError, shown
+from simulator.errors import SimulatorError, uri_without_secrets
 from simulator.load import checkpoint, in_process, truth
 from simulator.load.checkpoint import Checkpoint
 from simulator.load.epochs.epoch import Stretch
@@ -40,8 +40,8 @@ from simulator.releases import Release
 from simulator.run.checkpoint_file import CheckpointFile
 from simulator.run.outputs import Output
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, IN_PROCESS
-from simulator.signals import Asked, Stopped, gently
-from simulator.signals import held as signals_held
+from simulator.signals import Stopped, StopRequest, stop_gracefully
+from simulator.signals import defer_signals as defer_signals
 from simulator.sinks import SINKS, claim_check
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sources.generate.stream import Stream
@@ -134,7 +134,7 @@ def _run(
     told = _setup(loading, output), wanted, metrics, kafka, loading.search, output.sink == "console"
     ended: Stopped | None = None
     try:
-        with showing(*told) as live, gently() as signal:
+        with showing(*told) as live, stop_gracefully() as signal:
             with put_away.pop_all(), _lost(loading.options, live.watch):
                 with Listener(live.update, driver_host(loading.master)) as listener:
                     _sent(loading, output, store, begun, (live.watch.sent,), signal, listener.driver, display)
@@ -184,7 +184,7 @@ def _setup(loading: Loading, output: Output) -> Setup:
         loading.resolved_interval_ms,
         _driver(loading, output),
         "in process" if loading.master == IN_PROCESS else f"Spark, {loading.master}",
-        shown(plan.settings.sink_uri or DEFAULT_SINK_URI) if loading.to_kafka else output.sink,
+        uri_without_secrets(plan.settings.sink_uri or DEFAULT_SINK_URI) if loading.to_kafka else output.sink,
         loading.duration,
         loading.options["consumer_group"],
     )
@@ -221,7 +221,7 @@ def _sent(
     store: CheckpointFile | None,
     begun: Checkpoint,
     observers: Sequence[Observer],
-    signal: Asked,
+    signal: StopRequest,
     driver: DriverAddress,
     display: Display,
 ) -> None:
@@ -263,7 +263,7 @@ def _reporting(stretch: Stretch, driver: DriverAddress) -> Stretch:
 def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:
     """A second signal ends it."""
     display.stage("starting Spark")
-    with signals_held():
+    with defer_signals():
         from simulator.engines.spark import session as spark
         from simulator.load.streaming import query
 

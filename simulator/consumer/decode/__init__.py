@@ -27,7 +27,7 @@ from simulator.consumer.decode.stream_events import (
 )
 from simulator.consumer.decode.whole_messages import load_claim_check
 from simulator.errors import UserError, did_you_mean
-from simulator.files import reason
+from simulator.files import parse_error_reason
 
 __all__ = [
     "ColumnInfo",
@@ -83,4 +83,8 @@ def fetch_claim_check(event: RowEvent, read: Callable[[str], bytes], protocol: s
 
 
 def _reason(error: Exception) -> str:
-    return f"member {error} is missing" if isinstance(error, KeyError) else reason(error) or type(error).__name__
+    return (
+        f"member {error} is missing"
+        if isinstance(error, KeyError)
+        else parse_error_reason(error) or type(error).__name__
+    )

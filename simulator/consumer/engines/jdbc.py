@@ -25,7 +25,7 @@ from simulator.consumer.replay.states import StateRows, state_table_numbers
 from simulator.consumer.replay.table_timeline import TableTimeline
 from simulator.engines.on_spark import map_in_arrow
 from simulator.engines.spark.failures import SPARK_ERRORS, wrap_errors
-from simulator.errors import UserError, shown
+from simulator.errors import UserError, uri_without_secrets
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.values.conversion import shown as as_text
@@ -106,7 +106,7 @@ def _frame(spark: SparkSession, url: str, table: Table, options: Mapping[str, st
             return reader.load()
         except SPARK_ERRORS as error:
             if NOT_THERE not in str(error):
-                raise UserError(f"{shown(url)} cannot be read: {_reason(str(error))}") from error
+                raise UserError(f"{uri_without_secrets(url)} cannot be read: {_reason(str(error))}") from error
     return None
 
 

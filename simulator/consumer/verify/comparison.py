@@ -19,7 +19,7 @@ from simulator.consumer.verify.checks import CHECKS
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.origin import StreamOrigin
 from simulator.consumer.verify.verification import Example, Failure, NotChecked, TableCompared
-from simulator.errors import shown
+from simulator.errors import uri_without_secrets
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.filters.event_filters import event_filters
@@ -176,7 +176,7 @@ def expected_in(asked: VerifyOptions) -> str:
     """What rows are held against, for people; empty for nothing."""
     if asked.truth is not None:
         return f"the truth in {asked.truth}"
-    return "" if asked.after is None else f"the snapshot in {shown(asked.after)}"
+    return "" if asked.after is None else f"the snapshot in {uri_without_secrets(asked.after)}"
 
 
 BEGINNING = "nobody says with which rows the stream begins: --before DIR tells"

@@ -15,7 +15,7 @@ from simulator.consumer.verify.comparison import file_counts
 from simulator.consumer.verify.engine import engine_of, master_of, with_spark
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.progress import VerifyListener
-from simulator.errors import UserError, masked, shown
+from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
@@ -65,7 +65,7 @@ def _in_database(asked: VerifyOptions, url: str, right: Snapshot) -> tuple[Repla
 
 def display_location(place: str) -> str:
     """For people."""
-    return masked(place) if place.startswith(DATABASE) else shown(place)
+    return mask_secrets(place) if place.startswith(DATABASE) else uri_without_secrets(place)
 
 
 def _check_watermark(directory: Path | None, truth: TruthMetadata | None, found: Snapshot) -> None:

@@ -16,7 +16,7 @@ from simulator.consumer.replay.frame import ImagePairSource, Report
 from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.engines.spark.calls import spark_calls
 from simulator.settings import IN_PROCESS, ON_SPARK
-from simulator.signals import held
+from simulator.signals import defer_signals
 
 IN_PROCESS_BYTES = 256 << 20
 """Bytes of records and snapshots that this process reads where no --master is given."""
@@ -57,7 +57,7 @@ def _on_spark(
 
 def with_spark(master: str, size: int, done: Callable[[Any], Result], jars: Sequence[Path] = ()) -> Result:
     """What is done with a session of Spark; a signal ends it."""
-    with held():  # an import that a signal ends midway leaves half a module behind
+    with defer_signals():  # an import that a signal ends midway leaves half a module behind
         from simulator.consumer.engines import on_spark  # noqa: F401
         from simulator.engines.spark import session as spark
 

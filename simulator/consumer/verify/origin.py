@@ -16,7 +16,7 @@ from simulator.consumer.records import Record
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.verification import NotChecked, Setting
-from simulator.errors import UserError, masked, shown
+from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.files import read_text
 from simulator.releases import Release
 from simulator.settings import DEFAULT_SINK_URI
@@ -100,7 +100,7 @@ def resolve_origin(asked: VerifyOptions, truth: TruthMetadata | None, shows: Pro
     settings = (
         Setting("protocol", protocol, by_uri),
         Setting("release", release.title, by_release),
-        *([Setting("sink-uri", masked(uri), by_uri)] if uri else []),
+        *([Setting("sink-uri", mask_secrets(uri), by_uri)] if uri else []),
         *(
             [
                 Setting(
@@ -146,7 +146,7 @@ def _sink_uri(asked: VerifyOptions, truth: TruthMetadata | None) -> tuple[str, s
 def _agree(asked: VerifyOptions, protocol: str, told_by: str, shows: ProtocolEvidence) -> None:
     """Raises UserError for a stream of another protocol."""
     if shows.protocols and not shows.protocols[protocol]:
-        source = shown(asked.source or "")
+        source = uri_without_secrets(asked.source or "")
         if told_by == "the truth":
             raise UserError(
                 f"{asked.truth} is the truth of another run: that one wrote {protocol}, and the messages of {source} "
@@ -159,7 +159,7 @@ def _recognised(asked: VerifyOptions, shows: ProtocolEvidence) -> str:
     """Raises UserError where no message tells the protocol."""
     if shows.protocols:
         return shows.protocol
-    source, more = shown(asked.source or ""), "--sink-uri or --truth tells how it was made"
+    source, more = uri_without_secrets(asked.source or ""), "--sink-uri or --truth tells how it was made"
     if shows.stranger:
         raise UserError(f"the protocol of {source} cannot be told: {shows.stranger}; {more}")
     raise UserError(f"{source} has no records, which leaves its protocol open: {more}")

@@ -45,7 +45,7 @@ from simulator.consumer.verify.tables import table_definitions
 from simulator.consumer.verify.verification import NotChecked, Verification
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
-from simulator.errors import UserError, shown
+from simulator.errors import UserError, uri_without_secrets
 from simulator.settings import IN_PROCESS
 from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -124,7 +124,7 @@ def _stream(asked: VerifyOptions, truth: TruthMetadata | None, told: VerifyListe
         [*(each.found for each in summed), check_across_partitions(summed, spec, asked.show)], asked.show
     )
     return Verification(
-        shown(asked.source or ""),
+        uri_without_secrets(asked.source or ""),
         "",
         "",
         opened.origin.settings,
@@ -185,7 +185,7 @@ def _records(every: Sequence[StreamPartition]) -> int | None:
 
 def _opened(asked: VerifyOptions, truth: TruthMetadata | None, told: VerifyListener) -> OpenedStream:
     source = asked.source or ""
-    told.stage(f"opening {shown(source)}")
+    told.stage(f"opening {uri_without_secrets(source)}")
     every = partitions(source, told.warn)
     if truth is not None and asked.truth is not None:
         truth_checks.check_topics(asked.truth, truth, partition_counts(every))
@@ -196,7 +196,7 @@ def _opened(asked: VerifyOptions, truth: TruthMetadata | None, told: VerifyListe
     made = resolve_origin(asked, truth, inspect_records(some))
     if not some and truth is None and asked.after is None:
         raise UserError(
-            f"{shown(source)} has no records, and nothing says whether that is right: --truth DIR or --after DIR does"
+            f"{uri_without_secrets(source)} has no records, and nothing says whether that is right: --truth DIR or --after DIR does"
         )
     told.stage("reading the statements")
     known, sent = open_states(asked, truth), read_statements(every, made.protocol)

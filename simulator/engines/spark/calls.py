@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from simulator.signals import held
+from simulator.signals import defer_signals
 
 Submit = Callable[..., "Future[Any]"]
 """Submits a function with its arguments; calls run one after the other."""
@@ -19,13 +19,13 @@ Submit = Callable[..., "Future[Any]"]
 @contextmanager
 def spark_calls() -> Iterator[Submit]:
     """Yield a function that submits calls; end Spark if the block is left while a call runs."""
-    with held():  # an import that a signal ends midway leaves half a module behind
+    with defer_signals():  # an import that a signal ends midway leaves half a module behind
         from simulator.engines.spark import session as spark
     last_call: Future[Any] | None = None
 
     def submit(function: Callable[..., Any], *arguments: object) -> Future[Any]:
         nonlocal last_call
-        with held():
+        with defer_signals():
             last_call = pool.submit(function, *arguments)
         return last_call
 

@@ -48,7 +48,7 @@ def session(
     beside = {"spark.jars": ",".join(str(jar.resolve()) for jar in jars)} if jars else {}
     for key, value in (_settings(master, input_bytes) | beside | (ONCE if sends else {})).items():
         builder = builder.config(key, value)
-    with signals.held(), _stderr_aside() as log:
+    with signals.defer_signals(), _stderr_aside() as log:
         try:
             spark = builder.getOrCreate()
         except Exception as error:

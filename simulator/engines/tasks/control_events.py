@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import DDL, EVENTS, ROW, WATERMARK, Ints, ints, picked
+from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.ticdc.dispatch import Destinations
-from simulator.tso import Timeline, compose
+from simulator.tso import compose
 
 CHUNK = 16_384
 """Control events per batch; a batch holds all events of a commit-ts, even if these are more."""
@@ -34,7 +35,7 @@ class ControlEvents:
     """All control events of a run."""
 
     statements: tuple[PlacedDdl, ...]
-    timeline: Timeline
+    timeline: WatermarkSchedule
     watermarks: bool
     """Whether the protocol has watermarks."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import ints
-from simulator.signals import Asked
+from simulator.signals import StopRequest
 from simulator.tso import physical
 
 POLL_SECONDS = 0.05
@@ -21,7 +21,7 @@ POLL_SECONDS = 0.05
 class EarlyEnd:
     """Ends the events of a task after a stop request, behind the last commit-ts that was begun."""
 
-    stop: Asked
+    stop: StopRequest
     last: int = 0
     """The commit-ts of the last event to send."""
 
@@ -44,7 +44,7 @@ class EarlyEnd:
 
 
 def pace(
-    batches: Iterable[pa.RecordBatch], speed: float, start_ms: int, began: float, stop: Asked
+    batches: Iterable[pa.RecordBatch], speed: float, start_ms: int, began: float, stop: StopRequest
 ) -> Iterator[pa.RecordBatch]:
     """Yield events when their simulated time has come, in slices of about a tenth of a real second."""
     slice_ms = max(1, int(100 * speed))

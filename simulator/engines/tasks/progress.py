@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.channel import LOOPBACK, SECRET_BYTES, DriverAddress, DriverHost
-from simulator.sinks.records import Delivered, Records, Sink, places_by_partition
+from simulator.sinks.records import DeliveryReport, Records, Sink, positions_by_partition
 
 EVERY = 0.5
 """Seconds between two datagrams of a task."""
@@ -60,12 +60,12 @@ class CompletedPartitions:
     def given(self, records: Records) -> None:
         """Records that the sink was given."""
         commit_ts = np.asarray(records.commit_ts)
-        for topic, partition, places in places_by_partition(records):
+        for topic, partition, places in positions_by_partition(records):
             where = topic, partition
             self._given[where] += len(places)
             self._marks.setdefault(where, deque()).append((self._given[where], int(commit_ts[places].max())))
 
-    def delivered(self, accounts: Iterable[Delivered]) -> None:
+    def delivered(self, accounts: Iterable[DeliveryReport]) -> None:
         """What has become of them."""
         for account in accounts:
             where = account.topic, account.partition
@@ -105,14 +105,14 @@ class Reporter:
         if self._waits:
             self._tell(())
 
-    def done(self, delivered: Sequence[Delivered]) -> None:
+    def done(self, delivered: Sequence[DeliveryReport]) -> None:
         """Called once everything is delivered."""
         self._in_flight = 0
         self._tell(delivered)
         if self._socket is not None:
             self._socket.close()
 
-    def _tell(self, delivered: Sequence[Delivered], waiting: tuple[float, float] | None = None) -> None:
+    def _tell(self, delivered: Sequence[DeliveryReport], waiting: tuple[float, float] | None = None) -> None:
         self._last, self._waits = time.monotonic(), waiting is not None
         self._marks.delivered(delivered)
         complete = [(*where, commit_ts) for where, commit_ts in self._marks.complete.items()]

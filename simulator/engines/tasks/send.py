@@ -24,9 +24,9 @@ from simulator.engines.tasks.pacing import EarlyEnd, pace
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import DeliveryError
-from simulator.signals import Asked
+from simulator.signals import StopRequest
 from simulator.sinks import SINKS, claim_check
-from simulator.sinks.records import Sink, cut_off
+from simulator.sinks.records import Sink, report_cut_off
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import Flush, GroupKeys, grouped, ungrouped
 
@@ -90,7 +90,7 @@ def send(
     rows: Iterable[pa.RecordBatch],
     owned: Iterable[int],
     spec: TaskSpec,
-    stop: Asked | None = None,
+    stop: StopRequest | None = None,
     faults: FaultPipeline | None = None,
     on_complete: OnComplete | None = None,
 ) -> TaskReport:
@@ -98,7 +98,7 @@ def send(
 
     After a stop request, sends only what completes the stream to a watermark. Propagates exceptions of `on_complete`.
     """
-    early_end = EarlyEnd(stop or Asked(), spec.since)
+    early_end = EarlyEnd(stop or StopRequest(), spec.since)
     reporter = Reporter(spec.progress)
     sink = SINKS[spec.sink](spec.settings, spec.destinations.topics, reporter.waiting)
     with closing(BarrierClient(spec.barrier)) as client:
@@ -112,7 +112,7 @@ def send(
     sending = (sent.began, time.time()) if sent.began else None
     reporter.done(delivered)
     if stopped and spec.sink == "kafka":
-        delivered = cut_off(delivered, spec.destinations.topics)
+        delivered = report_cut_off(delivered, spec.destinations.topics)
     ended = (early_end.stop.number, early_end.last) if early_end.stop.number else None
     return TaskReport(
         [asdict(account) for account in delivered],
@@ -160,7 +160,7 @@ def feed(
     `wait` blocks at a barrier until all other tasks are there, and returns False if one of them ended. Propagates
     exceptions of `on_complete`.
     """
-    written, early_end = SinkInput(), early_end or EarlyEnd(Asked())
+    written, early_end = SinkInput(), early_end or EarlyEnd(StopRequest())
     owned = list(owned)
     cut = flusher(spec, eager=bool(spec.speed))
 

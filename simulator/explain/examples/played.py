@@ -20,6 +20,7 @@ from simulator.engines import stages
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.send import send
 from simulator.engines.tasks.task import TaskSpec
+from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import UserError
 from simulator.explain.change import read_row
 from simulator.explain.row import packed
@@ -212,7 +213,7 @@ def _spec(
             PlacedDdl(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), release))
             for index, (event, topic) in enumerate(zip(sent.events, sent.topics, strict=True))
         ),
-        tso.Timeline(start_ms, start_ms + len(example.events) * SECOND, 2 * SECOND * len(example.events)),
+        WatermarkSchedule(start_ms, start_ms + len(example.events) * SECOND, 2 * SECOND * len(example.events)),
         example.watermarks and codec.has_watermarks(changefeed.codec, release),
         release.watermark_after_ddl,
         to,

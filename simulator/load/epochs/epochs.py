@@ -17,6 +17,7 @@ from simulator.columns.change_frame import ints
 from simulator.engines.stages import Rules
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.task import TaskSpec
+from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.load.epochs import statements
 from simulator.load.epochs.epoch import LoadedTable, Stretch
@@ -42,7 +43,6 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.storage.outcome import FailedStatement
-from simulator.tso import Timeline
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def opening(
     tables = _defined(load, position.catalog)
     statements.check(load.statements, tables, load.tables)
     _verify(tables, context.rules, position)
-    timeline = Timeline(position.now_ms, position.now_ms, 1000)
+    timeline = WatermarkSchedule(position.now_ms, position.now_ms, 1000)
     plan = plans.assemble_plan((first, position), results, context, timeline)
     values = table_values(tables, load.tables, load.model, position.now_ms)
     jobs = tuple(job for result in results for job in result.jobs)
@@ -234,7 +234,7 @@ def _stretch(
         PlacedDdl(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), release))
         for index, (event, topic) in enumerate(zip(events, topics, strict=True))
     )
-    marks = ControlEvents((), Timeline(opening.start_ms, opening.start_ms, 1000), False, False, to)
+    marks = ControlEvents((), WatermarkSchedule(opening.start_ms, opening.start_ms, 1000), False, False, to)
     spec = TaskSpec(
         tables,
         routes,

@@ -26,7 +26,7 @@ from typing import Any
 
 from simulator import releases
 from simulator.errors import DdlError, ScenarioError, UserError, did_you_mean
-from simulator.files import read_text, toml
+from simulator.files import parse_toml, read_text
 from simulator.load.plan.definitions import Definition, created, in_order, read_definition, referred, twice
 from simulator.load.plan.load_plan import STATEMENT_KINDS, TRUNCATE, LoadPlan, StatementWanted
 from simulator.load.plan.plan_keys import DDL, TABLE, TOP
@@ -57,7 +57,7 @@ def read_plan(text: str, called: str, name: str, directory: Path, options: Setti
     """As `load`; `called` is how errors call it, `name` its name where it says none, and paths in it are relative to
     the directory."""
     try:
-        document = toml(text)
+        document = parse_toml(text)
     except ValueError as error:
         raise ScenarioError(f"{called} is not TOML: {error}") from None
     mistakes: list[str] = []

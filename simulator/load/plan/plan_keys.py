@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from simulator.errors import UserError, did_you_mean, masked
+from simulator.errors import UserError, did_you_mean, mask_secrets
 from simulator.load.plan import rates
 from simulator.load.plan.load_plan import STATEMENT_KINDS
 from simulator.settings import SETTINGS, Key, to_duration_ms, to_text
@@ -123,7 +123,7 @@ def to_kinds(value: object) -> tuple[str, ...]:
 
 def to_flag(value: object) -> bool:
     if not isinstance(value, bool):
-        raise UserError(f"expected true or false, got {masked(repr(value))}")
+        raise UserError(f"expected true or false, got {mask_secrets(repr(value))}")
     return value
 
 

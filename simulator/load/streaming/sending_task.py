@@ -18,7 +18,7 @@ from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.load.epochs.epoch import Stretch, Window
 from simulator.load.streaming.connection import HURRY, Start, connected, heard, put
 from simulator.load.windows.sender import Sender
-from simulator.signals import Asked
+from simulator.signals import StopRequest
 from simulator.sinks import SINKS
 
 ENDED = 3
@@ -32,7 +32,7 @@ class Task:
         self.start = start
         self._file = connected(start.driver)
         self._answers: SimpleQueue[bytes] = SimpleQueue()
-        self._asked = Asked()
+        self._asked = StopRequest()
         threading.Thread(target=self._listen, daemon=True).start()
         self._ask("hello")
         self._sender: Sender | None = None

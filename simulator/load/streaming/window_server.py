@@ -88,7 +88,7 @@ class Windows:
                 self._open.retried += 1
                 self._open.given.clear()
                 if isinstance(files := _files(self._open.window), FileSettings):
-                    directory.cut_back(files, self._open.before)
+                    directory.truncate_to(files, self._open.before)
 
     def hurry(self) -> None:
         """Has the open window sent without pace, where a signal has asked for the end."""

@@ -18,8 +18,8 @@ from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskReport
 from simulator.load.epochs.epoch import Window
 from simulator.load.windows.sending import send_window, window_messages
-from simulator.signals import Asked
-from simulator.sinks.records import Delivered, Sink, part
+from simulator.signals import StopRequest
+from simulator.sinks.records import DeliveryReport, Sink, part
 from simulator.ticdc.codecs import CODECS
 from simulator.tso import compose
 
@@ -35,7 +35,7 @@ class Sender:
         self._ahead: Ahead | None = None
         self._length = 0
 
-    def send(self, window: Window, owned: Iterable[int], asked: Asked | None = None) -> TaskReport:
+    def send(self, window: Window, owned: Iterable[int], asked: StopRequest | None = None) -> TaskReport:
         """Sends the window's rows of these destinations, as `send_window` does."""
         mine, length = frozenset(owned), window.end_ms - window.first_ms
         if self._ahead is None or not self._ahead.fits(window, mine):
@@ -44,7 +44,7 @@ class Sender:
         self._length = length
         return send_window(window, mine, self._sink, asked, self._ahead.taken(window), self._reporter)
 
-    def close(self) -> list[Delivered]:
+    def close(self) -> list[DeliveryReport]:
         """Makes nothing more, and ends the sink."""
         self.stop()
         return self._sink.close()

@@ -21,9 +21,9 @@ from simulator.engines.tasks.send import flusher
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.load.epochs.epoch import Window
 from simulator.load.windows.rows import window_rows
-from simulator.signals import Asked
+from simulator.signals import StopRequest
 from simulator.sinks import claim_check
-from simulator.sinks.records import Delivered, Records, Sink, cut_off, part, take
+from simulator.sinks.records import DeliveryReport, Records, Sink, part, report_cut_off, take
 from simulator.tso import physical
 
 SLICE_MS = 50
@@ -41,7 +41,7 @@ def send_window(
     window: Window,
     owned: Iterable[int],
     sink: Sink,
-    asked: Asked | None = None,
+    asked: StopRequest | None = None,
     made: Iterable[FlushMessages] | None = None,
     reporter: Reporter | None = None,
 ) -> TaskReport:
@@ -56,7 +56,7 @@ def send_window(
     began, changes = 0.0, Counter[tuple[int, int, int]]()
     for each in window_messages(window, owned) if made is None else made:
         claim_check.write(spec.options.claim_check_storage_uri, each.files)
-        for records in _paced(each.records, window, start, asked or Asked()):
+        for records in _paced(each.records, window, start, asked or StopRequest()):
             began = began or time.time()
             sink.write(records)
             if reporter is not None:
@@ -78,13 +78,13 @@ def send_window(
     )
 
 
-def _delivered(before: Sequence[Delivered], sink: Sink, spec: TaskSpec) -> list[Delivered]:
+def _delivered(before: Sequence[DeliveryReport], sink: Sink, spec: TaskSpec) -> list[DeliveryReport]:
     """What has become of the records since then; a sink that failed takes no more."""
     known = {(account.topic, account.partition): account for account in before}
     after = sink.accounts()
     if sink.failed:
         after = sink.close()
-        after = cut_off(after, spec.destinations.topics) if spec.sink == "kafka" else after
+        after = report_cut_off(after, spec.destinations.topics) if spec.sink == "kafka" else after
     found = []
     for account in after:
         was = known.get((account.topic, account.partition))
@@ -98,7 +98,7 @@ def _delivered(before: Sequence[Delivered], sink: Sink, spec: TaskSpec) -> list[
     return found
 
 
-def _paced(records: Records, window: Window, start: float, asked: Asked) -> Iterator[Records]:
+def _paced(records: Records, window: Window, start: float, asked: StopRequest) -> Iterator[Records]:
     """Holds records back until their simulated time has come, since the task began at `start`; those that are late go
     at once."""
     pace = window.pace

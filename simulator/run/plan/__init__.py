@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import WRITTEN
+from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import UserError
 from simulator.faults.fault import Fault
 from simulator.releases import Release
@@ -31,7 +32,6 @@ from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tso import Timeline
 
 __all__ = ["Move", "Plan", "Script", "plan"]
 
@@ -71,7 +71,7 @@ class Plan:
     active: tuple[tuple[int, int], ...]
     """As long as `topics`: from which to which TSO a topic has tables, and so watermarks; the default one always."""
 
-    timeline: Timeline
+    timeline: WatermarkSchedule
     left_out: tuple[Name, ...]
     """Tables that the changefeed's filter leaves out."""
 
@@ -112,7 +112,7 @@ def plan(script: RunSpec, changefeed: Changefeed, release: Release) -> Plan:
     positions, results, met = _steps(script, context)
     _check(context.versions, context.rules, positions[1])
     sent = positions[script.first :]
-    timeline = Timeline(sent[0].now_ms, sent[-1].now_ms, script.resolved_interval_ms)
+    timeline = WatermarkSchedule(sent[0].now_ms, sent[-1].now_ms, script.resolved_interval_ms)
     return assemble_plan(sent, results[script.first :], context, timeline, older=met[script.first])
 
 
@@ -120,7 +120,7 @@ def assemble_plan(
     positions: Sequence[RunPosition],
     results: Sequence[StepResult],
     context: PlanContext,
-    timeline: Timeline,
+    timeline: WatermarkSchedule,
     known_topics: Sequence[str] = (),
     older: int = 0,
 ) -> Plan:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from simulator.errors import UserError
 from simulator.run.plan.statements import AppliedStatement
 from simulator.run.plan.versions import EVERYTHING
+from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint, Transition
 from simulator.sources.snapshots import PlacedTable, Snapshot
 from simulator.ticdc.table_info import handle_key, handle_lengths
@@ -22,7 +23,6 @@ from simulator.tidb.model.table import Name, Table, common_handle, row_id_column
 from simulator.tidb.syntax.alter import PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, Statement, TruncateTable
 from simulator.tidb.values.changed_types import convertible
-from simulator.tso import Span
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class UnplacedPair:
 
     before: Snapshot
     after: Snapshot
-    span: Span
+    span: ChangePeriod
     point: SchemaChangePoint
     same: tuple[Mapping[Name, int], Mapping[Name, int]]
     """The tables of either snapshot that no statement changes."""
@@ -71,7 +71,7 @@ class SnapshotPair:
 
     before: Snapshot
     after: Snapshot
-    span: Span
+    span: ChangePeriod
     point: SchemaChangePoint
     places: tuple[Mapping[Name, PlacedTable], Mapping[Name, PlacedTable]]
     """The tables to compare, in each of the two snapshots; those that change stand in `changed`."""

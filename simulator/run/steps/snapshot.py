@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import tso
-from simulator.files import beside
+from simulator.files import location_beside
 from simulator.run.plan.snapshot_pairs import TableOrigin, UnplacedPair, table_origins
 from simulator.run.plan.statements import AFTER_ROWS, AMONG_ROWS, PendingStatement, emit_jobs, tables_of
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, starting
@@ -33,13 +33,13 @@ from simulator.settings import (
     to_texts,
 )
 from simulator.sources import snapshots
+from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tso import Span
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class SnapshotStep:
         before = position.state
         if isinstance(before, Upstream):
             before = as_snapshot(before, position.unread)
-        span = Span(position.now_ms, self.over_ms or context.over_ms or DEFAULT_OVER_MS)
+        span = ChangePeriod(position.now_ms, self.over_ms or context.over_ms or DEFAULT_OVER_MS)
         return _move(before, snapshot, span, self.schema_change, position, context)
 
 
 def _step(directory: str, values: Mapping[str, Any], place: StepPlace) -> SnapshotStep:
     statements = place.file.parent / values["ddl"] if "ddl" in values else None
     change = SchemaChangeOptions(statements, values.get("ddl_at", "middle"), values.get("rename", ()))
-    return SnapshotStep(beside(place.file, directory), values.get("over_ms"), change)
+    return SnapshotStep(location_beside(place.file, directory), values.get("over_ms"), change)
 
 
 KIND = StepKind(
@@ -112,7 +112,7 @@ def _start(snapshot: Snapshot, position: RunPosition, context: PlanContext) -> R
 def _move(
     before: Snapshot,
     after: Snapshot,
-    span: Span,
+    span: ChangePeriod,
     change: SchemaChangeOptions,
     position: RunPosition,
     context: PlanContext,
@@ -156,13 +156,13 @@ def _compared(
     return replace(known, tables=tables), {name: table for name, table in wanted.items() if rules.replicates(table)}
 
 
-def _point(at: str, span: Span) -> SchemaChangePoint:
+def _point(at: str, span: ChangePeriod) -> SchemaChangePoint:
     """The middle; or the end, with a tenth of the time left for what only the new definition can say."""
     slots = {"start": 0, "middle": span.over_ms // 2, "end": span.over_ms - max(1, span.over_ms // 10)}
     return SchemaChangePoint(slots[at], at == "end")
 
 
-def _first_ts(pending: PendingStatement, span: Span, point: SchemaChangePoint) -> int:
+def _first_ts(pending: PendingStatement, span: ChangePeriod, point: SchemaChangePoint) -> int:
     """The first commit-ts of a statement; rows have the logical part 1, those of its millisecond come before it."""
     if pending.place == AFTER_ROWS:
         return tso.compose(span.end_ms + 1, 1)

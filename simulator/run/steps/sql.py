@@ -15,7 +15,7 @@ from typing import Any
 
 from simulator import tso
 from simulator.errors import DdlError, SqlError, UserError, printable
-from simulator.files import beside, read_text
+from simulator.files import location_beside, read_text
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import still_unread, with_rows
 from simulator.run.steps.events import added
@@ -234,7 +234,7 @@ def _of_text(text: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
 
 
 def _of_path(path: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
-    return of_file(beside(place.file, path), values.get("over_ms"))
+    return of_file(location_beside(place.file, path), values.get("over_ms"))
 
 
 SPREAD = KeyGroup(

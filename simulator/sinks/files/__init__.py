@@ -1,1 +1,1 @@
-"""Records to fixture files."""
+"""Sinks that write fixture files."""

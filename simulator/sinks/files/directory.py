@@ -1,6 +1,6 @@
 """Fixtures: a directory with one file for each Kafka partition, `DIR/<topic>/<partition>.jsonl` or `.parquet`.
 
-One law: nothing half-written is seen under DIR: files grow in a hidden directory beside it and are moved at the end.
+Files are written in a hidden directory beside DIR and moved at the end, so that DIR never has incomplete files.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ FORMATS = ("jsonl", "parquet")
 
 
 def begin(directory: str | Path, format: str, shared: bool = False) -> FileSettings:
-    """Makes the hidden directory; raises UserError where DIR holds anything but fixtures, which are replaced."""
+    """Create the hidden directory; raise UserError if DIR contains anything but fixtures, which will be replaced."""
     if format not in FORMATS:
         raise UserError(f"unknown fixtures format {format!r}: {' or '.join(FORMATS)}")
     final = Path(directory).absolute()
     _refuse_foreign(final)
     with disk_errors(final):
-        made = staging.make(final)
-    return FileSettings(str(final), str(made), format, shared)
+        staging_directory = staging.make(final)
+    return FileSettings(str(final), str(staging_directory), format, shared)
 
 
 def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
-    """Adds an empty file for each partition that got no record, and moves everything to DIR. Raises DeliveryError."""
+    """Add an empty file for each partition without records, and move everything to DIR; raise DeliveryError."""
     final = Path(settings.directory)
     with disk_errors(final):
         for topic, count in topics.items():
@@ -44,18 +44,18 @@ def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
 
 
 def discard(settings: FileSettings) -> None:
-    """Removes what has grown so far; DIR stays as it was. Tasks that still write find their directory gone."""
+    """Remove what has been written; DIR stays as it was. Tasks that still write find their directory missing."""
     staging.discard(Path(settings.staging))
 
 
 def sizes(settings: FileSettings) -> dict[Path, int]:
-    """Bytes of every file so far. Raises DeliveryError."""
+    """Return the bytes of every file so far; raise DeliveryError."""
     with disk_errors(Path(settings.directory)):
         return {path: path.stat().st_size for path in Path(settings.staging).glob(f"*/*.{settings.format}")}
 
 
-def cut_back(settings: FileSettings, to: Mapping[Path, int]) -> None:
-    """Takes away what was written since the files had those sizes; nobody may be writing. Raises DeliveryError."""
+def truncate_to(settings: FileSettings, to: Mapping[Path, int]) -> None:
+    """Truncate the files to these sizes; no task may be writing. Raise DeliveryError."""
     with disk_errors(Path(settings.directory)):
         for path, size in sizes(settings).items():
             if size > to.get(path, 0):
@@ -79,7 +79,7 @@ OURS = re.compile(r"[A-Za-z0-9._-]+/\d+\.(jsonl|parquet)")
 
 
 def _is_ours(relative: Path, path: Path) -> bool:
-    """Whether a file or directory looks like a fixture: its place, and its first bytes."""
+    """Return whether a file or directory looks like a fixture, by its path and its first bytes."""
     if path.is_dir():
         return len(relative.parts) == 1 and any(path.iterdir())
     if not OURS.fullmatch(relative.as_posix()):

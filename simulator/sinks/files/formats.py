@@ -1,6 +1,7 @@
-"""Fixture files that grow record by record, one for each Kafka partition: lines of JSON, or Parquet.
+"""Formats of fixture files, one file for each Kafka partition: lines of JSON, or Parquet.
 
-Offsets start at 0; a timestamp is the physical time of the record's last TSO; in JSON key and value are base64 or null.
+Offsets start at 0. A timestamp is the physical time of the record's last TSO. In JSON, key and value are base64 or
+null.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ import pyarrow.parquet as pq
 
 from simulator import tso
 from simulator.sinks.files.settings import FileSettings
-from simulator.sinks.immediate import Immediate
-from simulator.sinks.records import Delivered, PartitionRecords, Records, Tally
+from simulator.sinks.records import DeliveryReport, PartitionCounter, PartitionRecords, Records
+from simulator.sinks.synchronous import SynchronousSink
 from simulator.ticdc.codecs.binary import base64
 
 
-class PartitionFiles(Immediate):
-    """What the file formats have in common."""
+class PartitionFiles(SynchronousSink):
+    """Base of the file formats."""
 
     def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
         super().__init__()
@@ -31,7 +32,7 @@ class PartitionFiles(Immediate):
         self._topics = topics
 
     def _path(self, run: PartitionRecords) -> Path:
-        """Where the file of that partition grows, its directory made; raises OSError."""
+        """Return the path of the partition's file, creating its directory; raise OSError."""
         path = self._settings.path(self._topics[run.topic], run.partition)
         path.parent.mkdir(exist_ok=True)
         return path
@@ -41,22 +42,22 @@ class PartitionFiles(Immediate):
 
 
 class JsonLines(PartitionFiles):
-    """Appends to one file for each partition; holds none of them open."""
+    """Appends to one file for each partition; keeps none of them open."""
 
     def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
         super().__init__(settings, topics)
-        self._left: dict[Path, int] = {}
+        self._written_sizes: dict[Path, int] = {}
         """How many bytes files had when they were last written to."""
 
     def _deliver(self, run: PartitionRecords, offset: int) -> None:
         path = self._path(run)
         with path.open("ab") as file:
             file.write(lines(run.records, offset))
-            self._left[path] = file.tell()
+            self._written_sizes[path] = file.tell()
 
-    def _offset(self, run: PartitionRecords, tally: Tally) -> int:
+    def _offset(self, run: PartitionRecords, tally: PartitionCounter) -> int:
         path = self._path(run)
-        if not self._settings.shared or self._size(path) == self._left.get(path, 0):
+        if not self._settings.shared or self._size(path) == self._written_sizes.get(path, 0):
             return super()._offset(run, tally)
         return next_offset(path)
 
@@ -70,7 +71,7 @@ TAIL = 1 << 16
 
 
 def next_offset(path: Path) -> int:
-    """The offset behind the last line of a file; raises OSError."""
+    """Return the offset after the last line of a file; raise OSError."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         length = min(size, TAIL)
@@ -90,7 +91,7 @@ def next_offset(path: Path) -> int:
 
 
 def lines(records: Records, offset: int) -> memoryview:
-    """The lines of the records of one partition, the first of which has that offset."""
+    """Return the lines of one partition's records, the first of which has that offset."""
     number = pa.array(np.arange(offset, offset + len(records.value)))
     events = records.events if records.events is not None else pa.scalar("[]", pa.large_string())
     fields = [
@@ -130,19 +131,19 @@ SCHEMA = pa.schema(
 
 
 class ParquetFiles(PartitionFiles):
-    """Holds one open file for each partition."""
+    """Keeps one open file for each partition."""
 
     def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
         super().__init__(settings, topics)
         self._writers: dict[tuple[int, int], pq.ParquetWriter] = {}
 
-    def close(self) -> list[Delivered]:
-        """Completes the files."""
+    def close(self) -> list[DeliveryReport]:
+        """Complete the files."""
         for place, writer in self._writers.items():
             try:
                 writer.close()
             except OSError as error:
-                self._tallies[place].error = self._refusal(*place, error)
+                self._counters[place].error = self._refusal(*place, error)
         self._writers.clear()
         return super().close()
 
@@ -154,7 +155,7 @@ class ParquetFiles(PartitionFiles):
 
 
 def table(records: Records, topic: str, partition: int, offset: int) -> pa.Table:
-    """The records of one partition, the first of which has that offset, as Spark's Kafka source shows them."""
+    """Return one partition's records, the first of which has that offset, in the form of Spark's Kafka source."""
     count = len(records.value)
     columns = [
         records.key,
@@ -169,7 +170,7 @@ def table(records: Records, topic: str, partition: int, offset: int) -> pa.Table
 
 
 def write_empty(path: Path) -> None:
-    """The file of a partition without records."""
+    """Write the file of a partition without records."""
     if path.suffix == ".parquet":
         pq.write_table(SCHEMA.empty_table(), path)
     else:

@@ -1,4 +1,4 @@
-"""Where fixtures are written, and what to say when the disk refuses."""
+"""Directories of fixtures, and errors of the file system."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simulator.errors import DeliveryError
 
 @dataclass(frozen=True)
 class FileSettings:
-    """Where fixtures are to be, and where they grow until they are complete."""
+    """The final directory of fixtures, and the staging directory in which they are written."""
 
     directory: str
     staging: str
@@ -20,20 +20,20 @@ class FileSettings:
     """jsonl or parquet"""
 
     shared: bool = False
-    """Whether the files grow elsewhere, too, between two writes of a sink: offsets then go on from what is there."""
+    """Whether other writers append to the files between two writes of a sink; offsets then continue from the file."""
 
     def path(self, topic: str, partition: int) -> Path:
-        """Where that partition's file grows."""
+        """Return the path of a partition's file in the staging directory."""
         return Path(self.staging) / topic / f"{partition}.{self.format}"
 
     def refusal(self, topic: str, partition: int, error: OSError) -> str:
-        """What the file system refuses of that partition's file, by the name under which a user looks for it."""
+        """Return the error of the file system for a partition's file, with its final path."""
         return disk_refusal(Path(self.directory) / topic / f"{partition}.{self.format}", error)
 
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turns what the file system refuses into a DeliveryError that names the path."""
+    """Turn errors of the file system into a DeliveryError that names the path."""
     try:
         yield
     except OSError as error:
@@ -41,5 +41,5 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 def disk_refusal(path: Path, error: OSError) -> str:
-    """What the file system refuses, on one line."""
+    """Return an error of the file system on one line."""
     return f"cannot write {path}: {error.strerror or error}"

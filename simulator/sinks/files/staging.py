@@ -1,7 +1,7 @@
-"""Hidden directories that grow beside the place of what they become, and are moved there when they are whole.
+"""Hidden staging directories beside a final path, moved there when they are complete.
 
-One law: what a process left that was killed is cleared away by the next one with the same place; a lock tells which
-process lives.
+A lock marks directories of living processes. What a killed process left is removed by the next one with the same final
+path.
 """
 
 from __future__ import annotations
@@ -15,31 +15,33 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = ".ticdc-sim-"
-"""In the name of each, so that nothing else is taken for one."""
+"""Part of each name, so that nothing else is taken for a staging directory."""
 
 _LOCKS: dict[Path, int] = {}
-"""By directory, the open file whose lock says that this process lives."""
+"""The open, locked file of each directory of this process."""
 
 
 def make(final: Path) -> Path:
-    """A new one beside that place; raises OSError."""
+    """Create a staging directory beside that path; raise OSError."""
     final.parent.mkdir(parents=True, exist_ok=True)
     _clear(final)
     while True:
-        made = Path(tempfile.mkdtemp(prefix=f".{final.name}{MARK}", dir=final.parent))
-        number = _locked(made)
-        if made.exists():  # nobody cleared it away before it was locked
-            os.chmod(made, 0o777 & ~_umask())
-            if number is not None:
-                _LOCKS[made] = number
-            return made
-        if number is not None:
-            os.close(number)
+        directory = Path(tempfile.mkdtemp(prefix=f".{final.name}{MARK}", dir=final.parent))
+        descriptor = _lock(directory)
+        if directory.exists():  # nobody cleared it away before it was locked
+            os.chmod(directory, 0o777 & ~_umask())
+            if descriptor is not None:
+                _LOCKS[directory] = descriptor
+            return directory
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def put_in_place(final: Path, staging: Path) -> None:
-    """Two renames put the new directory in place of the old; where the process dies between them, the next one puts the
-    old one back."""
+    """Replace the final directory by the new one, with two renames.
+
+    If the process dies between them, the next one restores the old directory.
+    """
     old = staging.with_name(f"{staging.name}.old")
     if final.exists():
         final.rename(old)
@@ -49,47 +51,47 @@ def put_in_place(final: Path, staging: Path) -> None:
 
 
 def discard(staging: Path) -> None:
-    """Removes it; who still writes there finds it gone."""
-    gone = staging
+    """Remove the staging directory; writers find it missing."""
+    removed = staging
     with suppress(OSError):
-        gone = staging.rename(staging.with_name(f"{staging.name}.gone"))
-    shutil.rmtree(gone, ignore_errors=True)
+        removed = staging.rename(staging.with_name(f"{staging.name}.gone"))
+    shutil.rmtree(removed, ignore_errors=True)
     _release(staging)
 
 
 def _clear(final: Path) -> None:
-    """Removes what dead processes left, or puts it back where it was what stood there before."""
+    """Remove what dead processes left, or restore a final directory that they had moved away."""
     ours = re.compile(rf"{re.escape(f'.{final.name}{MARK}')}[a-z0-9_]+(\.gone|\.old)?")
     for path in [path for path in final.parent.iterdir() if ours.fullmatch(path.name)]:
-        number = _locked(path)
-        if number is None:
+        descriptor = _lock(path)
+        if descriptor is None:
             continue
         if path.suffix == ".old" and not final.exists():
             with suppress(OSError):
                 path.rename(final)
         else:
             shutil.rmtree(path, ignore_errors=True)
-        os.close(number)
+        os.close(descriptor)
 
 
-def _locked(path: Path) -> int | None:
-    """The open directory, locked; None where another process has it, and where there are no locks."""
+def _lock(path: Path) -> int | None:
+    """Return the open directory, locked; None if another process holds the lock, or if there are no locks."""
     try:
-        number = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         return None
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(number)
+        os.close(descriptor)
         return None
-    return number
+    return descriptor
 
 
 def _release(staging: Path) -> None:
-    number = _LOCKS.pop(staging, None)
-    if number is not None:
-        os.close(number)
+    descriptor = _LOCKS.pop(staging, None)
+    if descriptor is not None:
+        os.close(descriptor)
 
 
 def _umask() -> int:

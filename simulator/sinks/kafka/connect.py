@@ -17,7 +17,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote_plus, urlencode
 
-from simulator.errors import DeliveryError, SimulatorError, UserError, shown
+from simulator.errors import DeliveryError, SimulatorError, UserError, uri_without_secrets
 from simulator.sinks.kafka.library import AbstractTokenProvider, KafkaError
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls
@@ -162,7 +162,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
     def _asked(self, form: dict[str, str], headers: dict[str, str]) -> dict[str, Any]:
         body = urlencode({name: value for name, value in form.items() if value}).encode()
         request = urllib.request.Request(self._sasl.oauth_token_url, body, headers)
-        where = f"sasl-oauth-token-url {shown(self._sasl.oauth_token_url)}"
+        where = f"sasl-oauth-token-url {uri_without_secrets(self._sasl.oauth_token_url)}"
         try:
             with OPENER.open(request, timeout=self._timeout) as answer:
                 found = json.loads(answer.read(LARGEST))

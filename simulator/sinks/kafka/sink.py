@@ -21,8 +21,15 @@ from simulator.sinks.kafka.handshake import reachable
 from simulator.sinks.kafka.library import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
 from simulator.sinks.kafka.producers import AS_BATCH, BY_RECORD, Handover, batches_available
 from simulator.sinks.kafka.settings import KafkaSettings
-from simulator.sinks.latencies import Latencies, Measured
-from simulator.sinks.records import Delivered, Records, Tallies, Waiting, by_partition, unwatched
+from simulator.sinks.latencies import Latencies, LatencyRecorder
+from simulator.sinks.records import (
+    DeliveryReport,
+    PartitionCounters,
+    Records,
+    WaitListener,
+    by_partition,
+    ignore_waiting,
+)
 
 POLL = 1.0
 
@@ -39,7 +46,7 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 class KafkaSink:
     """Writes to the topics by their index; one per task, which owns its partitions."""
 
-    def __init__(self, settings: KafkaSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> None:
+    def __init__(self, settings: KafkaSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> None:
         require_packages(settings.driver, settings.compression, settings.sasl.mechanism)
         self._settings = settings
         self._topics = topics
@@ -49,8 +56,8 @@ class KafkaSink:
         self._known: dict[str, int | BaseException] = {}
         self._flights: deque[Flight] = deque()
         self._in_flight = self._resent = 0
-        self._tallies = Tallies()
-        self._measured = Measured()
+        self._counters = PartitionCounters()
+        self._measured = LatencyRecorder()
         self._heard = 0.0
         self._acknowledged: dict[tuple[int, int], float] = {}
         self._changed = 0.0
@@ -62,7 +69,7 @@ class KafkaSink:
     @property
     def failed(self) -> bool:
         """Whether some partition can take no more."""
-        return self._tallies.failed
+        return self._counters.failed
 
     @property
     def in_flight(self) -> int:
@@ -76,7 +83,7 @@ class KafkaSink:
 
     def latencies(self) -> Latencies:
         """Since this was last asked: from when a producer was first handed a record to its acknowledgement."""
-        return self._measured.taken()
+        return self._measured.take()
 
     def write(self, records: Records) -> None:
         """Hands the records to the producer; waits for acknowledgements while too many bytes are in flight."""
@@ -92,18 +99,18 @@ class KafkaSink:
         while self._flights and not self.failed:
             self._settle(POLL)
 
-    def accounts(self) -> list[Delivered]:
+    def accounts(self) -> list[DeliveryReport]:
         """What has been delivered so far."""
-        return self._tallies.accounts()
+        return self._counters.accounts()
 
-    def close(self) -> list[Delivered]:
+    def close(self) -> list[DeliveryReport]:
         """Waits for every acknowledgement, or for the silence that ends the run."""
         while self._flights:
             self._settle(POLL)
         if self._producer is not None:
             self._handover.finish(self._producer, self._settings.write_timeout)
             self._producer = None
-        return self._tallies.accounts()
+        return self._counters.accounts()
 
     def _make_room(self, size: int) -> None:
         while self._flights and self._in_flight + size > self._settings.in_flight_bytes:
@@ -111,7 +118,7 @@ class KafkaSink:
 
     def _give(self, piece: Piece) -> None:
         """Sends a piece unless its partition has failed."""
-        if self._tallies[piece.place].error is None:
+        if self._counters[piece.place].error is None:
             if self._given_up:
                 self._fail(piece, self._silence(piece))
             elif self._producer is not None or self._connect(time.monotonic()):
@@ -203,7 +210,7 @@ class KafkaSink:
         self._heard = self._acknowledged[piece.place] = time.monotonic()
         offset = outcome.offset if self._settings.required_acks else None
         last = piece.commit_ts[outcome.records - 1].as_py()
-        self._tallies[piece.place].delivered(outcome.records, piece.size, offset, last)
+        self._counters[piece.place].delivered(outcome.records, piece.size, offset, last)
         if self._settings.required_acks:
             self._measured.add(flight.seconds, outcome.records)
 
@@ -224,7 +231,7 @@ class KafkaSink:
         for piece, since in sorted(left, key=lambda waiting: waiting[0].place == oldest.place):
             if time.monotonic() > self._silent(piece, since) + self._settings.silence:
                 self._fail(piece, self._silence(piece))
-            if self._tallies[piece.place].error is None:
+            if self._counters[piece.place].error is None:
                 self._resent += len(piece.values)
                 self._send(piece, since)
 
@@ -253,7 +260,7 @@ class KafkaSink:
             broken.add(flight.piece.place)
             again = self._again(flight, outcome) if first and outcome is not None else [flight.piece]
             left += [(piece, flight.since) for piece in again]
-        return [(piece, since) for piece, since in left if self._tallies[piece.place].error is None]
+        return [(piece, since) for piece, since in left if self._counters[piece.place].error is None]
 
     def _again(self, flight: Flight, outcome: Outcome) -> list[Piece]:
         """What to send again of a piece that failed: nothing where that would fail again."""
@@ -308,7 +315,7 @@ class KafkaSink:
 
     def _fail(self, piece: Piece, why: str) -> None:
         """Writes down where the partition ends, once."""
-        tally = self._tallies[piece.place]
+        tally = self._counters[piece.place]
         if tally.error is None:
             where = f"topic {self._topics[piece.topic]} partition {piece.partition}"
             offset = "its first record" if tally.next_offset is None else f"offset {tally.next_offset}"

@@ -17,6 +17,7 @@ from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import CHANGES, Ints
 from simulator.columns.row_image import same
+from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change.transition import (
     OCCURRENCE_BYTES,
     SchemaChangePoint,
@@ -34,7 +35,7 @@ from simulator.tidb.ddl.converted_rows import converted, repeated
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.values.changed_types import text_as
-from simulator.tso import ROW_LOGICAL, Span, compose
+from simulator.tso import ROW_LOGICAL, compose
 
 FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")
 """Of rows that no other equals."""
@@ -49,7 +50,7 @@ InOldDefinition = Callable[[Transition, pa.RecordBatch], Held]
 def row_changes(
     change: Transition,
     point: SchemaChangePoint,
-    span: Span,
+    span: ChangePeriod,
     slots: Ints,
     table: int,
     handle: pa.Array,
@@ -77,7 +78,7 @@ def row_changes(
 def placed_row_changes(
     change: Transition,
     point: SchemaChangePoint,
-    span: Span,
+    span: ChangePeriod,
     slots: Ints,
     table: int,
     handle: pa.Array,
@@ -134,18 +135,18 @@ def _inserts(change: Transition, rows: pa.RecordBatch) -> Held:
     return held, (new.table, new.handle, pa.nulls(len(new.table), pa.binary()), new.image)
 
 
-def _ahead(point: SchemaChangePoint, span: Span, slots: Ints) -> Ints:
+def _ahead(point: SchemaChangePoint, span: ChangePeriod, slots: Ints) -> Ints:
     """Milliseconds of the span for changes before the statements."""
     return slots * point.slot // span.over_ms if point.squeezed else slots
 
 
-def _behind(point: SchemaChangePoint, span: Span, slots: Ints) -> Ints:
+def _behind(point: SchemaChangePoint, span: ChangePeriod, slots: Ints) -> Ints:
     """Milliseconds of the span for changes behind the statements."""
     left = max(1, span.over_ms - point.slot)
     return np.where(slots < point.slot, point.slot + slots % left, slots)
 
 
-def _batch(slots: Ints, span: Span, *columns: pa.Array) -> pa.RecordBatch:
+def _batch(slots: Ints, span: ChangePeriod, *columns: pa.Array) -> pa.RecordBatch:
     commit_ts = compose(span.first_ms + slots, ROW_LOGICAL)
     return pa.RecordBatch.from_arrays([pa.array(commit_ts), *columns], schema=CHANGES)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from simulator import files, tso
 from simulator.errors import SchemaError, SnapshotError
-from simulator.files import Entry
+from simulator.files import FileInfo
 from simulator.sources.snapshots import streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -82,7 +82,7 @@ def open(path: Path | str, csv: CsvDialect = CsvDialect(), tables: Iterable[Tabl
 
     `tables` are there, too, without a file that declares them.
     """
-    place = files.spelled(path)
+    place = files.location_text(path)
     try:
         entries = [entry for entry in _listed(place) if entry.name[0] not in "._"]
     except (FileNotFoundError, ValueError) as error:  # a NUL is in no name of a file
@@ -106,15 +106,15 @@ def open(path: Path | str, csv: CsvDialect = CsvDialect(), tables: Iterable[Tabl
     return Snapshot(place, tuple(found), frozenset(databases), _start_ts(metadata), csv)
 
 
-def _listed(place: str) -> list[Entry]:
-    found = files.status(place)
+def _listed(place: str) -> list[FileInfo]:
+    found = files.file_info(place)
     if not found.directory:
         text = "a Dumpling export or plain files beside <db>.<table>-schema.sql"
         raise SnapshotError(f"not a directory: {place}; {text}")
-    return files.entries(place)
+    return files.list_directory(place)
 
 
-def _stem(entry: Entry) -> str:
+def _stem(entry: FileInfo) -> str:
     """A file's name without the suffix of its compression."""
     stem, suffix = posixpath.splitext(entry.name)
     return stem if suffix in streams.COMPRESSIONS else entry.name
@@ -133,7 +133,7 @@ def _unescaped(name: str) -> str:
 
 
 def _data_files(
-    entries: Iterable[Entry], schemas: Collection[tuple[str, str]]
+    entries: Iterable[FileInfo], schemas: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], list[tuple[str, DataFile]]]:
     files: dict[tuple[str, str], list[tuple[str, DataFile]]] = {}
     for entry in entries:
@@ -150,12 +150,12 @@ def _data_files(
     return files
 
 
-def _inside(entry: Entry) -> Iterator[Entry]:
+def _inside(entry: FileInfo) -> Iterator[FileInfo]:
     """The file, or the files of a directory as Spark writes one."""
     if not entry.directory:
         yield entry
         return
-    for part in files.entries(entry.path):
+    for part in files.list_directory(entry.path):
         if part.name[0] not in "._":
             yield from _inside(part)
 

@@ -74,7 +74,7 @@ def steady(part: Part) -> Iterator[None]:
 
 def _check_same(part: Part) -> None:
     try:
-        now = files.status(part.place)
+        now = files.file_info(part.place)
     except OSError as error:
         raise unreadable(part, error) from error
     if part.size >= 0 and now.size != part.size:
@@ -165,7 +165,7 @@ def cut(part: Part, quote: int, stop: int, escape: bool, room: int) -> tuple[Par
 
     Raises OSError.
     """
-    size = part.size if part.size >= 0 else files.status(part.place).size
+    size = part.size if part.size >= 0 else files.file_info(part.place).size
     if os.path.splitext(part.path)[1] in COMPRESSIONS or size <= room + room // 2:
         return (part,)
     marks = [_not_escaped(part.place, offset) for offset in range(0, size, room)] + [size]

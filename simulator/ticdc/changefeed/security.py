@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from simulator.errors import ChangefeedError, shown
+from simulator.errors import ChangefeedError, uri_without_secrets
 from simulator.releases import availability
 from simulator.ticdc.changefeed.keys import OAUTH, SASL
 from simulator.ticdc.changefeed.model import Kafka, Sasl, Tls
@@ -161,7 +161,7 @@ def _check_token_url(token_url: str) -> None:
     except ValueError:
         scheme, host = "", None
     if scheme not in ("http", "https") or not host:
-        raise _invalid(f"OAuth2 token URL {shown(token_url)!r} is none; accepted: http://… and https://…")
+        raise _invalid(f"OAuth2 token URL {uri_without_secrets(token_url)!r} is none; accepted: http://… and https://…")
 
 
 def _check_oauth(mechanism: str, client_id: str, secret: str, token_url: str) -> None:

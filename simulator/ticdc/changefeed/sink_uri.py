@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from simulator.errors import ChangefeedError, did_you_mean, shown
+from simulator.errors import ChangefeedError, did_you_mean, uri_without_secrets
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
 from simulator.ticdc.changefeed.keys import BITS, KAFKA, KEYS, Value, option
@@ -127,4 +127,4 @@ def _remarks(pairs: list[tuple[str, str]], release: Release) -> list[str]:
 
 
 def _invalid(text: str, why: str) -> ChangefeedError:
-    return ChangefeedError(f"sink uri invalid '{shown(text)}': {why}", "CDC:ErrSinkURIInvalid")
+    return ChangefeedError(f"sink uri invalid '{uri_without_secrets(text)}': {why}", "CDC:ErrSinkURIInvalid")

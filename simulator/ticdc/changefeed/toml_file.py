@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from simulator import files
-from simulator.errors import HIDDEN, ChangefeedError, did_you_mean, is_secret, masked
+from simulator.errors import HIDDEN, ChangefeedError, did_you_mean, is_secret, mask_secrets
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
 from simulator.ticdc.changefeed.keys import BITS, KEYS, Value, option
@@ -44,7 +44,7 @@ class ConfigFile:
 def parse_file(text: str, name: str, release: Release) -> ConfigFile:
     """Return the file's content; raise ChangefeedError with the position or the keys at fault."""
     try:
-        content = files.toml(text)
+        content = files.parse_toml(text)
     except ValueError as error:
         raise ChangefeedError(f"{name} is not TOML: {error}") from error
     entries = list(_walk(content, "(top level)", name))
@@ -80,7 +80,7 @@ def _walk(content: Mapping[str, object], place: str, name: str) -> Iterator[tupl
         elif "." not in key and inner in TABLES and isinstance(value, dict):
             yield from _walk(value, inner, name)
         elif "." not in key and inner in TABLES:
-            raise ChangefeedError(f"{name}: [{inner}] must be a table, got {masked(repr(value))}")
+            raise ChangefeedError(f"{name}: [{inner}] must be a table, got {mask_secrets(repr(value))}")
         else:
             yield place, "", None, _unknown(place, spelled, name)
 
@@ -111,7 +111,7 @@ def _row_remarks(place: str, number: int, row: dict[str, object], name: str) -> 
 def check(kind: str, value: object, where: str) -> Value:
     """Return the value if it has the type; raise ChangefeedError otherwise."""
     if not _fits(kind, value):
-        value_text = HIDDEN if is_secret(where.rpartition(".")[2]) else masked(repr(value))
+        value_text = HIDDEN if is_secret(where.rpartition(".")[2]) else mask_secrets(repr(value))
         raise ChangefeedError(f"{where} = {value_text}: {TAKES[kind]} is expected")
     if kind == "duration" and isinstance(value, str):
         try:

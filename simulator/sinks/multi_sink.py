@@ -1,6 +1,6 @@
-"""One stream into several sinks.
+"""A sink that writes the same records to several sinks.
 
-One law: the first sink is the one that counts: what it says became of a record is what is said.
+Reports and latencies are those of the first sink.
 """
 
 from __future__ import annotations
@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.sinks.latencies import Latencies
-from simulator.sinks.records import Delivered, Records, Sink
+from simulator.sinks.records import DeliveryReport, Records, Sink
 
 
-class Several:
-    """Gives all of them the same records."""
+class MultiSink:
+    """Writes all records to all of its sinks."""
 
     def __init__(self, sinks: Sequence[Sink]) -> None:
         self._sinks = sinks
 
     @property
     def failed(self) -> bool:
-        """Whether any of them lost its way."""
+        """Whether any of the sinks has failed."""
         return any(sink.failed for sink in self._sinks)
 
     @property
@@ -41,8 +41,8 @@ class Several:
         for sink in self._sinks:
             sink.drain()
 
-    def accounts(self) -> list[Delivered]:
+    def accounts(self) -> list[DeliveryReport]:
         return self._sinks[0].accounts()
 
-    def close(self) -> list[Delivered]:
+    def close(self) -> list[DeliveryReport]:
         return [sink.close() for sink in self._sinks][0]
