@@ -1,6 +1,6 @@
-"""Where the tasks of a run reach its driver, from its own machine or another, with a secret that travels in the job.
+"""Sockets by which the tasks of a run reach its driver, from the same machine or another.
 
-One law: what does not begin with the secret comes from somebody else; nothing of it is read, and it holds nobody up.
+The task spec carries a secret. Connections and datagrams that do not begin with it are dropped.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from typing import Any
 
 SECRET_BYTES = 32
 
-STRANGERS = 64
-"""Connections at a time that have not shown the secret."""
+UNAUTHENTICATED = 64
+"""Open connections that have not sent the secret."""
 
 
 @dataclass(frozen=True)
 class DriverHost:
-    """The machine of the driver, as its tasks see it."""
+    """The addresses of the driver's machine."""
 
     host: str = "127.0.0.1"
-    """Its name or address to them."""
+    """Name or address that tasks connect to."""
 
     bound: str = "127.0.0.1"
-    """The address of its own that its sockets listen on."""
+    """Local address that sockets listen on."""
 
     def driver(self, bound: socket.socket) -> DriverAddress:
-        """How the tasks reach a socket of ours."""
+        """Return the address of a bound socket for tasks."""
         return DriverAddress(self.host, bound.getsockname()[1])
 
 
@@ -43,7 +43,7 @@ LOOPBACK = DriverHost()
 
 @dataclass(frozen=True)
 class DriverAddress:
-    """A socket of the driver."""
+    """Address and secret of a socket of the driver."""
 
     host: str
     port: int
@@ -54,45 +54,45 @@ class DriverAddress:
         return self.host, self.port
 
     def knows(self, secret: bytes) -> bool:
-        """Whether the sender is a task of this run; takes as long whatever was sent."""
+        """Whether a secret is that of this run; compares in constant time."""
         return hmac.compare_digest(secret, self.secret)
 
 
 class TaskServer(ThreadingTCPServer):
-    """Calls `hear` with what a task reads and writes, for each task that connects, in a thread of its own."""
+    """Calls `serve` with the request and response streams of each task that connects, in a thread of its own."""
 
     daemon_threads = True
-    request_queue_size = STRANGERS
+    request_queue_size = UNAUTHENTICATED
 
-    def __init__(self, hear: Callable[[BufferedIOBase, BufferedIOBase], None], place: DriverHost = LOOPBACK) -> None:
+    def __init__(self, serve: Callable[[BufferedIOBase, BufferedIOBase], None], place: DriverHost = LOOPBACK) -> None:
         server = self
 
         class Connection(StreamRequestHandler):
             def handle(self) -> None:
-                with suppress(OSError):  # whoever it is may be gone
+                with suppress(OSError):  # the peer may have closed
                     if server.driver.knows(self.rfile.read(SECRET_BYTES)):
-                        server._strangers.pop(self.connection, None)
-                        hear(self.rfile, self.wfile)
+                        server._unauthenticated.pop(self.connection, None)
+                        serve(self.rfile, self.wfile)
 
         super().__init__((place.bound, 0), Connection)
-        self._strangers: OrderedDict[socket.socket, None] = OrderedDict()
+        self._unauthenticated: OrderedDict[socket.socket, None] = OrderedDict()
         self.driver = place.driver(self.socket)
         threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """One that says nothing and stays makes room for others."""
-        self._strangers[request] = None
-        if len(self._strangers) > STRANGERS:
-            oldest, _ = self._strangers.popitem(last=False)
+        """Accept a connection, and drop the oldest unauthenticated one if there are too many."""
+        self._unauthenticated[request] = None
+        if len(self._unauthenticated) > UNAUTHENTICATED:
+            oldest, _ = self._unauthenticated.popitem(last=False)
             with suppress(OSError):
                 oldest.shutdown(socket.SHUT_RDWR)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        self._strangers.pop(request, None)
+        self._unauthenticated.pop(request, None)
         super().shutdown_request(request)
 
     def close(self) -> None:
-        """Takes no more connections; those that are there may go on."""
+        """Accept no more connections; open ones go on."""
         self.shutdown()
         self.server_close()

@@ -1,34 +1,34 @@
-"""The change frame: the Arrow batches in which rows flow, from the files of snapshots to what a task sends.
+"""The Arrow schemas in which rows flow, from the files of snapshots to what a task sends.
 
-    STATE    rows of snapshots                                                   sources.snapshots
-    SIDE     these with what the engines join and place them by                  run.engines.work
-    JOINED   rows whose images in two snapshots differ                           run.engines
-    CHANGES  row changes with their commit-ts                                    sources.diff
-    WRITTEN  row changes that scripted SQL committed                             run.plan
-    SENT     those that event filters let through, split UPDATEs as two          run.stages
-    EVENTS   these with their partitions, between them statements and watermarks run.stages, run.marks
+    SNAPSHOT_ROWS     rows of snapshots                                           sources.snapshots
+    PLACED_ROWS       the same with the keys by which engines join and place them engines.work
+    ROW_DIFFERENCES   rows whose images in two snapshots differ                   engines.in_process, on_spark
+    ROW_CHANGES       row changes with their commit-ts                            sources.diff
+    SCRIPTED_CHANGES  row changes that scripted SQL committed                     run.plan
+    FILTERED_CHANGES  changes that pass event filters, UPDATEs split              engines.stages
+    EVENTS            changes with their partitions, and DDL and watermarks       engines.stages, tasks.control_events
 
-Columns have one name and type throughout (`COLUMNS`):
+A column has one name and type in all of them (`COLUMNS`):
 
-    move           which step from one snapshot to the next, from 0
-    table          place of the physical table in the run's list; of a statement in the list of statements
-    place          move × tables of the run + table, by which sides are joined
-    handle         `ticdc.key_bytes.handle_keys`; of a table without a handle key the row image
-    occurrence     tells equal rows of a table without a handle key apart, from 1
-    row_hash       hash of seed, table and handle, by which a row changes in time (`sources.diff.Clock`)
+    move           number of the step from one snapshot to the next, from 0
+    table          index of the physical table in the run's list; for DDL, in the list of statements
+    place          move × number of tables + table, by which the sides are joined
+    handle         `ticdc.key_bytes.handle_keys`; the row image for a table without a handle key
+    occurrence     number of a row among equal ones of a table without a handle key, from 1
+    row_hash       hash of seed, table and handle, which determines when a row changes (`sources.diff.Clock`)
     slice          partition of the shuffle: group of destinations × slice of time
-    image          the row (`columns.row_image`), where statements change its table as they leave it
-    unaltered      what the row was before the statements: table number and image (`sources.schema_change`); else null
-    before, after  images of the row on either side of its change; null where it was not there, or is not any more
+    image          the row (`columns.row_image`), after the DDL that changes its table
+    unaltered      the row before that DDL: table number and image (`sources.schema_change`); else null
+    before, after  images of the row before and after its change; null for INSERT and DELETE
     commit_ts      TSO
     kind           ROW, DDL or WATERMARK
-    op             DELETE, UPDATE or INSERT; null where the event is no row
-    rank           place of a row change among those of its commit-ts (`ticdc.split.SplitRule.ranks`)
-    row_id         `ticdc.key_bytes.row_ids`, or what the scripted upstream gave the row; null for a common handle
+    op             DELETE, UPDATE or INSERT; null for an event that is not a row
+    rank           order of a row change among those of its commit-ts (`ticdc.split.SplitRule.ranks`)
+    row_id         `ticdc.key_bytes.row_ids`, or the row id that scripted SQL allocated; null for a common handle
     dispatch_hash  hash of the row's dispatcher, 32 bits unsigned
     destination    Kafka partition, numbered through all topics (`ticdc.dispatch.Destinations`)
 
-One law: a row that was not there has a null image, and every change has one image at least.
+Every row change has at least one image.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ def _frame(names: str) -> pa.Schema:
     return pa.schema([(name, COLUMNS[name]) for name in names.split()])
 
 
-STATE = _frame("move table handle image unaltered")
-SIDE = _frame("row_hash place handle image unaltered slice")
-JOINED = _frame("row_hash place handle occurrence before after unaltered")
-CHANGES = _frame("commit_ts table handle before after")
-WRITTEN = _frame("commit_ts table handle before after row_id")
-"""CHANGES and SENT have this `row_id`, too, in runs with scripted SQL; null for a row of a snapshot."""
+SNAPSHOT_ROWS = _frame("move table handle image unaltered")
+PLACED_ROWS = _frame("row_hash place handle image unaltered slice")
+ROW_DIFFERENCES = _frame("row_hash place handle occurrence before after unaltered")
+ROW_CHANGES = _frame("commit_ts table handle before after")
+SCRIPTED_CHANGES = _frame("commit_ts table handle before after row_id")
+"""ROW_CHANGES and FILTERED_CHANGES have this `row_id`, too, in runs with scripted SQL; null for a row of a snapshot."""
 
-SENT = _frame("commit_ts table handle before after op rank")
+FILTERED_CHANGES = _frame("commit_ts table handle before after op rank")
 EVENTS = _frame("commit_ts kind table op row_id dispatch_hash destination before after")
 
 ORDER = ("commit_ts", "rank", "table", "handle", "op")

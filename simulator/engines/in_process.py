@@ -1,6 +1,6 @@
-"""The engine for small snapshots: one process, one task that owns all partitions, in global order; no Java.
+"""The engine in process, for small snapshots: one task owns all partitions and sends in global order, without Java.
 
-One law: a statement goes out when every older row is acknowledged, a watermark when every row below it is.
+DDL is sent when every older row is acknowledged, a watermark when every row below it is.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.channel import DriverAddress
-from simulator.columns.change_frame import CHANGES, JOINED, ORDER, SIDE, Ints, ints
+from simulator.columns.change_frame import ORDER, PLACED_ROWS, ROW_CHANGES, ROW_DIFFERENCES, Ints, ints
 from simulator.engines import stages
 from simulator.engines.tasks.progress import report_reading
 from simulator.engines.tasks.send import send
 from simulator.engines.tasks.task import TaskReport, TaskSpec
-from simulator.engines.work import Placing, Work, among_scripted, duplicate
+from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError, UserError
 from simulator.signals import stop_gracefully
 from simulator.sources import diff, snapshots
@@ -27,55 +27,56 @@ from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
 
 ROWS = 16_384
-"""Rows of a batch."""
+"""Rows per batch."""
 
-ENDED_GENTLY = ("kafka", "console")
-"""The sinks that keep what they got, so that a run which a signal ends is to be complete up to a watermark."""
+ENDED_AT_WATERMARK = ("kafka", "console")
+"""Sinks whose records outlive a stopped run: it ends complete up to a watermark."""
 
 MOST_BYTES = 256 << 20
-"""Of snapshot files."""
+"""Largest size of snapshot files."""
 
 ANY_SIZE = "--master 'local[*]' compares snapshots of any size"
 
 
 def run(work: Work) -> list[TaskReport]:
-    """Plays the work; raises SimulatorError for whatever is wrong with the input."""
+    """Do the work of a run; raises SimulatorError for bad input."""
     try:
-        rows, owned, spec = ordered(work, work.spec.sink == "kafka")
-        with stop_gracefully() if spec.sink in ENDED_GENTLY else nullcontext(None) as asked:
+        rows, owned, spec = ordered_rows(work, work.spec.sink == "kafka")
+        with stop_gracefully() if spec.sink in ENDED_AT_WATERMARK else nullcontext(None) as stop:
             if work.faults is not None:
                 work.faults.begin(spec)
-            report = send(rows, owned, spec, asked, work.faults, work.on_complete)
+            report = send(rows, owned, spec, stop, work.faults, work.on_complete)
             return [replace(report, unmet=work.faults.unmet) if work.faults else report]
     except MemoryError as error:
         raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
 
 
-def ordered(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], range, TaskSpec]:
-    """What `emit` is given: the rows (EVENTS) in order, all destinations, and the job; where it `waits`, with the times
-    at which a statement or a watermark lets older rows arrive first. Raises SimulatorError for what is wrong with the
-    input."""
+def ordered_rows(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], range, TaskSpec]:
+    """Return what `tasks.send` needs: the rows (EVENTS) in order, all destinations, and the task spec.
+
+    If `waits`, the spec has barriers at DDL and watermarks. Raises SimulatorError for bad input.
+    """
     require_small(work.input_bytes)
-    changes = pa.RecordBatch.from_pylist([], CHANGES)
+    changes = pa.RecordBatch.from_pylist([], ROW_CHANGES)
     if work.before or work.after:
-        placing = Placing(work.comparison, work.rules)
-        before, after = (read(scans, placing, work.spec.progress) for scans in (work.before, work.after))
-        changes = diff.changes(compared(before, after), work.comparison)
+        placing = RowPlacement(work.comparison, work.rules)
+        before, after = (read_side(scans, placing, work.spec.progress) for scans in (work.before, work.after))
+        changes = diff.changes(differing_rows(before, after), work.comparison)
     if work.rows is not None:
-        changes = pa.concat_batches([among_scripted(changes), work.rows])
-    if work.asks_beside:
+        changes = pa.concat_batches([with_row_id(changes), work.rows])
+    if work.needs_shared_commit_ts:
         changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
-    sent = stages.sent(changes, work.rules)
-    sent = sent.take(_order(sent, ORDER))
-    rows = (stages.events(sent.slice(start, ROWS), work.rules) for start in range(0, sent.num_rows, ROWS))
+    changes = stages.filter_and_split(changes, work.rules)
+    changes = changes.take(_order(changes, ORDER))
+    rows = (stages.to_events(changes.slice(start, ROWS), work.rules) for start in range(0, changes.num_rows, ROWS))
     spec = work.spec
     if waits and work.on_complete is None:
-        spec = replace(spec, barriers=tuple(spec.control_events.following(ints(sent, "commit_ts")).tolist()))
+        spec = replace(spec, barriers=tuple(spec.control_events.following(ints(changes, "commit_ts")).tolist()))
     return rows, range(spec.destinations.total), spec if waits else replace(spec, barriers=())
 
 
 def require_small(size: int) -> None:
-    """Raises UserError for snapshots with more bytes than are held here."""
+    """Raise UserError for snapshots that are too large for this engine."""
     if size > MOST_BYTES:
         raise UserError(
             f"--master none holds whole snapshots in memory, and these have {size / 1e6:,.0f} MB: at most "
@@ -83,21 +84,23 @@ def require_small(size: int) -> None:
         )
 
 
-def read(scans: Sequence[TableScan], placing: Placing, progress: DriverAddress | None) -> pa.RecordBatch:
-    """All rows of one side (SIDE) with their `occurrence`; raises SnapshotError for a key that comes twice."""
+def read_side(scans: Sequence[TableScan], placing: RowPlacement, progress: DriverAddress | None) -> pa.RecordBatch:
+    """Return PLACED_ROWS of one side with their `occurrence`; raises SnapshotError for a duplicate key."""
     tables = placing.comparison.tables
     batches = [
         batch
         for number, pieces in enumerate(snapshots.tasks(scans))
         for batch in report_reading(placing.sides(pieces), number, progress)
     ]
-    found = pa.concat_batches([pa.RecordBatch.from_pylist([], SIDE), *batches])
-    found = found.take(_order(found, ("place", "handle", "unaltered")))
-    occurrence, table = _occurrences(found), ints(found, "place") % len(tables)
-    twice = np.flatnonzero((occurrence > 1) & placing.comparison.keyed[table])
-    if len(twice):
-        raise duplicate(tables[table[twice[0]]].table, found.column("image")[int(twice[0]) - 1].as_py())
-    return found.append_column("occurrence", pa.array(occurrence))
+    rows = pa.concat_batches([pa.RecordBatch.from_pylist([], PLACED_ROWS), *batches])
+    rows = rows.take(_order(rows, ("place", "handle", "unaltered")))
+    occurrence, table = _occurrences(rows), ints(rows, "place") % len(tables)
+    duplicates = np.flatnonzero((occurrence > 1) & placing.comparison.keyed[table])
+    if len(duplicates):
+        raise duplicate_key_error(
+            tables[table[duplicates[0]]].table, rows.column("image")[int(duplicates[0]) - 1].as_py()
+        )
+    return rows.append_column("occurrence", pa.array(occurrence))
 
 
 def _order(rows: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
@@ -105,7 +108,7 @@ def _order(rows: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
 
 
 def _occurrences(rows: pa.RecordBatch) -> Ints:
-    """Each row's number among equal keys, which lie together, from 1."""
+    """Number the rows of each key from 1; equal keys are adjacent."""
     place, handle, count = ints(rows, "place"), rows.column("handle"), rows.num_rows
     same = np.zeros(count, np.bool_)
     if count > 1:
@@ -114,8 +117,8 @@ def _occurrences(rows: pa.RecordBatch) -> Ints:
     return at - np.maximum.accumulate(np.where(same, 0, at)) + 1
 
 
-def compared(before: pa.RecordBatch, after: pa.RecordBatch, every: bool = False) -> pa.RecordBatch:
-    """The rows (JOINED) whose images differ, or `every` row."""
+def differing_rows(before: pa.RecordBatch, after: pa.RecordBatch, every: bool = False) -> pa.RecordBatch:
+    """The rows (ROW_DIFFERENCES) whose images differ, or `every` row."""
     both = pa.concat_batches([before, after])
     is_after = np.arange(both.num_rows) >= before.num_rows
     both = both.append_column("side", pa.array(is_after.astype(np.int8)))
@@ -145,10 +148,10 @@ def compared(before: pa.RecordBatch, after: pa.RecordBatch, every: bool = False)
             now.take(at),
             _taken(both.column("unaltered"), left[differ]),
         ],
-        schema=JOINED,
+        schema=ROW_DIFFERENCES,
     )
 
 
 def _taken(column: pa.Array, places: Ints) -> pa.Array:
-    """The values at these places; null where a place is -1."""
+    """Return the values at some positions; null for -1."""
     return column.take(pa.array(places, mask=places < 0))

@@ -1,6 +1,7 @@
-"""Spark reads pieces of files, shuffles, joins and sorts; what looks inside a row are functions on Arrow batches.
+"""The engine on Spark, for snapshots of any size.
 
-One law: the plan is as large for ten thousand tables as for two, and nothing is sent before all was read and checked.
+Spark reads pieces of files, shuffles, joins and sorts. Functions on Arrow batches do what looks inside a row. The plan
+has the same size for any number of tables, and nothing is sent before everything is read and checked.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from simulator.channel import DriverAddress
 from simulator.columns.change_frame import (
-    CHANGES,
     DELETE,
+    FILTERED_CHANGES,
     INSERT,
-    JOINED,
     OPERATIONS,
     ORDER,
-    SENT,
-    SIDE,
+    PLACED_ROWS,
+    ROW_CHANGES,
+    ROW_DIFFERENCES,
+    SCRIPTED_CHANGES,
     UPDATE,
-    WRITTEN,
     ints,
 )
 from simulator.columns.without_pandas import without_pandas
@@ -40,12 +41,12 @@ from simulator.engines import stages
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.executors import slots
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
-from simulator.engines.stages import Rules
+from simulator.engines.stages import RowRules
 from simulator.engines.tasks.barriers import BarrierServer
 from simulator.engines.tasks.progress import report_reading
 from simulator.engines.tasks.send import send
 from simulator.engines.tasks.task import TaskReport, TaskSpec
-from simulator.engines.work import Placing, Work, among_scripted, duplicate
+from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError
 from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import KeyRanges, Report, TableScan, unproven
@@ -56,13 +57,13 @@ from simulator.tso import LOGICAL_BITS, ROW_LOGICAL
 without_pandas()  # Spark's workers import this, too, and pandas takes them longer than a small task does.
 
 SCRIPTED_ROWS = 65_536
-"""Rows of scripted SQL that one task takes up."""
+"""Rows of scripted SQL per task."""
 
 INPUT_BYTES_A_TASK = 16 << 20
-"""Bytes of snapshot files that one task of the comparison holds at a time, so that memory stays flat as input grows."""
+"""Bytes of snapshot files per task of the comparison, so that memory stays flat as input grows."""
 
 LARGE = {"text", "mediumtext", "longtext", "json", "vector"}
-"""Types (BLOBs are texts, too) of which 16,384 values may have more than an Arrow column's 2 GiB."""
+"""Types of which 16,384 values may exceed an Arrow column's 2 GiB; BLOBs are texts, too."""
 
 LONG_VARCHAR = 4096
 
@@ -70,9 +71,9 @@ SPARK_NO_LIMIT = (1 << 31) - 1
 
 Batches = Iterator[pa.RecordBatch]
 Reported = tuple[int, list[Report]]
-"""0 or 1 for the side before or after, and what a task says of the keys it met there."""
+"""Side (0 before, 1 after), and the reports of a task on the keys it read."""
 
-Met = Callable[[list[Reported]], None]
+OnKeysRead = Callable[[list[Reported]], None]
 
 SETTINGS = {
     "spark.sql.adaptive.enabled": "true",
@@ -85,32 +86,32 @@ SETTINGS = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.requireAllClusterKeysForCoPartition": "false",
 }
-"""Adaptive execution does all shuffles before the last stage, so that what was read is known to be right when sending
-begins; nothing else of it, as partitions must stay where they were put."""
+"""Adaptive execution runs all shuffles before the last stage, so that all input is checked when sending begins. Its other
+features are off, as partitions must stay in place."""
 
 
 @unwrap_errors()
 def run(spark: SparkSession, work: Work) -> list[TaskReport]:
-    """Plays the work; raises SimulatorError for whatever its tasks found wrong with the input."""
+    """Do the work of a run; raises SimulatorError for bad input."""
     tasks = _tasks(spark, work)
     partitions = _shuffle_partitions(spark, work, tasks)
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_batch_bytes(work)))
-    placing = Placing(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
+    placing = RowPlacement(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
     reported = spark.sparkContext.accumulator(list[Reported](), Reports())
     old, new = (
-        side(spark, scans, placing, number, work.spec.progress, reported.add)
+        snapshot_side(spark, scans, placing, number, work.spec.progress, reported.add)
         for number, scans in enumerate((work.before, work.after))
     )
     joined = _joined(old, new, work)
-    ordered = _in_one(joined, work, tasks) if work.shuffles == 1 else _in_two(spark, joined, work, tasks)
+    ordered = _order_once(joined, work, tasks) if work.shuffles == 1 else _shuffle_again(spark, joined, work, tasks)
     with _barrier_server(spark, work, tasks) as barrier:
         spec = replace(work.spec, barrier=barrier.driver if barrier else None)
         sending = partial(_sending, rules=work.rules, spec=spec, tasks=tasks, filtered=work.shuffles == 2)
         sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), barrier is not None)
-        # Does all shuffles; asked ahead, it leaves a moment in which nothing has been sent.
+        # This runs all shuffles, so that duplicates are refused before anything is sent.
         sent._jdf.queryExecution().executedPlan().finalPhysicalPlan()
         _refuse_duplicates(spark, work, reported.value)
         reports = [TaskReport.read(json.loads(row["report"])) for row in sent.collect()]
@@ -120,7 +121,7 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
 
 
 def _tasks(spark: SparkSession, work: Work) -> int:
-    """How many tasks send, all at the same time."""
+    """Return how many tasks send, all at the same time."""
     return max(1, min(slots(spark.sparkContext), work.spec.destinations.total))
 
 
@@ -132,33 +133,33 @@ def _shuffle_partitions(spark: SparkSession, work: Work, tasks: int) -> int:
 
 
 def _batch_bytes(work: Work) -> int:
-    """Where a batch of rows ends by its bytes; Spark then measures after each row, which narrow rows are spared."""
+    """Return the bytes at which Spark ends a batch; it then measures after each row, which narrow rows do not need."""
     types = {column.type for physical in work.rules.tables for column in visible_columns(physical.table)}
     wide = any(type.name in LARGE or type.length > LONG_VARCHAR for type in types)
     return FLUSH_BYTES if wide else SPARK_NO_LIMIT
 
 
 def _barrier_server(spark: SparkSession, work: Work, tasks: int) -> AbstractContextManager[BarrierServer | None]:
-    """Where the tasks meet around statements, if somebody reads what they write while they write."""
-    place = driver_host(str(spark.sparkContext.master))
+    """Return the server of the barriers around DDL; none if nobody reads the output while it is written."""
+    address = driver_host(str(spark.sparkContext.master))
     barriers = [complete for complete in work.spec.complete_before if complete is not None]
 
     def all_arrived(number: int) -> None:
         if barriers[number] and work.on_complete is not None:
             work.on_complete(barriers[number])
 
-    return BarrierServer(tasks, len(barriers), place, all_arrived) if barriers else nullcontext()
+    return BarrierServer(tasks, len(barriers), address, all_arrived) if barriers else nullcontext()
 
 
-def side(
+def snapshot_side(
     spark: SparkSession,
     scans: Sequence[TableScan],
-    placing: Placing,
+    placing: RowPlacement,
     number: int,
     progress: DriverAddress | None,
-    met: Met,
+    on_keys_read: OnKeysRead,
 ) -> DataFrame:
-    """The rows (SIDE) of one side of all moves; each task tells `met` of their keys."""
+    """Return PLACED_ROWS of one side of all moves; each task reports their keys to `on_keys_read`."""
     tasks = snapshots.tasks(scans, spark.sparkContext.defaultParallelism)
 
     def read(batches: Batches) -> Batches:
@@ -168,38 +169,40 @@ def side(
                 for rows in report_reading(placing.sides(tasks[task]), 2 * task + number, progress):
                     seen.add(placing.keys(rows))
                     yield rows
-                met([(number, seen.reports())])
+                on_keys_read([(number, seen.reports())])
 
-    frame = map_in_arrow(spark.range(0, len(tasks), 1, max(1, len(tasks))), read, SIDE)
+    frame = map_in_arrow(spark.range(0, len(tasks), 1, max(1, len(tasks))), read, PLACED_ROWS)
     return frame.repartitionById(placing.groups * placing.slices, "slice") if placing.slices else frame
 
 
 def _joined(old: DataFrame, new: DataFrame, work: Work) -> DataFrame:
-    """The rows (JOINED) whose images differ."""
-    on = ["row_hash", "handle", "place"]  # The hash comes first: Spark sorts by its bytes before it compares more.
+    """The rows (ROW_DIFFERENCES) whose images differ."""
+    on = ["row_hash", "handle", "place"]  # The hash comes first, as Spark sorts by a prefix of the key.
     if not work.comparison.keyed.all():
         on.append("occurrence")
-        old, new = (side.withColumn("occurrence", occurrence()) for side in (old, new))
+        old, new = (side.withColumn("occurrence", occurrence_column()) for side in (old, new))
     if work.shuffles == 1:
         on.append("slice")
     before = old.select(*on, F.col("image").alias("before"), *(["unaltered"] if work.shuffles == 2 else []))
     after = new.select(*on, F.col("image").alias("after"))
     joined = before.join(after, on, "full_outer").where(~F.col("before").eqNullSafe(F.col("after")))
     blank = {"occurrence": F.lit(1).cast("long"), "unaltered": F.lit(None).cast("binary")}
-    return joined.select(*(F.col(name) if name in joined.columns else blank[name].alias(name) for name in JOINED.names))
+    return joined.select(
+        *(F.col(name) if name in joined.columns else blank[name].alias(name) for name in ROW_DIFFERENCES.names)
+    )
 
 
-def occurrence() -> Column:
-    """Of equal rows of a table without a handle key, so that the join compares multisets."""
+def occurrence_column() -> Column:
+    """Number equal rows of a table without a handle key, so that the join compares multisets."""
     return F.row_number().over(Window.partitionBy("row_hash", "handle", "place").orderBy("unaltered")).cast("long")
 
 
-def _in_one(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
-    """Changes in order (SENT), one partition a task, out of the slices in which they were compared."""
+def _order_once(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
+    """Return ordered FILTERED_CHANGES, one Spark partition per task, from the slices in which they were compared."""
     clock, tables = work.comparison.clock, len(work.comparison.tables)
     move = F.expr(f"place div {tables}")
-    start = by_number([span.first_ms for span in clock.spans], move)
-    over = by_number([span.over_ms for span in clock.spans], move)
+    start = value_by_number([span.first_ms for span in clock.spans], move)
+    over = value_by_number([span.over_ms for span in clock.spans], move)
     op = F.when(F.col("after").isNull(), DELETE).when(F.col("before").isNull(), INSERT).otherwise(UPDATE)
     ranks = work.rules.split.ranks[:OPERATIONS]
     changes = joined.select(
@@ -214,30 +217,30 @@ def _in_one(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
     return changes.sortWithinPartitions(*ORDER).coalesce(tasks)
 
 
-def _in_two(spark: SparkSession, joined: DataFrame, work: Work, tasks: int) -> DataFrame:
-    """The same, where a row's partition is known only when it is compared, and where scripted rows are among them."""
-    comparison, rules = work.comparison, work.rules  # What the functions name is sent to every task.
-    scripted, frame = work.rows is not None, CHANGES if work.rows is None else WRITTEN
+def _shuffle_again(spark: SparkSession, joined: DataFrame, work: Work, tasks: int) -> DataFrame:
+    """Return ordered FILTERED_CHANGES if a row's partition is known only after the comparison, or with scripted rows."""
+    comparison, rules = work.comparison, work.rules  # Spark pickles what the functions refer to.
+    scripted, frame = work.rows is not None, ROW_CHANGES if work.rows is None else SCRIPTED_CHANGES
 
     def changed(batches: Batches) -> Batches:
         with wrap_errors():
-            made = (diff.changes(batch, comparison) for batch in batches if batch.num_rows)
-            yield from map(among_scripted, made) if scripted else made
+            changes = (diff.changes(batch, comparison) for batch in batches if batch.num_rows)
+            yield from map(with_row_id, changes) if scripted else changes
 
     def routed(batches: Batches) -> Batches:
         with wrap_errors():
             for batch in (batch for batch in batches if batch.num_rows):
-                sent = stages.sent(batch, rules)
-                task = ints(stages.events(sent, rules), "destination") % tasks
-                yield sent.append_column("task", pa.array(task.astype(np.int32)))
+                changes = stages.filter_and_split(batch, rules)
+                task = ints(stages.to_events(changes, rules), "destination") % tasks
+                yield changes.append_column("task", pa.array(task.astype(np.int32)))
 
-    schema = SENT.append(frame.field("row_id")) if scripted else SENT
+    schema = FILTERED_CHANGES.append(frame.field("row_id")) if scripted else FILTERED_CHANGES
     schema = schema.append(pa.field("task", pa.int32()))
-    if work.asks_beside or work.rows is not None:
+    if work.needs_shared_commit_ts or work.rows is not None:
         changes = map_in_arrow(joined, changed, frame)
         if work.rows is not None:
-            changes = changes.union(_given(spark, work.rows))
-        if work.asks_beside:
+            changes = changes.union(_scripted_rows(spark, work.rows))
+        if work.needs_shared_commit_ts:
             changes = changes.withColumn("beside", F.count("*").over(Window.partitionBy("table", "commit_ts")) > 1)
         placed = map_in_arrow(changes, routed, schema)
     else:
@@ -245,8 +248,8 @@ def _in_two(spark: SparkSession, joined: DataFrame, work: Work, tasks: int) -> D
     return placed.repartitionById(tasks, "task").drop("task").sortWithinPartitions(*ORDER)
 
 
-def _given(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:
-    """Rows that are here, in as many parts as tasks are worth it."""
+def _scripted_rows(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:
+    """Distribute the rows of scripted SQL over tasks."""
     parts = max(1, -(-rows.num_rows // SCRIPTED_ROWS))
 
     def read(batches: Batches) -> Batches:
@@ -256,23 +259,23 @@ def _given(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:
     return map_in_arrow(spark.range(0, parts, 1, parts), read, rows.schema)
 
 
-def _sending(batches: Batches, rules: Rules, spec: TaskSpec, tasks: int, filtered: bool) -> Batches:
-    """Sends what belongs to one task; what goes wrong is raised so that the driver finds its words again."""
+def _sending(batches: Batches, rules: RowRules, spec: TaskSpec, tasks: int, filtered: bool) -> Batches:
+    """Send the rows of one task and yield its report."""
     context = TaskContext.get()
     assert context is not None, "Spark runs it"
     with wrap_errors():
-        if context.attemptNumber() > 0:  # However often Spark is told to try (`local[2,4]`).
+        if context.attemptNumber() > 0:  # The master may ask for retries (`local[2,4]`).
             text = "a task of Spark was lost while it sent; it is not run again, as that would send all twice"
             raise DeliveryError(text)
         owned = range(context.partitionId(), spec.destinations.total, tasks)
-        found = (batch for batch in batches if batch.num_rows)
-        passing = found if filtered else (stages.passing(batch, rules) for batch in found)
-        report = send((stages.events(batch, rules) for batch in passing), owned, spec)
+        rows = (batch for batch in batches if batch.num_rows)
+        changes = rows if filtered else (stages.filter_rows(batch, rules) for batch in rows)
+        report = send((stages.to_events(batch, rules) for batch in changes), owned, spec)
     yield pa.RecordBatch.from_pydict({"report": [json.dumps(asdict(report))]})
 
 
 class Reports(AccumulatorParam[list[Reported]]):
-    """What the tasks that read say of the keys they met."""
+    """Accumulates the reports of the tasks that read."""
 
     def zero(self, value: list[Reported]) -> list[Reported]:
         return []
@@ -282,44 +285,46 @@ class Reports(AccumulatorParam[list[Reported]]):
 
 
 def _refuse_duplicates(spark: SparkSession, work: Work, reported: Sequence[Reported]) -> None:
-    """Raises SnapshotError where a key comes twice in one snapshot."""
+    """Raise SnapshotError for a duplicate key in a snapshot."""
     keyed = work.comparison.keyed
     for number, scans in enumerate((work.before, work.after)):
         reports = (report for side, task_reports in reported if side == number for report in task_reports)
-        doubted = {(move, table) for move, table in unproven(reports) if keyed[table]}
-        if doubted:
-            _look_closer(spark, work, [scan for scan in scans if _may_have(scan, doubted)])
+        suspect = {(move, table) for move, table in unproven(reports) if keyed[table]}
+        if suspect:
+            _check_keys(spark, work, [scan for scan in scans if _may_have(scan, suspect)])
 
 
 def _may_have(scan: TableScan, tables: set[tuple[int, int]]) -> bool:
-    """Whether rows of these moves and tables may come from a scan; one that finishes its rows gives them others."""
+    """Whether a scan may yield rows of these moves and tables; a scan with `finish` may yield others."""
     return scan.finish is not None or not tables.isdisjoint(product([scan.move], scan.place.indexes))
 
 
-def _look_closer(spark: SparkSession, work: Work, scans: Sequence[TableScan]) -> None:
-    """Reads tables again whose keys did not come in order."""
+def _check_keys(spark: SparkSession, work: Work, scans: Sequence[TableScan]) -> None:
+    """Read tables again whose keys were not in order, and look for duplicates."""
     tables, keyed = work.comparison.tables, work.comparison.keyed.tolist()
-    rows = side(spark, scans, Placing(work.comparison, work.rules), 0, work.spec.progress, lambda reported: None)
+    rows = snapshot_side(
+        spark, scans, RowPlacement(work.comparison, work.rules), 0, work.spec.progress, lambda reports: None
+    )
     several = rows.groupBy("place", "handle").agg(F.count("*").alias("rows"), F.first("image").alias("image"))
-    twice = several.where((F.col("rows") > 1) & by_number(keyed, F.pmod("place", F.lit(len(tables)))))
+    twice = several.where((F.col("rows") > 1) & value_by_number(keyed, F.pmod("place", F.lit(len(tables)))))
     for row in twice.orderBy("place", "handle").limit(1).collect():
-        raise duplicate(tables[row["place"] % len(tables)].table, bytes(row["image"]))
+        raise duplicate_key_error(tables[row["place"] % len(tables)].table, bytes(row["image"]))
 
 
 def map_in_arrow(
     frame: DataFrame, function: Callable[[Batches], Batches], schema: pa.Schema, barrier: bool = False
 ) -> DataFrame:
-    """DataFrame.mapInArrow with Arrow's schema, and without its warning about pandas, which is not used."""
+    """Call DataFrame.mapInArrow with an Arrow schema, without its warning about pandas, which is not used."""
     with warnings.catch_warnings():  # pyspark 4.3 warns of pandas 3 wherever it makes a Python function
         warnings.simplefilter("ignore", FutureWarning)
         return frame.mapInArrow(function, from_arrow_schema(schema), barrier)
 
 
-def by_number(values: Sequence[int] | Sequence[bool], number: Column | str) -> Column:
-    """The value at that place, as a Spark long (boolean for booleans); one literal where all are the same."""
+def value_by_number(values: Sequence[int] | Sequence[bool], number: Column | str) -> Column:
+    """Return a column that looks up a value by number, as a long or boolean; a literal if all values are equal."""
     kind = "boolean" if isinstance(values[0], bool) else "bigint"
     if len(set(values)) == 1:
         return F.lit(values[0]).cast(kind)
-    # One text that Spark folds into a constant array: ten thousand literals take it half a minute.
+    # Spark folds one text into a constant array; with ten thousand literals it takes half a minute.
     texts = F.split(F.lit(",".join(str(value) for value in values)), ",")
     return F.get(texts.cast(f"array<{kind}>"), number)

@@ -1,6 +1,6 @@
-"""What a changefeed makes of row changes, each stage a function on a batch of them: filters, splits, destinations.
+"""The changefeed's rules applied to batches of row changes: event filters, splits of UPDATEs, and destinations.
 
-One law: a row is treated alike whatever batch it comes in, so that every engine may cut batches as it likes.
+The result for a row does not depend on its batch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import EVENTS, ROW, SENT, Ints, by_table, ints, op_of
+from simulator.columns.change_frame import EVENTS, FILTERED_CHANGES, ROW, Ints, by_table, ints, op_of
 from simulator.columns.hashing import Crcs
 from simulator.columns.row_image import LazyCells
 from simulator.sources.snapshots import PhysicalTable
@@ -28,29 +28,29 @@ from simulator.tidb.model.table import Table, visible_columns
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What the changefeed does with row changes."""
+class RowRules:
+    """The changefeed's rules for row changes."""
 
     tables: tuple[PhysicalTable, ...]
     routes: tuple[Route, ...]
-    """As long as `tables`."""
+    """The route of each table."""
 
     filters: EventFilters
     ignored_start_ts: frozenset[int]
     split: SplitRule
     destinations: Destinations
     scripted: frozenset[int] = frozenset()
-    """The tables that scripted SQL changes rows of: an UPDATE there may change the handle key, too."""
+    """The tables that scripted SQL writes to: an UPDATE may change their handle key."""
 
     @cached_property
     def partitions(self) -> dict[str, tuple[int, int]]:
-        """Of each topic the destination that partition 0 is, and how many partitions it has."""
+        """Topic → (destination of its partition 0, number of partitions)."""
         to = self.destinations
         return {topic: (first, count) for topic, first, count in zip(to.topics, to.first, to.counts, strict=True)}
 
     @cached_property
     def filtering(self) -> npt.NDArray[np.bool_]:
-        """Whether event filters look at the rows of each table."""
+        """For each table, whether event filters apply to its rows."""
         return np.array([self._filters(physical.table) for physical in self.tables], np.bool_)
 
     def _filters(self, table: Table) -> bool:
@@ -59,12 +59,12 @@ class Rules:
 
     @cached_property
     def splitting(self) -> npt.NDArray[np.bool_]:
-        """Whether UPDATEs of each table may be split."""
+        """For each table, whether its UPDATEs may be split."""
         return np.array([bool(names) for names in self.deciding], np.bool_)
 
     @cached_property
     def deciding(self) -> tuple[tuple[str, ...], ...]:
-        """The columns of each table whose change splits an UPDATE."""
+        """For each table, the columns whose change splits an UPDATE."""
         if not self.split.keys:
             return ((),) * len(self.tables)
         return tuple(
@@ -73,65 +73,72 @@ class Rules:
         )
 
 
-def sent(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
-    """The changes (SENT) that event filters let through, UPDATEs that are split as two. Where the rule asks, `beside`
-    says of each whether there are others of its table and commit-ts; `row_id` stays where it is given."""
+def filter_and_split(changes: pa.RecordBatch, rules: RowRules) -> pa.RecordBatch:
+    """Return FILTERED_CHANGES: the changes that pass event filters, with split UPDATEs as DELETE and INSERT.
+
+    A column `beside` says whether another change has the same table and commit-ts, if `Work.needs_shared_commit_ts`. A
+    column `row_id` is kept.
+    """
     if not rules.splitting.any():
-        return _shaped(split.add_ranks(passing(changes, rules), rules.split))
+        return _shaped(split.add_ranks(filter_rows(changes, rules), rules.split))
     if rules.split.release.filters_halves:
-        return _shaped(passing(split.split_updates(changes, _splitting(changes, rules), rules.split), rules))
-    changes = passing(changes, rules)
+        return _shaped(filter_rows(split.split_updates(changes, _splitting(changes, rules), rules.split), rules))
+    changes = filter_rows(changes, rules)
     return _shaped(split.split_updates(changes, _splitting(changes, rules), rules.split))
 
 
 def _shaped(changes: pa.RecordBatch) -> pa.RecordBatch:
-    return changes.select([*SENT.names, *(name for name in ("row_id",) if name in changes.schema.names)])
+    return changes.select([*FILTERED_CHANGES.names, *(name for name in ("row_id",) if name in changes.schema.names)])
 
 
-def _splitting(changes: pa.RecordBatch, rules: Rules) -> npt.NDArray[np.bool_]:
-    """Which of the changes are UPDATEs that are split."""
+def _splitting(changes: pa.RecordBatch, rules: RowRules) -> npt.NDArray[np.bool_]:
+    """Return a mask of the UPDATEs that are split."""
     table, before, after = ints(changes, "table"), changes.column("before"), changes.column("after")
-    asked = rules.splitting[table] & np.asarray(before.is_valid()) & np.asarray(after.is_valid())
+    candidates = rules.splitting[table] & np.asarray(before.is_valid()) & np.asarray(after.is_valid())
     if "beside" in changes.schema.names:
-        asked &= np.asarray(changes.column("beside"))
-    found = np.zeros(len(table), np.bool_)
-    for number, at in by_table(np.where(asked, table, -1)):
+        candidates &= np.asarray(changes.column("beside"))
+    is_split = np.zeros(len(table), np.bool_)
+    for number, at in by_table(np.where(candidates, table, -1)):
         if number >= 0:
             definition, rows = rules.tables[number].table, pa.array(at)
             names = [column.name for column in visible_columns(definition)]
             old, new = (LazyCells(image.take(rows), names) for image in (before, after))
-            found[at] = split.keys_changed(definition, old, new, rules.split, rules.deciding[number])
-    return found
+            is_split[at] = split.keys_changed(definition, old, new, rules.split, rules.deciding[number])
+    return is_split
 
 
-def passing(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
-    """The changes that event filters let through."""
+def filter_rows(changes: pa.RecordBatch, rules: RowRules) -> pa.RecordBatch:
+    """Return the changes that pass event filters."""
     if not rules.filtering.any():
         return changes
     table = ints(changes, "table")
-    let = np.ones(len(table), np.bool_)
+    passes = np.ones(len(table), np.bool_)
     for number, at in by_table(table):
         if rules.filtering[number]:
             rows = changes if len(at) == len(table) else changes.take(pa.array(at))
-            let[at] = passing_rows(rows, rules.tables[number].table, rules.filters, rules.ignored_start_ts)
-    return changes if let.all() else changes.filter(pa.array(let))
+            passes[at] = passing_rows(rows, rules.tables[number].table, rules.filters, rules.ignored_start_ts)
+    return changes if passes.all() else changes.filter(pa.array(passes))
 
 
-def events(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
-    """EVENTS of row changes, each with the partition that TiCDC's dispatcher gives it, in the order they come."""
+def to_events(changes: pa.RecordBatch, rules: RowRules) -> pa.RecordBatch:
+    """Return row changes as EVENTS, each with the partition of TiCDC's dispatcher, in the same order."""
     count = changes.num_rows
-    given = changes.column("row_id") if "row_id" in changes.schema.names else None
+    known_ids = changes.column("row_id") if "row_id" in changes.schema.names else None
     table, commit_ts = ints(changes, "table"), ints(changes, "commit_ts")
     before, after, handle = (changes.column(name) for name in ("before", "after", "handle"))
-    # By its new row, or a DELETE's old one (tiflow: partition/index_value.go).
-    shown = pc.coalesce(after, before)
+    # Dispatched by the new row, or the old one of a DELETE (tiflow: partition/index_value.go).
+    dispatched = pc.coalesce(after, before)
     hashed, destination = np.zeros(count, np.int64), np.zeros(count, np.int64)
     row_id: list[pa.Array] = []
     places: list[Ints] = []
     for number, at in by_table(table):
-        rows = (shown, handle) if len(at) == count else (column.take(pa.array(at)) for column in (shown, handle))
+        rows = (
+            (dispatched, handle) if len(at) == count else (column.take(pa.array(at)) for column in (dispatched, handle))
+        )
         images, handles = rows
-        ids, hashes = _facts(images, handles, number, rules, None if given is None else given.take(pa.array(at)))
+        ids, hashes = _row_ids_and_hashes(
+            images, handles, number, rules, None if known_ids is None else known_ids.take(pa.array(at))
+        )
         row_id.append(ids)
         places.append(at)
         hashed[at] = hashes
@@ -142,7 +149,7 @@ def events(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
             pa.array(np.full(count, ROW, np.int8)),
             changes.column("table"),
             pa.array(op_of(before, after)),
-            _in_place(row_id, places),
+            _in_row_order(row_id, places),
             pa.array(hashed),
             pa.array(destination.astype(np.int32)),
             before,
@@ -152,41 +159,45 @@ def events(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
     )
 
 
-def destinations(images: pa.Array, handles: pa.Array, number: int, commit_ts: Ints, rules: Rules) -> Ints:
-    """Where changes of rows of a table go, whatever they are changed to (`dispatch.known_when_read`)."""
-    ids, hashes = _facts(images, handles, number, rules)
+def destinations(images: pa.Array, handles: pa.Array, number: int, commit_ts: Ints, rules: RowRules) -> Ints:
+    """Return the destinations of rows of a table, if they do not depend on the change (`dispatch.known_when_read`)."""
+    ids, hashes = _row_ids_and_hashes(images, handles, number, rules)
     return _destinations(number, hashes, commit_ts, ids, rules)
 
 
-def _facts(
-    images: pa.Array, handles: pa.Array, number: int, rules: Rules, given: pa.Array | None = None
+def _row_ids_and_hashes(
+    images: pa.Array, handles: pa.Array, number: int, rules: RowRules, known_ids: pa.Array | None = None
 ) -> tuple[pa.Array, Crcs]:
-    """Row id and dispatch hash of rows of a table; `given` has the row ids that are known."""
+    """Return row id and dispatch hash of rows of a table; `known_ids` has null where a row id is unknown."""
     table = rules.tables[number].table
-    row_ids = key_bytes.row_ids(table, handles, number) if given is None else _completed(given, handles, number, table)
+    row_ids = (
+        key_bytes.row_ids(table, handles, number)
+        if known_ids is None
+        else _fill_row_ids(known_ids, handles, number, table)
+    )
     names = [column.name for column in visible_columns(table)]
     texts = LazyCells(images, names, key_bytes.column_from_row_id(table, row_ids))
     return row_ids, dispatch.dispatch_hashes(rules.routes[number], table, texts, len(images))
 
 
-def _completed(given: pa.Array, handles: pa.Array, number: int, table: Table) -> pa.Array:
-    """The row ids, those that are not given made of the handles, which are a diff's there."""
-    missing = np.flatnonzero(np.asarray(given.is_null()))
+def _fill_row_ids(known_ids: pa.Array, handles: pa.Array, number: int, table: Table) -> pa.Array:
+    """Replace null row ids by those of the handles, as a diff has them."""
+    missing = np.flatnonzero(np.asarray(known_ids.is_null()))
     if not len(missing):
-        return given
-    made = key_bytes.row_ids(table, handles.take(pa.array(missing)), number)
-    return pc.replace_with_mask(given, given.is_null(), made)
+        return known_ids
+    from_handles = key_bytes.row_ids(table, handles.take(pa.array(missing)), number)
+    return pc.replace_with_mask(known_ids, known_ids.is_null(), from_handles)
 
 
-def _destinations(number: int, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array, rules: Rules) -> Ints:
+def _destinations(number: int, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array, rules: RowRules) -> Ints:
     to = rules.routes[number]
     first, _ = rules.partitions[to.topic]
     count = rules.destinations.counted(to.topic, commit_ts)
     return first + dispatch.choose_partitions(to, hashes, commit_ts, row_ids, count)
 
 
-def _in_place(parts: Sequence[pa.Array], places: Sequence[Ints]) -> pa.Array:
-    """The values of all tables in the order of the rows."""
+def _in_row_order(parts: Sequence[pa.Array], places: Sequence[Ints]) -> pa.Array:
+    """Concatenate the tables' values in the order of the rows."""
     if len(parts) == 1:
         return parts[0]
     if not parts:

@@ -1,7 +1,4 @@
-"""What an engine is asked to do: read two sides, compare them, send what changed; and where the rows of a side go.
-
-One law: a row is known by its place and handle, and found in time by its hash, whatever its image says.
-"""
+"""The work of an engine: read the snapshots on both sides, compare them, and send the changes."""
 
 from __future__ import annotations
 
@@ -13,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns import row_image
-from simulator.columns.change_frame import SIDE, Ints, by_table, ints
-from simulator.engines.stages import Rules, destinations
+from simulator.columns.change_frame import PLACED_ROWS, Ints, by_table, ints
+from simulator.engines.stages import RowRules, destinations
 from simulator.engines.tasks.send import FaultPipeline, OnComplete
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import SnapshotError
@@ -27,18 +24,18 @@ from simulator.tidb.model.table import Table, visible_columns
 
 @dataclass(frozen=True)
 class Work:
-    """One run."""
+    """The work of one run."""
 
     before: tuple[TableScan, ...]
     after: tuple[TableScan, ...]
-    """The tables to read of the snapshots on either side of each move."""
+    """The tables to read from the snapshots before and after each move."""
 
     comparison: Comparison
-    rules: Rules
+    rules: RowRules
     spec: TaskSpec
     input_bytes: int
     rows: pa.RecordBatch | None = None
-    """Changes (WRITTEN) that join those of the comparisons; None without scripted SQL."""
+    """Changes of scripted SQL (SCRIPTED_CHANGES); None without any."""
 
     faults: FaultPipeline | None = None
     """The faults of the run; only the engine in process plays them."""
@@ -49,8 +46,7 @@ class Work:
 
     @cached_property
     def shuffles(self) -> int:
-        """1 where the partition that a row goes to is known when it is read, so that comparing and sending are one
-        task; otherwise 2."""
+        """How often rows are shuffled: once if a row's partition is known when it is read, else twice."""
         routes, tables = self.rules.routes, self.rules.tables
         known = (
             self.rows is None
@@ -63,42 +59,41 @@ class Work:
         return 1 if known else 2
 
     @property
-    def asks_beside(self) -> bool:
-        """Whether it matters which changes have others of their table and commit-ts."""
+    def needs_shared_commit_ts(self) -> bool:
+        """Whether splitting depends on whether other changes share table and commit-ts."""
         return self.rules.split.several and bool(self.rules.splitting.any())
 
 
 Engine = Callable[[Work], Sequence[TaskReport]]
 
 
-def among_scripted(changes: pa.RecordBatch) -> pa.RecordBatch:
-    """CHANGES as WRITTEN: no row id of a snapshot's row is known."""
+def with_row_id(changes: pa.RecordBatch) -> pa.RecordBatch:
+    """Return ROW_CHANGES as SCRIPTED_CHANGES; the row ids of snapshots are unknown."""
     return changes.append_column("row_id", pa.nulls(changes.num_rows, pa.int64()))
 
 
 @dataclass(frozen=True)
-class Placing:
-    """Where the rows of a comparison go."""
+class RowPlacement:
+    """Assigns the rows of a comparison to tasks and slices of time."""
 
     comparison: Comparison
-    rules: Rules
+    rules: RowRules
     groups: int = 1
-    """Tasks that send; each owns every so-manieth destination."""
+    """Number of tasks that send; task i owns the destinations i, i + groups, i + 2 × groups …."""
 
     slices: int = 0
-    """In how many slices of time the rows of each group are compared; 0 where their destination is not known yet."""
+    """Number of time slices of each group; 0 if destinations are not known when rows are read."""
 
     def sides(self, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-        """The rows (SIDE) of pieces of snapshots."""
+        """Yield the rows of pieces of snapshots."""
         return map(self._placed, state_batches(pieces))
 
     def keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """What `snapshots.KeyRanges` notes of rows (SIDE)."""
+        """Return the columns that `snapshots.KeyRanges` needs of PLACED_ROWS."""
         move, table = np.divmod(ints(rows, "place"), len(self.comparison.tables))
         return pa.record_batch({"move": move, "table": table, "handle": rows["handle"], "row_hash": rows["row_hash"]})
 
     def _placed(self, state: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows of a batch (STATE)."""
         move, table, handle = ints(state, "move"), ints(state, "table"), state.column("handle")
         row_hash = self.comparison.clock.row_hashes(table, handle)
         place = move * len(self.comparison.tables) + table
@@ -112,11 +107,11 @@ class Placing:
                 state.column("unaltered"),
                 pa.array(slices.astype(np.int32)),
             ],
-            schema=SIDE,
+            schema=PLACED_ROWS,
         )
 
     def _slices(self, state: pa.RecordBatch, move: Ints, table: Ints, row_hash: Ints) -> Ints:
-        """Rows of one group lie in slices of rising time."""
+        """Return the slice of each row: slices of a group have ascending time."""
         clock = self.comparison.clock
         slots, destination = clock.slots(row_hash, move), np.empty(len(row_hash), np.int64)
         commit_ts = clock.commit_ts(slots, move)
@@ -125,12 +120,12 @@ class Placing:
             images, handles = rows.column("image"), rows.column("handle")
             destination[at] = destinations(images, handles, number, commit_ts[at], self.rules)
         time = (clock.passed[move] + slots) * self.slices // clock.passed[-1]
-        found: Ints = destination % self.groups * self.slices + time
-        return found
+        slices: Ints = destination % self.groups * self.slices + time
+        return slices
 
 
-def duplicate(table: Table, image: bytes) -> SnapshotError:
-    """The error of rows of a snapshot that have one key."""
+def duplicate_key_error(table: Table, image: bytes) -> SnapshotError:
+    """Return the error for several rows of a snapshot with the same key."""
     cells = row_image.named(pa.array([image], pa.binary()), [column.name for column in visible_columns(table)])
     texts = {name: cells[name][0].as_py().decode("utf-8", "backslashreplace") for name in handle_key(table)}
     key = ", ".join(f"{name}={text}" for name, text in texts.items())

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import STATE
-from simulator.engines.stages import Rules
+from simulator.columns.change_frame import SNAPSHOT_ROWS
+from simulator.engines.stages import RowRules
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.progress import Listener
 from simulator.engines.tasks.task import TaskReport, TaskSpec
@@ -92,7 +92,7 @@ def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: floa
         tuple(marks.barriers.tolist()) if output.sink == "kafka" else (),
     )
     scripted = frozenset() if plan.rows is None else frozenset(pc.unique(plan.rows["table"]).to_pylist())
-    rules = Rules(
+    rules = RowRules(
         plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, output.destinations, scripted
     )
     before, after = (
@@ -153,7 +153,7 @@ def before_scans(pair: SnapshotPair, number: int) -> Iterator[TableScan]:
 
 def _dropped(texts: Sequence[pa.Array], tables: pa.Array) -> pa.RecordBatch:
     """Rows of a table that does not outlive the move: DROP TABLE takes them without an event for each."""
-    return pa.RecordBatch.from_pylist([], STATE)
+    return pa.RecordBatch.from_pylist([], SNAPSHOT_ROWS)
 
 
 def after_scans(pair: SnapshotPair, number: int) -> Iterator[TableScan]:

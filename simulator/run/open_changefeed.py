@@ -193,7 +193,7 @@ class OpenChangefeed:
         timeline = WatermarkSchedule(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
         plan = assemble_plan(positions, results, self._planning, timeline, self._output.topics)
         output, release = self._output.of(plan), self._planning.rules.release
-        rows, owned, spec = in_process.ordered(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
+        rows, owned, spec = in_process.ordered_rows(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
         self._faults.begin(spec)
         self._note(last, results)
         self._resolved_ms = max(

@@ -25,7 +25,7 @@ def rehearse(
     messages: list[Message] = []
     output = open_outputs.to_memory(changefeed, messages)
     work = execute.work_of(plan, output.of(plan), release, seed, 0.0, None)
-    rows, owned, spec = in_process.ordered(work, True)
+    rows, owned, spec = in_process.ordered_rows(work, True)
     faults = InjectedFaults(plan.faults, seed)
     faults.begin(spec)
     send.feed(rows, owned, spec, output.sink, lambda: True, Reporter(None), None, faults)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simulator.columns.change_frame import CHANGES, Ints, ints
+from simulator.columns.change_frame import ROW_CHANGES, Ints, ints
 from simulator.columns.hashing import xxhash64
 from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint, Transition, placed_row_changes
@@ -81,9 +81,9 @@ class Comparison:
 
 
 def changes(joined: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:
-    """CHANGES of rows that differ (JOINED), each with its commit-ts, in the definition of its time."""
+    """ROW_CHANGES of rows that differ (JOINED), each with its commit-ts, in the definition of its time."""
     parts = [part for _, part in placed_changes(joined, of)]
-    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], CHANGES)
+    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], ROW_CHANGES)
 
 
 def placed_changes(joined: pa.RecordBatch, of: Comparison) -> Iterator[tuple[Ints, pa.RecordBatch]]:
@@ -129,7 +129,7 @@ def _as_they_are(joined: pa.RecordBatch, table: Ints, handle: pa.Array, rows: In
     columns = [handle, joined.column("before"), joined.column("after")]
     images = columns if every else [column.take(at) for column in columns]
     return pa.RecordBatch.from_arrays(
-        [pa.array(commit_ts), pa.array(table[rows].astype(np.int32)), *images], schema=CHANGES
+        [pa.array(commit_ts), pa.array(table[rows].astype(np.int32)), *images], schema=ROW_CHANGES
     )
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.columns.change_frame import DELETE, Ints, ints
 from simulator.engines import stages
-from simulator.engines.stages import Rules
+from simulator.engines.stages import RowRules
 from simulator.errors import UserError
 from simulator.run.execute import after_scans, before_scans, by_name, comparison_of
 from simulator.run.plan import Plan, SnapshotPair
@@ -47,7 +47,7 @@ class BetweenSnapshots:
     unknown: frozenset[int]
     """Physical tables behind the statements whose rows before them were not replicated."""
 
-    rules: Rules
+    rules: RowRules
     filtered: bool
     """Whether event filters may keep rows back."""
 
@@ -102,10 +102,10 @@ def between(
     return tuple(each.table.table for each in found.values()), tuple(scans), joined
 
 
-def rules_of(plan: Plan, scripted: frozenset[int] = frozenset()) -> Rules:
+def rules_of(plan: Plan, scripted: frozenset[int] = frozenset()) -> RowRules:
     """What the changefeed does with row changes, but for where they go."""
     to = Destinations(plan.topics, (1,) * len(plan.topics), plan.active)
-    return Rules(plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, to, scripted)
+    return RowRules(plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, to, scripted)
 
 
 def _catalog(plan: Plan, pair: SnapshotPair, jobs: list[EmittedJob], watermark: int) -> Catalog:
@@ -193,7 +193,7 @@ def _done(changes: pa.RecordBatch, of: BetweenSnapshots) -> tuple[Ints, pa.Array
     numbered = changes.append_column("row_id", pa.array(np.arange(changes.num_rows)))
     if of.rules.split.several and of.rules.splitting.any():
         numbered = numbered.append_column("beside", pa.array(split.shares_transaction(changes)))
-    sent = stages.sent(numbered, of.rules)
+    sent = stages.filter_and_split(numbered, of.rules)
     place, op = ints(sent, "row_id"), ints(sent, "op")
     comes = np.zeros(changes.num_rows, np.bool_)
     comes[place[op != DELETE]] = True

@@ -96,7 +96,7 @@ def sent_changes(plan: Plan, after: int, until: int) -> pa.RecordBatch:
     rules = rules_of(plan, scripted)
     if plan.split.several and rules.splitting.any():
         changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
-    found = stages.sent(changes, rules)
+    found = stages.filter_and_split(changes, rules)
     return found.take(pc.sort_indices(found, [("commit_ts", "ascending"), ("rank", "ascending")]))
 
 

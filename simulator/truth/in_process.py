@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from simulator.engines.in_process import ROWS, compared, read, require_small
-from simulator.engines.work import Placing
+from simulator.engines.in_process import ROWS, differing_rows, read_side, require_small
+from simulator.engines.work import RowPlacement
 from simulator.errors import DeliveryError
 from simulator.sources import snapshots
 from simulator.truth.between_snapshots import BetweenSnapshots, rows_at
@@ -36,9 +36,9 @@ def _compared(
 ) -> Counter[int]:
     """Writes what two snapshots come to; some tables are `begun`."""
     require_small(between.input_bytes)
-    placing = Placing(between.comparison, between.rules)
-    before, after = (read(scans, placing, None) for scans in (between.before, between.after))
-    rows = rows_at(compared(before, after, every=True), between)
+    placing = RowPlacement(between.comparison, between.rules)
+    before, after = (read_side(scans, placing, None) for scans in (between.before, between.after))
+    rows = rows_at(differing_rows(before, after, every=True), between)
     rows = rows.take(pc.sort_indices(rows["table"]))  # stable, and by handle already
     slices = (rows.slice(start, ROWS) for start in range(0, rows.num_rows, ROWS))
     return write_rows(slices, found.tables, directory, format, lambda number: 1 if number in begun else None)

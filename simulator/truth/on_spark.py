@@ -14,10 +14,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from simulator.columns.change_frame import JOINED
-from simulator.engines.on_spark import INPUT_BYTES_A_TASK, SETTINGS, Batches, by_number, map_in_arrow, occurrence, side
+from simulator.columns.change_frame import ROW_DIFFERENCES
+from simulator.engines.on_spark import (
+    INPUT_BYTES_A_TASK,
+    SETTINGS,
+    Batches,
+    map_in_arrow,
+    occurrence_column,
+    snapshot_side,
+    value_by_number,
+)
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
-from simulator.engines.work import Placing
+from simulator.engines.work import RowPlacement
 from simulator.sinks.files.settings import disk_errors
 from simulator.sources import snapshots
 from simulator.sources.snapshots import TableScan
@@ -105,7 +113,9 @@ def _compared(
     tasks = max(int(spark.sparkContext.defaultParallelism), between.input_bytes // INPUT_BYTES_A_TASK)
     spark.conf.set("spark.sql.shuffle.partitions", str(tasks))
     rows = map_in_arrow(_joined(spark, between), expected_rows, ROWS)
-    part = by_number(firsts[:-1].tolist(), "table") + F.pmod(F.xxhash64("image"), by_number(counts.tolist(), "table"))
+    part = value_by_number(firsts[:-1].tolist(), "table") + F.pmod(
+        F.xxhash64("image"), value_by_number(counts.tolist(), "table")
+    )
     placed = rows.select(part.cast("int").alias("table"), "image").repartition(tasks, "table")
     by_part = _counted(map_in_arrow(placed.sortWithinPartitions("table", "image"), written, WRITTEN_ROWS))
     by_table = Counter[int]()
@@ -128,10 +138,10 @@ def _size(scan: TableScan) -> int:
 
 
 def _joined(spark: SparkSession, between: BetweenSnapshots) -> DataFrame:
-    """The rows (JOINED) of both snapshots."""
-    placing = Placing(between.comparison, between.rules)
+    """The rows (ROW_DIFFERENCES) of both snapshots."""
+    placing = RowPlacement(between.comparison, between.rules)
     old, new = (
-        side(spark, scans, placing, number, None, lambda reported: None)
+        snapshot_side(spark, scans, placing, number, None, lambda reported: None)
         for number, scans in enumerate((between.before, between.after))
     )
     on = ["row_hash", "handle", "place"]
@@ -139,8 +149,8 @@ def _joined(spark: SparkSession, between: BetweenSnapshots) -> DataFrame:
         one = F.lit(1).cast("long").alias("occurrence")
     else:
         on, one = [*on, "occurrence"], F.col("occurrence")
-        old, new = (each.withColumn("occurrence", occurrence()) for each in (old, new))
+        old, new = (each.withColumn("occurrence", occurrence_column()) for each in (old, new))
     before = old.select(*on, F.col("image").alias("before"), "unaltered")
     after = new.select(*on, F.col("image").alias("after"))
     joined = before.join(after, on, "full_outer")
-    return joined.select(*(one if name == "occurrence" else F.col(name) for name in JOINED.names))
+    return joined.select(*(one if name == "occurrence" else F.col(name) for name in ROW_DIFFERENCES.names))

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from simulator.columns import row_image
 from simulator.columns.change_frame import (
-    CHANGES,
     COLUMNS,
     DELETE,
     EVENTS,
+    FILTERED_CHANGES,
     INSERT,
-    JOINED,
-    SENT,
-    SIDE,
-    STATE,
+    PLACED_ROWS,
+    ROW_CHANGES,
+    ROW_DIFFERENCES,
+    SNAPSHOT_ROWS,
     UPDATE,
     op_of,
 )
@@ -71,7 +71,7 @@ def test_null_is_the_same_as_null_and_as_nothing_else() -> None:
 
 
 def test_a_column_has_one_type_in_every_frame() -> None:
-    frames = (STATE, SIDE, JOINED, CHANGES, SENT, EVENTS)
+    frames = (SNAPSHOT_ROWS, PLACED_ROWS, ROW_DIFFERENCES, ROW_CHANGES, FILTERED_CHANGES, EVENTS)
     assert {name for frame in frames for name in frame.names} == COLUMNS.keys()
     assert all(frame.field(name).type == COLUMNS[name] for frame in frames for name in frame.names)
 

@@ -32,8 +32,8 @@ def records(rows: list[tuple[int, int]]) -> Records:
 def test_a_write_counts_only_when_all_of_it_is_delivered() -> None:
     """Rows of one table may stand before earlier rows of another one."""
     marks = CompletedPartitions()
-    marks.given(records([(0, 5), (1, 6), (0, 9), (0, 2)]))
-    marks.given(records([(0, 9), (0, 12)]))
+    marks.written(records([(0, 5), (1, 6), (0, 9), (0, 2)]))
+    marks.written(records([(0, 9), (0, 12)]))
     found = []
     for delivered in range(6):
         marks.delivered([DeliveryReport(0, 0, delivered, 0, 0, None)])
@@ -47,7 +47,7 @@ def test_nothing_below_what_is_said_is_missing(writes: list[list[tuple[int, int]
     marks, sent = CompletedPartitions(), []
     for number, rows in enumerate(writes):
         rising = [(partition, 10 * number + commit_ts) for partition, commit_ts in rows]
-        marks.given(records(rising))
+        marks.written(records(rising))
         sent += rising
     for partition in range(3):
         own = [commit_ts for place, commit_ts in sent if place == partition]
@@ -84,7 +84,7 @@ def test_the_driver_hears_its_own_tasks_alone_whatever_else_is_sent_there() -> N
         for datagram in JUNK:
             stranger.sendto(datagram, listener.driver.address)
         for reporter, partition in ((lookalike, 1), (own, 2)):
-            reporter._marks.given(records([(partition, 5)]))
+            reporter._partitions.written(records([(partition, 5)]))
             reporter.done([DeliveryReport(0, partition, 1, 1, 0, 5)])
         assert heard.get(timeout=30) == {(0, 2): 5}
         assert listener.progress.events.keys() == listener.progress.bytes.keys()

@@ -65,7 +65,7 @@ def sent(path: Path, looks: int) -> tuple[list[Message], int]:
     messages: list[Message] = []
     output = open_outputs.to_memory(changefeed, messages)
     work = execute.work_of(planned, output.of(planned), V8_5, 0, 1e6, None)
-    rows, owned, spec = in_process.ordered(work, True)
+    rows, owned, spec = in_process.ordered_rows(work, True)
     faults, early_end = InjectedFaults(planned.faults, 0), EarlyEnd(AskedInTheEnd(looks))
     faults.begin(spec)
     send.feed(rows, owned, spec, output.sink, lambda: True, Reporter(None), early_end, faults)

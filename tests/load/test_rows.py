@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.loaded import CUSTOMERS, LOG, MOVING, ORDERS, PARTS, UNIQUES, stretch, window
 
 from simulator import tso
-from simulator.columns.change_frame import CHANGES, DELETE, EVENTS, INSERT, ORDER, WRITTEN
+from simulator.columns.change_frame import DELETE, EVENTS, INSERT, ORDER, ROW_CHANGES, SCRIPTED_CHANGES
 from simulator.engines import stages
 from simulator.errors import UserError
 from simulator.load.epochs.epoch import LoadedTable, Stretch, Window
@@ -75,15 +75,17 @@ def all_at_once(of: Stretch, end_ms: int) -> pa.Table:
                 for changed in split_up
                 if changed[1] != changed[2]
             ]
-    columns = [pa.array(column, field.type) for column, field in zip(zip(*found, strict=True), WRITTEN, strict=True)]
-    batch = pa.RecordBatch.from_arrays(columns, schema=WRITTEN)
+    columns = [
+        pa.array(column, field.type) for column, field in zip(zip(*found, strict=True), SCRIPTED_CHANGES, strict=True)
+    ]
+    batch = pa.RecordBatch.from_arrays(columns, schema=SCRIPTED_CHANGES)
     if batch.column("row_id").null_count == batch.num_rows:
-        batch = batch.select(CHANGES.names)
+        batch = batch.select(ROW_CHANGES.names)
     if of.rules.split.several:
         batch = batch.append_column("beside", pa.array(split.shares_transaction(batch)))
-    sent = stages.sent(batch, of.rules)
+    sent = stages.filter_and_split(batch, of.rules)
     sent = sent.take(pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in ORDER]))
-    return pa.Table.from_batches([stages.events(sent, of.rules)], EVENTS)
+    return pa.Table.from_batches([stages.to_events(sent, of.rules)], EVENTS)
 
 
 def _sides(table: LoadedTable, rows: TableRows) -> list[tuple[int, bytes] | None]:

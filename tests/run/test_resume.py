@@ -85,7 +85,7 @@ class Story:
         work = execute.work_of(self.plan, output, self.release, 0, 0.0, None)
         if checkpoint_writer is not None:
             work = execute.with_checkpoint(work, checkpoint_writer)
-        rows, owned, spec = in_process.ordered(work, True)
+        rows, owned, spec = in_process.ordered_rows(work, True)
         sink: SynchronousSink = Cut(messages, output.destinations.topics, records)
         try:
             send.feed(
@@ -168,7 +168,7 @@ def test_no_watermark_is_sent_above_what_is_written_down(tmp_path: Path) -> None
     watermarks: list[int] = []
     output = open_outputs.to_memory(story.changefeed, []).of(story.plan)
     work = execute.with_checkpoint(execute.work_of(story.plan, output, story.release, 0, 0.0, None), checkpoint_writer)
-    rows, owned, spec = in_process.ordered(work, True)
+    rows, owned, spec = in_process.ordered_rows(work, True)
     send.feed(rows, owned, spec, Watching([], ["story"]), lambda: True, Reporter(None), on_complete=work.on_complete)
 
     assert len(watermarks) > 10 and watermarks == sorted(watermarks)

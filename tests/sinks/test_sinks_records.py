@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from simulator.channel import SECRET_BYTES, STRANGERS, DriverAddress
+from simulator.channel import SECRET_BYTES, UNAUTHENTICATED, DriverAddress
 from simulator.errors import DeliveryError
 from simulator.sinks import SINKS
 from simulator.sinks.console import ConsoleServer
@@ -131,17 +131,17 @@ def test_strangers_are_shown_nothing_of_and_hold_nothing_up() -> None:
             while True:
                 endless.sendall(bytes(1 << 20))
         first = stranger()
-        for _ in range(STRANGERS):
+        for _ in range(UNAUTHENTICATED):
             stranger()
         assert first.recv(1) == b""
 
         sink = SINKS["console"](console.driver, ["a"])
         sink.write(records([(0, 0)]))
-        silent = [stranger() for _ in range(STRANGERS + 9)]
+        silent = [stranger() for _ in range(UNAUTHENTICATED + 9)]
         sink.write(records([(0, 0)]))
         assert [(2, None)] == [(account.records, account.error) for account in sink.close()]
         assert ["a", "a"] == shown
-        assert len(silent) > STRANGERS
+        assert len(silent) > UNAUTHENTICATED
 
 
 def test_a_console_that_cannot_be_reached_is_told() -> None:

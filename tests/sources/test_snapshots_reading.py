@@ -16,7 +16,7 @@ from support import dumps
 from support.playing import places
 
 from simulator import files
-from simulator.columns.change_frame import STATE
+from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.errors import SnapshotError
 from simulator.sources import snapshots
 from simulator.sources.snapshots import parquet, pieces, states, streams
@@ -158,7 +158,7 @@ def test_the_rows_of_small_tables_share_batches(tmp_path: Path) -> None:
         dumps.write_schema(tmp_path, "shop", f"t{number:02}", f"CREATE TABLE `t{number:02}` (`id` int PRIMARY KEY)")
         (tmp_path / f"shop.t{number:02}.csv").write_text("1\n2\n")
     batches = list(state_batches(all_pieces(tmp_path)))
-    assert len(batches) == 1 and batches[0].schema == STATE
+    assert len(batches) == 1 and batches[0].schema == SNAPSHOT_ROWS
     assert batches[0].column("table").to_pylist() == [number for number in range(20) for _ in "12"]
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns import row_image
-from simulator.engines.stages import Rules
+from simulator.engines.stages import RowRules
 from simulator.engines.tasks.control_events import ControlEvents
 from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
@@ -139,7 +139,7 @@ def stretch(
         START_MS,
         None,
     )
-    made = Rules(physical, routes, compiled.event_filters, compiled.replication.ignored_start_ts, split, to)
+    made = RowRules(physical, routes, compiled.event_filters, compiled.replication.ignored_start_ts, split, to)
     return Stretch(0, 0, end_ms, stream, tuple(loaded), made, job, ())
 
 

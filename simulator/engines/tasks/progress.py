@@ -1,6 +1,6 @@
-"""How far the tasks are, told to the driver while they work.
+"""Report the progress of tasks to the driver, by datagrams.
 
-One law: a lost datagram loses nothing but freshness; a partition has at least what was said, by a task of this run.
+A lost datagram only delays the display. A partition has at least what was reported.
 """
 
 from __future__ import annotations
@@ -21,65 +21,68 @@ import pyarrow as pa
 from simulator.channel import LOOPBACK, SECRET_BYTES, DriverAddress, DriverHost
 from simulator.sinks.records import DeliveryReport, Records, Sink, positions_by_partition
 
-EVERY = 0.5
+REPORT_INTERVAL = 0.5
 """Seconds between two datagrams of a task."""
 
-PARTITIONS_A_DATAGRAM = 500
+PARTITIONS_PER_DATAGRAM = 500
 
 
 @dataclass
 class Progress:
-    """What the driver has heard so far."""
+    """The progress that the tasks have reported."""
 
     read: dict[int, int] = field(default_factory=dict)
-    """Rows of snapshots, by task that reads."""
+    """Task → rows of snapshots read."""
 
     events: dict[int, int] = field(default_factory=dict)
-    """By task."""
+    """Task → events."""
 
     bytes: dict[int, int] = field(default_factory=dict)
     in_flight: dict[int, int] = field(default_factory=dict)
-    """Bytes that a sink was given and that are not acknowledged, by task."""
+    """Task → bytes sent and not acknowledged."""
 
     complete: dict[tuple[int, int], int] = field(default_factory=dict)
     """(topic, partition) → commit-ts: every event below it is delivered."""
 
     waiting: dict[int, tuple[float, float]] = field(default_factory=dict)
-    """By task, while its sink waits for acknowledgements: since when and until when, in seconds since 1970."""
+    """Task → (since, until) while its sink waits for acknowledgements, in seconds since 1970."""
 
 
 class CompletedPartitions:
-    """Up to where partitions are complete; the rows of one write may lie in any order, those of the next are above."""
+    """Tracks up to which commit-ts each partition is complete.
+
+    The records of one write may have any order; those of the next one are above.
+    """
 
     def __init__(self) -> None:
-        self._given: Counter[tuple[int, int]] = Counter()
-        self._marks: dict[tuple[int, int], deque[tuple[int, int]]] = {}
+        self._written: Counter[tuple[int, int]] = Counter()
+        self._pending: dict[tuple[int, int], deque[tuple[int, int]]] = {}
         self.complete: dict[tuple[int, int], int] = {}
         """(topic, partition) → commit-ts: every event below it is delivered."""
 
-    def given(self, records: Records) -> None:
-        """Records that the sink was given."""
+    def written(self, records: Records) -> None:
+        """Note records that were written to the sink."""
         commit_ts = np.asarray(records.commit_ts)
         for topic, partition, places in positions_by_partition(records):
             where = topic, partition
-            self._given[where] += len(places)
-            self._marks.setdefault(where, deque()).append((self._given[where], int(commit_ts[places].max())))
+            self._written[where] += len(places)
+            self._pending.setdefault(where, deque()).append((self._written[where], int(commit_ts[places].max())))
 
     def delivered(self, accounts: Iterable[DeliveryReport]) -> None:
-        """What has become of them."""
+        """Note the delivered records of each partition."""
         for account in accounts:
             where = account.topic, account.partition
-            marks = self._marks.get(where, deque())
-            while marks and marks[0][0] <= account.records:
-                self.complete[where] = marks.popleft()[1]
+            pending = self._pending.get(where, deque())
+            while pending and pending[0][0] <= account.records:
+                self.complete[where] = pending.popleft()[1]
 
 
 class Reporter:
-    """A task's side: counts, and sends now and then."""
+    """The task's side: counts, and sends a datagram now and then."""
 
     def __init__(self, driver: DriverAddress | None) -> None:
         self._driver = driver
-        self._marks = CompletedPartitions()
+        self._partitions = CompletedPartitions()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM) if driver else None
         self._events = self._bytes = self._in_flight = 0
         self._last = 0.0
@@ -90,34 +93,34 @@ class Reporter:
         self._in_flight = sink.in_flight
         self._events += events
         self._bytes += records.value.nbytes + records.key.nbytes
-        self._marks.given(records)
-        if time.monotonic() - self._last >= EVERY:
-            self._tell(sink.accounts())
+        self._partitions.written(records)
+        if time.monotonic() - self._last >= REPORT_INTERVAL:
+            self._report(sink.accounts())
 
     def waiting(self, since: float, until: float) -> None:
         """Called while the sink waits for acknowledgements (`sinks.records.Waiting`)."""
-        if time.monotonic() - self._last >= EVERY:
-            self._tell((), (since, until))
+        if time.monotonic() - self._last >= REPORT_INTERVAL:
+            self._report((), (since, until))
 
     def acknowledged(self) -> None:
-        """Called when nothing that the sink was given is on its way any more: it waits no longer."""
+        """Called when every record is acknowledged."""
         self._in_flight = 0
         if self._waits:
-            self._tell(())
+            self._report(())
 
     def done(self, delivered: Sequence[DeliveryReport]) -> None:
         """Called once everything is delivered."""
         self._in_flight = 0
-        self._tell(delivered)
+        self._report(delivered)
         if self._socket is not None:
             self._socket.close()
 
-    def _tell(self, delivered: Sequence[DeliveryReport], waiting: tuple[float, float] | None = None) -> None:
+    def _report(self, delivered: Sequence[DeliveryReport], waiting: tuple[float, float] | None = None) -> None:
         self._last, self._waits = time.monotonic(), waiting is not None
-        self._marks.delivered(delivered)
-        complete = [(*where, commit_ts) for where, commit_ts in self._marks.complete.items()]
-        for start in range(0, max(1, len(complete)), PARTITIONS_A_DATAGRAM):
-            part = complete[start : start + PARTITIONS_A_DATAGRAM]
+        self._partitions.delivered(delivered)
+        complete = [(*where, commit_ts) for where, commit_ts in self._partitions.complete.items()]
+        for start in range(0, max(1, len(complete)), PARTITIONS_PER_DATAGRAM):
+            part = complete[start : start + PARTITIONS_PER_DATAGRAM]
             message: dict[str, object] = {
                 "task": os.getpid(),
                 "events": self._events,
@@ -133,26 +136,26 @@ class Reporter:
 def report_reading(
     batches: Iterable[pa.RecordBatch], task: int, driver: DriverAddress | None
 ) -> Iterator[pa.RecordBatch]:
-    """The batches that a task reads; the driver is told of their rows now and then, and at the end."""
+    """Yield the batches that a task reads, and report the number of rows now and then and at the end."""
     rows, last = 0, time.monotonic()
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outwards:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         for batch in batches:
             rows += batch.num_rows
             yield batch
-            if driver is not None and time.monotonic() - last >= EVERY:
+            if driver is not None and time.monotonic() - last >= REPORT_INTERVAL:
                 last = time.monotonic()
-                _send(outwards, driver, {"reads": task, "rows": rows})
+                _send(sender, driver, {"reads": task, "rows": rows})
         if driver is not None:
-            _send(outwards, driver, {"reads": task, "rows": rows})
+            _send(sender, driver, {"reads": task, "rows": rows})
 
 
-def _send(outwards: socket.socket, driver: DriverAddress, message: dict[str, object]) -> None:
-    with suppress(OSError):  # as any datagram, it may not arrive
-        outwards.sendto(driver.secret + json.dumps(message).encode(), driver.address)
+def _send(sender: socket.socket, driver: DriverAddress, message: dict[str, object]) -> None:
+    with suppress(OSError):  # a datagram may be lost
+        sender.sendto(driver.secret + json.dumps(message).encode(), driver.address)
 
 
 class Listener:
-    """The driver's side: a thread that keeps `progress` up to date while it is open."""
+    """The driver's side: a thread that updates `progress`."""
 
     def __init__(
         self, update: Callable[[Progress], None] = lambda progress: None, place: DriverHost = LOOPBACK
@@ -171,7 +174,7 @@ class Listener:
 
     def __exit__(self, *_: object) -> None:
         self._open = False
-        self._socket.sendto(b"", self._socket.getsockname())  # whoever listens wakes up
+        self._socket.sendto(b"", self._socket.getsockname())  # wakes the thread
         self._thread.join()
         self._socket.close()
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from simulator import tso
 from simulator.columns import cells, row_image
-from simulator.columns.change_frame import CHANGES, ORDER
+from simulator.columns.change_frame import ORDER, ROW_CHANGES
 from simulator.engines import stages
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.send import send
@@ -153,7 +153,7 @@ def _played(example: Example, release: Release) -> Played:
     statements = _statements(example, catalog, asked)
     messages: list[Message] = []
     spec = _spec(example, tables, statements, asked, messages)
-    work = stages.Rules(
+    work = stages.RowRules(
         spec.tables,
         spec.routes,
         asked.event_filters,
@@ -234,7 +234,7 @@ def _spec(
 
 
 def _given(events: Sequence[Event], tables: Sequence[PhysicalTable]) -> list[pa.RecordBatch]:
-    """The row changes (CHANGES) of an example."""
+    """The row changes (ROW_CHANGES) of an example."""
     return [
         _changes(row, _commit_ts(second), tables)
         for second, event in enumerate(events)
@@ -246,7 +246,7 @@ def _given(events: Sequence[Event], tables: Sequence[PhysicalTable]) -> list[pa.
 def _executed(
     example: Example, catalog: Catalog, tables: Sequence[PhysicalTable], release: Release
 ) -> list[pa.RecordBatch]:
-    """The row changes (CHANGES) that TiDB makes of a script."""
+    """The row changes (ROW_CHANGES) that TiDB makes of a script."""
     from simulator.tidb.parser.script import split_script
     from simulator.tidb.parser.sql import parse_sql
     from simulator.tidb.sql_engine.execute import execute, new_upstream
@@ -274,20 +274,20 @@ def _executed(
                         changes.before,
                         changes.after,
                     ],
-                    schema=CHANGES,
+                    schema=ROW_CHANGES,
                 )
             )
     return parts
 
 
-def _rows(parts: Sequence[pa.RecordBatch], work: stages.Rules) -> pa.RecordBatch:
-    """The row changes (CHANGES) as EVENTS in the order in which they are sent."""
-    changes = pa.concat_batches([pa.RecordBatch.from_pylist([], CHANGES), *parts])
+def _rows(parts: Sequence[pa.RecordBatch], work: stages.RowRules) -> pa.RecordBatch:
+    """The row changes (ROW_CHANGES) as EVENTS in the order in which they are sent."""
+    changes = pa.concat_batches([pa.RecordBatch.from_pylist([], ROW_CHANGES), *parts])
     if work.split.several:
         changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
-    sent = stages.sent(changes, work)
+    sent = stages.filter_and_split(changes, work)
     order = pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in ORDER])
-    return stages.events(sent.take(order), work)
+    return stages.to_events(sent.take(order), work)
 
 
 def _changes(row: Row, commit_ts: int, tables: Sequence[PhysicalTable]) -> pa.RecordBatch:
@@ -306,7 +306,7 @@ def _changes(row: Row, commit_ts: int, tables: Sequence[PhysicalTable]) -> pa.Re
             key_bytes.handle_keys(table, shown),
             *images,
         ],
-        schema=CHANGES,
+        schema=ROW_CHANGES,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from simulator.engines.stages import Rules
+from simulator.engines.stages import RowRules
 from simulator.engines.tasks.control_events import PlacedDdl
 from simulator.engines.tasks.task import TaskSpec
 from simulator.sources.snapshots.physical import PlacedTable
@@ -43,7 +43,7 @@ class Stretch:
     tables: tuple[LoadedTable | None, ...]
     """As long as `stream.model.tables`; None for one that the changefeed's filter leaves out."""
 
-    rules: Rules
+    rules: RowRules
     spec: TaskSpec
     """Without marks: those are the driver's."""
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import ints
-from simulator.engines.stages import Rules
+from simulator.engines.stages import RowRules
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
@@ -248,7 +248,7 @@ def _stretch(
         opening.start_ms,
         None,
     )
-    rules = Rules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, to)
+    rules = RowRules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, to)
     found = {name: versions.places[place] for name, place in standing.position.versions.items()}
     loaded = tuple(
         LoadedTable(found[table.schema, table.name], values, since) if (table.schema, table.name) in found else None

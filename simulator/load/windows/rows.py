@@ -16,9 +16,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import binary, buffers, fixed, stored_buffers
-from simulator.columns.change_frame import CHANGES, DELETE, INSERT, ORDER, UPDATE, WRITTEN, Ints, by_table, ints, picked
+from simulator.columns.change_frame import (
+    DELETE,
+    INSERT,
+    ORDER,
+    ROW_CHANGES,
+    SCRIPTED_CHANGES,
+    UPDATE,
+    Ints,
+    by_table,
+    ints,
+    picked,
+)
 from simulator.engines import stages
-from simulator.engines.stages import Rules
+from simulator.engines.stages import RowRules
 from simulator.errors import UserError
 from simulator.load.epochs.epoch import LoadedTable, Stretch, Window
 from simulator.sources.generate.model import TableRows
@@ -196,7 +207,7 @@ def _kept(changes: Chosen, stretch: Stretch, mine: Mask) -> Chosen:
     return changes if found.all() else changes.at(np.flatnonzero(found))
 
 
-def _destinations(changes: Chosen, rows: TableRows, rules: Rules) -> Ints:
+def _destinations(changes: Chosen, rows: TableRows, rules: RowRules) -> Ints:
     """Where the changes go if they are dispatched by these rows."""
     route, table = rules.routes[changes.table.place.indexes[0]], changes.table.place.table
     names = sorted({source for _, source in route.hashed if source})
@@ -246,7 +257,7 @@ def _handle_numbers(handles: pa.Array) -> npt.NDArray[np.uint64]:
 
 
 def _changes(parts: Sequence[Chosen], order: Ints) -> pa.RecordBatch:
-    """Changes (WRITTEN), made of those at these places of all parts, one behind the other, without those that change
+    """Changes (SCRIPTED_CHANGES), made of those at these places of all parts, one behind the other, without those that change
     nothing."""
     bounds = np.cumsum([0, *(len(part.key) for part in parts)])
     of = np.searchsorted(bounds, order, "right") - 1
@@ -263,7 +274,7 @@ def _changes(parts: Sequence[Chosen], order: Ints) -> pa.RecordBatch:
 
 
 def _of_part(changes: Chosen) -> tuple[pa.RecordBatch, Ints]:
-    """Changes (WRITTEN) of one table, and which of them all they are."""
+    """Changes (SCRIPTED_CHANGES) of one table, and which of them all they are."""
     before, after = (_images(changes, versions) for versions in (changes.before, changes.after))
     differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(before, after), False)))
     batch = pa.RecordBatch.from_arrays(
@@ -275,7 +286,7 @@ def _of_part(changes: Chosen) -> tuple[pa.RecordBatch, Ints]:
             after,
             changes.row_ids,
         ],
-        schema=WRITTEN,
+        schema=SCRIPTED_CHANGES,
     )
     return batch if len(differ) == len(changes.key) else batch.take(pa.array(differ)), differ
 
@@ -293,12 +304,12 @@ def _events(changes: pa.RecordBatch, stretch: Stretch, mine: Mask) -> pa.RecordB
     """What the changefeed makes of the changes (EVENTS), in order."""
     rules = stretch.rules
     if changes.column("row_id").null_count == changes.num_rows:
-        changes = changes.select(CHANGES.names)
+        changes = changes.select(ROW_CHANGES.names)
     if not rules.splitting.any():
-        return stages.events(stages.sent(changes, rules), rules)
+        return stages.to_events(stages.filter_and_split(changes, rules), rules)
     if rules.split.several:
         changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
-    sent = stages.sent(changes, rules)
+    sent = stages.filter_and_split(changes, rules)
     sent = sent.take(pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in ORDER]))
-    events = stages.events(sent, rules)
+    events = stages.to_events(sent, rules)
     return events if mine.all() else events.filter(pa.array(mine[ints(events, "destination")]))

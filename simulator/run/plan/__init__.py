@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from simulator import tso
-from simulator.columns.change_frame import WRITTEN
+from simulator.columns.change_frame import SCRIPTED_CHANGES
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import UserError
 from simulator.faults.fault import Fault
@@ -86,7 +86,7 @@ class Plan:
     """Which UPDATEs are sent as DELETE and INSERT, and the order of rows inside a transaction."""
 
     rows: pa.RecordBatch | None = None
-    """Changes (WRITTEN) that scripted SQL committed; None where there is none of it."""
+    """Changes (SCRIPTED_CHANGES) that scripted SQL committed; None where there is none of it."""
 
     expected: tuple[PlannedExpectation, ...] = ()
     jobs: tuple[EmittedJob, ...] = ()
@@ -171,10 +171,10 @@ def _rows(
     """What all scripted SQL committed, each row in its table of the run's list."""
     if not any(isinstance(position.state, Upstream) for position in positions):
         return None
-    parts = [pa.RecordBatch.from_pylist([], WRITTEN)]
+    parts = [pa.RecordBatch.from_pylist([], SCRIPTED_CHANGES)]
     for rows in (rows for result in results for rows in result.rows):
         numbers = pa.array(places[rows.version].indexes, pa.int32()).take(rows.changes["partition"])
-        parts.append(rows.changes.append_column("table", numbers).select(WRITTEN.names))
+        parts.append(rows.changes.append_column("table", numbers).select(SCRIPTED_CHANGES.names))
     return pa.concat_batches(parts)
 
 

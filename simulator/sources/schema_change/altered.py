@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import row_image
-from simulator.columns.change_frame import STATE
+from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.errors import SnapshotError
 from simulator.sources.schema_change.transition import Transition, pack_unaltered, true
 from simulator.sources.snapshots import located
@@ -46,7 +46,7 @@ def altered_rows(change: Transition, texts: Sequence[pa.Array], table: pa.Array)
     image = row_image.pack(list(now.texts.values()))
     handle = key_bytes.handle_keys(after, now.texts) if handle_key(after) else image
     unaltered = pack_unaltered(table, row_image.pack(old))
-    return pa.RecordBatch.from_arrays([place, handle, image, unaltered], STATE.names[1:])
+    return pa.RecordBatch.from_arrays([place, handle, image, unaltered], SNAPSHOT_ROWS.names[1:])
 
 
 def _refuse_misfits(change: Transition, old: Sequence[pa.Array], now: ConvertedRows, place: pa.Array) -> None:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import CHANGES, Ints
+from simulator.columns.change_frame import ROW_CHANGES, Ints
 from simulator.columns.row_image import same
 from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change.transition import (
@@ -58,7 +58,7 @@ def row_changes(
     after: pa.Array,
     unaltered: pa.Array,
 ) -> pa.RecordBatch:
-    """The changes (columns CHANGES, in any order) of joined rows whose images differ.
+    """The changes (columns ROW_CHANGES, in any order) of joined rows whose images differ.
 
     `table`, the number of the table after or of a partition of it, and `handle` are what the sides were joined by;
     `before` is the image that `altered_rows` gave, beside `unaltered`, null for rows that are new; `after` is the image
@@ -72,7 +72,7 @@ def row_changes(
     parts = [
         part for _, part in placed_row_changes(change, point, span, slots, table, handle, before, after, unaltered)
     ]
-    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], CHANGES)
+    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], ROW_CHANGES)
 
 
 def placed_row_changes(
@@ -98,7 +98,7 @@ def placed_row_changes(
         yield places[held], _batch(_ahead(point, span, slots[places[held]]), span, *columns)
     if change.sent[1]:
         late = rows.filter(pa.array(~early))
-        columns = tuple(late[name] for name in CHANGES.names[1:])
+        columns = tuple(late[name] for name in ROW_CHANGES.names[1:])
         yield np.flatnonzero(~early), _batch(_behind(point, span, slots[~early]), span, *columns)
 
 
@@ -148,7 +148,7 @@ def _behind(point: SchemaChangePoint, span: ChangePeriod, slots: Ints) -> Ints:
 
 def _batch(slots: Ints, span: ChangePeriod, *columns: pa.Array) -> pa.RecordBatch:
     commit_ts = compose(span.first_ms + slots, ROW_LOGICAL)
-    return pa.RecordBatch.from_arrays([pa.array(commit_ts), *columns], schema=CHANGES)
+    return pa.RecordBatch.from_arrays([pa.array(commit_ts), *columns], schema=ROW_CHANGES)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from simulator.columns import row_image
-from simulator.columns.change_frame import STATE
+from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.sources.snapshots import checked, parquet, records, streams
 from simulator.sources.snapshots.parquet import BYTES, ROWS
 from simulator.sources.snapshots.physical import located
@@ -25,7 +25,7 @@ TOGETHER = 2 << 20
 
 
 def state_batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-    """The rows of the pieces of a task, in their order, as batches of STATE; raises SnapshotError.
+    """The rows of the pieces of a task, in their order, as batches of SNAPSHOT_ROWS; raises SnapshotError.
 
     A table without a handle key has its image as handle.
     """
@@ -104,10 +104,10 @@ def _state(piece: Piece, texts: dict[str, pa.Array], numbers: pa.Array) -> pa.Re
     scan = piece.scan
     if scan.finish is not None:
         made = scan.finish(list(texts.values()), numbers)
-        columns = [made.column(name) for name in STATE.names[1:]]
+        columns = [made.column(name) for name in SNAPSHOT_ROWS.names[1:]]
     else:
         image = row_image.pack(list(texts.values()))
         handle = key_bytes.handle_keys(scan.place.table, texts) if handle_key(scan.place.table) else image
         columns = [numbers, handle, image, pa.nulls(len(image), pa.binary())]
     moves = pa.repeat(pa.scalar(scan.move, pa.int32()), len(columns[0]))
-    return pa.RecordBatch.from_arrays([moves, *columns], schema=STATE)
+    return pa.RecordBatch.from_arrays([moves, *columns], schema=SNAPSHOT_ROWS)
