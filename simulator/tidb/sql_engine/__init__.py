@@ -1,5 +1,4 @@
-"""The scripted upstream: what a session's SQL makes of rows, and which net changes of it a changefeed sees.
+"""The SQL engine: executes the statements of a session against stored rows.
 
-One law: a statement takes an `Upstream` and gives another, with what was committed on the way; nothing is kept
-elsewhere.
+A statement takes an `Upstream` and returns another one, with the changes that it committed. No other state is kept.
 """

@@ -1,4 +1,4 @@
-"""What TiDB says of a statement that it refuses: MySQL's numbers with their SQLSTATE and text.
+"""TiDB's errors of refused statements: MySQL's number, SQLSTATE and text.
 
 Source: tidb v8.5 pkg/errno/errname.go (texts), pkg/parser/mysql/state.go (SQLSTATEs).
 """
@@ -101,7 +101,7 @@ ERRORS = MappingProxyType(
         3819: ("HY000", "Check constraint '{}' is violated."),
     }
 )
-"""SQLSTATE and text by number; each brace is a value that the text names."""
+"""SQLSTATE and text by number. Each brace is a value that the text names."""
 
 SQLSTATES = MappingProxyType(
     {
@@ -136,27 +136,28 @@ SQLSTATES = MappingProxyType(
         1701: "42000",
     }
 )
-"""SQLSTATEs of what only DDL says; HY000 where none stands here."""
+"""SQLSTATEs of errors that only DDL raises. The SQLSTATE of other numbers is HY000."""
 
 
 def sql_error(number: int, *values: object) -> SqlError:
-    """The error of that number about those values."""
+    """Return the error of a number with its text about these values."""
     state, text = ERRORS[number]
     return SqlError(number, state, text.format(*values))
 
 
 def sql_error_with_text(number: int, text: str) -> SqlError:
-    """An error whose text TiDB writes for the place."""
+    """Return an error whose text TiDB writes at the place where it is raised."""
     return SqlError(number, sqlstate(number), text)
 
 
 def not_simulated(text: str) -> SqlError:
-    """A statement outside of what is simulated: `text` says what of it is not computed, and what is."""
+    """Return the error of a statement that the simulator does not compute. `text` says which part, and what is
+    accepted."""
     return sql_error_with_text(1235, text)
 
 
 def error_number(error: SqlError | CodedError) -> int:
-    """MySQL's number of a refusal (`schema:1146` is 1146); 1105, an unknown error, where it has none."""
+    """Return MySQL's number of an error (1146 for `schema:1146`), or 1105 for an error without one."""
     if isinstance(error, SqlError):
         return error.number
     number = error.code.rpartition(":")[2]
@@ -164,5 +165,4 @@ def error_number(error: SqlError | CodedError) -> int:
 
 
 def sqlstate(number: int) -> str:
-    """SQLSTATE of a number."""
     return ERRORS[number][0] if number in ERRORS else SQLSTATES.get(number, "HY000")

@@ -28,7 +28,7 @@ from simulator.tidb.syntax.session import Deallocate, Execute, Prepare, SelectSt
 
 
 def prepare(statement: Prepare, upstream: Upstream, now_ms: int) -> Upstream:
-    """A session with the statement; one that had its name is gone. Raises SqlError, then that one stays."""
+    """A session with the statement; one that had its name is removed. Raises SqlError, then that one stays."""
     session = upstream.session
     text = _variable_text(session, statement.text) if statement.is_variable else statement.text
     modes = session.sql_mode - frozenset(DEFAULT_SQL_MODE)

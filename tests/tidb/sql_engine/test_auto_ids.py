@@ -142,10 +142,10 @@ def test_up_to_7_5_a_renamed_table_goes_on_behind_what_was_set_aside(release: st
 
 
 def test_an_allocator_loses_what_is_left_where_more_is_asked_for() -> None:
-    _, held = Allocator().given(1)
+    _, held = Allocator().allocate(1)
 
-    first, held = held.passed(29_999).given(3)
+    first, held = held.advance_past(29_999).allocate(3)
 
     assert (first, held.base, held.end) == (30_001, 30_003, 60_000)
-    assert held.renewed().given(1)[0] == 60_001
-    assert Allocator().passed(-5) == Allocator()
+    assert held.restarted().allocate(1)[0] == 60_001
+    assert Allocator().advance_past(-5) == Allocator()

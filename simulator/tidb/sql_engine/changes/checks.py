@@ -34,7 +34,7 @@ def check_rows(rows: KeyedRows, table: Table, upstream: Upstream, now_ms: int) -
     names = pa.nulls(len(rows), pa.string())
     for check, truth in reversed([*zip(checks, found, strict=True)]):
         names = pc.if_else(pc.equal(truth.cast(pa.string()), "1"), check.name, names)
-    return replace(rows, broken=names) if names.null_count < len(names) else rows
+    return replace(rows, violated_checks=names) if names.null_count < len(names) else rows
 
 
 def with_stored_checks(statement: Statement, table: Table, upstream: Upstream) -> Table:

@@ -31,10 +31,10 @@ def insert_rows(
     made = assign_values(table, given, rows, upstream, now_ms)
     if made.error is not None:
         raise made.error
-    fresh = key_rows(table, made.texts, None if table.clustered else pa.array(np.zeros(rows, np.int64)))
-    fresh = check_rows(fresh, table, upstream, now_ms)
+    new_rows = key_rows(table, made.texts, None if table.clustered else pa.array(np.zeros(rows, np.int64)))
+    new_rows = check_rows(new_rows, table, upstream, now_ms)
     try:
-        written = insert_or_fail(start_writes(upstream, table, now_ms, made.counters), fresh)
+        written = insert_or_fail(start_writes(upstream, table, now_ms, made.counters), new_rows)
     except PartialWriteError as failure:
         raise failure.error from None
     return finish_statement(upstream, (written,), now_ms, made.last_insert_id)

@@ -33,7 +33,7 @@ def finish_statement(
         upstream = put_rows(upstream, replace(each.stored, counters=each.counters))
     changes = [change for each in tables for change in each.changes]
     upstream, changes = enforce_foreign_keys(upstream, changes, now_ms)
-    writes = [row_writes(change.table, change.gone, change.fresh) for change in changes]
+    writes = [row_writes(change.table, change.removed, change.inserted) for change in changes]
     upstream = add_writes(upstream, writes)
     if last_insert_id is not None and any(each.added for each in tables):
         upstream = replace(upstream, session=replace(upstream.session, last_insert_id=last_insert_id))

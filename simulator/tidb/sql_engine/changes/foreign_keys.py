@@ -90,32 +90,32 @@ def _check_and_cascade(
     return upstream, done
 
 
-def drop_orphans(upstream: Upstream, table: Table, fresh: KeyedRows) -> tuple[KeyedRows, list[SqlError]]:
+def drop_orphans(upstream: Upstream, table: Table, new_rows: KeyedRows) -> tuple[KeyedRows, list[SqlError]]:
     """New rows of INSERT IGNORE without those that have no parent, whose errors are warnings (tidb
     pkg/executor/foreign_key.go, checkRows)."""
     errors: list[SqlError] = []
     if not are_enforced(upstream):
-        return fresh, errors
+        return new_rows, errors
     for foreign in table.foreign_keys:
-        missing = orphan_mask(upstream, table, foreign, fresh)
+        missing = orphan_mask(upstream, table, foreign, new_rows)
         if missing.any():
             errors += [sql_error(1452, constraint_text(table, foreign))] * int(missing.sum())
-            fresh = take_rows(fresh, mask_places(~missing))
-    return fresh, errors
+            new_rows = take_rows(new_rows, mask_places(~missing))
+    return new_rows, errors
 
 
 def _new_children(change: RowDelta, foreign: ForeignKey) -> KeyedRows:
     """Rows that came, and those whose foreign key is another one."""
-    asks = np.ones(len(change.fresh), np.bool_)
+    asks = np.ones(len(change.inserted), np.bool_)
     if change.updates:
         asks[: change.updates] = _key_changed(change, foreign.columns)
-    return change.fresh if asks.all() else take_rows(change.fresh, mask_places(asks))
+    return change.inserted if asks.all() else take_rows(change.inserted, mask_places(asks))
 
 
 def _key_changed(change: RowDelta, columns: Sequence[str]) -> Mask:
     """In which updated rows a key has another value."""
-    old = _key_values(change.table, columns, change.gone.texts).slice(0, change.updates)
-    new = _key_values(change.table, columns, change.fresh.texts).slice(0, change.updates)
+    old = _key_values(change.table, columns, change.removed.texts).slice(0, change.updates)
+    new = _key_values(change.table, columns, change.inserted.texts).slice(0, change.updates)
     equal = pc.fill_null(pc.equal(old, new), pc.and_(old.is_null(), new.is_null()))
     found: Mask = ~np.asarray(equal, bool)
     return found
@@ -177,7 +177,7 @@ class ParentChange(NamedTuple):
 
 def _parent_changes(change: RowDelta, foreign: ForeignKey) -> Iterator[ParentChange]:
     """What a foreign key asks of a change of its parents."""
-    old = _key_values(change.table, foreign.references, change.gone.texts)
+    old = _key_values(change.table, foreign.references, change.removed.texts)
     moved = valid_mask(old)
     if change.updates:
         moved[: change.updates] &= _key_changed(change, foreign.references)
@@ -194,7 +194,9 @@ def _referring_rows(
     upstream: Upstream, event: ParentChange, child: Table, foreign: ForeignKey
 ) -> tuple[Places, Places]:
     """The places of the rows that refer to parents, and which parent each refers to."""
-    old = _key_values(event.change.table, foreign.references, event.change.gone.texts).filter(pa.array(event.parents))
+    old = _key_values(event.change.table, foreign.references, event.change.removed.texts).filter(
+        pa.array(event.parents)
+    )
     which = find_keys(old, _key_values(child, foreign.columns, column_arrays(table_rows(upstream, child).cells)))
     places = np.flatnonzero(which >= 0)
     return places, np.flatnonzero(event.parents)[which[places]]
@@ -218,7 +220,7 @@ def _cascade(
     else:
         known = columns_by_name(event.change.table)
         values = {
-            name: event.change.fresh.texts[known[other.lower()].name].take(pa.array(parents))
+            name: event.change.inserted.texts[known[other.lower()].name].take(pa.array(parents))
             for name, other in zip(names, foreign.references, strict=True)
         }
     texts = assign_values(child, values, len(places), upstream, now_ms, existing=rows.texts).texts

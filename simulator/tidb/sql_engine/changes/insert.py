@@ -106,21 +106,21 @@ def _write_rows(
     """The rows of the statement among those that are there. Raises PartialWriteError and SqlError."""
     table = written.stored.table
     partitions = resolve_partitions(table, statement.partitions) if statement.partitions else None
-    fresh, fits, errors = _locate_rows(table, made.texts, rows, partitions, {} if query is None else query.texts)
+    new_rows, fits, errors = _locate_rows(table, made.texts, rows, partitions, {} if query is None else query.texts)
     if errors and not statement.ignore:
         if statement.on_duplicate or statement.replace or not fits[0]:
             raise errors[0]
-        before = check_rows(slice_rows(fresh, 0, first_place(~fits)), table, upstream, now_ms)
-        raise replace(insert_or_fail(written, before), counters=written.numbered(fresh)[1]).failed(errors[0])
-    fresh = check_rows(fresh, table, upstream, now_ms)
+        before = check_rows(slice_rows(new_rows, 0, first_place(~fits)), table, upstream, now_ms)
+        raise replace(insert_or_fail(written, before), counters=written.numbered(new_rows)[1]).failed(errors[0])
+    new_rows = check_rows(new_rows, table, upstream, now_ms)
     if statement.on_duplicate:
         names = {_assigned_column(each, table).name for each in statement.on_duplicate}
         updating = _duplicate_update(statement, table, query, upstream, now_ms, problems)
-        return update_on_duplicate(written, fresh, updating, names, statement.ignore)
+        return update_on_duplicate(written, new_rows, updating, names, statement.ignore)
     if statement.ignore:
-        fresh, orphaned = drop_orphans(upstream, table, fresh)
-        return insert_ignore(replace(written, warned=written.warned.also(*errors, *orphaned)), fresh)
-    return (replace_existing if statement.replace else insert_or_fail)(written, fresh)
+        new_rows, orphaned = drop_orphans(upstream, table, new_rows)
+        return insert_ignore(replace(written, warned=written.warned.also(*errors, *orphaned)), new_rows)
+    return (replace_existing if statement.replace else insert_or_fail)(written, new_rows)
 
 
 def assigned_columns(statement: Insert, table: Table) -> list[Column]:
@@ -215,12 +215,12 @@ def _duplicate_update(
         texts = dict(old.texts)
         for group in _independent_groups(assignments):
             known = () if query is None else query.known
-            fresh = RowSource(table, new.texts, known=known, inserted=True)
+            new_rows = RowSource(table, new.texts, known=known, inserted=True)
             beside = query.beside if query is not None else None
             sources = (
-                [RowSource(table, texts), fresh]
+                [RowSource(table, texts), new_rows]
                 if beside is None or query is None
-                else [RowSource(table, texts), RowSource(beside, new.texts, known=query.called), fresh]
+                else [RowSource(table, texts), RowSource(beside, new.texts, known=query.called), new_rows]
             )
             values = evaluate_assignments(group, upstream, now_ms, sources, len(old), problems)
             texts = assign_values(

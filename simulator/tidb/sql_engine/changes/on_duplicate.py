@@ -20,12 +20,12 @@ from simulator.tidb.sql_engine.storage.state import StoredRows
 from simulator.tidb.sql_engine.storage.table_writes import (
     NO_PLACES,
     TableWrites,
-    broken_mask,
     check_error,
     find_conflicts,
     key_bytes,
     rows_differ,
     slice_rows,
+    violates_check,
 )
 
 UpdateRows = Callable[[KeyedRows, KeyedRows], KeyedRows]
@@ -33,7 +33,7 @@ UpdateRows = Callable[[KeyedRows, KeyedRows], KeyedRows]
 
 
 def update_on_duplicate(
-    written: TableWrites, fresh: KeyedRows, updating: UpdateRows, assigned: Container[str], ignore: bool
+    written: TableWrites, new_rows: KeyedRows, updating: UpdateRows, assigned: Container[str], ignore: bool
 ) -> TableWrites:
     """The stored row that has the new one's first key in TiDB's order is changed; nothing is written where it stays as
     it is (tidb pkg/executor/insert.go, batchUpdateDupRows). `assigned`: the columns that updates give. Raises PartialWriteError.
@@ -49,7 +49,7 @@ def update_on_duplicate(
         meets = np.where(found, met[there.argmax(0), np.arange(len(rows))], -1) if len(met) else np.full(len(rows), -1)
         if counts and len(rows) > 1:
             return step(written, slice_rows(rows, 0, 1))
-        wrong = broken_mask(rows) & ~found
+        wrong = violates_check(rows) & ~found
         run = max(min(first_place(shared_conflicts(meets[None, :])), first_place(wrong)), 1)
         for key in key_bytes(table, rows):
             before = earlier_duplicates([key])
@@ -66,7 +66,7 @@ def update_on_duplicate(
         except SqlError as error:
             raise written.failed(error) from None
         differs = rows_differ(table, old, new)
-        alone = _changes_key(table, old, new) | broken_mask(new) & differs
+        alone = _changes_key(table, old, new) | violates_check(new) & differs
         if alone.any() and run > 1:
             at = max(int(np.flatnonzero(meets >= 0)[np.argmax(alone)]), 1)
             return step(written, slice_rows(rows, 0, at))
@@ -84,17 +84,17 @@ def update_on_duplicate(
         others = take_rows(rows, mask_places(meets < 0))
         return written.with_changed(
             places[differs],
-            replace(take_rows(new, mask_places(differs)), broken=None),
-            replace(others, broken=None),
+            replace(take_rows(new, mask_places(differs)), violated_checks=None),
+            replace(others, violated_checks=None),
             count,
         ), run
 
-    return apply_in_batches(written, fresh, step)
+    return apply_in_batches(written, new_rows, step)
 
 
 def _update_error(stored: StoredRows, places: Places, new: KeyedRows) -> SqlError | None:
     """Why a row that becomes another one cannot: it breaks a CHECK, or a row besides it has a key of its."""
-    if broken_mask(new).any():
+    if violates_check(new).any():
         return check_error(new, 0)
     met = find_conflicts(stored, new)
     wrong = (met >= 0) & (met != places[None, :])

@@ -19,11 +19,11 @@ from simulator.tidb.sql_engine.storage.rows import KeyedRows, take_rows, take_st
 from simulator.tidb.sql_engine.storage.state import StoredRows
 from simulator.tidb.sql_engine.storage.table_writes import (
     TableWrites,
-    broken_mask,
     check_error,
     find_conflicts,
     key_bytes,
     rows_differ,
+    violates_check,
 )
 
 
@@ -39,7 +39,7 @@ def update_stored_rows(written: TableWrites, places: Places, new: KeyedRows, ign
         places, new = places[differs], take_rows(new, mask_places(differs))
     while len(places):
         wrong = _key_conflicts(stored, places, new)
-        row, breaks = first_place(np.any(wrong, axis=0)), first_place(broken_mask(new))
+        row, breaks = first_place(np.any(wrong, axis=0)), first_place(violates_check(new))
         if breaks < len(places) and breaks <= row:
             row, problem = breaks, check_error(new, breaks)
         elif row < len(places):
@@ -53,7 +53,7 @@ def update_stored_rows(written: TableWrites, places: Places, new: KeyedRows, ign
         written = replace(written, warned=written.warned.also(problem))
         stays = np.arange(len(places)) != row
         places, new = places[stays], take_rows(new, mask_places(stays))
-    new, counters = written.in_partitions(take_stored(stored, places), replace(new, broken=None))
+    new, counters = written.in_partitions(take_stored(stored, places), replace(new, violated_checks=None))
     return replace(written, counters=counters).with_change(places, new, len(places), len(places))
 
 

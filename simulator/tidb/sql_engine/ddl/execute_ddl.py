@@ -147,7 +147,7 @@ def _rows_after(
 
 
 def _drop_rows(kept: _TableRows, place: Key) -> _TableRows:
-    """The rows of a table are gone, and remembered."""
+    """The rows of a table are removed, and remembered."""
     rows = {held: stored for held, stored in kept.rows.items() if held != place}
     dropped = {held: stored for held, stored in kept.dropped.items() if held != place}
     if place in kept.rows:

@@ -1,1 +1,1 @@
-"""What a TiDB server stores: tables with their rows, keys and id allocators."""
+"""The state of a TiDB cluster: tables with their rows, keys and id allocators."""

@@ -1,8 +1,8 @@
-"""The numbers that a TiDB server gives out for a table, and those it has set aside (tidb pkg/meta/autoid/autoid.go).
+"""Id allocators of a table (tidb pkg/meta/autoid/autoid.go).
 
-A server takes 30,000 numbers at a time. Those that it has not given are lost where it begins anew: behind ALTER TABLE …
-AUTO_INCREMENT, and where more are asked for at once than are left. How many more a busy server takes the next time is a
-matter of seconds (NextStep), and not simulated.
+A server reserves a cache of 30,000 ids at a time. It loses the rest of the cache after a restart, after ALTER TABLE …
+AUTO_INCREMENT, and when a statement needs more ids than are left. TiDB enlarges the cache of a busy server (NextStep);
+this is not simulated.
 """
 
 from __future__ import annotations
@@ -17,56 +17,61 @@ CACHE_SIZE = 30_000
 
 @dataclass(frozen=True)
 class Allocator:
+    """A range of ids that a server has reserved."""
+
     base: int = 0
-    """The last number that was given, or that a statement brought."""
+    """The last id that was allocated or inserted explicitly."""
 
     end: int = 0
-    """The last of those that the server has set aside."""
+    """The last id of the reserved range."""
 
     stored: int = 0
-    """The last that any server has set aside."""
+    """The last id that any server has reserved."""
 
     step: int = CACHE_SIZE
-    """How many it sets aside at a time; 1 for AUTO_ID_CACHE 1, whose service loses none."""
+    """The number of ids reserved at a time; 1 for AUTO_ID_CACHE 1, which loses none."""
 
     unsigned: bool = False
 
     @property
-    def most(self) -> int:
+    def maximum(self) -> int:
         return 2**64 - 1 if self.unsigned else 2**63 - 1
 
-    def given(self, count: int, increment: int = 1, offset: int = 1) -> tuple[int, Allocator]:
-        """The first of so many numbers, the others following at `increment`; raises SqlError 1467 for none left."""
+    def allocate(self, count: int, increment: int = 1, offset: int = 1) -> tuple[int, Allocator]:
+        """Return the first of `count` ids, which follow each other at `increment`, and the allocator after them.
+
+        Raises SqlError 1467 if no ids are left.
+        """
         if offset - 1 > self.base:
-            return self.passed(offset - 1).given(count, increment, offset)
+            return self.advance_past(offset - 1).allocate(count, increment, offset)
         needed = _span(self.base, count, increment, offset)
-        if self.most - self.base <= needed:
+        if self.maximum - self.base <= needed:
             raise sql_error(1467)
-        found = self
+        allocator = self
         if self.base + needed > self.end:
             needed = _span(self.stored, count, increment, offset)
-            taken = min(self.most - self.stored, max(self.step, needed))
-            if taken < needed or self.stored == self.most:
+            reserved = min(self.maximum - self.stored, max(self.step, needed))
+            if reserved < needed or self.stored == self.maximum:
                 raise sql_error(1467)
-            found = replace(self, base=self.stored, end=self.stored + taken, stored=self.stored + taken)
-        return _first_after(found.base, increment, offset), replace(found, base=found.base + needed)
+            allocator = replace(self, base=self.stored, end=self.stored + reserved, stored=self.stored + reserved)
+        return _first_after(allocator.base, increment, offset), replace(allocator, base=allocator.base + needed)
 
-    def passed(self, number: int) -> Allocator:
-        """Behind a number that a statement brings."""
+    def advance_past(self, number: int) -> Allocator:
+        """Return the allocator after an explicit insert of `number`."""
         if number <= self.base:
             return self
         if number <= self.end:
             return replace(self, base=number)
         base = max(self.stored, number)
-        end = min(self.most, base + self.step)
+        end = min(self.maximum, base + self.step)
         return replace(self, base=base, end=end, stored=end)
 
-    def renewed(self) -> Allocator:
-        """Of a server that begins anew."""
+    def restarted(self) -> Allocator:
+        """Return the allocator of a restarted server."""
         return self if self.step == 1 else replace(self, base=0, end=0)
 
     def starting_at(self, number: int, force: bool = False) -> Allocator:
-        """Renewed, to give a number next that is at least this one; with `force` this one."""
+        """Return a restarted allocator whose next id is at least `number`, or exactly `number` with `force`."""
         held = self.base if self.step == 1 else self.stored
         last = number - 1 if force else max(held, number - 1)
         return (
@@ -77,7 +82,7 @@ class Allocator:
 
 
 def _first_after(base: int, increment: int, offset: int) -> int:
-    """The first number behind `base` that is `offset` and so many increments."""
+    """Return the first number above `base` that is `offset` plus a multiple of `increment`."""
     return (base + increment - offset) // increment * increment + offset
 
 
@@ -88,9 +93,10 @@ def _span(base: int, count: int, increment: int, offset: int) -> int:
 
 
 class Counters(NamedTuple):
-    """What a table gives next."""
+    """The id allocators of a table."""
 
     auto: Allocator = Allocator()
-    """Of AUTO_INCREMENT with AUTO_ID_CACHE 1, and of AUTO_RANDOM; without them AUTO_INCREMENT has the other."""
+    """The allocator of AUTO_RANDOM, and of AUTO_INCREMENT with AUTO_ID_CACHE 1. Without the option AUTO_INCREMENT uses
+    `row_id`."""
 
     row_id: Allocator = Allocator()

@@ -1,8 +1,8 @@
-"""Ids that TiDB gives: AUTO_INCREMENT, AUTO_RANDOM and `_tidb_rowid`.
+"""Ids that TiDB assigns: AUTO_INCREMENT, AUTO_RANDOM and `_tidb_rowid`.
 
-What was given once is never given back, whatever becomes of its row. AUTO_INCREMENT and `_tidb_rowid` come from one
-allocator unless AUTO_ID_CACHE is 1, so that AUTO_INCREMENT has gaps where rows are stored under `_tidb_rowid` (tidb
-pkg/meta/model/table.go, SepAutoInc, since 6.4.0; before it the two were never apart). An AUTO_RANDOM id is sign, shard
+An id is never assigned twice, even if its row is deleted. AUTO_INCREMENT and `_tidb_rowid` share one allocator unless
+AUTO_ID_CACHE is 1, so AUTO_INCREMENT has gaps in tables that store rows under `_tidb_rowid` (tidb
+pkg/meta/model/table.go, SepAutoInc, since 6.4.0; before it the two always share one). An AUTO_RANDOM id is sign, shard
 and counter (pkg/meta/autoid, ShardIDFormat).
 """
 
@@ -28,72 +28,75 @@ from simulator.tidb.values.conversion import tidb_text
 from simulator.tidb.values.numbers import bounds
 
 Ids = npt.NDArray[np.int64]
-"""Or of uint64, where the column is UNSIGNED."""
+"""int64, or uint64 for an UNSIGNED column."""
 
 Mask = npt.NDArray[np.bool_]
 
 RANGE_BITS = 64
-"""Of AUTO_RANDOM where it does not say."""
+"""The default range of AUTO_RANDOM."""
 
 
 class AssignedIds(NamedTuple):
+    """The ids of a statement's rows."""
+
     texts: pa.Array
-    """binary: the column with its ids."""
+    """binary: the column with all ids filled in."""
 
     counters: Counters
     first: int | None
-    """The first id that was made, for LAST_INSERT_ID(); None where the statement gave all."""
+    """The first generated id, for LAST_INSERT_ID(); None if the statement has explicit ids only."""
 
     error: SqlError | None = None
-    """Why there are no ids for all rows; those that were given until then are used up."""
+    """The error if ids are missing. The ids that were assigned before it are used up."""
 
 
 def counters(table: Table, stored: StoredRows | None) -> Counters:
-    """What the table gives next."""
     return initial_counters(table) if stored is None else stored.counters
 
 
 def initial_counters(table: Table) -> Counters:
-    """Of a new table: AUTO_INCREMENT = n, AUTO_RANDOM_BASE = n and AUTO_ID_CACHE n of its definition minded."""
-    options, held = dict(table.options), unused_counters(table)
+    """Return the counters of a new table with the options AUTO_INCREMENT, AUTO_RANDOM_BASE and AUTO_ID_CACHE."""
+    options, before = dict(table.options), unused_counters(table)
     first = max(int(options.get("AUTO_INCREMENT", 1)), int(options.get("AUTO_RANDOM_BASE", 1)), 1)
-    return with_auto_allocator(table, held, auto_allocator(table, held).starting_at(first))
+    return with_auto_allocator(table, before, auto_allocator(table, before).starting_at(first))
 
 
 def unused_counters(table: Table) -> Counters:
-    """Of a table of which nothing was given."""
+    """Return counters that start at 1, without the table's first id."""
     cache, column = int(dict(table.options).get("AUTO_ID_CACHE", 0)) or CACHE_SIZE, auto_column(table)
     own = Allocator(step=cache, unsigned=column is not None and column.type.unsigned)
     return Counters(own, replace(own, step=CACHE_SIZE if cache == 1 else cache))
 
 
-def counters_with_options(table: Table, held: Counters, options: Iterable[TableOption]) -> Counters:
-    """Behind ALTER TABLE with table options (tidb pkg/ddl/table.go, onRebaseAutoID; pkg/infoschema/builder.go,
-    filterAllocators)."""
+def counters_with_options(table: Table, before: Counters, options: Iterable[TableOption]) -> Counters:
+    """Return the counters after ALTER TABLE with table options (tidb pkg/ddl/table.go, onRebaseAutoID;
+    pkg/infoschema/builder.go, filterAllocators)."""
     for option in options:
         if option.name in ("AUTO_INCREMENT", "AUTO_RANDOM_BASE"):
-            held = with_auto_allocator(
-                table, held, auto_allocator(table, held).starting_at(int(option.value), option.force)
+            before = with_auto_allocator(
+                table, before, auto_allocator(table, before).starting_at(int(option.value), option.force)
             )
         if option.name == "AUTO_ID_CACHE":
-            held = restarted_counters(Counters(*(replace(each, step=int(option.value) or CACHE_SIZE) for each in held)))
-    return held
+            before = restarted_counters(
+                Counters(*(replace(each, step=int(option.value) or CACHE_SIZE) for each in before))
+            )
+    return before
 
 
-def restarted_counters(held: Counters) -> Counters:
-    """Of a server that begins anew."""
-    return Counters(*(each.renewed() for each in held))
+def restarted_counters(before: Counters) -> Counters:
+    """Return the counters of a restarted server."""
+    return Counters(*(each.restarted() for each in before))
 
 
 def counters_after(table: Table, row_id: int, auto: int) -> Counters:
-    """Of a table whose rows have ids up to these."""
-    held = initial_counters(table)
-    held = held._replace(row_id=held.row_id.passed(row_id))
-    return with_auto_allocator(table, held, auto_allocator(table, held).passed(auto))
+    """Return the counters of a table that has ids up to `row_id` and `auto`."""
+    before = initial_counters(table)
+    before = before._replace(row_id=before.row_id.advance_past(row_id))
+    return with_auto_allocator(table, before, auto_allocator(table, before).advance_past(auto))
 
 
 def highest_counters(one: Counters, other: Counters) -> Counters:
-    """What neither of two tables has given."""
+    """Return counters above the ids of both tables."""
     return Counters(
         *(
             replace(
@@ -109,38 +112,38 @@ def has_auto_random(table: Table) -> bool:
 
 
 def has_own_allocator(table: Table) -> bool:
-    """Whether AUTO_INCREMENT or AUTO_RANDOM does not share the allocator of `_tidb_rowid`."""
+    """Return whether AUTO_INCREMENT or AUTO_RANDOM does not share the allocator of `_tidb_rowid`."""
     return has_auto_random(table) or dict(table.options).get("AUTO_ID_CACHE") == "1"
 
 
-def auto_allocator(table: Table, held: Counters) -> Allocator:
-    """The allocator of AUTO_INCREMENT or AUTO_RANDOM."""
-    return held.auto if has_own_allocator(table) else held.row_id
+def auto_allocator(table: Table, before: Counters) -> Allocator:
+    """Return the allocator of AUTO_INCREMENT or AUTO_RANDOM."""
+    return before.auto if has_own_allocator(table) else before.row_id
 
 
-def with_auto_allocator(table: Table, held: Counters, auto: Allocator) -> Counters:
-    return held._replace(auto=auto) if has_own_allocator(table) else held._replace(row_id=auto)
+def with_auto_allocator(table: Table, before: Counters, auto: Allocator) -> Counters:
+    return before._replace(auto=auto) if has_own_allocator(table) else before._replace(row_id=auto)
 
 
 def auto_column(table: Table) -> Column | None:
-    """The AUTO_INCREMENT or AUTO_RANDOM column."""
+    """Return the AUTO_INCREMENT or AUTO_RANDOM column."""
     return next((column for column in table.columns if column.auto_increment or column.auto_random), None)
 
 
 class IdRequest(NamedTuple):
-    """How a statement asks for ids."""
+    """How a statement requests ids."""
 
     lenient: bool = False
-    """Whether an id that the column does not hold is cut."""
+    """Whether an id outside the column's range is clipped."""
 
     ignore: bool = False
-    """Whether it says IGNORE: where no numbers are left, rows get 0."""
+    """Whether the statement has IGNORE: if no ids are left, rows get 0."""
 
     updates: bool = False
-    """Whether it has ON DUPLICATE KEY UPDATE, too: an id that is cut is none to refuse."""
+    """Whether the statement has ON DUPLICATE KEY UPDATE: a clipped id is not refused then."""
 
     one_by_one: bool = False
-    """Whether each row asks by itself, as those of a query do."""
+    """Whether each row requests its id on its own, as the rows of INSERT … SELECT do."""
 
 
 def assign_ids(
@@ -150,46 +153,46 @@ def assign_ids(
     upstream: Upstream,
     before: Counters,
     now_ms: int,
-    asked: IdRequest = IdRequest(),
+    request: IdRequest = IdRequest(),
 ) -> AssignedIds:
-    """The column with an id for each NULL, and for each 0 without NO_AUTO_VALUE_ON_ZERO (tidb
-    pkg/executor/insert_common.go, lazyAdjustAutoIncrementDatum, adjustAutoRandomDatum).
+    """Return the column with an id for each NULL, and for each 0 without NO_AUTO_VALUE_ON_ZERO.
 
-    A number that the statement gives moves the counter.
+    An explicit id advances the counter (tidb pkg/executor/insert_common.go, lazyAdjustAutoIncrementDatum,
+    adjustAutoRandomDatum).
     """
-    wanted, numbers = _missing_ids(column, texts, upstream)
-    ids = _IdAssigner(column, upstream.session, auto_allocator(table, before), asked, numbers)
+    missing, numbers = _missing_ids(column, texts, upstream)
+    ids = _IdAssigner(column, upstream.session, auto_allocator(table, before), request, numbers)
     try:
-        for start, stop in _runs(wanted):
-            if wanted[start]:
-                ids.make(start, stop)
+        for start, stop in _runs(missing):
+            if missing[start]:
+                ids.generate(start, stop)
             else:
-                ids.take(start, stop)
+                ids.keep_explicit(start, stop)
         if column.auto_random:
-            ids.add_shard(wanted, shard_prefix(upstream.seed, table, now_ms, column.shard_bits))
+            ids.add_shard(missing, shard_prefix(upstream.seed, table, now_ms, column.shard_bits))
     except SqlError as error:
         return AssignedIds(texts, with_auto_allocator(table, before, ids.allocator), None, error)
-    made = ids.numbers if wanted.all() else ids.numbers[wanted | (numbers == 0)]
-    shown = pa.array(made).cast(pa.string())
+    numbers_filled = ids.numbers if missing.all() else ids.numbers[missing | (numbers == 0)]
+    shown = pa.array(numbers_filled).cast(pa.string())
     shown = (shown if _is_integer(column) else tidb_text(column.type, shown)).cast(pa.binary())
-    if len(made) < len(texts):
-        shown = pc.replace_with_mask(texts, pa.array(wanted | (numbers == 0)), shown)
+    if len(numbers_filled) < len(texts):
+        shown = pc.replace_with_mask(texts, pa.array(missing | (numbers == 0)), shown)
     return AssignedIds(shown, with_auto_allocator(table, before, ids.allocator), ids.first)
 
 
 class _IdAssigner:
-    """The numbers of the rows of a statement, one run of rows after another."""
+    """The ids of a statement's rows, assigned one run of rows after another."""
 
     def __init__(
-        self, column: Column, session: SqlSession, allocator: Allocator, asked: IdRequest, numbers: Ids
+        self, column: Column, session: SqlSession, allocator: Allocator, request: IdRequest, numbers: Ids
     ) -> None:
-        self.allocator, self.numbers, self._column, self._asked = allocator, numbers.copy(), column, asked
+        self.allocator, self.numbers, self._column, self._request = allocator, numbers.copy(), column, request
         self.first: int | None = None
         self._increment, self._offset = increment_and_offset(session)
         self._explicit = session.settings.get("allow_auto_random_explicit_insert", "OFF").upper() in ("ON", "1")
 
-    def take(self, start: int, stop: int) -> None:
-        """Numbers that the statement gives."""
+    def keep_explicit(self, start: int, stop: int) -> None:
+        """Keep the explicit ids of a run of rows."""
         numbers = self.numbers[start:stop]
         if self._column.auto_random:
             if not self._explicit:
@@ -202,30 +205,30 @@ class _IdAssigner:
         top = np.maximum.accumulate(numbers)
         at = 0
         while at < len(top):
-            found = int(np.searchsorted(top[at:], top.dtype.type(self.allocator.end), "right")) + at
-            last = min(found, len(top) - 1)
-            self.allocator = self.allocator.passed(int(top[last]))
+            within_range = int(np.searchsorted(top[at:], top.dtype.type(self.allocator.end), "right")) + at
+            last = min(within_range, len(top) - 1)
+            self.allocator = self.allocator.advance_past(int(top[last]))
             at = last + 1
 
-    def make(self, start: int, stop: int) -> None:
-        """Numbers that the allocator gives."""
+    def generate(self, start: int, stop: int) -> None:
+        """Allocate ids for a run of rows."""
         while start < stop:
             size = stop - start
-            if self._column.auto_random or self._asked.one_by_one:
+            if self._column.auto_random or self._request.one_by_one:
                 size = max(1, min(size, (self.allocator.end - self.allocator.base) // self._increment))
             try:
-                first, self.allocator = self.allocator.given(size, self._increment, self._offset)
+                first, self.allocator = self.allocator.allocate(size, self._increment, self._offset)
             except SqlError:
-                if not self._asked.ignore or self._column.auto_random:
+                if not self._request.ignore or self._column.auto_random:
                     raise
                 first = 0
             self.first = self.first or first or None
             made = [first + place * self._increment * bool(first) for place in range(size)]
-            self.numbers[start : start + size] = self._held(made)
+            self.numbers[start : start + size] = self._fit_column(made)
             start += size
 
-    def _held(self, made: Sequence[int]) -> Sequence[int]:
-        """Numbers that the column holds (setDatumAutoIDAndCast)."""
+    def _fit_column(self, made: Sequence[int]) -> Sequence[int]:
+        """Return the ids that fit the column (setDatumAutoIDAndCast)."""
         column, last = self._column, made[-1]
         if column.auto_random:
             if last > _counter_mask(column):
@@ -234,10 +237,10 @@ class _IdAssigner:
         most = bounds(column.type)[1] if _is_integer(column) else last
         if last <= most:
             return made
-        if not self._asked.lenient:
+        if not self._request.lenient:
             over = next(number for number in made if number > most)
             raise sql_error_with_text(1690, f"constant {over} overflows {column.type.name}")
-        if self._asked.updates:
+        if self._request.updates:
             return [min(number, most) for number in made]
         raise sql_error(1467)
 
@@ -246,7 +249,7 @@ class _IdAssigner:
 
 
 def increment_and_offset(session: SqlSession) -> tuple[int, int]:
-    """auto_increment_increment and auto_increment_offset, from 1 to 65535."""
+    """Return auto_increment_increment and auto_increment_offset, from 1 to 65535."""
     increment, offset = (
         min(max(int(session.settings.get(name, "1")), 1), 65535)
         for name in ("auto_increment_increment", "auto_increment_offset")
@@ -261,7 +264,7 @@ def counters_after_update(
     existing: Mapping[str, pa.Array],
     before: Counters,
 ) -> Counters:
-    """The counters after an UPDATE: an AUTO_INCREMENT or AUTO_RANDOM column that it really changes moves its own (tidb
+    """Return the counters after an UPDATE. A changed AUTO_INCREMENT or AUTO_RANDOM value advances its counter (tidb
     pkg/executor/write.go, updateRecord)."""
     column = auto_column(table)
     if column is None or column.name not in changed or not len(texts[column.name]):
@@ -272,12 +275,12 @@ def counters_after_update(
         numbers = np.where(numbers < 0, 0, numbers & numbers.dtype.type(_counter_mask(column)))
     auto = auto_allocator(table, before)
     for number in numbers.tolist():
-        auto = auto.passed(number)
+        auto = auto.advance_past(number)
     return with_auto_allocator(table, before, auto)
 
 
 def _missing_ids(column: Column, texts: pa.Array, upstream: Upstream) -> tuple[Mask, Ids]:
-    """Which rows want an id, and the numbers of the others."""
+    """Return which rows need an id, and the explicit ids of the others."""
     if texts.null_count == len(texts):
         return np.ones(len(texts), np.bool_), np.zeros(len(texts), _id_dtype(column))
     numbers = _integers(column, pc.fill_null(texts, b"0"), _round_half_away)
@@ -287,7 +290,7 @@ def _missing_ids(column: Column, texts: pa.Array, upstream: Upstream) -> tuple[M
 
 
 def _runs(wanted: Mask) -> Iterator[tuple[int, int]]:
-    """Where rows follow each other that all want an id, or all have one."""
+    """Yield the start and end of each run of rows that all need an id or all have one."""
     ends = [*(np.flatnonzero(np.diff(wanted)) + 1).tolist(), len(wanted)]
     return zip([0, *ends[:-1]], ends) if len(wanted) else iter(())
 
@@ -301,25 +304,24 @@ def _id_dtype(column: Column) -> type[np.int64] | type[np.uint64]:
 
 
 def _round_half_away(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """To the nearest, a half away from zero."""
     return np.copysign(np.floor(np.abs(numbers) + 0.5), numbers)
 
 
 def _integers(
     column: Column, texts: pa.Array, whole: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
 ) -> Ids:
-    """The integers of cells; of a FLOAT or DOUBLE what `whole` makes of it."""
+    """Return the cells as integers; `whole` rounds FLOAT and DOUBLE."""
     if not _is_integer(column):
         numbers = whole(np.asarray(texts.cast(pa.string()).cast(pa.float64())))
         with np.errstate(invalid="ignore"):
-            found: Ids = numbers.astype(np.int64).astype(_id_dtype(column))
-        return found
-    found = np.asarray(texts.cast(pa.string()).cast(pa.uint64() if column.type.unsigned else pa.int64()))
-    return found
+            integers: Ids = numbers.astype(np.int64).astype(_id_dtype(column))
+        return integers
+    integers = np.asarray(texts.cast(pa.string()).cast(pa.uint64() if column.type.unsigned else pa.int64()))
+    return integers
 
 
 def random_counter_bits(column: Column) -> int:
-    """The bits of an AUTO_RANDOM id that count."""
+    """Return the number of bits of an AUTO_RANDOM id that hold the counter."""
     return RANGE_BITS - column.shard_bits - (0 if column.type.unsigned else 1)
 
 
@@ -328,7 +330,7 @@ def _counter_mask(column: Column) -> int:
 
 
 def shard_prefix(seed: int, table: Table, now_ms: int, bits: int) -> int:
-    """The shard of all ids that a transaction makes: random in TiDB, here of the seed and the time."""
+    """Return the shard of a transaction's ids. It is random in TiDB; here it depends on the seed and the time."""
     digest = hashlib.blake2b(f"{seed}/{table.schema}.{table.name}/{now_ms}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") & ((1 << bits) - 1)
 
@@ -336,13 +338,13 @@ def shard_prefix(seed: int, table: Table, now_ms: int, bits: int) -> int:
 def allocate_row_ids(
     table: Table, rows: int, upstream: Upstream, before: Counters, now_ms: int
 ) -> tuple[Ids, Counters]:
-    """`_tidb_rowid` of so many new rows: a shard of SHARD_ROW_ID_BITS above the counter, and what is given next.
+    """Return the `_tidb_rowid`s of new rows, and the counters after them.
 
-    Raises SqlError 1467.
+    An id is the counter with a shard of SHARD_ROW_ID_BITS above it. Raises SqlError 1467.
     """
     if not rows:
         return np.zeros(0, np.int64), before
-    first, after = before.row_id.given(rows)
+    first, after = before.row_id.allocate(rows)
     ids = first + np.arange(rows, dtype=np.int64)
     bits = int(dict(table.options).get("SHARD_ROW_ID_BITS", 0))
     if bits:

@@ -1,7 +1,4 @@
-"""The tables and columns that a statement on rows names.
-
-One law: a name that means nothing is told as TiDB tells it, before any row is looked at.
-"""
+"""Resolves the tables, columns and partitions that a statement names, before it looks at any row."""
 
 from __future__ import annotations
 
@@ -24,11 +21,11 @@ from simulator.tidb.syntax.definitions import TableName
 Mask = npt.NDArray[np.bool_]
 
 MAX_WARNINGS = 64
-"""Warnings that TiDB keeps of a statement (max_error_count)."""
+"""The number of warnings that TiDB keeps of a statement (max_error_count)."""
 
 
 def resolve_table(upstream: Upstream, named: TableName, verb: str) -> Table:
-    """The table that a statement writes to; `verb` as TiDB says it of a view: `insert into`.
+    """Return the table that a statement writes to; `verb` is TiDB's word in the error for a view: `insert into`.
 
     Raises SqlError 1046, 1146, and 1105 for a view or a sequence (tidb pkg/planner/core/planbuilder.go, buildInsert).
     """
@@ -48,23 +45,23 @@ def resolve_table(upstream: Upstream, named: TableName, verb: str) -> Table:
 
 
 def resolve_columns(table: Table, names: Sequence[str]) -> list[Column]:
-    """The columns of INSERT's list. Raises SqlError 1054, 1110, and 1105 for `_tidb_rowid`."""
-    known, found = columns_by_name(table), list[Column]()
-    given = [name for name in names if not is_row_id(name, table)]
-    for name in given:
-        column = known.get(name.lower())
+    """Return the columns of INSERT's list. Raises SqlError 1054, 1110, and 1105 for `_tidb_rowid`."""
+    columns, resolved = columns_by_name(table), list[Column]()
+    column_names = [name for name in names if not is_row_id(name, table)]
+    for name in column_names:
+        column = columns.get(name.lower())
         if column is None:
             raise sql_error(1054, name, "field list")
-        if column in found:
+        if column in resolved:
             raise sql_error(1110, column.name)
-        found.append(column)
-    if len(given) < len(names):
+        resolved.append(column)
+    if len(column_names) < len(names):
         raise row_id_write_error()
-    return found
+    return resolved
 
 
 def is_row_id(name: str, table: Table) -> bool:
-    """Whether an assigned column is `_tidb_rowid` (tidb pkg/table/column.go, FindCols)."""
+    """Return whether an assigned column is `_tidb_rowid` (tidb pkg/table/column.go, FindCols)."""
     return name.lower() == ROW_ID and row_id_column(table) is None
 
 
@@ -73,7 +70,7 @@ def row_id_write_error() -> SqlError:
 
 
 def resolve_partitions(table: Table, names: Sequence[str]) -> list[int]:
-    """Ordinals of the partitions that PARTITION (…) names. Raises SqlError 1735 and 1747."""
+    """Return the ordinals of the partitions in PARTITION (…). Raises SqlError 1735 and 1747."""
     rule = table.partitioning
     if rule is None:
         raise SqlError(1747, "HY000", "PARTITION () clause on non partitioned table")
@@ -86,7 +83,7 @@ def resolve_partitions(table: Table, names: Sequence[str]) -> list[int]:
 
 @dataclass(frozen=True)
 class Warnings:
-    """Warnings of a statement as SHOW WARNINGS says them, no more than TiDB keeps."""
+    """The warnings of a statement as SHOW WARNINGS prints them, at most MAX_WARNINGS."""
 
     texts: tuple[str, ...] = ()
 
@@ -96,20 +93,20 @@ class Warnings:
 
 
 def warning_text(error: SqlError) -> str:
-    """`1062 Duplicate entry …`."""
+    """Return a warning as SHOW WARNINGS prints it: `1062 Duplicate entry …`."""
     return f"{error.number} {str(error).partition(': ')[2]}"
 
 
 def mask_places(mask: Mask) -> pa.Array:
-    """The places where a mask is true, as Arrow takes them."""
+    """Return the positions where a mask is true, as an Arrow array."""
     return pa.array(np.flatnonzero(mask))
 
 
 def first_place(mask: Mask) -> int:
-    """The first place where a mask is true; how long it is where there is none."""
+    """Return the first position where a mask is true, or its length if there is none."""
     return int(np.argmax(mask)) if mask.any() else len(mask)
 
 
 def valid_mask(array: pa.Array) -> Mask:
-    found: Mask = np.asarray(pc.is_valid(array), bool)
-    return found
+    mask: Mask = np.asarray(pc.is_valid(array), bool)
+    return mask

@@ -1,6 +1,6 @@
-"""What a statement comes to: the state behind it, what it committed, the rows it shows.
+"""The outcome of a statement: the state after it, the events that it committed, the rows that it shows.
 
-One law: events come in the order in which they are committed; an event has all that a changefeed sees of it.
+Events are in the order of their commits. An event has everything that a changefeed sees of it.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from simulator.tidb.syntax.ddl import Statement
 
 @dataclass(frozen=True)
 class TableChanges:
-    """The net changes of one table in one transaction, one for each key that was written; all arrays equally long."""
+    """The net changes of one table in one transaction, one for each written key. All arrays have equal length."""
 
     table: Table
-    """Its definition when they were committed."""
+    """Its definition at the commit."""
 
     partition: pa.Array
-    """int32 ordinal; 0 for a table without partitions. A row that moves is deleted in one and inserted in another."""
+    """int32 ordinal; 0 for a table without partitions. A row that changes its partition is deleted from one and
+    inserted into the other."""
 
     handle: pa.Array
-    """binary: sorts as TiKV's keys do inside a table: the clustered key, else `_tidb_rowid`."""
+    """binary: the clustered key, else `_tidb_rowid`, in the sort order of TiKV's keys within a table."""
 
     row_id: pa.Array
     """int64, as `StoredRows.row_ids`."""
 
     before: pa.Array
-    """binary row images; null for an INSERT. Equal to `after` for a row that was written and is as it was."""
+    """binary row images; null for an INSERT. Equal to `after` for a row that was written without a change."""
 
     after: pa.Array
     """null for a DELETE."""
@@ -49,12 +50,12 @@ class CommittedTransaction:
 
 @dataclass(frozen=True)
 class CompletedDdl:
-    """A statement of DDL that made jobs."""
+    """A DDL statement that ran jobs."""
 
     statement: Statement
     text: str
     database: str
-    """The current one."""
+    """The current database."""
 
     jobs: tuple[Job, ...]
     before: Catalog
@@ -68,28 +69,30 @@ class ResultSet:
     """TiDB text (binary) of each column, null for NULL; binary strings as they are."""
 
     binary: tuple[bool, ...]
-    """Which columns hold bytes that are no text."""
+    """Which columns hold binary strings."""
 
 
 @dataclass(frozen=True)
 class StatementOutcome:
+    """The outcome of a statement that TiDB executes."""
+
     upstream: Upstream
     events: tuple[CommittedTransaction | CompletedDdl, ...] = ()
     result: ResultSet | None = None
     affected: int = 0
     warnings: tuple[str, ...] = ()
-    """`1292 Incorrect datetime value: …`, as SHOW WARNINGS says them."""
+    """As SHOW WARNINGS prints them: `1292 Incorrect datetime value: …`."""
 
 
 @dataclass(frozen=True)
 class FailedStatement:
-    """A statement that TiDB refuses, and what it leaves behind nevertheless."""
+    """A statement that TiDB refuses, and its side effects."""
 
     error: SqlError | DdlError
     """In TiDB's words."""
 
     upstream: Upstream
-    """As it was before, but without the ids that the statement used up, and for DDL without an open transaction."""
+    """The state before the statement without the ids that it used up, and after DDL without an open transaction."""
 
     events: tuple[CommittedTransaction | CompletedDdl, ...] = ()
-    """The transaction that DDL commits before it is looked at, and jobs before the one that stops it."""
+    """The transaction that DDL commits first, and the jobs before the failed one."""

@@ -1,6 +1,6 @@
-"""The keys under which TiDB keeps a row: its handle, and the entries of its unique indexes.
+"""The keys under which TiKV stores a row: its handle, and the entries of its unique indexes.
 
-One law: two rows collide where a key of theirs has equal bytes; a key with a NULL in it collides with none.
+Two rows conflict if one of their keys has equal bytes. A key that contains NULL conflicts with no other.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.syntax.expressions import ColumnName
 
 ORDINAL_BYTES = 4
-"""Of a partition, in front of the handles of its rows."""
+"""The size of the partition ordinal before the handle of a row."""
 
 CACHED_TABLES = 1024
-"""Whose keys are remembered."""
+"""The number of tables whose computed properties are cached."""
 
 Result = TypeVar("Result")
 
@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 @dataclass(frozen=True)
 class UniqueKey:
     name: str
-    """As an error says it, behind the table's: `PRIMARY`, or the index's own."""
+    """The key's name in errors: `PRIMARY`, or the name of the index."""
 
     columns: tuple[IndexColumn, ...]
     clustered: bool = False
@@ -48,45 +48,45 @@ class UniqueKey:
 
 
 def cached_by_table(compute: Callable[[Table], Result]) -> Callable[[Table], Result]:
-    """Remembers what is computed of a table by what object it is: a table never changes, and its hash takes a while."""
-    known: dict[int, tuple[Table, Result]] = {}
+    """Cache a function of a table by the table's identity. Tables are immutable, and hashing one is slow."""
+    cache: dict[int, tuple[Table, Result]] = {}
 
     @functools.wraps(compute)
-    def answered(table: Table) -> Result:
-        found = known.get(id(table))
-        if found is None or found[0] is not table:
-            if len(known) >= CACHED_TABLES:
-                known.clear()
-            found = known[id(table)] = table, compute(table)
-        return found[1]
+    def cached(table: Table) -> Result:
+        entry = cache.get(id(table))
+        if entry is None or entry[0] is not table:
+            if len(cache) >= CACHED_TABLES:
+                cache.clear()
+            entry = cache[id(table)] = table, compute(table)
+        return entry[1]
 
-    return answered
+    return cached
 
 
 @cached_by_table
 def unique_keys(table: Table) -> tuple[UniqueKey, ...]:
-    """In the order in which TiDB looks for duplicates: the handle, then unique indexes as they were made (tidb
-    pkg/executor/batch_checker.go, getKeysNeedCheckOneRow)."""
-    found = []
+    """Return the unique keys in the order in which TiDB looks for duplicates: the handle, then unique indexes in their
+    order (tidb pkg/executor/batch_checker.go, getKeysNeedCheckOneRow)."""
+    keys = []
     if table.clustered:
         primary = next((index for index in table.indexes if index.primary), None)
         columns = primary.columns if primary else tuple(IndexColumn(name) for name in table.primary_key)
-        found.append(UniqueKey("PRIMARY", columns, clustered=True))
+        keys.append(UniqueKey("PRIMARY", columns, clustered=True))
     for index in table.indexes:
         if index.unique and not (index.primary and table.clustered):
-            found.append(UniqueKey("PRIMARY" if index.primary else index.name, index.columns))
-    return tuple(found)
+            keys.append(UniqueKey("PRIMARY" if index.primary else index.name, index.columns))
+    return tuple(keys)
 
 
 @cached_by_table
 def columns_by_name(table: Table) -> Mapping[str, Column]:
-    """By names in lower case."""
+    """Return the columns by their names in lower case."""
     return {column.name.lower(): column for column in table.columns}
 
 
 @cached_by_table
 def key_columns(table: Table) -> frozenset[str]:
-    """The visible columns that keys and the partition of a row are made of; all of them where an expression is."""
+    """Return the visible columns that determine a row's keys and partition; all columns if an expression does."""
     parts = [part for key in unique_keys(table) for part in key.columns]
     visible = frozenset(column.name for column in visible_columns(table))
     named = (
@@ -99,7 +99,7 @@ def key_columns(table: Table) -> frozenset[str]:
 
 
 def encode_key(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array]) -> pa.Array:
-    """The bytes of a key for rows; null where it has a NULL. `texts`: of the visible columns at least."""
+    """Return the bytes of a key for each row, null for a key with NULL. `texts` has all visible columns."""
     parts = [_encode_part(table, column, texts) for column in key.columns]
     return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
 
@@ -114,14 +114,14 @@ def _encode_part(table: Table, part: IndexColumn, texts: Mapping[str, pa.Array])
 
 
 def column_cells(table: Table, column: Column, texts: Mapping[str, pa.Array]) -> pa.Array:
-    """The TiDB text of any column of rows; a virtual one is computed where `texts` lacks it."""
+    """Return the TiDB text of a column; a virtual column is computed if `texts` lacks it."""
     if column.name in texts:
         return texts[column.name]
     return _evaluate(table, texts, *_column_text(table, column.name))
 
 
 def _expression_cells(table: Table, expression: str, texts: Mapping[str, pa.Array]) -> tuple[str | None, pa.Array]:
-    """The collation of what a part of a functional index gives, None where it is no text, and its texts."""
+    """Return the collation (None unless it is a text) and the cells of an expression in an index."""
     scope = _scope(table)
     value = translate(definition_tree(expression, table), scope)
     cells = _evaluate(table, texts, as_text(value))
@@ -148,91 +148,95 @@ def _evaluate(table: Table, texts: Mapping[str, pa.Array], wanted: object) -> pa
 def encode_handles(
     table: Table, texts: Mapping[str, pa.Array], row_ids: pa.Array, ordinals: pa.Array | None
 ) -> pa.Array:
-    """Keys of rows in TiKV without their table: sort as TiKV does; of a partitioned table its partition's ordinal
-    in front. `row_ids`: `_tidb_rowid` of a table without a clustered key."""
+    """Return the TiKV keys of rows without their table prefix, in the sort order of TiKV.
+
+    In a partitioned table the partition's ordinal comes first. `row_ids` is the `_tidb_rowid` of a table without a
+    clustered key.
+    """
     if table.clustered:
-        made = encode_key(table, unique_keys(table)[0], texts)
+        handles = encode_key(table, unique_keys(table)[0], texts)
     else:
-        made = fixed((row_ids.to_numpy().view(np.uint64) ^ SIGN).astype(">u8"), row_ids)
+        handles = fixed((row_ids.to_numpy().view(np.uint64) ^ SIGN).astype(">u8"), row_ids)
     if ordinals is None:
-        return made
-    return pc.binary_join_element_wise(fixed(ordinals.to_numpy().astype(">u4"), ordinals), made, b"")
+        return handles
+    return pc.binary_join_element_wise(fixed(ordinals.to_numpy().astype(">u4"), ordinals), handles, b"")
 
 
-def row_ids_from_handles(table: Table, made: pa.Array) -> pa.Array:
-    """int64 row ids of the rows of a table with a clustered key, from their handles without a partition."""
+def row_ids_from_handles(table: Table, handles: pa.Array) -> pa.Array:
+    """Return the int64 row ids of rows in a table with a clustered key, from handles without ordinals."""
     if common_handle(table):
-        return pa.nulls(len(made), pa.int64())
+        return pa.nulls(len(handles), pa.int64())
     name = row_id_column(table)
     assert name is not None, "tables without clustered keys number their rows"
-    bits = buffers(made)[0].view(">u8").astype(np.uint64)
+    bits = buffers(handles)[0].view(">u8").astype(np.uint64)
     unsigned = columns_by_name(table)[name.lower()].type.unsigned
     return pa.array((bits if unsigned else bits ^ SIGN).view(np.int64))
 
 
-def strip_ordinals(table: Table, made: pa.Array) -> pa.Array:
-    """Handles without the partition in front of them."""
+def strip_ordinals(table: Table, handles: pa.Array) -> pa.Array:
+    """Return handles without the partition ordinal before them."""
     if table.partitioning is None:
-        return made
-    data, offsets = buffers(made)
+        return handles
+    data, offsets = buffers(handles)
     shorter = np.delete(data, (offsets[:-1, None] + np.arange(ORDINAL_BYTES)).ravel())
-    return binary(shorter, offsets - ORDINAL_BYTES * np.arange(len(offsets)), made)
+    return binary(shorter, offsets - ORDINAL_BYTES * np.arange(len(offsets)), handles)
 
 
-def partition_ordinals(table: Table, made: pa.Array) -> pa.Array:
-    """int32 ordinals of the partitions of handles; 0 for a table without partitions."""
+def partition_ordinals(table: Table, handles: pa.Array) -> pa.Array:
+    """Return the int32 partition ordinals of handles; 0 for a table without partitions."""
     if table.partitioning is None:
-        return pa.array(np.zeros(len(made), np.int32))
-    data, offsets = buffers(made)
+        return pa.array(np.zeros(len(handles), np.int32))
+    data, offsets = buffers(handles)
     heads = offsets[:-1, None] + np.arange(ORDINAL_BYTES)
     return pa.array(np.ascontiguousarray(data[heads]).view(">u4").ravel().astype(np.int32))
 
 
 def find_keys(existing: pa.Array, wanted: pa.Array, ascending: bool = False) -> Places:
-    """The place in `existing` of each wanted key (both binary), -1 where it is not; a null is nowhere."""
-    found = np.full(len(wanted), -1, np.int64)
+    """Return the position in `existing` of each wanted key (both binary), or -1. A null is at no position."""
+    positions = np.full(len(wanted), -1, np.int64)
     if not len(existing) or not len(wanted):
-        return found
+        return positions
     if ascending:
-        places: Places = np.asarray(pc.search_sorted(existing, wanted), np.int64)
-        inside = np.flatnonzero(places < len(existing))
-        same = pc.equal(existing.take(pa.array(places[inside])), wanted.take(pa.array(inside)))
+        candidates: Places = np.asarray(pc.search_sorted(existing, wanted), np.int64)
+        inside = np.flatnonzero(candidates < len(existing))
+        same = pc.equal(existing.take(pa.array(candidates[inside])), wanted.take(pa.array(inside)))
         hits = inside[np.asarray(pc.fill_null(same, False), bool)]
-        found[hits] = places[hits]
-        return found
+        positions[hits] = candidates[hits]
+        return positions
     if len(wanted) == 1:
         if wanted[0].is_valid:
-            found[0] = pc.index(existing, wanted[0]).as_py()
-        return found
+            positions[0] = pc.index(existing, wanted[0]).as_py()
+        return positions
     if len(wanted) * 8 < len(existing):
         near = np.flatnonzero(pc.is_in(existing, value_set=wanted, skip_nulls=True))
         if not len(near):
-            return found
+            return positions
         inner = find_keys(existing.take(pa.array(near)), wanted)
         hits = np.flatnonzero(inner >= 0)
-        found[hits] = near[inner[hits]]
-        return found
+        positions[hits] = near[inner[hits]]
+        return positions
     indexes = pc.index_in(wanted, value_set=existing, skip_nulls=True)
     return np.asarray(pc.fill_null(indexes, -1), np.int64)
 
 
 def earlier_duplicates(keys: Sequence[pa.Array]) -> Places:
-    """For each row the last earlier row that has an equal key among these keys of rows, -1 where there is none."""
+    """Return for each row the last earlier row with an equal key, or -1."""
     rows = len(keys[0]) if keys else 0
-    found = np.full(rows, -1, np.int64)
+    duplicates = np.full(rows, -1, np.int64)
     if rows < 2:
-        return found
+        return duplicates
     for key in keys:
         codes = pc.fill_null(pc.dictionary_encode(key).indices, -1).to_numpy().astype(np.int64)
         order = np.argsort(codes, kind="stable")
         sorted_codes = codes[order]
         same = np.flatnonzero((sorted_codes[1:] == sorted_codes[:-1]) & (sorted_codes[1:] >= 0))
-        found[order[same + 1]] = np.maximum(found[order[same + 1]], order[same])
-    return found
+        duplicates[order[same + 1]] = np.maximum(duplicates[order[same + 1]], order[same])
+    return duplicates
 
 
 def duplicate_error(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array], row: int) -> SqlError:
-    """Error 1062 for one row (tidb pkg/executor/batch_checker.go, formatDataForDupError: values joined by hyphens)."""
+    """Return error 1062 for one row (tidb pkg/executor/batch_checker.go, formatDataForDupError: values joined by
+    hyphens)."""
     values = []
     for part in key.columns:
         if part.expression:
@@ -247,7 +251,7 @@ def duplicate_error(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array],
 
 
 def _error_bytes(type: ColumnType, cell: bytes) -> bytes:
-    r"""A cell as the error shows it: a double with all its digits, bytes that are no letters as `\xNN` (tidb
+    r"""Return a cell as error 1062 prints it: all digits of a double, `\xNN` for bytes outside ASCII (tidb
     pkg/types/datum.go, ToString; pkg/kv/error.go, GenKeyExistsErr)."""
     if family(type) == "float":
         return f"{Decimal(cell.decode()):f}".encode()

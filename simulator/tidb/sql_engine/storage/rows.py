@@ -1,6 +1,6 @@
-"""The rows of a table, and what statements do to them: rows go, and rows come.
+"""The rows of a table: deleting, inserting and replacing them.
 
-One law: once they have keys, rows lie in the order of TiKV, and every operation keeps that.
+Rows with keys are in the order of TiKV, and every operation keeps that order.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from simulator.tidb.sql_engine.storage.auto_ids import initial_counters, unused_
 from simulator.tidb.sql_engine.storage.state import RowKeys, RowWrites, StoredRows, Upstream
 
 FEW_EDITS = 64
-"""Rows up to which a table is cut around each, instead of being put together anew."""
+"""Up to this number of changed rows, columns are sliced around them instead of being rebuilt."""
 
 MAX_CHUNKS = 24
-"""More than those are put together."""
+"""Columns with more chunks are combined."""
 
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """Some rows with their keys."""
+    """Rows with their keys."""
 
     texts: Mapping[str, pa.Array]
     """TiDB text (binary) of each visible column."""
@@ -40,17 +40,17 @@ class KeyedRows:
     row_ids: pa.Array
     handles: pa.Array
     unique: Mapping[str, pa.Array]
-    """As in RowKeys."""
+    """The bytes of unique keys, as in RowKeys."""
 
-    broken: pa.Array | None = None
-    """The name of the first CHECK that each row breaks, null for none; None where no row breaks one."""
+    violated_checks: pa.Array | None = None
+    """The name of the first CHECK that each row violates, null for none; None if no row violates one."""
 
     def __len__(self) -> int:
         return len(self.handles)
 
 
 def table_rows(upstream: Upstream, table: Table) -> StoredRows:
-    """The rows of a table with their keys, in the order of TiKV."""
+    """Return the rows of a table with their keys, in the order of TiKV."""
     stored = upstream.rows.get(key(table.schema, table.name))
     if stored is None:
         return ensure_keys(empty_rows(table))
@@ -58,22 +58,22 @@ def table_rows(upstream: Upstream, table: Table) -> StoredRows:
 
 
 def empty_rows(table: Table) -> StoredRows:
-    """No rows; the counters as the table's options say."""
+    """Return no rows, with counters as the table's options set them."""
     names = [column.name for column in visible_columns(table)]
     schema = pa.schema([(name, pa.binary()) for name in names])
     return StoredRows(table, schema.empty_table(), pa.array([], pa.int64()), initial_counters(table))
 
 
 def empty_uncounted(table: Table) -> StoredRows:
-    """No rows, and ids from 1 on, whatever the table's options say: of TRUNCATE and LIKE."""
+    """Return no rows, with ids from 1 whatever the table's options say, as after TRUNCATE and LIKE."""
     return replace(empty_rows(table), counters=unused_counters(table))
 
 
 def ensure_keys(stored: StoredRows) -> StoredRows:
-    """The same rows with keys, in the order of TiKV."""
+    """Return the same rows with keys, in the order of TiKV."""
     table = stored.table
-    known = stored.keys
-    if known is not None and known.cells is stored.cells and known.table is table:
+    keys = stored.keys
+    if keys is not None and keys.cells is stored.cells and keys.table is table:
         return stored
     cells = stored.cells.combine_chunks()
     rows = key_rows(table, column_arrays(cells), stored.row_ids)
@@ -81,12 +81,12 @@ def ensure_keys(stored: StoredRows) -> StoredRows:
     if pc.any(above, min_count=0).as_py():
         order = pc.sort_indices(rows.handles)
         cells, rows = cells.take(order), take_rows(rows, order)
-    made = RowKeys(table, cells, rows.handles, rows.unique)
-    return replace(stored, cells=cells, row_ids=rows.row_ids, keys=made)
+    new_keys = RowKeys(table, cells, rows.handles, rows.unique)
+    return replace(stored, cells=cells, row_ids=rows.row_ids, keys=new_keys)
 
 
 def column_arrays(cells: pa.Table) -> dict[str, pa.Array]:
-    """Columns of a table as arrays by their names, as binary."""
+    """Return the columns of a table as binary arrays by name."""
     return {name: _binary_array(cells.column(place)) for place, name in enumerate(cells.column_names)}
 
 
@@ -102,10 +102,10 @@ def key_rows(
     ordinals: pa.Array | None = None,
     named: frozenset[str] = frozenset(),
 ) -> KeyedRows:
-    """Rows with their keys. `texts`: of visible columns (virtual ones may be there and help); `row_ids` are needed
-    for a table without a clustered key; `ordinals` of partitions are computed where they are not given.
+    """Return rows with their keys.
 
-    Raises SqlError 1526 for a row that no partition takes.
+    `texts` has the visible columns, and may have virtual ones. `row_ids` are needed for a table without a clustered
+    key. `ordinals` of partitions are computed unless given. Raises SqlError 1526 for a row that fits no partition.
     """
     if ordinals is None and table.partitioning is not None:
         ordinals = locate_partitions(table, texts)
@@ -122,15 +122,15 @@ def key_rows(
 
 
 def locate_partitions(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
-    """int32 ordinals; raises SqlError 1526 for the first row that no partition takes."""
-    found = try_locate_partitions(table, texts)
-    if found.null_count:
-        raise no_partition_error(table, texts, int(np.argmax(found.is_null())))
-    return found
+    """Return int32 partition ordinals. Raises SqlError 1526 for the first row that fits no partition."""
+    ordinals = try_locate_partitions(table, texts)
+    if ordinals.null_count:
+        raise no_partition_error(table, texts, int(np.argmax(ordinals.is_null())))
+    return ordinals
 
 
 def try_locate_partitions(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
-    """The same, null for a row that no partition takes. Raises SqlError for what is not computed."""
+    """Return int32 partition ordinals, null for a row that fits no partition. Raises SqlError if they are not computed."""
     try:
         return locate_partition(table, texts)
     except SchemaError as error:
@@ -138,7 +138,7 @@ def try_locate_partitions(table: Table, texts: Mapping[str, pa.Array]) -> pa.Arr
 
 
 def no_partition_error(table: Table, texts: Mapping[str, pa.Array], row: int) -> SqlError:
-    """Error 1526 (tidb pkg/table/tables/partition.go: the value of the expression, or `from column_list`)."""
+    """Return error 1526 (tidb pkg/table/tables/partition.go: the value of the expression, or `from column_list`)."""
     rule = table.partitioning
     assert rule is not None
     shown = "from column_list"
@@ -149,17 +149,17 @@ def no_partition_error(table: Table, texts: Mapping[str, pa.Array], row: int) ->
 
 
 def take_stored(stored: StoredRows, places: Places) -> KeyedRows:
-    """The rows at some places of rows that have keys."""
+    """Return the rows at some positions of stored rows that have keys."""
     assert stored.keys is not None
-    chosen = pa.array(places)
+    indices = pa.array(places)
     if len(places) == 1:
         place = int(places[0])
         texts = column_arrays(stored.cells.slice(place, 1))
-        made = {name: keys.slice(place, 1) for name, keys in stored.keys.unique.items()}
-        return KeyedRows(texts, stored.row_ids.slice(place, 1), stored.keys.handles.slice(place, 1), made)
-    made = {name: keys.take(chosen) for name, keys in stored.keys.unique.items()}
-    texts = column_arrays(stored.cells.take(chosen))
-    return KeyedRows(texts, stored.row_ids.take(chosen), stored.keys.handles.take(chosen), made)
+        unique = {name: keys.slice(place, 1) for name, keys in stored.keys.unique.items()}
+        return KeyedRows(texts, stored.row_ids.slice(place, 1), stored.keys.handles.slice(place, 1), unique)
+    unique = {name: keys.take(indices) for name, keys in stored.keys.unique.items()}
+    texts = column_arrays(stored.cells.take(indices))
+    return KeyedRows(texts, stored.row_ids.take(indices), stored.keys.handles.take(indices), unique)
 
 
 def take_rows(rows: KeyedRows, places: pa.Array) -> KeyedRows:
@@ -168,47 +168,52 @@ def take_rows(rows: KeyedRows, places: pa.Array) -> KeyedRows:
         rows.row_ids.take(places),
         rows.handles.take(places),
         {name: keys.take(places) for name, keys in rows.unique.items()},
-        None if rows.broken is None else rows.broken.take(places),
+        None if rows.violated_checks is None else rows.violated_checks.take(places),
     )
 
 
-def replace_rows(stored: StoredRows, gone: Places, fresh: KeyedRows) -> StoredRows:
-    """The rows without those at the places `gone` (each once, in any order), with `fresh` ones, whose handles none of
-    the others has."""
+def replace_rows(stored: StoredRows, removed: Places, new_rows: KeyedRows) -> StoredRows:
+    """Return the rows without those at positions `removed` (each once, in any order) and with `new_rows`.
+
+    The handles of `new_rows` must not occur among the remaining rows.
+    """
     keys = stored.keys
     assert keys is not None
-    if not len(gone) and not len(fresh):
+    if not len(removed) and not len(new_rows):
         return stored
-    if len(fresh) > 1 and pc.any(pc.less(fresh.handles.slice(1), fresh.handles.slice(0, len(fresh) - 1))).as_py():
-        fresh = take_rows(fresh, pc.sort_indices(fresh.handles))
-    gone = np.sort(gone)
-    places: Places = np.asarray(pc.search_sorted(keys.handles, fresh.handles), np.int64)
-    put = pa.table({name: fresh.texts[name] for name in stored.cells.column_names})
-    edit = _RowEdit(len(keys.handles), gone, places)
+    if (
+        len(new_rows) > 1
+        and pc.any(pc.less(new_rows.handles.slice(1), new_rows.handles.slice(0, len(new_rows) - 1))).as_py()
+    ):
+        new_rows = take_rows(new_rows, pc.sort_indices(new_rows.handles))
+    removed = np.sort(removed)
+    places: Places = np.asarray(pc.search_sorted(keys.handles, new_rows.handles), np.int64)
+    put = pa.table({name: new_rows.texts[name] for name in stored.cells.column_names})
+    edit = _RowEdit(len(keys.handles), removed, places)
     cells = edit.table(stored.cells, put)
-    made = RowKeys(
+    new_keys = RowKeys(
         stored.table,
         cells,
-        edit.array(keys.handles, fresh.handles),
-        {name: edit.array(there, fresh.unique[name]) for name, there in keys.unique.items()},
+        edit.array(keys.handles, new_rows.handles),
+        {name: edit.array(there, new_rows.unique[name]) for name, there in keys.unique.items()},
     )
-    return replace(stored, cells=cells, row_ids=edit.array(stored.row_ids, fresh.row_ids), keys=made)
+    return replace(stored, cells=cells, row_ids=edit.array(stored.row_ids, new_rows.row_ids), keys=new_keys)
 
 
 @dataclass(frozen=True)
 class _RowEdit:
-    """What becomes of every column alike."""
+    """An edit that is applied to every column."""
 
     rows: int
-    gone: Places
+    removed: Places
     places: Places
-    """Before which each of the new rows goes."""
+    """The position before which each new row is inserted."""
 
     def pieces(self) -> Iterator[tuple[bool, int, int]]:
-        """Stretches of the new rows (True) and of the old ones."""
+        """Yield runs of new rows (True) and of old rows (False), each with its start and length."""
         at = put = 0
-        stops = sorted({*self.gone.tolist(), *self.places.tolist(), self.rows})
-        dropped = set(self.gone.tolist())
+        stops = sorted({*self.removed.tolist(), *self.places.tolist(), self.rows})
+        dropped = set(self.removed.tolist())
         for stop in stops:
             if stop > at:
                 yield False, at, stop - at
@@ -223,61 +228,61 @@ class _RowEdit:
 
     def few(self) -> bool:
         return (
-            len(self.gone) + len(self.places) <= FEW_EDITS
-            or not len(self.gone)
+            len(self.removed) + len(self.places) <= FEW_EDITS
+            or not len(self.removed)
             and (not len(self.places) or self.places[0] == self.rows)
         )
 
     def order(self) -> pa.Array:
-        """Places of the new column in the old rows followed by the new ones."""
+        """Return the positions of the resulting rows in the old rows followed by the new ones."""
         stays = np.ones(self.rows, np.bool_)
-        stays[self.gone] = False
+        stays[self.removed] = False
         numbers = np.insert(np.arange(self.rows), self.places, self.rows + np.arange(len(self.places)))
-        kept = np.insert(stays, self.places, True)
-        return pa.array(numbers[kept])
+        remains = np.insert(stays, self.places, True)
+        return pa.array(numbers[remains])
 
     def array(self, old: pa.Array, new: pa.Array) -> pa.Array:
         if not self.few():
             return pa.concat_arrays([old, new]).take(self.order())
-        parts = [(new if fresh else old).slice(start, size) for fresh, start, size in self.pieces()]
+        parts = [(new if new_rows else old).slice(start, size) for new_rows, start, size in self.pieces()]
         return pa.concat_arrays(parts) if parts else old.slice(0, 0)
 
     def table(self, old: pa.Table, new: pa.Table) -> pa.Table:
         if not self.few():
             return pa.concat_tables([old, new]).take(self.order()).combine_chunks()
-        parts = [(new if fresh else old).slice(start, size) for fresh, start, size in self.pieces()]
+        parts = [(new if new_rows else old).slice(start, size) for new_rows, start, size in self.pieces()]
         made = pa.concat_tables(parts) if parts else old.slice(0, 0)
         return made.combine_chunks() if made.num_columns and made.column(0).num_chunks > MAX_CHUNKS else made
 
 
 def row_images(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
-    """Row images of rows by the texts of their visible columns."""
+    """Return row images of rows by the texts of their visible columns."""
     return row_image.pack([texts[column.name] for column in visible_columns(table)])
 
 
 def put_rows(upstream: Upstream, *stored: StoredRows) -> Upstream:
-    """With these rows in place of those of their tables."""
-    made: dict[Key, StoredRows] = {key(each.table.schema, each.table.name): each for each in stored}
-    return replace(upstream, rows={**upstream.rows, **made})
+    """Return the upstream with these rows in place of their tables' rows."""
+    by_table: dict[Key, StoredRows] = {key(each.table.schema, each.table.name): each for each in stored}
+    return replace(upstream, rows={**upstream.rows, **by_table})
 
 
-def row_writes(table: Table, gone: KeyedRows, fresh: KeyedRows) -> RowWrites:
-    """What it is to TiKV that rows go and others come: a key that goes and comes again has both images."""
-    old, new = row_images(table, gone.texts), row_images(table, fresh.texts)
-    if len(gone) and len(fresh) and not gone.handles.equals(fresh.handles):
-        there = row_keys.find_keys(gone.handles, fresh.handles)
-        before = old.take(pa.array(there, mask=there < 0))
-        lonely = np.setdiff1d(np.arange(len(gone)), there, assume_unique=False)
-        handles = pa.concat_arrays([gone.handles.take(pa.array(lonely)), fresh.handles])
-        row_ids = pa.concat_arrays([gone.row_ids.take(pa.array(lonely)), fresh.row_ids])
-        before = pa.concat_arrays([old.take(pa.array(lonely)), before])
-        after = pa.concat_arrays([pa.nulls(len(lonely), pa.binary()), new])
-    elif len(fresh):
-        handles, row_ids, after = fresh.handles, fresh.row_ids, new
-        before = old if len(gone) else pa.nulls(len(fresh), pa.binary())
+def row_writes(table: Table, removed: KeyedRows, new_rows: KeyedRows) -> RowWrites:
+    """Return deleted and inserted rows as writes to TiKV. A key that is deleted and inserted has both images."""
+    old, new = row_images(table, removed.texts), row_images(table, new_rows.texts)
+    if len(removed) and len(new_rows) and not removed.handles.equals(new_rows.handles):
+        positions = row_keys.find_keys(removed.handles, new_rows.handles)
+        before = old.take(pa.array(positions, mask=positions < 0))
+        only_removed = np.setdiff1d(np.arange(len(removed)), positions, assume_unique=False)
+        handles = pa.concat_arrays([removed.handles.take(pa.array(only_removed)), new_rows.handles])
+        row_ids = pa.concat_arrays([removed.row_ids.take(pa.array(only_removed)), new_rows.row_ids])
+        before = pa.concat_arrays([old.take(pa.array(only_removed)), before])
+        after = pa.concat_arrays([pa.nulls(len(only_removed), pa.binary()), new])
+    elif len(new_rows):
+        handles, row_ids, after = new_rows.handles, new_rows.row_ids, new
+        before = old if len(removed) else pa.nulls(len(new_rows), pa.binary())
     else:
-        handles, row_ids, before = gone.handles, gone.row_ids, old
-        after = pa.nulls(len(gone), pa.binary())
+        handles, row_ids, before = removed.handles, removed.row_ids, old
+        after = pa.nulls(len(removed), pa.binary())
     place = key(table.schema, table.name)
     return RowWrites(
         place,

@@ -1,6 +1,6 @@
-"""A TiDB between two statements: what exists, every table's rows, the session and its open transaction.
+"""The state of a TiDB between two statements: catalog, rows, session and open transaction.
 
-One law: none of it ever changes; a statement gives another one, so that a rollback is the one before.
+All objects are immutable. A statement returns a new `Upstream`, so a rollback takes an earlier one.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ DEFAULT_SQL_MODE = (
 """TiDB's default sql_mode (tidb pkg/parser/mysql/const.go, DefaultSQLMode)."""
 
 ROW_ID = "_tidb_rowid"
-"""What statements call the number of a row of a table without a clustered key."""
+"""The column name under which statements read the row number of a table without a clustered key."""
 
 
 @dataclass(frozen=True)
 class RowKeys:
-    """The keys of the rows of a table: made once, then carried on by what is written (`stored.keyed`)."""
+    """The keys of a table's rows. Statements that write rows also update the keys."""
 
     table: Table
     cells: pa.Table
-    """What they were made of: they hold for these two objects alone."""
+    """The keys are valid only for this table object and these cells."""
 
     handles: pa.Array
-    """binary, ascending: `unique.handles`, by which the rows lie sorted."""
+    """binary, ascending: `row_keys.encode_handles`. The rows are sorted by them."""
 
     unique: Mapping[str, pa.Array]
-    """Bytes of each other unique key by its name in lower case, null where a column of it is NULL."""
+    """The bytes of each other unique key by its name in lower case. A key is null if a column of it is NULL."""
 
 
 @dataclass(frozen=True)
 class StoredRows:
-    """The rows of one table, in the order in which TiKV keeps them only where somebody sorted them."""
+    """The rows of one table. They are in the order of TiKV once they have keys."""
 
     table: Table
     cells: pa.Table
@@ -57,30 +57,30 @@ class StoredRows:
     """int64: `_tidb_rowid`, or the integer of a clustered key as signed bits; null for a common handle."""
 
     counters: Counters = Counters()
-    """What was given, whatever becomes of the rows."""
+    """The ids allocated so far. Deleted rows do not free their ids."""
 
     keys: RowKeys | None = field(default=None, compare=False, repr=False)
-    """None where no statement has needed them yet."""
+    """None until a statement needs them."""
 
 
 @dataclass(frozen=True)
 class PreparedStatement:
     text: str
     parameters: int
-    """How many `?` it has."""
+    """The number of `?` in the text."""
 
     sql_mode: frozenset[str]
-    """In which PREPARE read it."""
+    """The sql_mode in which PREPARE parsed the text."""
 
 
 @dataclass(frozen=True)
 class SqlSession:
-    """What SET and USE say."""
+    """The variables of a session, and its current database."""
 
     database: str = ""
     sql_mode: frozenset[str] = frozenset(DEFAULT_SQL_MODE)
     time_zone: str = "UTC"
-    """As Python's zoneinfo knows it, or `+08:00`; TIMESTAMP cells are UTC whatever it is."""
+    """A name of Python's zoneinfo, or an offset such as `+08:00`. Stored TIMESTAMP cells are always UTC."""
 
     timestamp: float | None = None
     """SET TIMESTAMP: seconds since 1970; None for simulated time."""
@@ -88,26 +88,26 @@ class SqlSession:
     autocommit: bool = True
     foreign_key_checks: bool = True
     check_constraints: bool = False
-    """tidb_enable_check_constraint, which is global."""
+    """tidb_enable_check_constraint, a global variable."""
 
     settings: Mapping[str, str] = field(default_factory=dict)
-    """System variables that were set and that no row feels, by name in lower case."""
+    """System variables without an effect on rows, as set, by name in lower case."""
 
     variables: Mapping[str, bytes | None] = field(default_factory=dict)
     """User variables (@a) by name in lower case, as TiDB text."""
 
     variable_kinds: Mapping[str, str] = field(default_factory=dict)
-    """What each user variable holds, as `Literal` has its kinds."""
+    """The kind of each user variable, named as the kinds of `Literal`."""
 
     prepared: Mapping[str, PreparedStatement] = field(default_factory=dict)
-    """By the name that PREPARE gave them."""
+    """Prepared statements by name."""
 
     last_insert_id: int = 0
 
 
 @dataclass(frozen=True)
 class RowWrites:
-    """The writes of one statement to one table: what each key was before and is after it."""
+    """The writes of one statement to one table: the row of each key before and after the statement."""
 
     place: Key
     table: Table
@@ -115,11 +115,11 @@ class RowWrites:
     """int32 ordinal; 0 for a table without partitions."""
 
     key: pa.Array
-    """binary: the row's key in TiKV without its table: sorts as TiKV does."""
+    """binary: the row's key in TiKV without its table prefix, in the sort order of TiKV."""
 
     row_id: pa.Array
     before: pa.Array
-    """binary row images; null where the row was not there."""
+    """binary row images; null for a row that did not exist."""
 
     after: pa.Array
 
@@ -127,29 +127,31 @@ class RowWrites:
 @dataclass(frozen=True)
 class OpenTransaction:
     rows: Mapping[Key, StoredRows]
-    """Those of all tables when it began."""
+    """The rows of all tables at the start of the transaction."""
 
     writes: tuple[RowWrites, ...] = ()
-    """Of its statements, in order."""
+    """The writes of its statements, in order."""
 
     savepoints: tuple[tuple[str, Mapping[Key, StoredRows], int], ...] = ()
-    """Name, the rows then, how many `writes` there were."""
+    """Name, rows at the savepoint, and the number of `writes` before it."""
 
     explicit: bool = True
-    """Whether BEGIN opened it; with autocommit = 0 a statement does."""
+    """True if BEGIN opened the transaction. With autocommit = 0 a statement opens it."""
 
 
 @dataclass(frozen=True)
 class Upstream:
+    """The upstream TiDB: the source of the changefeed."""
+
     release: Release
     catalog: Catalog = Catalog()
     rows: Mapping[Key, StoredRows] = field(default_factory=dict)
-    """As the open transaction sees them; a table that is not here has no rows."""
+    """Rows as the open transaction sees them. A table without an entry is empty."""
 
     session: SqlSession = SqlSession()
     transaction: OpenTransaction | None = None
     seed: int = 0
-    """Of AUTO_RANDOM, RAND() and UUID()."""
+    """The seed of AUTO_RANDOM, RAND() and UUID()."""
 
     dropped: Mapping[Key, StoredRows] = field(default_factory=dict)
-    """Of the last table of each name that was dropped or truncated: what RECOVER and FLASHBACK bring back."""
+    """The rows of the last table of each name that was dropped or truncated. RECOVER and FLASHBACK restore them."""

@@ -1,4 +1,4 @@
-"""What a statement has done so far to the rows of one table: rows went, rows came, ids were given."""
+"""The rows of one table that a statement has written so far."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from simulator.tidb.sql_engine.storage.rows import (
 from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
 
 Numbering = Callable[[int, Counters], tuple[Ids, Counters]]
-"""`_tidb_rowid` for so many new rows, and what is given next."""
+"""Returns `_tidb_rowid` for a number of new rows, and the counters after them."""
 
 NO_PLACES = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
 class RowDelta:
-    """Rows that go and rows that come, in one table."""
+    """Rows deleted from and inserted into one table."""
 
     table: Table
-    gone: KeyedRows
-    fresh: KeyedRows
+    removed: KeyedRows
+    inserted: KeyedRows
     updates: int = 0
-    """How many of the first ones of both are a row before and after an update; the others go, and come."""
+    """The first `updates` rows of both sides are rows before and after an UPDATE."""
 
 
 class PartialWriteError(Exception):
-    """A statement that is refused in the midst of its rows, which leaves used-up ids behind."""
+    """A statement is refused after some of its rows. The ids that it used are lost."""
 
     def __init__(self, error: SqlError, counters: Counters, added: int) -> None:
         super().__init__(error)
@@ -56,6 +56,8 @@ class PartialWriteError(Exception):
 
 @dataclass(frozen=True)
 class TableWrites:
+    """The writes of a statement to one table."""
+
     stored: StoredRows
     counters: Counters
     numbering: Numbering
@@ -63,38 +65,40 @@ class TableWrites:
     affected: int = 0
     warned: Warnings = Warnings()
     added: int = 0
-    """How many rows came that are no others changed: LAST_INSERT_ID() is theirs."""
+    """The number of new rows, which set LAST_INSERT_ID()."""
 
-    def with_new(self, gone: Places, fresh: KeyedRows, affected: int) -> TableWrites:
-        """Without the rows at some places, with new ones, which are numbered where the table has no clustered key.
+    def with_new(self, removed: Places, new_rows: KeyedRows, affected: int) -> TableWrites:
+        """Replace the rows at some positions with new rows, which are numbered in a table without a clustered key.
 
-        What breaks a CHECK uses up a number, and does not come.
+        A row that violates a CHECK uses up a number but is not inserted.
         """
-        fresh, counters = self.numbered(fresh)
-        found = self.with_change(gone, drop_broken(fresh), 0, affected)
-        return replace(found, counters=counters, added=self.added + len(fresh))
+        new_rows, counters = self.numbered(new_rows)
+        writes = self.with_change(removed, drop_broken(new_rows), 0, affected)
+        return replace(writes, counters=counters, added=self.added + len(new_rows))
 
-    def with_changed(self, places: Places, changed: KeyedRows, fresh: KeyedRows, affected: int) -> TableWrites:
-        """With other rows in place of those at some places, and with new ones."""
-        fresh, counters = self.numbered(fresh)
-        found = self.with_change(places, concat_rows(changed, fresh), len(changed), affected)
-        return replace(found, counters=counters, added=self.added + len(fresh))
+    def with_changed(self, places: Places, changed: KeyedRows, new_rows: KeyedRows, affected: int) -> TableWrites:
+        """Replace the rows at some positions with changed rows, and insert new ones."""
+        new_rows, counters = self.numbered(new_rows)
+        writes = self.with_change(places, concat_rows(changed, new_rows), len(changed), affected)
+        return replace(writes, counters=counters, added=self.added + len(new_rows))
 
-    def numbered(self, fresh: KeyedRows) -> tuple[KeyedRows, Counters]:
-        """New rows with their `_tidb_rowid`. Raises PartialWriteError."""
+    def numbered(self, new_rows: KeyedRows) -> tuple[KeyedRows, Counters]:
+        """Return new rows with their `_tidb_rowid`. Raises PartialWriteError."""
         table = self.stored.table
-        if table.clustered or not len(fresh):
-            return fresh, self.counters
+        if table.clustered or not len(new_rows):
+            return new_rows, self.counters
         try:
-            ids, counters = self.numbering(len(fresh), self.counters)
+            ids, counters = self.numbering(len(new_rows), self.counters)
         except SqlError as error:
             raise self.failed(error) from None
         row_ids = pa.array(ids)
-        ordinals = None if table.partitioning is None else partition_ordinals(table, fresh.handles)
-        return replace(fresh, row_ids=row_ids, handles=encode_handles(table, fresh.texts, row_ids, ordinals)), counters
+        ordinals = None if table.partitioning is None else partition_ordinals(table, new_rows.handles)
+        return replace(
+            new_rows, row_ids=row_ids, handles=encode_handles(table, new_rows.texts, row_ids, ordinals)
+        ), counters
 
     def in_partitions(self, old: KeyedRows, new: KeyedRows) -> tuple[KeyedRows, Counters]:
-        """Changed rows, those with a new number that come into another partition (tidb
+        """Return changed rows with a new `_tidb_rowid` for those that move to another partition (tidb
         pkg/table/tables/partition.go, partitionedTableUpdateRecord). Raises PartialWriteError."""
         table = self.stored.table
         if table.clustered or table.partitioning is None:
@@ -104,16 +108,18 @@ class TableWrites:
         )
         if not moves.any():
             return new, self.counters
-        came, counters = self.numbered(take_rows(new, mask_places(moves)))
+        renumbered, counters = self.numbered(take_rows(new, mask_places(moves)))
         mask = pa.array(moves)
-        row_ids = pc.replace_with_mask(new.row_ids, mask, came.row_ids)
-        return replace(new, row_ids=row_ids, handles=pc.replace_with_mask(new.handles, mask, came.handles)), counters
+        row_ids = pc.replace_with_mask(new.row_ids, mask, renumbered.row_ids)
+        return replace(
+            new, row_ids=row_ids, handles=pc.replace_with_mask(new.handles, mask, renumbered.handles)
+        ), counters
 
-    def with_change(self, gone: Places, fresh: KeyedRows, updates: int, affected: int) -> TableWrites:
-        if not len(gone) and not len(fresh):
+    def with_change(self, removed: Places, new_rows: KeyedRows, updates: int, affected: int) -> TableWrites:
+        if not len(removed) and not len(new_rows):
             return replace(self, affected=self.affected + affected)
-        change = RowDelta(self.stored.table, take_stored(self.stored, gone), fresh, updates)
-        stored = replace_rows(self.stored, gone, fresh)
+        change = RowDelta(self.stored.table, take_stored(self.stored, removed), new_rows, updates)
+        stored = replace_rows(self.stored, removed, new_rows)
         return replace(self, stored=stored, changes=(*self.changes, change), affected=self.affected + affected)
 
     def failed(self, error: SqlError) -> PartialWriteError:
@@ -123,7 +129,7 @@ class TableWrites:
 def start_writes(
     upstream: Upstream, table: Table, now_ms: int, counters: Counters | None = None, warned: Warnings = Warnings()
 ) -> TableWrites:
-    """Before the first row."""
+    """Return the writes of a statement before its first row."""
     stored = table_rows(upstream, table)
 
     def numbering(rows: int, before: Counters) -> tuple[Ids, Counters]:
@@ -133,25 +139,24 @@ def start_writes(
 
 
 def key_bytes(table: Table, rows: KeyedRows) -> list[pa.Array]:
-    """The bytes of each unique key of rows, in TiDB's order."""
+    """Return the bytes of each unique key of rows, in TiDB's order."""
     return [rows.handles if key.clustered else rows.unique[key.name.lower()] for key in unique_keys(table)]
 
 
 def find_conflicts(stored: StoredRows, rows: KeyedRows) -> npt.NDArray[np.int64]:
-    """For each unique key and row the place of the stored row that has the key, -1 for none."""
+    """Return for each unique key and row the position of the stored row with the same key, or -1."""
     table, keys = stored.table, stored.keys
     assert keys is not None
-    found = np.full((len(unique_keys(table)), len(rows)), -1, np.int64)
+    positions = np.full((len(unique_keys(table)), len(rows)), -1, np.int64)
     for place, key in enumerate(unique_keys(table)):
         if key.clustered:
-            found[place] = find_keys(keys.handles, rows.handles, ascending=True)
+            positions[place] = find_keys(keys.handles, rows.handles, ascending=True)
         else:
-            found[place] = find_keys(keys.unique[key.name.lower()], rows.unique[key.name.lower()])
-    return found
+            positions[place] = find_keys(keys.unique[key.name.lower()], rows.unique[key.name.lower()])
+    return positions
 
 
 def slice_rows(rows: KeyedRows, start: int, size: int) -> KeyedRows:
-    """So many of the rows, from one on."""
     if not start and size >= len(rows):
         return rows
     return KeyedRows(
@@ -159,12 +164,12 @@ def slice_rows(rows: KeyedRows, start: int, size: int) -> KeyedRows:
         rows.row_ids.slice(start, size),
         rows.handles.slice(start, size),
         {name: keys.slice(start, size) for name, keys in rows.unique.items()},
-        None if rows.broken is None else rows.broken.slice(start, size),
+        None if rows.violated_checks is None else rows.violated_checks.slice(start, size),
     )
 
 
 def concat_rows(one: KeyedRows, other: KeyedRows) -> KeyedRows:
-    """Both, one after the other; rows that break nothing."""
+    """Return both one after the other. No row of either violates a CHECK."""
     if not len(one) or not len(other):
         return one if len(one) else other
     return KeyedRows(
@@ -175,25 +180,29 @@ def concat_rows(one: KeyedRows, other: KeyedRows) -> KeyedRows:
     )
 
 
-def broken_mask(rows: KeyedRows) -> Mask:
-    """Which rows break a CHECK."""
-    found: Mask = np.zeros(len(rows), np.bool_) if rows.broken is None else np.asarray(rows.broken.is_valid(), bool)
-    return found
+def violates_check(rows: KeyedRows) -> Mask:
+    """Return which rows violate a CHECK."""
+    mask: Mask = (
+        np.zeros(len(rows), np.bool_)
+        if rows.violated_checks is None
+        else np.asarray(rows.violated_checks.is_valid(), bool)
+    )
+    return mask
 
 
 def drop_broken(rows: KeyedRows) -> KeyedRows:
-    if rows.broken is None:
+    if rows.violated_checks is None:
         return rows
-    return replace(take_rows(rows, mask_places(~broken_mask(rows))), broken=None)
+    return replace(take_rows(rows, mask_places(~violates_check(rows))), violated_checks=None)
 
 
 def check_error(rows: KeyedRows, row: int) -> SqlError:
-    """Error 3819 for a row that breaks a CHECK."""
-    assert rows.broken is not None
-    return sql_error(3819, rows.broken[row].as_py())
+    """Return error 3819 for a row that violates a CHECK."""
+    assert rows.violated_checks is not None
+    return sql_error(3819, rows.violated_checks[row].as_py())
 
 
 def rows_differ(table: Table, old: KeyedRows, new: KeyedRows) -> Mask:
-    """Which rows are not as they were."""
-    found: Mask = np.asarray(pc.not_equal(row_images(table, old.texts), row_images(table, new.texts)), bool)
-    return found
+    """Return which rows have changed."""
+    mask: Mask = np.asarray(pc.not_equal(row_images(table, old.texts), row_images(table, new.texts)), bool)
+    return mask
