@@ -32,7 +32,7 @@ from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load, load_file
 from simulator.ticdc.rules import changefeed_rules
-from simulator.tidb.ddl.catalog import Database
+from simulator.tidb.ddl.catalog import DatabaseInfo
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
@@ -308,7 +308,7 @@ class TiCDC:
             return live.execute(text)
 
     def _add_database(self, name: str) -> None:
-        self._live.create_database(Database(name))
+        self._live.create_database(DatabaseInfo(name))
 
     def _table(self, name: str) -> tuple[Upstream, Table]:
         live = self._open()

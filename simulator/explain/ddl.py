@@ -115,7 +115,7 @@ def explain_each(
 
 def _explained(text: str, session: Session, rules: ChangefeedRules) -> tuple[DdlExplained, Catalog | None]:
     executed, before = execute_text(text, session), session.catalog
-    renamed = [pair for job in executed.jobs for pair in job.pairs]
+    renamed = [pair for job in executed.jobs for pair in job.renames]
     jobs = tuple(_job(job, before, executed.catalog, rules) for job in executed.jobs)
     changes = schema_changes(before, executed.catalog, renamed, rules.release) if before and executed.catalog else ()
     release = rules.release
@@ -131,9 +131,9 @@ def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: Changef
         action.text,
         job.schema,
         job.table,
-        tuple((".".join(old), ".".join(new)) for old, new in job.pairs),
-        ".".join(job.exchanged) if job.exchanged else "",
-        tuple(ACTIONS[code].name for code in job.steps),
+        tuple((".".join(old), ".".join(new)) for old, new in job.renames),
+        ".".join(job.exchanged_table) if job.exchanged_table else "",
+        tuple(ACTIONS[code].name for code in job.sub_jobs),
         decision.outcome,
         decision.why,
         tuple(_events(decision, rules)),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from simulator.releases import Release
 from simulator.ticdc.table_info import flag_names, flags, handle_key
-from simulator.tidb.ddl.catalog import Catalog, key
+from simulator.tidb.ddl.catalog import Catalog, object_key
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.model.types import mysql_type
 from simulator.tidb.syntax.definitions import Pair
@@ -61,7 +61,7 @@ def schema_changes(
     before: Catalog, after: Catalog, renamed: Iterable[Pair], release: Release
 ) -> tuple[SchemaChange, ...]:
     """Every table that differs, in the order of the catalogs, those first that a statement renames."""
-    moved = {key(*old): key(*new) for old, new in renamed}
+    moved = {object_key(*old): object_key(*new) for old, new in renamed}
     places = {place: place for place in [*before.tables, *after.tables] if place not in {*moved, *moved.values()}}
     pairs = [(before.tables.get(old), after.tables.get(new)) for old, new in {**moved, **places}.items()]
     return tuple(_change(old, new, release) for old, new in pairs if old != new)

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from simulator.errors import DdlError, UserError
 from simulator.releases import V8_5
-from simulator.tidb.ddl.catalog import Catalog, Database, with_database
-from simulator.tidb.ddl.execute import execute_on
+from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
+from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.ddl import parse_errors, parse_statement
 from simulator.tidb.parser.splitting import split_tokens
@@ -29,7 +29,9 @@ def read_catalog(files: Iterable[tuple[str, str]], database: str) -> Catalog:
     for name, text in files:
         try:
             for current, read, own in _statements(text, database):
-                _, catalog = execute_on(_prepared(catalog, read, current), read, own, Session(current, None, V8_5))
+                _, catalog = execute_in_catalog(
+                    _prepared(catalog, read, current), read, own, Session(current, None, V8_5)
+                )
         except DdlError as error:
             raise UserError(f"{name}: {error}") from error
     return _with(catalog, database)
@@ -63,4 +65,4 @@ def _prepared(catalog: Catalog, read: Statement, database: str) -> Catalog:
 
 def _with(catalog: Catalog, database: str) -> Catalog:
     known = not database or catalog.database(database)
-    return catalog if known else with_database(catalog, Database(database))
+    return catalog if known else with_database(catalog, DatabaseInfo(database))

@@ -24,7 +24,7 @@ from simulator.run.plan.expectation import PlannedExpectation
 from simulator.run.plan.statements import EmittedJob
 from simulator.sinks.memory import Message
 from simulator.sources.snapshots import Snapshot
-from simulator.tidb.ddl.catalog import key
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.model.types import is_binary
 from simulator.tidb.sql_engine.storage.state import Upstream
@@ -253,7 +253,7 @@ def _other_rows(what: str, name: str, wanted: Sequence[str], state: Snapshot | U
         yield f"{what}: only SQL before it makes them known; counts and events can be expected behind a snapshot"
         return
     schema, _, table = name.partition(".")
-    place = key(schema, table)
+    place = object_key(schema, table)
     if place not in state.catalog.tables:
         yield f"{what}: there is no such table"
         return

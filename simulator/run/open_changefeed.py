@@ -32,7 +32,7 @@ from simulator.sinks.records import DeliveryReport, require_delivered
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import changefeed_rules
-from simulator.tidb.ddl.catalog import Database, with_database
+from simulator.tidb.ddl.catalog import DatabaseInfo, with_database
 from simulator.tidb.sql_engine.storage.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.sql_engine.storage.state import Upstream
 
@@ -122,7 +122,7 @@ class OpenChangefeed:
         assert isinstance(state, Upstream)
         return state
 
-    def create_database(self, database: Database) -> None:
+    def create_database(self, database: DatabaseInfo) -> None:
         """A database that counts as having been there from the start: no statement of it is sent."""
         upstream = self.upstream()
         catalog = with_database(upstream.catalog, database)

@@ -25,7 +25,7 @@ from simulator.sources.schema_change import cut_unaltered
 from simulator.sources.snapshots import PlacedTable, TableScan
 from simulator.ticdc import split
 from simulator.ticdc.dispatch import Destinations
-from simulator.tidb.ddl.catalog import Catalog, Key, key
+from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.tidb.model.table import Table
 from simulator.truth.row_files import LEFT_OUT, ROWS
 
@@ -131,17 +131,17 @@ def _placed(pair: SnapshotPair, catalog: Catalog, behind: bool) -> Iterator[tupl
     """The tables that a consumer has."""
     present = {index for place in pair.places[1].values() for index in place.indexes}
     for name, place in pair.places[1].items():
-        if key(*name) in catalog.tables:
-            yield key(*name), _Placed(place)
+        if object_key(*name) in catalog.tables:
+            yield object_key(*name), _Placed(place)
     for name, place in pair.places[0].items():
-        if not present.issuperset(place.indexes) and key(*name) in catalog.tables:
-            yield key(*name), _Placed(place, frozenset(place.indexes))
+        if not present.issuperset(place.indexes) and object_key(*name) in catalog.tables:
+            yield object_key(*name), _Placed(place, frozenset(place.indexes))
     for change in pair.changed:
         transition = change.transition
         if behind:
-            yield key(*change.after), _Placed(transition.after, unknown=not transition.sent[0])
+            yield object_key(*change.after), _Placed(transition.after, unknown=not transition.sent[0])
         elif change.before is not None and transition.sent[0]:
-            yield key(*change.before), _Placed(transition.before, transition.lost)
+            yield object_key(*change.before), _Placed(transition.before, transition.lost)
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------

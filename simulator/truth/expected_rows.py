@@ -22,7 +22,7 @@ from simulator.sources import snapshots
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
 from simulator.ticdc import dispatch
 from simulator.ticdc.rules import ChangefeedRules
-from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.state import Upstream
@@ -81,7 +81,7 @@ def _expected_rows(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int
         return _of_cursor(last, frozenset(places))
     base = _behind(snapshot_pairs[-1], plan) if snapshot_pairs else plan.positions[0]
     if plan.rows is None:
-        return _of_cursor(base, frozenset(key(*name) for name in base.versions))
+        return _of_cursor(base, frozenset(object_key(*name) for name in base.versions))
     consumer = consumed(base, plan, rules, tso.compose(base.now_ms) if snapshot_pairs else 0, watermark)
     return _of_cursor(consumer.position, consumer.known)
 
@@ -99,7 +99,7 @@ def empty(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
     first = plan.positions[0]
     if first.state is None:
         return ()
-    known = frozenset(key(*name) for name in first.versions)
+    known = frozenset(object_key(*name) for name in first.versions)
     begun = _of_cursor(first, known)
     names = (as_sent(table, rules) for table in begun.tables)
     return tuple(
@@ -126,7 +126,7 @@ def _crosses(job: EmittedJob, rules: ChangefeedRules) -> bool:
     for old, new in renamed_tables(job.job).items():
         there, then = spelled_name(job.applied.before, old), spelled_name(job.applied.after, new)
         if there and then:
-            was, now = job.applied.before.tables[key(*there)], job.applied.after.tables[key(*then)]
+            was, now = job.applied.before.tables[object_key(*there)], job.applied.after.tables[object_key(*then)]
             if replicated(was, rules) != replicated(now, rules):
                 return True
     return False
@@ -137,7 +137,7 @@ def _of_cursor(position: RunPosition, places: frozenset[Key]) -> ExpectedRows:
     if state is None:
         return ExpectedRows((), ())
     found = as_snapshot(rollback(state), unread) if isinstance(state, Upstream) else state
-    entries = {key(entry.table.schema, entry.table.name): entry for entry in found.tables}
+    entries = {object_key(entry.table.schema, entry.table.name): entry for entry in found.tables}
     ordered = sorted(place for place in places if place in entries)
     definitions = [position.catalog.tables.get(place, entries[place].table) for place in ordered]
     scans = [

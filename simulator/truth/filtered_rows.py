@@ -30,7 +30,7 @@ from simulator.ticdc.ddl.classify import decide
 from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.execute import execute
 from simulator.tidb.sql_engine.sessions.transactions import rollback
@@ -146,8 +146,8 @@ def _known(known: frozenset[Key], jobs: list[EmittedJob], upstream: Upstream) ->
     came: set[Key] = set()
     for job in jobs:
         for old, new in renamed_tables(job.job).items():
-            if job.events and key(*new) in upstream.catalog.tables:
-                came.add(key(*new))
+            if job.events and object_key(*new) in upstream.catalog.tables:
+                came.add(object_key(*new))
     return frozenset(place for place in known | came if place in upstream.catalog.tables)
 
 
@@ -162,8 +162,8 @@ def _written(consumer: Consumer, changes: pa.RecordBatch, plan: Plan) -> Consume
     tables: dict[Key, Table] = {}
     for number, places in by_table(ints(changes, "table")):
         table = plan.tables[number].table
-        names.setdefault(key(table.schema, table.name), []).append(places)
-        tables[key(table.schema, table.name)] = table
+        names.setdefault(object_key(table.schema, table.name), []).append(places)
+        tables[object_key(table.schema, table.name)] = table
     for place, found in names.items():
         rows = changes.take(pa.array(np.sort(np.concatenate(found))))
         consumer = _table_written(consumer, place, tables[place], rows)

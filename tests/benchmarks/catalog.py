@@ -21,7 +21,7 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.filters import replication
 from simulator.ticdc.filters.event_filters import event_filters, rule_ignoring_row
-from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.catalog import build_catalog
 
 URI = "kafka://127.0.0.1:9092/all?protocol=open-protocol&partition-num=4"
 CONFIG = """
@@ -66,7 +66,7 @@ def main() -> None:
         with timed(f"{count:,} tables loaded"):
             tables = [entry.table for entry in snapshots.open(before).tables]
         with timed("a catalog of them"):
-            catalog(tables)
+            build_catalog(tables)
         changefeed, release = load(URI, CONFIG), releases.V8_5
         with timed("filters, event filters and dispatchers decide"):
             kept = replication(changefeed.rules)

@@ -19,7 +19,7 @@ from contextlib import suppress
 from simulator.errors import DdlError
 from simulator.releases import V8_5
 from simulator.ticdc.ddl.events import job_events, sent_query
-from simulator.tidb.ddl.catalog import Catalog, catalog
+from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.ddl import parse_ddl
@@ -203,7 +203,7 @@ def damaged(choice: random.Random) -> str:
 
 def known() -> Catalog:
     """What the good CREATE statements make, as far as TiDB takes them one after the other."""
-    held = catalog((), ("shop",))
+    held = build_catalog((), ("shop",))
     for text in GOOD:
         statement = parse_ddl(text) if text.startswith("CREATE ") else None
         with suppress(DdlError):

@@ -25,7 +25,7 @@ from simulator.sources.generate.model import Mix, Model, TableModel
 from simulator.sources.generate.timetable import Segment
 from simulator.sources.generate.wanted import TableWanted
 from simulator.ticdc.changefeed import load
-from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.truth.directory import FORMATS
 
@@ -41,7 +41,7 @@ def opened(rows: int, statements: tuple[StatementWanted, ...] = ()) -> tuple[Ope
     """A table with so many rows, whose changes come at 60 thousand a second."""
     table, changefeed = create_table(DEFINITION), load(URI)
     model = Model(7, (TableModel("bench", "t", rows, mix=Mix(20, 60, 20)),), present=True)
-    plan = LoadPlan("bench", model, (DEFINITION,), (TableWanted(),), catalog([table]), statements)
+    plan = LoadPlan("bench", model, (DEFINITION,), (TableWanted(),), build_catalog([table]), statements)
     found = opening(plan, (Segment(0, 60_000, 60_000),), changefeed, V8_5)
     return found, outputs.to_nowhere(found.plan, changefeed)
 

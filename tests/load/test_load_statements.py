@@ -34,7 +34,7 @@ from simulator.load.plan.load_plan import (
     StatementWanted,
 )
 from simulator.sources.generate.wanted import ColumnWanted, Reference, TableWanted
-from simulator.tidb.ddl.catalog import Catalog, catalog
+from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl import parse_ddl
@@ -56,7 +56,7 @@ def every(*kinds: str, table: int | None = None, random: bool = False) -> Statem
 
 def played(wanted: Sequence[StatementWanted], count: int, seed: int = 7) -> tuple[list[Chosen], Catalog]:
     """The first statements, each on what those before it left, and what exists behind them."""
-    known = catalog(SHOP)
+    known = build_catalog(SHOP)
     chooser = Chooser(wanted, seed, [table.last_ids for table in SHOP], needed(SHOP, NOTHING))
     said: list[Chosen] = []
     for turn in islice(turns(wanted, seed, 0), count):

@@ -35,7 +35,7 @@ from simulator.sources.schema_change import SchemaChangePoint, Transition, alter
 from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.column_sources import conversion
+from simulator.tidb.ddl.column_sources import find_column_sources
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tso import compose
@@ -250,7 +250,7 @@ def test_a_stored_generated_column_is_computed_where_the_old_table_has_none() ->
         create_table(f"CREATE TABLE t {definition}", "test")
         for definition in ("(id int primary key, a int)", "(id int primary key, a int, s int as (a + 1) stored)")
     )
-    change = Transition(PlacedTable(before, (0,)), PlacedTable(after, (1,)), conversion(before, after))
+    change = Transition(PlacedTable(before, (0,)), PlacedTable(after, (1,)), find_column_sources(before, after))
     made = altered_rows(change, [pa.array(["1"]), pa.array(["41"])], pa.array([0], pa.int32()))
 
     assert made["image"].to_pylist() == [packed("1", "41", "42")]
@@ -268,7 +268,7 @@ def test_a_computed_column_that_cannot_hold_its_value_is_an_error(column: str, a
     before, after = (
         create_table(f"CREATE TABLE t (id int primary key, a int{more})", "test") for more in ("", f", {column}")
     )
-    change = Transition(PlacedTable(before, (0,)), PlacedTable(after, (1,)), conversion(before, after))
+    change = Transition(PlacedTable(before, (0,)), PlacedTable(after, (1,)), find_column_sources(before, after))
     with pytest.raises(SnapshotError) as caught:
         altered_rows(change, [pa.array(["1"]), pa.array([a], pa.string())], pa.array([0], pa.int32()))
     assert shown in str(caught.value)

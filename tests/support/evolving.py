@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from simulator.errors import DdlError
 from simulator.releases import V8_5
-from simulator.tidb.ddl.alteration import lower
-from simulator.tidb.ddl.catalog import Catalog, catalog
+from simulator.tidb.ddl.alteration import lower_names
+from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.execute import execute
-from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.ddl import Statement
@@ -20,7 +20,7 @@ NOW = "2020-02-20 02:20:20.123456"
 
 def after(*texts: str, start: Catalog | None = None, database: str = "test") -> Catalog:
     """The catalog after the statements, the first of them on an empty database `test`."""
-    state = catalog((), ["test"]) if start is None else start
+    state = build_catalog((), ["test"]) if start is None else start
     for text in texts:
         statement = parse_ddl(text)
         assert statement is not None
@@ -39,7 +39,7 @@ def behind(statement: Statement, text: str, known: Catalog, database: str = "tes
     return executed.catalog
 
 
-def assert_same_without_catalog(statement: Statement, text: str, database: str, executed: Executed) -> bool:
+def assert_same_without_catalog(statement: Statement, text: str, database: str, executed: ExecutionResult) -> bool:
     """Whether the jobs can be compared, and if so they are the same.
 
     They cannot where something that is there, or not, is why a statement does nothing or more; nor where TiDB's own
@@ -58,8 +58,8 @@ def assert_same_without_catalog(statement: Statement, text: str, database: str, 
 
 def known_by_all(job: Job) -> tuple[object, ...]:
     """What of a job does not depend on how things are spelled that exist."""
-    pairs = [tuple(lower((*old, *new))) for old, new in job.pairs]
-    return job.code, job.steps, job.schema.lower(), job.table.lower(), pairs, job.written, job.query
+    pairs = [tuple(lower_names((*old, *new))) for old, new in job.renames]
+    return job.code, job.sub_jobs, job.schema.lower(), job.table.lower(), pairs, job.renames_as_written, job.query
 
 
 def table_after(*texts: str, name: str = "t") -> Table:

@@ -14,7 +14,7 @@ from simulator.sources.generate.model import Mix, Model, TableModel
 from simulator.sources.generate.timetable import Segment
 from simulator.sources.generate.wanted import ColumnWanted, Reference, TableWanted
 from simulator.ticdc.changefeed import Changefeed, load
-from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 CUSTOMER = "CREATE TABLE shop.customer (id BIGINT PRIMARY KEY, name VARCHAR(200), score DOUBLE, since TIMESTAMP)"
@@ -52,7 +52,7 @@ def load_plan(
         Model(seed, models, (1, 9), 2, present),
         tuple(definitions),
         wanted,
-        catalog(tables),
+        build_catalog(tables),
         statements,
         text='name = "shop"\n',
     )

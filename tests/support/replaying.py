@@ -18,7 +18,7 @@ from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings,
 from simulator.consumer.replay.states import StateRows, state_table_numbers
 from simulator.consumer.replay.table_timeline import TableTimeline, stream_statements, table_timeline
 from simulator.ticdc.codecs.codec import Fidelity
-from simulator.tidb.ddl.catalog import key
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Table, visible_columns
 
 Rows = Mapping[tuple[str, str], Sequence[bytes]]
@@ -82,7 +82,7 @@ def state_source(found: TableTimeline, rows: Rows, is_after: bool) -> ImagePairS
     def read(tell: Report) -> Iterator[pa.RecordBatch]:
         numbers = state_table_numbers(found, is_after)
         for name, of_table in rows.items():
-            number = numbers[key(*name)]
+            number = numbers[object_key(*name)]
             history = found.tables[number]
             table = history.definitions[-1 if is_after else 0].table
             names = [column.name for column in visible_columns(table)]

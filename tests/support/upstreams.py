@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from simulator.releases import V8_5
-from simulator.tidb.ddl.catalog import key
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
@@ -48,7 +48,7 @@ def refusal(text: str, upstream: Upstream, now_ms: int = NOW_MS) -> FailedStatem
 
 def with_rows(upstream: Upstream, name: str, rows: Sequence[Sequence[str | None]], ids: Sequence[int] = ()) -> Upstream:
     """With these rows (TiDB text of visible columns) in a table of `test`; their `_tidb_rowid`s count from 1."""
-    table = upstream.catalog.tables[key("test", name)]
+    table = upstream.catalog.tables[object_key("test", name)]
     names = [column.name for column in visible_columns(table)]
     cells = pa.table(
         {
@@ -58,12 +58,12 @@ def with_rows(upstream: Upstream, name: str, rows: Sequence[Sequence[str | None]
     )
     numbers = pa.array(ids or range(1, len(rows) + 1), pa.int64())
     stored = StoredRows(table, cells, numbers, counters_after(table, len(rows), len(rows)))
-    return replace(upstream, rows={**upstream.rows, key("test", name): stored})
+    return replace(upstream, rows={**upstream.rows, object_key("test", name): stored})
 
 
 def rows_in(upstream: Upstream, name: str, schema: str = "test") -> list[tuple[str | None, ...]]:
     """The rows of a table as TiDB text, in the order of TiKV."""
-    stored = upstream.rows.get(key(schema, name))
+    stored = upstream.rows.get(object_key(schema, name))
     if stored is None:
         return []
     columns = [

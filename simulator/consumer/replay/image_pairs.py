@@ -34,7 +34,7 @@ from simulator.errors import SchemaError, UserError
 from simulator.ticdc import key_bytes
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.catalog import key
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
 
@@ -125,7 +125,7 @@ class ImagePairBuilder:
             return
         if self.fidelity.nulls or self.fidelity.old_nulls:
             rows, layout = _cut_down(rows, layout, undefined_tables.without_members(layout) | set(layout.keys))
-        ts, touched = ints(rows, "commit_ts"), self.timeline.touched(key(layout.schema, layout.table))
+        ts, touched = ints(rows, "commit_ts"), self.timeline.touched(object_key(layout.schema, layout.table))
         table = table_from_layout(layout)
         for begin, at in by_table(undefined_tables.last_statement_before(touched, ts)):
             part, found = rows.take(pa.array(at)), UndefinedTable(layout, begin)

@@ -16,7 +16,7 @@ from simulator.columns import row_image
 from simulator.columns.cells import Mask, binary, buffers
 from simulator.consumer.decode import LOST
 from simulator.consumer.frame import UNKNOWN_CELL
-from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression, conversion
+from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression, find_column_sources
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
 from simulator.tidb.values.changed_types import text_as
@@ -38,7 +38,7 @@ def normalize_images(images: pa.Array, columns: Sequence[Column]) -> pa.Array:
 
 def convert_images(images: pa.Array, before: Table, after: Table) -> pa.Array:
     """Images in a later definition; a cell of which nobody can say what became of it is told by nobody."""
-    sources = conversion(before, after)
+    sources = find_column_sources(before, after)
     if _stays(sources, before) or images.null_count == len(images):
         return images
     there = images.drop_null()

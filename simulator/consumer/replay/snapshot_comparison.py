@@ -14,7 +14,7 @@ from simulator.consumer.replay.outcome import table_knowledge
 from simulator.consumer.replay.states import snapshot_sources
 from simulator.consumer.replay.table_timeline import TableTimeline, table_timeline
 from simulator.sources.snapshots import Snapshot
-from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
 
 
@@ -70,4 +70,4 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _tables(snapshot: Snapshot) -> dict[Key, Table]:
-    return {key(entry.table.schema, entry.table.name): entry.table for entry in snapshot.tables}
+    return {object_key(entry.table.schema, entry.table.name): entry.table for entry in snapshot.tables}

@@ -15,7 +15,7 @@ from simulator.consumer.replay.normalize import arrange_columns, as_mask, normal
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PhysicalTable, Piece, PlacedTable, Snapshot, TableScan
-from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
 
 LEAST = 2
@@ -89,7 +89,7 @@ def snapshot_sources(
 
 
 def _key(table: Table) -> Key:
-    return key(table.schema, table.name)
+    return object_key(table.schema, table.name)
 
 
 def _indexes(physical: Sequence[PhysicalTable]) -> dict[Key, tuple[int, ...]]:

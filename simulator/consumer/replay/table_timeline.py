@@ -20,9 +20,9 @@ from simulator.errors import DdlError
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import Catalog, Database, Key, catalog, key, with_database
+from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, build_catalog, object_key, with_database
 from simulator.tidb.ddl.execute import execute
-from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
@@ -124,7 +124,7 @@ class TableTimeline:
 
     def numbers(self, name: Name, ts: Ints, exact: npt.NDArray[np.bool_]) -> Ints:
         """The tables that had the name before each commit-ts; NOWHERE where none had."""
-        spans = self.names.get(key(*name), ())
+        spans = self.names.get(object_key(*name), ())
         if not spans:
             return np.full(len(ts), NO_TABLE, np.int64)
         since, number = (np.array(values, np.int64) for values in zip(*spans))
@@ -166,7 +166,7 @@ def table_timeline(
     if lenient:
         given = _beginning(statements, list(after or ()))
     all_known = known is None and not lenient
-    sure = {key(t.schema, t.name) for t in given} if all_known else {key(*name) for name in known or ()}
+    sure = {object_key(t.schema, t.name) for t in given} if all_known else {object_key(*name) for name in known or ()}
     made = _Made(given, sure, lenient)
     for statement in statements:
         made.take(statement)
@@ -180,8 +180,10 @@ class _Made:
     """The timeline while statements are taken, one after another."""
 
     def __init__(self, tables: Sequence[Table], known: Collection[Key], lenient: bool) -> None:
-        found = catalog(tables)
-        self.catalog = found if found.database(DEFAULT_DATABASE) else with_database(found, Database(DEFAULT_DATABASE))
+        found = build_catalog(tables)
+        self.catalog = (
+            found if found.database(DEFAULT_DATABASE) else with_database(found, DatabaseInfo(DEFAULT_DATABASE))
+        )
         self.tables: list[TableHistory] = []
         self.names: dict[Key, list[tuple[int, int]]] = {}
         self.notes: list[str] = []
@@ -195,7 +197,7 @@ class _Made:
             if statement is None:
                 return
             if sent.schema and not self.catalog.database(sent.schema):
-                self.catalog = with_database(self.catalog, Database(sent.schema))
+                self.catalog = with_database(self.catalog, DatabaseInfo(sent.schema))
             session = Session(sent.schema, self.catalog, V8_5, tso.sql_time(sent.ts))
             executed = execute(statement, sent.query, session)
         except DdlError as error:
@@ -206,7 +208,7 @@ class _Made:
 
     def expect(self, table: Table) -> None:
         """A table that is there in the end, and that nothing said of."""
-        place = key(table.schema, table.name)
+        place = object_key(table.schema, table.name)
         if self._number(place) == NO_TABLE:
             since = max((ts for ts, _ in self.names.get(place, ())), default=-1)
             self._named(place, since, self._new(since, table, True, True))
@@ -216,11 +218,11 @@ class _Made:
         if not any(history.lenient for history in self.tables):
             self.notes.append(f"{sent.query}: {error}")
 
-    def _done(self, ts: int, statement: Syntax, executed: Executed) -> None:
+    def _done(self, ts: int, statement: Syntax, executed: ExecutionResult) -> None:
         before, after = self.catalog, executed.catalog
         assert after is not None
-        for pair in (pair for job in executed.jobs for pair in job.pairs):
-            old, new = (key(*name) for name in pair)
+        for pair in (pair for job in executed.jobs for pair in job.renames):
+            old, new = (object_key(*name) for name in pair)
             if (number := self._number(old)) != NO_TABLE:
                 self._named(old, ts, NO_TABLE)
                 self._named(new, ts, number)
@@ -286,8 +288,8 @@ class _Made:
         specs = statement.specs if isinstance(statement, AlterTable) else ()
         if not any(isinstance(spec, ExchangePartition) for spec in specs):
             return []
-        names = [(job.schema, job.table) for job in jobs] + [job.exchanged for job in jobs if job.exchanged]
-        numbers = (self._number(key(*name)) for name in names)
+        names = [(job.schema, job.table) for job in jobs] + [job.exchanged_table for job in jobs if job.exchanged_table]
+        numbers = (self._number(object_key(*name)) for name in names)
         why = "EXCHANGE PARTITION moved rows of it that no message has"
         return [(number, why) for number in numbers if number != NO_TABLE]
 
@@ -298,15 +300,15 @@ def _touched(jobs: Sequence[Job], before: Catalog, after: Catalog) -> Iterable[K
         if job.schema and not job.table:
             schema = job.schema.lower()
             yield from (place for held in (before, after) for place in held.tables if place[0] == schema)
-        yield key(job.schema, job.table)
-        for old, new in job.pairs:
-            yield key(*old)
-            yield key(*new)
+        yield object_key(job.schema, job.table)
+        for old, new in job.renames:
+            yield object_key(*old)
+            yield object_key(*new)
 
 
 def _beginning(sent: Sequence[StreamStatement], after: Sequence[Table]) -> list[Table]:
     """Of the tables that are there in the end, those that no statement created, under the names they had then."""
-    there = {key(table.schema, table.name): table for table in after}
+    there = {object_key(table.schema, table.name): table for table in after}
     made = _Made((), (), False)
     for statement in sent:
         made.take(statement)
@@ -314,10 +316,10 @@ def _beginning(sent: Sequence[StreamStatement], after: Sequence[Table]) -> list[
     names: dict[Key, Name] = {place: (table.schema, table.name) for place, table in there.items()}
     for statement in reversed(sent):
         for old, new in _renames(statement):
-            if key(*new) in names:
-                names[key(*old)] = old
-                there[key(*old)] = there[key(*new)]
-                del names[key(*new)]
+            if object_key(*new) in names:
+                names[object_key(*old)] = old
+                there[object_key(*old)] = there[object_key(*new)]
+                del names[object_key(*new)]
     return [
         replace(there[place], schema=name[0], name=name[1]) for place, name in names.items() if place not in created
     ]
@@ -325,7 +327,7 @@ def _beginning(sent: Sequence[StreamStatement], after: Sequence[Table]) -> list[
 
 def _renames(sent: StreamStatement) -> list[tuple[Name, Name]]:
     jobs = reversed(_jobs(sent))
-    return [((old.schema, old.name), (new.schema, new.name)) for job in jobs for old, new in job.pairs]
+    return [((old.schema, old.name), (new.schema, new.name)) for job in jobs for old, new in job.renames]
 
 
 def _jobs(sent: StreamStatement) -> Sequence[Job]:
@@ -341,8 +343,8 @@ def _touches(statements: Iterable[StreamStatement]) -> dict[Key, Ints]:
     found: dict[Key, set[int]] = {}
     for sent in statements:
         for job in _jobs(sent):
-            names = [(job.schema, job.table), *([job.exchanged] if job.exchanged else [])]
-            names += [(name.schema, name.name) for pair in job.pairs for name in pair]
+            names = [(job.schema, job.table), *([job.exchanged_table] if job.exchanged_table else [])]
+            names += [(name.schema, name.name) for pair in job.renames for name in pair]
             for name in names:
-                found.setdefault(key(*name), set()).add(sent.ts)
+                found.setdefault(object_key(*name), set()).add(sent.ts)
     return {place: np.array(sorted(times), np.int64) for place, times in found.items()}

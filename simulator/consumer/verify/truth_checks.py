@@ -11,7 +11,7 @@ from pathlib import Path
 from simulator import tso
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.errors import UserError
-from simulator.tidb.ddl.catalog import key
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Name
 
 FEW = 5
@@ -46,7 +46,7 @@ def check_times(directory: Path, about: TruthMetadata, first: int, last: int) ->
 def check_tables(directory: Path, known: Iterable[Name], rows: Iterable[Name]) -> None:
     """Raises UserError where not one table with row changes is known, be it by the truth or by a statement."""
     here, there = sorted(set(rows)), sorted(set(known))
-    if here and not {key(*name) for name in here} & {key(*name) for name in there}:
+    if here and not {object_key(*name) for name in here} & {object_key(*name) for name in there}:
         raise _another(
             directory,
             f"that one has {_listed(map('.'.join, there)) or 'no tables'}, and these are rows of "
@@ -56,9 +56,9 @@ def check_tables(directory: Path, known: Iterable[Name], rows: Iterable[Name]) -
 
 def check_files(directory: Path, about: TruthMetadata, files: Mapping[Name, int]) -> None:
     """Raises UserError for a truth that lost a file; `files` has how many with rows each of its tables has."""
-    there = {key(*name): count for name, count in files.items()}
+    there = {object_key(*name): count for name, count in files.items()}
     for table, rows in about.rows.items():
-        name = key(*table.split(".", 1))
+        name = object_key(*table.split(".", 1))
         if name not in there:
             raise _damaged(directory, f"it has no definition of {table}")
         if rows and not there[name]:

@@ -15,9 +15,9 @@ from itertools import chain, count
 from simulator.errors import UserError
 from simulator.load.plan.load_plan import ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, TRUNCATE, StatementWanted
 from simulator.sources.generate.wanted import Reference, TableWanted
-from simulator.tidb.ddl.catalog import Key, catalog, key
-from simulator.tidb.ddl.constraints.foreign_keys import referring
-from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.ddl.catalog import Key, build_catalog, object_key
+from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
+from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Column, Index, LastIds, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.restore.names import quote_name
@@ -103,14 +103,14 @@ def check(wanted: Sequence[StatementWanted], tables: Sequence[Table], values: Se
 
 def needed(tables: Sequence[Table], values: Sequence[TableWanted]) -> tuple[str, ...]:
     """Of each table why TRUNCATE may not empty it, as rows of another refer to its rows; empty where it may."""
-    known, found = catalog(tables), []
+    known, found = build_catalog(tables), []
     for table in tables:
-        place = key(table.schema, table.name)
+        place = object_key(table.schema, table.name)
         foreign = next(
             (
-                str(tidb("ddl:1701", child.schema, child.name, each.name))
-                for child, each in referring(known, *place)
-                if key(child.schema, child.name) != place
+                str(tidb_error("ddl:1701", child.schema, child.name, each.name))
+                for child, each in referring_keys(known, *place)
+                if object_key(child.schema, child.name) != place
             ),
             "",
         )
@@ -130,7 +130,7 @@ def needed(tables: Sequence[Table], values: Sequence[TableWanted]) -> tuple[str,
 
 def _references(wanted: TableWanted) -> set[Key]:
     columns = (column.values for column in wanted.columns.values())
-    return {key(values.schema, values.table) for values in columns if isinstance(values, Reference)}
+    return {object_key(values.schema, values.table) for values in columns if isinstance(values, Reference)}
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from graphlib import CycleError, TopologicalSorter
 
 from simulator.errors import DdlError, UserError
 from simulator.releases import Release
-from simulator.tidb.ddl.catalog import Catalog, Key, catalog, key
-from simulator.tidb.ddl.execute import execute_on
+from simulator.tidb.ddl.catalog import Catalog, Key, build_catalog, object_key
+from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.ddl import parse_ddl_script
 from simulator.tidb.syntax.tables import CreateTable
@@ -46,13 +46,13 @@ class Definition:
 
     @property
     def place(self) -> Key:
-        return key(self.schema, self.statement.name)
+        return object_key(self.schema, self.statement.name)
 
     @cached_property
     def parents(self) -> tuple[Key, ...]:
         """The other tables to whose rows its rows refer."""
         named = [part.references.table for part in self.statement.keys if part.references is not None]
-        foreign = (key(name.schema or self.schema, name.name) for name in named)
+        foreign = (object_key(name.schema or self.schema, name.name) for name in named)
         return tuple(place for place in dict.fromkeys((*foreign, *self.also)) if place != self.place)
 
 
@@ -98,12 +98,12 @@ def in_order(definitions: Sequence[Definition]) -> tuple[Definition, ...]:
 def created(definitions: Sequence[Definition], release: Release) -> tuple[Catalog, dict[int, str]]:
     """What there is behind the definitions, which are in order, and what TiDB says of those that it refuses, by
     number."""
-    now = catalog((), dict.fromkeys(each.schema for each in definitions))
+    now = build_catalog((), dict.fromkeys(each.schema for each in definitions))
     session = Session(DATABASE, now, release)
     refused = {}
     for each in definitions:
         try:
-            now = execute_on(now, each.statement, each.text, session)[1]
+            now = execute_in_catalog(now, each.statement, each.text, session)[1]
         except DdlError as error:
             refused[each.number] = str(error)
     return now, refused

@@ -38,7 +38,7 @@ from simulator.sources.generate.possible import check
 from simulator.sources.generate.reading import to_columns
 from simulator.sources.generate.table_values import table_values
 from simulator.sources.generate.wanted import TableWanted
-from simulator.tidb.ddl.catalog import Catalog, Key, key
+from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.toml_lines import TableLines, key_lines
 
 DEFAULT_ROWS = 10_000
@@ -185,7 +185,7 @@ def _referred(column: object) -> Key | None:
     """The table that {reference = "shop.customer.id"} names."""
     text = column.get("reference") if isinstance(column, dict) else None
     parts = text.split(".") if isinstance(text, str) else []
-    return key(parts[0], parts[1]) if len(parts) == 3 else None
+    return object_key(parts[0], parts[1]) if len(parts) == 3 else None
 
 
 def _defined(tables: _Tables, release: Release, mistakes: list[str]) -> tuple[tuple[Definition, ...], Catalog]:

@@ -16,8 +16,8 @@ from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint, Transition
 from simulator.sources.snapshots import PlacedTable, Snapshot
 from simulator.ticdc.table_info import handle_key, handle_lengths
-from simulator.tidb.ddl.catalog import Catalog, key
-from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, conversion
+from simulator.tidb.ddl.catalog import Catalog, object_key
+from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, find_column_sources
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Name, Table, common_handle, row_id_column, visible_columns
 from simulator.tidb.syntax.alter import PartitionAction
@@ -83,7 +83,7 @@ def table_origins(applied: Iterable[tuple[AppliedStatement, Job]]) -> dict[Name,
     """Of each table that the statements touch, by its name behind them; raises UserError for what moves rows about."""
     found: dict[Name, TableOrigin] = {}
     for statement, job in applied:
-        if job.exchanged:
+        if job.exchanged_table:
             raise UserError(f"{job.query}: EXCHANGE PARTITION moves rows between tables, which no snapshot shows")
         before, renamed = dict(found), renamed_tables(job)
         for old, new in renamed.items():
@@ -101,12 +101,12 @@ def table_origins(applied: Iterable[tuple[AppliedStatement, Job]]) -> dict[Name,
 def renamed_tables(job: Job) -> dict[Name, Name]:
     """Old and new name of every table that a job names."""
     names = [(job.schema, table.name) for table in job.tables] or [(job.schema, job.table)]
-    return dict(job.pairs or zip(names, names, strict=True))
+    return dict(job.renames or zip(names, names, strict=True))
 
 
 def spelled_name(catalog: Catalog, name: Name) -> Name | None:
     """The table of that name, whatever its case, as it is spelled."""
-    table = catalog.tables.get(key(*name))
+    table = catalog.tables.get(object_key(*name))
     return (table.schema, table.name) if table else None
 
 
@@ -159,7 +159,7 @@ def lost_partitions(before: Table, emptied: frozenset[str]) -> frozenset[int]:
 
 def column_sources(before: Table, after: Table) -> tuple[ColumnSource, ...]:
     """Where each visible column of the table after comes from; raises UserError for a conversion not known here."""
-    came = conversion(before, after)
+    came = find_column_sources(before, after)
     for column, source in zip(visible_columns(after), came, strict=True):
         if isinstance(source, FromColumn) and source.cast and not convertible(source.before, source.after):
             raise UserError(

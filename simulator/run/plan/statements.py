@@ -17,7 +17,7 @@ from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.ddl.classify import decide
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.execute import execute_on
+from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.ddl import parse_ddl
@@ -84,7 +84,7 @@ def apply(statements: Iterable[PendingStatement], known: Catalog, now: str, rele
             statement = parse_ddl(pending.text)
             assert statement is not None
             session = Session(pending.database, None, release, now)
-            jobs, after = execute_on(before, statement, pending.text, session)
+            jobs, after = execute_in_catalog(before, statement, pending.text, session)
             done.append(AppliedStatement(pending, statement, jobs, before, after))
         except DdlError as error:
             raise DdlError(f"{error.text} ({pending.origin or 'statement'}: {pending.text})", error.code) from error

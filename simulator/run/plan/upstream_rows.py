@@ -19,7 +19,7 @@ from simulator.sources import snapshots
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.catalog import Catalog, Key, key
+from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.parser.sql import parse_sql
@@ -34,7 +34,7 @@ MOST_BYTES = 256 << 20
 
 def as_snapshot(upstream: Upstream, unread: Snapshot | None) -> Snapshot:
     """All tables of the upstream; those that it has not read stay where they lie."""
-    left = {key(entry.table.schema, entry.table.name): entry for entry in unread.tables} if unread else {}
+    left = {object_key(entry.table.schema, entry.table.name): entry for entry in unread.tables} if unread else {}
     tables = (
         left[place] if place in left else SnapshotTable(table, {}, _cells(upstream.rows.get(place)))
         for place, table in upstream.catalog.tables.items()
@@ -58,7 +58,7 @@ def with_rows(position: RunPosition, upstream: Upstream, statement: object) -> t
     for files that cannot be read, UserError for more than fits into memory."""
     if position.unread is None or isinstance(statement, DropTable):
         return upstream, position.unread
-    unread = {key(entry.table.schema, entry.table.name): entry for entry in position.unread.tables}
+    unread = {object_key(entry.table.schema, entry.table.name): entry for entry in position.unread.tables}
     wanted = _related(_named(statement, upstream.session.database), upstream.catalog)
     found = {place: unread.pop(place) for place in wanted if place in unread}
     if not found:
@@ -72,14 +72,14 @@ def still_unread(unread: Snapshot | None, catalog: Catalog) -> Snapshot | None:
     """Without the tables that statements dropped."""
     if unread is None:
         return None
-    left = tuple(entry for entry in unread.tables if key(entry.table.schema, entry.table.name) in catalog.tables)
+    left = tuple(entry for entry in unread.tables if object_key(entry.table.schema, entry.table.name) in catalog.tables)
     return replace(unread, tables=left) if len(left) < len(unread.tables) else unread
 
 
 def _named(tree: object, database: str) -> Iterator[Key]:
     """The tables that a statement's tree names, whatever it does with them."""
     if isinstance(tree, TableName):
-        yield key(tree.schema or database, tree.name)
+        yield object_key(tree.schema or database, tree.name)
     elif is_dataclass(tree):
         for field in fields(tree):
             yield from _named(getattr(tree, field.name), database)
@@ -99,7 +99,7 @@ def _related(places: Iterable[Key], catalog: Catalog) -> Collection[Key]:
             continue
         found.add(place)
         if place in catalog.tables:
-            waiting += (key(foreign.schema, foreign.table) for foreign in catalog.tables[place].foreign_keys)
+            waiting += (object_key(foreign.schema, foreign.table) for foreign in catalog.tables[place].foreign_keys)
             waiting += _children(place, catalog.tables)
         if place in catalog.views:
             waiting += _named(parse_sql(catalog.views[place].query), place[0])
@@ -110,7 +110,7 @@ def _children(place: Key, tables: Mapping[Key, Table]) -> Iterator[Key]:
     return (
         child
         for child, table in tables.items()
-        if any(key(foreign.schema, foreign.table) == place for foreign in table.foreign_keys)
+        if any(object_key(foreign.schema, foreign.table) == place for foreign in table.foreign_keys)
     )
 
 

@@ -18,7 +18,7 @@ from simulator.run.plan.step import PlanContext, RunPosition, StepResult, Versio
 from simulator.run.plan.versions import EVERYTHING, ExchangedPartition, TableVersions
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, CompletedDdl, TableChanges
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
@@ -82,13 +82,13 @@ def _jobs(
 
 def _versions(event: CompletedDdl, position: RunPosition, context: PlanContext) -> Mapping[Name, int]:
     """The versions behind a statement: a table that it touches has another, one that it creates its first."""
-    known = {key(*name): number for name, number in position.versions.items()}
+    known = {object_key(*name): number for name, number in position.versions.items()}
     touched: set[Key] = set()
     for old, new in (pair for job in event.jobs for pair in renamed_tables(job).items()):
-        version = known.pop(key(*old), None)
-        touched.add(key(*new))
+        version = known.pop(object_key(*old), None)
+        touched.add(object_key(*new))
         if version is not None:
-            known[key(*new)] = version
+            known[object_key(*new)] = version
     exchanged = _exchanged(event, known, context.versions)
     touched |= exchanged.keys()
     emptied, before = _emptied(event), event.before.tables
@@ -156,8 +156,8 @@ def _exchanged(event: CompletedDdl, known: Mapping[Key, int], versions: TableVer
     """The two tables of EXCHANGE PARTITION, where both are replicated."""
     specs = event.statement.specs if isinstance(event.statement, AlterTable) else ()
     for job, spec in ((job, spec) for job in event.jobs for spec in specs if isinstance(spec, ExchangePartition)):
-        if job.exchanged is not None:
-            plain, parted = key(*job.exchanged), key(job.schema, job.table)
+        if job.exchanged_table is not None:
+            plain, parted = object_key(*job.exchanged_table), object_key(job.schema, job.table)
             if plain in known and parted in known:
                 return _swapped(plain, parted, spec.partition.lower(), known, versions)
     return {}

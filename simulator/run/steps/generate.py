@@ -27,8 +27,8 @@ from simulator.sources.generate.model import Skew, Uniform
 from simulator.sources.generate.reading import DISTRIBUTIONS, to_columns, to_skew
 from simulator.sources.generate.values import Draw, draws, is_time, keyed
 from simulator.sources.generate.wanted import ColumnWanted, Sequence, Time
-from simulator.tidb.ddl.catalog import key
-from simulator.tidb.ddl.constraints.foreign_keys import referring
+from simulator.tidb.ddl.catalog import object_key
+from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.sql_engine.changes.assign import assign_values
@@ -94,7 +94,7 @@ class GenerateStep:
         changing = _changing(table, fresh, self.columns) if self.wanted.updates else {}
         clocked = {name: each.values.changed for name, each in self.columns.items() if isinstance(each.values, Time)}
         each = self.rows_per_transaction
-        together = self.wanted.deletes and any(referring(upstream.catalog, table.schema, table.name))
+        together = self.wanted.deletes and any(referring_keys(upstream.catalog, table.schema, table.name))
         most = each if together else max(each, -(-self.wanted.rows // ROUNDS // each) * each)
         parts = rounds(self.wanted, table_rows(upstream, table).cells.num_rows, most)
         times = _Times(position.now_ms, self.over_ms or context.over_ms, sum(-(-part.rows // each) for part in parts))
@@ -236,7 +236,7 @@ def _timed(table: Table, before: Upstream, after: Upstream, handles: pa.Array | 
     assert after.transaction is not None
     begun = 0
     for writes in after.transaction.writes[len(before.transaction.writes) if before.transaction else 0 :]:
-        if writes.place != key(table.schema, table.name):
+        if writes.place != object_key(table.schema, table.name):
             continue
         if handles is None:
             yield writes, at[begun : begun + len(writes.key)]

@@ -37,7 +37,7 @@ from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules
-from simulator.tidb.ddl.catalog import Catalog, catalog
+from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.sql_engine.storage.state import Upstream
 
@@ -100,7 +100,7 @@ def _start(snapshot: Snapshot, position: RunPosition, context: PlanContext) -> R
     """The state in which the run starts; the time at which it was taken, unless the user says another."""
     if context.start_ts is None and snapshot.start_ts:
         position = starting(snapshot.start_ts)
-    known = catalog((entry.table for entry in snapshot.tables), snapshot.databases)
+    known = build_catalog((entry.table for entry in snapshot.tables), snapshot.databases)
     versions = {
         name: context.versions.first(table)
         for name, table in sorted(tables_of(known).items(), key=itemgetter(0))
@@ -138,7 +138,7 @@ def _move(
     tables = [reached.get(name, table) for name, table in wanted.items()]
     following = replace(
         behind,
-        catalog=catalog(tables, [*left.databases.values(), *sorted(after.databases - _names(left))]),
+        catalog=build_catalog(tables, [*left.databases.values(), *sorted(after.databases - _names(left))]),
         versions={**same, **{name: number for _, name, _, number in changed if sent[number]}},
         state=after,
         unread=None,

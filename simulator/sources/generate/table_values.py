@@ -21,7 +21,7 @@ from simulator.sources.generate.tried import tried_rows
 from simulator.sources.generate.wanted import TableWanted
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, conversion
+from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, find_column_sources
 from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.storage.row_keys import column_cells, columns_by_name
@@ -81,7 +81,7 @@ class TableValues:
         """The same rows in an altered definition: a column that is new has its default in all of them."""
         names = f"table {table.schema}.{table.name}"
         recipes: list[Recipe | None] = []
-        for column, source in zip(visible_columns(table), conversion(self.table, table), strict=True):
+        for column, source in zip(visible_columns(table), find_column_sources(self.table, table), strict=True):
             was = self.recipes[source.index] if isinstance(source, FromColumn) else None
             if column.generated:
                 recipes.append(None)

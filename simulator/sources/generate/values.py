@@ -24,7 +24,7 @@ from simulator.sources.generate.recipes import Dice, Recipe
 from simulator.sources.generate.tried import Tried
 from simulator.sources.generate.wanted import Choice, ColumnWanted, Range, Reference, Template, Time, Version, Wanted
 from simulator.sources.generate.wanted import Sequence as Counts
-from simulator.tidb.ddl.catalog import key
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Column, ForeignKey, Table
 from simulator.tidb.model.types import family, is_binary
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, unique_keys
@@ -182,7 +182,7 @@ def _nullable(draw: Draw, wanted: ColumnWanted, table: Table, column: Column, se
 
 def _referred(values: Reference, upstream: Upstream, numbers: np.random.Generator) -> Draw:
     name = f"{values.schema}.{values.table}"
-    parent = upstream.catalog.tables.get(key(values.schema, values.table))
+    parent = upstream.catalog.tables.get(object_key(values.schema, values.table))
     if parent is None:
         raise UserError(f"reference: there is no table {name}")
     known = columns_by_name(parent)
@@ -229,12 +229,12 @@ def _of_parents(
 ) -> dict[str, Draw]:
     """Values of rows that a foreign key may refer to; NULL where there are none, and in a table that refers to
     itself."""
-    parent = upstream.catalog.tables.get(key(foreign.schema, foreign.table))
+    parent = upstream.catalog.tables.get(object_key(foreign.schema, foreign.table))
     if not columns or parent is None:
         return {}
     stored = table_rows(upstream, parent)
     known = columns_by_name(parent)
-    itself = key(parent.schema, parent.name) == key(table.schema, table.name)
+    itself = object_key(parent.schema, parent.name) == object_key(table.schema, table.name)
     if itself or not stored.cells.num_rows:
         bound = [name for name in columns if columns_by_name(table)[name.lower()].not_null]
         if bound and not itself:

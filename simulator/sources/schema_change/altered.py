@@ -19,7 +19,7 @@ from simulator.sources.schema_change.transition import Transition, pack_unaltere
 from simulator.sources.snapshots import located
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.converted_rows import ConvertedRows, converted_rows, fits
+from simulator.tidb.ddl.converted_rows import ConvertedRows, convert_rows, rows_that_fit
 from simulator.tidb.model.table import Table, visible_columns
 
 SHOWN = 4
@@ -40,7 +40,7 @@ def altered_rows(change: Transition, texts: Sequence[pa.Array], table: pa.Array)
     stays = pc.invert(pc.is_in(table, pa.array(sorted(change.lost), pa.int32())))
     old, table = [text.filter(stays) for text in texts], table.filter(stays)
     rows, after = len(table), change.after.table
-    now = converted_rows(after, change.sources, old, rows)
+    now = convert_rows(after, change.sources, old, rows)
     place = located(change.after, now.texts, rows)
     _refuse_misfits(change, old, now, place)
     image = row_image.pack(list(now.texts.values()))
@@ -52,7 +52,7 @@ def altered_rows(change: Transition, texts: Sequence[pa.Array], table: pa.Array)
 def _refuse_misfits(change: Transition, old: Sequence[pa.Array], now: ConvertedRows, place: pa.Array) -> None:
     """Raises the error of the first row over which TiDB could not run the statements."""
     held = true(pc.is_valid(place))
-    for _, _, mask in fits(change.after.table, change.sources, old, now):
+    for _, _, mask in rows_that_fit(change.after.table, change.sources, old, now):
         held = held & true(mask)
     if not held.all():
         raise _misfit(change.before.table, old, held)

@@ -31,7 +31,7 @@ from simulator.sources.snapshots import located
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
-from simulator.tidb.ddl.converted_rows import converted, repeated
+from simulator.tidb.ddl.converted_rows import convert_column, repeat_text
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.values.changed_types import text_as
@@ -251,7 +251,7 @@ def _taken_back(change: Transition, new: Sequence[pa.Array], old: OldRows | None
             yield text_as(source.after, source.before, new[index]) if source.cast_back else new[index]
         else:
             default = None if column.default_expression else column.default
-            yield were[place] if were else repeated(default, rows)
+            yield were[place] if were else repeat_text(default, rows)
 
 
 def _allowed(change: Transition, taken: Iterable[pa.Array]) -> Iterator[Mask]:
@@ -266,7 +266,7 @@ def _reached(change: Transition, taken: Sequence[pa.Array], new: Sequence[pa.Arr
     for source, text in zip(change.sources, new, strict=True):
         match source:
             case FromDefault() | FromColumn(cast=True) | FromColumn(cast_back=True):
-                yield same(converted(source, taken, len(text)), text)
+                yield same(convert_column(source, taken, len(text)), text)
 
 
 def _handle(change: Transition, handle: pa.Array, image: pa.Array) -> pa.Array:

@@ -103,9 +103,9 @@ def _discarding(job: Job, context: JobContext) -> str:
 
     Event filters of some releases discard nothing. RENAME has its own rule.
     """
-    if not context.rules.release.event_filter_discards or job.pairs:
+    if not context.rules.release.event_filter_discards or job.renames:
         return ""
-    schema = job.exchanged.schema if job.exchanged else job.schema
+    schema = job.exchanged_table.schema if job.exchanged_table else job.schema
     return _worded(rule_ignoring_ddl(context.rules.event_filters, schema, job.table, job.query, job.code))
 
 
@@ -164,7 +164,7 @@ def _eligible(job: Job, context: JobContext) -> bool:
 def _names(job: Job) -> tuple[TableName, TableName]:
     """Return the table's name before and after, of several tables the last one's (TiDB's Job.BinlogInfo.TableInfo)."""
     name = TableName(job.schema, job.table)
-    return job.pairs[-1] if job.pairs else (job.exchanged or name, name)
+    return job.renames[-1] if job.renames else (job.exchanged_table or name, name)
 
 
 def _apply_event_filters(job: Job, found: FilteredJob, context: JobContext) -> Decision:
@@ -199,7 +199,7 @@ def _ignoring(event: JobEvent, job: Job, context: JobContext) -> str:
     """
     if not context.rules.release.event_filter_ddl:
         return ""
-    filtered_event = replace(event, schema=job.schema, table=job.table) if job.exchanged else event
+    filtered_event = replace(event, schema=job.schema, table=job.table) if job.exchanged_table else event
     query, old = event.query, None
     if event.type_code == actions.RENAME_TABLE:
         query, old = (
@@ -232,7 +232,7 @@ class FilteredJob:
 
 def _filtered(job: Job, context: JobContext) -> FilteredJob:
     """Return what the table filter passes; raise DdlError if TiCDC stops at a RENAME."""
-    rule = _by_names if job.pairs else FILTERING.get(job.code, _by_table)
+    rule = _by_names if job.renames else FILTERING.get(job.code, _by_table)
     return rule(job, context)
 
 
@@ -256,35 +256,35 @@ def _by_each_table(job: Job, context: JobContext) -> FilteredJob:
 
 def _by_either_table(job: Job, context: JobContext) -> FilteredJob:
     """Match either of the two tables, or the database of the plain table with the name of the partitioned one."""
-    assert job.exchanged is not None
+    assert job.exchanged_table is not None
     if context.rules.release.exchange_passes_by_either:
-        names = [(job.schema, job.table), (job.exchanged.schema, job.exchanged.name)]
+        names = [(job.schema, job.table), (job.exchanged_table.schema, job.exchanged_table.name)]
     else:
-        names = [(job.exchanged.schema, job.table)]
+        names = [(job.exchanged_table.schema, job.table)]
     first = next((name for name in names if context.rules.replication.table(*name)), None)
     return FilteredJob(job if first else None, filter_rule(context.rules.replication, *(first or names[0])))
 
 
 def _by_names(job: Job, context: JobContext) -> FilteredJob:
     replication, release = context.rules.replication, context.rules.release
-    snapshot = _snapshot(job.pairs, context.before, replication)
+    snapshot = _snapshot(job.renames, context.before, replication)
 
     def discards(schema: str, table: str) -> bool:
         return not replication.table(schema, table) or _ignored_rename(job, context, schema, table)
 
-    pairs = replicated_pairs(Rename(job.pairs, _rename_text(job, release)), discards, snapshot, release)
+    pairs = replicated_pairs(Rename(job.renames, _rename_text(job, release)), discards, snapshot, release)
     if not pairs:
-        named = any(replication.table(*name) for pair in job.pairs for name in pair)
+        named = any(replication.table(*name) for pair in job.renames for name in pair)
         of = "passes rules and event filters" if named else "is in the rules"
         return FilteredJob(None, f"neither the old name nor the new one {of}")
     why = f"the old name is in the rules: {filter_rule(replication, *pairs[0][0])}"
-    written = tuple(names for pair, names in zip(job.pairs, job.written, strict=True) if pair in pairs)
-    return FilteredJob(replace(job, pairs=pairs, written=written), why)
+    written = tuple(names for pair, names in zip(job.renames, job.renames_as_written, strict=True) if pair in pairs)
+    return FilteredJob(replace(job, renames=pairs, renames_as_written=written), why)
 
 
 def _rename_text(job: Job, release: Release) -> str:
     """Return TiCDC's text of a RENAME: the job's, or the one that it writes for all pairs."""
-    return "".join(rename_texts(job.pairs, job.written, release)) if release.rebuilds_rename else job.query
+    return "".join(rename_texts(job.renames, job.renames_as_written, release)) if release.rebuilds_rename else job.query
 
 
 def _snapshot(pairs: Sequence[Pair], catalog: Catalog | None, replication: Replication) -> SchemaSnapshot:

@@ -71,7 +71,7 @@ def sent_query(event: JobEvent, release: Release) -> str:
 
 def _plain(job: Job, release: Release) -> JobEvent:
     local = job.code in (actions.ADD_FULLTEXT_INDEX, actions.CREATE_HYBRID_INDEX)
-    return JobEvent(job.code, job.schema, job.table, job.query, job.pairs[0][0] if job.pairs else None, as_is=local)
+    return JobEvent(job.code, job.schema, job.table, job.query, job.renames[0][0] if job.renames else None, as_is=local)
 
 
 def _dropped(job: Job, release: Release) -> Iterator[JobEvent]:
@@ -86,13 +86,13 @@ def _dropped(job: Job, release: Release) -> Iterator[JobEvent]:
 
 def _renamed_pairs(job: Job, release: Release) -> Iterator[JobEvent]:
     if not release.splits_renames:
-        yield JobEvent(job.code, job.pairs[-1][1].schema.lower(), "", job.query)
+        yield JobEvent(job.code, job.renames[-1][1].schema.lower(), "", job.query)
         return
     as_is = not release.restores_rebuilt
     ending = ";" if release.keeps_statement_end else ""
-    pairs = tuple(map(_lowered, job.pairs)) if release.renames_in_lower_case else job.pairs
-    texts = rename_texts(pairs, job.written, release)
-    for (old, _), (_, name), text in zip(job.pairs, pairs, texts, strict=True):
+    pairs = tuple(map(_lowered, job.renames)) if release.renames_in_lower_case else job.renames
+    texts = rename_texts(pairs, job.renames_as_written, release)
+    for (old, _), (_, name), text in zip(job.renames, pairs, texts, strict=True):
         yield JobEvent(actions.RENAME_TABLE, *name, text.removesuffix(";"), old, as_is=as_is, ending=ending)
 
 
@@ -103,7 +103,7 @@ def _lowered(pair: Pair) -> Pair:
 
 def _exchanged(job: Job, release: Release) -> Iterator[JobEvent]:
     """Yield one event of one of the two tables, in the topic of the other."""
-    event, plain = _plain(job, release), job.exchanged
+    event, plain = _plain(job, release), job.exchanged_table
     assert plain is not None
     query = _exchange_text(job, plain, release) if release.rebuilds_exchange else job.query
     event = replace(event, query=query, old=plain, as_is=not release.restores_rebuilt)
@@ -128,7 +128,7 @@ def _renamed(job: Job, release: Release) -> Iterator[JobEvent]:
     if release.rename_event_in_lower_case:
         event = replace(event, schema=job.schema.lower())
     if release.rebuilds_rename:
-        (query,) = rename_texts(job.pairs, job.written, release)
+        (query,) = rename_texts(job.renames, job.renames_as_written, release)
         event = replace(event, query=query, as_is=not release.restores_rebuilt)
     yield event
 

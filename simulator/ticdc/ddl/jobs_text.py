@@ -6,7 +6,7 @@ from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.execute import execute, execute_batch
-from simulator.tidb.ddl.session import Executed, Session
+from simulator.tidb.ddl.session import ExecutionResult, Session
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl import parse_ddl_script, parse_errors
 from simulator.tidb.parser.splitting import parse_tokens, split_tokens
@@ -16,7 +16,7 @@ from simulator.tidb.syntax.definitions import KeyDefinition, TableName
 from simulator.tidb.syntax.tables import CreateTable
 
 
-def execute_text(text: str, session: Session) -> Executed:
+def execute_text(text: str, session: Session) -> ExecutionResult:
     """Execute a text in TiDB; an empty text does nothing.
 
     Several CREATE TABLE are one job, as restoring tools queue it. Raise DdlError: `parser:1064` for a syntax error,
@@ -26,7 +26,7 @@ def execute_text(text: str, session: Session) -> Executed:
     """
     parsed = parse_job_text(text, session.release)
     if not parsed:
-        return session.nothing()
+        return session.without_jobs()
     if len(parsed) == 1:
         return execute(parsed[0], text, session)
     tables = [statement for statement in parsed if isinstance(statement, CreateTable)]

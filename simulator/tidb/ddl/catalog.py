@@ -9,18 +9,18 @@ from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field, replace
 
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
-from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.tables import TableOption
 
 Key = tuple[str, str]
 """Schema and name in lower case."""
 
-LONGEST_NAME = 64
+MAX_NAME_LENGTH = 64
 
 
 @dataclass(frozen=True)
-class Database:
+class DatabaseInfo:
     name: str
     charset: str = DEFAULT_CHARSET[0]
     collation: str = DEFAULT_CHARSET[1]
@@ -44,7 +44,7 @@ class Sequence:
     options: tuple[tuple[str, int | None], ...] = ()
 
 
-FEW = 128
+MAX_CHANGES = 128
 
 
 class SharedTables(Mapping[Key, Table]):
@@ -70,7 +70,7 @@ class SharedTables(Mapping[Key, Table]):
         return sum(1 for _ in self)
 
     def values(self) -> ValuesView[Table]:
-        return Values(self)
+        return TableValues(self)
 
     def every(self) -> Iterator[Table]:
         """As `values`, but without looking for each; foreign keys are looked for in all tables."""
@@ -82,12 +82,12 @@ class SharedTables(Mapping[Key, Table]):
     def also(self, changed: Mapping[Key, Table | None]) -> Mapping[Key, Table]:
         """With other tables under these names, none where None stands; a name that comes again comes last."""
         again = any(place in self._changed and self._changed[place] is None for place in changed)
-        if again or len(self._changed) + len(changed) > FEW:
-            return _changed(dict(self), changed)
+        if again or len(self._changed) + len(changed) > MAX_CHANGES:
+            return _with_changes(dict(self), changed)
         return SharedTables(self._below, {**self._changed, **changed})
 
 
-class Values(ValuesView[Table]):
+class TableValues(ValuesView[Table]):
     def __init__(self, tables: SharedTables) -> None:
         super().__init__(tables)
         self._tables = tables
@@ -96,11 +96,11 @@ class Values(ValuesView[Table]):
         return self._tables.every()
 
 
-def _changed(tables: Mapping[Key, Table], changed: Mapping[Key, Table | None]) -> Mapping[Key, Table]:
+def _with_changes(tables: Mapping[Key, Table], changed: Mapping[Key, Table | None]) -> Mapping[Key, Table]:
     """The tables with others under these names, none where None stands."""
     if isinstance(tables, SharedTables):
         return tables.also(changed)
-    if len(tables) > FEW >= len(changed):
+    if len(tables) > MAX_CHANGES >= len(changed):
         return SharedTables(tables, changed)
     merged = {**tables, **changed}
     return {place: table for place, table in merged.items() if table is not None}
@@ -108,7 +108,7 @@ def _changed(tables: Mapping[Key, Table], changed: Mapping[Key, Table | None]) -
 
 @dataclass(frozen=True)
 class Catalog:
-    databases: Mapping[str, Database] = field(default_factory=dict)
+    databases: Mapping[str, DatabaseInfo] = field(default_factory=dict)
     """By name in lower case."""
 
     tables: Mapping[Key, Table] = field(default_factory=dict)
@@ -117,39 +117,39 @@ class Catalog:
     dropped: Mapping[Key, Table] = field(default_factory=dict)
     """The last table of that name that was dropped or truncated: what RECOVER and FLASHBACK bring back."""
 
-    dropped_databases: Mapping[str, Database] = field(default_factory=dict)
+    dropped_databases: Mapping[str, DatabaseInfo] = field(default_factory=dict)
     policies: frozenset[str] | None = None
     """Placement policies by name in lower case; None where nobody knows them."""
 
-    def database(self, name: str) -> Database | None:
+    def database(self, name: str) -> DatabaseInfo | None:
         return self.databases.get(name.lower())
 
     def table(self, schema: str, name: str) -> Table | None:
-        return self.tables.get(key(schema, name))
+        return self.tables.get(object_key(schema, name))
 
     def has(self, schema: str, name: str) -> bool:
         """Whether a table, a view or a sequence has the name."""
-        place = key(schema, name)
+        place = object_key(schema, name)
         return place in self.tables or place in self.views or place in self.sequences
 
 
-def check_policy(catalog: Catalog | None, options: Iterable[TableOption]) -> None:
+def check_placement_policy(catalog: Catalog | None, options: Iterable[TableOption]) -> None:
     """Raises DdlError for a placement policy that does not exist; DEFAULT is none."""
     for option in options:
         named = option.name == "PLACEMENT POLICY" and not option.default and option.value.lower() != "default"
         if named and catalog and catalog.policies is not None and option.value.lower() not in catalog.policies:
-            raise tidb("ddl:8239", option.value)
+            raise tidb_error("ddl:8239", option.value)
 
 
-def key(schema: str, name: str) -> Key:
+def object_key(schema: str, name: str) -> Key:
     return schema.lower(), name.lower()
 
 
-def catalog(tables: Iterable[Table], databases: Iterable[str | Database] = ()) -> Catalog:
+def build_catalog(tables: Iterable[Table], databases: Iterable[str | DatabaseInfo] = ()) -> Catalog:
     """A catalog of those tables, of their databases and of those named besides."""
-    named = [Database(database) if isinstance(database, str) else database for database in databases]
-    held = {key(table.schema, table.name): table for table in tables}
-    known = {schema.lower(): Database(schema) for schema in dict.fromkeys(table.schema for table in held.values())}
+    named = [DatabaseInfo(database) if isinstance(database, str) else database for database in databases]
+    held = {object_key(table.schema, table.name): table for table in tables}
+    known = {schema.lower(): DatabaseInfo(schema) for schema in dict.fromkeys(table.schema for table in held.values())}
     return Catalog({**known, **{database.name.lower(): database for database in named}}, held)
 
 
@@ -159,20 +159,22 @@ def with_table(catalog: Catalog, table: Table) -> Catalog:
 
 
 def with_tables(catalog: Catalog, tables: Iterable[Table]) -> Catalog:
-    return replace(catalog, tables=_changed(catalog.tables, {key(table.schema, table.name): table for table in tables}))
+    return replace(
+        catalog, tables=_with_changes(catalog.tables, {object_key(table.schema, table.name): table for table in tables})
+    )
 
 
 def without_table(catalog: Catalog, table: Table) -> Catalog:
     """The catalog without a table that a statement renames."""
-    return replace(catalog, tables=_changed(catalog.tables, {key(table.schema, table.name): None}))
+    return replace(catalog, tables=_with_changes(catalog.tables, {object_key(table.schema, table.name): None}))
 
 
 def with_dropped(catalog: Catalog, table: Table) -> Catalog:
     """The catalog that remembers how the table was."""
-    return replace(catalog, dropped=_changed(catalog.dropped, {key(table.schema, table.name): table}))
+    return replace(catalog, dropped=_with_changes(catalog.dropped, {object_key(table.schema, table.name): table}))
 
 
-def with_database(catalog: Catalog, database: Database) -> Catalog:
+def with_database(catalog: Catalog, database: DatabaseInfo) -> Catalog:
     return replace(catalog, databases={**catalog.databases, database.name.lower(): database})
 
 

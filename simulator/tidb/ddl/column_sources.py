@@ -49,13 +49,13 @@ class FromExpression:
 ColumnSource = FromColumn | FromDefault | FromExpression
 
 
-def conversion(before: Table, after: Table) -> tuple[ColumnSource, ...]:
+def find_column_sources(before: Table, after: Table) -> tuple[ColumnSource, ...]:
     """The source of each visible column of `after`, which statements made of `before`."""
     known = {column.id: (index, column) for index, column in enumerate(visible_columns(before))}
-    return tuple(_source(column, known.get(column.id)) for column in visible_columns(after))
+    return tuple(_column_source(column, known.get(column.id)) for column in visible_columns(after))
 
 
-def _source(column: Column, was: tuple[int, Column] | None) -> ColumnSource:
+def _column_source(column: Column, was: tuple[int, Column] | None) -> ColumnSource:
     if column.generated and (was is None or was[1].generated_expression != column.generated_expression):
         return FromExpression()
     return FromDefault(column.origin_default) if was is None else FromColumn(was[0], was[1].type, column.type)

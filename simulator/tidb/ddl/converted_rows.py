@@ -1,6 +1,6 @@
 """What rows are in another definition of their table, which statements made of it.
 
-One law: rows are whole columns of TiDB text; a value that the later definition cannot hold is null, and `fits` tells it
+One law: rows are whole columns of TiDB text; a value that the later definition cannot hold is null, and `rows_that_fit` tells it
 from NULL.
 """
 
@@ -26,7 +26,7 @@ class ConvertedRows(NamedTuple):
     """What expressions gave for those of computed columns, as a file would have it."""
 
 
-def converted_rows(
+def convert_rows(
     after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], rows: int, today: str = ""
 ) -> ConvertedRows:
     """Rows in the definition `after`, from the texts (string) of the visible columns of the one before.
@@ -37,7 +37,7 @@ def converted_rows(
     """
     names = [column.name for column in visible_columns(after)]
     made = {
-        name: converted(source, texts, rows, today)
+        name: convert_column(source, texts, rows, today)
         for name, source in zip(names, sources, strict=True)
         if not isinstance(source, FromExpression)
     }
@@ -45,23 +45,23 @@ def converted_rows(
     return ConvertedRows({name: computed[name] for name in names}, given)
 
 
-def converted(source: ColumnSource, texts: Sequence[pa.Array], rows: int, today: str = "") -> pa.Array:
+def convert_column(source: ColumnSource, texts: Sequence[pa.Array], rows: int, today: str = "") -> pa.Array:
     """What the statements put into a column, from the texts of the table before; all null where it is computed."""
     match source:
         case FromColumn(index, before, after):
             return text_as(before, after, texts[index], today) if source.cast else texts[index]
         case FromDefault(text):
-            return repeated(text, rows)
+            return repeat_text(text, rows)
         case FromExpression():
-            return repeated(None, rows)
+            return repeat_text(None, rows)
 
 
-def repeated(text: str | None, rows: int) -> pa.Array:
+def repeat_text(text: str | None, rows: int) -> pa.Array:
     """A column with the same TiDB text in every row."""
     return pa.repeat(pa.scalar(text, pa.string()), rows)
 
 
-def fits(
+def rows_that_fit(
     after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], now: ConvertedRows
 ) -> Iterator[tuple[Column, ColumnSource, pa.Array]]:
     """For each visible column of `after` that some row may not fit, which rows do (boolean, no nulls)."""

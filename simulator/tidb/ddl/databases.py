@@ -10,24 +10,24 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import Catalog, Database, check_policy, with_database, without_database
+from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_policy, with_database, without_database
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
-from simulator.tidb.ddl.session import Executed, Job, Session
-from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
+from simulator.tidb.ddl.session import ExecutionResult, Job, Session
+from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import charset as known
 from simulator.tidb.model.charsets import charset_of, resolve
 from simulator.tidb.syntax.ddl import AlterDatabase, CreateDatabase, DropDatabase, FlashbackCluster, FlashbackDatabase
 from simulator.tidb.syntax.objects import PlacementPolicy, ResourceGroup
 from simulator.tidb.syntax.tables import TableOption
 
-OPTIONS = (
+OPTION_ACTIONS = (
     (actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE, ("CHARSET", "COLLATE")),
     (actions.MODIFY_SCHEMA_DEFAULT_PLACEMENT, ("PLACEMENT POLICY",)),
     (actions.SET_TIFLASH_REPLICA, ("TIFLASH REPLICA",)),
     (actions.MODIFY_SCHEMA_READ_ONLY, ("READ ONLY",)),
 )
 
-VERBS = {
+STATEMENT_ACTIONS = {
     ("policy", "CREATE"): actions.CREATE_PLACEMENT_POLICY,
     ("policy", "ALTER"): actions.ALTER_PLACEMENT_POLICY,
     ("policy", "DROP"): actions.DROP_PLACEMENT_POLICY,
@@ -37,29 +37,29 @@ VERBS = {
 }
 
 
-def create_database(statement: CreateDatabase, text: str, session: Session) -> Executed:
+def create_database(statement: CreateDatabase, text: str, session: Session) -> ExecutionResult:
     name = statement.name
     if session.catalog and session.catalog.database(name):
         if statement.if_not_exists:
-            return session.nothing(f"Can't create database '{name}'; database exists: no job")
-        raise tidb("schema:1007", name)
-    check_policy(session.catalog, statement.options)
-    database = Database(name, *charset(statement.options, DEFAULT_CHARSET))
+            return session.without_jobs(f"Can't create database '{name}'; database exists: no job")
+        raise tidb_error("schema:1007", name)
+    check_placement_policy(session.catalog, statement.options)
+    database = DatabaseInfo(name, *charset(statement.options, DEFAULT_CHARSET))
     job = Job(actions.CREATE_SCHEMA, text, statement, name)
-    return session.done([job], lambda catalog: with_database(catalog, database))
+    return session.with_jobs([job], lambda catalog: with_database(catalog, database))
 
 
-def alter_database(statement: AlterDatabase, text: str, session: Session) -> Executed:
+def alter_database(statement: AlterDatabase, text: str, session: Session) -> ExecutionResult:
     """Another default for later tables. The replicas of TiFlash are set table by table."""
-    schema = session.schema(statement.name)
-    old = session.catalog.database(schema) if session.catalog else Database(schema)
+    schema = session.schema_name(statement.name)
+    old = session.catalog.database(schema) if session.catalog else DatabaseInfo(schema)
     if old is None:
-        raise tidb("schema:1049", schema)
-    new = Database(old.name, *charset(statement.options, (old.charset, old.collation)))
-    check_policy(session.catalog, statement.options)
+        raise tidb_error("schema:1049", schema)
+    new = DatabaseInfo(old.name, *charset(statement.options, (old.charset, old.collation)))
+    check_placement_policy(session.catalog, statement.options)
     names = {option.name for option in statement.options}
     notes, jobs = [], []
-    for code, options in OPTIONS:
+    for code, options in OPTION_ACTIONS:
         if names.isdisjoint(options):
             continue
         if code == actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE and session.catalog and new == old:
@@ -67,16 +67,16 @@ def alter_database(statement: AlterDatabase, text: str, session: Session) -> Exe
             continue
         for table in _tables(schema, session.catalog) if code == actions.SET_TIFLASH_REPLICA else ("",):
             jobs.append(Job(code, text, statement, schema, table))
-    return replace(session.done(jobs, lambda catalog: with_database(catalog, new)), notes=tuple(notes))
+    return replace(session.with_jobs(jobs, lambda catalog: with_database(catalog, new)), notes=tuple(notes))
 
 
 def charset(options: Iterable[TableOption], default: tuple[str, str]) -> tuple[str, str]:
     """The charset and collation that the options say, else the default; raises DdlError."""
     values = {option.name: "" if option.default else option.value for option in options}
     charset, collation = values.get("CHARSET", ""), values.get("COLLATE", "")
-    with refused("ddl:1115"):
+    with converting_errors("ddl:1115"):
         if charset and collation and charset_of(collation, "database") != known(charset, "database"):
-            raise tidb("ddl:1253", collation, charset)
+            raise tidb_error("ddl:1253", collation, charset)
         return resolve(charset, collation, default, "database")
 
 
@@ -87,39 +87,39 @@ def _tables(schema: str, catalog: Catalog | None) -> tuple[str, ...]:
     return tuple(table.name for (database, _), table in catalog.tables.items() if database == schema.lower())
 
 
-def drop_database(statement: DropDatabase, text: str, session: Session) -> Executed:
+def drop_database(statement: DropDatabase, text: str, session: Session) -> ExecutionResult:
     """Without all that it holds; raises DdlError where a table elsewhere refers into it."""
     name = statement.name
     if session.catalog and session.catalog.database(name) is None:
         if statement.if_exists:
-            return session.nothing(f"Can't drop database '{name}'; database doesn't exist: no job")
-        raise tidb("schema:1008", name)
-    job = Job(actions.DROP_SCHEMA, text, statement, session.schema(name))
-    return session.done([job], lambda catalog: without(catalog, name, session))
+            return session.without_jobs(f"Can't drop database '{name}'; database doesn't exist: no job")
+        raise tidb_error("schema:1008", name)
+    job = Job(actions.DROP_SCHEMA, text, statement, session.schema_name(name))
+    return session.with_jobs([job], lambda catalog: drop_from_catalog(catalog, name, session))
 
 
-def without(catalog: Catalog, name: str, session: Session) -> Catalog:
+def drop_from_catalog(catalog: Catalog, name: str, session: Session) -> Catalog:
     gone = name.lower()
     for table in catalog.tables.values() if session.foreign_key_checks else ():
         for foreign in table.foreign_keys:
             if foreign.schema.lower() == gone != table.schema.lower() and catalog.table(foreign.schema, foreign.table):
-                raise tidb("ddl:3730", foreign.table, foreign.name, table.name)
+                raise tidb_error("ddl:3730", foreign.table, foreign.name, table.name)
     return without_database(catalog, name)
 
 
-def flashback_database(statement: FlashbackDatabase, text: str, session: Session) -> Executed:
+def flashback_database(statement: FlashbackDatabase, text: str, session: Session) -> ExecutionResult:
     """A dropped database with its tables; raises DdlError."""
     job = Job(actions.RECOVER_SCHEMA, text, statement, statement.new_name or statement.name)
-    return session.done([job], lambda catalog: recovered(catalog, statement.name, statement.new_name))
+    return session.with_jobs([job], lambda catalog: recover_in_catalog(catalog, statement.name, statement.new_name))
 
 
-def recovered(catalog: Catalog, dropped: str, new_name: str) -> Catalog:
+def recover_in_catalog(catalog: Catalog, dropped: str, new_name: str) -> Catalog:
     old = catalog.dropped_databases.get(dropped.lower())
     if old is None:
-        raise worded("ddl:1105", f"Can't find dropped database: {dropped} in DDL history jobs")
+        raise error_with_text("ddl:1105", f"Can't find dropped database: {dropped} in DDL history jobs")
     name = new_name or old.name
     if catalog.database(name):
-        raise tidb("schema:1007", name)
+        raise tidb_error("schema:1007", name)
     tables = {
         (name.lower(), place[1]): replace(table, schema=name)
         for place, table in catalog.dropped.items()
@@ -128,27 +128,27 @@ def recovered(catalog: Catalog, dropped: str, new_name: str) -> Catalog:
     return with_database(replace(catalog, tables={**catalog.tables, **tables}), replace(old, name=name))
 
 
-def flashback_cluster(statement: FlashbackCluster, text: str, session: Session) -> Executed:
+def flashback_cluster(statement: FlashbackCluster, text: str, session: Session) -> ExecutionResult:
     """Raises DdlError for single tables and databases."""
     if statement.tables or statement.database:
-        raise unsupported(f"FLASHBACK {'table' if statement.tables else 'database'} TO TIMESTAMP")
-    return session.done([Job(actions.FLASHBACK_CLUSTER, text, statement)])
+        raise unsupported_error(f"FLASHBACK {'table' if statement.tables else 'database'} TO TIMESTAMP")
+    return session.with_jobs([Job(actions.FLASHBACK_CLUSTER, text, statement)])
 
 
-def placement_policy(statement: PlacementPolicy, text: str, session: Session) -> Executed:
+def placement_policy(statement: PlacementPolicy, text: str, session: Session) -> ExecutionResult:
     """Raises DdlError for a policy that is there, or is not."""
-    job, name = Job(VERBS["policy", statement.verb], text, statement), statement.name.lower()
+    job, name = Job(STATEMENT_ACTIONS["policy", statement.verb], text, statement), statement.name.lower()
     policies = session.catalog.policies if session.catalog else None
     if policies is None:
-        return session.done([job])
+        return session.with_jobs([job])
     creates, there = statement.verb == "CREATE", name in policies
     if creates and there and not statement.or_replace or not creates and not there:
         if statement.exists and statement.verb != "ALTER":
-            return session.nothing(f"placement policy '{statement.name}': no job")
-        raise tidb("ddl:8238" if creates else "ddl:8239", statement.name)
+            return session.without_jobs(f"placement policy '{statement.name}': no job")
+        raise tidb_error("ddl:8238" if creates else "ddl:8239", statement.name)
     left = policies - {name} if statement.verb == "DROP" else policies | {name}
-    return session.done([job], lambda catalog: replace(catalog, policies=left))
+    return session.with_jobs([job], lambda catalog: replace(catalog, policies=left))
 
 
-def resource_group(statement: ResourceGroup, text: str, session: Session) -> Executed:
-    return session.done([Job(VERBS["group", statement.verb], text, statement)])
+def resource_group(statement: ResourceGroup, text: str, session: Session) -> ExecutionResult:
+    return session.with_jobs([Job(STATEMENT_ACTIONS["group", statement.verb], text, statement)])

@@ -38,11 +38,13 @@ def alterations(before: Table, after: Table, renamed: Mapping[str, str]) -> tupl
     moved = _renamed(before, renamed)
     specs = [f"RENAME COLUMN {quote_name(old)} TO {quote_name(new)}" for old, new in renamed.items()]
     specs += _charset(before, after)
-    specs += [f"DROP FOREIGN KEY {quote_name(key.name)}" for key in _gone(moved.foreign_keys, after.foreign_keys)]
-    specs += [_dropped(index) for index in _gone(moved.indexes, after.indexes)]
+    specs += [
+        f"DROP FOREIGN KEY {quote_name(key.name)}" for key in _missing_keys(moved.foreign_keys, after.foreign_keys)
+    ]
+    specs += [_dropped(index) for index in _missing_keys(moved.indexes, after.indexes)]
     specs += _columns(moved, after)
-    specs += [f"ADD {index_text(index)}" for index in _gone(after.indexes, moved.indexes)]
-    specs += [f"ADD {foreign_key_text(key)}" for key in _gone(after.foreign_keys, moved.foreign_keys)]
+    specs += [f"ADD {index_text(index)}" for index in _missing_keys(after.indexes, moved.indexes)]
+    specs += [f"ADD {foreign_key_text(key)}" for key in _missing_keys(after.foreign_keys, moved.foreign_keys)]
     specs += _visibility(moved, after)
     specs += _options(before, after)
     specs += _partitions(before.partitioning, after.partitioning)
@@ -69,13 +71,13 @@ def _charset(before: Table, after: Table) -> list[str]:
     return [f"DEFAULT CHARACTER SET = {after.charset} COLLATE = {after.collation}"]
 
 
-def _gone(keys: Sequence[K], others: Sequence[K]) -> list[K]:
+def _missing_keys(keys: Sequence[K], others: Sequence[K]) -> list[K]:
     """The keys that the others have not, or have under the same name as another key."""
-    known = [_bare(key) for key in others]
-    return [key for key in keys if _bare(key) not in known]
+    known = [_comparable_key(key) for key in others]
+    return [key for key in keys if _comparable_key(key) not in known]
 
 
-def _bare(key: Index | ForeignKey) -> Index | ForeignKey:
+def _comparable_key(key: Index | ForeignKey) -> Index | ForeignKey:
     """A key without what can change while it stays."""
     if isinstance(key, ForeignKey):
         return replace(key, id=0, name=key.name.lower())
@@ -100,7 +102,9 @@ def _columns(before: Table, after: Table) -> Iterator[str]:
         if column.name.lower() not in wanted:
             yield f"DROP COLUMN {quote_name(column.name)}"
     known = {column.name.lower(): column for column in before.columns if column.name.lower() in wanted}
-    staying = _staying(list(known), [column.name.lower() for column in after.columns if column.name.lower() in known])
+    staying = _kept_in_place(
+        list(known), [column.name.lower() for column in after.columns if column.name.lower() in known]
+    )
     previous: Column | None = None
     for number, column in enumerate(after.columns):
         place = f" AFTER {quote_name(previous.name)}" if previous else " FIRST"
@@ -116,7 +120,7 @@ def _column(known: Column | None, column: Column, table: Table, place: str, stay
         yield f"MODIFY COLUMN {column_text(column, table)}{'' if stays else place}"
 
 
-def _staying(before: Sequence[str], after: Sequence[str]) -> set[str]:
+def _kept_in_place(before: Sequence[str], after: Sequence[str]) -> set[str]:
     """The most columns that can keep their place: a longest common subsequence of two orders of the same names."""
     place = {name: number for number, name in enumerate(before)}
     chains: list[tuple[str, ...]] = []
@@ -143,18 +147,22 @@ def _partitions(before: Partitioning | None, after: Partitioning | None) -> list
         return []
     if after is None:
         return ["REMOVE PARTITIONING"]
-    if before is not None and after.kind in ("range", "list") and _rule(before) == _rule(after):
-        by_name = _by_name(after.kind, before.partitions, after.partitions)
+    if (
+        before is not None
+        and after.kind in ("range", "list")
+        and _without_partitions(before) == _without_partitions(after)
+    ):
+        by_name = _partition_specs(after.kind, before.partitions, after.partitions)
         if by_name is not None:
             return by_name
     return [f"PARTITION BY {partitioning_text(after)}"]
 
 
-def _rule(partitioning: Partitioning) -> Partitioning:
+def _without_partitions(partitioning: Partitioning) -> Partitioning:
     return replace(partitioning, partitions=())
 
 
-def _by_name(kind: str, before: Sequence[Partition], after: Sequence[Partition]) -> list[str] | None:
+def _partition_specs(kind: str, before: Sequence[Partition], after: Sequence[Partition]) -> list[str] | None:
     """DROP and ADD PARTITION; None where they do not lead there."""
     gone = [partition for partition in before if partition not in after]
     kept = [partition for partition in before if partition in after]

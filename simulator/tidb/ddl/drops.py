@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 
 from simulator.errors import DdlError
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.session import Executed, Job, Session
-from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.ddl.session import ExecutionResult, Job, Session
+from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.syntax.definitions import TableName
 
 Drop = Callable[[Catalog, TableName], Catalog | None]
@@ -20,10 +20,10 @@ Drop = Callable[[Catalog, TableName], Catalog | None]
 
 def drop_each(
     names: Iterable[TableName], drop: Drop, job: Job, unknown: str, if_exists: bool, session: Session
-) -> Executed:
+) -> ExecutionResult:
     """`job` is that of each object but for its name, `unknown` the code of the error that lists what is not there."""
     jobs, missing, catalog, error = [], [], session.catalog, None
-    for name in map(session.written, names):
+    for name in map(session.qualified_name, names):
         if catalog is not None:
             try:
                 behind = drop(catalog, name)
@@ -34,8 +34,8 @@ def drop_each(
                 missing.append(".".join(name))
                 continue
             catalog = behind
-        jobs.append(job.of(*session.named(name)))
-    listed = tidb(unknown, ",".join(missing)) if missing else None
+        jobs.append(job.with_object(*session.existing_name(name)))
+    listed = tidb_error(unknown, ",".join(missing)) if missing else None
     if if_exists:
-        return Executed(tuple(jobs), (f"{listed.text}: no job",) if listed else (), catalog, error)
-    return Executed(tuple(jobs), (), catalog, error or listed)
+        return ExecutionResult(tuple(jobs), (f"{listed.text}: no job",) if listed else (), catalog, error)
+    return ExecutionResult(tuple(jobs), (), catalog, error or listed)

@@ -17,7 +17,7 @@ from simulator.tidb.ddl import actions, databases
 from simulator.tidb.ddl import alter_table as alter
 from simulator.tidb.ddl import views_and_sequences as others
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables import create
 from simulator.tidb.ddl.tables import statements as tables
 from simulator.tidb.syntax.ddl import (
@@ -53,42 +53,44 @@ from simulator.tidb.syntax.tables import CreateTable
 __all__ = ["execute", "execute_batch"]
 
 
-def execute(statement: Statement, text: str, session: Session) -> Executed:
-    """What `attempted` gives of a statement that is carried out whole; raises DdlError for any other."""
-    executed = attempted(statement, text, session)
+def execute(statement: Statement, text: str, session: Session) -> ExecutionResult:
+    """What `attempt` gives of a statement that is carried out whole; raises DdlError for any other."""
+    executed = attempt(statement, text, session)
     if executed.error is not None:
         raise executed.error
     return executed
 
 
-def attempted(statement: Statement, text: str, session: Session) -> Executed:
+def attempt(statement: Statement, text: str, session: Session) -> ExecutionResult:
     """The jobs of a statement in order, its notes, and the catalog behind it; `text` is the statement's, which
     positions point into and which its jobs have.
 
     Raises DdlError, in TiDB's words, for what TiDB parses and refuses. Without a catalog, what needs one is not looked
     at, and the catalog behind is None.
     """
-    return _finished(STATEMENTS[type(statement)](statement, text, session), session)
+    return _complete(STATEMENTS[type(statement)](statement, text, session), session)
 
 
-def execute_on(catalog: Catalog, statement: Statement, text: str, session: Session) -> tuple[tuple[Job, ...], Catalog]:
+def execute_in_catalog(
+    catalog: Catalog, statement: Statement, text: str, session: Session
+) -> tuple[tuple[Job, ...], Catalog]:
     """`execute` where everything that exists is known: the jobs, and what exists behind them; raises as it does."""
     executed = execute(statement, text, replace(session, catalog=catalog))
     return executed.jobs, catalog if executed.catalog is None else executed.catalog
 
 
-def execute_batch(statements: Sequence[CreateTable], text: str, session: Session) -> Executed:
+def execute_batch(statements: Sequence[CreateTable], text: str, session: Session) -> ExecutionResult:
     """Several CREATE TABLE in one text, as one job; raises as `execute`."""
-    return _finished(create.create_tables(statements, text, session), session)
+    return _complete(create.create_tables(statements, text, session), session)
 
 
-def _finished(executed: Executed, session: Session) -> Executed:
-    database = session.schema("") if session.database else ""
-    jobs = tuple(_recoded(replace(job, database=database), session.release) for job in executed.jobs)
+def _complete(executed: ExecutionResult, session: Session) -> ExecutionResult:
+    database = session.schema_name("") if session.database else ""
+    jobs = tuple(_with_ticdc_code(replace(job, database=database), session.release) for job in executed.jobs)
     return replace(executed, jobs=jobs)
 
 
-def _recoded(job: Job, release: Release) -> Job:
+def _with_ticdc_code(job: Job, release: Release) -> Job:
     """A job under TiCDC's own code, which some releases give by the text alone, comments included
     (ticdc v8.5.4: logservice/schemastore/persist_storage.go handleDDLJob)."""
     text = job.query.upper() if release.codes_search_indexes else ""
@@ -97,7 +99,7 @@ def _recoded(job: Job, release: Release) -> Job:
     return replace(job, code=actions.ADD_FULLTEXT_INDEX) if "ADD FULLTEXT INDEX" in text else job
 
 
-STATEMENTS: Mapping[type, Callable[[Any, str, Session], Executed]] = MappingProxyType(
+STATEMENTS: Mapping[type, Callable[[Any, str, Session], ExecutionResult]] = MappingProxyType(
     {
         CreateDatabase: databases.create_database,
         AlterDatabase: databases.alter_database,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.tidb.ddl.tidb_errors import tidb, worded
+from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.syntax.alter import AddColumns, AddKey, ChangeColumn, ModifyColumn, SetOptions, Spec
 from simulator.tidb.syntax.definitions import ColumnDefinition, FieldType, KeyDefinition, KeyPart
 from simulator.tidb.syntax.tables import CreateTable, TableOption
 
-MOST_PARTS = 16
-WIDEST = 4294967295
+MAX_KEY_PARTS = 16
+MAX_TYPE_LENGTH = 4294967295
 ENGINES = frozenset(
     (
         "archive",
@@ -33,11 +33,11 @@ ENGINES = frozenset(
     )
 )
 NOT_ON_TEMPORARY = {"SHARD_ROW_ID_BITS": "shard_row_id_bits", "PLACEMENT POLICY": "PLACEMENT"}
-COUNTING = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double")
+AUTO_INCREMENT_TYPES = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double")
 """Types of an AUTO_INCREMENT."""
 
 NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
-NAMED = ("key", "unique", "foreign")
+NAMED_KEY_KINDS = ("key", "unique", "foreign")
 
 
 def check_grammar(syntax: CreateTable, schema: str) -> None:
@@ -49,30 +49,30 @@ def check_grammar(syntax: CreateTable, schema: str) -> None:
     check_auto_increment(syntax.columns)
     for option in syntax.options if syntax.temporary else ():
         if option.name in NOT_ON_TEMPORARY:
-            raise tidb("planner:8006", NOT_ON_TEMPORARY[option.name])
+            raise tidb_error("planner:8006", NOT_ON_TEMPORARY[option.name])
     if is_incorrect(syntax.name):
-        raise tidb("ddl:1103", syntax.name)
+        raise tidb_error("ddl:1103", syntax.name)
     primary = 0
     for column in syntax.columns:
         check_column(column)
         check_column_options(column, syntax.temporary)
         primary += column.option("primary") is not None
         if primary > 1:
-            raise tidb("schema:1068")
+            raise tidb_error("schema:1068")
     for key in syntax.keys:
         primary += key.kind == "primary"
         if primary > 1:
-            raise tidb("schema:1068")
-        if key.kind in (*NAMED, "primary"):
+            raise tidb_error("schema:1068")
+        if key.kind in (*NAMED_KEY_KINDS, "primary"):
             check_key_grammar(key)
     check_table_options(syntax.options)
     if syntax.query is not None:
-        raise worded("planner:1105", "'CREATE TABLE ... SELECT' is not implemented yet")
+        raise error_with_text("planner:1105", "'CREATE TABLE ... SELECT' is not implemented yet")
     if not syntax.columns and syntax.like is None:
-        raise tidb("ddl:1113")
+        raise tidb_error("ddl:1113")
     for partition in syntax.partitioning.definitions if syntax.partitioning else ():
         if is_incorrect(partition.name):
-            raise tidb("ddl:1567")
+            raise tidb_error("ddl:1567")
 
 
 def check_alter_grammar(specs: Sequence[Spec]) -> None:
@@ -97,20 +97,20 @@ def is_incorrect(name: str) -> bool:
 def check_column(column: ColumnDefinition) -> None:
     """Name, CURRENT_TIMESTAMP as the default, and the sizes of the type."""
     if is_incorrect(column.name):
-        raise tidb("ddl:1166", column.name)
+        raise tidb_error("ddl:1166", column.name)
     default = column.default
     is_now = default is not None and default.kind == "expression" and default.restored.startswith("CURRENT_TIMESTAMP")
     if is_now and column.type.name not in ("timestamp", "datetime"):
-        raise tidb("types:1067", column.name)
+        raise tidb_error("types:1067", column.name)
     check_type(column.name, column.type)
 
 
 def check_type(name: str, type: FieldType) -> None:
     """TiDB: checkColumn, from the type on."""
-    if type.length > WIDEST:
-        raise tidb("types:1439", name, WIDEST)
+    if type.length > MAX_TYPE_LENGTH:
+        raise tidb_error("types:1439", name, MAX_TYPE_LENGTH)
     if type.name == "char" and type.length > 255:
-        raise tidb("types:1074", name, 255)
+        raise tidb_error("types:1074", name, 255)
     if type.name == "varchar" and type.charset in CHARSETS:
         check_varchar(name, type.length, type.charset)
     elif type.name in ("float", "double"):
@@ -118,73 +118,73 @@ def check_type(name: str, type: FieldType) -> None:
     elif type.name == "decimal":
         check_decimal(name, type)
     elif type.name == "bit" and type.length == 0:
-        raise tidb("types:3013", name)
+        raise tidb_error("types:3013", name)
     elif type.name == "bit" and type.length > 64:
-        raise tidb("types:1439", name, 64)
+        raise tidb_error("types:1439", name, 64)
     elif type.name == "set":
         if len(type.elements) > 64:
-            raise tidb("types:1097", name)
+            raise tidb_error("types:1097", name)
         for member in type.elements:
             if "," in member:
-                raise tidb("types:1367", "set", member)
+                raise tidb_error("types:1367", "set", member)
 
 
 def check_varchar(name: str, length: int, charset: str) -> None:
     """Its bytes fit 65535 (TiDB: pkg/types/etc.go, IsVarcharTooBigFieldLength)."""
     most = 65535 // CHARSETS[charset][1]
     if length > most:
-        raise tidb("types:1074", name, most)
+        raise tidb_error("types:1074", name, most)
 
 
 def check_float(name: str, type: FieldType) -> None:
     if type.decimal < 0:
         if type.name == "float" and type.length > 53:
-            raise tidb("types:1063", name)
+            raise tidb_error("types:1063", name)
         return
     if type.decimal > 30:
-        raise tidb("types:1425", type.decimal, name, 30)
+        raise tidb_error("types:1425", type.decimal, name, 30)
     if type.length > 255 or type.length == 0:
-        raise tidb("types:1439", name, 255)
+        raise tidb_error("types:1439", name, 255)
     if type.length < type.decimal:
-        raise tidb("types:1427", name)
+        raise tidb_error("types:1427", name)
 
 
 def check_decimal(name: str, type: FieldType) -> None:
     if type.decimal > 30:
-        raise tidb("types:1425", type.decimal, name, 30)
+        raise tidb_error("types:1425", type.decimal, name, 30)
     if type.length > 65:
-        raise tidb("types:1426", type.length, name, 65)
+        raise tidb_error("types:1426", type.length, name, 65)
     if 0 <= type.length < type.decimal:
-        raise tidb("types:1427", name)
+        raise tidb_error("types:1427", name)
 
 
 def check_column_options(column: ColumnDefinition, temporary: str) -> None:
     if temporary and column.auto_random:
-        raise tidb("planner:8006", "auto_random")
+        raise tidb_error("planner:8006", "auto_random")
     if column.generated == "virtual" and column.option("primary"):
-        raise tidb("ddl:3106", "Defining a virtual generated column as primary key")
+        raise tidb_error("ddl:3106", "Defining a virtual generated column as primary key")
 
 
 def check_key_grammar(key: KeyDefinition) -> None:
     """Name, number and prefixes of a key, and columns that it names twice."""
     check_parts_grammar(key.name, key.parts)
     if key.empty_name:
-        raise worded("ddl:1280", "Incorrect index name ''")
+        raise error_with_text("ddl:1280", "Incorrect index name ''")
 
 
 def check_parts_grammar(name: str, parts: Sequence[KeyPart]) -> None:
     """TiDB: checkIndexInfo."""
     if name.lower() == "primary":
-        raise worded("ddl:1280", f"Incorrect index name '{name}'")
-    if len(parts) > MOST_PARTS:
-        raise tidb("schema:1070", MOST_PARTS)
+        raise error_with_text("ddl:1280", f"Incorrect index name '{name}'")
+    if len(parts) > MAX_KEY_PARTS:
+        raise tidb_error("schema:1070", MAX_KEY_PARTS)
     for part in parts:
         if not part.expression and part.length == 0:
-            raise tidb("ddl:1391", part.column)
+            raise tidb_error("ddl:1391", part.column)
     seen: set[str] = set()
     for part in parts:
         if part.column.lower() in seen:
-            raise tidb("schema:1060", part.column)
+            raise tidb_error("schema:1060", part.column)
         if part.column:
             seen.add(part.column.lower())
 
@@ -193,11 +193,11 @@ def check_table_options(options: Sequence[TableOption]) -> None:
     """TiDB: checkUnsupportedTableOptions."""
     for option in options:
         if option.name == "UNION":
-            raise tidb("ddl:8232")
+            raise tidb_error("ddl:8232")
         if option.name == "INSERT_METHOD":
-            raise tidb("ddl:8233")
+            raise tidb_error("ddl:8233")
         if option.name == "ENGINE" and option.value.lower() not in ENGINES:
-            raise tidb("ddl:1286", option.value)
+            raise tidb_error("ddl:1286", option.value)
 
 
 def check_auto_increment(columns: Sequence[ColumnDefinition]) -> None:
@@ -206,10 +206,10 @@ def check_auto_increment(columns: Sequence[ColumnDefinition]) -> None:
     for column in counting:
         check_counting_default(column)
     if len(counting) > 1:
-        raise tidb("autoid:1075")
+        raise tidb_error("autoid:1075")
     for column in counting:
-        if column.type.name not in COUNTING:
-            raise worded("planner:1105", f"Incorrect column specifier for column '{column.name}'")
+        if column.type.name not in AUTO_INCREMENT_TYPES:
+            raise error_with_text("planner:1105", f"Incorrect column specifier for column '{column.name}'")
 
 
 def check_counting_default(column: ColumnDefinition) -> None:
@@ -219,7 +219,7 @@ def check_counting_default(column: ColumnDefinition) -> None:
         if option.default is None or option.default.kind == "null":
             continue
         if place < places[-1] or option.default.kind != "expression":
-            raise worded("planner:1105", f"Invalid default value for '{column.name}'")
+            raise error_with_text("planner:1105", f"Invalid default value for '{column.name}'")
 
 
 def check_qualifiers(syntax: CreateTable, schema: str) -> None:
@@ -227,6 +227,6 @@ def check_qualifiers(syntax: CreateTable, schema: str) -> None:
     for column in syntax.columns:
         before, _, table = column.qualifier.rpartition(".")
         if before and before != schema:
-            raise tidb("ddl:1102", before)
+            raise tidb_error("ddl:1102", before)
         if table and table != syntax.name:
-            raise tidb("ddl:1103", table)
+            raise tidb_error("ddl:1103", table)

@@ -11,15 +11,15 @@ from datetime import timezone, tzinfo
 
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.tidb.ddl.catalog import Catalog, Sequence, View, key
-from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.ddl.catalog import Catalog, Sequence, View, object_key
+from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.ddl import Statement
 from simulator.tidb.syntax.definitions import Pair, TableName
 from simulator.tidb.syntax.tables import CreateTable
 
-START = "1970-01-01 00:00:00.000000"
-STRICT = ("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES")
+EPOCH = "1970-01-01 00:00:00.000000"
+STRICT_MODES = ("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES")
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Job:
     table: str = ""
     """Table, view or sequence after the job, of several the first; empty for a job on a database or on none."""
 
-    pairs: tuple[Pair, ...] = ()
+    renames: tuple[Pair, ...] = ()
     """RENAME: old and new name of each table."""
 
-    written: tuple[Pair, ...] = ()
+    renames_as_written: tuple[Pair, ...] = ()
     """The same names as the statement has them, perhaps without a schema."""
 
     tables: tuple[CreateTable, ...] = ()
@@ -53,22 +53,22 @@ class Job:
     like: TableName | None = None
     """CREATE TABLE … LIKE: the table that is copied."""
 
-    exchanged: TableName | None = None
+    exchanged_table: TableName | None = None
     """EXCHANGE PARTITION: the plain table."""
 
-    steps: tuple[int, ...] = ()
+    sub_jobs: tuple[int, ...] = ()
     """Multi-schema change: the codes of its sub-jobs."""
 
     database: str = ""
     """The current one of the session, empty for none."""
 
-    def of(self, schema: str, table: str) -> Job:
+    def with_object(self, schema: str, table: str) -> Job:
         """The same job on another object."""
         return replace(self, schema=schema, table=table)
 
 
 @dataclass(frozen=True)
-class Executed:
+class ExecutionResult:
     """What TiDB makes of a statement."""
 
     jobs: tuple[Job, ...]
@@ -96,10 +96,10 @@ class Session:
     it, and IF EXISTS and IF NOT EXISTS to let the job run."""
 
     release: Release
-    now: str = START
+    now: str = EPOCH
     """What CURRENT_TIMESTAMP(6) gives, for rows older than a column with that default: `2020-02-20 02:20:20.123456`."""
 
-    sql_mode: frozenset[str] = frozenset((STRICT[0], "NO_ZERO_IN_DATE", "NO_ZERO_DATE"))
+    sql_mode: frozenset[str] = frozenset((STRICT_MODES[0], "NO_ZERO_IN_DATE", "NO_ZERO_DATE"))
     foreign_key_checks: bool = True
     check_constraints: bool | None = None
     """tidb_enable_check_constraint; None where nobody knows."""
@@ -118,42 +118,44 @@ class Session:
 
     @property
     def is_strict(self) -> bool:
-        return not self.sql_mode.isdisjoint(STRICT)
+        return not self.sql_mode.isdisjoint(STRICT_MODES)
 
-    def schema(self, name: str) -> str:
+    def schema_name(self, name: str) -> str:
         """The database of an object, as it was created; raises DdlError where none is named or current."""
         if not name and not self.database:
-            raise tidb("planner:1046")
+            raise tidb_error("planner:1046")
         name = name or self.database
         found = self.catalog.database(name) if self.catalog else None
         return found.name if found else name
 
-    def written(self, name: TableName) -> TableName:
+    def qualified_name(self, name: TableName) -> TableName:
         """A name with its database, both as the statement has them; raises as `schema`."""
         if not name.schema and not self.database:
-            raise tidb("planner:1046")
+            raise tidb_error("planner:1046")
         return TableName(name.schema or self.database, name.name)
 
-    def new(self, name: TableName) -> TableName:
+    def new_name(self, name: TableName) -> TableName:
         """A name that is given to something, with its database."""
-        return TableName(self.schema(name.schema), name.name)
+        return TableName(self.schema_name(name.schema), name.name)
 
-    def named(self, name: TableName) -> TableName:
+    def existing_name(self, name: TableName) -> TableName:
         """The name of something that exists, with its database, as it was created."""
-        new = self.new(name)
+        new = self.new_name(name)
         found = self._existing(new)
         return TableName(new.schema, found.name) if found else new
 
     def _existing(self, name: TableName) -> Table | View | Sequence | None:
         if self.catalog is None:
             return None
-        place = key(*name)
+        place = object_key(*name)
         return self.catalog.tables.get(place) or self.catalog.views.get(place) or self.catalog.sequences.get(place)
 
-    def nothing(self, *notes: str) -> Executed:
+    def without_jobs(self, *notes: str) -> ExecutionResult:
         """A statement that is no job and changes nothing."""
-        return Executed((), notes, self.catalog)
+        return ExecutionResult((), notes, self.catalog)
 
-    def done(self, jobs: Iterable[Job], change: Callable[[Catalog], Catalog] = lambda catalog: catalog) -> Executed:
+    def with_jobs(
+        self, jobs: Iterable[Job], change: Callable[[Catalog], Catalog] = lambda catalog: catalog
+    ) -> ExecutionResult:
         """Jobs that change the catalog so, where there is one."""
-        return Executed(tuple(jobs), (), None if self.catalog is None else change(self.catalog))
+        return ExecutionResult(tuple(jobs), (), None if self.catalog is None else change(self.catalog))

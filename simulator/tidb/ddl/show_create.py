@@ -22,10 +22,10 @@ def show_create(table: Table) -> str:
             return table.statement
     except SchemaError:  # a text that leans on another table, as CREATE TABLE … LIKE does
         pass
-    return written(table)
+    return create_statement(table)
 
 
-def written(table: Table) -> str:
+def create_statement(table: Table) -> str:
     """The statement with columns, then keys in the order of their making, options and partitions."""
     parts = [column_text(column, table) for column in table.columns]
     parts += _keys(table)

@@ -1,6 +1,6 @@
 """TiDB's words for statements that do not fit the tables.
 
-One law: TEXTS is keyed by TiDB's class and code; a code of several texts is raised by `unsupported` or `worded`
+One law: TEXTS is keyed by TiDB's class and code; a code of several texts is raised by `unsupported_error` or `error_with_text`
 (TiDB v8.5: pkg/errno/errname.go, pkg/util/dbterror/ddl_terror.go, pkg/infoschema/error.go).
 """
 
@@ -192,23 +192,23 @@ TEXTS = MappingProxyType(
 )
 
 
-def tidb(code: str, *values: object) -> DdlError:
+def tidb_error(code: str, *values: object) -> DdlError:
     """The error of that class and code about those values."""
     return DdlError(TEXTS[code].format(*values), code)
 
 
-def unsupported(what: str) -> DdlError:
+def unsupported_error(what: str) -> DdlError:
     """An operation that MySQL has and TiDB has not."""
     return DdlError(f"Unsupported {what}", "ddl:8200")
 
 
-def worded(code: str, text: str) -> DdlError:
+def error_with_text(code: str, text: str) -> DdlError:
     """An error whose text TiDB writes for the place."""
     return DdlError(text, code)
 
 
 @contextmanager
-def refused(code: str) -> Iterator[None]:
+def converting_errors(code: str) -> Iterator[None]:
     """What the building of tables refuses, as an error of that code."""
     try:
         yield

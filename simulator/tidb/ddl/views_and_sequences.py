@@ -11,10 +11,10 @@ from typing import TypeVar
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog, Key, Sequence, View
-from simulator.tidb.ddl.catalog import key as place_of
+from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.drops import drop_each
-from simulator.tidb.ddl.session import Executed, Job, Session
-from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.ddl.session import ExecutionResult, Job, Session
+from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.objects import (
     AlterSequence,
@@ -28,33 +28,33 @@ from simulator.tidb.syntax.objects import (
 T = TypeVar("T")
 
 
-def create_view(statement: CreateView, text: str, session: Session) -> Executed:
+def create_view(statement: CreateView, text: str, session: Session) -> ExecutionResult:
     """OR REPLACE takes the place of a view, not of a table."""
-    name = session.written(statement.view)
+    name = session.qualified_name(statement.view)
 
     def change(catalog: Catalog) -> Catalog:
-        place = _placed(catalog, name)
+        place = _checked_key(catalog, name)
         if catalog.has(*name) and not (statement.or_replace and place in catalog.views):
             if statement.or_replace:
-                raise tidb("ddl:1347", *name, "VIEW")
-            raise tidb("schema:1050", ".".join(name))
+                raise tidb_error("ddl:1347", *name, "VIEW")
+            raise tidb_error("schema:1050", ".".join(name))
         view = View(name.schema, name.name, statement.query.text, statement.columns)
         return replace(catalog, views={**catalog.views, place: view})
 
-    return session.done([Job(actions.CREATE_VIEW, text, statement, *session.new(statement.view))], change)
+    return session.with_jobs([Job(actions.CREATE_VIEW, text, statement, *session.new_name(statement.view))], change)
 
 
-def _placed(catalog: Catalog, name: TableName) -> Key:
+def _checked_key(catalog: Catalog, name: TableName) -> Key:
     """Where a name belongs; raises DdlError for an unknown database."""
     if catalog.database(name.schema) is None:
-        raise tidb("schema:1049", name.schema)
+        raise tidb_error("schema:1049", name.schema)
     return place_of(*name)
 
 
-def drop_view(statement: DropView, text: str, session: Session) -> Executed:
+def drop_view(statement: DropView, text: str, session: Session) -> ExecutionResult:
     def without(catalog: Catalog, name: TableName) -> Catalog | None:
         if catalog.has(*name) and place_of(*name) not in catalog.views:
-            raise tidb("ddl:1347", *name, "VIEW")
+            raise tidb_error("ddl:1347", *name, "VIEW")
         return replace(catalog, views=_without(catalog.views, name)) if catalog.has(*name) else None
 
     job = Job(actions.DROP_VIEW, text, statement)
@@ -65,51 +65,51 @@ def _without(objects: Mapping[Key, T], name: TableName) -> dict[Key, T]:
     return {place: each for place, each in objects.items() if place != place_of(*name)}
 
 
-def create_sequence(statement: CreateSequence, text: str, session: Session) -> Executed:
-    name, catalog = session.written(statement.sequence), session.catalog
+def create_sequence(statement: CreateSequence, text: str, session: Session) -> ExecutionResult:
+    name, catalog = session.qualified_name(statement.sequence), session.catalog
     if catalog is not None:
-        place = _placed(catalog, name)
+        place = _checked_key(catalog, name)
         if catalog.has(*name):
             if statement.if_not_exists:
-                return session.nothing(f"Table '{'.'.join(session.named(name))}' already exists: no job")
-            raise tidb("schema:1050", ".".join(name))
-        sequence = Sequence(*name, _settings(statement.options))
+                return session.without_jobs(f"Table '{'.'.join(session.existing_name(name))}' already exists: no job")
+            raise tidb_error("schema:1050", ".".join(name))
+        sequence = Sequence(*name, _option_pairs(statement.options))
         catalog = replace(catalog, sequences={**catalog.sequences, place: sequence})
-    return Executed((Job(actions.CREATE_SEQUENCE, text, statement, *session.new(name)),), (), catalog)
+    return ExecutionResult((Job(actions.CREATE_SEQUENCE, text, statement, *session.new_name(name)),), (), catalog)
 
 
-def alter_sequence(statement: AlterSequence, text: str, session: Session) -> Executed:
-    name, catalog = session.written(statement.sequence), session.catalog
+def alter_sequence(statement: AlterSequence, text: str, session: Session) -> ExecutionResult:
+    name, catalog = session.qualified_name(statement.sequence), session.catalog
     if catalog is not None:
         old = catalog.sequences.get(place_of(*name))
         if old is None:
             if catalog.has(*name):
-                raise tidb("ddl:1347", *name, "SEQUENCE")
+                raise tidb_error("ddl:1347", *name, "SEQUENCE")
             if statement.if_exists:
-                return session.nothing(_unknown(name))
-            raise tidb("schema:1146", *name)
-        new = replace(old, options=(*old.options, *_settings(statement.options)))
+                return session.without_jobs(_unknown_sequence(name))
+            raise tidb_error("schema:1146", *name)
+        new = replace(old, options=(*old.options, *_option_pairs(statement.options)))
         catalog = replace(catalog, sequences={**catalog.sequences, place_of(*name): new})
-    return Executed((Job(actions.ALTER_SEQUENCE, text, statement, *session.named(name)),), (), catalog)
+    return ExecutionResult((Job(actions.ALTER_SEQUENCE, text, statement, *session.existing_name(name)),), (), catalog)
 
 
-def drop_sequence(statement: DropSequence, text: str, session: Session) -> Executed:
+def drop_sequence(statement: DropSequence, text: str, session: Session) -> ExecutionResult:
     """As DROP VIEW, but that IF EXISTS passes over other objects too."""
 
     def without(catalog: Catalog, name: TableName) -> Catalog | None:
         if place_of(*name) in catalog.sequences:
             return replace(catalog, sequences=_without(catalog.sequences, name))
         if catalog.has(*name) and not statement.if_exists:
-            raise tidb("ddl:1347", *name, "SEQUENCE")
+            raise tidb_error("ddl:1347", *name, "SEQUENCE")
         return None
 
     job = Job(actions.DROP_SEQUENCE, text, statement)
     return drop_each(statement.sequences, without, job, "schema:4139", statement.if_exists, session)
 
 
-def _unknown(name: TableName) -> str:
+def _unknown_sequence(name: TableName) -> str:
     return f"Unknown SEQUENCE: '{'.'.join(name)}': no job"
 
 
-def _settings(options: Iterable[SequenceOption]) -> tuple[tuple[str, int | None], ...]:
+def _option_pairs(options: Iterable[SequenceOption]) -> tuple[tuple[str, int | None], ...]:
     return tuple((option.name, option.value) for option in options)

@@ -13,7 +13,7 @@ from typing import Any
 
 from simulator.errors import DdlError, SqlError
 from simulator.releases import Release
-from simulator.tidb.ddl.catalog import Catalog, Database, with_database
+from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
 from simulator.tidb.ddl.execute import STATEMENTS
 from simulator.tidb.sql_engine import prepared_statements, set_and_use
 from simulator.tidb.sql_engine.changes.delete import delete
@@ -55,7 +55,7 @@ __all__ = ["error_number", "execute", "new_upstream"]
 def new_upstream(release: Release, catalog: Catalog | None = None, seed: int = 0) -> Upstream:
     """A TiDB before its first statement: with the database `test`, as a new one has, unless a catalog is given."""
     if catalog is None:
-        catalog = with_database(Catalog(policies=frozenset()), Database("test"))
+        catalog = with_database(Catalog(policies=frozenset()), DatabaseInfo("test"))
     return Upstream(release, catalog, seed=seed)
 
 

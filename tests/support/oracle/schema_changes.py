@@ -12,7 +12,7 @@ from simulator.consumer.decode import DdlEvent, time_of
 from simulator.errors import DdlError
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.catalog import Catalog, Database, catalog, key, with_database
+from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, build_catalog, object_key, with_database
 from simulator.tidb.ddl.definitions.defaults import value_text
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
@@ -45,8 +45,8 @@ def definitions(events: Iterable[Placed], tables: Mapping[Name, Table]) -> tuple
 
 def there(tables: Iterable[Table]) -> Catalog:
     """The tables with their databases, and `test`, which every new TiDB has."""
-    known = catalog(tables)
-    return known if known.database(FIRST) else with_database(known, Database(FIRST))
+    known = build_catalog(tables)
+    return known if known.database(FIRST) else with_database(known, DatabaseInfo(FIRST))
 
 
 def changed(event: DdlEvent, known: Catalog, state: State) -> Catalog:
@@ -64,7 +64,7 @@ def changed(event: DdlEvent, known: Catalog, state: State) -> Catalog:
     moved = dict(renames(statement, event.schema))
     rows = {new: state.pop(old) for old, new in moved.items() if old in state}
     state.update(rows)
-    origin = {key(*new): key(*old) for old, new in moved.items()}
+    origin = {object_key(*new): object_key(*old) for old, new in moved.items()}
     for place, table in known.tables.items():
         if place not in after.tables:
             state.pop((table.schema, table.name), None)

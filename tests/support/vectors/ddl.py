@@ -18,7 +18,7 @@ from simulator.ticdc.ddl.events import JobEvent, job_events
 from simulator.ticdc.ddl.jobs_text import execute_text, parse_job_text
 from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.tidb.ddl.actions import ACTIONS, CODES, SCHEMA_ACTIONS, VIEW_ACTIONS
-from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Table
@@ -127,7 +127,7 @@ def rebuilds(code: int, release: Release) -> bool:
 
 
 def _check_decided(data: Json, job: Job, release: Release) -> None:
-    before = catalog((), [data["current_database"], *filter(None, [job.schema])])
+    before = build_catalog((), [data["current_database"], *filter(None, [job.schema])])
     after = None
     if isinstance(job.statement, CreateTable) and not job.statement.like:
         after = execute_text(data["sql"], Session(data["current_database"], before, release)).catalog

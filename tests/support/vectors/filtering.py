@@ -22,7 +22,7 @@ from simulator.ticdc.filters.replication import Replication
 from simulator.ticdc.filters.row_expressions import check_expressions, rule_ignoring_values
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules
 from simulator.tidb.ddl.actions import ACTIONS
-from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table, visible_columns
@@ -136,7 +136,7 @@ def table_of(row: Json) -> Table:
     if "after_ddl" in row:
         statement = parse_ddl(row["after_ddl"])
         assert statement is not None
-        evolved = behind(statement, row["after_ddl"], catalog([table]), table.schema)
+        evolved = behind(statement, row["after_ddl"], build_catalog([table]), table.schema)
         found = evolved.table(table.schema, table.name)
         assert found is not None
         table = found

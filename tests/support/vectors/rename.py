@@ -28,7 +28,7 @@ def check_rename(vector: Vector) -> None:
     filtered = replication(data["rules"], data["case_sensitive"])
     snapshot = schema_snapshot(map(named, data["known_tables"] or ()), data["known_schemas"] or ())
     rename = Rename(pairs(data["pairs"]), data["ddl"])
-    assert job_of(data, release).pairs == rename.pairs
+    assert job_of(data, release).renames == rename.pairs
 
     def decide() -> tuple[Pair, ...]:
         return replicated_pairs(rename, lambda schema, table: not filtered.table(schema, table), snapshot, release)
@@ -62,8 +62,11 @@ def job_of(data: Json, release: Release) -> Job:
 def texts(job: Job, kept: tuple[Pair, ...], release: Release) -> list[str]:
     """What is sent of the pairs of a job that are left: up to 6.0 the job's own text, whatever is left (tiflow v5.4.0
     cdc/owner/schema.go BuildDDLEvent; from v6.1.0 BuildDDLEvents)."""
-    written = tuple(said for pair, said in zip(job.pairs, job.written, strict=True) if pair in kept)
-    return [sent_query(event, release) for event in job_events(replace(job, pairs=kept, written=written), release)]
+    written = tuple(said for pair, said in zip(job.renames, job.renames_as_written, strict=True) if pair in kept)
+    return [
+        sent_query(event, release)
+        for event in job_events(replace(job, renames=kept, renames_as_written=written), release)
+    ]
 
 
 def named(full: str) -> TableName:

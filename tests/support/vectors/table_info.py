@@ -10,7 +10,7 @@ from simulator.releases import Release
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.canal_json.columns import mysql_type, promotion, sql_type
 from simulator.ticdc.table_info import BINARY, NULLABLE, UNSIGNED, flags, handle_columns
-from simulator.tidb.ddl.definitions.from_sql import column, create_table
+from simulator.tidb.ddl.definitions.from_sql import create_table, parse_column_definition
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import is_binary, type_code
 from support.codec_rows import rows
@@ -42,7 +42,7 @@ def check_column_type(vector: Vector) -> None:
     """`facts.column_types`: mysqlType short and full, type code, java type of a value in the column (`java_type` is
     that of the value or of the type alone), and the value's text."""
     data, release = vector.data, vector.release
-    of = column(re.sub(r"^(\w+)", r"`\1`", data["column_ddl"]))
+    of = parse_column_definition(re.sub(r"^(\w+)", r"`\1`", data["column_ddl"]))
     assert data["mysql_type_short"] == mysql_type(of.type, False, release)
     assert data["mysql_type_full"] in (None, mysql_type(of.type, True, release))
     value = int(data["value"]) if str(data["value"]).lstrip("-").isdecimal() else None
@@ -63,7 +63,7 @@ def check_column_type(vector: Vector) -> None:
 def rendered(data: Json, release: Release) -> object:
     """The value as Canal-JSON has it; bytes as the text that they are, NULL as TiCDC's test has it, an empty text."""
     wide = data.get("value_go_type") == "float64"
-    of = column(data["column_ddl"].replace("FLOAT", "DOUBLE") if wide else data["column_ddl"])
+    of = parse_column_definition(data["column_ddl"].replace("FLOAT", "DOUBLE") if wide else data["column_ddl"])
     value = None if data["value"] is None else str(data["value"])
     if of.type.name == "set":
         of = replace(of, type=replace(of.type, elements=tuple("abcdefgh")))

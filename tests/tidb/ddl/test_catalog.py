@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.tidb.ddl.catalog import catalog, with_table, without_table
+from simulator.tidb.ddl.catalog import build_catalog, with_table, without_table
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY)", "d")
@@ -18,7 +18,7 @@ def test_tables_are_found_and_stand_in_the_order_of_a_dict_whatever_becomes_of_t
     """Changed, dropped, added and added again; and every earlier catalog stays as it was."""
     chance = random.Random(count)
     tables = {("d", f"t{number}"): replace(TABLE, name=f"t{number}") for number in range(count)}
-    held = catalog(tables.values())
+    held = build_catalog(tables.values())
     seen = []
     for _ in range(400):
         name = f"t{chance.randrange(count + 20)}"
@@ -36,7 +36,7 @@ def test_tables_are_found_and_stand_in_the_order_of_a_dict_whatever_becomes_of_t
 
 
 def test_a_statement_on_one_of_many_tables_does_not_copy_the_others() -> None:
-    many = catalog(replace(TABLE, name=f"t{number}") for number in range(1000))
+    many = build_catalog(replace(TABLE, name=f"t{number}") for number in range(1000))
     changed = with_table(many, replace(TABLE, name="t5", comment="changed"))
     assert not isinstance(changed.tables, dict) and changed.tables != many.tables
     assert [name for name, table in changed.tables.items() if table is not many.tables[name]] == [("d", "t5")]

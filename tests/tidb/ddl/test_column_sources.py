@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.evolving import created, table_after
 
-from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, FromExpression, conversion, text_changes
+from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, FromExpression, find_column_sources, text_changes
 
 T = "CREATE TABLE t (a INT, v INT AS (a), b VARCHAR(20), c INT)"
 
@@ -17,24 +17,26 @@ def test_each_visible_column_has_its_source() -> None:
     a, b = before.columns[0].type, before.columns[2].type
     longer = next(column.type for column in changed.columns if column.name == "b")
     expected = FromDefault("4"), FromColumn(0, a, a), FromColumn(1, b, longer), FromDefault(None)
-    assert expected == conversion(before, changed)
+    assert expected == find_column_sources(before, changed)
 
 
 def test_renamed_columns_keep_their_values() -> None:
     """A column that takes over an old name is new."""
     before, after = table_after(T), table_after(T, "ALTER TABLE t CHANGE b x VARCHAR(20), RENAME COLUMN c TO y")
-    assert [0, 1, 2] == [source.index for source in conversion(before, after) if isinstance(source, FromColumn)]
+    assert [0, 1, 2] == [
+        source.index for source in find_column_sources(before, after) if isinstance(source, FromColumn)
+    ]
     again = table_after(T, "ALTER TABLE t RENAME COLUMN b TO x", "ALTER TABLE t ADD b INT DEFAULT 3")
-    assert (FromColumn, FromColumn, FromColumn, FromDefault) == tuple(map(type, conversion(before, again)))
+    assert (FromColumn, FromColumn, FromColumn, FromDefault) == tuple(map(type, find_column_sources(before, again)))
     anew = table_after(T, "ALTER TABLE t DROP b", "ALTER TABLE t ADD b VARCHAR(20)")
-    assert (FromColumn, FromColumn, FromDefault) == tuple(map(type, conversion(before, anew)))
+    assert (FromColumn, FromColumn, FromDefault) == tuple(map(type, find_column_sources(before, anew)))
 
 
 def test_stored_generated_columns_are_computed_where_they_are_new() -> None:
     """One that was there with the same expression is kept."""
     before = created("(a INT, s INT AS (a + 1) STORED)")
     after = created("(a INT, s INT AS (a + 1) STORED, z INT AS (a + 2) STORED)")
-    assert (FromColumn, FromColumn, FromExpression) == tuple(map(type, conversion(before, after)))
+    assert (FromColumn, FromColumn, FromExpression) == tuple(map(type, find_column_sources(before, after)))
 
 
 def test_the_same_definition_changes_nothing() -> None:
@@ -42,7 +44,7 @@ def test_the_same_definition_changes_nothing() -> None:
     before = table_after(T)
     places = [
         (source.index, source.cast)
-        for source in conversion(before, table_after(T, "ALTER TABLE t ADD KEY (a)"))
+        for source in find_column_sources(before, table_after(T, "ALTER TABLE t ADD KEY (a)"))
         if isinstance(source, FromColumn)
     ]
     assert [(0, False), (1, False), (2, False)] == places

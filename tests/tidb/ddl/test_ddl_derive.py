@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.evolving import behind
 
 from simulator.errors import DdlError
-from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Table
@@ -21,7 +21,7 @@ def table(definition: str) -> Table:
 
 def table_behind(before: Table, statements: tuple[str, ...]) -> Table:
     """The table behind the statements."""
-    known = catalog([before])
+    known = build_catalog([before])
     for text in statements:
         statement = parse_ddl(text)
         assert statement is not None

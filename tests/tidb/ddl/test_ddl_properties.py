@@ -10,7 +10,7 @@ from simulator.errors import DdlError
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.column_sources import FromColumn, conversion
+from simulator.tidb.ddl.column_sources import FromColumn, find_column_sources
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.ddl import parse_ddl
 
@@ -110,7 +110,7 @@ def test_tables_keep_together_whatever_is_done_to_them(texts: list[str]) -> None
         statement = parse_ddl(text)
         assert old and new and statement
         check(new)
-        sources = conversion(old, new)
+        sources = find_column_sources(old, new)
         assert len(sources) == len(visible_columns(new))
         places = [source.index for source in sources if isinstance(source, FromColumn)]
         assert len(set(places)) == len(places) and all(place < len(visible_columns(old)) for place in places)

@@ -7,7 +7,7 @@ from support.evolving import after, created, refusal, shape, table_after
 
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key
-from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 T = "CREATE TABLE t (a INT, b VARCHAR(20), c INT, KEY k (b))"
@@ -289,5 +289,5 @@ def test_what_rows_do_not_show_changes_nothing(text: str) -> None:
 
 def test_a_catalog_of_tables_has_their_databases() -> None:
     """And those that are named besides."""
-    state = catalog([create_table("CREATE TABLE `A`.t (x INT)")], ["b"])
+    state = build_catalog([create_table("CREATE TABLE `A`.t (x INT)")], ["b"])
     assert {"a", "b"} == set(state.databases) and state.table("a", "T") and not state.table("b", "t")

@@ -8,12 +8,12 @@ from support.vectors.files import DEFAULT, files, kind, vectors
 
 from simulator.errors import DdlError
 from simulator.releases import V8_5, Release, find
-from simulator.tidb.ddl.catalog import Catalog, catalog
+from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.execute import execute
-from simulator.tidb.ddl.session import Executed, Session
+from simulator.tidb.ddl.session import ExecutionResult, Session
 from simulator.tidb.parser.ddl import parse_ddl, parse_ddl_script
 
-NOTHING = catalog((), ["test", "shop", "other"])
+NOTHING = build_catalog((), ["test", "shop", "other"])
 
 
 def known(*texts: str) -> Catalog:
@@ -35,17 +35,17 @@ TABLES = known(
 )
 
 
-def executed(text: str, catalog: Catalog | None = TABLES, release: Release = V8_5) -> Executed:
+def executed(text: str, catalog: Catalog | None = TABLES, release: Release = V8_5) -> ExecutionResult:
     statement = parse_ddl(text)
     assert statement is not None
     return execute(statement, text, Session("test", catalog, release))
 
 
-def steps(found: Executed) -> list[tuple[int, tuple[int, ...]]]:
-    return [(job.code, job.steps) for job in found.jobs]
+def steps(found: ExecutionResult) -> list[tuple[int, tuple[int, ...]]]:
+    return [(job.code, job.sub_jobs) for job in found.jobs]
 
 
-def names(found: Executed, schema: str = "test", table: str = "t") -> tuple[list[str], list[str]]:
+def names(found: ExecutionResult, schema: str = "test", table: str = "t") -> tuple[list[str], list[str]]:
     """The columns and the keys of a table behind a statement."""
     assert found.catalog is not None
     there = found.catalog.table(schema, table)

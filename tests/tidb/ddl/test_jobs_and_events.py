@@ -9,14 +9,14 @@ from simulator.releases import Release, find
 from simulator.ticdc.ddl.allow import is_allowed
 from simulator.ticdc.ddl.events import job_events, sent_query
 from simulator.ticdc.ddl.jobs_text import execute_text
-from simulator.tidb.ddl.catalog import Catalog, catalog
+from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.syntax.definitions import TableName
 
 CLASSIC, NEW, OLD = find("v8.5.3"), find("v8.5.7", "new"), find("v6.1.0")
 
-SHOP = catalog(
+SHOP = build_catalog(
     [
         create_table("CREATE TABLE Orders (Id INT PRIMARY KEY, note TEXT, KEY k (Id)) DEFAULT CHARSET utf8mb4", "Shop"),
         create_table("CREATE TABLE spread (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 4", "Shop"),
@@ -164,10 +164,10 @@ def test_what_lives_in_a_session_is_no_job() -> None:
 
 
 def steps(text: str, release: Release = CLASSIC, known: Catalog | None = SHOP) -> list[tuple[int, tuple[int, ...]]]:
-    return [(job.code, job.steps) for job in jobs_of(text, known, release)]
+    return [(job.code, job.sub_jobs) for job in jobs_of(text, known, release)]
 
 
-FAMILY = catalog(
+FAMILY = build_catalog(
     [
         create_table("CREATE TABLE parent (id INT PRIMARY KEY)", "shop"),
         create_table("CREATE TABLE child (a INT, b INT, KEY (a, b), id INT PRIMARY KEY)", "shop"),
@@ -249,7 +249,7 @@ def test_names_are_spelled_as_they_were_created() -> None:
 
 def test_a_renamed_table_keeps_both_names() -> None:
     (job,) = jobs_of("RENAME TABLE orders TO tmp, days TO orders, tmp TO Days", SHOP, CLASSIC)
-    assert job.pairs == (
+    assert job.renames == (
         (TableName("Shop", "Orders"), TableName("Shop", "tmp")),
         (TableName("Shop", "days"), TableName("Shop", "orders")),
         (TableName("Shop", "tmp"), TableName("Shop", "Days")),

@@ -8,9 +8,9 @@ from support.evolving import behind
 from support.random_tables import RandomTable, tables
 
 from simulator.run.plan.versions import same
-from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.ddl.show_create import show_create, written
+from simulator.tidb.ddl.show_create import create_statement, show_create
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl import parse_ddl
 
@@ -18,7 +18,7 @@ from simulator.tidb.parser.ddl import parse_ddl
 def altered(before: Table, text: str) -> Table:
     statement = parse_ddl(text)
     assert statement is not None
-    after = behind(statement, text, catalog([before]), before.schema).table(before.schema, before.name)
+    after = behind(statement, text, build_catalog([before]), before.schema).table(before.schema, before.name)
     assert after is not None
     return after
 
@@ -26,7 +26,7 @@ def altered(before: Table, text: str) -> Table:
 @settings(deadline=None)
 @given(made=tables())
 def test_any_table_is_written_so_that_it_is_read_again(made: RandomTable) -> None:
-    assert same(create_table(written(made.table), made.table.schema), made.table)
+    assert same(create_table(create_statement(made.table), made.table.schema), made.table)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_any_table_is_written_so_that_it_is_read_again(made: RandomTable) -> Non
 )
 def test_what_is_written_is_the_same_table(definition: str) -> None:
     table = create_table(f"CREATE TABLE t {definition}", "shop")
-    again = create_table(written(table), "shop")
+    again = create_table(create_statement(table), "shop")
     assert same(again, table)
     assert (again.clustered, again.options, again.primary_key) == (table.clustered, table.options, table.primary_key)
 

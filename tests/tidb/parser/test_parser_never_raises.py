@@ -14,7 +14,7 @@ from support.evolving import behind
 
 from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5
-from simulator.tidb.ddl.catalog import Catalog, catalog
+from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.ddl import parse_ddl
@@ -105,7 +105,7 @@ BEGINNINGS = st.sampled_from(
 @cache
 def known() -> Catalog:
     """What the good CREATE statements make, as far as TiDB takes them one after the other."""
-    held = catalog((), ("shop",))
+    held = build_catalog((), ("shop",))
     for text in GOOD:
         statement = parse_ddl(text) if text.startswith("CREATE ") else None
         with suppress(DdlError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.tidb.ddl.definitions.from_sql import column, create_table, create_tables
+from simulator.tidb.ddl.definitions.from_sql import create_table, create_tables, parse_column_definition
 from simulator.tidb.model.table import Column, Index, IndexColumn, Partition, Partitioning, Table
 from simulator.tidb.model.types import mysql_type
 
@@ -387,7 +387,7 @@ def test_several_tables_of_one_text_are_read_in_order() -> None:
 def test_a_column_in_prose_may_lack_what_tidb_demands() -> None:
     """For type names in documents, not for tables."""
     assert ["varbinary", "enum", "varchar"] == [
-        mysql_type(column(f"c {name}").type, full=False) for name in ("VARBINARY", "ENUM", "VARCHAR")
+        mysql_type(parse_column_definition(f"c {name}").type, full=False) for name in ("VARBINARY", "ENUM", "VARCHAR")
     ]
 
 

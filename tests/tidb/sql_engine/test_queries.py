@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simulator.errors import SqlError
 from simulator.releases import V8_5
 from simulator.tidb.datums.kinds import Datum, cells_of
-from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Table, visible_columns
@@ -47,7 +47,7 @@ def upstream_of(
         }
         ids = pa.array([int(row[0] or 0) for row in rows], pa.int64())
         stored[table.schema.lower(), table.name.lower()] = StoredRows(table, pa.table(cells), ids)
-    return Upstream(V8_5, catalog([table for table, _ in tables]), stored, session=session)
+    return Upstream(V8_5, build_catalog([table for table, _ in tables]), stored, session=session)
 
 
 ROWS = (

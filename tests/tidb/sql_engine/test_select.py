@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simulator.errors import SqlError
 from simulator.releases import V8_5
-from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.sql import parse_sql
@@ -48,7 +48,7 @@ def upstream_of(*tables: tuple[Table, Sequence[Sequence[str | None]]]) -> Upstre
         }
         ids = pa.array([int(row[0] or 0) for row in rows], pa.int64())
         stored[table.schema, table.name] = StoredRows(table, pa.table(cells), ids)
-    return Upstream(V8_5, catalog([table for table, _ in tables]), stored, SqlSession("d"))
+    return Upstream(V8_5, build_catalog([table for table, _ in tables]), stored, SqlSession("d"))
 
 
 UPSTREAM = upstream_of((ITEMS, ITEM_ROWS), (SALES, SALE_ROWS))

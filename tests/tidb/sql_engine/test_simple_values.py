@@ -10,7 +10,7 @@ import pytest
 
 from simulator.releases import V8_5
 from simulator.tidb.datums.kinds import cells_of
-from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.sql_engine.queries import simple_conditions, simple_values
@@ -55,7 +55,7 @@ TEXTS_OF_ROWS = {
     for place, column in enumerate(TABLE.columns[:-1])
 }
 STORED = StoredRows(TABLE, pa.table(TEXTS_OF_ROWS), pa.array(range(len(ROWS)), pa.int64()))
-UPSTREAM = Upstream(V8_5, catalog([TABLE]), {("d", "t"): STORED}, session=SqlSession("d"))
+UPSTREAM = Upstream(V8_5, build_catalog([TABLE]), {("d", "t"): STORED}, session=SqlSession("d"))
 COLUMNS = {column.name: column for column in TABLE.columns}
 
 NUMBERS = ["0", "1", "5", "-5", "2", "007", "2147483647", "9223372036854775807", "1.5", "0.50", "-2"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from simulator.columns.cells import columns
 from simulator.errors import SqlError
 from simulator.releases import V8_5
-from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.sql_engine.sessions import transactions
 from simulator.tidb.sql_engine.storage.auto_ids import counters_after
@@ -34,7 +34,7 @@ from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upst
 
 TABLE = create_table("CREATE TABLE test.t (id INT PRIMARY KEY, v INT)")
 MOVED = create_table("CREATE TABLE test.p (id INT, v INT, PRIMARY KEY (id, v)) PARTITION BY HASH (v) PARTITIONS 2")
-NOTHING = Upstream(V8_5, catalog([TABLE, MOVED]), session=SqlSession("test"))
+NOTHING = Upstream(V8_5, build_catalog([TABLE, MOVED]), session=SqlSession("test"))
 
 Rows = Mapping[int, int]
 """Values by ids."""

@@ -211,7 +211,7 @@ CASES: list[tuple[str, str | bytes, str | None]] = [
 
 
 def of(definition: str) -> ColumnType:
-    return create_table.column(f"c {definition}").type
+    return create_table.parse_column_definition(f"c {definition}").type
 
 
 def text(definition: str, values: Sequence[object], kind: pa.DataType | None = None) -> list[str | None]:

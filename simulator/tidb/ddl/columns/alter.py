@@ -10,24 +10,38 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.alteration import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
-from simulator.tidb.ddl.catalog import LONGEST_NAME
-from simulator.tidb.ddl.columns.definitions import MOST_ROOM, built_column, check_definition, default_of, origin_default
-from simulator.tidb.ddl.constraints.checks import check_not_checked
+from simulator.tidb.ddl.alteration import (
+    AffectedNames,
+    Alteration,
+    SubJob,
+    SubJobs,
+    TargetTable,
+    find_column,
+    lower_names,
+)
+from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
+from simulator.tidb.ddl.columns.definitions import (
+    NARROWEST_CHARSET,
+    build_checked_column,
+    check_definition,
+    column_default,
+    origin_default,
+)
+from simulator.tidb.ddl.constraints.checks import check_not_constrained
 from simulator.tidb.ddl.constraints.foreign_keys import check_not_needed
 from simulator.tidb.ddl.constraints.indexes import add_key
-from simulator.tidb.ddl.expressions.altered_defaults import evaluated
-from simulator.tidb.ddl.expressions.columns import dependent, generated_from, partition_columns
-from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
+from simulator.tidb.ddl.expressions.altered_defaults import evaluate_default
+from simulator.tidb.ddl.expressions.columns import dependent_kind, generation_columns, partitioning_columns
+from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.syntax.alter import AddColumns, AddKey, AlterDefault, ColumnPosition, DropColumn, RenameColumn
 from simulator.tidb.syntax.definitions import ColumnDefinition, TableName
 
-MOST_COLUMNS = 1017
-REFUSED_OPTIONS = {"auto_increment": "AUTO_INCREMENT", "primary": "PRIMARY KEY", "unique": "UNIQUE KEY"}
+MAX_COLUMNS = 1017
+UNSUPPORTED_OPTIONS = {"auto_increment": "AUTO_INCREMENT", "primary": "PRIMARY KEY", "unique": "UNIQUE KEY"}
 
 
-def add_columns(spec: AddColumns, alteration: Alteration) -> Steps:
+def add_columns(spec: AddColumns, alteration: Alteration) -> SubJobs:
     """Its columns, then the keys inside its parentheses, each a step."""
     for column in spec.columns:
         yield from add_column(column, spec, alteration)
@@ -35,79 +49,79 @@ def add_columns(spec: AddColumns, alteration: Alteration) -> Steps:
         yield from add_key(AddKey(key), alteration)
 
 
-def add_column(syntax: ColumnDefinition, spec: AddColumns, alteration: Alteration) -> Steps:
+def add_column(syntax: ColumnDefinition, spec: AddColumns, alteration: Alteration) -> SubJobs:
     """One column; no step where IF NOT EXISTS finds it there. Raises DdlError."""
-    known, place = alteration.known, spec.place
+    known, place = alteration.target, spec.place
     placed = (place.after.lower(),) if place and place.after else ()
     if known is None:
-        check_options(syntax, alteration.name)
-        check_definition(syntax, MOST_ROOM, alteration.session)
+        check_added_options(syntax, alteration.name)
+        check_definition(syntax, NARROWEST_CHARSET, alteration.session)
         added = () if spec.if_not_exists else (syntax.name.lower(),)
-        yield Step(actions.ADD_COLUMN, touched=Touched(added=added, placed=placed))
+        yield SubJob(actions.ADD_COLUMN, affected=AffectedNames(added=added, placed=placed))
         return
     table = known.table
-    if len(table.columns) >= MOST_COLUMNS:
-        raise tidb("ddl:1117")
-    check_options(syntax, alteration.name)
-    if column_named(table, syntax.name):
+    if len(table.columns) >= MAX_COLUMNS:
+        raise tidb_error("ddl:1117")
+    check_added_options(syntax, alteration.name)
+    if find_column(table, syntax.name):
         if spec.if_not_exists:
             yield f"Duplicate column name '{syntax.name}': no job"
             return
-        raise tidb("schema:1060", syntax.name)
+        raise tidb_error("schema:1060", syntax.name)
     check_name(syntax.name)
-    column = built_column(syntax, known, (table.charset, table.collation), alteration.session)
-    check_generated(column, table, spec.place)
+    column = build_checked_column(syntax, known, (table.charset, table.collation), alteration.session)
+    check_added_generated(column, table, spec.place)
     column = replace(column, origin_default=origin_default(column, known.now))
-    check_place(place, table)
-    touched = Touched(added=(syntax.name.lower(),), placed=placed, related=tuple(generated_from(column)))
-    yield Step(actions.ADD_COLUMN, lambda before: inserted(before, column, place), touched)
+    check_position(place, table)
+    affected = AffectedNames(added=(syntax.name.lower(),), placed=placed, related=tuple(generation_columns(column)))
+    yield SubJob(actions.ADD_COLUMN, lambda before: with_column(before, column, place), affected)
 
 
-def check_options(syntax: ColumnDefinition, table: TableName) -> None:
+def check_added_options(syntax: ColumnDefinition, table: TableName) -> None:
     """A column comes without keys and without AUTO_INCREMENT (TiDB: checkUnsupportedColumnConstraint)."""
     where = f"when altering '{table.schema}.{table.name}'"
     for option in syntax.options:
-        if option.kind in REFUSED_OPTIONS:
-            text = f"unsupported add column '{syntax.name}' constraint {REFUSED_OPTIONS[option.kind]} {where}"
-            raise worded("ddl:8200", text)
+        if option.kind in UNSUPPORTED_OPTIONS:
+            text = f"unsupported add column '{syntax.name}' constraint {UNSUPPORTED_OPTIONS[option.kind]} {where}"
+            raise error_with_text("ddl:8200", text)
         if option.kind == "auto_random":
-            raise tidb("ddl:8216", f"unsupported add column '{syntax.name}' constraint AUTO_RANDOM {where}")
+            raise tidb_error("ddl:8216", f"unsupported add column '{syntax.name}' constraint AUTO_RANDOM {where}")
 
 
-def check_generated(column: Column, table: Table, place: ColumnPosition | None) -> None:
+def check_added_generated(column: Column, table: Table, place: ColumnPosition | None) -> None:
     """A column added later is virtual, of columns that are there, and behind the generated ones that it needs."""
     if not column.generated:
         return
     if column.generated == "stored":
-        raise tidb("ddl:3106", "Adding generated stored column through ALTER TABLE")
-    for name in sorted(generated_from(column)):
-        base = column_named(table, name)
+        raise tidb_error("ddl:3106", "Adding generated stored column through ALTER TABLE")
+    for name in sorted(generation_columns(column)):
+        base = find_column(table, name)
         if base is None:
-            raise tidb("ddl:1054", name, "generated column function")
+            raise tidb_error("ddl:1054", name, "generated column function")
         if base.auto_increment:
-            raise tidb("ddl:3109", column.name)
+            raise tidb_error("ddl:3109", column.name)
         if base.generated and comes_before(table, place, name):
-            raise tidb("ddl:3107")
+            raise tidb_error("ddl:3107")
 
 
 def comes_before(table: Table, place: ColumnPosition | None, name: str) -> bool:
     """Whether a column put in that place stands before the named one."""
-    names = lower(column.name for column in table.columns)
+    names = lower_names(column.name for column in table.columns)
     if place is None or place.after.lower() not in (*names, ""):
         return False
     return names.index(name) >= (names.index(place.after.lower()) + 1 if place.after else 0)
 
 
-def check_place(place: ColumnPosition | None, table: Table) -> None:
-    if place and place.after and column_named(table, place.after) is None:
-        raise tidb("schema:1054", place.after, table.name)
+def check_position(place: ColumnPosition | None, table: Table) -> None:
+    if place and place.after and find_column(table, place.after) is None:
+        raise tidb_error("schema:1054", place.after, table.name)
 
 
-def inserted(table: Table, column: Column, place: ColumnPosition | None) -> Table:
+def with_column(table: Table, column: Column, place: ColumnPosition | None) -> Table:
     """The table with the column in its place, the last one without a place, under the next id."""
     at = len(table.columns)
     if place is not None:
-        names = lower(there.name for there in table.columns)
+        names = lower_names(there.name for there in table.columns)
         at = names.index(place.after.lower()) + 1 if place.after else 0
     ids = replace(table.last_ids, column=last_column_id(table) + 1)
     columns = (*table.columns[:at], replace(column, id=ids.column), *table.columns[at:])
@@ -118,52 +132,54 @@ def last_column_id(table: Table) -> int:
     return max(table.last_ids.column, *(there.id for there in table.columns), 0)
 
 
-def drop_column(spec: DropColumn, alteration: Alteration) -> Steps:
+def drop_column(spec: DropColumn, alteration: Alteration) -> SubJobs:
     """The column and the keys that it alone makes up; raises DdlError where something needs it."""
-    known, name = alteration.known, spec.name.lower()
+    known, name = alteration.target, spec.name.lower()
     if known is not None:
-        column = column_named(known.table, name)
+        column = find_column(known.table, name)
         if column is None:
             if spec.if_exists:
                 yield f"Can't DROP '{spec.name}'; check that column/key exists: no job"
                 return
-            raise tidb("ddl:1091", spec.name)
+            raise tidb_error("ddl:1091", spec.name)
         check_droppable(column, known)
         if column.auto_increment and not alteration.session.remove_auto_increment:
-            raise unsupported("can't remove column with auto_increment when @@tidb_allow_remove_auto_inc disabled")
-    yield Step(actions.DROP_COLUMN, lambda before: without_column(before, name), Touched(dropped=(name,)))
+            raise unsupported_error(
+                "can't remove column with auto_increment when @@tidb_allow_remove_auto_inc disabled"
+            )
+    yield SubJob(actions.DROP_COLUMN, lambda before: without_column(before, name), AffectedNames(dropped=(name,)))
 
 
-def check_droppable(column: Column, known: KnownTable) -> None:
+def check_droppable(column: Column, known: TargetTable) -> None:
     """TiDB: checkIsDroppableColumn."""
     table, name = known.table, column.name.lower()
-    if needed := dependent(table, name):
-        raise tidb("ddl:3108" if needed == "generated" else "ddl:3837", name)
+    if needed := dependent_kind(table, name):
+        raise tidb_error("ddl:3108" if needed == "generated" else "ddl:3837", name)
     if len(table.columns) == 1:
-        raise worded("ddl:1090", f"can't drop only column {column.name} in table {table.name}")
+        raise error_with_text("ddl:1090", f"can't drop only column {column.name} in table {table.name}")
     for index in (*table.indexes, *table.columnar_indexes):
         check_droppable_key(
-            name, lower(part.name for part in index.columns), index in table.columnar_indexes, index.primary
+            name, lower_names(part.name for part in index.columns), index in table.columnar_indexes, index.primary
         )
-    if name in partition_columns(table.partitioning):
-        raise tidb("ddl:3855", name)
-    check_not_checked(name, table, alone=False)
+    if name in partitioning_columns(table.partitioning):
+        raise tidb_error("ddl:3855", name)
+    check_not_constrained(name, table, alone=False)
     check_not_needed(column, known)
     if table.ttl and table.ttl.column.lower() == name:
-        raise tidb("ddl:8149", name)
-    if name in lower(table.primary_key):
-        raise unsupported("drop integer primary key")
+        raise tidb_error("ddl:8149", name)
+    if name in lower_names(table.primary_key):
+        raise unsupported_error("drop integer primary key")
 
 
 def check_droppable_key(name: str, parts: tuple[str, ...], columnar: bool, primary: bool) -> None:
     if name in parts and (columnar or primary or len(parts) > 1):
         what = "Vector Key covered now" if columnar else "composite index covered or Primary Key covered now"
-        raise worded("ddl:8200", f"can't drop column {name} with {what}")
+        raise error_with_text("ddl:8200", f"can't drop column {name} with {what}")
 
 
 def without_column(table: Table, name: str) -> Table:
     """The table without the column and without the keys of it alone."""
-    indexes = tuple(index for index in table.indexes if lower(part.name for part in index.columns) != (name,))
+    indexes = tuple(index for index in table.indexes if lower_names(part.name for part in index.columns) != (name,))
     ids = replace(table.last_ids, column=last_column_id(table))
     return replace(
         table,
@@ -173,35 +189,35 @@ def without_column(table: Table, name: str) -> Table:
     )
 
 
-def rename_column(spec: RenameColumn, alteration: Alteration) -> Steps:
+def rename_column(spec: RenameColumn, alteration: Alteration) -> SubJobs:
     """A new name, in the keys, foreign keys and TTL too; raises DdlError."""
-    known, old, new = alteration.known, spec.old, spec.new
-    if known is not None and column_named(known.table, old) is None:
-        raise tidb("schema:1054", old, known.table.name)
+    known, old, new = alteration.target, spec.old, spec.new
+    if known is not None and find_column(known.table, old) is None:
+        raise tidb_error("schema:1054", old, known.table.name)
     if old.lower() == new.lower():
         yield "the column has that name: no job"
         return
     if known is not None:
-        check_not_checked(old, known.table, alone=True)
+        check_not_constrained(old, known.table, alone=True)
         check_rename(old, new, known.table)
-        if old.lower() in partition_columns(known.table.partitioning):
-            raise tidb("ddl:3855", old.lower())
-    touched = Touched(added=(new.lower(),), dropped=(old.lower(),))
-    yield Step(actions.MODIFY_COLUMN, lambda before: renamed(before, old, new), touched, {old: new})
+        if old.lower() in partitioning_columns(known.table.partitioning):
+            raise tidb_error("ddl:3855", old.lower())
+    affected = AffectedNames(added=(new.lower(),), dropped=(old.lower(),))
+    yield SubJob(actions.MODIFY_COLUMN, lambda before: with_renamed_column(before, old, new), affected, {old: new})
 
 
 def check_rename(old: str, new: str, table: Table) -> None:
     """The new name is free, and no expression has the old one."""
     if new.lower() == "_tidb_rowid":
-        raise tidb("ddl:1166", new.lower())
-    if column_named(table, new):
-        raise tidb("schema:1060", new)
-    if needed := dependent(table, old):
-        raise tidb("ddl:3108" if needed == "generated" else "ddl:3837", old)
+        raise tidb_error("ddl:1166", new.lower())
+    if find_column(table, new):
+        raise tidb_error("schema:1060", new)
+    if needed := dependent_kind(table, old):
+        raise tidb_error("ddl:3108" if needed == "generated" else "ddl:3837", old)
     check_name(new)
 
 
-def renamed(table: Table, old: str, new: str) -> Table:
+def with_renamed_column(table: Table, old: str, new: str) -> Table:
     """The table with the column under its new name wherever it is named."""
 
     def name(given: str) -> str:
@@ -222,23 +238,23 @@ def renamed(table: Table, old: str, new: str) -> Table:
     )
 
 
-def alter_default(spec: AlterDefault, alteration: Alteration) -> Steps:
+def alter_default(spec: AlterDefault, alteration: Alteration) -> SubJobs:
     """Another default for rows to come; existing rows keep what they hold. Raises DdlError."""
-    touched = Touched(modified=(spec.column.lower(),))
-    if alteration.known is None:
-        yield Step(actions.SET_DEFAULT_VALUE, touched=touched)
+    affected = AffectedNames(modified=(spec.column.lower(),))
+    if alteration.target is None:
+        yield SubJob(actions.SET_DEFAULT_VALUE, affected=affected)
         return
-    table = alteration.known.table
-    column = column_named(table, spec.column)
+    table = alteration.target.table
+    column = find_column(table, spec.column)
     if column is None:
-        raise tidb("ddl:1054", spec.column, table.name)
+        raise tidb_error("ddl:1054", spec.column, table.name)
     if spec.default is not None and column.auto_random:
-        raise tidb("ddl:8216", "auto_random is incompatible with default")
+        raise tidb_error("ddl:8216", "auto_random is incompatible with default")
     value, is_expression = (None, False)
     if spec.default:
-        value, is_expression = default_of(evaluated(spec.default, column.name), column, alteration.session)
+        value, is_expression = column_default(evaluate_default(spec.default, column.name), column, alteration.session)
     if spec.default and value is None and column.not_null:
-        raise tidb("types:1067", column.name)
+        raise tidb_error("types:1067", column.name)
     name = column.name
 
     def apply(before: Table) -> Table:
@@ -252,11 +268,11 @@ def alter_default(spec: AlterDefault, alteration: Alteration) -> Steps:
             ),
         )
 
-    yield Step(actions.SET_DEFAULT_VALUE, apply, touched)
+    yield SubJob(actions.SET_DEFAULT_VALUE, apply, affected)
 
 
 def check_name(name: str) -> None:
-    if len(name) > LONGEST_NAME:
-        raise tidb("ddl:1059", name)
+    if len(name) > MAX_NAME_LENGTH:
+        raise tidb_error("ddl:1059", name)
     if not name or name != name.rstrip() or name.lower() == "_tidb_rowid":
-        raise tidb("ddl:1166", name)
+        raise tidb_error("ddl:1166", name)

@@ -13,31 +13,33 @@ import pyarrow as pa
 
 from simulator.errors import SchemaError
 from simulator.tidb.collations import compare
-from simulator.tidb.ddl.alteration import KnownTable
+from simulator.tidb.ddl.alteration import TargetTable
 from simulator.tidb.ddl.definitions.defaults import default_text, number_text
 from simulator.tidb.ddl.definitions.table import build_column
 from simulator.tidb.ddl.definitions.types import complete_type
 from simulator.tidb.ddl.expressions.default_functions import check_default_function
 from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import refused, tidb, worded
+from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, collation
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, TYPES, ColumnType, family, is_binary
 from simulator.tidb.syntax.definitions import ColumnDefault, ColumnDefinition
 from simulator.tidb.values import spellings
 
-MOST_ROOM = ("latin1", "latin1_bin")
+NARROWEST_CHARSET = ("latin1", "latin1_bin")
 """Of a column whose table is not known: it may have any character set, and this one lets the longest columns be."""
 
-LONGEST_COMMENT = 1024
+MAX_COMMENT_BYTES = 1024
 """Bytes of the comment of a column, an index or a partition; a table's may have twice as many."""
 
 
-def built_column(syntax: ColumnDefinition, known: KnownTable, charset: tuple[str, str], session: Session) -> Column:
+def build_checked_column(
+    syntax: ColumnDefinition, known: TargetTable, charset: tuple[str, str], session: Session
+) -> Column:
     """The column of the definition; `charset` is the table's with its collation. Raises DdlError."""
     check_definition(syntax, charset, session)
-    with refused("types:1105"):
+    with converting_errors("types:1105"):
         return build_column(syntax, charset, known.text)
 
 
@@ -48,25 +50,27 @@ def check_definition(
     of the primary key (TiDB: buildColumnAndConstraint, columnDefToCol)."""
     check_column(syntax)
     if syntax.type.name == "vector" and not session.release.vectors:
-        raise worded("parser:1064", "You have an error in your SQL syntax: there is no type VECTOR in this release")
+        raise error_with_text(
+            "parser:1064", "You have an error in your SQL syntax: there is no type VECTOR in this release"
+        )
     if syntax.name.lower() == "_tidb_rowid":
-        raise tidb("ddl:1166", syntax.name.lower())
+        raise tidb_error("ddl:1166", syntax.name.lower())
     check_charset(syntax, session)
-    with refused("types:1105"):
+    with converting_errors("types:1105"):
         type = complete_type(syntax.type, syntax.collation, charset, f"column {syntax.name!r}")
     if type.name == "varchar":
         check_varchar(syntax.name, type.length, type.charset)
     primary = primary or syntax.option("primary") is not None
     default = check_options(syntax, Column(syntax.name, type), session)
     if default is NULL and syntax.option("primary"):
-        raise tidb("types:1067", syntax.name)
+        raise tidb_error("types:1067", syntax.name)
     if primary and syntax.option("null"):
-        raise tidb("ddl:1171")
+        raise tidb_error("ddl:1171")
     check_members(syntax, type)
     if default is NULL and primary:
-        raise tidb("ddl:1171")
+        raise tidb_error("ddl:1171")
     if default is NULL and (syntax.null is False or syntax.auto_increment):
-        raise tidb("types:1067", syntax.name)
+        raise tidb_error("types:1067", syntax.name)
     check_digits(syntax)
 
 
@@ -81,7 +85,7 @@ def check_options(syntax: ColumnDefinition, column: Column, session: Session) ->
         if option.default is not None:
             if option is not counting:
                 continue
-            value, _ = default_of(option.default, column, session)
+            value, _ = column_default(option.default, column, session)
             default = NULL if value is None else ""
         elif option.kind == "on update" and option.expression:
             text = option.expression.restored
@@ -89,16 +93,16 @@ def check_options(syntax: ColumnDefinition, column: Column, session: Session) ->
             digits = max(column.type.decimal, 0)
             wrong = int(asked) != digits if asked else digits > 0
             if family(column.type) != "datetime" or not text.startswith("CURRENT_TIMESTAMP") or wrong:
-                raise tidb("ddl:1294", syntax.name)
-        elif option.kind == "comment" and session.is_strict and len(option.text.encode()) > LONGEST_COMMENT:
-            raise tidb("ddl:1629", syntax.name.lower())
+                raise tidb_error("ddl:1294", syntax.name)
+        elif option.kind == "comment" and session.is_strict and len(option.text.encode()) > MAX_COMMENT_BYTES:
+            raise tidb_error("ddl:1629", syntax.name.lower())
     return default
 
 
 def check_digits(syntax: ColumnDefinition) -> None:
     """A time has six digits of a second at most."""
     if TYPES[syntax.type.name].family in ("time", "datetime") and syntax.type.decimal > 6:
-        raise tidb("types:1426", syntax.type.decimal, syntax.name, 6)
+        raise tidb_error("types:1426", syntax.type.decimal, syntax.name, 6)
 
 
 def check_members(syntax: ColumnDefinition, type: ColumnType) -> None:
@@ -109,41 +113,41 @@ def check_members(syntax: ColumnDefinition, type: ColumnType) -> None:
     weights = compare.sortable(type.collation, pa.array(type.elements, pa.string())).to_pylist()
     for member, weight in zip(type.elements, weights):
         if len(member.encode()) > 255 or len(member.encode()) * CHARSETS[type.charset][1] > 1020:
-            raise tidb("ddl:3505", syntax.name)
+            raise tidb_error("ddl:3505", syntax.name)
         if weight in seen:
-            raise tidb("types:1291", syntax.name, member, syntax.type.name.upper())
+            raise tidb_error("types:1291", syntax.name, member, syntax.type.name.upper())
         seen.add(weight)
 
 
-def check_known(charset: str, session: Session) -> None:
+def check_charset_name(charset: str, session: Session) -> None:
     """The release has the character set."""
     if charset == "gb18030" and not session.release.gb18030:
-        raise tidb("ddl:1115", charset)
+        raise tidb_error("ddl:1115", charset)
 
 
 def check_collation(name: str) -> None:
     """TiDB compares by the collation."""
     if name.partition("_")[0] not in CHARSETS:
-        raise tidb("ddl:1273", name)
+        raise tidb_error("ddl:1273", name)
     if name not in COLLATIONS:
-        raise worded("ddl:1273", f"Unsupported collation when new collation is enabled: '{name}'")
+        raise error_with_text("ddl:1273", f"Unsupported collation when new collation is enabled: '{name}'")
 
 
 def check_charset(syntax: ColumnDefinition, session: Session) -> None:
     """Character set and collation are known, and belong together."""
     named = ALIASES.get(syntax.type.charset.lower(), syntax.type.charset.lower())
     if named and named not in CHARSETS:
-        raise tidb("ddl:1115", syntax.type.charset)
-    check_known(named, session)
+        raise tidb_error("ddl:1115", syntax.type.charset)
+    check_charset_name(named, session)
     for option in syntax.options:
         if option.kind != "collate":
             continue
         wanted = collation(option.text)
         of = wanted.partition("_")[0]
         check_collation(wanted)
-        check_known(of, session)
+        check_charset_name(of, session)
         if named and of != named:
-            raise tidb("ddl:1253", wanted, named)
+            raise tidb_error("ddl:1253", wanted, named)
         named = of
 
 
@@ -151,11 +155,11 @@ NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 WITHOUT_DEFAULT = ("text", "json", "vector")
 
 
-def default_of(syntax: ColumnDefault, column: Column, session: Session) -> tuple[str | None, bool]:
+def column_default(syntax: ColumnDefault, column: Column, session: Session) -> tuple[str | None, bool]:
     """The default's text and whether it is an expression; raises DdlError."""
     kind = family(column.type)
     if syntax.parenthesised and not session.release.default_parentheses:
-        raise worded(
+        raise error_with_text(
             "parser:1064", "You have an error in your SQL syntax: DEFAULT takes no such parentheses in this release"
         )
     if syntax.kind == "expression":
@@ -165,35 +169,35 @@ def default_of(syntax: ColumnDefault, column: Column, session: Session) -> tuple
     if kind in WITHOUT_DEFAULT and syntax.kind != "null":
         if syntax.text == "" and syntax.kind == "string" and not session.is_strict:
             return ("null" if kind == "json" else None), False
-        raise tidb("ddl:1101", column.name)
+        raise tidb_error("ddl:1101", column.name)
     code = "ddl:1067" if kind in ("enum", "set", "date", "datetime") else "types:1067"
     try:
         text, is_expression = default_text(syntax, column.type, "")
     except SchemaError as error:
         if kind == "time" and syntax.kind in ("string", "number"):
-            raise worded("types:1292", f"Truncated incorrect time value: '{syntax.text}'") from error
-        raise tidb(code, column.name) from error
-    if text is not None and not is_expression and not fits(text, column.type):
-        raise tidb(code, column.name)
+            raise error_with_text("types:1292", f"Truncated incorrect time value: '{syntax.text}'") from error
+        raise tidb_error(code, column.name) from error
+    if text is not None and not is_expression and not is_valid_literal(text, column.type):
+        raise tidb_error(code, column.name)
     if text is not None and kind in ("date", "datetime"):
         is_zero = not text.strip("0-: .")
         if is_zero and session.is_strict and "NO_ZERO_DATE" in session.sql_mode:
-            raise tidb("types:1067", column.name)
-        if column.type.name == "timestamp" and not is_zero and not in_range(text, session):
-            raise tidb(code, column.name)
+            raise tidb_error("types:1067", column.name)
+        if column.type.name == "timestamp" and not is_zero and not is_timestamp_in_range(text, session):
+            raise tidb_error(code, column.name)
     return text, is_expression
 
 
 FIRST, LAST = datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7, 999999)
 
 
-def in_range(text: str, session: Session) -> bool:
+def is_timestamp_in_range(text: str, session: Session) -> bool:
     """Whether a TIMESTAMP of the session's time zone exists."""
     moment = datetime.fromisoformat(text).replace(tzinfo=session.zone).astimezone(timezone.utc).replace(tzinfo=None)
     return FIRST <= moment <= LAST
 
 
-def fits(text: str, type: ColumnType) -> bool:
+def is_valid_literal(text: str, type: ColumnType) -> bool:
     """Whether a literal's TiDB text is a value of the type."""
     kind = family(type)
     if kind == "integer":
@@ -222,26 +226,26 @@ def origin_default(column: Column, now: str) -> str | None:
     if column.generated:
         return None
     if column.default is not None and column.default_expression:
-        return moment(column, now)
+        return current_moment(column, now)
     if column.default is None and column.not_null:
-        return zero(column.type)
+        return implicit_default(column.type)
     return column.default
 
 
-def moment(column: Column, now: str) -> str:
+def current_moment(column: Column, now: str) -> str:
     """The value of CURRENT_TIMESTAMP and CURRENT_DATE; raises DdlError for any other function."""
     call = (column.default or "").partition("(")[0].strip().upper()
     kind = family(column.type)
     if "NEXTVAL" in call or call.startswith("NEXT VALUE"):
-        raise tidb("ddl:8230", column.name)
+        raise tidb_error("ddl:8230", column.name)
     if kind == "datetime" and call in NOW:
         return now[:19] + (now[19 : 20 + column.type.decimal] if column.type.decimal else "")
     if kind == "date" and call in ("CURRENT_DATE", "CURDATE", *NOW):
         return now[:10]
-    raise tidb("ddl:1674")
+    raise tidb_error("ddl:1674")
 
 
-def zero(type: ColumnType) -> str:
+def implicit_default(type: ColumnType) -> str:
     """The value that NOT NULL columns without a default give to older rows."""
     kind = family(type)
     fraction = "." + "0" * type.decimal if type.decimal > 0 else ""

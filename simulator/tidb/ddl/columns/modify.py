@@ -10,15 +10,28 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.alteration import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
-from simulator.tidb.ddl.columns.alter import check_rename, renamed
-from simulator.tidb.ddl.columns.definitions import MOST_ROOM, built_column, check_definition, default_of
+from simulator.tidb.ddl.alteration import (
+    AffectedNames,
+    Alteration,
+    SubJob,
+    SubJobs,
+    TargetTable,
+    find_column,
+    lower_names,
+)
+from simulator.tidb.ddl.columns.alter import check_rename, with_renamed_column
+from simulator.tidb.ddl.columns.definitions import (
+    NARROWEST_CHARSET,
+    build_checked_column,
+    check_definition,
+    column_default,
+)
 from simulator.tidb.ddl.columns.type_changes import check_change, needs_reorganization
-from simulator.tidb.ddl.constraints.foreign_keys import referring
+from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.ddl.constraints.index_parts import check_parts
-from simulator.tidb.ddl.expressions.columns import dependent, generated_from, partition_columns, plain
+from simulator.tidb.ddl.expressions.columns import dependent_kind, generation_columns, normalize, partitioning_columns
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
+from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.alter import ChangeColumn, ColumnPosition, ModifyColumn
@@ -32,77 +45,82 @@ REFUSED_OPTIONS = {
 }
 
 
-def modify_column(spec: ModifyColumn, alteration: Alteration) -> Steps:
+def modify_column(spec: ModifyColumn, alteration: Alteration) -> SubJobs:
     check_qualifier(spec.column.qualifier, alteration.name)
-    return changed_column(spec.column.name, spec.column, spec.place, spec.if_exists, alteration)
+    return redefine_column(spec.column.name, spec.column, spec.place, spec.if_exists, alteration)
 
 
-def change_column(spec: ChangeColumn, alteration: Alteration) -> Steps:
+def change_column(spec: ChangeColumn, alteration: Alteration) -> SubJobs:
     check_qualifier(spec.column.qualifier, alteration.name)
     check_qualifier(spec.qualifier, alteration.name)
-    return changed_column(spec.old, spec.column, spec.place, spec.if_exists, alteration)
+    return redefine_column(spec.old, spec.column, spec.place, spec.if_exists, alteration)
 
 
 def check_qualifier(qualifier: str, table: TableName) -> None:
     """`database.table` or `table` before a column's name is the table's own."""
     schema, _, name = qualifier.rpartition(".")
     if schema and schema.lower() != table.schema.lower():
-        raise tidb("ddl:1102", schema)
+        raise tidb_error("ddl:1102", schema)
     if name and name.lower() != table.name.lower():
-        raise tidb("ddl:1103", name)
+        raise tidb_error("ddl:1103", name)
 
 
-def changed_column(
+def redefine_column(
     name: str, syntax: ColumnDefinition, place: ColumnPosition | None, if_exists: bool, alteration: Alteration
-) -> Steps:
+) -> SubJobs:
     """The column under another definition, in another place, by another name; raises DdlError."""
-    known, touched = alteration.known, touched_by(name, syntax.name, place)
+    known, affected = alteration.target, affected_names(name, syntax.name, place)
     if known is None:
         check_options(syntax)
-        check_definition(syntax, MOST_ROOM, alteration.session)
-        yield Step(actions.MODIFY_COLUMN, touched=touched)
+        check_definition(syntax, NARROWEST_CHARSET, alteration.session)
+        yield SubJob(actions.MODIFY_COLUMN, affected=affected)
         return
     table = known.table
-    old = column_named(table, name)
+    old = find_column(table, name)
     if old is None:
         if if_exists:
             yield f"Unknown column '{name}' in '{table.name}': no job"
             return
-        raise tidb("schema:1054", name, table.name)
+        raise tidb_error("schema:1054", name, table.name)
     if syntax.name.lower() != name.lower():
         check_rename(name, syntax.name, table)
-    new = redefined(old, syntax, known, alteration.session)
-    check_modified(old, new, known, alteration.session)
-    check_moved(old, place, table)
+    new = build_redefined(old, syntax, known, alteration.session)
+    check_redefined(old, new, known, alteration.session)
+    check_position(old, place, table)
     names = {old.name: new.name} if old.name != new.name else {}
     rewritten = needs_reorganization(old.type, new.type)
-    yield Step(actions.MODIFY_COLUMN, lambda before: modified(before, old.name, new, place, rewritten), touched, names)
+    yield SubJob(
+        actions.MODIFY_COLUMN,
+        lambda before: with_redefined_column(before, old.name, new, place, rewritten),
+        affected,
+        names,
+    )
 
 
-def touched_by(old: str, new: str, place: ColumnPosition | None) -> Touched:
+def affected_names(old: str, new: str, place: ColumnPosition | None) -> AffectedNames:
     placed = (place.after.lower(),) if place and place.after else ()
     if old.lower() == new.lower():
-        return Touched(modified=(old.lower(),), placed=placed)
-    return Touched(added=(new.lower(),), dropped=(old.lower(),), placed=placed)
+        return AffectedNames(modified=(old.lower(),), placed=placed)
+    return AffectedNames(added=(new.lower(),), dropped=(old.lower(),), placed=placed)
 
 
 def check_options(syntax: ColumnDefinition) -> None:
     """A new definition says nothing of keys (TiDB: ProcessModifyColumnOptions)."""
     for option in syntax.options:
         if option.kind in REFUSED_OPTIONS:
-            raise worded("ddl:8200", REFUSED_OPTIONS[option.kind])
+            raise error_with_text("ddl:8200", REFUSED_OPTIONS[option.kind])
 
 
-def redefined(old: Column, syntax: ColumnDefinition, known: KnownTable, session: Session) -> Column:
+def build_redefined(old: Column, syntax: ColumnDefinition, known: TargetTable, session: Session) -> Column:
     """The column as its new definition says, NOT NULL where the primary key has it."""
     table = known.table
     check_options(syntax)
     primary = old.name in table.primary_key
-    new = built_column(syntax, known, (table.charset, table.collation), session)
-    if syntax.default and (primary or syntax.null is False) and default_of(syntax.default, new, session)[0] is None:
-        raise tidb("types:1067", new.name)
+    new = build_checked_column(syntax, known, (table.charset, table.collation), session)
+    if syntax.default and (primary or syntax.null is False) and column_default(syntax.default, new, session)[0] is None:
+        raise tidb_error("types:1067", new.name)
     if primary and syntax.null:
-        raise tidb("ddl:1171")
+        raise tidb_error("ddl:1171")
     rewritten = needs_reorganization(old.type, new.type)
     return replace(
         new,
@@ -112,34 +130,36 @@ def redefined(old: Column, syntax: ColumnDefinition, known: KnownTable, session:
     )
 
 
-def check_modified(old: Column, new: Column, known: KnownTable, session: Session) -> None:
+def check_redefined(old: Column, new: Column, known: TargetTable, session: Session) -> None:
     """Everything that TiDB refuses of a new definition, in its order."""
     table = known.table
     primary = old.name in table.primary_key
     check_foreign_keys(old, new, known)
-    check_change(old, new, primary, any(has_part(index, old) for index in table.indexes))
+    check_change(old, new, primary, any(has_column(index, old) for index in table.indexes))
     if needs_reorganization(old.type, new.type):
-        check_rewritten(old, new, table)
+        check_reorganized(old, new, table)
     check_partitioning(old, new, table)
     check_auto_increment(old, new, session)
     check_keys(old, new, table)
     check_generation(old, new, table)
     if table.ttl and table.ttl.column.lower() == old.name.lower() and family(new.type) not in ("date", "datetime"):
-        raise tidb("ddl:8148", new.name)
+        raise tidb_error("ddl:8148", new.name)
     check_auto_random(old, new, primary and table.clustered)
 
 
-def check_moved(old: Column, place: ColumnPosition | None, table: Table) -> None:
+def check_position(old: Column, place: ColumnPosition | None, table: Table) -> None:
     """The column that it goes behind is there, and is another."""
     if place is None or not place.after:
         return
-    if place.after.lower() == old.name.lower() or column_named(table, place.after) is None:
-        raise tidb("schema:1054", old.name if place.after.lower() == old.name.lower() else place.after, table.name)
+    if place.after.lower() == old.name.lower() or find_column(table, place.after) is None:
+        raise tidb_error(
+            "schema:1054", old.name if place.after.lower() == old.name.lower() else place.after, table.name
+        )
 
 
-def modified(table: Table, old: str, new: Column, place: ColumnPosition | None, rewritten: bool) -> Table:
+def with_redefined_column(table: Table, old: str, new: Column, place: ColumnPosition | None, rewritten: bool) -> Table:
     """The table with the column so redefined, renamed and moved; where rows are written anew, its keys are new too."""
-    changed = renamed(table, old, new.name) if old != new.name else table
+    changed = with_renamed_column(table, old, new.name) if old != new.name else table
     if rewritten:
         changed = with_new_keys(changed, new.name)
     columns = [new if column.name == new.name else column for column in changed.columns]
@@ -159,11 +179,11 @@ def with_new_keys(table: Table, column: str) -> Table:
     return replace(table, indexes=indexes, last_ids=replace(table.last_ids, index=last + len(ids)))
 
 
-def has_part(index: Index, column: Column) -> bool:
-    return column.name.lower() in lower(part.name for part in index.columns)
+def has_column(index: Index, column: Column) -> bool:
+    return column.name.lower() in lower_names(part.name for part in index.columns)
 
 
-def check_foreign_keys(old: Column, new: Column, known: KnownTable) -> None:
+def check_foreign_keys(old: Column, new: Column, known: TargetTable) -> None:
     """A column of a foreign key keeps its type, and its length does not shrink (isAcceptableForeignKeyColumnChange)."""
     before, after = old.type, new.type
     if (before.name, before.length, before.decimal) == (after.name, after.length, after.decimal):
@@ -173,37 +193,39 @@ def check_foreign_keys(old: Column, new: Column, known: KnownTable) -> None:
         family(before) == "integer" or family(before) != "decimal" and after.length >= before.length
     )
     for foreign in table.foreign_keys:
-        if name in lower(foreign.columns) and not acceptable:
+        if name in lower_names(foreign.columns) and not acceptable:
             if before.name != after.name:
-                refers = foreign.references[lower(foreign.columns).index(name)]
-                raise tidb("ddl:3780", old.name, refers, foreign.name)
-            raise tidb("ddl:1832", old.name, foreign.name)
-    for child, foreign in referring(known.catalog, table.schema, table.name):
-        if name in lower(foreign.references) and not acceptable:
+                refers = foreign.references[lower_names(foreign.columns).index(name)]
+                raise tidb_error("ddl:3780", old.name, refers, foreign.name)
+            raise tidb_error("ddl:1832", old.name, foreign.name)
+    for child, foreign in referring_keys(known.catalog, table.schema, table.name):
+        if name in lower_names(foreign.references) and not acceptable:
             if before.name != after.name:
-                raise tidb("ddl:3780", foreign.columns[lower(foreign.references).index(name)], old.name, foreign.name)
-            raise tidb("ddl:1833", old.name, foreign.name, f"{child.schema.lower()}.{child.name.lower()}")
+                raise tidb_error(
+                    "ddl:3780", foreign.columns[lower_names(foreign.references).index(name)], old.name, foreign.name
+                )
+            raise tidb_error("ddl:1833", old.name, foreign.name, f"{child.schema.lower()}.{child.name.lower()}")
 
 
-def check_rewritten(old: Column, new: Column, table: Table) -> None:
+def check_reorganized(old: Column, new: Column, table: Table) -> None:
     """Rows are not written anew for columns that others are computed from, nor in partitioned tables."""
-    if old.generated or new.generated or dependent(table, old.name):
-        raise unsupported("modify column: column has related generated column")
+    if old.generated or new.generated or dependent_kind(table, old.name):
+        raise unsupported_error("modify column: column has related generated column")
     if table.partitioning is not None:
-        raise unsupported("modify column: table is partition table")
-    if any(has_part(index, old) for index in table.columnar_indexes):
-        raise unsupported("modify column: vector indexes on the column")
+        raise unsupported_error("modify column: table is partition table")
+    if any(has_column(index, old) for index in table.columnar_indexes):
+        raise unsupported_error("modify column: vector indexes on the column")
 
 
 def check_partitioning(old: Column, new: Column, table: Table) -> None:
     """A column of the partitioning keeps name, type and flags; only its length may grow."""
-    if old.name.lower() not in partition_columns(table.partitioning):
+    if old.name.lower() not in partitioning_columns(table.partitioning):
         return
     assert table.partitioning is not None
     if old.name.lower() != new.name.lower():
-        raise tidb("ddl:3855", old.name.lower())
+        raise tidb_error("ddl:3855", old.name.lower())
     if not table.partitioning.columns and new.type.length < old.type.length:
-        raise worded(
+        raise error_with_text(
             "ddl:8200",
             "Unsupported modify column, decreasing length of int may result in truncation and change of partition",
         )
@@ -215,19 +237,21 @@ def check_partitioning(old: Column, new: Column, table: Table) -> None:
         after.collation,
         new.not_null,
     ):
-        raise unsupported(
+        raise unsupported_error(
             "modify column: can't change the partitioning column, since it would require reorganize all partitions"
         )
 
 
 def check_auto_increment(old: Column, new: Column, session: Session) -> None:
     if new.auto_increment and not old.auto_increment:
-        raise unsupported("modify column: can't set auto_increment")
+        raise unsupported_error("modify column: can't set auto_increment")
     if new.auto_increment and new.default is not None:
-        raise tidb("ddl:1067", new.name)
+        raise tidb_error("ddl:1067", new.name)
     removed = old.auto_increment and not new.auto_increment and not new.auto_random
     if removed and not session.remove_auto_increment:
-        raise unsupported("modify column: can't remove auto_increment without @@tidb_allow_remove_auto_inc enabled")
+        raise unsupported_error(
+            "modify column: can't remove auto_increment without @@tidb_allow_remove_auto_inc enabled"
+        )
 
 
 def check_keys(old: Column, new: Column, table: Table) -> None:
@@ -235,17 +259,19 @@ def check_keys(old: Column, new: Column, table: Table) -> None:
     columns = tuple(replace(new, name=old.name) if column.name == old.name else column for column in table.columns)
     changed = replace(table, columns=columns)
     for index in sorted(table.indexes, key=lambda index: not index.primary):
-        if has_part(index, old):
+        if has_column(index, old):
             parts = tuple(
                 KeyPart(
-                    "" if part.expression else part.name, kept_prefix(part.name, part.length, old, new), part.expression
+                    "" if part.expression else part.name,
+                    prefix_length(part.name, part.length, old, new),
+                    part.expression,
                 )
                 for part in index.columns
             )
             check_parts(KeyDefinition("key", "", parts), changed)
 
 
-def kept_prefix(name: str, length: int, old: Column, new: Column) -> int:
+def prefix_length(name: str, length: int, old: Column, new: Column) -> int:
     """The prefix of the column in a key, none where the new type has no prefixes or is not longer."""
     if name.lower() != old.name.lower():
         return length
@@ -255,19 +281,19 @@ def kept_prefix(name: str, length: int, old: Column, new: Column) -> int:
 def check_generation(old: Column, new: Column, table: Table) -> None:
     """TiDB: checkModifyGeneratedColumn, and no change at all of what others are computed from."""
     if (old.generated == "virtual") != (new.generated == "virtual"):
-        raise tidb("ddl:3106", "Changing the STORED status")
+        raise tidb_error("ddl:3106", "Changing the STORED status")
     if new.generated:
-        for name in sorted(generated_from(new)):
-            if column_named(table, name) is None:
-                raise tidb("ddl:1054", name, "generated column function")
-        if plain(old.generated_expression) != plain(new.generated_expression):
+        for name in sorted(generation_columns(new)):
+            if find_column(table, name) is None:
+                raise tidb_error("ddl:1054", name, "generated column function")
+        if normalize(old.generated_expression) != normalize(new.generated_expression):
             if new.generated == "stored":
-                raise tidb("ddl:3106", "modifying a stored column")
-            if any(has_part(index, old) for index in table.indexes):
-                raise tidb("ddl:3106", "modifying an indexed column")
-    if needed := dependent(table, old.name):
-        error = tidb("ddl:3108" if needed == "generated" else "ddl:3837", old.name)
-        raise tidb("ddl:3106", str(error).replace("] ", "]", 1))
+                raise tidb_error("ddl:3106", "modifying a stored column")
+            if any(has_column(index, old) for index in table.indexes):
+                raise tidb_error("ddl:3106", "modifying an indexed column")
+    if needed := dependent_kind(table, old.name):
+        error = tidb_error("ddl:3108" if needed == "generated" else "ddl:3837", old.name)
+        raise tidb_error("ddl:3106", str(error).replace("] ", "]", 1))
 
 
 def check_auto_random(old: Column, new: Column, clustered: bool) -> None:
@@ -275,10 +301,10 @@ def check_auto_random(old: Column, new: Column, clustered: bool) -> None:
     if old.shard_bits == new.shard_bits == 0:
         return
     if old.shard_bits == 0 and not (old.auto_increment and clustered):
-        raise tidb("ddl:8216", "auto_random can only be converted from auto_increment clustered primary key")
+        raise tidb_error("ddl:8216", "auto_random can only be converted from auto_increment clustered primary key")
     if new.shard_bits == 0:
-        raise tidb("ddl:8216", "adding/dropping/modifying auto_random is not supported")
+        raise tidb_error("ddl:8216", "adding/dropping/modifying auto_random is not supported")
     if new.shard_bits < old.shard_bits:
-        raise tidb("ddl:8216", "decreasing auto_random shard bits is not supported")
+        raise tidb_error("ddl:8216", "decreasing auto_random shard bits is not supported")
     if old.type.name != new.type.name:
-        raise tidb("ddl:8216", "modifying the auto_random column type is not supported")
+        raise tidb_error("ddl:8216", "modifying the auto_random column type is not supported")

@@ -6,7 +6,7 @@ pkg/ddl/modify_column.go, needChangeColumnData).
 
 from __future__ import annotations
 
-from simulator.tidb.ddl.tidb_errors import unsupported, worded
+from simulator.tidb.ddl.tidb_errors import error_with_text, unsupported_error
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import TYPES, ColumnType, arguments, family, is_binary
 
@@ -32,16 +32,16 @@ def check_change(before: Column, after: Column, primary: bool, indexed: bool) ->
     """Raises DdlError where TiDB does not change the one type into the other; `primary` says that the column is one of
     the primary key's, `indexed` that it is in any index."""
     old, new = before.type, after.type
-    if not supported(old, new):
-        change = f"change from original type {spelled(old)} to {spelled(new)} is currently unsupported yet"
-        raise unsupported(f"modify column: [ddl:8200]Unsupported modify column: {change}")
+    if not is_supported(old, new):
+        change = f"change from original type {type_text(old)} to {type_text(new)} is currently unsupported yet"
+        raise unsupported_error(f"modify column: [ddl:8200]Unsupported modify column: {change}")
     reorganized = can_reorganize(old, new)
     if primary and (reorganized or needs_reorganization(old, new)):
-        raise unsupported("modify column: this column has primary key flag")
+        raise unsupported_error("modify column: this column has primary key flag")
     if reorganized and "gbk" not in (old.charset, new.charset):
         return
-    if indexed and not alike(old.collation, new.collation):
-        raise worded(
+    if indexed and not order_alike(old.collation, new.collation):
+        raise error_with_text(
             "ddl:8200",
             f"Unsupported modifying collation of column '{before.name.lower()}' from"
             f" '{old.collation}' to '{new.collation}' when index is defined on it.",
@@ -54,21 +54,21 @@ def check_charset(charset: str, collation: str, to_charset: str, to_collation: s
     if (charset, to_charset) in CHARSETS:
         return
     if charset != to_charset:
-        raise unsupported(f"modify charset from {charset} to {to_charset}")
+        raise unsupported_error(f"modify charset from {charset} to {to_charset}")
     if collation != to_collation:
-        raise unsupported(f"modify change collate from {collation} to {to_collation}")
+        raise unsupported_error(f"modify change collate from {collation} to {to_collation}")
 
 
-def alike(collation: str, other: str) -> bool:
+def order_alike(collation: str, other: str) -> bool:
     return collation == other or any(collation in group and other in group for group in ALIKE)
 
 
-def spelled(type: ColumnType) -> str:
+def type_text(type: ColumnType) -> str:
     """The type as TiDB prints it in errors: `decimal(10,2)`."""
     return (TYPES[type.name].binary_name if is_binary(type) else type.name) + arguments(type)
 
 
-def supported(old: ColumnType, new: ColumnType) -> bool:
+def is_supported(old: ColumnType, new: ColumnType) -> bool:
     """Whether TiDB can convert values of the one type to the other (checkTypeChangeSupported)."""
     old_family, new_family = family(old), family(new)
     if old.name == new.name:
@@ -91,27 +91,27 @@ def can_reorganize(old: ColumnType, new: ColumnType) -> bool:
         return needs_reorganization(old, new)
     if {old.name, new.name} == {"char", "varchar"}:
         return True
-    length = width(new)
-    if old.name == new.name == "char" and is_binary(old) and is_binary(new) and length != width(old):
+    length = field_length(new)
+    if old.name == new.name == "char" and is_binary(old) and is_binary(new) and length != field_length(old):
         return True
-    return 0 < length < width(old) or 0 < new.decimal < old.decimal or old.unsigned != new.unsigned
+    return 0 < length < field_length(old) or 0 < new.decimal < old.decimal or old.unsigned != new.unsigned
 
 
 def needs_reorganization(old: ColumnType, new: ColumnType) -> bool:
     """Whether TiDB writes every row anew for the change."""
     old_family, new_family = family(old), family(new)
     if old.name == new.name:
-        return same_kind_rewritten(old, new)
+        return same_type_reorganized(old, new)
     if {old.name, new.name} == {"char", "varchar"}:
         return True
     if old_family in TEXTUAL and new_family in TEXTUAL:
-        return narrower(old, new)
+        return is_narrower(old, new)
     if old_family == new_family == "integer":
         return TYPES[new.name].length < TYPES[old.name].length or old.unsigned != new.unsigned
     return True
 
 
-def same_kind_rewritten(old: ColumnType, new: ColumnType) -> bool:
+def same_type_reorganized(old: ColumnType, new: ColumnType) -> bool:
     kind = family(old)
     if kind == "decimal":
         return (old.length, old.decimal, old.unsigned) != (new.length, new.decimal, new.unsigned)
@@ -123,16 +123,16 @@ def same_kind_rewritten(old: ColumnType, new: ColumnType) -> bool:
         return old.length != new.length
     if kind == "vector":
         return new.length >= 0 and old.length != new.length
-    return narrower(old, new)
+    return is_narrower(old, new)
 
 
-def narrower(old: ColumnType, new: ColumnType) -> bool:
+def is_narrower(old: ColumnType, new: ColumnType) -> bool:
     """Whether the new type has fewer characters or digits, or another sign."""
-    length = width(new)
-    return length > 0 and (length < width(old) or new.decimal < old.decimal) or old.unsigned != new.unsigned
+    length = field_length(new)
+    return length > 0 and (length < field_length(old) or new.decimal < old.decimal) or old.unsigned != new.unsigned
 
 
-def width(type: ColumnType) -> int:
+def field_length(type: ColumnType) -> int:
     """TiDB's flen."""
     if type.length >= 0:
         return type.length

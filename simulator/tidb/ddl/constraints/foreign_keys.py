@@ -10,58 +10,68 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.alteration import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
-from simulator.tidb.ddl.catalog import LONGEST_NAME, Catalog, Key, with_tables
-from simulator.tidb.ddl.catalog import key as place_of
-from simulator.tidb.ddl.constraints.index_parts import spelled
+from simulator.tidb.ddl.alteration import (
+    AffectedNames,
+    Alteration,
+    SubJob,
+    SubJobs,
+    TargetTable,
+    find_column,
+    lower_names,
+)
+from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, Catalog, Key, with_tables
+from simulator.tidb.ddl.catalog import object_key as place_of
+from simulator.tidb.ddl.constraints.index_parts import resolve_part
 from simulator.tidb.ddl.definitions.keys import build_foreign_key
-from simulator.tidb.ddl.expressions.columns import generated_from
+from simulator.tidb.ddl.expressions.columns import generation_columns
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column
 from simulator.tidb.syntax.alter import DropKey
 from simulator.tidb.syntax.definitions import KeyDefinition
 
-COMES_WITH_INDEX = "a foreign key on columns that begin no index comes with an index, both as one job 61"
+INDEX_NOTE = "a foreign key on columns that begin no index comes with an index, both as one job 61"
 
 
-def add_foreign_key(key: KeyDefinition, alteration: Alteration) -> Steps:
+def add_foreign_key(key: KeyDefinition, alteration: Alteration) -> SubJobs:
     """The foreign key, behind the index that it needs and the table lacks; raises DdlError.
 
     TiDB up to 6.4 has no job for that index; the table is taken to have it all the same.
     """
-    known, of_its_own = alteration.known, alteration.session.release.foreign_key_index
+    known, of_its_own = alteration.target, alteration.session.release.foreign_key_index
     if known is None:
         if of_its_own:
-            yield COMES_WITH_INDEX
-        yield Step(actions.ADD_FOREIGN_KEY)
+            yield INDEX_NOTE
+        yield SubJob(actions.ADD_FOREIGN_KEY)
         return
     table = known.table
-    if len(key.name) > LONGEST_NAME:
-        raise tidb("ddl:1059", key.name)
+    if len(key.name) > MAX_NAME_LENGTH:
+        raise tidb_error("ddl:1059", key.name)
     foreign = build_foreign_key(
-        key, tuple(spelled(part, table) for part in key.parts), table.last_ids.foreign_key + 1, table.schema
+        key, tuple(resolve_part(part, table) for part in key.parts), table.last_ids.foreign_key + 1, table.schema
     )
     check_foreign_key(foreign, table, known.catalog, alteration.session)
-    if covered(table, foreign.columns):
-        yield Step(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
+    if is_covered(table, foreign.columns):
+        yield SubJob(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
         return
     if any(index.name.lower() == foreign.name.lower() for index in table.indexes):
-        raise tidb("ddl:1061", foreign.name)
+        raise tidb_error("ddl:1061", foreign.name)
     if not of_its_own:
-        yield Step(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(with_plain_index(before, foreign), foreign))
+        yield SubJob(
+            actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(with_plain_index(before, foreign), foreign)
+        )
         return
-    touched = Touched(added_keys=(foreign.name.lower(),), related=lower(foreign.columns))
-    yield Step(actions.ADD_INDEX, lambda before: with_plain_index(before, foreign), touched)
-    yield Step(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
+    affected = AffectedNames(added_keys=(foreign.name.lower(),), related=lower_names(foreign.columns))
+    yield SubJob(actions.ADD_INDEX, lambda before: with_plain_index(before, foreign), affected)
+    yield SubJob(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
 
 
 def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog, session: Session) -> None:
     """A foreign key that is added to a table (TiDB: CreateForeignKey)."""
     if table.temporary:
-        raise tidb("schema:1215")
+        raise tidb_error("schema:1215")
     if any(key.name.lower() == foreign.name.lower() for key in table.foreign_keys):
-        raise tidb("ddl:1826", foreign.name)
+        raise tidb_error("ddl:1826", foreign.name)
     check_columns(foreign, table)
     check_parent(foreign, table, catalog, session)
 
@@ -71,72 +81,76 @@ def check_new_foreign_key(key: KeyDefinition, number: int, table: Table) -> None
     check_columns(build_foreign_key(key, key.parts, number, table.schema), table)
 
 
-CHANGING = ("CASCADE", "SET NULL", "SET DEFAULT")
+CHANGING_ACTIONS = ("CASCADE", "SET NULL", "SET DEFAULT")
 
 
 def check_columns(foreign: ForeignKey, table: Table) -> None:
     """Names and columns of its own table (TiDB: buildFKInfo)."""
     if len(foreign.columns) != len(foreign.references):
-        raise tidb("schema:1239", foreign.name)
+        raise tidb_error("schema:1239", foreign.name)
     for name in (foreign.name, foreign.schema, foreign.table):
-        if len(name) > LONGEST_NAME:
-            raise tidb("ddl:1059", name)
+        if len(name) > MAX_NAME_LENGTH:
+            raise tidb_error("ddl:1059", name)
     stored = [column for column in table.columns if column.generated == "stored"]
-    bases: frozenset[str] = frozenset().union(*map(generated_from, stored))
+    bases: frozenset[str] = frozenset().union(*map(generation_columns, stored))
     on_delete, on_update = foreign.on_delete.upper(), foreign.on_update.upper()
     for name in foreign.columns:
-        column = column_named(table, name)
+        column = find_column(table, name)
         if column is None:
-            raise tidb("ddl:1072", name)
+            raise tidb_error("ddl:1072", name)
         if column.generated == "virtual":
-            raise tidb("schema:3733", foreign.name, column.name)
-        if column.generated and on_update in CHANGING:
-            raise tidb("schema:3104", f"ON UPDATE {on_update}")
-        if column.generated and on_delete in CHANGING[1:]:
-            raise tidb("schema:3104", f"ON DELETE {on_delete}")
-        if name.lower() in bases and not column.generated and (on_update in CHANGING or on_delete in CHANGING):
-            raise tidb("schema:1215")
+            raise tidb_error("schema:3733", foreign.name, column.name)
+        if column.generated and on_update in CHANGING_ACTIONS:
+            raise tidb_error("schema:3104", f"ON UPDATE {on_update}")
+        if column.generated and on_delete in CHANGING_ACTIONS[1:]:
+            raise tidb_error("schema:3104", f"ON DELETE {on_delete}")
+        if (
+            name.lower() in bases
+            and not column.generated
+            and (on_update in CHANGING_ACTIONS or on_delete in CHANGING_ACTIONS)
+        ):
+            raise tidb_error("schema:1215")
         if column.not_null and "SET NULL" in (on_delete, on_update):
-            raise tidb("schema:1830", column.name, foreign.name)
+            raise tidb_error("schema:1830", column.name, foreign.name)
     for name in foreign.references:
-        if len(name) > LONGEST_NAME:
-            raise tidb("ddl:1059", name)
+        if len(name) > MAX_NAME_LENGTH:
+            raise tidb_error("ddl:1059", name)
 
 
 def check_parent(foreign: ForeignKey, table: Table, catalog: Catalog, session: Session) -> None:
     """The table that it refers to is there, unless nobody checks, and fits (TiDB: checkTableForeignKeyValid)."""
     itself = place_of(foreign.schema, foreign.table) == place_of(table.schema, table.name)
-    if itself and lower(foreign.columns) == lower(foreign.references):
-        raise tidb("schema:1215")
+    if itself and lower_names(foreign.columns) == lower_names(foreign.references):
+        raise tidb_error("schema:1215")
     parent = table if itself else catalog.table(foreign.schema, foreign.table)
     if parent is None and catalog.has(foreign.schema, foreign.table):
-        raise tidb("schema:3734", foreign.references[0], foreign.name, foreign.table)
+        raise tidb_error("schema:3734", foreign.references[0], foreign.name, foreign.table)
     if parent is not None:
         check_reference(foreign, table, parent)
     elif session.foreign_key_checks:
-        raise tidb("schema:1824", foreign.table)
+        raise tidb_error("schema:1824", foreign.table)
 
 
 def check_reference(foreign: ForeignKey, table: Table, parent: Table) -> None:
     """The table that it refers to has the columns, of the same types, and an index that begins with them (TiDB:
     checkTableForeignKey)."""
     if table.temporary or parent.temporary:
-        raise tidb("schema:1215")
+        raise tidb_error("schema:1215")
     if parent.ttl:
-        raise tidb("ddl:8152")
+        raise tidb_error("ddl:8152")
     if parent.partitioning or table.partitioning:
-        raise tidb("schema:1506")
+        raise tidb_error("schema:1506")
     for name, refers in zip(foreign.columns, foreign.references):
-        check_pair(foreign, column_named(table, name), column_named(parent, refers), refers)
+        check_pair(foreign, find_column(table, name), find_column(parent, refers), refers)
     if not has_key(parent, foreign.references):
-        raise tidb("schema:1822", foreign.name, foreign.table)
+        raise tidb_error("schema:1822", foreign.name, foreign.table)
 
 
 def check_pair(foreign: ForeignKey, column: Column | None, other: Column | None, refers: str) -> None:
     if other is None or column is None:
-        raise tidb("schema:3734", refers, foreign.name, foreign.table)
+        raise tidb_error("schema:3734", refers, foreign.name, foreign.table)
     if other.generated == "virtual":
-        raise tidb("schema:3733", foreign.name, refers)
+        raise tidb_error("schema:3733", foreign.name, refers)
     child, parent = column.type, other.type
     if (child.name, child.unsigned, child.charset, child.collation) != (
         parent.name,
@@ -144,20 +158,20 @@ def check_pair(foreign: ForeignKey, column: Column | None, other: Column | None,
         parent.charset,
         parent.collation,
     ):
-        raise tidb("ddl:3780", column.name, other.name, foreign.name)
+        raise tidb_error("ddl:3780", column.name, other.name, foreign.name)
 
 
 def has_key(table: Table, columns: Collection[str], without: int = 0) -> bool:
     """Whether an index begins with the columns, or they are the clustered integer primary key, which is none."""
-    return lower(columns) == ((row_id_column(table) or "").lower(),) or covered(table, columns, without)
+    return lower_names(columns) == ((row_id_column(table) or "").lower(),) or is_covered(table, columns, without)
 
 
-def covered(table: Table, columns: Collection[str], without: int = 0) -> bool:
+def is_covered(table: Table, columns: Collection[str], without: int = 0) -> bool:
     """Whether an index begins with the columns; the one of id `without` does not count."""
-    return any(begins(index, columns) for index in table.indexes if index.id != without)
+    return any(begins_with(index, columns) for index in table.indexes if index.id != without)
 
 
-def begins(index: Index, columns: Collection[str]) -> bool:
+def begins_with(index: Index, columns: Collection[str]) -> bool:
     """Whether the first columns of the index are these, whole and in this order (FindIndexByColumns)."""
     parts = index.columns[: len(columns)]
     same = [part.name.lower() for part in parts] == [name.lower() for name in columns]
@@ -175,19 +189,19 @@ def with_plain_index(table: Table, foreign: ForeignKey) -> Table:
     return replace(table, indexes=(*table.indexes, index), last_ids=replace(table.last_ids, index=index.id))
 
 
-def drop_foreign_key(spec: DropKey, alteration: Alteration) -> Steps:
+def drop_foreign_key(spec: DropKey, alteration: Alteration) -> SubJobs:
     """The index that came with it stays."""
-    known, name = alteration.known, spec.name.lower()
+    known, name = alteration.target, spec.name.lower()
     if known is not None and all(foreign.name.lower() != name for foreign in known.table.foreign_keys):
-        raise tidb("schema:1091", spec.name)
+        raise tidb_error("schema:1091", spec.name)
 
     def apply(before: Table) -> Table:
         return replace(before, foreign_keys=tuple(key for key in before.foreign_keys if key.name.lower() != name))
 
-    yield Step(actions.DROP_FOREIGN_KEY, apply)
+    yield SubJob(actions.DROP_FOREIGN_KEY, apply)
 
 
-def referring(catalog: Catalog, schema: str, name: str) -> Iterator[tuple[Table, ForeignKey]]:
+def referring_keys(catalog: Catalog, schema: str, name: str) -> Iterator[tuple[Table, ForeignKey]]:
     """Every foreign key that refers to the table, with the table that has it."""
     wanted: Key = place_of(schema, name)
     for table in catalog.tables.values():
@@ -196,48 +210,50 @@ def referring(catalog: Catalog, schema: str, name: str) -> Iterator[tuple[Table,
                 yield table, foreign
 
 
-def check_not_needed(column: Column, known: KnownTable) -> None:
+def check_not_needed(column: Column, known: TargetTable) -> None:
     """No foreign key, of this table or of one that refers to it, has the column."""
     name = column.name.lower()
     for foreign in known.table.foreign_keys:
-        if name in lower(foreign.columns):
-            raise tidb("ddl:1828", name, foreign.name)
-    for child, foreign in referring(known.catalog, known.table.schema, known.table.name):
-        if name in lower(foreign.references):
-            raise tidb("ddl:1829", name, foreign.name, child.name)
+        if name in lower_names(foreign.columns):
+            raise tidb_error("ddl:1828", name, foreign.name)
+    for child, foreign in referring_keys(known.catalog, known.table.schema, known.table.name):
+        if name in lower_names(foreign.references):
+            raise tidb_error("ddl:1829", name, foreign.name, child.name)
 
 
-def check_key_not_needed(index: Index, known: KnownTable) -> None:
+def check_key_not_needed(index: Index, known: TargetTable) -> None:
     """No foreign key would be without an index (TiDB: checkIndexNeededInForeignKey)."""
     table = known.table
     used = [foreign.columns for foreign in table.foreign_keys]
-    used += [foreign.references for _, foreign in referring(known.catalog, table.schema, table.name)]
+    used += [foreign.references for _, foreign in referring_keys(known.catalog, table.schema, table.name)]
     for columns in used:
-        if begins(index, columns) and not has_key(table, columns, index.id):
-            raise tidb("ddl:1553", index.name)
+        if begins_with(index, columns) and not has_key(table, columns, index.id):
+            raise tidb_error("ddl:1553", index.name)
 
 
 def check_unreferred(catalog: Catalog, table: Table, code: str, also: Collection[Key] = ()) -> None:
     """No other table refers to it: `ddl:3730` for DROP, `ddl:1701` for TRUNCATE; tables of `also` do not count."""
     itself = place_of(table.schema, table.name)
-    for child, foreign in referring(catalog, table.schema, table.name):
+    for child, foreign in referring_keys(catalog, table.schema, table.name):
         if (place := place_of(child.schema, child.name)) != itself and place not in also:
             if code == "ddl:3730":
-                raise tidb(code, table.name, foreign.name, child.name)
-            raise tidb(code, child.schema, child.name, foreign.name)
+                raise tidb_error(code, table.name, foreign.name, child.name)
+            raise tidb_error(code, child.schema, child.name, foreign.name)
 
 
-def followed(catalog: Catalog, table: Table, changed: Table, renames: Mapping[str, str]) -> Catalog:
+def update_references(catalog: Catalog, table: Table, changed: Table, renames: Mapping[str, str]) -> Catalog:
     """The catalog with the foreign keys that refer to the table following its new name and its columns'."""
     if (changed.schema, changed.name) == (table.schema, table.name) and not renames:
         return catalog
-    children = {id(child): child for child, _ in referring(catalog, table.schema, table.name)}
-    return with_tables(catalog, [refers_to(child, table, changed, renames) for child in children.values()])
+    children = {id(child): child for child, _ in referring_keys(catalog, table.schema, table.name)}
+    return with_tables(
+        catalog, [with_updated_references(child, table, changed, renames) for child in children.values()]
+    )
 
 
-def refers_to(child: Table, table: Table, changed: Table, renames: Mapping[str, str]) -> Table:
+def with_updated_references(child: Table, table: Table, changed: Table, renames: Mapping[str, str]) -> Table:
     """The table with its foreign keys to `table` changed to what that is now."""
-    was = lower((table.schema, table.name))
+    was = lower_names((table.schema, table.name))
     foreign_keys = tuple(
         replace(
             key,
@@ -245,13 +261,13 @@ def refers_to(child: Table, table: Table, changed: Table, renames: Mapping[str, 
             table=changed.name,
             references=tuple(renames.get(name.lower(), name) for name in key.references),
         )
-        if lower((key.schema, key.table)) == was
+        if lower_names((key.schema, key.table)) == was
         else key
         for key in child.foreign_keys
     )
     return replace(child, foreign_keys=foreign_keys)
 
 
-def own_references(changed: Table, renames: Mapping[str, str]) -> Table:
+def with_updated_own_references(changed: Table, renames: Mapping[str, str]) -> Table:
     """The table with foreign keys to itself following its columns' names."""
-    return refers_to(changed, changed, changed, renames) if renames and changed.foreign_keys else changed
+    return with_updated_references(changed, changed, changed, renames) if renames and changed.foreign_keys else changed

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.tidb.ddl.alteration import column_named
-from simulator.tidb.ddl.catalog import LONGEST_NAME
-from simulator.tidb.ddl.definitions.keys import COLUMNAR
-from simulator.tidb.ddl.expressions.columns import columns_of, names_of
-from simulator.tidb.ddl.expressions.illegal_functions import check_key_functions, tree_of
+from simulator.tidb.ddl.alteration import find_column
+from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
+from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS
+from simulator.tidb.ddl.expressions.columns import column_names, qualified_names
+from simulator.tidb.ddl.expressions.illegal_functions import check_key_functions, parse_or_none
 from simulator.tidb.ddl.grammar import check_parts_grammar
-from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
+from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.syntax.definitions import KeyDefinition, KeyPart
 from simulator.tidb.syntax.expressions import Call, Cast, ColumnName, Node, Parenthesised
 
-LONGEST_KEY = 3072
-BYTES = {
+MAX_KEY_BYTES = 3072
+TYPE_BYTES = {
     "tinyint": 1,
     "smallint": 2,
     "mediumint": 3,
@@ -41,13 +41,13 @@ BYTES = {
 BLOB_FUNCTIONS = ("JSON_UNQUOTE",)
 """Functions that give a text as long as any."""
 
-SAME_LENGTH = ("LOWER", "UPPER", "REVERSE")
+LENGTH_PRESERVING_FUNCTIONS = ("LOWER", "UPPER", "REVERSE")
 """Functions that give a text as long as theirs."""
 
 
-def spelled(part: KeyPart, table: Table) -> KeyPart:
+def resolve_part(part: KeyPart, table: Table) -> KeyPart:
     """The part with the column as the table spells it."""
-    column = column_named(table, part.column) if part.column else None
+    column = find_column(table, part.column) if part.column else None
     return replace(part, column=column.name) if column else part
 
 
@@ -57,53 +57,53 @@ def check_parts(key: KeyDefinition, table: Table, name: str = "", strict: bool =
     check_expressions(key, table, name or key.name)
     total = 0
     for part in key.parts:
-        if part.expression or key.kind in COLUMNAR:
+        if part.expression or key.kind in COLUMNAR_KINDS:
             continue
-        column = column_named(table, part.column)
+        column = find_column(table, part.column)
         if column is None:
-            raise worded("ddl:1072", f"column does not exist: {part.column}")
+            raise error_with_text("ddl:1072", f"column does not exist: {part.column}")
         total += check_part(column, part.length, strict)
-        if total > LONGEST_KEY and (strict or key.kind in ("unique", "primary") or len(key.parts) > 1):
-            raise tidb("ddl:1071", total, LONGEST_KEY)
-    for part in key.parts if key.kind in COLUMNAR else ():
-        if part.column and column_named(table, part.column) is None:
-            raise worded("ddl:1072", f"column does not exist: {part.column}")
+        if total > MAX_KEY_BYTES and (strict or key.kind in ("unique", "primary") or len(key.parts) > 1):
+            raise tidb_error("ddl:1071", total, MAX_KEY_BYTES)
+    for part in key.parts if key.kind in COLUMNAR_KINDS else ():
+        if part.column and find_column(table, part.column) is None:
+            raise error_with_text("ddl:1072", f"column does not exist: {part.column}")
 
 
 def check_expressions(key: KeyDefinition, table: Table, name: str) -> None:
     """The expressions of a functional key (TiDB: buildHiddenColumnInfoWithCheck)."""
-    if key.kind in COLUMNAR:
+    if key.kind in COLUMNAR_KINDS:
         return
     for place, part in enumerate(key.parts):
         if not part.expression:
             continue
         hidden = f"_V$_{name}_{place}"
-        if len(hidden) > LONGEST_NAME:
-            raise tidb("ddl:1059", "hidden column")
+        if len(hidden) > MAX_NAME_LENGTH:
+            raise tidb_error("ddl:1059", "hidden column")
         check_key_functions(name, part.expression)
-        if taken := column_named(table, hidden):
-            raise tidb("schema:1060", taken.name)
+        if taken := find_column(table, hidden):
+            raise tidb_error("schema:1060", taken.name)
         check_expression(part.expression, name, table)
 
 
 def check_expression(expression: str, name: str, table: Table) -> None:
     """An expression is no column alone, names columns that are there, and gives what a key takes."""
-    for parts in names_of(expression):
+    for parts in qualified_names(expression):
         if len(parts) > 1 and parts[-2].lower() != table.name.lower():
-            raise tidb("ddl:1054", ".".join(parts), "expression")
-    names = sorted(columns_of(expression))
+            raise tidb_error("ddl:1054", ".".join(parts), "expression")
+    names = sorted(column_names(expression))
     for column in names:
-        if column_named(table, column) is None:
-            raise tidb("ddl:1054", column, "expression")
-    tree = tree_of(expression)
+        if find_column(table, column) is None:
+            raise tidb_error("ddl:1054", column, "expression")
+    tree = parse_or_none(expression)
     while isinstance(tree, Parenthesised):
         tree = tree.inner
     if isinstance(tree, ColumnName):
-        raise tidb("ddl:3762")
+        raise tidb_error("ddl:3762")
     for column in names:
-        found = column_named(table, column)
+        found = find_column(table, column)
         if found and found.auto_increment:
-            raise tidb("ddl:3754", name)
+            raise tidb_error("ddl:3754", name)
     check_result(tree, table)
 
 
@@ -111,28 +111,28 @@ def check_result(tree: Node | None, table: Table) -> None:
     """What an expression gives is neither JSON nor a long text, unless it is a CAST to an array."""
     if isinstance(tree, Cast):
         if tree.type == "JSON":
-            raise tidb("ddl:3753")
+            raise tidb_error("ddl:3753")
         return
     if not isinstance(tree, Call):
         return
     if tree.name == "JSON_OBJECT" and len(tree.arguments) % 2:
-        raise tidb("expression:1582", tree.name.lower())
-    if tree.name in JSON_RESULTS:
-        raise tidb("ddl:3753")
+        raise tidb_error("expression:1582", tree.name.lower())
+    if tree.name in JSON_FUNCTIONS:
+        raise tidb_error("ddl:3753")
     column = (
-        column_named(table, tree.arguments[0].parts[-1])
+        find_column(table, tree.arguments[0].parts[-1])
         if tree.arguments and isinstance(tree.arguments[0], ColumnName)
         else None
     )
     if tree.name in BLOB_FUNCTIONS:
-        raise tidb("ddl:3757")
-    if column and family(column.type) in ("text", "string") and tree.name in SAME_LENGTH:
+        raise tidb_error("ddl:3757")
+    if column and family(column.type) in ("text", "string") and tree.name in LENGTH_PRESERVING_FUNCTIONS:
         bytes = column.type.length * CHARSETS[column.type.charset][1]
-        if bytes > LONGEST_KEY:
-            raise tidb("ddl:1071", bytes, LONGEST_KEY)
+        if bytes > MAX_KEY_BYTES:
+            raise tidb_error("ddl:1071", bytes, MAX_KEY_BYTES)
 
 
-JSON_RESULTS = frozenset(
+JSON_FUNCTIONS = frozenset(
     (
         "JSON_EXTRACT",
         "JSON_ARRAY",
@@ -156,28 +156,28 @@ def check_part(column: Column, length: int, strict: bool = True) -> int:
     getIndexColumnLength)."""
     type, kind = column.type, family(column.type)
     if kind == "string" and type.length == 0:
-        raise tidb("ddl:1167", column.name)
+        raise tidb_error("ddl:1167", column.name)
     if kind == "json":
-        raise tidb("ddl:3152", column.name)
+        raise tidb_error("ddl:3152", column.name)
     if kind == "vector":
-        raise unsupported("add vector index: only support vector distance function on the column")
+        raise unsupported_error("add vector index: only support vector distance function on the column")
     if kind == "text" and length < 0:
-        raise tidb("ddl:1170", column.name)
+        raise tidb_error("ddl:1170", column.name)
     if kind not in ("string", "text"):
         if length >= 0:
-            raise tidb("ddl:1089")
-        return room(type)
+            raise tidb_error("ddl:1089")
+        return value_bytes(type)
     if length == 0:
-        raise tidb("ddl:1391", column.name)
+        raise tidb_error("ddl:1391", column.name)
     if kind == "string" and length > type.length:
-        raise tidb("ddl:1089")
+        raise tidb_error("ddl:1089")
     bytes = CHARSETS[type.charset][1]
-    if length * bytes > LONGEST_KEY and strict:
-        raise tidb("ddl:1071", length * bytes, LONGEST_KEY)
+    if length * bytes > MAX_KEY_BYTES and strict:
+        raise tidb_error("ddl:1071", length * bytes, MAX_KEY_BYTES)
     return (length if length > 0 else type.length) * bytes
 
 
-def room(type: ColumnType) -> int:
+def value_bytes(type: ColumnType) -> int:
     """Bytes of a value that is no text."""
     if type.name == "bit":
         return (type.length + 7) // 8
@@ -187,4 +187,4 @@ def room(type: ColumnType) -> int:
         return max(map(len, type.elements), default=0)
     if type.name == "set":
         return sum(map(len, type.elements)) + len(type.elements) - 1
-    return BYTES.get(type.name, 8)
+    return TYPE_BYTES.get(type.name, 8)

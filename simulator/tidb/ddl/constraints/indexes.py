@@ -9,30 +9,38 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.alteration import Alteration, Step, Steps, Touched, column_named, index_named, lower
-from simulator.tidb.ddl.catalog import LONGEST_NAME
+from simulator.tidb.ddl.alteration import (
+    AffectedNames,
+    Alteration,
+    SubJob,
+    SubJobs,
+    find_column,
+    find_index,
+    lower_names,
+)
+from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
 from simulator.tidb.ddl.constraints.checks import add_check, drop_check
 from simulator.tidb.ddl.constraints.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
-from simulator.tidb.ddl.constraints.index_parts import check_parts, spelled
-from simulator.tidb.ddl.definitions.keys import COLUMNAR, build_index
-from simulator.tidb.ddl.expressions.columns import columns_of, partition_columns
+from simulator.tidb.ddl.constraints.index_parts import check_parts, resolve_part
+from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, build_index
+from simulator.tidb.ddl.expressions.columns import column_names, partitioning_columns
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import tidb, worded
+from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.model.table import Index, Table
 from simulator.tidb.syntax.alter import AddKey, DropKey, IndexVisibility, RenameIndex
 from simulator.tidb.syntax.definitions import KeyDefinition, KeyPart
 
-MOST_KEYS = 64
+MAX_KEYS = 64
 
-IGNORED = {
+IGNORED_KINDS = {
     "fulltext": "The used table type doesn't support FULLTEXT indexes: no job",
     "spatial": "TiDB has no SPATIAL indexes: no job",
 }
 
-HYPOTHETICAL = "a hypothetical index lives in its session alone: no job"
+HYPOTHETICAL_NOTE = "a hypothetical index lives in its session alone: no job"
 
 
-def add_key(spec: AddKey, alteration: Alteration) -> Steps:
+def add_key(spec: AddKey, alteration: Alteration) -> SubJobs:
     """The key as TiDB adds it; no step for FULLTEXT and SPATIAL, which it reads and forgets. Raises DdlError.
 
     Releases that replicate full-text indexes stand behind a TiDB that has them.
@@ -44,40 +52,40 @@ def add_key(spec: AddKey, alteration: Alteration) -> Steps:
         assert spec.key.check is not None
         yield from add_check(spec.key.check, alteration)
     elif kind == "fulltext" and actions.ADD_FULLTEXT_INDEX in alteration.session.release.allowed_ddl:
-        yield Step(actions.ADD_COLUMNAR_INDEX)
-    elif kind in IGNORED:
-        yield IGNORED[kind]
+        yield SubJob(actions.ADD_COLUMNAR_INDEX)
+    elif kind in IGNORED_KINDS:
+        yield IGNORED_KINDS[kind]
     else:
         yield from (add_primary_key if kind == "primary" else add_index)(spec.key, alteration)
 
 
-def add_index(key: KeyDefinition, alteration: Alteration) -> Steps:
+def add_index(key: KeyDefinition, alteration: Alteration) -> SubJobs:
     """A key that is not the primary one; no step where IF NOT EXISTS finds its name taken. Raises DdlError."""
-    action = actions.ADD_COLUMNAR_INDEX if key.kind in COLUMNAR else actions.ADD_INDEX
+    action = actions.ADD_COLUMNAR_INDEX if key.kind in COLUMNAR_KINDS else actions.ADD_INDEX
     name = key.name
-    if alteration.known is not None:
-        table = alteration.known.table
+    if alteration.target is not None:
+        table = alteration.target.table
         if name.lower() == "primary":
             check_key_name(name)
-        if name and index_named(table, name):
+        if name and find_index(table, name):
             if key.if_not_exists:
                 yield f"Duplicate key name '{name}': no job"
                 return
-            raise tidb("ddl:1061", name)
+            raise tidb_error("ddl:1061", name)
         name = check_index(key, table, alteration.session)
     name = name or key.parts[0].column or "expression_index"
     if key.options.using.upper() == "HYPO":
-        yield HYPOTHETICAL
+        yield HYPOTHETICAL_NOTE
         return
-    touched = Touched(added_keys=(name.lower(),), related=related(key))
-    yield Step(action, lambda before: with_index(before, key, name), touched)
+    affected = AffectedNames(added_keys=(name.lower(),), related=related_columns(key))
+    yield SubJob(action, lambda before: with_index(before, key, name), affected)
 
 
 def check_index(key: KeyDefinition, table: Table, session: Session) -> str:
     """The index's name, TiDB's where it has none: that of its first part (getAnonymousIndex); raises DdlError."""
     check_key_name(key.name)
-    if len(table.indexes) >= MOST_KEYS:
-        raise tidb("ddl:1069", MOST_KEYS)
+    if len(table.indexes) >= MAX_KEYS:
+        raise tidb_error("ddl:1069", MAX_KEYS)
     check_parts(key, table)
     name = key.name or anonymous_name(key, table)
     check_partitioned(key, name, table, session)
@@ -88,9 +96,9 @@ def anonymous_name(key: KeyDefinition, table: Table) -> str:
     """TiDB's name for an added key: its first column's, or `expression_index`, numbered from 2 where taken
     (getAnonymousIndex)."""
     part = key.parts[0]
-    column = column_named(table, part.column) if part.column else None
+    column = find_column(table, part.column) if part.column else None
     stem = column.name if column else "expression_index"
-    taken = set(lower(index.name for index in (*table.indexes, *table.columnar_indexes)))
+    taken = set(lower_names(index.name for index in (*table.indexes, *table.columnar_indexes)))
     name, number = stem, 2
     if stem.lower() == "primary":
         name, number = f"{stem}_2", 3
@@ -100,42 +108,42 @@ def anonymous_name(key: KeyDefinition, table: Table) -> str:
 
 
 def check_key_name(name: str) -> None:
-    if len(name) > LONGEST_NAME:
-        raise tidb("ddl:1059", name)
+    if len(name) > MAX_NAME_LENGTH:
+        raise tidb_error("ddl:1059", name)
     if name.lower() == "primary":
-        raise worded("ddl:1280", f"Incorrect index name '{name}'")
+        raise error_with_text("ddl:1280", f"Incorrect index name '{name}'")
 
 
-def related(key: KeyDefinition) -> tuple[str, ...]:
+def related_columns(key: KeyDefinition) -> tuple[str, ...]:
     """The columns of a key, those in its expressions too."""
     named = {part.column.lower() for part in key.parts if part.column}
-    return tuple(sorted(named.union(*(columns_of(part.expression) for part in key.parts if part.expression))))
+    return tuple(sorted(named.union(*(column_names(part.expression) for part in key.parts if part.expression))))
 
 
-def add_primary_key(key: KeyDefinition, alteration: Alteration) -> Steps:
+def add_primary_key(key: KeyDefinition, alteration: Alteration) -> SubJobs:
     """A primary key that is not clustered, its columns NOT NULL; raises DdlError."""
-    if alteration.known is not None:
-        check_primary_key(key, alteration.known.table, alteration.session)
-    touched = Touched(added_keys=("primary",), related=related(key))
-    yield Step(actions.ADD_PRIMARY_KEY, lambda before: with_primary_key(before, key), touched)
+    if alteration.target is not None:
+        check_primary_key(key, alteration.target.table, alteration.session)
+    affected = AffectedNames(added_keys=("primary",), related=related_columns(key))
+    yield SubJob(actions.ADD_PRIMARY_KEY, lambda before: with_primary_key(before, key), affected)
 
 
 def check_primary_key(key: KeyDefinition, table: Table, session: Session) -> None:
     if key.options.visible is False:
-        raise tidb("ddl:3522")
+        raise tidb_error("ddl:3522")
     if key.clustered:
-        raise worded(
+        raise error_with_text(
             "ddl:8200",
             "Adding clustered primary key is not supported. Please consider adding NONCLUSTERED primary key instead",
         )
     if table.primary_key:
-        raise tidb("schema:1068")
+        raise tidb_error("schema:1068")
     if any(part.expression for part in key.parts):
-        raise tidb("ddl:3756")
+        raise tidb_error("ddl:3756")
     check_parts(key, table)
-    columns = [column_named(table, part.column) for part in key.parts]
+    columns = [find_column(table, part.column) for part in key.parts]
     if any(column and column.generated == "virtual" for column in columns):
-        raise tidb("ddl:3106", "Defining a virtual generated column as primary key")
+        raise tidb_error("ddl:3106", "Defining a virtual generated column as primary key")
     check_partitioned(key, "PRIMARY", table, session)
 
 
@@ -149,9 +157,9 @@ def with_primary_key(table: Table, key: KeyDefinition) -> Table:
 def with_index(table: Table, key: KeyDefinition, name: str) -> Table:
     """The table with one more index, under the next id."""
     last = max(table.last_ids.index, *(index.id for index in (*table.indexes, *table.columnar_indexes)), 0)
-    index = build_index(key, tuple(spelled(part, table) for part in key.parts), last + 1, name)
+    index = build_index(key, tuple(resolve_part(part, table) for part in key.parts), last + 1, name)
     ids = replace(table.last_ids, index=index.id)
-    if key.kind in COLUMNAR:
+    if key.kind in COLUMNAR_KINDS:
         return replace(table, columnar_indexes=(*table.columnar_indexes, index), last_ids=ids)
     return replace(table, indexes=(*table.indexes, index), last_ids=ids)
 
@@ -161,19 +169,19 @@ def check_partitioned(key: KeyDefinition, name: str, table: Table, session: Sess
     if key.kind not in ("primary", "unique"):
         return
     if key.options.scope == "GLOBAL" and table.partitioning is None:
-        raise worded("ddl:8200", "Unsupported Global Index on non-partitioned table")
-    missing = partition_columns(table.partitioning) - {part.column.lower() for part in whole(key.parts)}
+        raise error_with_text("ddl:8200", "Unsupported Global Index on non-partitioned table")
+    missing = partitioning_columns(table.partitioning) - {part.column.lower() for part in unprefixed_parts(key.parts)}
     if missing and not session.release.global_indexes:
-        raise tidb("ddl:1503", "PRIMARY" if key.kind == "primary" else "UNIQUE INDEX")
+        raise tidb_error("ddl:1503", "PRIMARY" if key.kind == "primary" else "UNIQUE INDEX")
     if missing and key.options.scope != "GLOBAL":
-        raise tidb("ddl:8264", name)
+        raise tidb_error("ddl:8264", name)
 
 
-def whole(parts: tuple[KeyPart, ...]) -> tuple[KeyPart, ...]:
+def unprefixed_parts(parts: tuple[KeyPart, ...]) -> tuple[KeyPart, ...]:
     return tuple(part for part in parts if part.length < 0)
 
 
-def drop_key(spec: DropKey, alteration: Alteration) -> Steps:
+def drop_key(spec: DropKey, alteration: Alteration) -> SubJobs:
     """An index, the primary key, a foreign key or a CHECK. Raises DdlError."""
     if spec.kind == "check":
         return drop_check(spec.name, alteration)
@@ -182,29 +190,29 @@ def drop_key(spec: DropKey, alteration: Alteration) -> Steps:
     return drop_index("PRIMARY" if spec.kind == "primary" else spec.name, spec.if_exists, alteration)
 
 
-def drop_index(name: str, if_exists: bool, alteration: Alteration) -> Steps:
+def drop_index(name: str, if_exists: bool, alteration: Alteration) -> SubJobs:
     """TiDB: dropIndex, CheckIsDropPrimaryKey."""
-    known, touched = alteration.known, Touched(dropped_keys=(name.lower(),))
+    known, affected = alteration.target, AffectedNames(dropped_keys=(name.lower(),))
     if known is None:
         primary = name.lower() == "primary"
-        yield Step(actions.DROP_PRIMARY_KEY if primary else actions.DROP_INDEX, touched=touched)
+        yield SubJob(actions.DROP_PRIMARY_KEY if primary else actions.DROP_INDEX, affected=affected)
         return
     table = known.table
-    index = index_named(table, name)
+    index = find_index(table, name)
     primary = name.lower() == "primary" and (index is None or index.primary)
     if primary and not table.primary_key:
-        raise tidb("ddl:1091", "PRIMARY")
+        raise tidb_error("ddl:1091", "PRIMARY")
     if primary and table.clustered:
-        raise worded("ddl:8200", "Unsupported drop primary key when the table is using clustered index")
+        raise error_with_text("ddl:8200", "Unsupported drop primary key when the table is using clustered index")
     if index is None:
         if if_exists:
             yield f"Can't DROP '{name}'; check that column/key exists: no job"
             return
-        raise worded("ddl:1091", f"index {name} doesn't exist")
+        raise error_with_text("ddl:1091", f"index {name} doesn't exist")
     check_key_not_needed(index, known)
     id = index.id
     action = actions.DROP_PRIMARY_KEY if primary else actions.DROP_INDEX
-    yield Step(action, lambda before: without_index(before, id, primary), touched)
+    yield SubJob(action, lambda before: without_index(before, id, primary), affected)
 
 
 def without_index(table: Table, id: int, primary: bool) -> Table:
@@ -217,42 +225,44 @@ def without_index(table: Table, id: int, primary: bool) -> Table:
     )
 
 
-def rename_index(spec: RenameIndex, alteration: Alteration) -> Steps:
+def rename_index(spec: RenameIndex, alteration: Alteration) -> SubJobs:
     """TiDB: ValidateRenameIndex; letter case alone may change too."""
-    known = alteration.known
-    index = index_named(known.table, spec.old) if known else None
+    known = alteration.target
+    index = find_index(known.table, spec.old) if known else None
     if known is not None and index is None:
-        raise tidb("schema:1176", spec.old, known.table.name)
+        raise tidb_error("schema:1176", spec.old, known.table.name)
     if spec.old == spec.new:
         yield "the index has that name: no job"
         return
-    other = index_named(known.table, spec.new) if known else None
+    other = find_index(known.table, spec.new) if known else None
     if other and spec.old.lower() != spec.new.lower():
-        raise tidb("schema:1061", other.name)
+        raise tidb_error("schema:1061", other.name)
     id = index.id if index else 0
-    touched = Touched(added_keys=(spec.new.lower(),), dropped_keys=(spec.old.lower(),))
-    yield Step(actions.RENAME_INDEX, lambda before: changed_index(before, id, spec.new, None), touched)
+    affected = AffectedNames(added_keys=(spec.new.lower(),), dropped_keys=(spec.old.lower(),))
+    yield SubJob(actions.RENAME_INDEX, lambda before: with_changed_index(before, id, spec.new, None), affected)
 
 
-def alter_visibility(spec: IndexVisibility, alteration: Alteration) -> Steps:
-    touched = Touched(altered_keys=(spec.name.lower(),))
-    if alteration.known is None:
-        yield Step(actions.ALTER_INDEX_VISIBILITY, touched=touched)
+def alter_visibility(spec: IndexVisibility, alteration: Alteration) -> SubJobs:
+    affected = AffectedNames(altered_keys=(spec.name.lower(),))
+    if alteration.target is None:
+        yield SubJob(actions.ALTER_INDEX_VISIBILITY, affected=affected)
         return
-    table = alteration.known.table
-    index = index_named(table, spec.name)
+    table = alteration.target.table
+    index = find_index(table, spec.name)
     if index is None and (spec.name.lower() != "primary" or not table.primary_key):
-        raise tidb("schema:1176", spec.name, table.name)
+        raise tidb_error("schema:1176", spec.name, table.name)
     if (index is None or index.primary) and not spec.visible:
-        raise tidb("ddl:3522")
+        raise tidb_error("ddl:3522")
     if index is None or index.visible == spec.visible:
         yield f"index '{index.name if index else 'PRIMARY'}' is {'' if spec.visible else 'in'}visible already: no job"
         return
     id = index.id
-    yield Step(actions.ALTER_INDEX_VISIBILITY, lambda before: changed_index(before, id, "", spec.visible), touched)
+    yield SubJob(
+        actions.ALTER_INDEX_VISIBILITY, lambda before: with_changed_index(before, id, "", spec.visible), affected
+    )
 
 
-def changed_index(table: Table, id: int, name: str, visible: bool | None) -> Table:
+def with_changed_index(table: Table, id: int, name: str, visible: bool | None) -> Table:
     """The table with the index under a new name, or shown or hidden."""
 
     def changed(index: Index) -> Index:

@@ -10,7 +10,7 @@ from simulator.tidb.syntax.definitions import CheckDefinition
 from simulator.tidb.syntax.tables import CreateTable
 
 
-def named_checks(syntax: CreateTable) -> list[tuple[str, CheckDefinition, str]]:
+def name_checks(syntax: CreateTable) -> list[tuple[str, CheckDefinition, str]]:
     """The CHECKs of a CREATE TABLE, those beside the columns first: name, the CHECK, the column that it belongs to.
 
     Those without a name are called `t_chk_1`, `t_chk_2`, … (TiDB: setEmptyCheckConstraintName).
@@ -28,4 +28,4 @@ def free_names(table: str, taken: set[str]) -> Iterator[str]:
 
 
 def build_checks(syntax: CreateTable) -> tuple[CheckConstraint, ...]:
-    return tuple(CheckConstraint(name, check.condition.text, check.enforced) for name, check, _ in named_checks(syntax))
+    return tuple(CheckConstraint(name, check.condition.text, check.enforced) for name, check, _ in name_checks(syntax))

@@ -39,13 +39,13 @@ def value_text(syntax: ColumnDefault, type: ColumnType) -> str | None:
     if syntax.kind == "boolean":
         text = "1" if text == "TRUE" else "0"
     if kind == "bit" and syntax.kind == "string":
-        return bytes_number(text.encode())
+        return bytes_to_number(text.encode())
     if kind in ("integer", "bit", "decimal"):
         return number_text(text, max(type.decimal, 0) if kind == "decimal" else 0)
     if kind == "float":
         return float_text(text, type)
     if kind in ("enum", "set"):
-        return number_member(text, type) if syntax.kind == "number" else member_text(text, type)
+        return numbered_members(text, type) if syntax.kind == "number" else member_text(text, type)
     if kind in ("date", "datetime", "time"):
         return _time_text(spellings.number(text) if syntax.kind == "number" and kind != "time" else text, type)
     if kind == "year":
@@ -62,7 +62,7 @@ def _time_text(text: str, type: ColumnType) -> str | None:
     return read(text, max(type.decimal, 0))
 
 
-def bytes_number(value: bytes) -> str | None:
+def bytes_to_number(value: bytes) -> str | None:
     """The number that bytes stand for; None for one that 64 bits do not hold (tidb: BinaryLiteral.ToInt)."""
     value = value.lstrip(b"\0")
     return str(int.from_bytes(value, "big")) if len(value) <= 8 else None
@@ -72,12 +72,12 @@ def bytes_text(value: bytes, type: ColumnType) -> str | None:
     """A hexadecimal or binary literal: a number for a number, the bytes for text."""
     kind = family(type)
     if kind in ("integer", "bit", "decimal", "year", "float"):
-        number = bytes_number(value)
+        number = bytes_to_number(value)
         if number is None or kind not in ("decimal", "float"):
             return number
         return number_text(number, max(type.decimal, 0)) if kind == "decimal" else float_text(number, type)
     if kind == "time":
-        number = bytes_number(value)
+        number = bytes_to_number(value)
         return None if number is None else spellings.time(number, max(type.decimal, 0))
     if kind in ("date", "datetime"):
         return None
@@ -118,7 +118,7 @@ def float_text(text: str, type: ColumnType) -> str | None:
     exact = number_text(text, type.decimal) if type.decimal >= 0 else number_text(text, 400)
     if exact is None:
         return None
-    written = shortest(float(exact), "f" if type.name == "float" else "d")
+    written = shortest_digits(float(exact), "f" if type.name == "float" else "d")
     if written is None:
         return None
     digits, _, exponent = written.partition("e")
@@ -128,7 +128,7 @@ def float_text(text: str, type: ColumnType) -> str | None:
     return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
 
 
-def shortest(value: float, format: str) -> str | None:
+def shortest_digits(value: float, format: str) -> str | None:
     """The fewest digits, as `1.5e+20`, that tell a number from all others of its width (`f` is 32 bits, `d` 64)."""
     try:
         packed = struct.pack(format, value)
@@ -138,7 +138,7 @@ def shortest(value: float, format: str) -> str | None:
     return next((text for text in texts if struct.pack(format, float(text)) == packed and "n" not in text), None)
 
 
-def number_member(text: str, type: ColumnType) -> str | None:
+def numbered_members(text: str, type: ColumnType) -> str | None:
     """The members that a number stands for; None where there are none."""
     number = int(text) if text.isdecimal() and len(text) < 21 else -1
     if type.name == "set":

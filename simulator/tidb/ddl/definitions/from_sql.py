@@ -18,11 +18,11 @@ from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import ColumnDefinition
 from simulator.tidb.syntax.tables import CreateTable
 
-KNOWN = 1 << 16
+CACHED_TABLES = 1 << 16
 """Tables that are not read again: two snapshots of a database say most of them in the same words."""
 
 
-@lru_cache(KNOWN)
+@lru_cache(CACHED_TABLES)
 def create_table(text: str, schema: str = "") -> Table:
     """The table of the one CREATE TABLE in the text; other statements (SET NAMES, USE) are passed over.
 
@@ -45,7 +45,7 @@ def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
     """
     try:
         return tuple(
-            build_table(parse_tokens(text, tokens, read_written_out), schema, text, statement_text(text, tokens))
+            build_table(parse_tokens(text, tokens, _parse_complete_table), schema, text, statement_text(text, tokens))
             for tokens in split_tokens(tokenize(text))
             if not begins_with(text, tokens, begins_other_statement)
         )
@@ -53,24 +53,24 @@ def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
         raise SchemaError("the statement is nested too deeply") from None
 
 
-def column(text: str) -> Column:
+def parse_column_definition(text: str) -> Column:
     """A column definition as in prose: arguments that TiDB demands (VARCHAR's length) may be missing."""
-    return build_column(parse_tokens(text, tokenize(text), read_column_in_prose), DEFAULT_CHARSET, text, prose=True)
+    return build_column(parse_tokens(text, tokenize(text), _parse_column_in_prose), DEFAULT_CHARSET, text, prose=True)
 
 
-def read_column_in_prose(parser: Cursor) -> ColumnDefinition:
+def _parse_column_in_prose(parser: Cursor) -> ColumnDefinition:
     return parse_column(parser, prose=True)
 
 
-def read_written_out(parser: Cursor) -> CreateTable:
+def _parse_complete_table(parser: Cursor) -> CreateTable:
     """A CREATE TABLE statement that says all of its table itself; raises SchemaError for any other."""
     table = parse_create_table(parser)
     if table.like:
-        refuse(parser, table.source_at, f"CREATE TABLE {table.name!r} LIKE another table: write its columns out")
+        _raise_at(parser, table.source_at, f"CREATE TABLE {table.name!r} LIKE another table: write its columns out")
     if table.source_at:
-        refuse(parser, table.source_at, "CREATE TABLE … SELECT is not what TiDB takes; write the columns out")
+        _raise_at(parser, table.source_at, "CREATE TABLE … SELECT is not what TiDB takes; write the columns out")
     if table.partitioning and table.partitioning.interval:
-        refuse(
+        _raise_at(
             parser,
             table.partitioning.interval.at,
             "INTERVAL partitioning is not expanded here; write its partitions out, as SHOW CREATE TABLE does",
@@ -78,5 +78,5 @@ def read_written_out(parser: Cursor) -> CreateTable:
     return table
 
 
-def refuse(parser: Cursor, at: int, message: str) -> None:
+def _raise_at(parser: Cursor, at: int, message: str) -> None:
     raise SchemaError(f"{position(parser.sql, at)}: {message}")

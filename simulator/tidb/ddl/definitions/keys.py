@@ -20,7 +20,7 @@ from simulator.tidb.syntax.tables import CreateTable
 
 
 @dataclass(frozen=True)
-class Keys:
+class TableKeys:
     columns: tuple[Column, ...]
     """The table's columns, those of the primary key now NOT NULL."""
 
@@ -32,8 +32,8 @@ class Keys:
     last_index_id: int = 0
 
 
-COLUMNAR = ("columnar", "vector")
-INDEXED = ("primary", "unique", "key", *COLUMNAR)
+COLUMNAR_KINDS = ("columnar", "vector")
+INDEX_KINDS = ("primary", "unique", "key", *COLUMNAR_KINDS)
 
 
 def build_keys(
@@ -43,11 +43,11 @@ def build_keys(
     text: str,
     schema: str = "",
     clustered_index: str = "ON",
-) -> Keys:
+) -> TableKeys:
     """Every key of the statement; `names` are the columns' names by lower case. Raises SchemaError."""
     keys = tuple(chain(syntax.keys, chain.from_iterable(column.keys for column in syntax.columns)))
     types = {column.name: column.type for column in columns}
-    resolved = [(key, tuple(resolve(part, names, text) for part in key.parts)) for key in keys]
+    resolved = [(key, tuple(resolve_part(part, names, text) for part in key.parts)) for key in keys]
     check_parts(resolved, types, text)
     primary = find_primary(keys, text)
     primary_key = tuple(part.column for part in next((parts for key, parts in resolved if key is primary), ()))
@@ -57,9 +57,9 @@ def build_keys(
     clustered = primary is not None and is_clustered(primary, integer, clustered_index)
     indexed = [(key, parts) for key, parts in resolved if not (key is primary and clustered and integer)]
     indexes = build_indexes(indexed, key_names(keys, text))
-    columnar = {id for id, (key, _) in enumerate(wanted(indexed), 1) if key.kind in COLUMNAR}
+    columnar = {id for id, (key, _) in enumerate(indexed_keys(indexed), 1) if key.kind in COLUMNAR_KINDS}
     indexes += foreign_indexes(indexed, indexes, columnar, primary_key if clustered and integer else ())
-    return Keys(
+    return TableKeys(
         columns,
         tuple(index for index in indexes if index.id not in columnar),
         primary_key,
@@ -77,7 +77,7 @@ def is_clustered(primary: KeyDefinition, integer: bool, clustered_index: str) ->
     return clustered_index == "ON" or clustered_index == "INT_ONLY" and integer
 
 
-def resolve(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
+def resolve_part(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
     """The part with the column as the table spells it; raises SchemaError if the table has no such column."""
     if part.expression:
         return part
@@ -126,16 +126,18 @@ def with_primary_key(
     return tuple(replace(column, not_null=True) if column.name in names else column for column in columns)
 
 
-def wanted(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]]) -> list[tuple[KeyDefinition, tuple[KeyPart, ...]]]:
+def indexed_keys(
+    keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]],
+) -> list[tuple[KeyDefinition, tuple[KeyPart, ...]]]:
     """The keys that are indexes."""
-    return [(key, parts) for key, parts in keys if key.kind in INDEXED]
+    return [(key, parts) for key, parts in keys if key.kind in INDEX_KINDS]
 
 
 def build_indexes(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], names: Mapping[int, str]) -> list[Index]:
     """Index by index with its id; `names` are those of `key_names`."""
     return [
         build_index(key, parts, number, "PRIMARY" if key.kind == "primary" else names[id(key)])
-        for number, (key, parts) in enumerate(wanted(keys), 1)
+        for number, (key, parts) in enumerate(indexed_keys(keys), 1)
     ]
 
 

@@ -20,8 +20,8 @@ from simulator.tidb.syntax.definitions import ColumnDefinition
 from simulator.tidb.syntax.tables import CreateTable, PartitionClause
 
 DEFAULT_CHARSET = ("utf8mb4", "utf8mb4_bin")
-KEPT_OPTIONS = ("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS")
-SHARD_BITS = 5
+STORED_OPTIONS = ("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS")
+DEFAULT_SHARD_BITS = 5
 """Of AUTO_RANDOM where it does not say."""
 
 
@@ -58,7 +58,7 @@ def build_table(
         ttl=build_ttl(options),
         columnar_indexes=keys.columnar_indexes,
         temporary=syntax.temporary,
-        options=tuple((name, options[name]) for name in KEPT_OPTIONS if name in options),
+        options=tuple((name, options[name]) for name in STORED_OPTIONS if name in options),
         checks=build_checks(syntax),
         last_ids=LastIds(len(columns), keys.last_index_id, len(keys.foreign_keys)),
     )
@@ -107,7 +107,7 @@ def build_column(
 def shard_bits(syntax: ColumnDefinition) -> int:
     """The shard bits of AUTO_RANDOM; 0 without it."""
     option = syntax.option("auto_random")
-    return (option.numbers or (SHARD_BITS,))[0] if option else 0
+    return (option.numbers or (DEFAULT_SHARD_BITS,))[0] if option else 0
 
 
 def column_names(columns: tuple[Column, ...], syntax: CreateTable, text: str) -> dict[str, str]:
@@ -128,7 +128,7 @@ def build_partitioning(
     if syntax is None:
         return None
     where = position(text, syntax.at)
-    columns = tuple(known(name, names, where) for name in syntax.columns)
+    columns = tuple(resolve_column(name, names, where) for name in syntax.columns)
     partitions = tuple(Partition(name, values) for name, values in syntax.partitions)
     if syntax.kind in ("hash", "key"):
         partitions = partitions or tuple(Partition(f"p{number}") for number in range(min(syntax.count or 1, 8192)))
@@ -150,14 +150,14 @@ def check_partitions(syntax: PartitionClause, partitions: tuple[Partition, ...],
         if bool(partition.values) is not valued:
             needs = {"range": "VALUES LESS THAN", "list": "VALUES IN"}.get(syntax.kind, "no VALUES")
             raise SchemaError(f"{where}: partition {partition.name!r} of {syntax.kind.upper()} needs {needs}")
-        if any(len(values) != width and values not in SINGLE for values in partition.values):
+        if any(len(values) != width and values not in SINGLE_VALUES for values in partition.values):
             raise SchemaError(f"{where}: partition {partition.name!r} needs {width} values at a time")
 
 
-SINGLE = (("MAXVALUE",), ("DEFAULT",))
+SINGLE_VALUES = (("MAXVALUE",), ("DEFAULT",))
 
 
-def known(name: str, names: dict[str, str], where: str) -> str:
+def resolve_column(name: str, names: dict[str, str], where: str) -> str:
     """The column as the table spells it; raises SchemaError if it has none of that name."""
     if name.lower() not in names:
         raise SchemaError(f"{where}: no column {name!r}.{did_you_mean(name, names.values())}")

@@ -23,7 +23,7 @@ def build_type(
     With `prose`, the arguments that TiDB demands (VARCHAR's length, ENUM's members) may be missing.
     """
     built = complete_type(syntax, collation_name, default, where)
-    check(built, TYPES[built.name], syntax, where, prose)
+    check_type(built, TYPES[built.name], syntax, where, prose)
     return built
 
 
@@ -37,7 +37,7 @@ def complete_type(syntax: FieldType, collation_name: str, default: tuple[str, st
         charset, collate = text_charset(syntax, collation_name, default, where)
     elif collation_name:
         charset_of(collation_name, where)
-    length, decimal, name = sizes(syntax, TYPES[syntax.name], charset)
+    length, decimal, name = complete_sizes(syntax, TYPES[syntax.name], charset)
     return ColumnType(name, length, decimal, syntax.unsigned, syntax.zerofill, charset, collate, syntax.elements)
 
 
@@ -64,7 +64,7 @@ def sized_float(syntax: FieldType, where: str) -> FieldType:
     return replace(syntax, name="float" if syntax.length <= 24 else "double", length=-1)
 
 
-def sizes(syntax: FieldType, row: TypeInfo, charset: str) -> tuple[int, int, str]:
+def complete_sizes(syntax: FieldType, row: TypeInfo, charset: str) -> tuple[int, int, str]:
     """Length, decimal and name, TiDB's defaults filled in; TEXT(n) and BLOB(n) become the smallest that holds them."""
     if row.family == "text":
         wanted = syntax.length * CHARSETS[charset][1] if syntax.name == "text" and syntax.length >= 0 else row.length
@@ -78,7 +78,7 @@ def sizes(syntax: FieldType, row: TypeInfo, charset: str) -> tuple[int, int, str
     return length, max(syntax.decimal, 0) if row.family == "decimal" else syntax.decimal, row.name
 
 
-def check(type: ColumnType, row: TypeInfo, syntax: FieldType, where: str, prose: bool) -> None:
+def check_type(type: ColumnType, row: TypeInfo, syntax: FieldType, where: str, prose: bool) -> None:
     """Raises SchemaError for sizes and members that TiDB refuses."""
     spelled = syntax.spelled
     if row.family in ("enum", "set"):

@@ -9,29 +9,31 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from simulator.tidb.ddl.expressions.constants import constant
-from simulator.tidb.ddl.expressions.illegal_functions import tree_of
-from simulator.tidb.ddl.tidb_errors import tidb, worded
+from simulator.tidb.ddl.expressions.constants import evaluate_constant
+from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
+from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.syntax.expressions import Call, ContextExpression
 
-OTHER_CLOCKS = ("NOW", "LOCALTIME", "LOCALTIMESTAMP", "CURDATE")
+OTHER_NOW_FUNCTIONS = ("NOW", "LOCALTIME", "LOCALTIMESTAMP", "CURDATE")
 LITERALS = MappingProxyType(
     {"null": "null", "int": "number", "uint": "number", "decimal": "number", "real": "number", "string": "string"}
 )
 """Kinds of values, and of the literals that say them."""
 
 
-def evaluated(default: ColumnDefault, column: str) -> ColumnDefault:
+def evaluate_default(default: ColumnDefault, column: str) -> ColumnDefault:
     """The default as a literal or a call; raises DdlError."""
-    tree = tree_of(default.text) if default.kind == "expression" else None
+    tree = parse_or_none(default.text) if default.kind == "expression" else None
     if tree is None or isinstance(tree, ContextExpression) and tree.kind == "a sequence":
         return default
     if isinstance(tree, Call):
-        if tree.name in OTHER_CLOCKS:
-            raise tidb("ddl:3770", column, default.text.partition("(")[0].strip())
+        if tree.name in OTHER_NOW_FUNCTIONS:
+            raise tidb_error("ddl:3770", column, default.text.partition("(")[0].strip())
         return default
-    found = constant(default.text)
+    found = evaluate_constant(default.text)
     if found.kind not in LITERALS:
-        raise worded("ddl:1235", f"SET DEFAULT ({default.text}) is not simulated; accepted: literals and calls")
+        raise error_with_text(
+            "ddl:1235", f"SET DEFAULT ({default.text}) is not simulated; accepted: literals and calls"
+        )
     return ColumnDefault(LITERALS[found.kind], found.text)

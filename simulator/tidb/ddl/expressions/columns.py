@@ -16,7 +16,7 @@ from simulator.tidb.syntax.expressions import names_in
 
 
 @lru_cache(maxsize=4096)
-def names_of(expression: str) -> frozenset[tuple[str, ...]]:
+def qualified_names(expression: str) -> frozenset[tuple[str, ...]]:
     """The columns that an expression names, with what stands before them; none where the text cannot be read."""
     try:
         tree = parse_tokens(expression, tokenize(expression), parse_node)
@@ -25,36 +25,36 @@ def names_of(expression: str) -> frozenset[tuple[str, ...]]:
     return frozenset(name.parts for name in names_in(tree))
 
 
-def columns_of(expression: str) -> frozenset[str]:
+def column_names(expression: str) -> frozenset[str]:
     """Names in lower case of the columns in an expression; none where the text cannot be read."""
-    return frozenset(parts[-1].lower() for parts in names_of(expression))
+    return frozenset(parts[-1].lower() for parts in qualified_names(expression))
 
 
-def generated_from(column: Column) -> frozenset[str]:
+def generation_columns(column: Column) -> frozenset[str]:
     """The columns that a generated column is computed from."""
-    return columns_of(column.generated_expression) if column.generated else frozenset()
+    return column_names(column.generated_expression) if column.generated else frozenset()
 
 
 def expression_columns(index: Index) -> frozenset[str]:
     """The columns in the expressions of a functional key."""
-    return frozenset().union(*(columns_of(part.expression) for part in index.columns if part.expression))
+    return frozenset().union(*(column_names(part.expression) for part in index.columns if part.expression))
 
 
-def partition_columns(partitioning: Partitioning | None) -> frozenset[str]:
+def partitioning_columns(partitioning: Partitioning | None) -> frozenset[str]:
     """The columns that say which partition a row is in."""
     if partitioning is None:
         return frozenset()
-    return frozenset(name.lower() for name in partitioning.columns) | columns_of(partitioning.expression or "1")
+    return frozenset(name.lower() for name in partitioning.columns) | column_names(partitioning.expression or "1")
 
 
-def dependent(table: Table, name: str) -> str:
+def dependent_kind(table: Table, name: str) -> str:
     """What needs the column: `generated`, `functional` or nothing (TiDB: hasDependentByGeneratedColumn)."""
     wanted = name.lower()
-    if any(wanted in generated_from(column) for column in table.columns):
+    if any(wanted in generation_columns(column) for column in table.columns):
         return "generated"
     return "functional" if any(wanted in expression_columns(index) for index in table.indexes) else ""
 
 
-def plain(expression: str) -> str:
+def normalize(expression: str) -> str:
     """An expression without what does not count in it."""
     return "".join(expression.replace("`", "").split()).lower()

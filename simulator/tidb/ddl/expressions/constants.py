@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.expressions.illegal_functions import within
-from simulator.tidb.ddl.tidb_errors import tidb, worded
+from simulator.tidb.ddl.expressions.illegal_functions import walk_in_order
+from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
 from simulator.tidb.expressions.translate import TableScope, translate
 from simulator.tidb.expressions.trees import definition_tree, parse_expression, strip_parentheses
@@ -18,8 +18,8 @@ from simulator.tidb.expressions.values.value import as_text
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.expressions import Call, ContextExpression, Literal, Node, Unary, names_in
 
-NOWHERE = Table("", "", ())
-CLOCKS = (
+NO_TABLE = Table("", "", ())
+TIME_FUNCTIONS = (
     "NOW",
     "CURRENT_TIMESTAMP",
     "LOCALTIME",
@@ -35,8 +35,8 @@ CLOCKS = (
 )
 
 
-UNPLANNED = {"a subquery": "SubqueryExpr", "a variable": "VariableExpr"}
-RANDOM = {"RAND": "real", "UUID": "string"}
+UNPLANNED_NODES = {"a subquery": "SubqueryExpr", "a variable": "VariableExpr"}
+RANDOM_FUNCTIONS = {"RAND": "real", "UUID": "string"}
 
 
 @dataclass(frozen=True)
@@ -52,21 +52,21 @@ NULL = Constant("null")
 
 
 @lru_cache(4096)
-def constant(expression: str) -> Constant:
+def evaluate_constant(expression: str) -> Constant:
     """What the expression comes to; raises DdlError 1054 for a column in it."""
     tree = strip_parentheses(parse_expression(expression))
-    for node in within(tree):
-        if isinstance(node, ContextExpression) and node.kind in UNPLANNED:
-            raise worded(
+    for node in walk_in_order(tree):
+        if isinstance(node, ContextExpression) and node.kind in UNPLANNED_NODES:
+            raise error_with_text(
                 "ddl:1105",
-                f"node '*ast.{UNPLANNED[node.kind]}' is not allowed when building an expression without planner",
+                f"node '*ast.{UNPLANNED_NODES[node.kind]}' is not allowed when building an expression without planner",
             )
     for name in names_in(tree):
-        raise tidb("ddl:1054", name.parts[-1], "expression")
-    return literal(tree) or computed(expression, tree)
+        raise tidb_error("ddl:1054", name.parts[-1], "expression")
+    return literal_constant(tree) or computed_constant(expression, tree)
 
 
-def literal(tree: Node) -> Constant | None:
+def literal_constant(tree: Node) -> Constant | None:
     """A literal needs no computing."""
     sign = ""
     if isinstance(tree, Unary) and tree.operator == "-" and isinstance(strip_parentheses(tree.operand), Literal):
@@ -86,7 +86,7 @@ def literal(tree: Node) -> Constant | None:
     return Constant(kind or "moment", tree.text)
 
 
-KINDS = {
+CONSTANT_KINDS = {
     "bool": "int",
     "int": "int",
     "uint": "uint",
@@ -101,13 +101,13 @@ KINDS = {
 }
 
 
-def computed(expression: str, tree: Node) -> Constant:
-    if isinstance(tree, Call) and tree.name in CLOCKS:
+def computed_constant(expression: str, tree: Node) -> Constant:
+    if isinstance(tree, Call) and tree.name in TIME_FUNCTIONS:
         return Constant("moment")
-    if isinstance(tree, Call) and tree.name in RANDOM:
-        return Constant(RANDOM[tree.name])
+    if isinstance(tree, Call) and tree.name in RANDOM_FUNCTIONS:
+        return Constant(RANDOM_FUNCTIONS[tree.name])
     try:
-        value = translate(definition_tree(expression, NOWHERE), TableScope(NOWHERE, {}))
+        value = translate(definition_tree(expression, NO_TABLE), TableScope(NO_TABLE, {}))
         found = evaluate({"text": as_text(value)}, {}, 1)["text"][0].as_py()
     except (SchemaError, EvaluationError):
         return Constant("unknown")
@@ -115,4 +115,4 @@ def computed(expression: str, tree: Node) -> Constant:
         return NULL
     if isinstance(tree, Call) and tree.name == "UNIX_TIMESTAMP" and not str(found).partition(".")[2].strip("0"):
         return Constant("int", str(found).partition(".")[0])
-    return Constant(KINDS.get(value.kind, "unknown"), str(found))
+    return Constant(CONSTANT_KINDS.get(value.kind, "unknown"), str(found))

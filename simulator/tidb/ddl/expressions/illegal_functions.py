@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.tidb_errors import tidb, unsupported
+from simulator.tidb.ddl.tidb_errors import tidb_error, unsupported_error
 from simulator.tidb.model.native_functions import LATER_FUNCTIONS, MANY, NATIVE_FUNCTIONS
 from simulator.tidb.parser.expressions.operators import parse_node
 from simulator.tidb.parser.splitting import parse_tokens
@@ -39,26 +39,26 @@ FORBIDDEN = ("a subquery", "the rows of a subquery", "EXISTS", "NOT EXISTS", "a 
 
 def check_generated_functions(column: str, expression: str) -> None:
     """Raises DdlError for a generated column that TiDB would not compute."""
-    tree = tree_of(expression)
+    tree = parse_or_none(expression)
     if tree is None:
         return
     problem = first_problem(tree, arrays=False)
     if problem:
         raise_problem(problem, "ddl:3102", "ddl:3764", column.lower())
-    if any(isinstance(node, Cast) and node.type.endswith(" ARRAY") for node in within(tree)):
-        raise tidb("expression:1235", ARRAYS)
+    if any(isinstance(node, Cast) and node.type.endswith(" ARRAY") for node in walk_in_order(tree)):
+        raise tidb_error("expression:1235", ARRAYS)
 
 
 def check_key_functions(key: str, expression: str) -> None:
     """Raises DdlError for a functional key that TiDB would not compute."""
-    tree = tree_of(expression)
+    tree = parse_or_none(expression)
     if tree is None:
         return
     problem = first_problem(tree, arrays=True)
     if problem:
         raise_problem(problem, "ddl:3758", "ddl:3800", key.lower())
-    if any(map(is_unsafe, within(tree))):
-        raise unsupported(
+    if any(map(is_unsafe, walk_in_order(tree))):
+        raise unsupported_error(
             "creating expression index containing unsafe functions without allow-expression-index in config"
         )
 
@@ -69,7 +69,7 @@ def is_unsafe(node: Node) -> bool:
     return isinstance(node, Call) and node.name not in SAFE_IN_KEYS
 
 
-def tree_of(expression: str) -> Node | None:
+def parse_or_none(expression: str) -> Node | None:
     """The expression, or None for text that cannot be read."""
     try:
         return parse_tokens(expression, tokenize(expression), parse_node)
@@ -77,7 +77,7 @@ def tree_of(expression: str) -> Node | None:
         return None
 
 
-def within(node: Node) -> Iterator[Node]:
+def walk_in_order(node: Node) -> Iterator[Node]:
     """The node and all nodes in it, in the order of the text."""
     waiting: list[object] = [node]
     while waiting:
@@ -92,14 +92,14 @@ def within(node: Node) -> Iterator[Node]:
 def raise_problem(problem: tuple[str, str], functions: str, rows: str, name: str) -> None:
     kind, what = problem
     if kind == "function":
-        raise tidb(functions, name)
+        raise tidb_error(functions, name)
     if kind == "aggregate":
-        raise tidb("ddl:1111")
+        raise tidb_error("ddl:1111")
     if kind == "row":
-        raise tidb(rows, name)
+        raise tidb_error(rows, name)
     if kind == "window":
-        raise tidb("ddl:3593", name)
-    raise tidb("expression:1582" if kind == "count" else "expression:1235", what)
+        raise tidb_error("ddl:3593", name)
+    raise tidb_error("expression:1582" if kind == "count" else "expression:1235", what)
 
 
 ORDER = ("function", "aggregate", "row", "window", "count", "array")
@@ -116,7 +116,7 @@ def problems(tree: Node, arrays: bool) -> Iterator[tuple[str, str]]:
     outermost = tree
     while isinstance(outermost, Parenthesised):
         outermost = outermost.inner
-    for node in within(tree):
+    for node in walk_in_order(tree):
         if isinstance(node, Call):
             yield from call_problems(node)
         elif isinstance(node, ContextExpression):

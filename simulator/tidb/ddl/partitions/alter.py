@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.alteration import Alteration, Step, Steps, lower
-from simulator.tidb.ddl.catalog import LONGEST_NAME, check_policy
-from simulator.tidb.ddl.columns.definitions import LONGEST_COMMENT
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, lower_names
+from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, check_placement_policy
+from simulator.tidb.ddl.columns.definitions import MAX_COMMENT_BYTES
 from simulator.tidb.ddl.partitions.functions import is_unsigned
 from simulator.tidb.ddl.partitions.values import (
     DEFAULT,
@@ -21,11 +21,11 @@ from simulator.tidb.ddl.partitions.values import (
     check_bounds,
     check_lists,
     check_types,
+    integer_bound,
     is_above,
-    whole,
 )
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import tidb, unsupported
+from simulator.tidb.ddl.tidb_errors import tidb_error, unsupported_error
 from simulator.tidb.model.table import Partition, Partitioning, Table
 from simulator.tidb.syntax.alter import (
     AddPartitions,
@@ -40,10 +40,10 @@ UNKNOWN_SPEC = "Unsupported/unknown ALTER TABLE specification"
 """TiDB says `Unsupported` twice."""
 
 
-def partitioned(table: Table) -> Partitioning:
+def table_partitioning(table: Table) -> Partitioning:
     """How the table is partitioned; raises DdlError where it is not."""
     if table.partitioning is None:
-        raise tidb("ddl:1505")
+        raise tidb_error("ddl:1505")
     return table.partitioning
 
 
@@ -55,40 +55,40 @@ def with_partitions(partitions: tuple[Partition, ...]) -> Callable[[Table], Tabl
     return apply
 
 
-def add_partitions(spec: AddPartitions, alteration: Alteration) -> Steps:
+def add_partitions(spec: AddPartitions, alteration: Alteration) -> SubJobs:
     """At the end; of HASH and KEY by number or by name, which reorganizes them. Raises DdlError.
 
     Where the table is not known, only a number, or partitions without values, tell HASH and KEY.
     """
-    if alteration.known is None:
+    if alteration.target is None:
         valued = any(definition.kind for definition in spec.definitions)
-        yield Step(actions.ADD_TABLE_PARTITION if valued else actions.REORGANIZE_PARTITION)
+        yield SubJob(actions.ADD_TABLE_PARTITION if valued else actions.REORGANIZE_PARTITION)
         return
     for definition in spec.definitions:
-        check_policy(alteration.known.catalog, definition.options)
-    table, session = alteration.known.table, alteration.session
-    old = partitioned(table)
+        check_placement_policy(alteration.target.catalog, definition.options)
+    table, session = alteration.target.table, alteration.session
+    old = table_partitioning(table)
     action = actions.ADD_TABLE_PARTITION
     if old.kind in ("hash", "key"):
         action = actions.REORGANIZE_PARTITION
         count = len(old.partitions)
-        new = tuple(partition_of(definition, old.kind, session) for definition in spec.definitions)
+        new = tuple(build_partition(definition, old.kind, session) for definition in spec.definitions)
         new = new or tuple(Partition(f"p{number}") for number in range(count, count + spec.count))
     elif not spec.definitions:
-        raise tidb("ddl:1492", old.kind.upper())
+        raise tidb_error("ddl:1492", old.kind.upper())
     else:
         new = new_partitions(spec.definitions, old, table, session)
         if old.kind == "list" and any(("DEFAULT",) in partition.values for partition in old.partitions):
-            raise unsupported(
+            raise unsupported_error(
                 "ADD List partition, already contains DEFAULT partition. Please use REORGANIZE PARTITION instead"
             )
-    names = lower(partition.name for partition in old.partitions)
+    names = lower_names(partition.name for partition in old.partitions)
     repeated = next((partition.name for partition in new if partition.name.lower() in names), "")
     if spec.if_not_exists and repeated:
         yield f"Duplicate partition name {repeated}: no job"
         return
     changed = check_partitions(replace(old, partitions=(*old.partitions, *new)), table)
-    yield Step(action, with_partitions(changed.partitions))
+    yield SubJob(action, with_partitions(changed.partitions))
 
 
 def new_partitions(
@@ -98,86 +98,86 @@ def new_partitions(
     found = []
     for definition in definitions:
         width = len(old.columns) or 1
-        partition = partition_of(definition, old.kind, session)
+        partition = build_partition(definition, old.kind, session)
         if any(len(values) != width and values != DEFAULT for values in partition.values):
-            single = {"range": tidb("ddl:1657", "RANGE"), "list": tidb("ddl:1658")}
-            raise tidb("ddl:1653") if old.columns else single[old.kind]
+            single = {"range": tidb_error("ddl:1657", "RANGE"), "list": tidb_error("ddl:1658")}
+            raise tidb_error("ddl:1653") if old.columns else single[old.kind]
         check_types(partition, old, table)
-        if len(partition.name) > LONGEST_NAME:
-            raise tidb("ddl:1059", partition.name)
+        if len(partition.name) > MAX_NAME_LENGTH:
+            raise tidb_error("ddl:1059", partition.name)
         found.append(partition)
     return tuple(found)
 
 
-def partition_action(spec: PartitionAction, alteration: Alteration) -> Steps:
+def partition_action(spec: PartitionAction, alteration: Alteration) -> SubJobs:
     """DROP and TRUNCATE; raises DdlError for the verbs that TiDB only reads."""
     if spec.verb in ("CHECK", "REBUILD", "OPTIMIZE", "REPAIR"):
-        raise unsupported(f"{spec.verb.lower()} partition")
+        raise unsupported_error(f"{spec.verb.lower()} partition")
     if spec.verb not in PARTITION_VERBS:
-        raise unsupported(UNKNOWN_SPEC)
-    if alteration.known is None:
-        yield Step(PARTITION_VERBS[spec.verb])
+        raise unsupported_error(UNKNOWN_SPEC)
+    if alteration.target is None:
+        yield SubJob(PARTITION_VERBS[spec.verb])
     elif spec.verb == "DROP":
-        yield from drop(spec, partitioned(alteration.known.table))
+        yield from drop_partitions(spec, table_partitioning(alteration.target.table))
     else:
-        yield from truncate(spec, partitioned(alteration.known.table), alteration.known.table)
+        yield from truncate_partitions(spec, table_partitioning(alteration.target.table), alteration.target.table)
 
 
 PARTITION_VERBS = {"DROP": actions.DROP_TABLE_PARTITION, "TRUNCATE": actions.TRUNCATE_TABLE_PARTITION}
 
 
-def drop(spec: PartitionAction, old: Partitioning) -> Steps:
+def drop_partitions(spec: PartitionAction, old: Partitioning) -> SubJobs:
     """TiDB: CheckDropTablePartition."""
     if old.kind not in ("range", "list"):
-        raise tidb("ddl:1512", "DROP")
-    gone, names = lower(spec.names), lower(partition.name for partition in old.partitions)
+        raise tidb_error("ddl:1512", "DROP")
+    gone, names = lower_names(spec.names), lower_names(partition.name for partition in old.partitions)
     if len(names) <= len(gone):
-        raise tidb("ddl:1508")
+        raise tidb_error("ddl:1508")
     if len(set(gone)) < len(gone) or any(name not in names for name in gone):
         if spec.if_exists:
             yield "Error in list of partitions to DROP: no job"
             return
-        raise tidb("ddl:1507")
+        raise tidb_error("ddl:1507")
     partitions = tuple(partition for partition in old.partitions if partition.name.lower() not in gone)
-    yield Step(actions.DROP_TABLE_PARTITION, with_partitions(partitions))
+    yield SubJob(actions.DROP_TABLE_PARTITION, with_partitions(partitions))
 
 
-def truncate(spec: PartitionAction, old: Partitioning, table: Table) -> Steps:
+def truncate_partitions(spec: PartitionAction, old: Partitioning, table: Table) -> SubJobs:
     """The rows go, the partitions stay."""
-    names = lower(partition.name for partition in old.partitions)
-    for name in lower(spec.names):
+    names = lower_names(partition.name for partition in old.partitions)
+    for name in lower_names(spec.names):
         if name not in names:
-            raise tidb("table:1735", name, table.name)
-    yield Step(actions.TRUNCATE_TABLE_PARTITION)
+            raise tidb_error("table:1735", name, table.name)
+    yield SubJob(actions.TRUNCATE_TABLE_PARTITION)
 
 
-def coalesce(spec: CoalescePartition, alteration: Alteration) -> Steps:
+def coalesce(spec: CoalescePartition, alteration: Alteration) -> SubJobs:
     """The last partitions of HASH and KEY go, their rows to the others."""
-    if alteration.known is None:
-        yield Step(actions.REORGANIZE_PARTITION)
+    if alteration.target is None:
+        yield SubJob(actions.REORGANIZE_PARTITION)
         return
-    old = partitioned(alteration.known.table)
+    old = table_partitioning(alteration.target.table)
     if old.kind not in ("hash", "key"):
-        raise tidb("ddl:1509")
+        raise tidb_error("ddl:1509")
     if spec.count < 1:
-        raise tidb("ddl:1515")
+        raise tidb_error("ddl:1515")
     if spec.count >= len(old.partitions):
-        raise tidb("ddl:1508")
-    yield Step(actions.REORGANIZE_PARTITION, with_partitions(old.partitions[: -spec.count]))
+        raise tidb_error("ddl:1508")
+    yield SubJob(actions.REORGANIZE_PARTITION, with_partitions(old.partitions[: -spec.count]))
 
 
-def reorganize(spec: ReorganizePartition, alteration: Alteration) -> Steps:
+def reorganize(spec: ReorganizePartition, alteration: Alteration) -> SubJobs:
     """Named partitions become others that hold the same rows; raises DdlError (TiDB: checkReorgPartitionDefs)."""
-    if alteration.known is None:
-        yield Step(actions.REORGANIZE_PARTITION)
+    if alteration.target is None:
+        yield SubJob(actions.REORGANIZE_PARTITION)
         return
-    table = alteration.known.table
-    old = partitioned(table)
+    table = alteration.target.table
+    old = table_partitioning(table)
     if old.kind not in ("range", "list"):
-        raise unsupported("reorganize partition")
-    places = places_of(spec.names, old)
+        raise unsupported_error("reorganize partition")
+    places = partition_positions(spec.names, old)
     if not spec.definitions or not places:
-        raise tidb("ddl:1492", old.kind.upper())
+        raise tidb_error("ddl:1492", old.kind.upper())
     new = new_partitions(spec.definitions, old, table, alteration.session)
     first = min(places)
     before = tuple(partition for place, partition in enumerate(old.partitions) if place < first)
@@ -185,26 +185,26 @@ def reorganize(spec: ReorganizePartition, alteration: Alteration) -> Steps:
     changed = check_partitions(replace(old, partitions=(*before, *new, *after)), table)
     if old.kind == "range":
         last = max(places) == len(old.partitions) - 1
-        check_end(old.partitions[max(places)], new[-1], last, old, table)
-    yield Step(actions.REORGANIZE_PARTITION, with_partitions(changed.partitions))
+        check_range_end(old.partitions[max(places)], new[-1], last, old, table)
+    yield SubJob(actions.REORGANIZE_PARTITION, with_partitions(changed.partitions))
 
 
-def places_of(names: tuple[str, ...], old: Partitioning) -> set[int]:
+def partition_positions(names: tuple[str, ...], old: Partitioning) -> set[int]:
     """Places of the named partitions, side by side where they are ranges."""
-    known = lower(partition.name for partition in old.partitions)
+    known = lower_names(partition.name for partition in old.partitions)
     places: set[int] = set()
-    for name in lower(names):
+    for name in lower_names(names):
         if name not in known:
-            raise tidb("ddl:1567")
+            raise tidb_error("ddl:1567")
         if known.index(name) in places:
-            raise tidb("ddl:1517", "%-.192s")
+            raise tidb_error("ddl:1517", "%-.192s")
         places.add(known.index(name))
     if old.kind == "range" and len(places) != max(places, default=0) - min(places, default=0) + 1:
-        raise unsupported("REORGANIZE PARTITION of RANGE; not adjacent partitions")
+        raise unsupported_error("REORGANIZE PARTITION of RANGE; not adjacent partitions")
     return places
 
 
-def check_end(old: Partition, new: Partition, last: bool, rule: Partitioning, table: Table) -> None:
+def check_range_end(old: Partition, new: Partition, last: bool, rule: Partitioning, table: Table) -> None:
     """Ranges end where they ended, but for the last, which may end higher."""
     bounds = old.values[0], new.values[0]
     if rule.columns:
@@ -212,27 +212,29 @@ def check_end(old: Partition, new: Partition, last: bool, rule: Partitioning, ta
         above, below = is_above(right, left, rule, table), is_above(left, right, rule, table)
     else:
         unsigned = is_unsigned(rule.expression, table)
-        ends = [math.inf if MAXVALUE in bound else whole(bound[0], unsigned) or 0 for bound in bounds]
+        ends = [math.inf if MAXVALUE in bound else integer_bound(bound[0], unsigned) or 0 for bound in bounds]
         above, below = ends[1] > ends[0], ends[1] < ends[0]
     if below or above and not last:
-        raise tidb("ddl:1493")
+        raise tidb_error("ddl:1493")
 
 
-def partition_options(spec: PartitionOptions, alteration: Alteration) -> Steps:
+def partition_options(spec: PartitionOptions, alteration: Alteration) -> SubJobs:
     """Placement and attributes of a partition: nothing that rows show."""
-    if alteration.known is not None:
-        table = alteration.known.table
-        if spec.partition.lower() not in lower(partition.name for partition in partitioned(table).partitions):
-            raise tidb("table:1735", spec.partition, table.name)
+    if alteration.target is not None:
+        table = alteration.target.table
+        if spec.partition.lower() not in lower_names(
+            partition.name for partition in table_partitioning(table).partitions
+        ):
+            raise tidb_error("table:1735", spec.partition, table.name)
     names = {option.name for option in spec.options}
     for option in spec.options:
         if option.name == "ATTRIBUTES":
             check_attributes(option.value)
     if "ATTRIBUTES" in names:
-        yield Step(actions.ALTER_TABLE_PARTITION_ATTRIBUTES)
+        yield SubJob(actions.ALTER_TABLE_PARTITION_ATTRIBUTES)
     if "PLACEMENT POLICY" in names:
-        check_policy(alteration.known.catalog if alteration.known else None, spec.options)
-        yield Step(actions.ALTER_TABLE_PARTITION_PLACEMENT)
+        check_placement_policy(alteration.target.catalog if alteration.target else None, spec.options)
+        yield SubJob(actions.ALTER_TABLE_PARTITION_PLACEMENT)
 
 
 def check_attributes(text: str) -> None:
@@ -241,26 +243,26 @@ def check_attributes(text: str) -> None:
     for attribute in text.split(",") if text else ():
         name, _, value = (part.strip() for part in attribute.partition("="))
         if not name or not value or "=" in value:
-            raise tidb("ddl:8237", f"attributes should be in format 'key=value': {attribute}")
+            raise tidb_error("ddl:8237", f"attributes should be in format 'key=value': {attribute}")
         if values.setdefault(name, value) != value:
-            raise tidb("ddl:8237", f"'{name}={value}' and '{name}={values[name]}' are conflicted")
+            raise tidb_error("ddl:8237", f"'{name}={value}' and '{name}={values[name]}' are conflicted")
 
 
-MOST_PARTITIONS = 8192
-VALUES = {"range": ("RANGE", "LESS THAN"), "list": ("LIST", "IN")}
-KINDS = {"less than": "range", "in": "list", "default": "list"}
+MAX_PARTITIONS = 8192
+VALUES_CLAUSES = {"range": ("RANGE", "LESS THAN"), "list": ("LIST", "IN")}
+METHODS_BY_VALUES = {"less than": "range", "in": "list", "default": "list"}
 
 
-def partition_of(definition: PartitionDefinition, kind: str, session: Session) -> Partition:
+def build_partition(definition: PartitionDefinition, kind: str, session: Session) -> Partition:
     """The partition as the table keeps it; raises DdlError where its values are not those of the partitioning."""
-    said = KINDS.get(definition.kind, "")
+    said = METHODS_BY_VALUES.get(definition.kind, "")
     if said and said != kind:
-        raise tidb("ddl:1480", *VALUES[said])
-    if kind in VALUES and not definition.values:
-        raise tidb("ddl:1479", *VALUES[kind])
+        raise tidb_error("ddl:1480", *VALUES_CLAUSES[said])
+    if kind in VALUES_CLAUSES and not definition.values:
+        raise tidb_error("ddl:1479", *VALUES_CLAUSES[kind])
     comment = next((option.value for option in definition.options if option.name == "COMMENT"), "")
-    if kind == "range" and session.is_strict and len(comment.encode()) > LONGEST_COMMENT:
-        raise tidb("ddl:1793", definition.name.lower())
+    if kind == "range" and session.is_strict and len(comment.encode()) > MAX_COMMENT_BYTES:
+        raise tidb_error("ddl:1793", definition.name.lower())
     return Partition(definition.name, definition.values)
 
 
@@ -270,14 +272,14 @@ def check_partitions(partitioning: Partitioning, table: Table) -> Partitioning:
     names: set[str] = set()
     for partition in partitioning.partitions:
         if partition.name.lower() in names:
-            raise tidb("ddl:1517", partition.name)
+            raise tidb_error("ddl:1517", partition.name)
         names.add(partition.name.lower())
-    if len(names) > MOST_PARTITIONS:
-        raise tidb("ddl:1499")
+    if len(names) > MAX_PARTITIONS:
+        raise tidb_error("ddl:1499")
     columns: set[str] = set()
-    for column in lower(partitioning.columns):
+    for column in lower_names(partitioning.columns):
         if column in columns:
-            raise tidb("ddl:1652", column)
+            raise tidb_error("ddl:1652", column)
         columns.add(column)
     if partitioning.kind == "range":
         return check_bounds(partitioning, table)

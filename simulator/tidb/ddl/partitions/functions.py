@@ -3,14 +3,14 @@ pkg/ddl/partition.go, checkPartitionFuncValid, checkPartitionFuncType; pkg/expre
 
 from __future__ import annotations
 
-from simulator.tidb.ddl.alteration import column_named
-from simulator.tidb.ddl.expressions.illegal_functions import tree_of, within
-from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.ddl.alteration import find_column
+from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
+from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.expressions import Binary, Call, ColumnName, Literal, Node, Parenthesised, Unary, Word
 
-OF_DATES = frozenset(
+DATE_FUNCTIONS = frozenset(
     (
         "TO_DAYS",
         "TO_SECONDS",
@@ -25,9 +25,9 @@ OF_DATES = frozenset(
         "DAY",
     )
 )
-OF_TIMES = frozenset(("HOUR", "MINUTE", "SECOND", "TIME_TO_SEC", "MICROSECOND"))
-OF_NUMBERS = frozenset(("ABS", "CEILING", "FLOOR", "MOD"))
-ALLOWED = OF_DATES | OF_TIMES | OF_NUMBERS | {"UNIX_TIMESTAMP", "FROM_DAYS", "EXTRACT", "DATEDIFF"}
+TIME_FUNCTIONS = frozenset(("HOUR", "MINUTE", "SECOND", "TIME_TO_SEC", "MICROSECOND"))
+NUMBER_FUNCTIONS = frozenset(("ABS", "CEILING", "FLOOR", "MOD"))
+ALLOWED = DATE_FUNCTIONS | TIME_FUNCTIONS | NUMBER_FUNCTIONS | {"UNIX_TIMESTAMP", "FROM_DAYS", "EXTRACT", "DATEDIFF"}
 OPERATORS = ("+", "-", "*", "DIV", "%")
 DATE_UNITS = ("YEAR", "YEAR_MONTH", "QUARTER", "MONTH", "DAY")
 DAY_UNITS = ("DAY_MICROSECOND", "DAY_HOUR", "DAY_MINUTE", "DAY_SECOND")
@@ -36,37 +36,37 @@ DATES, TIMES = ("date", "datetime"), ("time", "datetime")
 
 def check_partition_function(expression: str, table: Table) -> None:
     """Raises DdlError for an expression that may not spread rows."""
-    tree = tree_of(expression)
+    tree = parse_or_none(expression)
     columns = 0
-    for node in within(tree) if tree is not None else ():
+    for node in walk_in_order(tree) if tree is not None else ():
         if isinstance(node, Call):
             check_arguments(node, table)
         check_allowed(node, table)
         if isinstance(node, ColumnName):
-            existing(node, table)
+            existing_column(node, table)
             columns += 1
     if not columns:
-        raise tidb("ddl:1486")
+        raise tidb_error("ddl:1486")
 
 
-def existing(node: ColumnName, table: Table) -> Column:
-    column = column_named(table, node.parts[-1])
+def existing_column(node: ColumnName, table: Table) -> Column:
+    column = find_column(table, node.parts[-1])
     if column is None:
-        raise tidb("ddl:1054", node.parts[-1].lower(), "partition function")
+        raise tidb_error("ddl:1054", node.parts[-1].lower(), "partition function")
     return column
 
 
-def types_of(nodes: tuple[Node, ...], table: Table) -> list[str]:
+def column_types(nodes: tuple[Node, ...], table: Table) -> list[str]:
     """The types of those that are columns."""
-    return [existing(node, table).type.name for node in nodes if isinstance(node, ColumnName)]
+    return [existing_column(node, table).type.name for node in nodes if isinstance(node, ColumnName)]
 
 
 def check_arguments(call: Call, table: Table) -> None:
     """A function of time takes a column of its kind; numbers take no TIMESTAMP."""
-    types = types_of(call.arguments, table)
-    if call.name in OF_DATES:
+    types = column_types(call.arguments, table)
+    if call.name in DATE_FUNCTIONS:
         right = any(type in DATES for type in types)
-    elif call.name in OF_TIMES:
+    elif call.name in TIME_FUNCTIONS:
         right = any(type in TIMES for type in types)
     elif call.name == "UNIX_TIMESTAMP":
         right = "timestamp" in types
@@ -78,9 +78,9 @@ def check_arguments(call: Call, table: Table) -> None:
     elif call.name == "DATEDIFF":
         right = all(type in DATES for type in types)
     else:
-        right = call.name not in OF_NUMBERS or "timestamp" not in types
+        right = call.name not in NUMBER_FUNCTIONS or "timestamp" not in types
     if not right:
-        raise tidb("ddl:1486")
+        raise tidb_error("ddl:1486")
 
 
 def fits_unit(unit: str, types: list[str]) -> bool:
@@ -102,25 +102,25 @@ def check_allowed(node: Node, table: Table) -> None:
     elif isinstance(node, (ColumnName, Parenthesised, Literal, Word)):
         return
     else:
-        raise tidb("ddl:1564")
-    if "timestamp" in types_of(operands, table):
-        raise tidb("ddl:1486")
+        raise tidb_error("ddl:1564")
+    if "timestamp" in column_types(operands, table):
+        raise tidb_error("ddl:1486")
 
 
 def check_function_type(expression: str, table: Table) -> None:
     """It gives whole numbers."""
-    tree = tree_of(expression)
+    tree = parse_or_none(expression)
     kind = kind_of(tree, table) if tree is not None else INT
     if kind in (INT, UNSIGNED):
         return
     if isinstance(tree, ColumnName):
-        raise tidb("ddl:1659", tree.parts[-1].lower())
-    raise tidb("ddl:1491", "PARTITION")
+        raise tidb_error("ddl:1659", tree.parts[-1].lower())
+    raise tidb_error("ddl:1491", "PARTITION")
 
 
 def is_unsigned(expression: str, table: Table) -> bool:
     """Whether the expression gives numbers without a sign (TiDB: isPartExprUnsigned)."""
-    tree = tree_of(expression)
+    tree = parse_or_none(expression)
     return tree is not None and kind_of(tree, table) == UNSIGNED
 
 
@@ -134,7 +134,7 @@ def kind_of(node: Node, table: Table) -> str:
     if isinstance(node, Parenthesised):
         return kind_of(node.inner, table)
     if isinstance(node, ColumnName):
-        return column_kind(existing(node, table))
+        return column_kind(existing_column(node, table))
     if isinstance(node, Unary):
         kind = kind_of(node.operand, table)
         if kind == OTHER and node.operator == "-":
@@ -172,7 +172,7 @@ def number_kind(node: Node, table: Table) -> str:
     if kind != OTHER:
         return kind
     if isinstance(node, ColumnName):
-        type = existing(node, table).type
+        type = existing_column(node, table).type
         if family(type) in ("date", "datetime", "time"):
             return DECIMAL if type.decimal > 0 else INT
     return INT if isinstance(node, Call) else REAL
@@ -182,9 +182,9 @@ def call_kind(call: Call, table: Table) -> str:
     if call.name == "FROM_DAYS":
         return OTHER
     if call.name == "UNIX_TIMESTAMP":
-        columns = [existing(node, table) for node in call.arguments if isinstance(node, ColumnName)]
+        columns = [existing_column(node, table) for node in call.arguments if isinstance(node, ColumnName)]
         return DECIMAL if any(column.type.decimal > 0 for column in columns) else INT
-    if call.name not in OF_NUMBERS:
+    if call.name not in NUMBER_FUNCTIONS:
         return INT
     kind = number_kind(call.arguments[0], table)
     return INT if call.name in ("CEILING", "FLOOR") and kind == DECIMAL else kind

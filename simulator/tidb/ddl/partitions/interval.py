@@ -12,10 +12,10 @@ from datetime import date, timedelta
 from types import MappingProxyType
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.alteration import Alteration, Step, Steps, column_named
-from simulator.tidb.ddl.partitions.alter import MOST_PARTITIONS, partitioned, with_partitions
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, find_column
+from simulator.tidb.ddl.partitions.alter import MAX_PARTITIONS, table_partitioning, with_partitions
 from simulator.tidb.ddl.partitions.functions import is_unsigned
-from simulator.tidb.ddl.tidb_errors import unsupported
+from simulator.tidb.ddl.tidb_errors import unsupported_error
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.restore.names import quote_name
@@ -29,7 +29,7 @@ LOWEST = "-9223372036854775808"
 Bound = int | date
 
 
-def expanded(syntax: PartitionClause, table: Table) -> PartitionClause:
+def expand_interval(syntax: PartitionClause, table: Table) -> PartitionClause:
     """The partitioning with the partitions of its INTERVAL written out; raises DdlError where they cannot be."""
     interval = syntax.interval
     if interval is None:
@@ -37,16 +37,16 @@ def expanded(syntax: PartitionClause, table: Table) -> PartitionClause:
     if syntax.definitions:
         return replace(syntax, interval=None)
     if interval.first is None or interval.last is None:
-        raise unsupported("INTERVAL partitioning without FIRST PARTITION or LAST PARTITION")
-    first, last = bound(interval.first.text), bound(interval.last.text)
-    following = stepper(interval.every.text, interval.unit)
-    bounds = list(between(first, last, following))
-    column = column_named(table, syntax.columns[0]) if syntax.columns else None
+        raise unsupported_error("INTERVAL partitioning without FIRST PARTITION or LAST PARTITION")
+    first, last = parse_bound(interval.first.text), parse_bound(interval.last.text)
+    following = bound_stepper(interval.every.text, interval.unit)
+    bounds = list(bounds_between(first, last, following))
+    column = find_column(table, syntax.columns[0]) if syntax.columns else None
     lowest = "'0000-01-01'" if isinstance(first, date) else lowest_number(syntax, column, table)
     midnight = " 00:00:00" if isinstance(first, date) and column and column.type.name == "datetime" else ""
-    definitions = [defined("P_NULL", lowest)] * interval.null_partition
-    definitions += [defined(f"P_LT_{value}{midnight}", written(value, midnight)) for value in bounds]
-    definitions += [defined("P_MAXVALUE", "MAXVALUE")] * interval.maxvalue_partition
+    definitions = [range_partition("P_NULL", lowest)] * interval.null_partition
+    definitions += [range_partition(f"P_LT_{value}{midnight}", bound_text(value, midnight)) for value in bounds]
+    definitions += [range_partition("P_MAXVALUE", "MAXVALUE")] * interval.maxvalue_partition
     return replace(syntax, definitions=tuple(definitions), interval=None)
 
 
@@ -58,24 +58,24 @@ def lowest_number(syntax: PartitionClause, column: Column | None, table: Table) 
     return "0" if column.type.unsigned else str(-(1 << bits - 1))
 
 
-def defined(name: str, value: str) -> PartitionDefinition:
+def range_partition(name: str, value: str) -> PartitionDefinition:
     return PartitionDefinition(name, ((value,),), "less than")
 
 
-def bound(text: str) -> Bound:
+def parse_bound(text: str) -> Bound:
     """A whole number, or a date in quotes, with or without midnight; raises DdlError for anything else."""
     plain = text.strip().strip("'\"")
     try:
         return date.fromisoformat(plain[:10]) if "-" in plain[1:] else int(plain)
     except ValueError:
-        raise unsupported("INTERVAL partitioning with other bounds than whole numbers and dates") from None
+        raise unsupported_error("INTERVAL partitioning with other bounds than whole numbers and dates") from None
 
 
-def written(value: Bound, midnight: str = "") -> str:
+def bound_text(value: Bound, midnight: str = "") -> str:
     return f"'{value}{midnight}'" if isinstance(value, date) else str(value)
 
 
-def rewritten(syntax: CreateTable, text: str, table: Table) -> str:
+def rewrite_statement(syntax: CreateTable, text: str, table: Table) -> str:
     """The statement that the job has: the partitions in place of INTERVAL (TiDB: buildTablePartitionInfo,
     AppendPartitionDefs)."""
     interval = syntax.partitioning.interval if syntax.partitioning else None
@@ -88,91 +88,95 @@ def rewritten(syntax: CreateTable, text: str, table: Table) -> str:
     return f"{text[: interval.at]}({definitions}){text[interval.at + interval.length :]}"
 
 
-def stepper(every: str, unit: str) -> Callable[[Bound], Bound]:
+def bound_stepper(every: str, unit: str) -> Callable[[Bound], Bound]:
     """What comes after a bound; raises DdlError for units below a day."""
     amount = int(every.strip("'\" ")) if every.strip("'\" ").isdecimal() else 0
     if amount < 1 or unit.upper() not in ("", *MONTHS, *DAYS):
-        raise unsupported("INTERVAL partitioning with that INTERVAL")
+        raise unsupported_error("INTERVAL partitioning with that INTERVAL")
     if not unit:
         return lambda value: value + timedelta(amount) if isinstance(value, date) else value + amount
     months, days = amount * MONTHS.get(unit.upper(), 0), amount * DAYS.get(unit.upper(), 0)
-    return lambda value: later(value, months, days) if isinstance(value, date) else value + amount
+    return lambda value: next_bound(value, months, days) if isinstance(value, date) else value + amount
 
 
-def later(day: date, months: int, days: int) -> date:
+def next_bound(day: date, months: int, days: int) -> date:
     count = day.year * 12 + day.month - 1 + months
     first = date(count // 12, count % 12 + 1, 1)
     following = date((count + 1) // 12, (count + 1) % 12 + 1, 1)
     return first + timedelta(min(day.day, (following - first).days) - 1 + days)
 
 
-def between(first: Bound, last: Bound, following: Callable[[Bound], Bound]) -> Iterator[Bound]:
+def bounds_between(first: Bound, last: Bound, following: Callable[[Bound], Bound]) -> Iterator[Bound]:
     """Every bound from the first to the last; raises DdlError where the last is not one of them."""
     if type(first) is not type(last):
-        raise unsupported("INTERVAL partitioning with bounds of two types")
+        raise unsupported_error("INTERVAL partitioning with bounds of two types")
     value, count = first, 0
-    while above(last, value) and count < MOST_PARTITIONS:
+    while is_above_bound(last, value) and count < MAX_PARTITIONS:
         yield value
         value, count = following(value), count + 1
     if value != last:
-        raise unsupported("LAST PARTITION, expr not matching INTERVAL")
+        raise unsupported_error("LAST PARTITION, expr not matching INTERVAL")
     yield last
 
 
-def above(left: Bound, right: Bound) -> bool:
+def is_above_bound(left: Bound, right: Bound) -> bool:
     if isinstance(left, date):
         return isinstance(right, date) and left > right
     return isinstance(right, int) and left > right
 
 
-def more(partitions: tuple[Partition, ...], last: str) -> tuple[Partition, ...]:
+def partitions_up_to(partitions: tuple[Partition, ...], last: str) -> tuple[Partition, ...]:
     """The partitions that LAST PARTITION LESS THAN adds behind those that are there; raises DdlError."""
     if partitions[-1].values == (("MAXVALUE",),):
-        raise unsupported("LAST PARTITION when MAXVALUE partition exists")
-    known = [bound(partition.values[0][0]) for partition in partitions if partition.name != "P_NULL"]
+        raise unsupported_error("LAST PARTITION when MAXVALUE partition exists")
+    known = [parse_bound(partition.values[0][0]) for partition in partitions if partition.name != "P_NULL"]
     if len(known) < 2:
-        raise unsupported("LAST PARTITION, does not seem like an INTERVAL partitioned table")
-    following = same_step(known[-2], known[-1])
-    bounds = between(following(known[-1]), bound(last), following)
-    return tuple(Partition(f"P_LT_{value}", ((written(value),),)) for value in bounds)
+        raise unsupported_error("LAST PARTITION, does not seem like an INTERVAL partitioned table")
+    following = step_between(known[-2], known[-1])
+    bounds = bounds_between(following(known[-1]), parse_bound(last), following)
+    return tuple(Partition(f"P_LT_{value}", ((bound_text(value),),)) for value in bounds)
 
 
-def same_step(before: Bound, last: Bound) -> Callable[[Bound], Bound]:
+def step_between(before: Bound, last: Bound) -> Callable[[Bound], Bound]:
     """What leads on as the one bound led to the other: whole months between equal days of months, else days."""
     if isinstance(before, date) and isinstance(last, date):
         months = (last.year - before.year) * 12 + last.month - before.month
         if before.day == last.day and months:
-            return stepper(str(months), "MONTH")
-        return stepper(str((last - before).days), "DAY")
+            return bound_stepper(str(months), "MONTH")
+        return bound_stepper(str((last - before).days), "DAY")
     assert isinstance(before, int) and isinstance(last, int)
-    return stepper(str(last - before), "")
+    return bound_stepper(str(last - before), "")
 
 
-def last_partition(spec: IntervalPartitionSpec, alteration: Alteration) -> Steps:
+def last_partition(spec: IntervalPartitionSpec, alteration: Alteration) -> SubJobs:
     """FIRST and LAST PARTITION LESS THAN of INTERVAL partitioning; raises DdlError."""
     if spec.verb not in INTERVALS:
         what = "SPLIT LAST PARTITION" if spec.verb.startswith("SPLIT") else "MERGE FIRST PARTITION"
-        raise unsupported(what)
+        raise unsupported_error(what)
     action, left = INTERVALS[spec.verb]
-    if alteration.known is None:
-        yield Step(action)
+    if alteration.target is None:
+        yield SubJob(action)
     else:
-        yield Step(action, with_partitions(left(spec.bound.text.strip(), partitioned(alteration.known.table))))
+        yield SubJob(
+            action, with_partitions(left(spec.bound.text.strip(), table_partitioning(alteration.target.table)))
+        )
 
 
 def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
     """Without the partitions below the bound."""
     places = [place for place, partition in enumerate(old.partitions) if partition.values == ((bound,),)]
     if old.kind != "range" or not places or places[0] == 0:
-        raise unsupported("FIRST PARTITION, given value does not generate a list of partition names to be dropped")
+        raise unsupported_error(
+            "FIRST PARTITION, given value does not generate a list of partition names to be dropped"
+        )
     return old.partitions[places[0] :]
 
 
 def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:
     """With partitions as wide as the last one, up to the bound."""
     if old.kind != "range":
-        raise unsupported("LAST PARTITION of HASH/KEY partitioned table")
-    return (*old.partitions, *more(old.partitions, last))
+        raise unsupported_error("LAST PARTITION of HASH/KEY partitioned table")
+    return (*old.partitions, *partitions_up_to(old.partitions, last))
 
 
 INTERVALS: MappingProxyType[str, tuple[int, Callable[[str, Partitioning], tuple[Partition, ...]]]] = MappingProxyType(

@@ -10,38 +10,39 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.alteration import Alteration, KnownTable, Step, Steps, column_named, lower
-from simulator.tidb.ddl.catalog import LONGEST_NAME
-from simulator.tidb.ddl.constraints.foreign_keys import referring
-from simulator.tidb.ddl.expressions.columns import partition_columns, plain
-from simulator.tidb.ddl.partitions.alter import MOST_PARTITIONS, check_partitions, partition_of, partitioned
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable, find_column, lower_names
+from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
+from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
+from simulator.tidb.ddl.expressions.columns import normalize, partitioning_columns
+from simulator.tidb.ddl.partitions.alter import MAX_PARTITIONS, build_partition, check_partitions, table_partitioning
 from simulator.tidb.ddl.partitions.functions import check_function_type, check_partition_function
-from simulator.tidb.ddl.partitions.interval import expanded
+from simulator.tidb.ddl.partitions.interval import expand_interval
 from simulator.tidb.ddl.partitions.values import check_types
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import tidb, worded
+from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionBy, RemovePartitioning
 from simulator.tidb.syntax.definitions import KeyOptions
 from simulator.tidb.syntax.tables import PartitionClause
 
-FOR_COLUMNS = ("integer", "date", "datetime", "time", "string")
+PARTITION_COLUMN_FAMILIES = ("integer", "date", "datetime", "time", "string")
 """Types of columns in RANGE COLUMNS and LIST COLUMNS; KEY takes almost any."""
 
 
-def partition_by(spec: PartitionBy, alteration: Alteration) -> Steps:
+def partition_by(spec: PartitionBy, alteration: Alteration) -> SubJobs:
     """The table under another partitioning; raises DdlError."""
-    known = alteration.known
+    known = alteration.target
     if known is None:
-        yield Step(actions.ALTER_TABLE_PARTITIONING)
+        yield SubJob(actions.ALTER_TABLE_PARTITIONING)
         return
     table, scopes = known.table, {name.lower(): options for name, options in spec.partitioning.update_indexes}
-    partitioning = new_partitioning(spec.partitioning, rescoped(table, scopes), alteration.session)
-    if table.foreign_keys or any(referring(known.catalog, table.schema, table.name)):
-        raise tidb("schema:1506")
-    yield Step(
-        actions.ALTER_TABLE_PARTITIONING, lambda before: replace(rescoped(before, scopes), partitioning=partitioning)
+    partitioning = new_partitioning(spec.partitioning, with_index_scopes(table, scopes), alteration.session)
+    if table.foreign_keys or any(referring_keys(known.catalog, table.schema, table.name)):
+        raise tidb_error("schema:1506")
+    yield SubJob(
+        actions.ALTER_TABLE_PARTITIONING,
+        lambda before: replace(with_index_scopes(before, scopes), partitioning=partitioning),
     )
 
 
@@ -51,17 +52,17 @@ def new_partitioning(syntax: PartitionClause, table: Table, session: Session) ->
     if syntax.kind == "system_time":
         return None
     if syntax.kind in ("hash", "key") and syntax.subpartition:
-        raise tidb("ddl:1500")
+        raise tidb_error("ddl:1500")
     if syntax.expression:
         check_partition_function(syntax.expression, table)
     columns = syntax.columns or (key_columns(table) if syntax.kind == "key" else ())
     for name in columns:
         check_partition_column(name, syntax.kind, table)
-    syntax = expanded(syntax, table)
-    if max(syntax.count, len(syntax.definitions)) > MOST_PARTITIONS:
-        raise tidb("ddl:1499")
+    syntax = expand_interval(syntax, table)
+    if max(syntax.count, len(syntax.definitions)) > MAX_PARTITIONS:
+        raise tidb_error("ddl:1499")
     names = {column.name.lower(): column.name for column in table.columns}
-    partitions = tuple(partition_of(definition, syntax.kind, session) for definition in syntax.definitions)
+    partitions = tuple(build_partition(definition, syntax.kind, session) for definition in syntax.definitions)
     if syntax.kind in ("hash", "key"):
         partitions = partitions or tuple(Partition(f"p{number}") for number in range(syntax.count or 1))
     partitioning = Partitioning(
@@ -69,10 +70,10 @@ def new_partitioning(syntax: PartitionClause, table: Table, session: Session) ->
     )
     for partition in partitions:
         check_types(partition, partitioning, table)
-        if len(partition.name) > LONGEST_NAME and syntax.kind in ("range", "list"):
-            raise tidb("ddl:1059", partition.name)
+        if len(partition.name) > MAX_NAME_LENGTH and syntax.kind in ("range", "list"):
+            raise tidb_error("ddl:1059", partition.name)
     if not partitioning.columns and not partitioning.expression:
-        raise worded(
+        raise error_with_text(
             "ddl:1105",
             "Table partition metadata not correct, neither partition expression or list of partition columns",
         )
@@ -90,7 +91,7 @@ def key_columns(table: Table) -> tuple[str, ...]:
     return table.primary_key or next((names for names in unique if filled.issuperset(names)), ())
 
 
-def rescoped(table: Table, scopes: Mapping[str, KeyOptions]) -> Table:
+def with_index_scopes(table: Table, scopes: Mapping[str, KeyOptions]) -> Table:
     """The table with the keys GLOBAL or not as UPDATE INDEXES says."""
 
     def changed(index: Index) -> Index:
@@ -102,83 +103,83 @@ def rescoped(table: Table, scopes: Mapping[str, KeyOptions]) -> Table:
 
 def check_unique_keys(table: Table, session: Session) -> None:
     """Raises DdlError for a unique key that lacks a column of the partitioning."""
-    needed = partition_columns(table.partitioning)
+    needed = partitioning_columns(table.partitioning)
     for index in table.indexes:
-        if index.unique and needed - set(lower(part.name for part in index.columns if part.length < 0)):
+        if index.unique and needed - set(lower_names(part.name for part in index.columns if part.length < 0)):
             if index.primary and table.clustered:
-                raise tidb("ddl:1503", "CLUSTERED INDEX")
+                raise tidb_error("ddl:1503", "CLUSTERED INDEX")
             if not session.release.global_indexes:
-                raise tidb("ddl:1503", "PRIMARY KEY" if index.primary else "UNIQUE INDEX")
+                raise tidb_error("ddl:1503", "PRIMARY KEY" if index.primary else "UNIQUE INDEX")
             if not index.unpartitioned:
-                raise tidb("ddl:8264", index.name)
+                raise tidb_error("ddl:8264", index.name)
     row_id = row_id_column(table)
     if row_id is not None and needed - {row_id.lower()}:
-        raise tidb("ddl:1503", "PRIMARY KEY" if session.release.global_indexes else "CLUSTERED INDEX")
+        raise tidb_error("ddl:1503", "PRIMARY KEY" if session.release.global_indexes else "CLUSTERED INDEX")
 
 
 def check_partition_column(name: str, kind: str, table: Table) -> None:
     """A column that rows may be spread by is there, and of a type for it."""
-    column = column_named(table, name)
+    column = find_column(table, name)
     if column is None:
-        raise tidb("ddl:1488")
+        raise tidb_error("ddl:1488")
     type = family(column.type)
     of_key = type not in ("json", "vector") and (type != "text" or column.type.name == "tinytext")
-    if not (of_key if kind == "key" else type in FOR_COLUMNS and column.type.name != "timestamp"):
-        raise tidb("ddl:1659", name)
+    if not (of_key if kind == "key" else type in PARTITION_COLUMN_FAMILIES and column.type.name != "timestamp"):
+        raise tidb_error("ddl:1659", name)
 
 
-def remove_partitioning(spec: RemovePartitioning, alteration: Alteration) -> Steps:
-    if alteration.known is not None:
-        partitioned(alteration.known.table)
+def remove_partitioning(spec: RemovePartitioning, alteration: Alteration) -> SubJobs:
+    if alteration.target is not None:
+        table_partitioning(alteration.target.table)
 
     def apply(before: Table) -> Table:
         indexes = tuple(replace(index, unpartitioned=False) for index in before.indexes)
         return replace(before, partitioning=None, indexes=indexes)
 
-    yield Step(actions.REMOVE_PARTITIONING, apply)
+    yield SubJob(actions.REMOVE_PARTITIONING, apply)
 
 
-def exchange(spec: ExchangePartition, alteration: Alteration) -> Steps:
+def exchange(spec: ExchangePartition, alteration: Alteration) -> SubJobs:
     """Rows change places, definitions stay; raises DdlError where they differ."""
-    if alteration.known is not None:
-        check_exchange(spec, alteration.session.written(spec.table).schema, alteration.known)
-    yield Step(actions.EXCHANGE_TABLE_PARTITION)
+    if alteration.target is not None:
+        check_exchange(spec, alteration.session.qualified_name(spec.table).schema, alteration.target)
+    yield SubJob(actions.EXCHANGE_TABLE_PARTITION)
 
 
-def check_exchange(spec: ExchangePartition, schema: str, known: KnownTable) -> None:
+def check_exchange(spec: ExchangePartition, schema: str, known: TargetTable) -> None:
     table = known.table
     if known.catalog.database(schema) is None:
-        raise tidb("schema:1049", schema)
+        raise tidb_error("schema:1049", schema)
     other = known.catalog.table(schema, spec.table.name)
     if other is None:
-        raise tidb("schema:1146", schema, spec.table.name)
-    old = partitioned(table)
+        raise tidb_error("schema:1146", schema, spec.table.name)
+    old = table_partitioning(table)
     if other.partitioning is not None:
-        raise tidb("ddl:1732", other.name)
+        raise tidb_error("ddl:1732", other.name)
     if other.foreign_keys:
-        raise tidb("ddl:1740", other.name)
-    if spec.partition.lower() not in lower(partition.name for partition in old.partitions):
-        raise tidb("table:1735", spec.partition.lower(), table.name)
+        raise tidb_error("ddl:1740", other.name)
+    if spec.partition.lower() not in lower_names(partition.name for partition in old.partitions):
+        raise tidb_error("table:1735", spec.partition.lower(), table.name)
     check_same_definition(table, other)
 
 
 def check_same_definition(table: Table, other: Table) -> None:
     """TiDB: checkTableDefCompatible."""
     if other.temporary:
-        raise tidb("ddl:1733", other.name)
-    if shape(table) != shape(other) or len(table.columns) != len(other.columns):
-        raise tidb("ddl:1736")
+        raise tidb_error("ddl:1733", other.name)
+    if comparable_table(table) != comparable_table(other) or len(table.columns) != len(other.columns):
+        raise tidb_error("ddl:1736")
     for column, other_column in zip(table.columns, other.columns):
         same_key = (column.name in table.primary_key) == (other_column.name in other.primary_key)
         check_same_column(column, other_column, same_key)
     if len(table.indexes) != len(other.indexes):
-        raise tidb("ddl:1736")
+        raise tidb_error("ddl:1736")
     theirs = {index.name.lower(): index for index in other.indexes}
     for index in table.indexes:
         check_same_index(index, theirs.get(index.name.lower()))
 
 
-def shape(table: Table) -> tuple[object, ...]:
+def comparable_table(table: Table) -> tuple[object, ...]:
     """What of a table must be the same beside columns and keys."""
     bits = dict(table.options).get("SHARD_ROW_ID_BITS", "0")
     return tuple(column.shard_bits for column in table.columns), table.charset, table.collation, bits, table.clustered
@@ -186,7 +187,7 @@ def shape(table: Table) -> tuple[object, ...]:
 
 def check_same_column(column: Column, theirs: Column, same_key: bool) -> None:
     if (column.generated == "virtual") != (theirs.generated == "virtual"):
-        raise tidb("ddl:3106", "Exchanging partitions for non-generated columns")
+        raise tidb_error("ddl:3106", "Exchanging partitions for non-generated columns")
     shown = replace(column.type, length=0), replace(theirs.type, length=0)
     fixed = family(column.type) not in ("string", "text", "bit", "decimal")
     lengths = fixed or column.type.length == theirs.type.length
@@ -196,22 +197,22 @@ def check_same_column(column: Column, theirs: Column, same_key: bool) -> None:
         and lengths
         and same_key
         and (column.not_null, column.auto_increment) == (theirs.not_null, theirs.auto_increment)
-        and plain(column.generated_expression) == plain(theirs.generated_expression)
+        and normalize(column.generated_expression) == normalize(theirs.generated_expression)
     )
     if not same:
-        raise tidb("ddl:1736")
+        raise tidb_error("ddl:1736")
     if column.id != theirs.id:
-        raise tidb("ddl:1731", f"column: {column.name}")
+        raise tidb_error("ddl:1731", f"column: {column.name}")
 
 
 def check_same_index(index: Index, theirs: Index | None) -> None:
     if index.unpartitioned:
-        raise tidb("ddl:1731", f"global index: {index.name}")
+        raise tidb_error("ddl:1731", f"global index: {index.name}")
     if theirs is None or (index.unique, index.primary) != (theirs.unique, theirs.primary):
-        raise tidb("ddl:1736")
+        raise tidb_error("ddl:1736")
     if [(part.name.lower(), part.length) for part in index.columns] != [
         (part.name.lower(), part.length) for part in theirs.columns
     ]:
-        raise tidb("ddl:1736")
+        raise tidb_error("ddl:1736")
     if index.id != theirs.id:
-        raise tidb("ddl:1731", f"index: {index.name}")
+        raise tidb_error("ddl:1731", f"index: {index.name}")

@@ -12,19 +12,19 @@ import pyarrow as pa
 
 from simulator.errors import SchemaError
 from simulator.tidb.collations import compare
-from simulator.tidb.ddl.alteration import column_named
-from simulator.tidb.ddl.columns.definitions import fits
+from simulator.tidb.ddl.alteration import find_column
+from simulator.tidb.ddl.columns.definitions import is_valid_literal
 from simulator.tidb.ddl.definitions.defaults import value_text
-from simulator.tidb.ddl.expressions.constants import NOWHERE, Constant, constant
-from simulator.tidb.ddl.expressions.illegal_functions import tree_of, within
+from simulator.tidb.ddl.expressions.constants import NO_TABLE, Constant, evaluate_constant
+from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
 from simulator.tidb.ddl.partitions.functions import check_allowed, is_unsigned
-from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.definitions import ColumnDefault
 
 MAXVALUE, DEFAULT = "MAXVALUE", ("DEFAULT",)
-KINDS = {
+COLUMN_CONSTANT_KINDS = {
     "integer": ("int", "uint", "null", "unknown"),
     "date": ("string", "null", "unknown"),
     "datetime": ("string", "null", "unknown"),
@@ -44,52 +44,52 @@ def check_types(partition: Partition, partitioning: Partitioning, table: Table) 
             if text == MAXVALUE:
                 continue
             if partitioning.columns:
-                check_column_value(constant(text), column_of(partitioning, place, table))
+                check_column_value(evaluate_constant(text), column_of(partitioning, place, table))
             else:
-                check_number(constant(text), partition.name, is_unsigned(partitioning.expression, table))
+                check_number(evaluate_constant(text), partition.name, is_unsigned(partitioning.expression, table))
     check_functions(partition)
 
 
 def check_functions(partition: Partition) -> None:
     """Bounds and members are computed by what partitioning may be."""
     for text in {text for values in partition.values for text in values}:
-        tree = tree_of(text) if text not in (MAXVALUE, *DEFAULT) else None
-        for node in within(tree) if tree is not None else ():
-            check_allowed(node, NOWHERE)
+        tree = parse_or_none(text) if text not in (MAXVALUE, *DEFAULT) else None
+        for node in walk_in_order(tree) if tree is not None else ():
+            check_allowed(node, NO_TABLE)
 
 
 def check_number(value: Constant, partition: str, unsigned: bool) -> None:
     if value.kind == "int" and unsigned and int(value.text) < 0:
-        raise tidb("ddl:1563")
+        raise tidb_error("ddl:1563")
     if value.kind not in ("int", "uint", "null", "unknown"):
-        raise tidb("ddl:1697", partition)
+        raise tidb_error("ddl:1697", partition)
 
 
 def check_column_value(value: Constant, column: Column) -> None:
     """The constant is a value of the column."""
     kind = family(column.type)
-    if value.kind not in KINDS.get(kind, (value.kind,)):
-        raise tidb("ddl:1654")
+    if value.kind not in COLUMN_CONSTANT_KINDS.get(kind, (value.kind,)):
+        raise tidb_error("ddl:1654")
     if column.type.name == "char" and value.kind not in ("string", "bytes", "null", "unknown"):
-        raise tidb("ddl:1654")
-    if value.kind not in ("null", "unknown") and stored(value, column) is None:
-        raise tidb("ddl:1654")
+        raise tidb_error("ddl:1654")
+    if value.kind not in ("null", "unknown") and stored_text(value, column) is None:
+        raise tidb_error("ddl:1654")
 
 
-def stored(value: Constant, column: Column) -> str | None:
+def stored_text(value: Constant, column: Column) -> str | None:
     """The constant as the column has it; None where it does not take it."""
     syntax = ColumnDefault("string" if value.kind in ("string", "bytes") else "number", value.text)
     try:
         text = value_text(syntax, column.type)
     except SchemaError:
         return None
-    return text if text is not None and fits(text, column.type) else None
+    return text if text is not None and is_valid_literal(text, column.type) else None
 
 
 def column_of(partitioning: Partitioning, place: int, table: Table) -> Column:
-    column = column_named(table, partitioning.columns[place])
+    column = find_column(table, partitioning.columns[place])
     if column is None:
-        raise tidb("ddl:1488")
+        raise tidb_error("ddl:1488")
     return column
 
 
@@ -98,7 +98,7 @@ def check_bounds(partitioning: Partitioning, table: Table) -> Partitioning:
     if partitioning.columns:
         for lower, upper in pairwise(partitioning.partitions):
             if not is_above(upper.values[0], lower.values[0], partitioning, table):
-                raise tidb("ddl:1493")
+                raise tidb_error("ddl:1493")
         return partitioning
     partitions = partitioning.partitions
     last = partitions[-1:] if partitions and partitions[-1].values[0][0] == MAXVALUE else ()
@@ -107,20 +107,20 @@ def check_bounds(partitioning: Partitioning, table: Table) -> Partitioning:
     for partition in partitions[: len(partitions) - len(last)]:
         text = partition.values[0][0]
         if text == MAXVALUE:
-            raise tidb("ddl:1481")
-        number = whole(text, unsigned)
+            raise tidb_error("ddl:1481")
+        number = integer_bound(text, unsigned)
         if before is not None and number is not None and number <= before:
-            raise tidb("ddl:1493")
+            raise tidb_error("ddl:1493")
         before = number if number is not None else before
         written.append(replace(partition, values=((text if number is None else str(number),),)))
     return replace(partitioning, partitions=(*written, *last))
 
 
-def whole(text: str, unsigned: bool) -> int | None:
+def integer_bound(text: str, unsigned: bool) -> int | None:
     """A bound as the number that TiDB compares; None for what is not computed here."""
-    value = constant(text)
+    value = evaluate_constant(text)
     if value.kind == "null":
-        raise tidb("ddl:1659", text)
+        raise tidb_error("ddl:1659", text)
     if value.kind == "unknown":
         return None
     number = int(value.text)
@@ -138,7 +138,7 @@ def is_above(upper: Sequence[str], lower: Sequence[str], partitioning: Partition
         if low == MAXVALUE:
             return False
         column = column_of(partitioning, place, table)
-        left, right = (sort_key(constant(text), column) for text in (high, low))
+        left, right = (sort_key(evaluate_constant(text), column) for text in (high, low))
         if left is None or right is None:
             return left is right is None and high != low
         if left > right:
@@ -148,7 +148,7 @@ def is_above(upper: Sequence[str], lower: Sequence[str], partitioning: Partition
 
 def sort_key(value: Constant, column: Column) -> bytes | None:
     """What orders values of the column; None for NULL and for what is not computed here."""
-    text = None if value.kind in ("null", "unknown") else stored(value, column)
+    text = None if value.kind in ("null", "unknown") else stored_text(value, column)
     if text is None:
         return None
     if family(column.type) == "integer":
@@ -165,24 +165,24 @@ def check_lists(partitioning: Partitioning, table: Table) -> None:
     for partition in partitioning.partitions:
         for values in partition.values:
             if any(text.upper() == MAXVALUE for text in values):
-                raise tidb("ddl:1656")
+                raise tidb_error("ddl:1656")
             member = (
                 values
                 if values == DEFAULT
                 else tuple(member_key(text, place, partitioning, table, unsigned) for place, text in enumerate(values))
             )
             if member in seen:
-                raise tidb("ddl:1495")
+                raise tidb_error("ddl:1495")
             seen.add(member)
 
 
 def member_key(text: str, place: int, partitioning: Partitioning, table: Table, unsigned: bool) -> object:
     """What two equal members have in common."""
-    value = constant(text)
+    value = evaluate_constant(text)
     if value.kind == "null":
         return None
     if value.kind == "unknown":
         return text
     if partitioning.columns:
         return sort_key(value, column_of(partitioning, place, table))
-    return whole(text, unsigned)
+    return integer_bound(text, unsigned)

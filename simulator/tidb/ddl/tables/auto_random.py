@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.syntax.definitions import ColumnDefinition, KeyDefinition
 from simulator.tidb.syntax.tables import CreateTable
 
@@ -20,18 +20,18 @@ def check_auto_random(syntax: CreateTable, handle: KeyDefinition | None) -> None
         if option is None:
             continue
         if column.type.name != "bigint":
-            raise tidb(
+            raise tidb_error(
                 "ddl:8216",
                 f"auto_random option must be defined on `bigint` column, but not on `{type_name(column)}` column",
             )
         if handle is None:
-            raise tidb("ddl:8216", "auto_random is only supported on the tables with clustered primary key")
+            raise tidb_error("ddl:8216", "auto_random is only supported on the tables with clustered primary key")
         if handle.parts[0].column.lower() != column.name.lower():
-            raise tidb("ddl:8216", f"column '{column.name}' must be the first column in primary key")
+            raise tidb_error("ddl:8216", f"column '{column.name}' must be the first column in primary key")
         if column.auto_increment:
-            raise tidb("ddl:8216", "auto_random is incompatible with auto_increment")
+            raise tidb_error("ddl:8216", "auto_random is incompatible with auto_increment")
         if column.default is not None:
-            raise tidb("ddl:8216", "auto_random is incompatible with default")
+            raise tidb_error("ddl:8216", "auto_random is incompatible with default")
         check_bits(column, option.numbers)
 
 
@@ -39,18 +39,18 @@ def check_bits(column: ColumnDefinition, numbers: tuple[int, ...]) -> None:
     shard = numbers[0] if numbers else SHARD_BITS
     bits = numbers[1] if len(numbers) > 1 else RANGE_BITS
     if shard == 0:
-        raise tidb("ddl:8216", "the value of auto_random should be positive")
+        raise tidb_error("ddl:8216", "the value of auto_random should be positive")
     if shard > MOST_SHARD_BITS:
-        raise tidb(
+        raise tidb_error(
             "ddl:8216",
             f"max allowed auto_random shard bits is {MOST_SHARD_BITS}, but got {shard} on column `{column.name}`",
         )
     if not LEAST_RANGE_BITS <= bits <= RANGE_BITS:
-        raise tidb(
+        raise tidb_error(
             "ddl:8216", f"auto_random range bits must be between {LEAST_RANGE_BITS} and {RANGE_BITS}, but got {bits}"
         )
     if bits - shard - (not column.type.unsigned) < LEAST_BITS:
-        raise tidb(
+        raise tidb_error(
             "ddl:8216", "auto_random ID space is too small, please decrease the shard bits or increase the range bits"
         )
 

@@ -11,16 +11,16 @@ from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.alteration import KnownTable
-from simulator.tidb.ddl.catalog import Catalog, Database, check_policy, with_table
-from simulator.tidb.ddl.catalog import key as place_of
-from simulator.tidb.ddl.constraints.checks import check_free, check_new_checks, copied_checks
-from simulator.tidb.ddl.constraints.foreign_keys import check_parent, check_reference, referring
+from simulator.tidb.ddl.alteration import TargetTable
+from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_policy, with_table
+from simulator.tidb.ddl.catalog import object_key as place_of
+from simulator.tidb.ddl.constraints.checks import check_name_is_free, check_new_checks, copy_checks
+from simulator.tidb.ddl.constraints.foreign_keys import check_parent, check_reference, referring_keys
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET, build_table
 from simulator.tidb.ddl.grammar import check_grammar
-from simulator.tidb.ddl.partitions.interval import rewritten
+from simulator.tidb.ddl.partitions.interval import rewrite_statement
 from simulator.tidb.ddl.partitions.partitioning import new_partitioning
-from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables.definition_checks import (
     check_charset,
     check_columns,
@@ -32,7 +32,7 @@ from simulator.tidb.ddl.tables.definition_checks import (
     check_same_names,
 )
 from simulator.tidb.ddl.tables.options import check_ttl
-from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported
+from simulator.tidb.ddl.tidb_errors import converting_errors, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.create_table import parse_create_table
 from simulator.tidb.parser.splitting import parse_tokens
@@ -47,41 +47,43 @@ def existing_table(catalog: Catalog, schema: str, name: str) -> Table:
     """The table; raises DdlError where it, or its database, is not there, and for a view or a sequence."""
     table = catalog.table(schema, name)
     if table is None and catalog.has(schema, name):
-        raise tidb("ddl:1347", schema, name, "BASE TABLE")
+        raise tidb_error("ddl:1347", schema, name, "BASE TABLE")
     if table is None:
-        raise tidb("schema:1146", schema, name)
+        raise tidb_error("schema:1146", schema, name)
     return table
 
 
-def create_table(statement: CreateTable, text: str, session: Session) -> Executed:
+def create_table(statement: CreateTable, text: str, session: Session) -> ExecutionResult:
     """No job where IF NOT EXISTS finds one, nor for a local temporary table. Raises DdlError."""
     catalog = session.catalog
     check_grammar(statement, statement.schema or session.database)
-    written = session.written(TableName(statement.schema, statement.name))
-    database = catalog.database(written.schema) if catalog else Database(written.schema)
+    written = session.qualified_name(TableName(statement.schema, statement.name))
+    database = catalog.database(written.schema) if catalog else DatabaseInfo(written.schema)
     if database is None:
-        raise tidb("schema:1049", written.schema)
+        raise tidb_error("schema:1049", written.schema)
     if catalog is None:
         check_unknown(statement, session)
         if statement.temporary == "local":
-            return session.nothing(TEMPORARY)
-        return Executed((new_job(statement, text, session),), (), None)
-    table = new_table(catalog, statement, database, text, session)
+            return session.without_jobs(TEMPORARY)
+        return ExecutionResult((new_job(statement, text, session),), (), None)
+    table = build_new_table(catalog, statement, database, text, session)
     if catalog.has(*written):
         if statement.if_not_exists:
-            return session.nothing(f"Table '{'.'.join(session.named(written))}' already exists: no job")
-        raise tidb("schema:1050", ".".join(written))
+            return session.without_jobs(f"Table '{'.'.join(session.existing_name(written))}' already exists: no job")
+        raise tidb_error("schema:1050", ".".join(written))
     if statement.like is None:
         check_limits(statement, table)
     for check in table.checks if session.check_constraints else ():
-        check_free(check.name, table, catalog)
+        check_name_is_free(check.name, table, catalog)
     if statement.temporary == "local":
-        return session.nothing(TEMPORARY)
-    query = rewritten(statement, text, table)
-    return Executed((new_job(reread(statement, text, query), query, session),), (), with_table(catalog, table))
+        return session.without_jobs(TEMPORARY)
+    query = rewrite_statement(statement, text, table)
+    return ExecutionResult(
+        (new_job(parse_rewritten(statement, text, query), query, session),), (), with_table(catalog, table)
+    )
 
 
-def reread(statement: CreateTable, text: str, query: str) -> CreateTable:
+def parse_rewritten(statement: CreateTable, text: str, query: str) -> CreateTable:
     """The statement as TiCDC reads it in the job, where that is another text."""
     if query == text:
         return statement
@@ -92,15 +94,15 @@ def reread(statement: CreateTable, text: str, query: str) -> CreateTable:
 
 
 def new_job(statement: CreateTable, text: str, session: Session) -> Job:
-    name = session.new(session.written(TableName(statement.schema, statement.name)))
-    copied = session.named(statement.like) if statement.like else None
+    name = session.new_name(session.qualified_name(TableName(statement.schema, statement.name)))
+    copied = session.existing_name(statement.like) if statement.like else None
     return Job(actions.CREATE_TABLE, text, statement, *name, like=copied)
 
 
-def create_tables(statements: Sequence[CreateTable], text: str, session: Session) -> Executed:
+def create_tables(statements: Sequence[CreateTable], text: str, session: Session) -> ExecutionResult:
     """The one job of several CREATE TABLE in one text (CREATE TABLES), as restoring tools queue it; they are of one
     database. Raises DdlError."""
-    names = [session.new(TableName(statement.schema, statement.name)) for statement in statements]
+    names = [session.new_name(TableName(statement.schema, statement.name)) for statement in statements]
     notes: list[str] = []
     behind = session
     for statement in statements:
@@ -108,23 +110,27 @@ def create_tables(statements: Sequence[CreateTable], text: str, session: Session
         notes += single.notes
         behind = replace(session, catalog=single.catalog)
     if len({name.schema for name in names}) > 1:
-        raise unsupported("batch creation of tables in several databases")
+        raise unsupported_error("batch creation of tables in several databases")
     job = Job(actions.CREATE_TABLES, text, None, *names[0], tables=tuple(statements))
-    return Executed((job,), tuple(notes), behind.catalog)
+    return ExecutionResult((job,), tuple(notes), behind.catalog)
 
 
-def new_table(catalog: Catalog, syntax: CreateTable, database: Database, text: str, session: Session) -> Table:
+def build_new_table(
+    catalog: Catalog, syntax: CreateTable, database: DatabaseInfo, text: str, session: Session
+) -> Table:
     """The table in a known database; raises DdlError (TiDB: BuildTableInfoWithStmt, checkTableInfoValidWithStmt)."""
     if syntax.like is not None:
-        return copied_table(catalog, syntax, database.name, session)
+        return copy_table(catalog, syntax, database.name, session)
     charset = check_charset(syntax, (database.charset, database.collation), session)
     check_columns(syntax, charset, session)
     check_keys(syntax, charset, database.name, session)
     check_options(syntax, session)
     check_same_names(syntax)
     definitions = syntax.partitioning.definitions if syntax.partitioning else ()
-    check_policy(catalog, [*syntax.options, *(option for definition in definitions for option in definition.options)])
-    with refused("ddl:1105"):
+    check_placement_policy(
+        catalog, [*syntax.options, *(option for definition in definitions for option in definition.options)]
+    )
+    with converting_errors("ddl:1105"):
         table = build_table(
             replace(syntax, schema="", partitioning=None),
             database.name,
@@ -137,13 +143,13 @@ def new_table(catalog: Catalog, syntax: CreateTable, database: Database, text: s
         check_new_checks(syntax, table)
     partitioning = new_partitioning(syntax.partitioning, table, session) if syntax.partitioning else None
     if partitioning and table.temporary:
-        raise tidb("ddl:1562")
+        raise tidb_error("ddl:1562")
     table = replace(table, partitioning=partitioning)
     check_generated_columns(syntax, database.name)
     if table.ttl is not None and table.temporary:
-        raise tidb("ddl:8151")
+        raise tidb_error("ddl:8151")
     if table.ttl is not None:
-        check_ttl(table.ttl.column, table, KnownTable(catalog, table, text, ""))
+        check_ttl(table.ttl.column, table, TargetTable(catalog, table, text, ""))
     for foreign in table.foreign_keys:
         check_parent(foreign, replace(table, foreign_keys=()), catalog, session)
     check_children(table, catalog)
@@ -158,10 +164,10 @@ def check_unknown(syntax: CreateTable, session: Session) -> None:
         check_keys(syntax, charset, "", session)
 
 
-def copied_table(catalog: Catalog, syntax: CreateTable, schema: str, session: Session) -> Table:
+def copy_table(catalog: Catalog, syntax: CreateTable, schema: str, session: Session) -> Table:
     """Another table's definition, without its foreign keys and its place in other things."""
     assert syntax.like is not None
-    model = existing_table(catalog, *session.written(syntax.like))
+    model = existing_table(catalog, *session.qualified_name(syntax.like))
     check_copied(syntax, model)
     return replace(
         model,
@@ -171,7 +177,7 @@ def copied_table(catalog: Catalog, syntax: CreateTable, schema: str, session: Se
         cached=False,
         temporary=syntax.temporary,
         statement="",
-        checks=copied_checks(model, syntax.name),
+        checks=copy_checks(model, syntax.name),
         columns=tuple(replace(column, origin_default=None) for column in model.columns),
         last_ids=replace(model.last_ids, foreign_key=0),
     )
@@ -181,23 +187,23 @@ def check_copied(syntax: CreateTable, model: Table) -> None:
     """A temporary table is not copied, and a copy that is one has no partitions and no options of stored tables (TiDB:
     checkCreateTableGrammar, checkReferInfoForTemporaryTable)."""
     if model.temporary:
-        raise tidb("planner:8006", "create table like")
+        raise tidb_error("planner:8006", "create table like")
     options = dict(model.options)
     if not syntax.temporary:
         return
     if any(column.auto_random for column in model.columns):
-        raise tidb("planner:8006", "auto_random")
+        raise tidb_error("planner:8006", "auto_random")
     if options.get("PRE_SPLIT_REGIONS", "0").strip("0"):
-        raise tidb("planner:8006", "pre split regions")
+        raise tidb_error("planner:8006", "pre split regions")
     if model.partitioning:
-        raise tidb("ddl:1562")
+        raise tidb_error("ddl:1562")
     if options.get("SHARD_ROW_ID_BITS", "0").strip("0"):
-        raise tidb("planner:8006", "shard_row_id_bits")
+        raise tidb_error("planner:8006", "shard_row_id_bits")
     check_on_commit(syntax)
 
 
 def check_children(table: Table, catalog: Catalog) -> None:
     """Foreign keys that have waited for the table fit it (TiDB: checkTableForeignKeysValid)."""
-    for child, foreign in referring(catalog, table.schema, table.name):
+    for child, foreign in referring_keys(catalog, table.schema, table.name):
         if place_of(child.schema, child.name) != place_of(table.schema, table.name):
             check_reference(foreign, child, table)

@@ -6,18 +6,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from simulator.tidb.ddl.alteration import column_named
-from simulator.tidb.ddl.catalog import LONGEST_NAME
-from simulator.tidb.ddl.columns.definitions import LONGEST_COMMENT, check_collation, check_definition, check_known
+from simulator.tidb.ddl.alteration import find_column
+from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
+from simulator.tidb.ddl.columns.definitions import (
+    MAX_COMMENT_BYTES,
+    check_charset_name,
+    check_collation,
+    check_definition,
+)
 from simulator.tidb.ddl.constraints.foreign_keys import check_new_foreign_key
 from simulator.tidb.ddl.constraints.index_parts import check_expressions, check_parts
-from simulator.tidb.ddl.definitions.keys import COLUMNAR, INDEXED, key_names
+from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, INDEX_KINDS, key_names
 from simulator.tidb.ddl.definitions.table import build_column
-from simulator.tidb.ddl.expressions.columns import columns_of, names_of
+from simulator.tidb.ddl.expressions.columns import column_names, qualified_names
 from simulator.tidb.ddl.expressions.illegal_functions import check_generated_functions
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tables.auto_random import check_auto_random
-from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
+from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import family
@@ -36,16 +41,16 @@ def check_charset(syntax: CreateTable, default: tuple[str, str], session: Sessio
         if option.default:
             continue
         if option.name == "CHARSET":
-            check_known(option.value, session)
+            check_charset_name(option.value, session)
             if charset and charset != option.value:
-                raise tidb("ddl:1302", charset, option.value)
+                raise tidb_error("ddl:1302", charset, option.value)
             charset, collated = option.value, collated or CHARSETS[option.value][0]
         elif option.name == "COLLATE":
             of = option.value.partition("_")[0]
             check_collation(option.value)
-            check_known(of, session)
+            check_charset_name(of, session)
             if charset and charset != of:
-                raise tidb("ddl:1253", option.value, charset)
+                raise tidb_error("ddl:1253", option.value, charset)
             charset, collated = of, option.value
     return (charset, collated) if charset else default
 
@@ -63,7 +68,7 @@ def check_keys(syntax: CreateTable, charset: tuple[str, str], schema: str, sessi
     keys = [*syntax.keys, *(key for column in syntax.columns for key in column.keys)]
     check_constraint_names(keys)
     names = key_names(keys)
-    with refused("ddl:1105"):
+    with converting_errors("ddl:1105"):
         table = Table(
             schema,
             syntax.name,
@@ -82,7 +87,7 @@ def check_keys(syntax: CreateTable, charset: tuple[str, str], schema: str, sessi
         if key.kind == "foreign":
             foreign.append(key.name.lower() or f"fk_{len(foreign) + 1}")
             if foreign[-1] in foreign[:-1]:
-                raise tidb("schema:1215")
+                raise tidb_error("schema:1215")
             check_new_foreign_key(key, len(foreign), table)
         else:
             check_key(key, names[id(key)], table, session)
@@ -96,7 +101,7 @@ def check_constraint_names(keys: Sequence[KeyDefinition]) -> None:
     for key in keys:
         is_foreign = key.kind == "foreign"
         if key.name and key.name.lower() in taken[is_foreign]:
-            raise tidb({"foreign": "ddl:1826", "check": "ddl:3822"}.get(key.kind, "ddl:1061"), key.name)
+            raise tidb_error({"foreign": "ddl:1826", "check": "ddl:3822"}.get(key.kind, "ddl:1061"), key.name)
         taken[is_foreign].add(key.name.lower())
 
 
@@ -104,34 +109,36 @@ def check_key(key: KeyDefinition, name: str, table: Table, session: Session) -> 
     """A key that the columns can have."""
     if key.kind in ("check", "fulltext", "spatial"):
         return
-    if key.kind in COLUMNAR and not session.release.vectors:
-        raise worded("parser:1064", "You have an error in your SQL syntax: there are no vector indexes in this release")
+    if key.kind in COLUMNAR_KINDS and not session.release.vectors:
+        raise error_with_text(
+            "parser:1064", "You have an error in your SQL syntax: there are no vector indexes in this release"
+        )
     check_expressions(key, table, name)
     if key.clustered is not None and key.kind != "primary":
-        raise worded("ddl:8200", "CLUSTERED/NONCLUSTERED keyword is only supported for primary key")
+        raise error_with_text("ddl:8200", "CLUSTERED/NONCLUSTERED keyword is only supported for primary key")
     if key.kind == "primary" and check_primary_key(key, table):
         return
-    if len(name) > LONGEST_NAME and key.kind != "primary":
-        raise tidb("ddl:1059", name)
-    if key.kind in INDEXED:
+    if len(name) > MAX_NAME_LENGTH and key.kind != "primary":
+        raise tidb_error("ddl:1059", name)
+    if key.kind in INDEX_KINDS:
         check_parts(key, table, name, session.is_strict)
-    if session.is_strict and len((key.options.comment or "").encode()) > LONGEST_COMMENT:
-        raise tidb("ddl:1688", "PRIMARY" if key.kind == "primary" else name)
+    if session.is_strict and len((key.options.comment or "").encode()) > MAX_COMMENT_BYTES:
+        raise tidb_error("ddl:1688", "PRIMARY" if key.kind == "primary" else name)
 
 
 def check_primary_key(key: KeyDefinition, table: Table) -> bool:
     """Whether it is one integer under which rows are stored, and so no index."""
     for part in key.parts:
         if part.expression:
-            raise tidb("ddl:3756")
-        column = column_named(table, part.column)
+            raise tidb_error("ddl:3756")
+        column = find_column(table, part.column)
         if column is None:
-            raise tidb("ddl:1072", part.column)
+            raise tidb_error("ddl:1072", part.column)
         if column.generated == "virtual":
-            raise tidb("ddl:3106", "Defining a virtual generated column as primary key")
+            raise tidb_error("ddl:3106", "Defining a virtual generated column as primary key")
     clustered = key.clustered is not False
     if clustered and key.options.visible is False:
-        raise tidb("ddl:3522")
+        raise tidb_error("ddl:3522")
     return clustered and len(key.parts) == 1 and column is not None and family(column.type) == "integer"
 
 
@@ -140,7 +147,7 @@ def check_foreign_indexes(keys: Sequence[KeyDefinition], taken: set[str], table:
     beginnings = [
         tuple(part.column.lower() if part.length < 0 else "" for part in key.parts)
         for key in keys
-        if key.kind in INDEXED
+        if key.kind in INDEX_KINDS
     ]
     for number, key in enumerate((key for key in keys if key.kind == "foreign"), 1):
         columns = tuple(part.column.lower() for part in key.parts)
@@ -148,7 +155,7 @@ def check_foreign_indexes(keys: Sequence[KeyDefinition], taken: set[str], table:
             continue
         name = key.name or f"fk_{number}"
         if name.lower() in taken:
-            raise worded("ddl:1061", f"duplicate key name {name}")
+            raise error_with_text("ddl:1061", f"duplicate key name {name}")
         check_parts(KeyDefinition("key", name, key.parts), table)
         taken.add(name.lower())
         beginnings.append(columns)
@@ -156,7 +163,7 @@ def check_foreign_indexes(keys: Sequence[KeyDefinition], taken: set[str], table:
 
 def check_on_commit(syntax: CreateTable) -> None:
     if syntax.temporary == "global" and not syntax.on_commit_delete:
-        raise worded("ddl:8200", "TiDB doesn't support ON COMMIT PRESERVE ROWS for now")
+        raise error_with_text("ddl:8200", "TiDB doesn't support ON COMMIT PRESERVE ROWS for now")
 
 
 def check_options(syntax: CreateTable, session: Session) -> None:
@@ -167,15 +174,15 @@ def check_options(syntax: CreateTable, session: Session) -> None:
     options = {option.name: option.value for option in syntax.options}
     for option in syntax.options:
         if option.name == "SHARD_ROW_ID_BITS" and option.value.strip("0") and handle is not None:
-            raise unsupported("shard_row_id_bits for table with primary key as row id")
+            raise unsupported_error("shard_row_id_bits for table with primary key as row id")
         if option.name == "PRE_SPLIT_REGIONS" and syntax.temporary:
-            raise tidb("planner:8006", "pre split regions")
+            raise tidb_error("planner:8006", "pre split regions")
         if option.name == "AUTO_ID_CACHE" and int(option.value) >= 1 << 63:
-            raise worded("ddl:1105", "table option auto_id_cache overflows int64")
+            raise error_with_text("ddl:1105", "table option auto_id_cache overflows int64")
         if option.name in ("TTL_ENABLE", "TTL_JOB_INTERVAL") and "TTL" not in options:
-            raise tidb("ddl:8150", "TTL_ENABLE" if "TTL_ENABLE" in options else "TTL_JOB_INTERVAL")
-    if session.is_strict and len(options.get("COMMENT", "").encode()) > 2 * LONGEST_COMMENT:
-        raise tidb("ddl:1628", syntax.name.lower())
+            raise tidb_error("ddl:8150", "TTL_ENABLE" if "TTL_ENABLE" in options else "TTL_JOB_INTERVAL")
+    if session.is_strict and len(options.get("COMMENT", "").encode()) > 2 * MAX_COMMENT_BYTES:
+        raise tidb_error("ddl:1628", syntax.name.lower())
 
 
 def handle_key(syntax: CreateTable) -> KeyDefinition | None:
@@ -194,46 +201,46 @@ def check_generated_columns(syntax: CreateTable, schema: str) -> None:
         if column.generated:
             check_generated_functions(column.name, column.generated_expression)
             check_names(column.generated_expression, schema, syntax.name)
-            depends[column.name.lower()] = columns_of(column.generated_expression)
+            depends[column.name.lower()] = column_names(column.generated_expression)
     for name, needed in depends.items():
         if counting in needed:
-            raise tidb("ddl:3109", name)
+            raise tidb_error("ddl:3109", name)
     for name, needed in depends.items():
         for other in sorted(needed):
             if other not in places:
-                raise tidb("ddl:1054", other, "generated column function")
+                raise tidb_error("ddl:1054", other, "generated column function")
             if other in depends and places[other] >= places[name]:
-                raise tidb("ddl:3107")
+                raise tidb_error("ddl:3107")
 
 
 def check_names(expression: str, schema: str, table: str) -> None:
     """What stands before a column's name is the table's own (TiDB: findDependedColumnNames)."""
-    for parts in names_of(expression):
+    for parts in qualified_names(expression):
         if len(parts) > 2 and parts[-3].lower() != schema.lower():
-            raise tidb("ddl:1102", parts[-3])
+            raise tidb_error("ddl:1102", parts[-3])
         if len(parts) > 1 and parts[-2].lower() != table.lower():
-            raise tidb("ddl:1103", parts[-2])
+            raise tidb_error("ddl:1103", parts[-2])
 
 
 def check_limits(syntax: CreateTable, table: Table) -> None:
     """Lengths of names, and how many columns and keys there may be (TiDB: checkTableInfoValidExtra)."""
-    if len(syntax.name) > LONGEST_NAME:
-        raise tidb("ddl:1059", syntax.name)
+    if len(syntax.name) > MAX_NAME_LENGTH:
+        raise tidb_error("ddl:1059", syntax.name)
     for column in syntax.columns:
-        if len(column.name) > LONGEST_NAME:
-            raise tidb("ddl:1059", column.name)
+        if len(column.name) > MAX_NAME_LENGTH:
+            raise tidb_error("ddl:1059", column.name)
     hidden = sum(bool(part.expression) for index in table.indexes for part in index.columns)
     if len(table.columns) + hidden > MOST_COLUMNS:
-        raise tidb("ddl:1117")
+        raise tidb_error("ddl:1117")
     if len(table.indexes) > MOST_KEYS:
-        raise tidb("ddl:1069", MOST_KEYS)
+        raise tidb_error("ddl:1069", MOST_KEYS)
     if any(index.primary and not index.visible for index in table.indexes):
-        raise tidb("ddl:3522")
+        raise tidb_error("ddl:3522")
 
 
 def check_same_names(syntax: CreateTable) -> None:
     names: set[str] = set()
     for column in syntax.columns:
         if column.name.lower() in names:
-            raise tidb("schema:1060", column.name)
+            raise tidb_error("schema:1060", column.name)
         names.add(column.name.lower())

@@ -11,13 +11,13 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.alteration import Alteration, KnownTable, Step, Steps, column_named
-from simulator.tidb.ddl.catalog import check_policy
-from simulator.tidb.ddl.columns.type_changes import alike, check_charset
-from simulator.tidb.ddl.constraints.foreign_keys import referring
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable, find_column
+from simulator.tidb.ddl.catalog import check_placement_policy
+from simulator.tidb.ddl.columns.type_changes import check_charset, order_alike
+from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.ddl.constraints.index_parts import check_parts
-from simulator.tidb.ddl.definitions.table import KEPT_OPTIONS, build_ttl
-from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
+from simulator.tidb.ddl.definitions.table import STORED_OPTIONS, build_ttl
+from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family, is_binary
@@ -47,7 +47,7 @@ Values = Mapping[str, TableOption]
 """The options of one spec by name; of options said twice the last."""
 
 
-def set_options(spec: SetOptions, alteration: Alteration) -> Steps:
+def set_options(spec: SetOptions, alteration: Alteration) -> SubJobs:
     """A step for each option, charset and TTL options together one, and placement last; raises DdlError."""
     check_charsets([option.value for option in spec.options if option.name == "CHARSET" and not option.default])
     values = {option.name: option for option in spec.options}
@@ -55,41 +55,45 @@ def set_options(spec: SetOptions, alteration: Alteration) -> Steps:
     for option in spec.options:
         change = OPTIONS.get(option.name)
         if change is None:
-            raise worded("ddl:8200", "This type of ALTER TABLE is currently unsupported")
+            raise error_with_text("ddl:8200", "This type of ALTER TABLE is currently unsupported")
         if change not in done:
             yield from change(option, values, alteration)
         if change in (charset, time_to_live):
             done.add(change)
     if "PLACEMENT POLICY" in values:
-        check_policy(alteration.known.catalog if alteration.known else None, spec.options)
-        yield Step(actions.ALTER_TABLE_PLACEMENT)
+        check_placement_policy(alteration.target.catalog if alteration.target else None, spec.options)
+        yield SubJob(actions.ALTER_TABLE_PLACEMENT)
 
 
 def check_charsets(names: Sequence[str]) -> None:
     """One charset alone (GetCharsetAndCollateInTableOption)."""
     for name in names:
         if name != names[0]:
-            raise worded("ddl:1302", f"Conflicting declarations: 'CHARACTER SET {names[0]}' and 'CHARACTER SET {name}'")
+            raise error_with_text(
+                "ddl:1302", f"Conflicting declarations: 'CHARACTER SET {names[0]}' and 'CHARACTER SET {name}'"
+            )
 
 
-def comment(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+def comment(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
     if len(option.value.encode()) > 2048:
-        raise worded("ddl:1628", f"Comment for table '{alteration.name.name.lower()}' is too long (max = 2048)")
-    yield Step(actions.MODIFY_TABLE_COMMENT, lambda before: replace(before, comment=option.value))
+        raise error_with_text(
+            "ddl:1628", f"Comment for table '{alteration.name.name.lower()}' is too long (max = 2048)"
+        )
+    yield SubJob(actions.MODIFY_TABLE_COMMENT, lambda before: replace(before, comment=option.value))
 
 
-def charset(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+def charset(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
     """The default of later columns."""
     named = "" if "CHARSET" not in values or values["CHARSET"].default else values["CHARSET"].value
     collated = values["COLLATE"].value if "COLLATE" in values else ""
     return charset_step(named, collated, False, alteration)
 
 
-def time_to_live(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+def time_to_live(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
     """TTL anew, or another of its settings; raises DdlError (TiDB: AlterTableTTLInfoOrEnable)."""
-    known = alteration.known
+    known = alteration.target
     if known is None:
-        yield Step(actions.ALTER_TTL_INFO)
+        yield SubJob(actions.ALTER_TTL_INFO)
         return
     table = known.table
     texts = {name: setting.value for name, setting in values.items()}
@@ -97,94 +101,94 @@ def time_to_live(option: TableOption, values: Values, alteration: Alteration) ->
     if new is not None:
         check_ttl(new.column, table, known)
     elif table.ttl is None:
-        raise tidb("ddl:8150", "TTL_ENABLE" if "TTL_ENABLE" in values else "TTL_JOB_INTERVAL")
+        raise tidb_error("ddl:8150", "TTL_ENABLE" if "TTL_ENABLE" in values else "TTL_JOB_INTERVAL")
     else:
         new = replace(
             table.ttl,
             enabled=texts.get("TTL_ENABLE", "ON" if table.ttl.enabled else "OFF").upper() != "OFF",
             job_interval=texts.get("TTL_JOB_INTERVAL", table.ttl.job_interval),
         )
-    yield Step(actions.ALTER_TTL_INFO, lambda before: replace(before, ttl=new))
+    yield SubJob(actions.ALTER_TTL_INFO, lambda before: replace(before, ttl=new))
 
 
-def check_ttl(name: str, table: Table, known: KnownTable) -> None:
+def check_ttl(name: str, table: Table, known: TargetTable) -> None:
     """TiDB: checkTTLInfoValid."""
-    if any(referring(known.catalog, table.schema, table.name)):
-        raise tidb("ddl:8152")
-    column = column_named(table, name)
+    if any(referring_keys(known.catalog, table.schema, table.name)):
+        raise tidb_error("ddl:8152")
+    column = find_column(table, name)
     if column is None:
-        raise tidb("ddl:1054", name, "TTL config")
+        raise tidb_error("ddl:1054", name, "TTL config")
     if family(column.type) not in ("date", "datetime"):
-        raise tidb("ddl:8148", column.name)
+        raise tidb_error("ddl:8148", column.name)
     keys = {column.name: column.type for column in table.columns if column.name in table.primary_key}
     if table.clustered and any(family(type) == "float" for type in keys.values()):
-        raise worded("ddl:8153", "Unsupported clustered primary key type FLOAT/DOUBLE for TTL")
+        raise error_with_text("ddl:8153", "Unsupported clustered primary key type FLOAT/DOUBLE for TTL")
 
 
-def remove_ttl(spec: RemoveTtl, alteration: Alteration) -> Steps:
-    if alteration.known is not None and alteration.known.table.ttl is None:
+def remove_ttl(spec: RemoveTtl, alteration: Alteration) -> SubJobs:
+    if alteration.target is not None and alteration.target.table.ttl is None:
         yield "the table has no TTL: no job"
     else:
-        yield Step(actions.ALTER_TTL_REMOVE, lambda before: replace(before, ttl=None))
+        yield SubJob(actions.ALTER_TTL_REMOVE, lambda before: replace(before, ttl=None))
 
 
-def kept_option(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+def stored_option(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
     """An option that changes no row."""
-    if alteration.known is not None:
-        table = alteration.known.table
+    if alteration.target is not None:
+        table = alteration.target.table
         if option.name == "SHARD_ROW_ID_BITS" and dict(table.options).get(option.name) == option.value:
             yield f"{option.name} is {option.value} already: no job"
             return
-        check_kept_option(option, table)
-    yield Step(KEPT_OPTION_ACTIONS[option.name], lambda before: with_option(before, option.name, option.value))
+        check_stored_option(option, table)
+    yield SubJob(KEPT_OPTION_ACTIONS[option.name], lambda before: with_option(before, option.name, option.value))
 
 
-def check_kept_option(option: TableOption, table: Table) -> None:
+def check_stored_option(option: TableOption, table: Table) -> None:
     if option.name == "SHARD_ROW_ID_BITS" and table.clustered and option.value.strip("0"):
-        raise unsupported("shard_row_id_bits for table with primary key as row id")
+        raise unsupported_error("shard_row_id_bits for table with primary key as row id")
     if option.name == "AUTO_RANDOM_BASE" and not any(column.auto_random for column in table.columns):
-        raise tidb("ddl:8216", "alter auto_random_base of a non auto_random table")
+        raise tidb_error("ddl:8216", "alter auto_random_base of a non auto_random table")
     if option.name == "AUTO_ID_CACHE" and (option.value == "1") != (dict(table.options).get(option.name) == "1"):
-        raise worded(
+        raise error_with_text(
             "ddl:1105", "Can't Alter AUTO_ID_CACHE between 1 and non-1, the underlying implementation is different"
         )
 
 
 def with_option(table: Table, name: str, value: str) -> Table:
     values = {**dict(table.options), name: value}
-    return replace(table, options=tuple((option, values[option]) for option in KEPT_OPTIONS if option in values))
+    return replace(table, options=tuple((option, values[option]) for option in STORED_OPTIONS if option in values))
 
 
-def last(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+def placement_option(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
     """Placement, whose job comes behind those of all others."""
     return iter(())
 
 
-def engine_attribute(option: TableOption, values: Values, alteration: Alteration) -> Steps:
-    raise tidb("ddl:3981")
+def engine_attribute(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
+    raise tidb_error("ddl:3981")
 
 
-def engine(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+def engine(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
     if option.value.lower() not in ENGINES:
-        raise worded("ddl:1286", f"Unknown storage engine '{option.value}'")
-    return nothing(option, values, alteration)
+        raise error_with_text("ddl:1286", f"Unknown storage engine '{option.value}'")
+    return ignored_option(option, values, alteration)
 
 
-def nothing(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+def ignored_option(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
     """TiDB reads the option, and makes no job of it."""
     yield f"{option.name} is accepted, no job"
 
 
-def cache(spec: Cache, alteration: Alteration) -> Steps:
+def cache(spec: Cache, alteration: Alteration) -> SubJobs:
     """ALTER TABLE … CACHE and NOCACHE (TiDB: AlterTableCache)."""
-    table, on = alteration.known.table if alteration.known else None, spec.on
+    table, on = alteration.target.table if alteration.target else None, spec.on
     if table and table.cached == on:
         yield f"the table is {'' if on else 'not '}cached already: no job"
         return
     if table and on and table.partitioning is not None:
-        raise tidb("ddl:8242", "partition mode")
+        raise tidb_error("ddl:8242", "partition mode")
     action = actions.ALTER_CACHE_TABLE if on else actions.ALTER_NO_CACHE_TABLE
-    yield Step(action, lambda before: replace(before, cached=on))
+    yield SubJob(action, lambda before: replace(before, cached=on))
 
 
 KEPT_OPTION_ACTIONS = MappingProxyType(
@@ -196,7 +200,7 @@ KEPT_OPTION_ACTIONS = MappingProxyType(
     }
 )
 
-OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], Steps]] = MappingProxyType(
+OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], SubJobs]] = MappingProxyType(
     {
         "COMMENT": comment,
         "CHARSET": charset,
@@ -204,40 +208,40 @@ OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], Steps
         "TTL": time_to_live,
         "TTL_ENABLE": time_to_live,
         "TTL_JOB_INTERVAL": time_to_live,
-        "AUTO_INCREMENT": kept_option,
-        "AUTO_ID_CACHE": kept_option,
-        "AUTO_RANDOM_BASE": kept_option,
-        "SHARD_ROW_ID_BITS": kept_option,
-        "PLACEMENT POLICY": last,
+        "AUTO_INCREMENT": stored_option,
+        "AUTO_ID_CACHE": stored_option,
+        "AUTO_RANDOM_BASE": stored_option,
+        "SHARD_ROW_ID_BITS": stored_option,
+        "PLACEMENT POLICY": placement_option,
         "ENGINE": engine,
-        "ROW_FORMAT": nothing,
+        "ROW_FORMAT": ignored_option,
         "ENGINE_ATTRIBUTE": engine_attribute,
     }
 )
 
 
-def convert_charset(spec: ConvertCharset, alteration: Alteration) -> Steps:
+def convert_charset(spec: ConvertCharset, alteration: Alteration) -> SubJobs:
     """The charset of the table and of all its columns that have one; DEFAULT is a charset without a name to TiDB
     (GetCharsetAndCollateInTableOption)."""
-    if not spec.charset and alteration.known is not None:
-        raise worded("ddl:1105", "Unknown charset ")
+    if not spec.charset and alteration.target is not None:
+        raise error_with_text("ddl:1105", "Unknown charset ")
     return charset_step(spec.charset, spec.collation, True, alteration)
 
 
-def charset_step(name: str, collation: str, columns_too: bool, alteration: Alteration) -> Steps:
+def charset_step(name: str, collation: str, columns_too: bool, alteration: Alteration) -> SubJobs:
     """TiDB: AlterTableCharsetAndCollate, checkAlterTableCharset."""
     if name and ALIASES.get(name.lower(), name.lower()) not in CHARSETS:
-        raise tidb("ddl:1115", name)
+        raise tidb_error("ddl:1115", name)
     if collation and collation.lower().partition("_")[0] not in (*CHARSETS, *ALIASES):
-        raise tidb("ddl:1273", collation)
-    known = alteration.known
+        raise tidb_error("ddl:1273", collation)
+    known = alteration.target
     if known is None:
-        yield Step(actions.MODIFY_TABLE_CHARSET_AND_COLLATE)
+        yield SubJob(actions.MODIFY_TABLE_CHARSET_AND_COLLATE)
         return
     table = known.table
     database = known.catalog.database(table.schema)
     default = (database.charset, database.collation) if database else (table.charset, table.collation)
-    with refused("ddl:1253"):
+    with converting_errors("ddl:1253"):
         wanted = resolve(name, collation, default, f"table {table.name!r}")
     textual = [column.type for column in table.columns if column.type.charset != "binary"]
     if (table.charset, table.collation) == wanted and all((type.charset, type.collation) == wanted for type in textual):
@@ -247,7 +251,7 @@ def charset_step(name: str, collation: str, columns_too: bool, alteration: Alter
     check_charset(table.charset, table.collation, *wanted)
     if columns_too:
         check_columns(table, wanted)
-    yield Step(actions.MODIFY_TABLE_CHARSET_AND_COLLATE, lambda before: with_charset(before, wanted, columns_too))
+    yield SubJob(actions.MODIFY_TABLE_CHARSET_AND_COLLATE, lambda before: with_charset(before, wanted, columns_too))
 
 
 def check_columns(table: Table, wanted: tuple[str, str]) -> None:
@@ -255,12 +259,12 @@ def check_columns(table: Table, wanted: tuple[str, str]) -> None:
     for column in table.columns:
         type = column.type
         if type.name == "varchar" and type.length > (most := 65535 // CHARSETS[wanted[0]][1]):
-            raise tidb("types:1074", column.name, most)
+            raise tidb_error("types:1074", column.name, most)
         if type.charset == "binary":
             continue
         indexed = any(column.name in (part.name for part in index.columns) for index in table.indexes)
-        if indexed and not alike(type.collation, wanted[1]):
-            raise worded(
+        if indexed and not order_alike(type.collation, wanted[1]):
+            raise error_with_text(
                 "ddl:8200",
                 f"Unsupported converting collation of column '{column.name.lower()}' from"
                 f" '{type.collation}' to '{wanted[1]}' when index is defined on it.",

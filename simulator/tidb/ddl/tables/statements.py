@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.alteration import Alteration, Step, Steps, lower
-from simulator.tidb.ddl.catalog import LONGEST_NAME, Catalog, with_dropped, with_table, without_table
-from simulator.tidb.ddl.catalog import key as place_of
-from simulator.tidb.ddl.constraints.foreign_keys import check_unreferred, followed
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, lower_names
+from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, Catalog, with_dropped, with_table, without_table
+from simulator.tidb.ddl.catalog import object_key as place_of
+from simulator.tidb.ddl.constraints.foreign_keys import check_unreferred, update_references
 from simulator.tidb.ddl.definitions.table import build_table
 from simulator.tidb.ddl.drops import drop_each
-from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables.create import TEMPORARY, existing_table
-from simulator.tidb.ddl.tidb_errors import refused, tidb, worded
+from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.alter import RenameTo
 from simulator.tidb.syntax.ddl import (
@@ -32,45 +32,47 @@ from simulator.tidb.syntax.ddl import (
 from simulator.tidb.syntax.definitions import TableName
 
 
-def drop_table(statement: DropTable, text: str, session: Session) -> Executed:
+def drop_table(statement: DropTable, text: str, session: Session) -> ExecutionResult:
     """A job for each table that is there. Raises DdlError where another table refers to one of them."""
     if statement.temporary == "local":
-        return session.nothing(TEMPORARY)
-    names = [session.written(name) for name in statement.tables]
+        return session.without_jobs(TEMPORARY)
+    names = [session.qualified_name(name) for name in statement.tables]
     if session.catalog and session.foreign_key_checks:
         for table in filter(None, (session.catalog.table(*name) for name in names)):
             check_unreferred(session.catalog, table, "ddl:3730", {place_of(*name) for name in names})
     job = Job(actions.DROP_TABLE, text, statement)
-    return drop_each(statement.tables, without, job, "schema:1051", statement.if_exists, session)
+    return drop_each(statement.tables, drop_from_catalog, job, "schema:1051", statement.if_exists, session)
 
 
-def without(catalog: Catalog, name: TableName) -> Catalog | None:
+def drop_from_catalog(catalog: Catalog, name: TableName) -> Catalog | None:
     table = catalog.table(*name)
     if table is not None and table.cached:
-        raise tidb("ddl:8242", "Drop Table")
+        raise tidb_error("ddl:8242", "Drop Table")
     return with_dropped(without_table(catalog, table), table) if table else None
 
 
-def truncate_table(statement: TruncateTable, text: str, session: Session) -> Executed:
+def truncate_table(statement: TruncateTable, text: str, session: Session) -> ExecutionResult:
     """The rows go and the definition stays, its origin defaults without a row to serve; raises DdlError."""
-    written = session.written(statement.table)
+    written = session.qualified_name(statement.table)
 
     def change(catalog: Catalog) -> Catalog:
         if catalog.database(written.schema) is None:
-            raise tidb("schema:1049", written.schema)
+            raise tidb_error("schema:1049", written.schema)
         table = catalog.table(*written)
         if table is None:
-            raise tidb("schema:1146", *written)
+            raise tidb_error("schema:1146", *written)
         if table.cached:
-            raise tidb("ddl:8242", "Truncate Table")
+            raise tidb_error("ddl:8242", "Truncate Table")
         if session.foreign_key_checks:
             check_unreferred(catalog, table, "ddl:1701")
         return with_dropped(catalog, table)
 
-    return session.done([Job(actions.TRUNCATE_TABLE, text, statement, *session.named(statement.table))], change)
+    return session.with_jobs(
+        [Job(actions.TRUNCATE_TABLE, text, statement, *session.existing_name(statement.table))], change
+    )
 
 
-def rename_table(statement: RenameTable, text: str, session: Session) -> Executed:
+def rename_table(statement: RenameTable, text: str, session: Session) -> ExecutionResult:
     """Pair by pair, so that names may change places; raises DdlError, and then nothing is done.
 
     One job, of the code RenameTables for several pairs.
@@ -78,18 +80,18 @@ def rename_table(statement: RenameTable, text: str, session: Session) -> Execute
     given: dict[tuple[str, str], TableName] = {}
     pairs, catalog = [], session.catalog
     for old, new in statement.pairs:
-        before, after = session.named(old), session.new(new)
+        before, after = session.existing_name(old), session.new_name(new)
         before = given.pop(place_of(*before), before)
         given[place_of(*after)] = after
         pairs.append((before, after))
         if catalog is not None:
-            catalog = renamed(catalog, session.written(old), session.written(new))
+            catalog = rename_in_catalog(catalog, session.qualified_name(old), session.qualified_name(new))
     code = actions.RENAME_TABLES if len(pairs) > 1 else actions.RENAME_TABLE
-    job = Job(code, text, statement, *pairs[0][1], pairs=tuple(pairs), written=statement.pairs)
-    return Executed((job,), (), catalog)
+    job = Job(code, text, statement, *pairs[0][1], renames=tuple(pairs), renames_as_written=statement.pairs)
+    return ExecutionResult((job,), (), catalog)
 
 
-def renamed(catalog: Catalog, old: TableName, new: TableName) -> Catalog:
+def rename_in_catalog(catalog: Catalog, old: TableName, new: TableName) -> Catalog:
     """With the table, view or sequence under another name."""
     check_rename(catalog, old, new)
     place, database = place_of(*old), catalog.databases[new.schema.lower()]
@@ -101,93 +103,97 @@ def renamed(catalog: Catalog, old: TableName, new: TableName) -> Catalog:
         sequence = replace(catalog.sequences[place], schema=database.name, name=new.name)
         return replace(catalog, sequences={**sequences, place_of(*new): sequence})
     table = catalog.tables[place]
-    return moved(catalog, table, replace(table, schema=database.name, name=new.name))
+    return move_table(catalog, table, replace(table, schema=database.name, name=new.name))
 
 
 def check_rename(catalog: Catalog, old: TableName, new: TableName) -> None:
     """The one name is there and the other free (TiDB: ExtractTblInfos)."""
     if not catalog.has(old.schema, old.name):
         if catalog.has(new.schema, new.name):
-            raise tidb("schema:1050", f"{new.schema}.{new.name}")
-        raise tidb("schema:1146", old.schema, old.name)
+            raise tidb_error("schema:1050", f"{new.schema}.{new.name}")
+        raise tidb_error("schema:1146", old.schema, old.name)
     if place_of(*old) in catalog.views and old.schema != new.schema:
-        raise tidb("schema:1450", old.schema, new.schema)
+        raise tidb_error("schema:1450", old.schema, new.schema)
     if catalog.database(new.schema) is None:
-        raise tidb("ddl:1025", old.schema, old.name, new.schema, new.name, new.schema)
+        raise tidb_error("ddl:1025", old.schema, old.name, new.schema, new.name, new.schema)
     if catalog.has(new.schema, new.name):
-        raise tidb("schema:1050", f"{new.schema}.{new.name}")
-    if len(new.name) > LONGEST_NAME:
-        raise tidb("ddl:1059", new.name)
+        raise tidb_error("schema:1050", f"{new.schema}.{new.name}")
+    if len(new.name) > MAX_NAME_LENGTH:
+        raise tidb_error("ddl:1059", new.name)
     table = catalog.table(*old)
     if table is not None and table.cached:
-        raise tidb("ddl:8242", "Rename Table")
+        raise tidb_error("ddl:8242", "Rename Table")
 
 
-def rename_to(spec: RenameTo, alteration: Alteration) -> Steps:
+def rename_to(spec: RenameTo, alteration: Alteration) -> SubJobs:
     """Another name, without a database in the current one; raises DdlError."""
-    known, new = alteration.known, alteration.session.new(spec.table)
-    if lower(new) == lower(alteration.name):
+    known, new = alteration.target, alteration.session.new_name(spec.table)
+    if lower_names(new) == lower_names(alteration.name):
         yield "the table has that name: no job"
         return
     if known is not None:
         if known.catalog.database(new.schema) is None:
-            raise tidb("ddl:1025", *alteration.name, *new, new.schema)
+            raise tidb_error("ddl:1025", *alteration.name, *new, new.schema)
         if known.catalog.has(*new):
-            raise tidb("schema:1050", f"{new.schema}.{new.name}")
-        if len(new.name) > LONGEST_NAME:
-            raise tidb("ddl:1059", new.name)
-    yield Step(actions.RENAME_TABLE, lambda before: replace(before, schema=new.schema, name=new.name))
+            raise tidb_error("schema:1050", f"{new.schema}.{new.name}")
+        if len(new.name) > MAX_NAME_LENGTH:
+            raise tidb_error("ddl:1059", new.name)
+    yield SubJob(actions.RENAME_TABLE, lambda before: replace(before, schema=new.schema, name=new.name))
 
 
-def moved(catalog: Catalog, table: Table, changed: Table) -> Catalog:
+def move_table(catalog: Catalog, table: Table, changed: Table) -> Catalog:
     """The catalog with the table under another name."""
-    return with_table(without_table(followed(catalog, table, changed, {}), table), changed)
+    return with_table(without_table(update_references(catalog, table, changed, {}), table), changed)
 
 
-def recover_table(statement: RecoverTable, text: str, session: Session) -> Executed:
+def recover_table(statement: RecoverTable, text: str, session: Session) -> ExecutionResult:
     """The table of RECOVER TABLE BY JOB is the session's to know; without a catalog it has no name where the session
     does not."""
     name = statement.table or session.dropped.get(statement.job)
     if name is None and session.catalog is not None:
-        raise worded("ddl:1105", "RECOVER TABLE BY JOB: the jobs of a cluster are not known here; name the table")
-    named = session.named(name) if name else TableName("", "")
+        raise error_with_text(
+            "ddl:1105", "RECOVER TABLE BY JOB: the jobs of a cluster are not known here; name the table"
+        )
+    named = session.existing_name(name) if name else TableName("", "")
     job = Job(actions.RECOVER_TABLE, text, statement, *named)
-    return session.done([job], lambda catalog: recovered(catalog, session.written(named), ""))
+    return session.with_jobs([job], lambda catalog: recover_in_catalog(catalog, session.qualified_name(named), ""))
 
 
-def flashback_table(statement: FlashbackTable, text: str, session: Session) -> Executed:
+def flashback_table(statement: FlashbackTable, text: str, session: Session) -> ExecutionResult:
     """The job has the new name."""
-    old = session.new(statement.table)
+    old = session.new_name(statement.table)
     job = Job(actions.RECOVER_TABLE, text, statement, old.schema, statement.new_name or old.name)
-    return session.done([job], lambda catalog: recovered(catalog, old, statement.new_name))
+    return session.with_jobs([job], lambda catalog: recover_in_catalog(catalog, old, statement.new_name))
 
 
-def recovered(catalog: Catalog, old: TableName, new: str) -> Catalog:
+def recover_in_catalog(catalog: Catalog, old: TableName, new: str) -> Catalog:
     """With the last table of the old name that was dropped or truncated; raises DdlError."""
     table = catalog.dropped.get(place_of(*old))
     if table is None:
-        raise worded("ddl:1105", f"Can't find dropped/truncated table: {old.name} in DDL history jobs")
+        raise error_with_text("ddl:1105", f"Can't find dropped/truncated table: {old.name} in DDL history jobs")
     if catalog.has(table.schema, new or table.name):
-        raise tidb("schema:1050", new or table.name)
+        raise tidb_error("schema:1050", new or table.name)
     return with_table(catalog, replace(table, name=new or table.name))
 
 
-def repair_table(statement: RepairTable, text: str, session: Session) -> Executed:
+def repair_table(statement: RepairTable, text: str, session: Session) -> ExecutionResult:
     """The table as the statement defines it."""
 
     def change(catalog: Catalog) -> Catalog:
-        table = existing_table(catalog, *session.written(statement.table))
-        with refused("ddl:1105"):
+        table = existing_table(catalog, *session.qualified_name(statement.table))
+        with converting_errors("ddl:1105"):
             new = build_table(statement.definition, table.schema, text, text)
         return with_table(without_table(catalog, table), new)
 
-    return session.done([Job(actions.REPAIR_TABLE, text, statement, *session.named(statement.table))], change)
+    return session.with_jobs(
+        [Job(actions.REPAIR_TABLE, text, statement, *session.existing_name(statement.table))], change
+    )
 
 
-def lock_tables(statement: LockTables, text: str, session: Session) -> Executed:
+def lock_tables(statement: LockTables, text: str, session: Session) -> ExecutionResult:
     """One job, whatever the number of tables."""
-    return session.done([Job(actions.LOCK_TABLE, text, statement, *session.named(statement.locks[0][0]))])
+    return session.with_jobs([Job(actions.LOCK_TABLE, text, statement, *session.existing_name(statement.locks[0][0]))])
 
 
-def unlock_tables(statement: UnlockTables, text: str, session: Session) -> Executed:
-    return session.done([Job(actions.UNLOCK_TABLE, text, statement)])
+def unlock_tables(statement: UnlockTables, text: str, session: Session) -> ExecutionResult:
+    return session.with_jobs([Job(actions.UNLOCK_TABLE, text, statement)])

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.row_image import same
 from simulator.errors import SnapshotError, SqlError
-from simulator.tidb.ddl.catalog import key
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.sql_engine.changes.cast_errors import UPDATE, VALUES
@@ -107,7 +107,7 @@ def assign_values(
     error = first_error(faults)
     if error:
         raise _earlier_error(statement, texts, error.row) or error.error
-    counters = auto_ids.counters(table, upstream.rows.get(key(table.schema, table.name)))
+    counters = auto_ids.counters(table, upstream.rows.get(object_key(table.schema, table.name)))
     if existing is not None:
         texts = _apply_on_update(statement, given, texts, existing, named)
         counters = auto_ids.counters_after_update(table, given, texts, existing, counters)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.tidb.ddl.catalog import key
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.errors import sql_error
@@ -51,7 +51,7 @@ def verify_added_checks(upstream: Upstream, before: Table | None, table: Table, 
     """
     if before is None or before.checks == table.checks:
         return
-    stored = upstream.rows.get(key(table.schema, table.name))
+    stored = upstream.rows.get(object_key(table.schema, table.name))
     for made in table.checks if stored is not None and len(stored.row_ids) else ():
         if made.enforced and made not in before.checks:
             assert stored is not None

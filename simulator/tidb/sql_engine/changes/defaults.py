@@ -15,7 +15,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from simulator.tidb.datums.columns import cast_column
-from simulator.tidb.ddl.columns.definitions import zero
+from simulator.tidb.ddl.columns.definitions import implicit_default
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family
@@ -72,7 +72,7 @@ def zero_value(column: Column) -> pa.Scalar:
 
 
 def _zero(column: Column) -> str:
-    return "0" if family(column.type) == "float" else zero(column.type)
+    return "0" if family(column.type) == "float" else implicit_default(column.type)
 
 
 def _expression_defaults(columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int) -> dict[str, pa.Array]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Places, raw
 from simulator.errors import SqlError
-from simulator.tidb.ddl.constraints.foreign_keys import referring
+from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.keys import ordered
 from simulator.tidb.model.table import ForeignKey, Table
 from simulator.tidb.sql_engine.changes.assign import assign_values
@@ -73,7 +73,7 @@ def _check_and_cascade(
                 raise sql_error(1452, constraint_text(change.table, foreign))
     done, cascades = list(changes), []
     for change in changes:
-        for child, foreign in list(referring(upstream.catalog, change.table.schema, change.table.name)):
+        for child, foreign in list(referring_keys(upstream.catalog, change.table.schema, change.table.name)):
             for event in _parent_changes(change, foreign):
                 if event.rule in CASCADES:
                     cascades.append((event, child, foreign))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.errors import SqlError
-from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.changes.assign import DefaultMarker, assign_values
 from simulator.tidb.sql_engine.changes.checks import check_rows
@@ -138,7 +138,7 @@ def _update_table(
 
 
 def _reject_repeated(tables: Sequence[SourceTable]) -> None:
-    places = [key(named.table.schema, named.table.name) for named in tables]
+    places = [object_key(named.table.schema, named.table.name) for named in tables]
     twice = next((named for named, place in zip(tables, places, strict=True) if places.count(place) > 1), None)
     if twice is not None:
         raise sql_error(
@@ -182,7 +182,7 @@ def derived_columns(source: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def with_sorted_rows(upstream: Upstream, tables: Sequence[SourceTable]) -> Upstream:
     """With the rows of the tables in the order of TiKV, so that places in them are what a query finds."""
-    stored: dict[Key, Table] = {key(named.table.schema, named.table.name): named.table for named in tables}
+    stored: dict[Key, Table] = {object_key(named.table.schema, named.table.name): named.table for named in tables}
     return put_rows(upstream, *(table_rows(upstream, table) for table in stored.values()))
 
 

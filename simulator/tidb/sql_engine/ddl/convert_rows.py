@@ -19,8 +19,8 @@ from simulator.errors import SnapshotError
 from simulator.tidb.datums.columns import cast_column
 from simulator.tidb.datums.kinds import cell_datum, each
 from simulator.tidb.datums.modes import Mode
-from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, conversion
-from simulator.tidb.ddl.converted_rows import ConvertedRows, converted_rows, fits
+from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, find_column_sources
+from simulator.tidb.ddl.converted_rows import ConvertedRows, convert_rows, rows_that_fit
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.sql_engine.ddl.conversion_errors import conversion_error, null_conversion_error
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
@@ -43,7 +43,7 @@ def convert_stored_rows(stored: StoredRows, after: Table, session: SqlSession, n
     """
     before = stored.table
     rows = len(stored.row_ids)
-    sources = conversion(before, after)
+    sources = find_column_sources(before, after)
     if not rows:
         return ConvertedTable(
             _with_cells(stored, after, {column.name: pa.array([], pa.binary()) for column in visible_columns(after)})
@@ -53,7 +53,7 @@ def convert_stored_rows(stored: StoredRows, after: Table, session: SqlSession, n
     _reject_invalid_utf8(sources, texts)
     texts = _in_session_zone(before, sources, texts, session)
     try:
-        made = converted_rows(after, sources, texts, rows, now[:10])
+        made = convert_rows(after, sources, texts, rows, now[:10])
     except SnapshotError as error:
         raise sql_error_with_text(1105, str(error)) from None
     for source, column in zip(sources, visible_columns(after), strict=True):
@@ -128,7 +128,7 @@ def _clip_values(
     (tidb pkg/ddl/column.go, getRowRecord; pkg/ddl/ddl.go, DoDDLJob)."""
     if mode.strict and not mode.any_day:
         return
-    for column, source, fitting in fits(after, sources, texts, made):
+    for column, source, fitting in rows_that_fit(after, sources, texts, made):
         if not isinstance(source, FromColumn) or not source.cast:
             continue
         odd = pc.and_(pc.invert(fitting), texts[source.index].is_valid())
@@ -153,7 +153,7 @@ def _check_values(
     before: Table, after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], now: ConvertedRows
 ) -> None:
     """Raises the SqlError of the first row over which TiDB could not run the statement."""
-    for column, source, mask in fits(after, sources, texts, now):
+    for column, source, mask in rows_that_fit(after, sources, texts, now):
         if pc.all(mask, min_count=0).as_py():
             continue
         if not isinstance(source, FromColumn):

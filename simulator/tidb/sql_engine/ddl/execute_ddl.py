@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.catalog import Catalog, Key, key, with_table, with_tables
-from simulator.tidb.ddl.execute import attempted
+from simulator.tidb.ddl.catalog import Catalog, Key, object_key, with_table, with_tables
+from simulator.tidb.ddl.execute import attempt
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.changes import checks
@@ -75,7 +75,7 @@ def execute_ddl(statement: Statement, text: str, upstream: Upstream, now_ms: int
         session_variables.variable_text(session, "tidb_enable_clustered_index") or "ON",
         zone,
     )
-    executed = attempted(statement, text, known)
+    executed = attempt(statement, text, known)
     after = upstream.catalog if executed.catalog is None else executed.catalog
     if not executed.jobs:
         if executed.error is not None:
@@ -115,27 +115,28 @@ def _rows_after(
         case FlashbackCluster():
             raise sql_error_with_text(1105, "FLASHBACK CLUSTER is not simulated: rows have no history here")
         case TruncateTable(table):
-            place = key(*known.named(table))
+            place = object_key(*known.existing_name(table))
             return _replace_tables(_drop_rows(kept, place), {place: empty_uncounted(after.tables[place])})
         case CreateTable():
-            place = key(*known.new(TableName(statement.schema, statement.name)))
+            place = object_key(*known.new_name(TableName(statement.schema, statement.name)))
             return _replace_tables(kept, {place: empty_uncounted(after.tables[place]) if statement.like else None})
         case RecoverTable() | FlashbackTable():
-            name = known.new(statement.table) if statement.table else TableName("", "")
-            return _restore_tables(kept, {key(*name): key(jobs[0].schema, jobs[0].table)}, after)
+            name = known.new_name(statement.table) if statement.table else TableName("", "")
+            return _restore_tables(kept, {object_key(*name): object_key(jobs[0].schema, jobs[0].table)}, after)
         case FlashbackDatabase():
             old, new = statement.name.lower(), jobs[0].schema.lower()
             return _restore_tables(kept, {place: (new, place[1]) for place in kept.dropped if place[0] == old}, after)
         case AlterTable(table, specs) if any(isinstance(spec, (ExchangePartition, PartitionAction)) for spec in specs):
             kept = _TableRows(
-                _change_partitions(kept.rows, key(*known.named(table)), specs, upstream, known), kept.dropped
+                _change_partitions(kept.rows, object_key(*known.existing_name(table)), specs, upstream, known),
+                kept.dropped,
             )
-    for old_name, new_name in (pair for job in jobs for pair in job.pairs):
-        kept = _rename_table(kept, key(*old_name), key(*new_name), upstream.release.rename_renews_ids)
+    for old_name, new_name in (pair for job in jobs for pair in job.renames):
+        kept = _rename_table(kept, object_key(*old_name), object_key(*new_name), upstream.release.rename_renews_ids)
     for place in [place for place in kept.rows if after.tables.get(place) is None]:
         kept = _drop_rows(kept, place)
     if isinstance(statement, AlterTable):
-        kept = _apply_table_options(kept, statement, key(*known.named(statement.table)), upstream)
+        kept = _apply_table_options(kept, statement, object_key(*known.existing_name(statement.table)), upstream)
     changed = {
         place: convert_stored_rows(stored, after.tables[place], upstream.session, known.now, now_ms)
         for place, stored in kept.rows.items()
@@ -197,7 +198,9 @@ def _change_partitions(rows: Rows, place: Key, specs: Sequence[Spec], upstream: 
             inside = _partition_mask(rows[place], spec.names)
             rows = {**rows, place: _filter_rows(rows[place], pc.invert(inside))}
         if isinstance(spec, ExchangePartition):
-            rows = _exchange_partition(rows, table, spec, upstream.catalog.tables[key(*known.named(spec.table))])
+            rows = _exchange_partition(
+                rows, table, spec, upstream.catalog.tables[object_key(*known.existing_name(spec.table))]
+            )
     return rows
 
 
@@ -219,8 +222,8 @@ def _filter_rows(stored: StoredRows, mask: pa.Array) -> StoredRows:
 def _exchange_partition(rows: Rows, table: Table, spec: ExchangePartition, plain: Table) -> Rows:
     """The rows of the partition and those of the plain table change places. Raises SqlError 1737 for a row that would
     be in another partition."""
-    whole = rows.get(key(table.schema, table.name), empty_rows(table))
-    single = rows.get(key(plain.schema, plain.name), empty_rows(plain))
+    whole = rows.get(object_key(table.schema, table.name), empty_rows(table))
+    single = rows.get(object_key(plain.schema, plain.name), empty_rows(plain))
     came = _with_table(single, table)
     if len(came.row_ids):
         try:
@@ -243,7 +246,7 @@ def _exchange_partition(rows: Rows, table: Table, spec: ExchangePartition, plain
         cells=pa.concat_tables([stays.cells, came.cells]),
         row_ids=pa.concat_arrays([stays.row_ids, came.row_ids]),
     )
-    made = {key(table.schema, table.name): both, key(plain.schema, plain.name): _with_table(went, plain)}
+    made = {object_key(table.schema, table.name): both, object_key(plain.schema, plain.name): _with_table(went, plain)}
     return {**rows, **{place: ensure_keys(replace(stored, counters=counted)) for place, stored in made.items()}}
 
 
@@ -261,7 +264,7 @@ def _origin_defaults_in_utc(upstream: Upstream, after: Catalog, statement: State
     """What older rows hold in new TIMESTAMP columns is UTC, as their cells are."""
     if upstream.session.time_zone == "UTC" or not isinstance(statement, AlterTable):
         return after
-    place = key(*known.named(statement.table))
+    place = object_key(*known.existing_name(statement.table))
     before, table = upstream.catalog.tables.get(place), after.tables.get(place)
     if before is None or table is None or table is before:
         return after

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from simulator.tidb.datums.kinds import Datum, cells_of, each
-from simulator.tidb.ddl.columns.definitions import zero
+from simulator.tidb.ddl.columns.definitions import implicit_default
 from simulator.tidb.expressions.operators.casts import cast_to_column
 from simulator.tidb.expressions.sql.graph import text as text_of
 from simulator.tidb.expressions.translate import KnownValue, translate
@@ -131,4 +131,4 @@ def _unset_value(column: Column, evaluation: StatementEvaluation) -> Value:
     if column.default is not None:
         return default_value(column)
     needed = (column.not_null or column.auto_increment) and not column.generated
-    return column_value(column, text_of(zero(column.type))) if needed else null()
+    return column_value(column, text_of(implicit_default(column.type))) if needed else null()

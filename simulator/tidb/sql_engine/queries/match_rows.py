@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.expressions.sql.graph import identifier, quote, select_query
 from simulator.tidb.expressions.translate import translate
 from simulator.tidb.expressions.trees import strip_parentheses
@@ -112,7 +112,7 @@ def _match_simply(
 ) -> MatchedRows | None:
     """The same of one table without a query; None where that takes one."""
     schema, called = source.name.schema or upstream.session.database, source.name.name
-    place = key(schema, called)
+    place = object_key(schema, called)
     table, stored = upstream.catalog.tables.get(place), upstream.rows.get(place)
     if table is None or stored is None:
         return None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.errors import SqlError
-from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.expressions.functions.times import convert_zone
 from simulator.tidb.expressions.operators.casts import cast_to_column
 from simulator.tidb.expressions.operators.comparisons import OPERATORS, comparison
@@ -163,7 +163,7 @@ def _build_table(source: TableSource, evaluation: Evaluation) -> Relation:
     schema, named = source.name.schema or upstream.session.database, source.name.name
     if not schema:
         raise SqlError(1046, "3D000", "No database selected")
-    place = key(schema, named)
+    place = object_key(schema, named)
     table = upstream.catalog.tables.get(place)
     if table is None:
         if upstream.catalog.has(schema, named):

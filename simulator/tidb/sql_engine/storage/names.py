@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import SqlError
-from simulator.tidb.ddl.catalog import key
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Column, Table, row_id_column
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
@@ -32,7 +32,7 @@ def resolve_table(upstream: Upstream, named: TableName, verb: str) -> Table:
     schema = named.schema or upstream.session.database
     if not schema:
         raise sql_error(1046)
-    place = key(schema, named.name)
+    place = object_key(schema, named.name)
     table = upstream.catalog.tables.get(place)
     if table is None:
         for kind, known in (("view", upstream.catalog.views), ("sequence", upstream.catalog.sequences)):

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.cells import Places
 from simulator.errors import SchemaError, SqlError
-from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
 from simulator.tidb.sql_engine.errors import not_simulated
@@ -51,7 +51,7 @@ class KeyedRows:
 
 def table_rows(upstream: Upstream, table: Table) -> StoredRows:
     """Return the rows of a table with their keys, in the order of TiKV."""
-    stored = upstream.rows.get(key(table.schema, table.name))
+    stored = upstream.rows.get(object_key(table.schema, table.name))
     if stored is None:
         return ensure_keys(empty_rows(table))
     return ensure_keys(stored if stored.table is table else replace(stored, table=table))
@@ -262,7 +262,7 @@ def row_images(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
 
 def put_rows(upstream: Upstream, *stored: StoredRows) -> Upstream:
     """Return the upstream with these rows in place of their tables' rows."""
-    by_table: dict[Key, StoredRows] = {key(each.table.schema, each.table.name): each for each in stored}
+    by_table: dict[Key, StoredRows] = {object_key(each.table.schema, each.table.name): each for each in stored}
     return replace(upstream, rows={**upstream.rows, **by_table})
 
 
@@ -283,7 +283,7 @@ def row_writes(table: Table, removed: KeyedRows, new_rows: KeyedRows) -> RowWrit
     else:
         handles, row_ids, before = removed.handles, removed.row_ids, old
         after = pa.nulls(len(removed), pa.binary())
-    place = key(table.schema, table.name)
+    place = object_key(table.schema, table.name)
     return RowWrites(
         place,
         table,
