@@ -14,13 +14,13 @@ import pyarrow as pa
 from simulator.engines.tasks.messages import FlushMessages
 from simulator.engines.tasks.task import TaskSpec
 from simulator.faults.fault import Fault
-from simulator.faults.history import History, Renumbering
+from simulator.faults.history import Renumbering, SentHistory
 from simulator.releases import Release
 from simulator.ticdc.flush import Flush
 
 
 @dataclass(frozen=True)
-class Piece:
+class EventPiece:
     """Events (EVENTS) that are sent one after the other."""
 
     events: pa.RecordBatch
@@ -34,14 +34,14 @@ class Piece:
 
 
 @dataclass
-class Context:
+class FaultContext:
     """What a fault at work may ask of the run."""
 
     fault: Fault
     spec: TaskSpec
     """Of the part of the run that is being sent."""
 
-    history: History
+    history: SentHistory
     random: np.random.Generator
     """The fault's own."""
 
@@ -56,24 +56,24 @@ class ActiveFault:
     awaits = False
     """Whether it waits for an event that may never come, until it is over."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: FaultContext) -> None:
         self.context = context
         self.over = False
         """Whether it has done what it was asked for, and holds nothing."""
 
-    def begin(self) -> Iterator[Piece]:
+    def begin(self) -> Iterator[EventPiece]:
         """What it sends at once."""
         yield from ()
 
-    def events(self, piece: Piece) -> Iterator[Piece]:
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
         """What becomes of a piece: rows, or marks of one kind and commit-ts."""
         yield piece
 
-    def later(self, commit_ts: int) -> Iterator[Piece]:
+    def later(self, commit_ts: int) -> Iterator[EventPiece]:
         """What it sends now that all events below that TSO have passed."""
         yield from ()
 
-    def end(self) -> Iterator[Piece]:
+    def end(self) -> Iterator[EventPiece]:
         """What it still holds."""
         yield from ()
 
@@ -89,6 +89,6 @@ class ActiveFault:
         yield made
 
 
-def moved(piece: Piece, events: pa.RecordBatch) -> Piece:
+def moved(piece: EventPiece, events: pa.RecordBatch) -> EventPiece:
     """Other events in place of a piece's."""
     return replace(piece, events=events)

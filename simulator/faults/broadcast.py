@@ -11,11 +11,11 @@ from typing import Any
 
 from simulator.columns.change_frame import DDL, WATERMARK
 from simulator.errors import UserError
-from simulator.faults.active import ActiveFault, Piece, moved
-from simulator.faults.keys import FOR_KEY, FROM_1, PARTITIONS_KEY, saying, to_count
+from simulator.faults.active import ActiveFault, EventPiece, moved
+from simulator.faults.keys import FOR_KEY, FROM_1, PARTITIONS_KEY, to_positive, with_description
 from simulator.faults.kind import FaultKind
-from simulator.faults.refusals import spoken, without_watermarks
-from simulator.faults.restarts import restarted
+from simulator.faults.refusals import refuse_without_watermarks, release_and_protocol
+from simulator.faults.restarts import restart_events
 from simulator.settings import Key
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.dispatch import Destinations
@@ -29,7 +29,7 @@ class PartialBroadcast(ActiveFault):
 
     awaits = True
 
-    def events(self, piece: Piece) -> Iterator[Piece]:
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
         values = self.context.fault.values
         fits = piece.kind == BROADCASTS[values["broadcast"]] and piece.events.num_rows > values["partitions"]
         if self.over or not fits:
@@ -37,7 +37,7 @@ class PartialBroadcast(ActiveFault):
             return
         self.over = True
         yield moved(piece, piece.events.slice(0, values["partitions"]))
-        yield from restarted(self.context)
+        yield from restart_events(self.context)
 
 
 class RepeatWatermark(ActiveFault):
@@ -45,28 +45,28 @@ class RepeatWatermark(ActiveFault):
 
     awaits = True
 
-    def begin(self) -> Iterator[Piece]:
+    def begin(self) -> Iterator[EventPiece]:
         history, spec = self.context.history, self.context.spec
         if history.checkpoint > history.start_ts:
             yield from self._again(
-                Piece(spec.control_events.watermark(history.checkpoint, range(spec.destinations.total)))
+                EventPiece(spec.control_events.watermark(history.checkpoint, range(spec.destinations.total)))
             )
 
-    def events(self, piece: Piece) -> Iterator[Piece]:
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
         yield piece
         if piece.kind == WATERMARK and not self.over:
             yield from self._again(piece)
 
-    def _again(self, piece: Piece) -> Iterator[Piece]:
+    def _again(self, piece: EventPiece) -> Iterator[EventPiece]:
         self.over = True
         for _ in range(self.context.fault.values.get("times", 1)):
-            yield Piece(piece.events, apart=True)
+            yield EventPiece(piece.events, apart=True)
 
 
 class CheckpointLag(ActiveFault):
     """No watermark is sent while it lasts."""
 
-    def begin(self) -> Iterator[Piece]:
+    def begin(self) -> Iterator[EventPiece]:
         fault = self.context.fault
         self.context.history.hold(fault.at_ts, fault.until_ts - 1)
         yield from ()
@@ -81,13 +81,13 @@ def to_broadcast(value: object) -> str:
 
 def _refuse_partial(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     if values["broadcast"] == "watermark":
-        return without_watermarks(values, rules)
+        return refuse_without_watermarks(values, rules)
     if CODECS[rules.changefeed.codec.protocol].broadcasts_ddl(rules.release):
         return ""
-    return f"{spoken(rules)} sends a statement to partition 0 alone: nothing breaks off; of = watermark is accepted"
+    return f"{release_and_protocol(rules)} sends a statement to partition 0 alone: nothing breaks off; of = watermark is accepted"
 
 
-def _lacks_partitions(values: Mapping[str, Any], to: Destinations) -> str:
+def _refuse_partitions(values: Mapping[str, Any], to: Destinations) -> str:
     of_ddl = values["broadcast"] == "ddl"
     most = max(to.counts) if of_ddl else sum(to.counts)
     if values["partitions"] < most:
@@ -104,19 +104,19 @@ PARTIAL_BROADCAST = FaultKind(
     active=PartialBroadcast,
     keys={
         "of": Key("broadcast", to_broadcast, {"enum": list(BROADCASTS)}, "What breaks off: ddl or watermark."),
-        "partitions": saying(PARTITIONS_KEY, "How many partitions have it before TiCDC ends."),
+        "partitions": with_description(PARTITIONS_KEY, "How many partitions have it before TiCDC ends."),
     },
     needs=("of", "partitions"),
     refuse=_refuse_partial,
-    lacks=_lacks_partitions,
+    lacks=_refuse_partitions,
 )
 
 REPEAT_WATERMARK = FaultKind(
     says="The last watermark comes again, in every partition.",
     source="tiflow#12595; ticdc: downstreamadapter/sink/kafka/sink.go AddCheckpointTs (no guard)",
     active=RepeatWatermark,
-    keys={"times": Key("times", to_count, FROM_1, "How often; once where unsaid.")},
-    refuse=without_watermarks,
+    keys={"times": Key("times", to_positive, FROM_1, "How often; once where unsaid.")},
+    refuse=refuse_without_watermarks,
 )
 
 CHECKPOINT_LAG = FaultKind(

@@ -14,12 +14,12 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns.change_frame import DDL, WATERMARK, ints, picked
 from simulator.columns.hashing import xxhash64
-from simulator.faults.active import ActiveFault, Context, Piece, moved
+from simulator.faults.active import ActiveFault, EventPiece, FaultContext, moved
 from simulator.faults.history import Renumbering
 from simulator.faults.keys import TABLE_KEY
-from simulator.faults.kind import WAY, FaultKind
-from simulator.faults.next_rows import Mask, fitting_rows, next_row, without
-from simulator.faults.refusals import without_watermarks
+from simulator.faults.kind import IN_TRANSIT, FaultKind
+from simulator.faults.next_rows import Mask, find_next_row, matching_rows, without_event
+from simulator.faults.refusals import refuse_without_watermarks
 from simulator.settings import DURATION, Key, to_duration_ms
 
 
@@ -28,23 +28,23 @@ class RowBelowWatermark(ActiveFault):
 
     awaits = True
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: FaultContext) -> None:
         super().__init__(context)
         self._row: pa.RecordBatch | None = None
 
-    def events(self, piece: Piece) -> Iterator[Piece]:
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
         events = piece.events
-        if self._row is None and not self.over and (place := next_row(events, self.context)) is not None:
+        if self._row is None and not self.over and (place := find_next_row(events, self.context)) is not None:
             self._row = events.slice(place, 1)
-            events = without(events, place)
+            events = without_event(events, place)
         if events.num_rows:
             yield moved(piece, events)
         if self._row is not None and _is_watermark(events) and self._row["destination"][0] in events["destination"]:
             yield from self.end()
 
-    def end(self) -> Iterator[Piece]:
+    def end(self) -> Iterator[EventPiece]:
         if self._row is not None:
-            yield Piece(self._row)
+            yield EventPiece(self._row)
             self._row, self.over = None, True
 
     def renumber(self, moved: Renumbering) -> None:
@@ -56,7 +56,7 @@ class WatermarkFalls(ActiveFault):
 
     awaits = True
 
-    def events(self, piece: Piece) -> Iterator[Piece]:
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
         yield piece
         if self.over or not _is_watermark(piece.events):
             return
@@ -64,7 +64,7 @@ class WatermarkFalls(ActiveFault):
         lower = commit_ts - tso.compose(self.context.fault.values.get(BY_KEY.field, BY_MS))
         low = self.context.spec.control_events.watermark(commit_ts, [destination])
         place = low.schema.get_field_index("commit_ts")
-        yield Piece(low.set_column(place, low.schema.field(place), pa.array([lower], pa.int64())))
+        yield EventPiece(low.set_column(place, low.schema.field(place), pa.array([lower], pa.int64())))
         self.over = True
 
 
@@ -73,25 +73,25 @@ class OldRowAfterNew(ActiveFault):
 
     awaits = True
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: FaultContext) -> None:
         super().__init__(context)
         self._sent: list[pa.RecordBatch] = []
 
-    def events(self, piece: Piece) -> Iterator[Piece]:
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
         events, sent = piece.events, sum(part.num_rows for part in self._sent)
         if self.over or ints(events, "kind")[0] in (DDL, WATERMARK):
             self._sent = []
             yield piece
             return
         all_rows = pa.concat_batches([*self._sent, events])
-        pair = _older_and_newer(all_rows, fitting_rows(all_rows, self.context))
+        pair = _find_pair(all_rows, matching_rows(all_rows, self.context))
         self._sent.append(events)
         if pair is None:
             yield piece
             return
         self.over = True
         if pair.older >= sent:
-            yield moved(piece, _behind(events, pair.older - sent, pair.newer - sent))
+            yield moved(piece, _move_behind(events, pair.older - sent, pair.newer - sent))
         else:
             again = all_rows.slice(pair.older, 1)
             split = pair.newer - sent + 1
@@ -105,7 +105,7 @@ def _is_watermark(events: pa.RecordBatch) -> bool:
     return bool(events.num_rows) and events["kind"][0].as_py() == WATERMARK
 
 
-def _behind(events: pa.RecordBatch, place: int, other: int) -> pa.RecordBatch:
+def _move_behind(events: pa.RecordBatch, place: int, other: int) -> pa.RecordBatch:
     """The event at `place` behind the `other` one, which is a later one."""
     order = np.arange(events.num_rows)
     order[place:other] = order[place + 1 : other + 1]
@@ -114,14 +114,14 @@ def _behind(events: pa.RecordBatch, place: int, other: int) -> pa.RecordBatch:
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _ChangePair:
     """Two changes of one row, by their places."""
 
     older: int
     newer: int
 
 
-def _older_and_newer(events: pa.RecordBatch, fitting: Mask) -> _Pair | None:
+def _find_pair(events: pa.RecordBatch, fitting: Mask) -> _ChangePair | None:
     """The first two changes of one row in one partition: what the older one made of it is what the newer one found."""
     places = np.flatnonzero(fitting)
     rows = picked(events, places)
@@ -138,7 +138,7 @@ def _older_and_newer(events: pa.RecordBatch, fitting: Mask) -> _Pair | None:
     newer = np.flatnonzero(
         (made[first] == found) & (first < np.arange(len(places))) & np.asarray(rows.column("before").is_valid())
     )
-    return _Pair(int(places[first[newer[0]]]), int(places[newer[0]])) if len(newer) else None
+    return _ChangePair(int(places[first[newer[0]]]), int(places[newer[0]])) if len(newer) else None
 
 
 BY_MS = 1000
@@ -151,8 +151,8 @@ ROW_BELOW_WATERMARK = FaultKind(
     active=RowBelowWatermark,
     legal=False,
     keys=OF_TABLE,
-    refuse=without_watermarks,
-    layer=WAY,
+    refuse=refuse_without_watermarks,
+    layer=IN_TRANSIT,
 )
 WATERMARK_FALLS = FaultKind(
     says="Behind the next watermark comes a lower one, in its first partition.",
@@ -160,8 +160,8 @@ WATERMARK_FALLS = FaultKind(
     active=WatermarkFalls,
     legal=False,
     keys={"by": BY_KEY},
-    refuse=without_watermarks,
-    layer=WAY,
+    refuse=refuse_without_watermarks,
+    layer=IN_TRANSIT,
 )
 OLD_ROW_AFTER_NEW = FaultKind(
     says="Of a row that changes twice before the next watermark, the older change comes behind the newer one.",
@@ -169,5 +169,5 @@ OLD_ROW_AFTER_NEW = FaultKind(
     active=OldRowAfterNew,
     legal=False,
     keys=OF_TABLE,
-    layer=WAY,
+    layer=IN_TRANSIT,
 )

@@ -23,7 +23,7 @@ Renumbering = Callable[[pa.RecordBatch], pa.RecordBatch]
 """Events (EVENTS) with the numbers that their destinations have now."""
 
 
-def renumbered(events: pa.RecordBatch, was: Destinations, to: Destinations) -> pa.RecordBatch:
+def renumber_destinations(events: pa.RecordBatch, was: Destinations, to: Destinations) -> pa.RecordBatch:
     """Events where other destinations are: topics keep their places, and partitions theirs in their topic."""
     before, now, destination = np.array(was.first), np.array(to.first), ints(events, "destination")
     topic = np.searchsorted(before, destination, side="right") - 1
@@ -31,7 +31,7 @@ def renumbered(events: pa.RecordBatch, was: Destinations, to: Destinations) -> p
     return events.set_column(events.schema.get_field_index("destination"), EVENTS.field("destination"), moved)
 
 
-class History:
+class SentHistory:
     """Holds rows above the checkpoint, statements at it and above it, in the order of sending."""
 
     def __init__(self) -> None:
@@ -136,7 +136,7 @@ def lowest_checkpoint(statement: int, release: Release) -> int:
     return statement if release.statement_again_at_checkpoint else statement - 1
 
 
-def stands_still(fault: Fault, statement: int, release: Release) -> tuple[int, int]:
+def checkpoint_standstill(fault: Fault, statement: int, release: Release) -> tuple[int, int]:
     """Between which TSOs, both included, the checkpoint stands still before a fault, as its `back` says; `statement` is
     the commit-ts of the last one before it: TiCDC sends a statement when the checkpoint has come to it."""
     since = tso.compose(fault.at_ms - fault.back_ms)

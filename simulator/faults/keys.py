@@ -13,12 +13,12 @@ from simulator.errors import UserError, mask_secrets
 from simulator.settings import DURATION, TEXT, Key, to_duration_ms, to_text
 
 
-def to_number(value: object) -> int:
+def to_nonnegative(value: object) -> int:
     """A number from 0 on; raises UserError."""
     return _at_least(0, value)
 
 
-def to_count(value: object) -> int:
+def to_positive(value: object) -> int:
     """A number from 1 on; raises UserError."""
     return _at_least(1, value)
 
@@ -38,7 +38,7 @@ def to_table(value: object) -> tuple[str, str]:
     return schema, name
 
 
-def saying(key: Key, says: str) -> Key:
+def with_description(key: Key, says: str) -> Key:
     """The key as one fault has it."""
     return replace(key, says=says)
 
@@ -62,4 +62,4 @@ TABLE_KEY = Key("table", to_table, TEXT, "The table whose rows it is about, such
 """Of every kind that has it: the table must be there when the fault begins."""
 
 TOPIC_KEY = Key("topic", to_text, TEXT, "The topic; the changefeed's default one where unsaid.")
-PARTITIONS_KEY = Key("partitions", to_count, FROM_1, "How many partitions.")
+PARTITIONS_KEY = Key("partitions", to_positive, FROM_1, "How many partitions.")

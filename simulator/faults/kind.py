@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulator.faults.active import ActiveFault, Context
+from simulator.faults.active import ActiveFault, FaultContext
 from simulator.settings import Key
 from simulator.ticdc.dispatch import Destinations
 from simulator.ticdc.rules import ChangefeedRules
 
-TICDC, WAY = range(2)
+INSIDE_TICDC, IN_TRANSIT = range(2)
 """Where a fault is at work: in TiCDC, or behind it, on the way to the consumer. Events pass TiCDC's first."""
 
 
-def anywhere(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+def accept_changefeed(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     """For a fault that every changefeed can show."""
     return ""
 
 
-def everywhere(values: Mapping[str, Any], to: Destinations) -> str:
+def accept_topics(values: Mapping[str, Any], to: Destinations) -> str:
     """For a fault that any topics can show."""
     return ""
 
@@ -35,7 +35,7 @@ class FaultKind:
     source: str
     """TiCDC's code, or a thread about it."""
 
-    active: Callable[[Context], ActiveFault]
+    active: Callable[[FaultContext], ActiveFault]
     """The fault at work, made when its time has come; raises UserError."""
 
     legal: bool = True
@@ -45,10 +45,10 @@ class FaultKind:
     needs: tuple[str, ...] = ()
     """The keys that must be given."""
 
-    refuse: Callable[[Mapping[str, Any], ChangefeedRules], str] = anywhere
+    refuse: Callable[[Mapping[str, Any], ChangefeedRules], str] = accept_changefeed
     """Why a changefeed under those rules cannot show it, with release and protocol; empty where it can."""
 
-    lacks: Callable[[Mapping[str, Any], Destinations], str] = everywhere
+    lacks: Callable[[Mapping[str, Any], Destinations], str] = accept_topics
     """Why topics and partitions as they are cannot show it; empty where they can."""
 
-    layer: int = TICDC
+    layer: int = INSIDE_TICDC

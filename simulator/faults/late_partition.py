@@ -15,10 +15,10 @@ from simulator import tso
 from simulator.columns.change_frame import DDL, ints
 from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import did_you_mean
-from simulator.faults.active import ActiveFault, Context, Piece, moved
+from simulator.faults.active import ActiveFault, EventPiece, FaultContext, moved
 from simulator.faults.history import Renumbering
-from simulator.faults.keys import FOR_KEY, FROM_0, TOPIC_KEY, to_number
-from simulator.faults.kind import WAY, FaultKind
+from simulator.faults.keys import FOR_KEY, FROM_0, TOPIC_KEY, to_nonnegative
+from simulator.faults.kind import IN_TRANSIT, FaultKind
 from simulator.settings import DURATION, Key, to_duration_ms
 from simulator.ticdc.dispatch import Destinations
 
@@ -28,14 +28,14 @@ class LatePartition(ActiveFault):
 
     awaits = True
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: FaultContext) -> None:
         super().__init__(context)
         self._held: list[tuple[int, pa.RecordBatch]] = []
 
-    def events(self, piece: Piece) -> Iterator[Piece]:
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
         if piece.kind == DDL:
             yield from self.end()
-            yield Piece(piece.events, apart=True)
+            yield EventPiece(piece.events, apart=True)
             return
         values, commit_ts = self.context.fault.values, ints(piece.events, "commit_ts")
         late = ints(piece.events, "destination") == _destination(values, self.context.spec)
@@ -46,17 +46,17 @@ class LatePartition(ActiveFault):
         if not late.all():
             yield moved(piece, piece.events.filter(pa.array(~late)))
 
-    def later(self, commit_ts: int) -> Iterator[Piece]:
+    def later(self, commit_ts: int) -> Iterator[EventPiece]:
         due = int(np.searchsorted([at for at, _ in self._held], commit_ts, "right"))
         yield from self._released(due)
 
-    def end(self) -> Iterator[Piece]:
+    def end(self) -> Iterator[EventPiece]:
         yield from self._released(len(self._held))
 
-    def _released(self, count: int) -> Iterator[Piece]:
+    def _released(self, count: int) -> Iterator[EventPiece]:
         released, self._held = self._held[:count], self._held[count:]
         for _, events in released:
-            yield Piece(events, apart=True)
+            yield EventPiece(events, apart=True)
 
     def renumber(self, moved: Renumbering) -> None:
         self._held = [(due, moved(events)) for due, events in self._held]
@@ -71,7 +71,7 @@ def _destination(values: Mapping[str, Any], spec: TaskSpec) -> int:
     return int(to.of_topic(topic)[values["partition"]])
 
 
-def _lacks(values: Mapping[str, Any], to: Destinations) -> str:
+def _refuse_partition(values: Mapping[str, Any], to: Destinations) -> str:
     topic = values.get(TOPIC_KEY.field, to.topics[0])
     if topic not in to.topics:
         return f"topic = {topic}: there is no such topic.{did_you_mean(topic, to.topics)} Known: {', '.join(to.topics)}"
@@ -86,12 +86,12 @@ LATE_PARTITION = FaultKind(
     source="tiflow#5598",
     active=LatePartition,
     keys={
-        "partition": Key("partition", to_number, FROM_0, "Which one, from 0."),
+        "partition": Key("partition", to_nonnegative, FROM_0, "Which one, from 0."),
         "by": Key("by_ms", to_duration_ms, DURATION, "How much later in simulated time."),
         "topic": TOPIC_KEY,
         "for": FOR_KEY,
     },
     needs=("partition", "by"),
-    lacks=_lacks,
-    layer=WAY,
+    lacks=_refuse_partition,
+    layer=IN_TRANSIT,
 )

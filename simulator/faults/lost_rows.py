@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import ints
-from simulator.faults.active import ActiveFault, Piece, moved
+from simulator.faults.active import ActiveFault, EventPiece, moved
 from simulator.faults.keys import TABLE_KEY
-from simulator.faults.kind import WAY, FaultKind
-from simulator.faults.next_rows import next_row, without
-from simulator.faults.refusals import on_one_partition
+from simulator.faults.kind import IN_TRANSIT, FaultKind
+from simulator.faults.next_rows import find_next_row, without_event
+from simulator.faults.refusals import refuse_one_partition
 from simulator.ticdc.dispatch import Destinations
 
 
@@ -24,13 +24,13 @@ class LoseRow(ActiveFault):
 
     awaits = True
 
-    def events(self, piece: Piece) -> Iterator[Piece]:
-        place = None if self.over else next_row(piece.events, self.context)
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
+        place = None if self.over else find_next_row(piece.events, self.context)
         if place is None:
             yield piece
             return
         self.over = True
-        left = without(piece.events, place)
+        left = without_event(piece.events, place)
         if left.num_rows:
             yield moved(piece, left)
 
@@ -40,14 +40,14 @@ class WrongPartition(ActiveFault):
 
     awaits = True
 
-    def events(self, piece: Piece) -> Iterator[Piece]:
-        place = None if self.over else next_row(piece.events, self.context)
-        events = None if place is None else _elsewhere(piece.events, place, self.context.spec.destinations)
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
+        place = None if self.over else find_next_row(piece.events, self.context)
+        events = None if place is None else _move_partition(piece.events, place, self.context.spec.destinations)
         self.over |= events is not None
         yield piece if events is None else moved(piece, events)
 
 
-def _elsewhere(events: pa.RecordBatch, place: int, to: Destinations) -> pa.RecordBatch | None:
+def _move_partition(events: pa.RecordBatch, place: int, to: Destinations) -> pa.RecordBatch | None:
     """The event in the next partition of its topic; None where the topic has one alone."""
     destination = ints(events, "destination")
     topic, partition = to.where(int(destination[place]))
@@ -61,7 +61,7 @@ def _elsewhere(events: pa.RecordBatch, place: int, to: Destinations) -> pa.Recor
 OF_TABLE = {"table": TABLE_KEY}
 
 LOSE_ROW = FaultKind(
-    says="The next row is left out.", source="tiflow#6488", active=LoseRow, legal=False, keys=OF_TABLE, layer=WAY
+    says="The next row is left out.", source="tiflow#6488", active=LoseRow, legal=False, keys=OF_TABLE, layer=IN_TRANSIT
 )
 WRONG_PARTITION = FaultKind(
     says="The next row goes to the partition behind the one that its dispatcher says.",
@@ -69,6 +69,6 @@ WRONG_PARTITION = FaultKind(
     active=WrongPartition,
     legal=False,
     keys=OF_TABLE,
-    refuse=on_one_partition,
-    layer=WAY,
+    refuse=refuse_one_partition,
+    layer=IN_TRANSIT,
 )

@@ -11,26 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from simulator.faults.active import ActiveFault, Context
-from simulator.faults.keys import FOR_KEY, FROM_1, TABLE_KEY, to_count
+from simulator.faults.active import ActiveFault, FaultContext
+from simulator.faults.keys import FOR_KEY, FROM_1, TABLE_KEY, to_positive
 from simulator.faults.kind import FaultKind
-from simulator.faults.next_rows import Mask, fitting_rows
-from simulator.faults.refusals import spoken
+from simulator.faults.next_rows import Mask, matching_rows
+from simulator.faults.refusals import release_and_protocol
 from simulator.settings import Key
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import Flush
 from simulator.ticdc.rules import ChangefeedRules
 
-EVENTS_KEY = Key("events", to_count, FROM_1, "Rows in a message at most.")
-ROWS_KEY = Key("rows", to_count, FROM_1, "How many of the next rows; 1 where unsaid.")
+EVENTS_KEY = Key("events", to_positive, FROM_1, "Rows in a message at most.")
+ROWS_KEY = Key("rows", to_positive, FROM_1, "How many of the next rows; 1 where unsaid.")
 
 
-class Batch(ActiveFault):
+class SmallBatches(ActiveFault):
     """For as long as it lasts."""
 
     def flush(self, flush: Flush) -> Flush:
-        chosen = fitting_rows(flush.events, self.context)
-        return _batched(flush, chosen, self.context.fault.values[EVENTS_KEY.field])
+        chosen = matching_rows(flush.events, self.context)
+        return _limit_batches(flush, chosen, self.context.fault.values[EVENTS_KEY.field])
 
 
 class LargeMessage(ActiveFault):
@@ -38,19 +38,19 @@ class LargeMessage(ActiveFault):
 
     awaits = True
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: FaultContext) -> None:
         super().__init__(context)
         self._left: int = context.fault.values.get(ROWS_KEY.field, 1)
 
     def flush(self, flush: Flush) -> Flush:
-        fitting = fitting_rows(flush.events, self.context)
+        fitting = matching_rows(flush.events, self.context)
         chosen = fitting & (np.cumsum(fitting) <= self._left)
         self._left -= int(chosen.sum())
         self.over = not self._left
-        return _large(flush, chosen) if chosen.any() else flush
+        return _mark_large(flush, chosen) if chosen.any() else flush
 
 
-def _batched(flush: Flush, chosen: Mask, events: int) -> Flush:
+def _limit_batches(flush: Flush, chosen: Mask, events: int) -> Flush:
     """The chosen rows at most so many to a message, as where the worker's clock ticks behind every so many rows
     (tiflow v8.5.3: cdc/sink/dmlsink/mq/worker.go batchEncodeRun, 15 ms)."""
     starts = np.append(True, (np.diff(flush.group) != 0) | (np.diff(chosen.astype(np.int8)) != 0))[: len(flush.group)]
@@ -59,28 +59,28 @@ def _batched(flush: Flush, chosen: Mask, events: int) -> Flush:
     return replace(flush, group=np.cumsum(starts | chosen & (behind % events == 0)))
 
 
-def _large(flush: Flush, chosen: Mask) -> Flush:
+def _mark_large(flush: Flush, chosen: Mask) -> Flush:
     """The chosen rows as if they were above max-message-bytes."""
     return replace(flush, large=chosen if flush.large is None else flush.large | chosen)
 
 
-def _without_batches(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+def _refuse_batch(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     options, release = rules.changefeed.codec, rules.release
     codec = CODECS[options.protocol]
     if not codec.batches:
-        return f"{spoken(rules)} puts each row into a message of its own"
+        return f"{release_and_protocol(rules)} puts each row into a message of its own"
     most = codec.sizes(options, release).max_batch_size
     if values[EVENTS_KEY.field] > most:
         return f"events = {values[EVENTS_KEY.field]} is above max-batch-size = {most}"
     return ""
 
 
-def _without_form(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+def _refuse_large_message(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     options, release = rules.changefeed.codec, rules.release
     if CODECS[options.protocol].large_message_option(options, release) != "none":
         return ""
     return (
-        f"{spoken(rules)} has no form here for a row that is too large: "
+        f"{release_and_protocol(rules)} has no form here for a row that is too large: "
         "[sink.kafka-config.large-message-handle] large-message-handle-option is to be handle-key-only or claim-check, "
         "in a release that has them"
     )
@@ -89,15 +89,15 @@ def _without_form(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
 BATCH = FaultKind(
     says="Messages have so many rows at most, as where the clock of TiCDC's worker ends a batch.",
     source="tiflow v8.5.3: cdc/sink/dmlsink/mq/worker.go batchEncodeRun",
-    active=Batch,
+    active=SmallBatches,
     keys={"events": EVENTS_KEY, "table": TABLE_KEY, "for": FOR_KEY},
     needs=("events",),
-    refuse=_without_batches,
+    refuse=_refuse_batch,
 )
 LARGE_MESSAGE = FaultKind(
     says="The next rows are sent as if they were too large: cut down to the handle key, or put into a file.",
     source="tiflow#9442, tiflow#9490, tiflow PR#9376",
     active=LargeMessage,
     keys={"rows": ROWS_KEY, "table": TABLE_KEY},
-    refuse=_without_form,
+    refuse=_refuse_large_message,
 )

@@ -7,13 +7,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from simulator.columns.change_frame import ROW, ints
-from simulator.faults.active import Context
+from simulator.faults.active import FaultContext
 from simulator.faults.keys import TABLE_KEY
 
 Mask = npt.NDArray[np.bool_]
 
 
-def fitting_rows(events: pa.RecordBatch, context: Context) -> Mask:
+def matching_rows(events: pa.RecordBatch, context: FaultContext) -> Mask:
     """Which of the events are rows that the fault is about: of its table, if it has one."""
     found: Mask = ints(events, "kind") == ROW
     table = context.fault.values.get(TABLE_KEY.field)
@@ -24,12 +24,12 @@ def fitting_rows(events: pa.RecordBatch, context: Context) -> Mask:
     return found
 
 
-def next_row(events: pa.RecordBatch, context: Context) -> int | None:
+def find_next_row(events: pa.RecordBatch, context: FaultContext) -> int | None:
     """Where the first of them stands."""
-    found = np.flatnonzero(fitting_rows(events, context))
+    found = np.flatnonzero(matching_rows(events, context))
     return int(found[0]) if len(found) else None
 
 
-def without(events: pa.RecordBatch, place: int) -> pa.RecordBatch:
+def without_event(events: pa.RecordBatch, place: int) -> pa.RecordBatch:
     """All events but that one."""
     return pa.concat_batches([events.slice(0, place), events.slice(place + 1)])

@@ -20,9 +20,9 @@ from simulator.engines.tasks.messages import FlushMessages, encode_flush
 from simulator.engines.tasks.send import EventGroup
 from simulator.engines.tasks.task import TaskSpec
 from simulator.faults import FAULTS
-from simulator.faults.active import ActiveFault, Context, Piece
+from simulator.faults.active import ActiveFault, EventPiece, FaultContext
 from simulator.faults.fault import Fault
-from simulator.faults.history import History, renumbered, stands_still
+from simulator.faults.history import SentHistory, checkpoint_standstill, renumber_destinations
 from simulator.ticdc.dispatch import Destinations
 from simulator.ticdc.flush import Flush
 
@@ -37,10 +37,10 @@ class Injection:
 
 
 @dataclass(frozen=True)
-class _Sent:
+class _OutgoingPiece:
     """A piece behind all faults, and those that will see its flushes and messages."""
 
-    piece: Piece
+    piece: EventPiece
     active: tuple[ActiveFault, ...]
     begun: int
     """How many faults had begun."""
@@ -63,7 +63,7 @@ class InjectedFaults:
         self._seed = seed
         self._end_ts = 0
         self._destinations: Destinations | None = None
-        self._history = History()
+        self._history = SentHistory()
         self._met = 0
         self._begun_at: list[int] = []
         self._waiting: list[tuple[int, Fault]] = []
@@ -96,7 +96,7 @@ class InjectedFaults:
                 raise fault.refused(why)
         was, self._destinations = self._destinations or spec.destinations, spec.destinations
         if was != spec.destinations:
-            moved = partial(renumbered, was=was, to=spec.destinations)
+            moved = partial(renumber_destinations, was=was, to=spec.destinations)
             self._history.renumber(moved)
             for active in self._active:
                 active.renumber(moved)
@@ -140,10 +140,10 @@ class InjectedFaults:
         yield from self._parts(self._ending())
         self._note_injections(len(self._begun_at))
 
-    def _parts(self, sent: Iterable[_Sent]) -> Iterator[EventGroup]:
+    def _parts(self, sent: Iterable[_OutgoingPiece]) -> Iterator[EventGroup]:
         number = 0
 
-        def run(each: _Sent) -> tuple[int, bool, tuple[ActiveFault, ...], int]:
+        def run(each: _OutgoingPiece) -> tuple[int, bool, tuple[ActiveFault, ...], int]:
             nonlocal number
             number += each.piece.apart
             return number, each.piece.apart, each.active, each.begun
@@ -158,12 +158,12 @@ class InjectedFaults:
 
     # -- events ---------------------------------------------------------------------------------------------------
 
-    def _through(self, batches: Iterable[pa.RecordBatch]) -> Iterator[_Sent]:
+    def _through(self, batches: Iterable[pa.RecordBatch]) -> Iterator[_OutgoingPiece]:
         for batch in batches:
-            for events in _segments(batch):
+            for events in _split_by_kind(batch):
                 yield from self._in_time(events)
 
-    def _in_time(self, events: pa.RecordBatch) -> Iterator[_Sent]:
+    def _in_time(self, events: pa.RecordBatch) -> Iterator[_OutgoingPiece]:
         """Events of one kind, behind the faults whose time has come."""
         while events.num_rows:
             commit_ts = ints(events, "commit_ts")
@@ -175,14 +175,14 @@ class InjectedFaults:
             if int(part["kind"][0].as_py()) == WATERMARK and self._is_held(int(commit_ts[0])):
                 continue
             self._history.record(part, self._spec)
-            yield from self._along(Piece(part), 0)
+            yield from self._along(EventPiece(part), 0)
 
     def _is_held(self, watermark: int) -> bool:
         """Whether a watermark is not sent; the last one of a run always is."""
         final = not self.stays_open and watermark == self._end_ts
         return not final and self._history.holds(watermark)
 
-    def _until(self, commit_ts: int) -> Iterator[_Sent]:
+    def _until(self, commit_ts: int) -> Iterator[_OutgoingPiece]:
         """What faults send before an event of that commit-ts."""
         while self._waiting and self._waiting[0][1].at_ts <= commit_ts:
             yield from self._begun(*self._waiting.pop(0))
@@ -198,34 +198,34 @@ class InjectedFaults:
         times += [active.context.fault.until_ts for active in self._active]
         return min(times, default=None)
 
-    def _begun(self, number: int, fault: Fault) -> Iterator[_Sent]:
+    def _begun(self, number: int, fault: Fault) -> Iterator[_OutgoingPiece]:
         """A fault whose time has come."""
         self._history.passed(fault.at_ts)
         self._begun_at.append(fault.at_ms)
         random = np.random.default_rng([self._seed & (1 << 64) - 1, number])
-        active = FAULTS[fault.name].active(Context(fault, self._spec, self._history, random))
+        active = FAULTS[fault.name].active(FaultContext(fault, self._spec, self._history, random))
         place = bisect_right(self._active, FAULTS[fault.name].layer, key=_layer)
         self._active.insert(place, active)
         for piece in active.begin():
             yield from self._along(piece, place + 1)
 
-    def _ended(self, place: int, active: ActiveFault) -> Iterator[_Sent]:
+    def _ended(self, place: int, active: ActiveFault) -> Iterator[_OutgoingPiece]:
         if active.awaits and not active.over:
             self.unmet.append(active.context.fault.name)
         for piece in active.end():
             yield from self._along(piece, place + 1)
         active.over = True
 
-    def _ending(self) -> Iterator[_Sent]:
+    def _ending(self) -> Iterator[_OutgoingPiece]:
         yield from self._until(max([self._end_ts + 1, *(fault.at_ts for _, fault in self._waiting)]))
         if not self.stays_open:
             for place, active in enumerate(self._active):
                 yield from self._ended(place, active)
 
-    def _along(self, piece: Piece, place: int) -> Iterator[_Sent]:
+    def _along(self, piece: EventPiece, place: int) -> Iterator[_OutgoingPiece]:
         """A piece through the faults at work from that place on."""
         if place >= len(self._active):
-            yield _Sent(piece, tuple(self._active), len(self._begun_at))
+            yield _OutgoingPiece(piece, tuple(self._active), len(self._begun_at))
             return
         for each in self._active[place].events(piece):
             yield from self._along(each, place + 1)
@@ -235,7 +235,7 @@ class InjectedFaults:
         when the checkpoint has come to it."""
         statements = np.append(self._spec.control_events.barriers, self._history.last_statement)
         last = int(statements[statements < fault.at_ts].max())
-        since, until = stands_still(fault, last, self._spec.release)
+        since, until = checkpoint_standstill(fault, last, self._spec.release)
         if self._history.checkpoint > max(since, last):
             raise fault.refused(
                 f"back: {fault.back_ms} ms before it the checkpoint would have to stand still, and a watermark at "
@@ -265,7 +265,7 @@ def _layer(active: ActiveFault) -> int:
     return FAULTS[active.context.fault.name].layer
 
 
-def _segments(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def _split_by_kind(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Rows between two marks, and marks of one kind and commit-ts."""
     kind, commit_ts = ints(batch, "kind"), ints(batch, "commit_ts")
     differs = (np.diff(kind) != 0) | ((kind[1:] != ROW) & (np.diff(commit_ts) != 0))

@@ -13,24 +13,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulator.faults.active import ActiveFault
-from simulator.faults.keys import FROM_0, PARTITIONS_KEY, TABLE_KEY, TOPIC_KEY, to_number
+from simulator.faults.keys import FROM_0, PARTITIONS_KEY, TABLE_KEY, TOPIC_KEY, to_nonnegative
 from simulator.faults.kind import FaultKind
-from simulator.faults.refusals import spoken
+from simulator.faults.refusals import release_and_protocol
 from simulator.settings import TEXT, Key, to_text
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
 
 COLUMN_KEY = Key("column", to_text, TEXT, "The text column that is filled.")
-EXTRA_KEY = Key("extra", to_number, FROM_0, "How many bytes above max-message-bytes; 0 where unsaid.")
+EXTRA_KEY = Key("extra", to_nonnegative, FROM_0, "How many bytes above max-message-bytes; 0 where unsaid.")
 WHERE_KEY = Key("where", to_text, TEXT, "A condition of SQL that the row meets; any row where unsaid.")
 
 
-def _not_measured(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+def _refuse_message_size(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     options, release = rules.changefeed.codec, rules.release
     if options.large_message_handle_compression != "none":
         return f"large-message-handle-compression is {options.large_message_handle_compression}: only none is accepted"
     if CODECS[options.protocol].sizes(options, release).large_rows:
-        return f"{spoken(rules)} does not look how large a row's message is"
+        return f"{release_and_protocol(rules)} does not look how large a row's message is"
     return ""
 
 
@@ -47,5 +47,5 @@ MESSAGE_SIZE = FaultKind(
     active=ActiveFault,
     keys={"table": TABLE_KEY, "column": COLUMN_KEY, "extra": EXTRA_KEY, "where": WHERE_KEY},
     needs=("table", "column"),
-    refuse=_not_measured,
+    refuse=_refuse_message_size,
 )

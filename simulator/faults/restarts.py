@@ -11,22 +11,22 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import DDL, ROW
-from simulator.faults.active import ActiveFault, Context, Piece
+from simulator.faults.active import ActiveFault, EventPiece, FaultContext
 from simulator.faults.history import Renumbering, lowest_checkpoint
-from simulator.faults.keys import BACK_KEY, TABLE_KEY, saying
+from simulator.faults.keys import BACK_KEY, TABLE_KEY, with_description
 from simulator.faults.kind import FaultKind
-from simulator.faults.next_rows import fitting_rows
+from simulator.faults.next_rows import matching_rows
 
 
 class Restart(ActiveFault):
     """It happens at once."""
 
-    def begin(self) -> Iterator[Piece]:
+    def begin(self) -> Iterator[EventPiece]:
         self.over = True
-        return restarted(self.context)
+        return restart_events(self.context)
 
 
-def restarted(context: Context) -> Iterator[Piece]:
+def restart_events(context: FaultContext) -> Iterator[EventPiece]:
     """What a changefeed sends that starts from the checkpoint: its watermark, statements at it, everything above it.
 
     The watermark comes again since TiCDC keeps the last one in memory (tiflow: cdc/owner/ddl_sink.go writeCheckpointTs;
@@ -38,51 +38,51 @@ def restarted(context: Context) -> Iterator[Piece]:
     if spec.control_events.watermarks and history.checkpoint > history.start_ts:
         watermark = spec.control_events.watermark(history.checkpoint, range(spec.destinations.total))
         if watermark.num_rows:
-            yield Piece(watermark, apart=True)
+            yield EventPiece(watermark, apart=True)
     rows: list[pa.RecordBatch] = []
     for events in history.again(spec, context.release.statement_again_at_checkpoint):
         if int(events["kind"][0].as_py()) == DDL:
-            yield from _together(rows)
-            yield Piece(events, apart=True)
+            yield from _joined_piece(rows)
+            yield EventPiece(events, apart=True)
             rows = []
         else:
             rows.append(events)
-    yield from _together(rows)
+    yield from _joined_piece(rows)
 
 
-def _together(rows: list[pa.RecordBatch]) -> Iterator[Piece]:
+def _joined_piece(rows: list[pa.RecordBatch]) -> Iterator[EventPiece]:
     if rows:
-        yield Piece(pa.concat_batches(rows), apart=True)
+        yield EventPiece(pa.concat_batches(rows), apart=True)
 
 
 class MoveTable(ActiveFault):
     """Its rows above the checkpoint come again among the next rows of others, or before the next mark."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: FaultContext) -> None:
         super().__init__(context)
         self._again: list[pa.RecordBatch] = []
 
-    def begin(self) -> Iterator[Piece]:
+    def begin(self) -> Iterator[EventPiece]:
         every = self.context.history.again(self.context.spec, False)
-        rows = (events.filter(pa.array(fitting_rows(events, self.context))) for events in every)
+        rows = (events.filter(pa.array(matching_rows(events, self.context))) for events in every)
         self._again = [events for events in rows if events.num_rows]
         self.over = not self._again
         yield from ()
 
-    def events(self, piece: Piece) -> Iterator[Piece]:
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
         again, self._again = self._again, []
         self.over = True
         if again and piece.kind == ROW:
-            yield Piece(self._between(pa.concat_batches(again), piece.events), apart=True)
+            yield EventPiece(self._between(pa.concat_batches(again), piece.events), apart=True)
             return
         if again:
-            yield Piece(pa.concat_batches(again), apart=True)
+            yield EventPiece(pa.concat_batches(again), apart=True)
         yield piece
 
-    def end(self) -> Iterator[Piece]:
+    def end(self) -> Iterator[EventPiece]:
         again, self._again = self._again, []
         if again:
-            yield Piece(pa.concat_batches(again), apart=True)
+            yield EventPiece(pa.concat_batches(again), apart=True)
 
     def renumber(self, moved: Renumbering) -> None:
         self._again = [*map(moved, self._again)]
@@ -90,7 +90,7 @@ class MoveTable(ActiveFault):
     def _between(self, again: pa.RecordBatch, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The table's rows in their order, the others in theirs."""
         both = pa.concat_batches([again, rows])
-        own = fitting_rows(both, self.context)
+        own = matching_rows(both, self.context)
         lies = np.zeros(both.num_rows, np.bool_)
         lies[self.context.random.choice(both.num_rows, int(own.sum()), replace=False)] = True
         order = np.empty(both.num_rows, np.int64)
@@ -109,6 +109,6 @@ MOVE_TABLE = FaultKind(
     says="A table goes to another node: its rows above the checkpoint come again, among those of other tables.",
     source="ticdc#5508, #4051, #4130, #3040",
     active=MoveTable,
-    keys={"table": saying(TABLE_KEY, "The table, such as shop.item.")},
+    keys={"table": with_description(TABLE_KEY, "The table, such as shop.item.")},
     needs=("table",),
 )

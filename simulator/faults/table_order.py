@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import ROW, Ints, ints
-from simulator.faults.active import ActiveFault, Piece, moved
+from simulator.faults.active import ActiveFault, EventPiece, moved
 from simulator.faults.keys import FOR_KEY
 from simulator.faults.kind import FaultKind
-from simulator.faults.refusals import spoken
+from simulator.faults.refusals import release_and_protocol
 from simulator.ticdc.flush import GroupKeys
 from simulator.ticdc.rules import ChangefeedRules
 
@@ -23,7 +23,7 @@ from simulator.ticdc.rules import ChangefeedRules
 class TableOrder(ActiveFault):
     """While it lasts, the first group of a flush comes last, and the others in any order."""
 
-    def events(self, piece: Piece) -> Iterator[Piece]:
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
         if piece.kind == ROW:
             piece = moved(piece, piece.events.take(pa.array(self._order(piece.events))))
         yield piece
@@ -62,7 +62,7 @@ def _refuse_order(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     if rules.release.group_by_partition_key:
         return ""
     return (
-        f"{spoken(rules)} sends the rows of a partition in the order of commit-ts; releases from 7.4 on, and the new "
+        f"{release_and_protocol(rules)} sends the rows of a partition in the order of commit-ts; releases from 7.4 on, and the new "
         "architecture, group them by partition key"
     )
 

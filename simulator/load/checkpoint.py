@@ -21,12 +21,12 @@ from simulator.ticdc.changefeed import Changefeed
 LAST_MS = 1 << 45
 """No run comes so far: TSOs have 46 bits for milliseconds since 1970."""
 
-LONG = 60
+LONGEST_RATES = 60
 """Characters of rates from which on these are known by their hash alone."""
 
 
 @dataclass(frozen=True)
-class Totals:
+class SentTotals:
     """What a run has sent since it began, its parts before a restart among it."""
 
     rows: int = 0
@@ -36,8 +36,8 @@ class Totals:
 
     windows: int = 0
 
-    def __add__(self, other: Totals) -> Totals:
-        return Totals(
+    def __add__(self, other: SentTotals) -> SentTotals:
+        return SentTotals(
             self.rows + other.rows,
             self.messages + other.messages,
             self.bytes + other.bytes,
@@ -46,11 +46,11 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class LoadCheckpoint:
     """Where a run stands."""
 
     run: Mapping[str, str]
-    """What it must be to go on there (`identity`)."""
+    """What it must be to go on there (`load_identity`)."""
 
     start_ms: int
     """Of the stream, in milliseconds since 1970."""
@@ -61,7 +61,7 @@ class Checkpoint:
     statements: int = 0
     """How many of the statements that lie there have been sent."""
 
-    totals: Totals = field(default_factory=Totals)
+    totals: SentTotals = field(default_factory=SentTotals)
 
     @property
     def watermark(self) -> int:
@@ -69,7 +69,7 @@ class Checkpoint:
         return tso.compose(self.start_ms + self.acknowledged_ms)
 
 
-def identity(
+def load_identity(
     load: LoadPlan,
     segments: Sequence[Segment],
     release: Release,
@@ -82,7 +82,7 @@ def identity(
     return {
         "plan": short_hash(load.text or repr(load)),
         "--seed": str(load.model.seed),
-        "--rate": rates if len(rates) <= LONG else short_hash(rates),
+        "--rate": rates if len(rates) <= LONGEST_RATES else short_hash(rates),
         "--start-ts": str(tso.compose(start_ms)),
         **changefeed_identity(release, changefeed, partitions),
     }
@@ -94,25 +94,25 @@ def _rate(segment: Segment) -> str:
     return (f"{segment.from_ms}ms:" if segment.from_ms else "") + f"{segment.first:g}{ramp} rows/s{again}"
 
 
-def begin(directory: Path, run: Mapping[str, str], start_ms: int) -> tuple[CheckpointFile, Checkpoint]:
+def begin(directory: Path, run: Mapping[str, str], start_ms: int) -> tuple[CheckpointFile, LoadCheckpoint]:
     """A new run; raises UserError where another one may go on."""
-    first = Checkpoint(run, start_ms)
+    first = LoadCheckpoint(run, start_ms)
     return checkpoint_file.begin(directory, first, _read), first
 
 
-def resume(directory: Path, run: Mapping[str, str]) -> tuple[CheckpointFile, Checkpoint]:
+def resume(directory: Path, run: Mapping[str, str]) -> tuple[CheckpointFile, LoadCheckpoint]:
     """Where the run ended; raises UserError where there is none, or it was another one."""
     return checkpoint_file.resume(directory, run, _read)
 
 
-def _read(found: Mapping[str, Any]) -> Checkpoint:
+def _read(found: Mapping[str, Any]) -> LoadCheckpoint:
     """Raises ValueError for numbers that no run has written."""
     if not 0 <= int(found["acknowledged_ms"]) < LAST_MS or int(found["statements"]) < 0:
         raise ValueError("nobody wrote that")
-    return Checkpoint(
+    return LoadCheckpoint(
         {str(name): str(value) for name, value in found["run"].items()},
         int(found["start_ms"]),
         int(found["acknowledged_ms"]),
         int(found["statements"]),
-        Totals(**found["totals"]),
+        SentTotals(**found["totals"]),
     )

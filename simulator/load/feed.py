@@ -21,17 +21,17 @@ from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.send import flusher
 from simulator.engines.tasks.task import TaskReport
 from simulator.errors import DeliveryError
-from simulator.load.checkpoint import Checkpoint, Totals
-from simulator.load.epochs.epoch import Stretch, Window
-from simulator.load.epochs.epochs import marks
-from simulator.load.reports.sent_window import WindowSent
-from simulator.load.scheduler import Control, Due
+from simulator.load.checkpoint import LoadCheckpoint, SentTotals
+from simulator.load.epochs.epoch import SchemaEpoch, Window
+from simulator.load.epochs.epochs import epoch_control_events
+from simulator.load.reports.sent_window import SentWindow
+from simulator.load.scheduler import ScheduledWindow, WindowScheduler
 from simulator.run.checkpoint_file import CheckpointFile, resume_hint
 from simulator.signals import StopRequest
 from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import DeliveryReport, Sink, require_delivered
 
-Observer = Callable[[WindowSent], None]
+Observer = Callable[[SentWindow], None]
 
 
 class Feed:
@@ -39,10 +39,10 @@ class Feed:
 
     def __init__(
         self,
-        stretches: Iterator[Stretch],
-        control: Control,
+        stretches: Iterator[SchemaEpoch],
+        control: WindowScheduler,
         sink: Sink,
-        checkpoint: Checkpoint,
+        checkpoint: LoadCheckpoint,
         store: CheckpointFile | None = None,
         observers: Sequence[Observer] = (),
         asked: StopRequest | None = None,
@@ -58,7 +58,7 @@ class Feed:
         self._stretches, self._stretch = stretches, next(stretches)
         self._control, self._sink, self._store, self._observers = control, sink, store, observers
         self.asked, self._clock, self._reporter = asked or StopRequest(), clock, reporter
-        self._due: Due | None = None
+        self._due: ScheduledWindow | None = None
         self._handed_out = 0.0
         self._mark()
 
@@ -74,7 +74,7 @@ class Feed:
         self._due, self._handed_out = due, self._clock()
         return Window(self._stretch, due.first_ms, due.end_ms, due.pace(self._handed_out))
 
-    def sent(self, window: Window, reports: Iterable[TaskReport], retried: int = 0) -> WindowSent:
+    def sent(self, window: Window, reports: Iterable[TaskReport], retried: int = 0) -> SentWindow:
         """All tasks have sent the window; `retried` is how often some of them had to begin anew.
 
         Raises DeliveryError where a partition did not get everything, or not what comes behind.
@@ -82,13 +82,13 @@ class Feed:
         reports = list(reports)
         delivered = [DeliveryReport(**account) for report in reports for account in report.delivered]
         self._require(delivered)
-        partitions = _partitions(window, reports, delivered)
+        partitions = _count_by_partition(window, reports, delivered)
         rows, messages, size = (sum(column) for column in zip((0, 0, 0), *partitions.values()))
         self.checkpoint = replace(
             self.checkpoint,
             acknowledged_ms=window.end_ms,
             statements=0,
-            totals=self.checkpoint.totals + Totals(rows, messages, size, 1),
+            totals=self.checkpoint.totals + SentTotals(rows, messages, size, 1),
         )
         if window.end_ms == self._stretch.end_ms:
             self._stretch = next(self._stretches)
@@ -112,7 +112,7 @@ class Feed:
         What was sent already is passed over, but for the watermark, which may come again.
         """
         stretch, sent = self._stretch, self.checkpoint.statements
-        batches = list(_runs(marks(stretch, self.checkpoint.acknowledged_ms)))
+        batches = list(_split_by_commit_ts(epoch_control_events(stretch, self.checkpoint.acknowledged_ms)))
         places = [place for place, batch in enumerate(batches) if ints(batch, "kind")[0] == DDL]
         if sent:
             batches = batches[places[sent - 1] + 1 :] if sent < len(places) else batches[-1:]
@@ -150,11 +150,11 @@ class Feed:
         reports: Sequence[TaskReport],
         partitions: Mapping[tuple[str, int], tuple[int, int, int]],
         retried: int,
-    ) -> WindowSent:
+    ) -> SentWindow:
         assert self._due is not None, "it was handed out"
         ended = self._clock()
         began = min((report.sending[0] for report in reports if report.sending), default=self._handed_out)
-        sent = WindowSent(
+        sent = SentWindow(
             window.first_ms,
             window.end_ms,
             self.checkpoint.watermark,
@@ -163,7 +163,7 @@ class Feed:
             began,
             ended,
             self._due.behind(ended),
-            _rows(window, reports),
+            _count_rows(window, reports),
             partitions,
             Latencies.total(report.latencies for report in reports),
             retried,
@@ -175,7 +175,7 @@ class Feed:
         return sent
 
 
-def _runs(events: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def _split_by_commit_ts(events: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """The statements, or watermarks, of one commit-ts."""
     commit_ts, kind = ints(events, "commit_ts"), ints(events, "kind")
     cuts = np.flatnonzero((np.diff(commit_ts) != 0) | (np.diff(kind) != 0)) + 1
@@ -183,7 +183,7 @@ def _runs(events: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     return (events.slice(first, end - first) for first, end in zip(bounds, bounds[1:]) if first < end)
 
 
-def _rows(window: Window, reports: Iterable[TaskReport]) -> dict[tuple[int, int], int]:
+def _count_rows(window: Window, reports: Iterable[TaskReport]) -> dict[tuple[int, int], int]:
     """Rows by place in the model, and op."""
     places = {
         index: number
@@ -197,7 +197,7 @@ def _rows(window: Window, reports: Iterable[TaskReport]) -> dict[tuple[int, int]
     return dict(found)
 
 
-def _partitions(
+def _count_by_partition(
     window: Window, reports: Iterable[TaskReport], delivered: Iterable[DeliveryReport]
 ) -> dict[tuple[str, int], tuple[int, int, int]]:
     """Rows, messages and bytes of each partition that got any."""

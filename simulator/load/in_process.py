@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from simulator.load.feed import Feed
-from simulator.load.windows.sender import Sender
+from simulator.load.windows.sender import WindowSender
 
 
-def run(feed: Feed, sender: Sender) -> None:
+def run(feed: Feed, sender: WindowSender) -> None:
     """Sends windows until there are no more; raises DeliveryError. The feed and the sender may share a sink."""
     try:
         while (window := feed.next()) is not None:

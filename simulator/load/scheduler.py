@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simulator.load.epochs.epoch import Pace
-from simulator.load.lag.search import Search
-from simulator.load.plan.rates import Rates
-from simulator.load.reports.sent_window import WindowSent
+from simulator.load.lag.search import RateSearch
+from simulator.load.plan.rates import RateSegments
+from simulator.load.reports.sent_window import SentWindow
 
-LONGEST = 5.0
+LONGEST_WINDOW = 5.0
 """Real seconds that a window takes at most, where the resolved interval is no longer."""
 
-UNPACED = 2.0
+UNPACED_WINDOW = 2.0
 """Real seconds that a window is to take where rows go out as fast as the sink takes them."""
 
-SEARCHING = 1.0
+SEARCH_WINDOW = 1.0
 """The same while the rate is searched that a consumer sustains, so that a new rate shows soon."""
 
 IDLE_SHARE = 0.08
@@ -33,7 +33,7 @@ WEIGHT = 0.3
 
 MILLISECOND = 1e-3
 
-BETWEEN_ROWS = 20.0
+FIRST_ROW_TOLERANCE = 20.0
 """So many rows' time may go by before the first one comes, as a transaction has several."""
 
 MOST_LEAD = 1.0
@@ -44,7 +44,7 @@ GRACE = 0.02
 
 
 @dataclass(frozen=True)
-class Held:
+class PaceSegment:
     """From when on a rate is held, or rows go out as fast as the sink takes them."""
 
     from_ms: int
@@ -54,7 +54,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Due:
+class ScheduledWindow:
     """A window that is to be sent."""
 
     first_ms: int
@@ -85,17 +85,17 @@ class Due:
         return ended - self.ends if self.speed else 0.0
 
 
-class Control:
+class WindowScheduler:
     """Asked for one window after the other, and told of each one that was sent; windows may be asked for ahead."""
 
     def __init__(
         self,
-        held: Sequence[Held],
+        held: Sequence[PaceSegment],
         rows_before: Callable[[int], int],
         resolved_ms: int,
         duration: float | None = None,
         fixed: bool = False,
-        search: Search | None = None,
+        search: RateSearch | None = None,
         bytes_per_row: float = 0.0,
     ) -> None:
         """`rows_before` a simulated millisecond; `duration` in seconds; `fixed` has every window be one resolved
@@ -116,10 +116,10 @@ class Control:
         """Real seconds of a simulated one where no rate is held."""
 
         self._idle = self._starting = self._ended = 0.0
-        self._last: Due | None = None
-        self._open: deque[Due] = deque()
+        self._last: ScheduledWindow | None = None
+        self._open: deque[ScheduledWindow] = deque()
 
-    def next(self, first_ms: int, limit_ms: int | None, now: float) -> Due | None:
+    def next(self, first_ms: int, limit_ms: int | None, now: float) -> ScheduledWindow | None:
         """The window that begins there and does not go beyond the limit; None where the run is over."""
         if self._began is None:
             self._began, self._first_ms = now, first_ms
@@ -137,18 +137,18 @@ class Control:
             self._open.append(due)
         return due
 
-    def sent(self, window: WindowSent) -> None:
+    def sent(self, window: SentWindow) -> None:
         """A window was sent; they come in order."""
         due, rows = self._open.popleft(), sum(window.rows.values())
         if rows:
             measured = sum(size for *_, size in window.partitions.values()) / rows
             self._row_bytes += WEIGHT * (measured - self._row_bytes)
         if not self._ended:
-            self._start(window.began - due.begins - (BETWEEN_ROWS / due.asked if due.asked else 0.0))
+            self._start(window.began - due.begins - (FIRST_ROW_TOLERANCE / due.asked if due.asked else 0.0))
         free = max(self._ended, window.handed_out)
         idle = window.began - (max(self._ended, due.begins) if self._ended else free)
         if due.asked:
-            idle -= BETWEEN_ROWS / due.asked
+            idle -= FIRST_ROW_TOLERANCE / due.asked
         self._idle += WEIGHT * (max(0.0, idle) - self._idle)
         if due.speed:
             if window.handed_out >= due.begins:
@@ -172,26 +172,30 @@ class Control:
     def _settle(self, behind: float) -> None:
         """Longer windows where the run falls behind, as short ones as idle time allows where it keeps pace."""
         wanted = self._length * (GROWN if behind > self._length / 2 else SHRUNK)
-        most = LONGEST if self._search is None else SEARCHING
+        most = LONGEST_WINDOW if self._search is None else SEARCH_WINDOW
         self._length = min(max(wanted, self._idle / IDLE_SHARE, min(self._resolved_ms / 1000, most)), most)
 
-    def _as_fixed(self, first_ms: int, limit_ms: int | None, now: float) -> Due | None:
+    def _as_fixed(self, first_ms: int, limit_ms: int | None, now: float) -> ScheduledWindow | None:
         if self._duration is not None:
             limit_ms = _least(limit_ms, self._first_ms + round(self._duration * 1000))
         if limit_ms is not None and first_ms >= limit_ms:
             return None
-        return Due(first_ms, self._end(first_ms, 0.0, limit_ms), 0.0, 0.0, now, now)
+        return ScheduledWindow(first_ms, self._end(first_ms, 0.0, limit_ms), 0.0, 0.0, now, now)
 
-    def _paced(self, first_ms: int, limit_ms: int | None, now: float, began: float, speed: float) -> Due | None:
+    def _paced(
+        self, first_ms: int, limit_ms: int | None, now: float, began: float, speed: float
+    ) -> ScheduledWindow | None:
         begins = self._reckoned(first_ms, speed, now)
         if self._duration is not None:
             over = began + self._duration
-            if begins >= over - MILLISECOND or now >= over + min(GRACE * self._duration, LONGEST):
+            if begins >= over - MILLISECOND or now >= over + min(GRACE * self._duration, LONGEST_WINDOW):
                 return None
             limit_ms = _least(limit_ms, first_ms + max(1, round((over - begins) * 1000 * speed)))
         end_ms = self._end(first_ms, self._length * 1000 * speed, limit_ms)
         asked = (self._rows_before(end_ms) - self._rows_before(first_ms)) / (end_ms - first_ms) * 1000 * speed
-        return Due(first_ms, end_ms, speed, asked, max(now, begins - min(self._starting, MOST_LEAD)), begins)
+        return ScheduledWindow(
+            first_ms, end_ms, speed, asked, max(now, begins - min(self._starting, MOST_LEAD)), begins
+        )
 
     def _reckoned(self, first_ms: int, speed: float, now: float) -> float:
         """When the first row is due. A rate that is held again counts from when the run comes to it, and so does one
@@ -204,9 +208,9 @@ class Control:
         self._anchor = first_ms, begins, speed
         return begins
 
-    def _unpaced(self, first_ms: int, limit_ms: int | None, now: float, began: float) -> Due | None:
+    def _unpaced(self, first_ms: int, limit_ms: int | None, now: float, began: float) -> ScheduledWindow | None:
         self._anchor = None
-        wanted = min(max(UNPACED, self._idle / IDLE_SHARE), LONGEST)
+        wanted = min(max(UNPACED_WINDOW, self._idle / IDLE_SHARE), LONGEST_WINDOW)
         if self._duration is not None:
             left = began + self._duration - self._free(now)
             if left <= 0.0:
@@ -215,7 +219,7 @@ class Control:
         wanted_ms = wanted / self._cost * 1000 if self._cost else 0.0
         if self._last is not None:
             wanted_ms = min(wanted_ms, 2.0 * (self._last.end_ms - self._last.first_ms))
-        return Due(first_ms, self._end(first_ms, wanted_ms, limit_ms), 0.0, 0.0, now, now)
+        return ScheduledWindow(first_ms, self._end(first_ms, wanted_ms, limit_ms), 0.0, 0.0, now, now)
 
     def _free(self, now: float) -> float:
         """When all windows that were handed out will be sent, by what is known."""
@@ -229,7 +233,7 @@ class Control:
         """Simulated seconds for each real one; 0 where no rate is held."""
         if self._search is not None:
             return self._search.rate / self._search.first
-        if self._fixed or not at(self._held, ms)[0].paced:
+        if self._fixed or not pace_at(self._held, ms)[0].paced:
             return 0.0
         return self._bytes_per_row / self._row_bytes if self._bytes_per_row else 1.0
 
@@ -238,19 +242,19 @@ class Control:
         resolved = self._resolved_ms
         many = max(1, round((first_ms % resolved + wanted_ms) / resolved))
         end_ms = first_ms - first_ms % resolved + many * resolved
-        change_ms = None if self._search is not None or self._fixed else at(self._held, first_ms)[1]
+        change_ms = None if self._search is not None or self._fixed else pace_at(self._held, first_ms)[1]
         return min(end for end in (end_ms, change_ms, limit_ms) if end is not None)
 
 
-def held(rates: Rates) -> tuple[Held, ...]:
+def pace_segments(rates: RateSegments) -> tuple[PaceSegment, ...]:
     """Where the rates are held."""
     return tuple(
-        Held(segment.from_ms, paced, segment.again_ms)
+        PaceSegment(segment.from_ms, paced, segment.again_ms)
         for segment, paced in zip(rates.segments, rates.paced, strict=True)
     )
 
 
-def at(held: Sequence[Held], ms: int) -> tuple[Held, int | None]:
+def pace_at(held: Sequence[PaceSegment], ms: int) -> tuple[PaceSegment, int | None]:
     """What holds at a millisecond, and where something else does."""
     begin_ms = 0
     number = bisect_right([each.from_ms for each in held], ms) - 1

@@ -12,8 +12,8 @@ from pathlib import Path
 from simulator import tso
 from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
 from simulator.errors import mask_secrets
-from simulator.load.epochs.epoch import LoadedTable, Stretch
-from simulator.load.epochs.epochs import Opening, stretches
+from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
+from simulator.load.epochs.epochs import PreparedLoad, schema_epochs
 from simulator.load.plan.load_plan import LoadPlan
 from simulator.run.outputs import Output
 from simulator.sources.snapshots.written import table_file
@@ -29,7 +29,7 @@ PLAN = "plan.toml"
 
 
 def write(
-    opening: Opening,
+    opening: PreparedLoad,
     output: Output,
     changefeed: Changefeed,
     ms: int,
@@ -41,9 +41,9 @@ def write(
 
     Raises UserError for a directory that is not to be replaced, DeliveryError where the disk refuses.
     """
-    plan, stretch = opening.load, next(stretches(opening, output, ms))
+    plan, stretch = opening.load, next(schema_epochs(opening, output, ms))
     tables = [
-        (number, loaded, _as_sent(loaded, stretch))
+        (number, loaded, _routed_table(loaded, stretch))
         for number, loaded in enumerate(stretch.tables)
         if loaded is not None
     ]
@@ -56,13 +56,13 @@ def write(
         (staging / PLAN).write_text(plan.text, "utf-8")
         directories.write_about(
             staging,
-            replace(_about(opening, output, changefeed, ms), rows=rows),
+            replace(_metadata(opening, output, changefeed, ms), rows=rows),
             (f"Plan: {plan.name}, as in {PLAN}", f"Simulated milliseconds since the start: {ms}"),
         )
     return rows
 
 
-def _about(opening: Opening, output: Output, changefeed: Changefeed, ms: int) -> TruthMetadata:
+def _metadata(opening: PreparedLoad, output: Output, changefeed: Changefeed, ms: int) -> TruthMetadata:
     plan, to, release = opening.load, output.destinations, opening.standing.context.rules.release
     watermark = tso.compose(opening.start_ms + ms)
     return TruthMetadata(
@@ -75,15 +75,15 @@ def _about(opening: Opening, output: Output, changefeed: Changefeed, ms: int) ->
         tso.compose(opening.start_ms),
         watermark,
         watermark,
-        _empty(next(stretches(opening, output)), plan),
+        _empty_tables(next(schema_epochs(opening, output)), plan),
         plan.model.seed,
     )
 
 
-def _empty(first: Stretch, plan: LoadPlan) -> tuple[str, ...]:
+def _empty_tables(first: SchemaEpoch, plan: LoadPlan) -> tuple[str, ...]:
     """Of the tables that are there from the start those without rows; others begin with their CREATE TABLE."""
     tables = [(number, loaded) for number, loaded in enumerate(first.tables) if loaded is not None]
-    names = {number: _as_sent(loaded, first) for number, loaded in tables}
+    names = {number: _routed_table(loaded, first) for number, loaded in tables}
     return tuple(
         f"{table.schema}.{table.name}"
         for number, table in names.items()
@@ -91,13 +91,13 @@ def _empty(first: Stretch, plan: LoadPlan) -> tuple[str, ...]:
     )
 
 
-def _as_sent(loaded: LoadedTable, stretch: Stretch) -> Table:
+def _routed_table(loaded: EpochTable, stretch: SchemaEpoch) -> Table:
     """The table as messages call it."""
     return dispatch.sent_table(stretch.rules.routes[loaded.place.indexes[0]], loaded.place.table)
 
 
 def _write_rows(
-    stretch: Stretch, number: int, loaded: LoadedTable, table: Table, ms: int, directory: Path, format: str
+    stretch: SchemaEpoch, number: int, loaded: EpochTable, table: Table, ms: int, directory: Path, format: str
 ) -> int:
     stream, count = stretch.stream, 0
     behind = stream.timetable.transactions_before(ms)

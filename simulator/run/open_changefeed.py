@@ -20,7 +20,7 @@ from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import SimulatorError, UserError
-from simulator.faults.history import stands_still
+from simulator.faults.history import checkpoint_standstill
 from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
 from simulator.run import execute
@@ -101,7 +101,11 @@ class OpenChangefeed:
             for step in steps:
                 position, result = step.plan(position, context)
                 last = max([last, *(job.commit_ts for job in result.jobs if job.events)])
-                spans += [stands_still(fault, last, context.rules.release) for fault in result.faults if fault.back_ms]
+                spans += [
+                    checkpoint_standstill(fault, last, context.rules.release)
+                    for fault in result.faults
+                    if fault.back_ms
+                ]
         self._faults.foresee(spans)
 
     def execute(self, text: str) -> StatementOutcome:

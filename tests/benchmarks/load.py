@@ -22,12 +22,12 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.engines.tasks.messages import FlushMessages
-from simulator.load.epochs import epochs as stretches
-from simulator.load.epochs.epoch import Pace, Stretch, Window
+from simulator.load.epochs import epochs
+from simulator.load.epochs.epoch import Pace, SchemaEpoch, Window
 from simulator.load.plan import plan_file, presets, rates
-from simulator.load.windows import sender as prepared
+from simulator.load.windows import sender as sender_module
 from simulator.load.windows.rows import window_rows
-from simulator.load.windows.sender import Sender
+from simulator.load.windows.sender import WindowSender
 from simulator.load.windows.sending import send_window, window_messages
 from simulator.releases import V8_5
 from simulator.run import outputs
@@ -65,18 +65,18 @@ dispatchers = [{matcher = ['*.*'], partition = "index-value"}]
 """A changefeed whose rows go to all partitions."""
 
 
-def stretch(preset: str | Path, protocol: str, config: str = "", rows: int = ROWS_A_SECOND) -> Stretch:
+def stretch(preset: str | Path, protocol: str, config: str = "", rows: int = ROWS_A_SECOND) -> SchemaEpoch:
     """The stream of a preset, or of a plan's file, from its start on."""
-    plan = plan_file.load(preset if isinstance(preset, Path) else presets.file_of(preset))
+    plan = plan_file.load_plan(preset if isinstance(preset, Path) else presets.preset_file(preset))
     changefeed = load(f"kafka://127.0.0.1:9092/load?partition-num=4&protocol={protocol}", config, V8_5)
-    opening = stretches.opening(plan, rates.rates(rates.read("max"), rows).segments, changefeed, V8_5)
-    return next(stretches.stretches(opening, outputs.to_nowhere(opening.plan, changefeed)))
+    opening = epochs.prepare_load(plan, rates.resolve_rates(rates.parse_rate("max"), rows).segments, changefeed, V8_5)
+    return next(epochs.schema_epochs(opening, outputs.to_nowhere(opening.plan, changefeed)))
 
 
 class Course:
     """Windows behind the fill, one after the other, for some destinations or all."""
 
-    def __init__(self, of: Stretch, owned: range | None = None) -> None:
+    def __init__(self, of: SchemaEpoch, owned: range | None = None) -> None:
         self._stretch = of
         self.owned = range(of.spec.destinations.total) if owned is None else owned
         self._ms = int(of.stream.milliseconds(np.array([of.stream.fill_transactions]))[0]) + 1
@@ -101,7 +101,7 @@ def encoded(course: Course) -> tuple[int, int]:
 
 
 def _bytes(each: FlushMessages) -> int:
-    return prepared.Item(each).size
+    return sender_module.QueueItem(each).size
 
 
 def counted(course: Course, send: Callable[[Window], object], sink: CountingSink) -> tuple[int, int]:
@@ -122,14 +122,14 @@ def timed(window: Callable[[], tuple[int, int]], seconds: float) -> Measured:
     return Measured(rows, size, time.perf_counter() - began, time.process_time() - cpu)
 
 
-def ways(of: Stretch, acknowledged: float) -> dict[str, Callable[[float], Measured]]:
+def ways(of: SchemaEpoch, acknowledged: float) -> dict[str, Callable[[float], Measured]]:
     """What is measured, by name."""
     course = Course(of)
 
     def loop(ahead: bool, wait: float) -> Callable[[float], Measured]:
         def run(seconds: float) -> Measured:
             sink = Slow(wait) if wait else CountingSink()
-            sender = Sender(sink)
+            sender = WindowSender(sink)
             send: Callable[[Window], object] = (
                 (lambda window: sender.send(window, course.owned))
                 if ahead

@@ -16,8 +16,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from simulator.load import truth
-from simulator.load.epochs.epochs import Opening, opening, stretches
-from simulator.load.plan.load_plan import STATEMENT_KINDS, LoadPlan, StatementWanted
+from simulator.load.epochs.epochs import PreparedLoad, prepare_load, schema_epochs
+from simulator.load.plan.load_plan import STATEMENT_KINDS, DdlSchedule, LoadPlan
 from simulator.releases import V8_5
 from simulator.run import outputs
 from simulator.run.outputs import Output
@@ -37,12 +37,12 @@ URI = "kafka://127.0.0.1:9/t?protocol=canal-json"
 AN_HOUR = 3_600_000
 
 
-def opened(rows: int, statements: tuple[StatementWanted, ...] = ()) -> tuple[Opening, Output]:
+def opened(rows: int, statements: tuple[DdlSchedule, ...] = ()) -> tuple[PreparedLoad, Output]:
     """A table with so many rows, whose changes come at 60 thousand a second."""
     table, changefeed = create_table(DEFINITION), load(URI)
     model = Model(7, (TableModel("bench", "t", rows, mix=Mix(20, 60, 20)),), present=True)
     plan = LoadPlan("bench", model, (DEFINITION,), (TableWanted(),), build_catalog([table]), statements)
-    found = opening(plan, (Segment(0, 60_000, 60_000),), changefeed, V8_5)
+    found = prepare_load(plan, (Segment(0, 60_000, 60_000),), changefeed, V8_5)
     return found, outputs.to_nowhere(found.plan, changefeed)
 
 
@@ -62,9 +62,9 @@ def write(rows: int, format: str, directory: Path) -> None:
 
 def fold(count: int) -> None:
     """Prints a line."""
-    opening, output = opened(1000, (StatementWanted((30_000, 60_000), STATEMENT_KINDS, None, True),))
+    opening, output = opened(1000, (DdlSchedule((30_000, 60_000), STATEMENT_KINDS, None, True),))
     began = time.perf_counter()
-    found = next(stretches(opening, output, 45_000 * count))
+    found = next(schema_epochs(opening, output, 45_000 * count))
     seconds = time.perf_counter() - began
     print(f"behind {found.number:,} statements after {seconds:.1f} s, {1000 * seconds / found.number:.2f} ms each")
 

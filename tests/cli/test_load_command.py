@@ -52,10 +52,12 @@ def assert_true(fixtures: Path, truth: Path, uri: str, toml: str = "") -> list[R
     return records
 
 
-@pytest.mark.parametrize("name", presets.names())
+@pytest.mark.parametrize("name", presets.preset_names())
 def test_every_preset_keeps_the_contract_and_leads_to_its_truth(name: str, tmp_path: Path) -> None:
     """Its tables begin with fewer rows here, so that many of the changes are those of the mix."""
-    text = re.sub(r"^rows = (\d+)", lambda found: f"rows = {min(int(found[1]), 40)}", presets.text_of(name), flags=re.M)
+    text = re.sub(
+        r"^rows = (\d+)", lambda found: f"rows = {min(int(found[1]), 40)}", presets.preset_text(name), flags=re.M
+    )
     text = text.replace('initial = "present"', "").replace("32KiB", "4KiB")
     (tmp_path / "plan.toml").write_text(text)
     (tmp_path / "changefeed.toml").write_text(BY_KEY)
@@ -193,7 +195,7 @@ def test_a_plan_is_printed_as_it_is(plan: Path, capfd: pytest.CaptureFixture[str
     assert play("load", plan, "--print-plan") == 0
     assert capfd.readouterr().out == PLAN
     assert play("load", "--preset", "shop", "--print-plan") == 0
-    assert capfd.readouterr().out == presets.text_of("shop")
+    assert capfd.readouterr().out == presets.preset_text("shop")
 
 
 def watermarks(records: list[Record]) -> list[int]:

@@ -18,9 +18,9 @@ from simulator.cli.load.shown import Wanted, opened, showing
 from simulator.cli.load.watch import Setup, Watch
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.errors import DeliveryError, UserError
-from simulator.load.lag.search import LagSample, Verdict
-from simulator.load.reports.sent_window import WindowSent
-from simulator.load.reports.statistics import Now
+from simulator.load.lag.search import LagSample, SearchResult
+from simulator.load.reports.sent_window import SentWindow
+from simulator.load.reports.statistics import LoadStatus
 from simulator.sinks.latencies import Latencies
 
 NASTY = "shop.<b>&\x1b[31m"
@@ -45,13 +45,13 @@ SETUP = Setup(
 START = 1_700_000_000.0
 
 
-def windows(seconds: int = 120, rows: int = 1000) -> Iterator[WindowSent]:
+def windows(seconds: int = 120, rows: int = 1000) -> Iterator[SentWindow]:
     """One a second, to two of the three partitions, for which 1,000 rows a second are asked."""
     for second in range(seconds):
         at = START + second
         parts = {("shop", 0): (rows // 4, rows // 4, 25 * rows), ("shop", 1): (3 * rows // 4, 3 * rows // 4, 75 * rows)}
         end_ms = 1000 * second + 1000
-        yield WindowSent(
+        yield SentWindow(
             1000 * second,
             end_ms,
             (1735689600000 + end_ms) << 18,
@@ -73,23 +73,25 @@ def watch() -> Watch:
     for window in windows():
         found.sent(window)
         found.sampled(LagSample(window.ended, 5000, 3800))
-    found.finish("", Verdict(900.0, 1000.0, 50.0))
+    found.finish("", SearchResult(900.0, 1000.0, 50.0))
     return found
 
 
 def test_the_live_line_says_how_it_goes() -> None:
     """What is not known, or not worth a word, is left out."""
-    now = Now(1_234_567, 3 << 20, 59_980.2, 24.4 * (1 << 20), 60_000.0, 0.2, 1 << 19, 0.0241, 1735689600000 << 18)
+    now = LoadStatus(
+        1_234_567, 3 << 20, 59_980.2, 24.4 * (1 << 20), 60_000.0, 0.2, 1 << 19, 0.0241, 1735689600000 << 18
+    )
 
     assert live.line(now, 1200, "confluent-kafka 2.16.1") == (
         "asked 60,000 rows/s, reached 59,980 rows/s · 1,234,567 rows · 3.0 MiB, 24.4 MiB/s · in flight 0.5 MiB · "
         "lag 1,200 · p99 24 ms · watermark 2025-01-01 00:00:00 · confluent-kafka 2.16.1"
     )
-    at_once = Now(5, 100, 5.0, 100.0, 0.0, 0.0, 0, 0.0, 0)
+    at_once = LoadStatus(5, 100, 5.0, 100.0, 0.0, 0.0, 0, 0.0, 0)
     assert live.line(at_once, None, "jsonl") == (
         "as fast as possible, 5 rows/s · 5 rows · 0.0 MiB, 0.0 MiB/s · in flight 0.0 MiB · jsonl"
     )
-    late = Now(5, 100, 5.0, 100.0, 10.0, 31.24, 0, 0.0, 0)
+    late = LoadStatus(5, 100, 5.0, 100.0, 10.0, 31.24, 0, 0.0, 0)
     silent = live.line(late, None, "kafka-python", "Kafka has acknowledged nothing since 12:00:00")
     assert "31.2 s behind" in silent and silent.endswith("since 12:00:00") and "kafka-python" not in silent
 

@@ -14,7 +14,7 @@ import pytest
 from support import slow_consumer
 from support.playing import play
 
-from simulator.load.lag import monitor as lag_watch
+from simulator.load.lag import monitor
 from simulator.load.lag import search as lag
 from simulator.sinks.kafka.admin import prepare_topics
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -52,7 +52,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
         (lag, "SHORTEST", 1.5),
         (lag, "FINE_ENOUGH", 1.3),
         (lag, "REACHES", 0.8),
-        (lag_watch, "EVERY", 0.1),
+        (monitor, "INTERVAL", 0.1),
     ):
         monkeypatch.setattr(module, name, value)
 

@@ -14,10 +14,10 @@ from simulator import tso
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.load import checkpoint, in_process
-from simulator.load.checkpoint import Checkpoint
+from simulator.load.checkpoint import LoadCheckpoint
 from simulator.load.feed import Feed
-from simulator.load.reports.sent_window import WindowSent
-from simulator.load.windows.sender import Sender
+from simulator.load.reports.sent_window import SentWindow
+from simulator.load.windows.sender import WindowSender
 from simulator.run.checkpoint_file import CheckpointFile
 from simulator.signals import StopRequest
 from simulator.sinks.memory import MemorySink, Message
@@ -32,10 +32,10 @@ def played(
     resumed: bool = False,
     sink: MemorySink | None = None,
     asked: StopRequest | None = None,
-) -> list[WindowSent]:
+) -> list[SentWindow]:
     """Runs for so many seconds of simulated time; what observers saw."""
-    seen: list[WindowSent] = []
-    store, start = None, Checkpoint(run.identity, run.opening.start_ms)
+    seen: list[SentWindow] = []
+    store, start = None, LoadCheckpoint(run.identity, run.opening.start_ms)
     if directory is not None:
         store, start = (
             checkpoint.resume(directory, run.identity)
@@ -47,7 +47,7 @@ def played(
         feed = Feed(
             run.stretches(start.acknowledged_ms), run.control(seconds), sink, start, store, [seen.append], asked
         )
-        in_process.run(feed, Sender(sink))
+        in_process.run(feed, WindowSender(sink))
         feed.close()
     finally:
         if store is not None:
@@ -278,5 +278,5 @@ def test_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DeliveryError, match="cannot write .*checkpoint.json: No space left on device"):
-        store.write(Checkpoint({}, 0))
+        store.write(LoadCheckpoint({}, 0))
     store.close()

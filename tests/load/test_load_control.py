@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.load.lag.search import LagSample, Search
+from simulator.load.lag.search import LagSample, RateSearch
 from simulator.load.plan import rates
-from simulator.load.reports.sent_window import WindowSent
-from simulator.load.scheduler import Control, Due, Held, at, held
+from simulator.load.reports.sent_window import SentWindow
+from simulator.load.scheduler import PaceSegment, ScheduledWindow, WindowScheduler, pace_at, pace_segments
 from simulator.sinks.latencies import Latencies
 
-PACED, UNPACED = (Held(0, True),), (Held(0, False),)
+PACED, UNPACED = (PaceSegment(0, True),), (PaceSegment(0, False),)
 
 
 def steady(rows_per_second: float) -> Callable[[int], int]:
@@ -26,7 +26,7 @@ def steady(rows_per_second: float) -> Callable[[int], int]:
 class Machine:
     """Sends windows, one after the other: so many rows a second, and some time in which it does nothing for each."""
 
-    control: Control
+    control: WindowScheduler
     rows_before: Callable[[int], int]
     fastest: float = 1e6
     fixed_cost: float = 0.0
@@ -34,9 +34,9 @@ class Machine:
     now: float = 1000.0
     outages: tuple[tuple[float, float], ...] = ()
     limit_ms: int | None = None
-    windows: list[tuple[Due, WindowSent]] = field(default_factory=list)
+    windows: list[tuple[ScheduledWindow, SentWindow]] = field(default_factory=list)
 
-    def run(self, seconds: float = 1e9, first_ms: int = 0) -> list[tuple[Due, WindowSent]]:
+    def run(self, seconds: float = 1e9, first_ms: int = 0) -> list[tuple[ScheduledWindow, SentWindow]]:
         """Until the run is over, or so long."""
         stop, ms = self.now + seconds, first_ms
         while self.now < stop:
@@ -49,7 +49,7 @@ class Machine:
             ms = due.end_ms
         return self.windows
 
-    def sent(self, due: Due) -> WindowSent:
+    def sent(self, due: ScheduledWindow) -> SentWindow:
         handed_out = max(self.now, due.at)
         rows = self.rows_before(due.end_ms) - self.rows_before(due.first_ms)
         began = max(handed_out + self.fixed_cost, due.begins)
@@ -58,7 +58,7 @@ class Machine:
         ended = max(began + rows / self.fastest, due.ends if due.speed else 0.0) + 0.005
         self.now = ended
         places = {("t", 0): (rows, rows, rows * self.row_bytes)}
-        return WindowSent(
+        return SentWindow(
             due.first_ms,
             due.end_ms,
             due.end_ms << 18,
@@ -76,7 +76,7 @@ class Machine:
 def test_a_rate_is_kept_in_windows_of_one_resolved_interval() -> None:
     """Each ends when its last row is due, and the next begins there: rows go out evenly."""
     rows = steady(5000)
-    windows = Machine(Control(PACED, rows, 1000, duration=60.0), rows).run()
+    windows = Machine(WindowScheduler(PACED, rows, 1000, duration=60.0), rows).run()
 
     assert [(number * 1000, number * 1000 + 1000) for number in range(60)] == [
         (due.first_ms, due.end_ms) for due, _ in windows
@@ -89,7 +89,7 @@ def test_a_rate_is_kept_in_windows_of_one_resolved_interval() -> None:
 def test_what_is_started_before_the_first_record_does_not_count() -> None:
     """Neither of the duration, nor as time that is to be made up for."""
     rows = steady(5000)
-    machine = Machine(Control(PACED, rows, 1000, duration=20.0), rows, outages=((1000.0, 1009.0),))
+    machine = Machine(WindowScheduler(PACED, rows, 1000, duration=20.0), rows, outages=((1000.0, 1009.0),))
 
     windows = machine.run()
 
@@ -102,7 +102,7 @@ def test_what_is_started_before_the_first_record_does_not_count() -> None:
 def test_windows_are_as_long_as_their_fixed_cost_asks(fixed_cost: float) -> None:
     """So that little time goes by without rows; they are handed out ahead, so that rows come when they are due."""
     rows = steady(5000)
-    windows = Machine(Control(PACED, rows, 500, duration=300.0), rows, fixed_cost=fixed_cost).run()
+    windows = Machine(WindowScheduler(PACED, rows, 500, duration=300.0), rows, fixed_cost=fixed_cost).run()
     last = windows[len(windows) // 2 :]
 
     assert all(due.end_ms - due.first_ms >= min(fixed_cost / 0.08 * 0.3, 4) * 1000 - 500 for due, _ in last)
@@ -114,7 +114,7 @@ def test_windows_are_as_long_as_their_fixed_cost_asks(fixed_cost: float) -> None
 def test_what_an_outage_delayed_is_made_up_for() -> None:
     """Windows grow, and shrink again when the run is where it should be."""
     rows = steady(10_000)
-    machine = Machine(Control(PACED, rows, 1000, duration=200.0), rows, 30_000, outages=((1020.0, 1050.0),))
+    machine = Machine(WindowScheduler(PACED, rows, 1000, duration=200.0), rows, 30_000, outages=((1020.0, 1050.0),))
     windows = machine.run()
 
     behind = [sent.behind for _, sent in windows]
@@ -128,7 +128,7 @@ def test_what_an_outage_delayed_is_made_up_for() -> None:
 def test_a_rate_out_of_reach_ends_with_the_duration() -> None:
     """Not with the last row that was asked."""
     rows = steady(100_000)
-    machine = Machine(Control(PACED, rows, 1000, duration=60.0), rows, 20_000)
+    machine = Machine(WindowScheduler(PACED, rows, 1000, duration=60.0), rows, 20_000)
     windows = machine.run()
 
     assert 1060 <= machine.now <= 1060 + 30
@@ -139,7 +139,7 @@ def test_as_fast_as_can_be_makes_windows_of_about_two_seconds() -> None:
     """Whatever a simulated second costs; and ends in time."""
     for fastest in (3_000, 50_000, 2_000_000):
         rows = steady(10_000)
-        machine = Machine(Control(UNPACED, rows, 1000, duration=120.0), rows, fastest)
+        machine = Machine(WindowScheduler(UNPACED, rows, 1000, duration=120.0), rows, fastest)
         windows = machine.run()
         took = [sent.ended - sent.began for _, sent in windows[len(windows) // 2 : -3]]
         longest = 10_000 / fastest + 2
@@ -151,7 +151,7 @@ def test_as_fast_as_can_be_makes_windows_of_about_two_seconds() -> None:
 
 def test_fixtures_have_a_watermark_every_resolved_interval_and_end_in_simulated_time() -> None:
     rows = steady(1000)
-    machine = Machine(Control(PACED, rows, 400, duration=2.0, fixed=True), rows)
+    machine = Machine(WindowScheduler(PACED, rows, 400, duration=2.0, fixed=True), rows)
 
     assert [(0, 400), (400, 800), (800, 1200), (1200, 1600), (1600, 2000)] == [
         (due.first_ms, due.end_ms) for due, _ in machine.run()
@@ -161,11 +161,11 @@ def test_fixtures_have_a_watermark_every_resolved_interval_and_end_in_simulated_
 
 def test_windows_asked_for_ahead_are_as_long_and_end_as_well() -> None:
     """The next one is prepared while one is sent."""
-    control = Control(PACED, steady(1000), 1000, duration=3.0)
+    control = WindowScheduler(PACED, steady(1000), 1000, duration=3.0)
     ahead = [control.next(ms, None, 1000.0) for ms in (0, 1000, 2000, 3000)]
 
     assert [1000.0, 1001.0, 1002.0, None] == [due and due.begins for due in ahead]
-    unpaced = Control(UNPACED, steady(1000), 1000, duration=3.0)
+    unpaced = WindowScheduler(UNPACED, steady(1000), 1000, duration=3.0)
     assert [1000, 1000] == [
         due.end_ms - due.first_ms if due else 0 for due in (unpaced.next(0, None, 1.0), unpaced.next(1000, 3000, 1.0))
     ]
@@ -175,7 +175,7 @@ def test_windows_asked_for_ahead_are_as_long_and_end_as_well() -> None:
 def test_no_window_goes_beyond_its_limit(resolved_ms: int, first_ms: int, room_ms: int) -> None:
     """A statement lies there."""
     for rate in (PACED, UNPACED):
-        control = Control(rate, steady(1000), resolved_ms)
+        control = WindowScheduler(rate, steady(1000), resolved_ms)
         due = control.next(first_ms, first_ms + room_ms, 1000.0)
         assert due is not None
         assert first_ms < due.end_ms <= first_ms + room_ms
@@ -184,9 +184,9 @@ def test_no_window_goes_beyond_its_limit(resolved_ms: int, first_ms: int, room_m
 
 def test_a_rate_begins_anew_where_none_was_held_before() -> None:
     """Behind `max` nothing is to be made up for; no window lies in both."""
-    steps = (Held(0, True), Held(5500, False), Held(20_000, True))
+    steps = (PaceSegment(0, True), PaceSegment(5500, False), PaceSegment(20_000, True))
     rows = steady(10_000)
-    machine = Machine(Control(steps, rows, 1000, duration=60.0), rows, 20_000)
+    machine = Machine(WindowScheduler(steps, rows, 1000, duration=60.0), rows, 20_000)
     windows = machine.run(30)
 
     assert {0, 5500, 20_000} <= {due.first_ms for due, _ in windows}
@@ -199,9 +199,9 @@ def test_a_rate_begins_anew_where_none_was_held_before() -> None:
 
 
 def test_bursts_come_again() -> None:
-    bursts = held(rates.rates(rates.read("1000, every 30s: max for 2s"), 10_000))
+    bursts = pace_segments(rates.resolve_rates(rates.parse_rate("1000, every 30s: max for 2s"), 10_000))
     seen = (0, 29_999, 30_000, 31_999, 32_000, 60_000, 93_000)
-    kinds = [(ms, at(bursts, ms)[0].paced, at(bursts, ms)[1]) for ms in seen]
+    kinds = [(ms, pace_at(bursts, ms)[0].paced, pace_at(bursts, ms)[1]) for ms in seen]
 
     assert kinds == [
         (0, True, 30_000),
@@ -212,13 +212,13 @@ def test_bursts_come_again() -> None:
         (60_000, False, 62_000),
         (93_000, True, 120_000),
     ]
-    assert at(PACED, 10**9) == (PACED[0], None)
+    assert pace_at(PACED, 10**9) == (PACED[0], None)
 
 
 def test_bytes_a_second_are_held_whatever_was_taken_for_a_row() -> None:
     """190 kB/s of rows that were taken for 100 bytes and have 190."""
     rows = steady(1900)
-    control = Control(PACED, rows, 1000, duration=120.0, bytes_per_row=100.0)
+    control = WindowScheduler(PACED, rows, 1000, duration=120.0, bytes_per_row=100.0)
     windows = Machine(control, rows, row_bytes=190).run()[20:]
 
     sent = sum(size for _, window in windows for *_, size in window.partitions.values())
@@ -229,8 +229,8 @@ def test_bytes_a_second_are_held_whatever_was_taken_for_a_row() -> None:
 def test_a_search_changes_the_speed_and_ends_the_run() -> None:
     """Simulated time runs faster where more rows a second are tried; a rate that was out of reach leaves nothing to be
     made up for."""
-    rows, search = steady(1000), Search(1000)
-    machine = Machine(Control(PACED, rows, 1000, search=search), rows, 200_000)
+    rows, search = steady(1000), RateSearch(1000)
+    machine = Machine(WindowScheduler(PACED, rows, 1000, search=search), rows, 200_000)
     committed = 0.0
     ms = 0
     while (due := machine.control.next(ms, None, machine.now)) is not None:

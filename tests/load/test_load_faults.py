@@ -25,7 +25,7 @@ from simulator.broker import server as broker
 from simulator.load import in_process
 from simulator.load.epochs.epoch import Pace, Window
 from simulator.load.feed import Feed
-from simulator.load.windows.sender import Sender
+from simulator.load.windows.sender import WindowSender
 from simulator.run import outputs
 from simulator.sinks import SINKS
 from simulator.sinks.memory import MemorySink, Message
@@ -82,14 +82,14 @@ def test_a_broker_that_is_killed_and_comes_back_has_all_of_the_stream(mortal: Pa
     run = Run(PLAN + DDL, "canal-json", uri=uri, toml=BY_KEY)
     messages: list[Message] = []
     calm = Feed(run.stretches(), run.control(3.0), MemorySink(messages, ["broker-killed"]), run.begun)
-    in_process.run(calm, Sender(MemorySink(messages, ["broker-killed"])))
+    in_process.run(calm, WindowSender(MemorySink(messages, ["broker-killed"])))
     calm.close()
 
     run.output = outputs.to_kafka(run.opening.plan, run.changefeed)
     sink = SINKS["kafka"](run.output.settings, ["broker-killed"])
     feed = Bereft(run.stretches(), run.control(3.0), sink, run.begun, directory=mortal)
     began = time.monotonic()
-    in_process.run(feed, Sender(sink))
+    in_process.run(feed, WindowSender(sink))
     feed.close()
 
     assert time.monotonic() - began > AWAY and feed.restarting is not None

@@ -7,10 +7,10 @@ from support.loads import DDL, PLAN, Run
 
 from simulator.consumer.records import read_records
 from simulator.load import in_process
-from simulator.load.checkpoint import Checkpoint
+from simulator.load.checkpoint import LoadCheckpoint
 from simulator.load.feed import Feed
-from simulator.load.reports.sent_window import WindowSent
-from simulator.load.windows.sender import Sender
+from simulator.load.reports.sent_window import SentWindow
+from simulator.load.windows.sender import WindowSender
 from simulator.run import outputs
 from simulator.sinks import SINKS
 from simulator.sinks.memory import MemorySink, Message
@@ -19,7 +19,7 @@ from simulator.sinks.memory import MemorySink, Message
 @pytest.mark.parametrize("driver", ["kafka-python", "confluent"])
 def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
     """Rows, statements and watermarks, in the same order; and each acknowledgement is measured."""
-    topic, seen = f"in-one-process-{driver}", list[WindowSent]()
+    topic, seen = f"in-one-process-{driver}", list[SentWindow]()
     uri = f"kafka://{kafka}/{topic}?partition-num=3&protocol="
     expected, run = Run(PLAN + DDL), Run(PLAN + DDL, uri=uri)
     run.output = outputs.to_kafka(run.opening.plan, run.changefeed, driver=driver)
@@ -28,9 +28,9 @@ def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
         (expected, MemorySink(messages, ["load"]), []),
         (run, SINKS["kafka"](run.output.settings, [topic]), [seen.append]),
     ):
-        start = Checkpoint(one.identity, one.opening.start_ms)
+        start = LoadCheckpoint(one.identity, one.opening.start_ms)
         feed = Feed(one.stretches(), one.control(), sink, start, None, observers)
-        in_process.run(feed, Sender(sink))
+        in_process.run(feed, WindowSender(sink))
         feed.close()
 
     found = [(record.partition, record.key, record.value) for record in read_records(f"{uri}open-protocol")]

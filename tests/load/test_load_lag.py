@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from simulator.load.lag import monitor as lag_watch
-from simulator.load.lag.monitor import LagWatch
-from simulator.load.lag.search import LagSample, Search, Verdict, grows
+from simulator.load.lag import monitor
+from simulator.load.lag.monitor import LagMonitor
+from simulator.load.lag.search import LagSample, RateSearch, SearchResult, lag_growth
 
 
 class Offsets(NamedTuple):
@@ -21,13 +21,13 @@ class Offsets(NamedTuple):
 
 
 def searched(
-    search: Search,
+    search: RateSearch,
     consumed: Callable[[float], float],
     commits_every: float = 1.0,
     fastest: float = 1e9,
     seconds: int = 3000,
     messages_a_row: float = 1.0,
-) -> Verdict:
+) -> SearchResult:
     """A consumer that takes up to `consumed(lag)` messages a second, and a sender that sends at most `fastest` rows."""
     end = position = committed = 0.0
     last_commit = 0.0
@@ -50,7 +50,7 @@ def searched(
 def test_the_sustained_rate_is_found_wherever_it_lies(capacity: float, commits_every: float) -> None:
     """Below and above the first one; lag that rises and falls with the group's commits is no growth."""
     limit = max(500, int(capacity))
-    found = searched(Search(limit), lambda lag: capacity, commits_every)
+    found = searched(RateSearch(limit), lambda lag: capacity, commits_every)
 
     assert 0.9 * capacity <= found.sustained <= 1.03 * capacity
     assert found.too_much is not None
@@ -60,13 +60,13 @@ def test_the_sustained_rate_is_found_wherever_it_lies(capacity: float, commits_e
 
 def test_a_message_may_hold_many_rows() -> None:
     """Lag is counted in messages, the rate in rows."""
-    found = searched(Search(200), lambda lag: 500.0, messages_a_row=0.1)
+    found = searched(RateSearch(200), lambda lag: 500.0, messages_a_row=0.1)
 
     assert 4500 <= found.sustained <= 5150
 
 
 def test_a_consumer_that_outruns_the_sender_is_said_to_keep_up() -> None:
-    found = searched(Search(1000), lambda lag: 1e9, fastest=40_000)
+    found = searched(RateSearch(1000), lambda lag: 1e9, fastest=40_000)
 
     assert (found.too_much, round(found.sustained)) == (None, 40_000)
     assert found.of("audit") == "sustained 40,000 rows/s: group audit keeps up with all that is sent"
@@ -74,14 +74,14 @@ def test_a_consumer_that_outruns_the_sender_is_said_to_keep_up() -> None:
 
 def test_a_consumer_that_does_nothing_sustains_no_rate() -> None:
     """It once committed, and sleeps since; nobody waits for each slower rate."""
-    found = searched(Search(100), lambda lag: 0.0, seconds=90)
+    found = searched(RateSearch(100), lambda lag: 0.0, seconds=90)
 
     assert found.of("g") == "sustained no rate: at 1,000 rows/s the lag of group g grew by 1,000 records/s"
 
 
 def test_a_group_that_commits_nothing_ends_the_search() -> None:
     """Half a minute after rows came; a group that has committed once may take longer."""
-    silent, slow = Search(100), Search(100)
+    silent, slow = RateSearch(100), RateSearch(100)
     slow.sampled(LagSample(0.0, 10, 0))
     for search in (silent, slow):
         search.nothing(-1000.0)
@@ -95,7 +95,7 @@ def test_a_group_that_commits_nothing_ends_the_search() -> None:
 
 def test_lag_that_is_there_before_does_not_count_as_growth() -> None:
     """A group that begins with a backlog gets the time to work it off."""
-    search = Search(1000)
+    search = RateSearch(1000)
     backlog = 30_000
     end = position = 0.0
     position = -backlog
@@ -109,7 +109,7 @@ def test_lag_that_is_there_before_does_not_count_as_growth() -> None:
 
 
 def test_the_line_says_the_rate_and_what_was_too_much() -> None:
-    said = Verdict(23_400.0, 25_000.0, 1_900.0).of("g")
+    said = SearchResult(23_400.0, 25_000.0, 1_900.0).of("g")
 
     assert said == "sustained 23,400 rows/s: at 25,000 the lag of group g grew by 1,900 records/s"
 
@@ -118,13 +118,13 @@ def test_growth_is_measured_from_one_trough_to_the_next() -> None:
     saw = [LagSample(float(at), 100 * at, 100 * (at - at % 5)) for at in range(21)]
     slow = [LagSample(float(at), 100 * at, 90 * (at - at % 5)) for at in range(21)]
 
-    assert 0.0 == grows(saw)
-    assert pytest.approx(10.0) == grows(slow)
+    assert 0.0 == lag_growth(saw)
+    assert pytest.approx(10.0) == lag_growth(slow)
 
 
 def test_a_thread_looks_again_and_again_and_minds_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of Kafka, and of the group."""
-    monkeypatch.setattr(lag_watch, "EVERY", 0.001)
+    monkeypatch.setattr(monitor, "INTERVAL", 0.001)
     answers = iter([None, Offsets(10, None), None, Offsets(30, 10), Offsets(40, 25)])
     heard: list[int] = []
     over = threading.Event()
@@ -136,6 +136,6 @@ def test_a_thread_looks_again_and_again_and_minds_no_silence(monkeypatch: pytest
             over.set()
             return None
 
-    with LagWatch(ask, lambda sample: heard.append(sample.lag), Search(5)):
+    with LagMonitor(ask, lambda sample: heard.append(sample.lag), RateSearch(5)):
         assert over.wait(30)
     assert [20, 15] == heard

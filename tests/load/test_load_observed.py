@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress
-from simulator.load.reports.rate_check import Reached
-from simulator.load.reports.sent_window import WindowSent
-from simulator.load.reports.series import Series, columns
-from simulator.load.reports.statistics import Account, Recently
+from simulator.load.reports.rate_check import RateCheck
+from simulator.load.reports.sent_window import SentWindow
+from simulator.load.reports.series import LoadSeries, columns
+from simulator.load.reports.statistics import LoadStatistics, RecentRates
 from simulator.sinks.latencies import Latencies
 
 START = 1_700_000_000.0
 
 
-def window(began: float, ended: float, rows: int = 1000, asked: float = 1000.0, behind: float = 0.0) -> WindowSent:
+def window(began: float, ended: float, rows: int = 1000, asked: float = 1000.0, behind: float = 0.0) -> SentWindow:
     """Seconds since the start."""
-    return WindowSent(
+    return SentWindow(
         0,
         round(1000 * ended),
         round(1000 * ended) << 18,
@@ -39,7 +39,7 @@ def window(began: float, ended: float, rows: int = 1000, asked: float = 1000.0, 
 
 @given(st.lists(st.tuples(st.floats(0.0, 40.0), st.floats(0.0, 3.0)), min_size=1, max_size=60), st.integers(1, 9))
 def test_the_points_add_up_to_the_whole_however_few_there_are(spans: list[tuple[float, float]], points: int) -> None:
-    series, at = Series(2 * points), 0.0
+    series, at = LoadSeries(2 * points), 0.0
     for seconds, gap in spans:
         series.sent(window(at + gap, at + gap + seconds))
         at += gap + seconds
@@ -54,7 +54,7 @@ def test_the_points_add_up_to_the_whole_however_few_there_are(spans: list[tuple[
 
 def test_a_weekend_fits_and_says_the_same() -> None:
     """Two days and a half of windows of a minute."""
-    series, seconds = Series(), 60 * 3600
+    series, seconds = LoadSeries(), 60 * 3600
     for at in range(0, seconds, 60):
         series.sent(window(at, at + 59.99, rows=60_000))
     found = series.points()
@@ -67,7 +67,7 @@ def test_a_weekend_fits_and_says_the_same() -> None:
 
 def test_the_series_is_told_by_name() -> None:
     """Each list as long as every other; nothing where nothing is known."""
-    series = Series()
+    series = LoadSeries()
     series.sent(window(0, 1))
     series.sent(replace(window(3, 5, asked=0.0), latencies=Latencies(), resent=7))
     series.lag(START + 3.5, 1200)
@@ -84,7 +84,7 @@ def test_the_series_is_told_by_name() -> None:
 
 def test_a_stall_is_told_and_what_is_made_up_for_ends_it() -> None:
     """Half a minute without Kafka; then it catches up."""
-    reached = Reached()
+    reached = RateCheck()
     for second in range(120):
         reached.sent(window(second, second + 0.95))
     reached.sent(window(120, 150.0, behind=29))
@@ -103,7 +103,7 @@ def test_a_stall_is_told_and_what_is_made_up_for_ends_it() -> None:
 
 def test_a_rate_that_is_kept_has_no_spells_and_one_out_of_reach_has_one() -> None:
     """A second more or less does not matter over a minute; idle time between windows does."""
-    kept, slow, short = Reached(), Reached(), Reached()
+    kept, slow, short = RateCheck(), RateCheck(), RateCheck()
     for second in range(200):
         kept.sent(window(second, second + (0.9 if second % 2 else 1.0)))
         slow.sent(window(second, second + 0.9, rows=950))
@@ -118,7 +118,7 @@ def test_a_rate_that_is_kept_has_no_spells_and_one_out_of_reach_has_one() -> Non
 
 
 def test_as_fast_as_can_be_is_always_reached() -> None:
-    reached = Reached()
+    reached = RateCheck()
     for second in range(200):
         reached.sent(window(second, second + 1, rows=1, asked=0.0))
     reached.finish()
@@ -127,7 +127,7 @@ def test_as_fast_as_can_be_is_always_reached() -> None:
 
 
 def test_the_account_has_tables_partitions_and_what_was_asked() -> None:
-    account = Account()
+    account = LoadStatistics()
     account.sent(window(0, 1))
     account.sent(
         replace(
@@ -157,7 +157,7 @@ def test_the_account_has_tables_partitions_and_what_was_asked() -> None:
 
 def test_how_it_goes_counts_the_open_window_too() -> None:
     """By what its tasks say; a task that counts from the start again is another one."""
-    account, recently = Account(), Recently()
+    account, recently = LoadStatistics(), RecentRates()
     for second in range(30):
         for each in (account, recently):
             each.sent(window(second, second + 1))

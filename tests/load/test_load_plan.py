@@ -8,8 +8,8 @@ import pytest
 
 from simulator.errors import ScenarioError, UserError
 from simulator.load.plan import presets
-from simulator.load.plan.load_plan import LoadPlan, StatementWanted
-from simulator.load.plan.plan_file import load, read_plan
+from simulator.load.plan.load_plan import DdlSchedule, LoadPlan
+from simulator.load.plan.plan_file import load_plan, read_plan
 from simulator.settings import Settings
 from simulator.sources.generate.model import HotSet, Mix, Model, TableModel, Zipf
 
@@ -78,7 +78,7 @@ def mistakes(text: str) -> list[str]:
 
 def test_a_plan_says_tables_rows_and_statements(tmp_path: Path) -> None:
     """Parents stand before the tables that refer to them, and keep the rows with which they start."""
-    plan = load(written(tmp_path, PLAN))
+    plan = load_plan(written(tmp_path, PLAN))
 
     assert plan.model == Model(
         7,
@@ -92,10 +92,10 @@ def test_a_plan_says_tables_rows_and_statements(tmp_path: Path) -> None:
     )
     assert [table.name for table in plan.created] == ["visitor", "visit"]
     assert plan.statements == (
-        StatementWanted(
+        DdlSchedule(
             (120_000, 600_000), ("add-column", "drop-column", "add-index", "drop-index", "truncate"), random=True
         ),
-        StatementWanted((300_000, 300_000), ("truncate",), 1),
+        DdlSchedule((300_000, 300_000), ("truncate",), 1),
     )
     assert (plan.name, plan.rate, plan.duration_ms, plan.rows_per_second) == (
         "fair",
@@ -110,14 +110,14 @@ def test_a_plan_says_tables_rows_and_statements(tmp_path: Path) -> None:
 
 
 def test_a_table_is_all_that_a_plan_needs(tmp_path: Path) -> None:
-    plan = load(written(tmp_path, '[[table]]\ndefinition = "CREATE TABLE t (id INT PRIMARY KEY, a INT)"\n'))
+    plan = load_plan(written(tmp_path, '[[table]]\ndefinition = "CREATE TABLE t (id INT PRIMARY KEY, a INT)"\n'))
 
     assert plan.model == Model(0, (TableModel("test", "t", 10_000),))
     assert (plan.name, plan.rate, plan.duration_ms, plan.statements) == ("some", "max", None, ())
 
 
 def test_options_win_over_the_file(tmp_path: Path) -> None:
-    plan = load(written(tmp_path, PLAN), Settings(seed=9, sink_uri="kafka://other/fair"))
+    plan = load_plan(written(tmp_path, PLAN), Settings(seed=9, sink_uri="kafka://other/fair"))
 
     assert (plan.model.seed, plan.settings.sink_uri) == (9, "kafka://other/fair")
 
@@ -294,11 +294,11 @@ def test_a_table_whose_rows_others_refer_to_is_not_truncated() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", presets.names())
+@pytest.mark.parametrize("name", presets.preset_names())
 def test_every_preset_is_a_plan(name: str) -> None:
-    plan: LoadPlan = load(presets.file_of(name))
+    plan: LoadPlan = load_plan(presets.preset_file(name))
 
-    assert (plan.name, plan.text) == (name, presets.text_of(name))
+    assert (plan.name, plan.text) == (name, presets.preset_text(name))
     assert len(plan.created) == len(plan.model.tables) == len(plan.tables)
 
 
@@ -308,4 +308,4 @@ def test_presets_are_known_by_name() -> None:
         match="no preset 'bnak'. Did you mean 'bank'. Presets: bank, documents, large-rows, "
         "shop, sysbench, types, wide-124, wide-62",
     ):
-        presets.file_of("bnak")
+        presets.preset_file("bnak")

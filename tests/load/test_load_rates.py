@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator.errors import UserError
-from simulator.load.plan.rates import Rates, rates, read
+from simulator.load.plan.rates import RateSegments, parse_rate, resolve_rates
 from simulator.sources.generate.model import Model, TableModel
 from simulator.sources.generate.stream import Stream
 from simulator.sources.generate.timetable import Segment
@@ -15,8 +15,8 @@ OF_MAX = 5000.0
 """Rows a second of simulated time where the rate is max."""
 
 
-def made(text: str) -> Rates:
-    return rates(read(text), OF_MAX, 100.0)
+def made(text: str) -> RateSegments:
+    return resolve_rates(parse_rate(text), OF_MAX, 100.0)
 
 
 @pytest.mark.parametrize(
@@ -31,23 +31,23 @@ def made(text: str) -> Rates:
     ],
 )
 def test_one_rate_holds_for_ever(text: str, rows: float, paced: bool) -> None:
-    assert made(text) == Rates((Segment(0, rows, rows),), (paced,))
+    assert made(text) == RateSegments((Segment(0, rows, rows),), (paced,))
 
 
 def test_a_step_holds_until_the_next_one() -> None:
-    assert made("0s:1000, 60s:20000, 5m:max") == Rates(
+    assert made("0s:1000, 60s:20000, 5m:max") == RateSegments(
         (Segment(0, 1000, 1000), Segment(60_000, 20_000, 20_000), Segment(300_000, OF_MAX, OF_MAX)), (True, True, False)
     )
 
 
 def test_a_ramp_leads_to_the_next_entry() -> None:
-    assert made("0s:1000..20000, 5m:20000") == Rates(
+    assert made("0s:1000..20000, 5m:20000") == RateSegments(
         (Segment(0, 1000, 20_000), Segment(300_000, 20_000, 20_000)), (True, True)
     )
 
 
 def test_bursts_come_again_without_end() -> None:
-    assert made("1000, every 30s: 100000 for 2s") == Rates(
+    assert made("1000, every 30s: 100000 for 2s") == RateSegments(
         (Segment(0, 1000, 1000), Segment(30_000, 100_000, 100_000, 30_000), Segment(32_000, 1000, 1000)),
         (True, True, True),
     )
@@ -65,7 +65,7 @@ def test_there_may_be_nothing_between_bursts_and_steps() -> None:
 
 def test_bursts_interrupt_steps_and_ramps() -> None:
     """What the ramp would have been behind a burst is what it is."""
-    assert made("0s:1000..2000, 50s:3000, 70s:max, every 20s: max for 5s") == Rates(
+    assert made("0s:1000..2000, 50s:3000, 70s:max, every 20s: max for 5s") == RateSegments(
         (
             Segment(0, 1000, 1400),
             Segment(20_000, OF_MAX, OF_MAX),
@@ -132,7 +132,7 @@ def test_bursts_without_end_are_those_written_out(text: str) -> None:
     """Rows come in the same milliseconds, be it by the formula or by a burst after the other."""
     model = Model(1, (TableModel("a", "b", 5),), (1, 3))
     again = Stream(model, made(text).segments).timetable
-    far = Stream(model, made(f"{text}, 60s:{read(text).entries[-1].first.number}").segments).timetable
+    far = Stream(model, made(f"{text}, 60s:{parse_rate(text).entries[-1].first.number}").segments).timetable
     moments = [*range(0, 60_000, 137)]
     transactions = np.arange(again.transactions_before(60_000))
 

@@ -16,13 +16,13 @@ from simulator.load.epochs.statements import (
     MOST_COLUMNS,
     MOST_INDEXES,
     TYPES,
-    Chooser,
-    Chosen,
-    Turn,
-    check,
-    due,
-    needed,
-    turns,
+    ChosenDdl,
+    DdlChooser,
+    ScheduledDdl,
+    check_truncate,
+    ddl_time_ms,
+    schedule_ddl,
+    truncate_refusals,
 )
 from simulator.load.plan.load_plan import (
     ADD_COLUMN,
@@ -31,7 +31,7 @@ from simulator.load.plan.load_plan import (
     DROP_INDEX,
     STATEMENT_KINDS,
     TRUNCATE,
-    StatementWanted,
+    DdlSchedule,
 )
 from simulator.sources.generate.wanted import ColumnWanted, Reference, TableWanted
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
@@ -50,16 +50,16 @@ NOTHING = (TableWanted(), TableWanted())
 """What is said of their columns."""
 
 
-def every(*kinds: str, table: int | None = None, random: bool = False) -> StatementWanted:
-    return StatementWanted((1000, 1000), kinds, table, random)
+def every(*kinds: str, table: int | None = None, random: bool = False) -> DdlSchedule:
+    return DdlSchedule((1000, 1000), kinds, table, random)
 
 
-def played(wanted: Sequence[StatementWanted], count: int, seed: int = 7) -> tuple[list[Chosen], Catalog]:
+def played(wanted: Sequence[DdlSchedule], count: int, seed: int = 7) -> tuple[list[ChosenDdl], Catalog]:
     """The first statements, each on what those before it left, and what exists behind them."""
     known = build_catalog(SHOP)
-    chooser = Chooser(wanted, seed, [table.last_ids for table in SHOP], needed(SHOP, NOTHING))
-    said: list[Chosen] = []
-    for turn in islice(turns(wanted, seed, 0), count):
+    chooser = DdlChooser(wanted, seed, [table.last_ids for table in SHOP], truncate_refusals(SHOP, NOTHING))
+    said: list[ChosenDdl] = []
+    for turn in islice(schedule_ddl(wanted, seed, 0), count):
         said.append(chooser.chosen(turn, tables(known), False))
         statement = parse_ddl(said[-1].text)
         assert statement is not None
@@ -75,8 +75,8 @@ def tables(known: Catalog) -> list[Table]:
 @settings(deadline=None)
 @given(least=st.integers(1, 5000), more=st.integers(0, 5000), seed=st.integers(0, 99))
 def test_intervals_lie_between_the_least_and_the_most(least: int, more: int, seed: int) -> None:
-    wanted = StatementWanted((least, least + more), STATEMENT_KINDS)
-    times = [due(wanted, seed, 0, number) for number in range(200)]
+    wanted = DdlSchedule((least, least + more), STATEMENT_KINDS)
+    times = [ddl_time_ms(wanted, seed, 0, number) for number in range(200)]
     gaps = {after - before for before, after in pairwise(times)}
     assert min(gaps) >= least and max(gaps) <= least + more
     assert least <= times[0] <= least + more
@@ -84,10 +84,10 @@ def test_intervals_lie_between_the_least_and_the_most(least: int, more: int, see
 
 
 def test_entries_come_in_order_of_time_each_in_a_millisecond_of_its_own() -> None:
-    wanted = (every(ADD_INDEX), StatementWanted((500, 500), (ADD_COLUMN,)), StatementWanted((1, 1), (DROP_INDEX,)))
-    found = list(islice(turns(wanted, 7, 60_000), 2_000))
+    wanted = (every(ADD_INDEX), DdlSchedule((500, 500), (ADD_COLUMN,)), DdlSchedule((1, 1), (DROP_INDEX,)))
+    found = list(islice(schedule_ddl(wanted, 7, 60_000), 2_000))
     assert all(before.ms < after.ms for before, after in pairwise(found))
-    assert found[0] == Turn(60_001, 2, 0)
+    assert found[0] == ScheduledDdl(60_001, 2, 0)
     assert next(turn for turn in found if turn.entry == 1).ms == 60_500
     for entry in range(3):
         numbers = [turn.number for turn in found if turn.entry == entry]
@@ -133,7 +133,7 @@ def test_a_column_comes_with_a_default_and_a_name_that_no_other_had() -> None:
 
 def test_a_name_that_the_table_has_already_is_passed_over() -> None:
     table = create_table("CREATE TABLE t (id INT PRIMARY KEY, ADDED_3 INT)", "shop")
-    chosen = Chooser([every(ADD_COLUMN)], 7, [table.last_ids], [""]).chosen(Turn(1, 0, 0), [table], False)
+    chosen = DdlChooser([every(ADD_COLUMN)], 7, [table.last_ids], [""]).chosen(ScheduledDdl(1, 0, 0), [table], False)
     assert "ADD COLUMN `added_3_2`" in chosen.text
 
 
@@ -148,10 +148,10 @@ def test_truncate_of_a_table_that_a_foreign_key_refers_to_is_refused_when_the_pl
         for table, other in (SHOP, SHOP[::-1])
     ]
     with pytest.raises(UserError, match=r"truncate: .*1701.*`shop`\.`orders`"):
-        check([every(TRUNCATE, table=0)], SHOP, NOTHING)
+        check_truncate([every(TRUNCATE, table=0)], SHOP, NOTHING)
     with pytest.raises(UserError, match="1701"):
-        check([every(ADD_INDEX, TRUNCATE)], circle, NOTHING)
-    check([every(TRUNCATE), every(ADD_COLUMN, table=0)], SHOP, NOTHING)
+        check_truncate([every(ADD_INDEX, TRUNCATE)], circle, NOTHING)
+    check_truncate([every(TRUNCATE), every(ADD_COLUMN, table=0)], SHOP, NOTHING)
 
 
 def test_truncate_of_a_table_to_whose_rows_those_of_another_refer_is_refused_too() -> None:
@@ -159,6 +159,6 @@ def test_truncate_of_a_table_to_whose_rows_those_of_another_refer_is_refused_too
     free = (CUSTOMER, replace(ORDERS, foreign_keys=()))
     wanted = (TableWanted(), TableWanted({"customer_id": ColumnWanted(Reference("shop", "customer", "id"))}))
     with pytest.raises(UserError, match="truncate: rows of shop.orders refer to those of shop.customer"):
-        check([every(TRUNCATE, table=0)], free, wanted)
-    check([every(TRUNCATE, table=0)], free, NOTHING)
-    assert [bool(why) for why in needed(free, wanted)] == [True, False]
+        check_truncate([every(TRUNCATE, table=0)], free, wanted)
+    check_truncate([every(TRUNCATE, table=0)], free, NOTHING)
+    assert [bool(why) for why in truncate_refusals(free, wanted)] == [True, False]

@@ -12,22 +12,22 @@ from support.load_plans import AUDIT, CUSTOMER, OPEN, ORDERS, URI, at, load_plan
 from simulator import tso
 from simulator.columns.change_frame import DDL, ints
 from simulator.errors import UserError
-from simulator.load.epochs.epoch import LoadedTable, Stretch
-from simulator.load.epochs.epochs import marks, stretches
-from simulator.load.plan.load_plan import ADD_COLUMN, STATEMENT_KINDS, TRUNCATE, StatementWanted
+from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
+from simulator.load.epochs.epochs import epoch_control_events, schema_epochs
+from simulator.load.plan.load_plan import ADD_COLUMN, STATEMENT_KINDS, TRUNCATE, DdlSchedule
 from simulator.releases.compare import named
 from simulator.ticdc.changefeed import load
 from simulator.tso import compose
 
-IN_TURN = StatementWanted((2_000, 2_000), STATEMENT_KINDS)
-AT_RANDOM = StatementWanted((500, 3_000), STATEMENT_KINDS, None, True)
-TRUNCATED = StatementWanted((3_000, 3_000), (TRUNCATE,), 1)
+IN_TURN = DdlSchedule((2_000, 2_000), STATEMENT_KINDS)
+AT_RANDOM = DdlSchedule((500, 3_000), STATEMENT_KINDS, None, True)
+TRUNCATED = DdlSchedule((3_000, 3_000), (TRUNCATE,), 1)
 TOPICS = '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "{schema}_{table}", partition = "index-value"}]\n'
 
 
-def said(stretch: Stretch, ms: int) -> list[tuple[str, int, tuple[int, ...]]]:
+def said(stretch: SchemaEpoch, ms: int) -> list[tuple[str, int, tuple[int, ...]]]:
     """What goes out there: a statement's first words or `watermark`, commit-ts, and to which destinations."""
-    events = marks(stretch, ms)
+    events = epoch_control_events(stretch, ms)
     columns = (ints(events, name).tolist() for name in ("kind", "table", "commit_ts", "destination"))
     found: dict[tuple[str, int], list[int]] = {}
     for kind, index, commit_ts, destination in zip(*columns):
@@ -36,7 +36,7 @@ def said(stretch: Stretch, ms: int) -> list[tuple[str, int, tuple[int, ...]]]:
     return [(*event, tuple(where)) for event, where in found.items()]
 
 
-def loaded(stretch: Stretch) -> list[LoadedTable]:
+def loaded(stretch: SchemaEpoch) -> list[EpochTable]:
     return [table for table in stretch.tables if table is not None]
 
 
@@ -71,7 +71,7 @@ def test_tables_that_are_present_have_no_statement() -> None:
 def test_a_statement_lies_between_the_last_row_before_and_the_first_behind() -> None:
     """At the TSO of its watermark, which comes behind it."""
     opening, output = opened(load_plan(IN_TURN), load(OPEN))
-    before, behind = islice(stretches(opening, output), 2)
+    before, behind = islice(schema_epochs(opening, output), 2)
     assert before.end_ms == behind.first_ms
     commit_ts = compose(opening.start_ms + behind.first_ms)
     assert said(behind, behind.first_ms) == [
@@ -83,7 +83,7 @@ def test_a_statement_lies_between_the_last_row_before_and_the_first_behind() -> 
     ]
 
 
-def name(stretch: Stretch) -> str:
+def name(stretch: SchemaEpoch) -> str:
     (event,) = stretch.spec.statements
     return f"`{event.schema}`.`{event.table}`"
 
@@ -97,10 +97,10 @@ def test_statements_count_from_where_the_tables_are_filled() -> None:
 
 def test_a_protocol_without_watermarks_gets_the_statements_alone() -> None:
     opening, output = opened(load_plan(IN_TURN), load(URI.replace("enable-tidb-extension=true", "x=y")))
-    first, second = islice(stretches(opening, output), 2)
+    first, second = islice(schema_epochs(opening, output), 2)
     assert [text for text, *_ in said(first, 0)].count("watermark") == 0
     assert len(said(first, 0)) == 5
-    assert marks(first, 7).num_rows == 0
+    assert epoch_control_events(first, 7).num_rows == 0
     assert [where for _, _, where in said(second, second.first_ms)] == [(0,)]
 
 
@@ -116,7 +116,7 @@ def test_every_topic_is_known_from_the_start() -> None:
     """And a statement goes to that of its table, a database's to the default one."""
     opening, output = opened(load_plan(TRUNCATED), load(OPEN, TOPICS))
     assert opening.plan.topics == ("load", "shop_customer", "shop_orders", "log_audit")
-    first, second = islice(stretches(opening, output), 2)
+    first, second = islice(schema_epochs(opening, output), 2)
     assert [where for text, _, where in said(first, 0) if text != "watermark"] == [
         (0, 1, 2),
         (3, 4, 5),
@@ -133,7 +133,7 @@ def test_every_topic_is_known_from_the_start() -> None:
 
 def test_truncate_begins_the_table_again_under_another_id() -> None:
     opening, output = opened(load_plan(TRUNCATED))
-    first, second, third = islice(stretches(opening, output), 3)
+    first, second, third = islice(schema_epochs(opening, output), 3)
     begins = [found.stream.timetable.transactions_before(found.first_ms) for found in (second, third)]
     assert [[table.since for table in loaded(found)] for found in (first, second, third)] == [
         [0, 0, 0],
@@ -149,19 +149,19 @@ def test_truncate_begins_the_table_again_under_another_id() -> None:
 
 def test_a_run_that_begins_later_has_the_same_stretches() -> None:
     opening, output = opened(load_plan(IN_TURN, AT_RANDOM))
-    whole = list(islice(stretches(opening, output), 25))
+    whole = list(islice(schema_epochs(opening, output), 25))
     for number in (3, 17):
         found = whole[number]
         for ms in (found.first_ms, found.first_ms + 1, (found.end_ms or 0) - 1):
             assert at(opening, output, ms) == found
-    assert list(islice(stretches(opening, output, whole[20].first_ms), 5)) == whole[20:]
+    assert list(islice(schema_epochs(opening, output, whole[20].first_ms), 5)) == whole[20:]
     assert [found.number for found in whole] == list(range(25))
 
 
 def test_a_stretch_travels_light_however_many_statements_were_before() -> None:
     """It has the tables that are there, and no others."""
     opening, output = opened(load_plan(IN_TURN, AT_RANDOM))
-    sizes = [len(pickle.dumps(found)) for found in islice(stretches(opening, output), 150)]
+    sizes = [len(pickle.dumps(found)) for found in islice(schema_epochs(opening, output), 150)]
     assert max(sizes) < 2 * sizes[0] < 100_000
     late = at(opening, output, 10**6)
     assert pickle.loads(pickle.dumps(late)) == late
@@ -175,10 +175,10 @@ def test_a_stretch_travels_light_however_many_statements_were_before() -> None:
 
 def test_what_the_filter_leaves_out_has_no_rows_and_no_statements() -> None:
     """Its table changes nevertheless."""
-    every = StatementWanted((1_000, 1_000), (ADD_COLUMN,), 1)
+    every = DdlSchedule((1_000, 1_000), (ADD_COLUMN,), 1)
     opening, output = opened(load_plan(every), load(OPEN, '[filter]\nrules = ["*.*", "!shop.orders"]\n'))
     assert opening.plan.left_out == (("shop", "orders"),)
-    first, second = islice(stretches(opening, output), 2)
+    first, second = islice(schema_epochs(opening, output), 2)
     assert [table is None for table in first.tables] == [False, True, False]
     assert [text for text, *_ in said(first, 0) if "orders" in text] == []
     assert [text for text, *_ in said(second, second.first_ms)] == ["watermark"]
@@ -188,7 +188,7 @@ def test_what_the_filter_leaves_out_has_no_rows_and_no_statements() -> None:
 def test_a_statement_that_an_event_filter_ignores_changes_its_table_unsent() -> None:
     toml = '[[filter.event-filters]]\nmatcher = ["shop.orders"]\nignore-event = ["truncate table", "delete"]\n'
     opening, output = opened(load_plan(TRUNCATED), load(OPEN, toml))
-    first, second = islice(stretches(opening, output), 2)
+    first, second = islice(schema_epochs(opening, output), 2)
     assert [text for text, *_ in said(second, second.first_ms)] == ["watermark"]
     assert loaded(second)[1].since > 0
     assert second.rules.filtering.tolist() == [False, True, False, False, False]

@@ -15,21 +15,21 @@ from simulator.consumer.decode import RowEvent, before_image, decode, row_text, 
 from simulator.consumer.records import Record, read_records
 from simulator.errors import UserError
 from simulator.load import truth
-from simulator.load.epochs.epochs import Opening
-from simulator.load.plan.load_plan import STATEMENT_KINDS, StatementWanted
+from simulator.load.epochs.epochs import PreparedLoad
+from simulator.load.plan.load_plan import STATEMENT_KINDS, DdlSchedule
 from simulator.run.outputs import Output
 from simulator.sources import snapshots
 from simulator.ticdc.changefeed import load
 from simulator.tidb.model.table import Name, Table
 from simulator.truth import directory as directories
 
-IN_TURN = StatementWanted((400, 700), STATEMENT_KINDS)
-AT_RANDOM = StatementWanted((300, 300), STATEMENT_KINDS, None, True)
+IN_TURN = DdlSchedule((400, 700), STATEMENT_KINDS)
+AT_RANDOM = DdlSchedule((300, 300), STATEMENT_KINDS, None, True)
 PARTITIONS = {"load": 3}
 Texts = dict[str, str | None] | None
 
 
-def written(opening: Opening, output: Output, ms: int, directory: Path, format: str = "csv") -> Path:
+def written(opening: PreparedLoad, output: Output, ms: int, directory: Path, format: str = "csv") -> Path:
     truth.write(opening, output, load(URI), ms, directory, format)
     return directory
 

@@ -17,7 +17,7 @@ from simulator import tso
 from simulator.columns.change_frame import DELETE, EVENTS, INSERT, ORDER, ROW_CHANGES, SCRIPTED_CHANGES
 from simulator.engines import stages
 from simulator.errors import UserError
-from simulator.load.epochs.epoch import LoadedTable, Stretch, Window
+from simulator.load.epochs.epoch import EpochTable, SchemaEpoch, Window
 from simulator.load.windows import rows as rows_module
 from simulator.load.windows.rows import window_rows
 from simulator.releases.find import find
@@ -50,7 +50,7 @@ def rows(of: Window, owned: Sequence[int], slice_rows: int = 16_384) -> pa.Table
     return pa.Table.from_batches(window_rows(of, owned, slice_rows), EVENTS)
 
 
-def all_at_once(of: Stretch, end_ms: int) -> pa.Table:
+def all_at_once(of: SchemaEpoch, end_ms: int) -> pa.Table:
     """All rows from the start on, put in order at the end."""
     changes = of.stream.window(0, of.stream.timetable.transactions_before(end_ms), [0] * len(of.tables))
     found = []
@@ -88,7 +88,7 @@ def all_at_once(of: Stretch, end_ms: int) -> pa.Table:
     return pa.Table.from_batches([stages.to_events(sent, of.rules)], EVENTS)
 
 
-def _sides(table: LoadedTable, rows: TableRows) -> list[tuple[int, bytes] | None]:
+def _sides(table: EpochTable, rows: TableRows) -> list[tuple[int, bytes] | None]:
     """Place and image of each row; None where it is not there."""
     there = np.flatnonzero(rows.versions >= 0)
     some = replace(rows, keys=rows.keys[there], versions=rows.versions[there])

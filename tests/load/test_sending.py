@@ -14,9 +14,9 @@ from simulator.columns.change_frame import INSERT
 from simulator.engines.tasks.messages import FlushMessages
 from simulator.engines.tasks.task import TaskReport
 from simulator.errors import UserError
-from simulator.load.epochs.epoch import Pace, Stretch, Window
-from simulator.load.windows import sender as prepared
-from simulator.load.windows.sender import Sender
+from simulator.load.epochs.epoch import Pace, SchemaEpoch, Window
+from simulator.load.windows import sender as sender_module
+from simulator.load.windows.sender import WindowSender
 from simulator.load.windows.sending import send_window, window_messages
 from simulator.signals import StopRequest
 from simulator.sinks.memory import MemorySink, Message
@@ -26,12 +26,12 @@ PROTOCOLS = ("open-protocol", "canal-json")
 KEYED = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 
 
-def of(protocol: str, **more: object) -> Stretch:
+def of(protocol: str, **more: object) -> SchemaEpoch:
     options = f"protocol={protocol}&partition-num=4"
     return stretch(ORDERS, CUSTOMERS, PARTS, options=options, toml=KEYED, **more)  # type: ignore[arg-type]
 
 
-def one_by_one(made: Stretch, bounds: Sequence[int], owned: Sequence[int] = range(4)) -> list[Message]:
+def one_by_one(made: SchemaEpoch, bounds: Sequence[int], owned: Sequence[int] = range(4)) -> list[Message]:
     """The windows between these milliseconds, each sent by itself."""
     messages: list[Message] = []
     sink = MemorySink(messages, ["load"])
@@ -53,7 +53,7 @@ def by_partition(messages: Sequence[Message]) -> dict[int, list[tuple[bytes | No
 def test_messages_made_ahead_are_those_that_would_be_made_for_the_window(protocol: str, ends: tuple[int, ...]) -> None:
     """Also where the next window is shorter, or longer, than was expected."""
     made, messages = of(protocol), list[Message]()
-    sender = Sender(MemorySink(messages, ["load"]))
+    sender = WindowSender(MemorySink(messages, ["load"]))
     for first, end in zip((0, *ends), ends):
         sender.send(window(made, first, end), range(4))
         time.sleep(0.02)  # so that something is there
@@ -66,7 +66,7 @@ def test_messages_made_ahead_are_those_that_would_be_made_for_the_window(protoco
 def test_tasks_may_change_places_from_window_to_window(protocol: str) -> None:
     """As Spark gives them to whichever process is free."""
     made, messages = of(protocol), list[Message]()
-    senders = [Sender(MemorySink(messages, ["load"])) for _ in range(2)]
+    senders = [WindowSender(MemorySink(messages, ["load"])) for _ in range(2)]
     for number, first in enumerate(range(0, 400, 100)):
         for task in range(2):
             senders[(task + number // 2) % 2].send(window(made, first, first + 100), range(task, 4, 2))
@@ -77,9 +77,9 @@ def test_tasks_may_change_places_from_window_to_window(protocol: str) -> None:
 
 
 def test_little_is_made_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepared, "MOST_BYTES", 5000)
+    monkeypatch.setattr(sender_module, "MOST_BYTES", 5000)
     made = of("canal-json")
-    ahead = prepared.Ahead(window(made, 0, 10), frozenset(range(4)), steady=True)
+    ahead = sender_module.MessagePrefetch(window(made, 0, 10), frozenset(range(4)), steady=True)
     time.sleep(0.3)
     held = list(ahead._items)
     ahead.stop()
@@ -89,7 +89,7 @@ def test_little_is_made_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_made_ahead_beyond_a_statement() -> None:
     made, messages = of("canal-json", end_ms=130), list[Message]()
-    sender = Sender(MemorySink(messages, ["load"]))
+    sender = WindowSender(MemorySink(messages, ["load"]))
     for first, end in ((0, 100), (100, 130)):
         sender.send(window(made, first, end), range(4))
     sender.close()
@@ -103,8 +103,8 @@ def test_what_goes_wrong_ahead_of_a_window_is_raised_when_its_turn_comes(monkeyp
             raise UserError("no such row")
         return window_messages(of, owned)
 
-    monkeypatch.setattr(prepared, "window_messages", messages)
-    sender, made = Sender(MemorySink([], ["load"])), of("canal-json")
+    monkeypatch.setattr(sender_module, "window_messages", messages)
+    sender, made = WindowSender(MemorySink([], ["load"])), of("canal-json")
     assert sender.send(window(made, 0, 100), range(4)).changes
     with pytest.raises(UserError, match="no such row"):
         sender.send(window(made, 100, 200), range(4))
@@ -125,7 +125,7 @@ class Clocked(MemorySink):
         super().write(records)
 
 
-def sent(made: Stretch, end_ms: int, pace: Pace, asked: StopRequest | None = None) -> tuple[Clocked, float]:
+def sent(made: SchemaEpoch, end_ms: int, pace: Pace, asked: StopRequest | None = None) -> tuple[Clocked, float]:
     """The sink, and when the window began."""
     sink, began = Clocked(), time.monotonic()
     send_window(window(made, 0, end_ms, pace), range(4), sink, asked)

@@ -13,16 +13,16 @@ from support.loads import Run
 
 from simulator.channel import DriverHost
 from simulator.engines.spark.failures import ProcessLost
-from simulator.load.epochs.epoch import Pace, Stretch, Window
+from simulator.load.epochs.epoch import Pace, SchemaEpoch, Window
 from simulator.load.feed import Feed
-from simulator.load.streaming.connection import Asking
-from simulator.load.streaming.window_server import Windows
+from simulator.load.streaming.connection import DriverConnection
+from simulator.load.streaming.window_server import WindowServer
 
 
 class OneWindow:
     """A feed that has one window and no more."""
 
-    def __init__(self, stretch: Stretch) -> None:
+    def __init__(self, stretch: SchemaEpoch) -> None:
         self._window: Window | None = Window(stretch, 0, 100, Pace(0.0, 0.0))
         self.committed: list[tuple[Window, int]] = []
 
@@ -40,21 +40,21 @@ def feed() -> OneWindow:
 
 
 @pytest.fixture
-def windows(feed: OneWindow) -> Iterator[Windows]:
+def windows(feed: OneWindow) -> Iterator[WindowServer]:
     """For two tasks."""
-    with closing(Windows(cast(Feed, feed), 2, DriverHost())) as made:
+    with closing(WindowServer(cast(Feed, feed), 2, DriverHost())) as made:
         yield made
 
 
-def sender(windows: Windows) -> Asking:
+def sender(windows: WindowServer) -> DriverConnection:
     """A process that sends."""
-    asking = Asking(windows.start)
+    asking = DriverConnection(windows.start)
     assert asking.ask("hello")
     return asking
 
 
-def test_each_process_gets_a_part_of_its_own(windows: Windows, feed: OneWindow) -> None:
-    source = Asking(windows.start)
+def test_each_process_gets_a_part_of_its_own(windows: WindowServer, feed: OneWindow) -> None:
+    source = DriverConnection(windows.start)
     assert source.ask("begin") == 0
     assert source.ask("next") == 100
     parts = [sender(windows).ask("take", 100, None)[0] for _ in range(2)]
@@ -65,9 +65,9 @@ def test_each_process_gets_a_part_of_its_own(windows: Windows, feed: OneWindow) 
     assert source.ask("begin") == 100
 
 
-def test_a_part_that_spark_asks_for_twice_ends_the_query_as_its_process_is_lost(windows: Windows) -> None:
+def test_a_part_that_spark_asks_for_twice_ends_the_query_as_its_process_is_lost(windows: WindowServer) -> None:
     """As Spark does by itself where a whole machine is gone."""
-    Asking(windows.start).ask("next")
+    DriverConnection(windows.start).ask("next")
     for _ in range(2):
         sender(windows).ask("take", 100, None)
 
@@ -78,9 +78,9 @@ def test_a_part_that_spark_asks_for_twice_ends_the_query_as_its_process_is_lost(
 
 
 def test_a_window_that_is_begun_again_is_given_out_anew_when_its_senders_have_ended(
-    windows: Windows, feed: OneWindow
+    windows: WindowServer, feed: OneWindow
 ) -> None:
-    Asking(windows.start).ask("next")
+    DriverConnection(windows.start).ask("next")
     old, stale = sender(windows), windows.start
     old.ask("take", 100, None)
     assert old._file is not None
@@ -88,8 +88,8 @@ def test_a_window_that_is_begun_again_is_given_out_anew_when_its_senders_have_en
     windows.again()
 
     with pytest.raises(EOFError):
-        Asking(stale).ask("next")
-    source = Asking(windows.start)
+        DriverConnection(stale).ask("next")
+    source = DriverConnection(windows.start)
     assert source.ask("begin") == 0
     assert sorted(sender(windows).ask("take", 100, None)[0] for _ in range(2)) == [0, 1]
     assert source.ask("sent", [pickle.dumps([])])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.load.epochs.epoch import Stretch
-from simulator.load.epochs.epochs import Opening, opening, stretches
-from simulator.load.plan.load_plan import LoadPlan, StatementWanted
+from simulator.load.epochs.epoch import SchemaEpoch
+from simulator.load.epochs.epochs import PreparedLoad, prepare_load, schema_epochs
+from simulator.load.plan.load_plan import DdlSchedule, LoadPlan
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
 from simulator.run.outputs import Output
@@ -34,7 +34,7 @@ OPEN = "kafka://127.0.0.1:9/load?protocol=open-protocol&partition-num=3"
 
 
 def load_plan(
-    *statements: StatementWanted,
+    *statements: DdlSchedule,
     definitions: Sequence[str] = DEFINITIONS,
     rows: int = 40,
     present: bool = False,
@@ -60,13 +60,13 @@ def load_plan(
 
 def opened(
     plan: LoadPlan, changefeed: Changefeed | None = None, release: Release = V8_5, per_second: float = 1000
-) -> tuple[Opening, Output]:
+) -> tuple[PreparedLoad, Output]:
     """The plan at so many rows a second, its records going nowhere."""
     changefeed = changefeed or load(URI, release=release)
-    found = opening(plan, (Segment(0, per_second, per_second),), changefeed, release)
+    found = prepare_load(plan, (Segment(0, per_second, per_second),), changefeed, release)
     return found, outputs.to_nowhere(found.plan, changefeed)
 
 
-def at(opening: Opening, output: Output, ms: int) -> Stretch:
+def at(opening: PreparedLoad, output: Output, ms: int) -> SchemaEpoch:
     """The stretch of a millisecond."""
-    return next(stretches(opening, output, ms))
+    return next(schema_epochs(opening, output, ms))

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from simulator import releases
 from simulator.load import in_process as load_in_process
-from simulator.load.checkpoint import Checkpoint
-from simulator.load.epochs.epochs import opening, stretches
+from simulator.load.checkpoint import LoadCheckpoint
+from simulator.load.epochs.epochs import prepare_load, schema_epochs
 from simulator.load.feed import Feed
 from simulator.load.plan import plan_file
-from simulator.load.reports.sent_window import WindowSent
-from simulator.load.scheduler import Control, Held
-from simulator.load.windows.sender import Sender
+from simulator.load.reports.sent_window import SentWindow
+from simulator.load.scheduler import PaceSegment, WindowScheduler
+from simulator.load.windows.sender import WindowSender
 from simulator.run import outputs
 from simulator.run.outputs import Output
 from simulator.settings import Settings
@@ -47,27 +47,29 @@ Engine = Callable[[Feed, Output], None]
 
 
 def in_process(feed: Feed, output: Output) -> None:
-    load_in_process.run(feed, Sender(SINKS[output.sink](output.settings, output.destinations.topics)))
+    load_in_process.run(feed, WindowSender(SINKS[output.sink](output.settings, output.destinations.topics)))
 
 
 def play(
     to: Path, engine: Engine, seconds: float = 2.5, per_second: float = 400.0, feed_kind: type[Feed] = Feed
-) -> list[WindowSent]:
+) -> list[SentWindow]:
     """The windows of half a second, or up to a statement, that were sent; the directory is as after any run."""
     file = to.with_suffix(".toml")
     file.write_text(PLAN)
     release = releases.find(releases.DEFAULT, None)
     changefeed = load(URI, "", release)
-    opened = opening(plan_file.load(file, Settings()), [Segment(0, per_second, per_second)], changefeed, release)
+    opened = prepare_load(
+        plan_file.load_plan(file, Settings()), [Segment(0, per_second, per_second)], changefeed, release
+    )
     counts = {topic: changefeed.kafka.partitions for topic in opened.plan.topics}
     settings = directory.begin(to, "jsonl", shared=True)
     destinations = Destinations(opened.plan.topics, tuple(counts.values()), opened.plan.active)
     output = Output("jsonl", settings, destinations, outputs.options_of(changefeed))
-    control = Control([Held(0, False)], lambda ms: 0, 500, seconds, fixed=True)
+    control = WindowScheduler([PaceSegment(0, False)], lambda ms: 0, 500, seconds, fixed=True)
     sink = SINKS["jsonl"](settings, destinations.topics)
-    sent: list[WindowSent] = []
-    begun = Checkpoint({}, opened.start_ms)
-    feed = feed_kind(stretches(opened, output), control, sink, begun, observers=[sent.append])
+    sent: list[SentWindow] = []
+    begun = LoadCheckpoint({}, opened.start_ms)
+    feed = feed_kind(schema_epochs(opened, output), control, sink, begun, observers=[sent.append])
     engine(feed, output)
     feed.close()
     directory.commit(settings, counts)

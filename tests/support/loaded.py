@@ -14,7 +14,7 @@ from simulator.engines.stages import RowRules
 from simulator.engines.tasks.control_events import ControlEvents
 from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
-from simulator.load.epochs.epoch import LoadedTable, Pace, Stretch, Window
+from simulator.load.epochs.epoch import EpochTable, Pace, SchemaEpoch, Window
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
 from simulator.sources.generate.model import Mix, Model, TableModel, TableRows
@@ -108,7 +108,7 @@ def stretch(
     per_second: float = 1000,
     seed: int = 1,
     mix: Mix = Mix(30, 50, 20),
-) -> Stretch:
+) -> SchemaEpoch:
     """A stretch from the start of the stream, with these tables."""
     changefeed = load(f"kafka://127.0.0.1:9092/load?{options}", toml, release)
     compiled = changefeed_rules(changefeed, release)
@@ -125,7 +125,7 @@ def stretch(
     for table in tables:
         indexes = tuple(number for number, each in enumerate(physical) if each.table == table)
         values = cast("TableValues", Made(table, COLUMNS[table.name]))
-        loaded.append(LoadedTable(PlacedTable(table, indexes), values, 0))
+        loaded.append(EpochTable(PlacedTable(table, indexes), values, 0))
     job = TaskSpec(
         physical,
         routes,
@@ -140,8 +140,8 @@ def stretch(
         None,
     )
     made = RowRules(physical, routes, compiled.event_filters, compiled.replication.ignored_start_ts, split, to)
-    return Stretch(0, 0, end_ms, stream, tuple(loaded), made, job, ())
+    return SchemaEpoch(0, 0, end_ms, stream, tuple(loaded), made, job, ())
 
 
-def window(of: Stretch, first_ms: int, end_ms: int, pace: Pace = Pace(0.0, 0.0)) -> Window:
+def window(of: SchemaEpoch, first_ms: int, end_ms: int, pace: Pace = Pace(0.0, 0.0)) -> Window:
     return Window(of, first_ms, end_ms, pace)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from simulator.load.checkpoint import Checkpoint, identity
-from simulator.load.epochs import epochs as stretches
-from simulator.load.epochs.epoch import Stretch
-from simulator.load.epochs.epochs import Opening
+from simulator.load.checkpoint import LoadCheckpoint, load_identity
+from simulator.load.epochs import epochs
+from simulator.load.epochs.epoch import SchemaEpoch
+from simulator.load.epochs.epochs import PreparedLoad
 from simulator.load.plan import plan_file, rates
 from simulator.load.plan.load_plan import LoadPlan
-from simulator.load.scheduler import Control, Held
+from simulator.load.scheduler import PaceSegment, WindowScheduler
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
 from simulator.run.outputs import Output
@@ -52,14 +52,14 @@ class Run:
         self, text: str = PLAN, protocol: str = "open-protocol", release: Release = V8_5, uri: str = URI, toml: str = ""
     ) -> None:
         self.load, self.changefeed = plan(text), load(uri + protocol, toml, release)
-        self.rates = rates.rates(rates.read("max"), self.load.rows_per_second)
-        self.opening: Opening = stretches.opening(self.load, self.rates.segments, self.changefeed, release)
+        self.rates = rates.resolve_rates(rates.parse_rate("max"), self.load.rows_per_second)
+        self.opening: PreparedLoad = epochs.prepare_load(self.load, self.rates.segments, self.changefeed, release)
         self.output: Output = outputs.to_nowhere(self.opening.plan, self.changefeed)
         self.release = release
 
     @property
     def identity(self) -> Mapping[str, str]:
-        return identity(
+        return load_identity(
             self.load,
             self.rates.segments,
             self.release,
@@ -69,14 +69,14 @@ class Run:
         )
 
     @property
-    def begun(self) -> Checkpoint:
+    def begun(self) -> LoadCheckpoint:
         """Where it begins."""
-        return Checkpoint(self.identity, self.opening.start_ms)
+        return LoadCheckpoint(self.identity, self.opening.start_ms)
 
-    def stretches(self, from_ms: int = 0) -> Iterator[Stretch]:
-        return stretches.stretches(self.opening, self.output, from_ms)
+    def stretches(self, from_ms: int = 0) -> Iterator[SchemaEpoch]:
+        return epochs.schema_epochs(self.opening, self.output, from_ms)
 
-    def control(self, seconds: float = 1.0, resolved_ms: int = 100) -> Control:
+    def control(self, seconds: float = 1.0, resolved_ms: int = 100) -> WindowScheduler:
         """Every window is as long as the resolved interval."""
         before = self.opening.stream.timetable.rows_before
-        return Control((Held(0, False),), before, resolved_ms, seconds, fixed=True)
+        return WindowScheduler((PaceSegment(0, False),), before, resolved_ms, seconds, fixed=True)

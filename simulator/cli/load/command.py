@@ -24,18 +24,18 @@ from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.errors import SimulatorError, uri_without_secrets
 from simulator.load import checkpoint, in_process, truth
-from simulator.load.checkpoint import Checkpoint
-from simulator.load.epochs.epoch import Stretch
-from simulator.load.epochs.epochs import Opening, opening, stretches
+from simulator.load.checkpoint import LoadCheckpoint
+from simulator.load.epochs.epoch import SchemaEpoch
+from simulator.load.epochs.epochs import PreparedLoad, prepare_load, schema_epochs
 from simulator.load.feed import Feed, Observer
-from simulator.load.lag.search import Search
+from simulator.load.lag.search import RateSearch
 from simulator.load.plan import rates
 from simulator.load.plan.load_plan import LoadPlan
-from simulator.load.plan.plan_file import load as read_plan
-from simulator.load.plan.rates import Rates
-from simulator.load.scheduler import Control, held
-from simulator.load.windows.row_size import bytes_per_row
-from simulator.load.windows.sender import Sender
+from simulator.load.plan.plan_file import load_plan as read_plan
+from simulator.load.plan.rates import RateSegments
+from simulator.load.scheduler import WindowScheduler, pace_segments
+from simulator.load.windows.row_size import measure_bytes_per_row
+from simulator.load.windows.sender import WindowSender
 from simulator.releases import Release
 from simulator.run.checkpoint_file import CheckpointFile
 from simulator.run.outputs import Output
@@ -58,12 +58,12 @@ class Loading:
     options: dict[str, Any]
     changefeed: Changefeed
     release: Release
-    opening: Opening
-    rates: Rates
+    opening: PreparedLoad
+    rates: RateSegments
     bytes_per_row: float
     """As measured, where the rate is in bytes; 0 elsewhere."""
 
-    search: Search | None
+    search: RateSearch | None
     """Of --until-lag."""
 
     rate: str
@@ -102,7 +102,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
     wanted = wanted_of(options)
     rate = plan.rate if options["rate"] is None else options["rate"]
     search = search_of(options, rate)
-    asked = rates.read(rate if search is None else f"{search.first:.3f}")
+    asked = rates.parse_rate(rate if search is None else f"{search.first:.3f}")
     display = Display()
     if options["at"] is not None:
         known = _loading(plan, options, asked, search, rate)
@@ -159,13 +159,15 @@ def _lost(options: dict[str, Any], watch: Watch) -> Iterator[None]:
         raise
 
 
-def _loading(plan: LoadPlan, options: dict[str, Any], asked: rates.Asked, search: Search | None, rate: str) -> Loading:
+def _loading(
+    plan: LoadPlan, options: dict[str, Any], asked: rates.RateSpec, search: RateSearch | None, rate: str
+) -> Loading:
     settings = plan.settings
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
-    opened = opening(plan, (), changefeed, release, settings.start_ts)
-    size = bytes_per_row(opened, changefeed) if asked.of_bytes else 0.0
-    found = rates.rates(asked, plan.rows_per_second, size)
+    opened = prepare_load(plan, (), changefeed, release, settings.start_ts)
+    size = measure_bytes_per_row(opened, changefeed) if asked.of_bytes else 0.0
+    found = rates.resolve_rates(asked, plan.rows_per_second, size)
     opened = replace(opened, stream=Stream(plan.model, found.segments))
     return Loading(plan, options, changefeed, release, opened, found, size, search, rate)
 
@@ -197,10 +199,10 @@ def _driver(loading: Loading, output: Output) -> str:
     return "files" if loading.options["fixtures"] else "the console"
 
 
-def _begun(loading: Loading, output: Output) -> tuple[CheckpointFile | None, Checkpoint]:
+def _begun(loading: Loading, output: Output) -> tuple[CheckpointFile | None, LoadCheckpoint]:
     """Where the run begins, or goes on; raises UserError where it may not."""
     opened, to = loading.opening, output.destinations
-    identity = checkpoint.identity(
+    identity = checkpoint.load_identity(
         loading.plan,
         loading.rates.segments,
         loading.release,
@@ -209,7 +211,7 @@ def _begun(loading: Loading, output: Output) -> tuple[CheckpointFile | None, Che
         dict(zip(to.topics, to.counts, strict=True)),
     )
     if not loading.to_kafka:
-        return None, Checkpoint(identity, opened.start_ms)
+        return None, LoadCheckpoint(identity, opened.start_ms)
     if loading.options["resume"]:
         return checkpoint.resume(loading.checkpoint, identity)
     return checkpoint.begin(loading.checkpoint, identity, opened.start_ms)
@@ -219,7 +221,7 @@ def _sent(
     loading: Loading,
     output: Output,
     store: CheckpointFile | None,
-    begun: Checkpoint,
+    begun: LoadCheckpoint,
     observers: Sequence[Observer],
     signal: StopRequest,
     driver: DriverAddress,
@@ -227,8 +229,8 @@ def _sent(
 ) -> None:
     """Sends until the end, and writes the truth that is asked for."""
     opened = loading.opening
-    control = Control(
-        held(loading.rates),
+    control = WindowScheduler(
+        pace_segments(loading.rates),
         opened.stream.timetable.rows_before,
         loading.resolved_interval_ms,
         loading.duration,
@@ -238,11 +240,11 @@ def _sent(
     )
     reporter = Reporter(driver)
     sink = SINKS[output.sink](output.settings, output.destinations.topics, reporter.waiting)
-    reported = (_reporting(stretch, driver) for stretch in stretches(opened, output, begun.acknowledged_ms))
+    reported = (_reporting(stretch, driver) for stretch in schema_epochs(opened, output, begun.acknowledged_ms))
     feed = Feed(reported, control, sink, begun, store, observers, signal, reporter=reporter)
     try:
         if loading.master == IN_PROCESS:
-            in_process.run(feed, Sender(sink, reporter))
+            in_process.run(feed, WindowSender(sink, reporter))
         else:
             _on_spark(loading.master, feed, output, display)
     finally:
@@ -255,7 +257,7 @@ def _sent(
         truth.write(opened, output, loading.changefeed, ms, directory, format)
 
 
-def _reporting(stretch: Stretch, driver: DriverAddress) -> Stretch:
+def _reporting(stretch: SchemaEpoch, driver: DriverAddress) -> SchemaEpoch:
     """Whose tasks say how far they are."""
     return replace(stretch, spec=replace(stretch.spec, progress=driver))
 

@@ -15,7 +15,7 @@ from simulator.cli.run_report import silence
 from simulator.cli.terminal import Terminal
 from simulator.engines.tasks.progress import Progress
 from simulator.errors import printable
-from simulator.load.reports.statistics import Now
+from simulator.load.reports.statistics import LoadStatus
 
 REFRESHED = 0.5
 PLAIN = 10.0
@@ -25,7 +25,7 @@ NOTICED = 1.0
 """Seconds behind that are worth a word."""
 
 
-def line(now: Now, lag: int | None, driver: str, silent: str = "") -> str:
+def line(now: LoadStatus, lag: int | None, driver: str, silent: str = "") -> str:
     """How it goes, for people."""
     asked = f"asked {now.asked:,.0f} rows/s, reached" if now.asked else "as fast as possible,"
     parts = [

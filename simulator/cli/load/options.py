@@ -12,7 +12,7 @@ from typing import Any
 from simulator.cli import client, truth
 from simulator.cli.sending import check_checkpoint, check_sink
 from simulator.errors import UserError
-from simulator.load.lag.search import Search
+from simulator.load.lag.search import RateSearch
 from simulator.load.plan import presets, rates
 from simulator.settings import IN_PROCESS, ON_SPARK, Settings
 
@@ -23,18 +23,18 @@ SEARCH_FROM = 1000.0
 def file_of(file: Path | None, preset: str | None) -> Path:
     """The plan's file; raises UserError where none is named, or two are."""
     if preset is not None and file is None:
-        return presets.file_of(preset)
+        return presets.preset_file(preset)
     if file is None or preset is not None:
-        known = ", ".join(presets.names())
+        known = ", ".join(presets.preset_names())
         raise UserError(f"a plan is expected, and one alone: PLAN.toml, or --preset with one of {known}")
     return file
 
 
 def print_plan(file: Path | None, preset: str | None) -> None:
     """The text of the plan, as it is; raises UserError where it is none."""
-    from simulator.load.plan.plan_file import load
+    from simulator.load.plan.plan_file import load_plan
 
-    sys.stdout.write(load(file_of(file, preset)).text)
+    sys.stdout.write(load_plan(file_of(file, preset)).text)
 
 
 def settings_of(options: dict[str, Any]) -> Settings:
@@ -62,7 +62,7 @@ def check(options: dict[str, Any], settings: Settings) -> None:
     truth.check(options)
 
 
-def search_of(options: dict[str, Any], rate: str | None) -> Search | None:
+def search_of(options: dict[str, Any], rate: str | None) -> RateSearch | None:
     """What --until-lag asks for, which begins with the rate that is given; raises UserError."""
     limit, group = options["until_lag"], options["consumer_group"]
     if group is not None and (options["fixtures"] or options["console"]):
@@ -72,9 +72,9 @@ def search_of(options: dict[str, Any], rate: str | None) -> Search | None:
     if group is None:
         raise UserError(f"--until-lag {limit} needs --consumer-group GROUP: whose lag?")
     if rate is None or rate == rates.MAX:
-        return Search(limit, SEARCH_FROM)
-    asked = rates.read(rate)
+        return RateSearch(limit, SEARCH_FROM)
+    asked = rates.parse_rate(rate)
     first = asked.entries[0].first
     if len(asked.entries) > 1 or asked.burst is not None or first.unit != rates.ROWS:
         raise UserError(f"--until-lag begins with a number of rows/s and changes that itself, not with --rate {rate!r}")
-    return Search(limit, first.number)
+    return RateSearch(limit, first.number)

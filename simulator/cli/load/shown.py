@@ -19,8 +19,8 @@ from simulator.cli.load.summary import write as write_summary
 from simulator.cli.load.watch import Setup, Watch
 from simulator.cli.output import check_file, warn
 from simulator.errors import DeliveryError, SimulatorError, UserError
-from simulator.load.lag.monitor import LagWatch
-from simulator.load.lag.search import HEARD_WITHIN, Search, Verdict
+from simulator.load.lag.monitor import LagMonitor
+from simulator.load.lag.search import FIRST_COMMIT_WITHIN, RateSearch, SearchResult
 from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
 
@@ -61,7 +61,7 @@ def showing(
     wanted: Wanted,
     metrics: Metrics,
     kafka: KafkaSettings | None = None,
-    search: Search | None = None,
+    search: RateSearch | None = None,
     stderr: bool = False,
 ) -> Iterator[Live]:
     """While the run is on: `Live.update` is for the listener of progress, `Live.watch.sent` for the feed. With `kafka`,
@@ -76,7 +76,7 @@ def showing(
             with live.following():
                 yield live
         if search is not None and not search.heard:
-            seconds = HEARD_WITHIN if search.unheard else watch.account.seconds
+            seconds = FIRST_COMMIT_WITHIN if search.unheard else watch.account.seconds
             raise UserError(
                 f"--until-lag: consumer group {setup.group} has committed no offset of {', '.join(setup.topics)} in "
                 f"{seconds:.0f} s: a group that reads and commits is expected"
@@ -96,7 +96,7 @@ def showing(
         _documents(watch, wanted)
 
 
-def _found(search: Search | None, group: str | None) -> tuple[Verdict | None, str]:
+def _found(search: RateSearch | None, group: str | None) -> tuple[SearchResult | None, str]:
     """The verdict, and what is said where there is none."""
     if search is None or search.verdict is not None or not search.heard:
         return None if search is None else search.verdict, ""
@@ -104,12 +104,12 @@ def _found(search: Search | None, group: str | None) -> tuple[Verdict | None, st
 
 
 @contextmanager
-def _lag(watch: Watch, kafka: KafkaSettings, group: str, search: Search | None) -> Iterator[None]:
+def _lag(watch: Watch, kafka: KafkaSettings, group: str, search: RateSearch | None) -> Iterator[None]:
     from simulator.sinks.kafka.lag import GroupOffsets
 
     offsets = GroupOffsets(kafka, group, watch.setup.topics)
     try:
-        with LagWatch(offsets.ask, watch.sampled, search):
+        with LagMonitor(offsets.ask, watch.sampled, search):
             yield
     finally:
         offsets.close()

@@ -10,12 +10,12 @@ from pathlib import Path
 from simulator import tso
 from simulator.cli.truth import between_milliseconds, not_between, show, watermark
 from simulator.load import truth
-from simulator.load.epochs.epochs import Opening
+from simulator.load.epochs.epochs import PreparedLoad
 from simulator.run import outputs
 from simulator.ticdc.changefeed import Changefeed
 
 
-def write(opening: Opening, changefeed: Changefeed, directory: Path, format: str, at: str) -> None:
+def write(opening: PreparedLoad, changefeed: Changefeed, directory: Path, format: str, at: str) -> None:
     """Writes it and tells how many rows each table has; raises UserError for a TSO that is no watermark's."""
     ts = watermark(at, opening.start_ms)
     if not between_milliseconds(ts):

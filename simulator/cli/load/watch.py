@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simulator.engines.tasks.progress import Progress
-from simulator.load.lag.search import LagSample, Verdict
-from simulator.load.reports.rate_check import Reached
-from simulator.load.reports.sent_window import WindowSent
-from simulator.load.reports.series import Series
-from simulator.load.reports.statistics import Account, Now, Recently
+from simulator.load.lag.search import LagSample, SearchResult
+from simulator.load.reports.rate_check import RateCheck
+from simulator.load.reports.sent_window import SentWindow
+from simulator.load.reports.series import LoadSeries
+from simulator.load.reports.statistics import LoadStatistics, LoadStatus, RecentRates
 
 MIB = 1 << 20
 """In which people are told amounts."""
@@ -64,12 +64,12 @@ class Watch:
     """Told of all that happens."""
 
     setup: Setup
-    account: Account = field(default_factory=Account)
-    series: Series = field(default_factory=Series)
-    reached: Reached = field(default_factory=Reached)
-    recently: Recently = field(default_factory=Recently)
+    account: LoadStatistics = field(default_factory=LoadStatistics)
+    series: LoadSeries = field(default_factory=LoadSeries)
+    reached: RateCheck = field(default_factory=RateCheck)
+    recently: RecentRates = field(default_factory=RecentRates)
     lag: LagSample | None = None
-    verdict: Verdict | None = None
+    verdict: SearchResult | None = None
     """Of `--until-lag`."""
 
     unfinished: str = ""
@@ -84,7 +84,7 @@ class Watch:
     started: float = field(default_factory=time.time)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def sent(self, window: WindowSent) -> None:
+    def sent(self, window: SentWindow) -> None:
         """A window was sent."""
         with self.lock:
             for each in (self.account, self.series, self.reached, self.recently):
@@ -101,12 +101,12 @@ class Watch:
             self.lag = sample
             self.series.lag(sample.at, sample.lag)
 
-    def now(self, at: float | None = None) -> Now:
+    def now(self, at: float | None = None) -> LoadStatus:
         """How it goes."""
         with self.lock:
             return self.recently.now(self.account, time.time() if at is None else at)
 
-    def finish(self, ended: str = "", verdict: Verdict | None = None, unfinished: str = "") -> None:
+    def finish(self, ended: str = "", verdict: SearchResult | None = None, unfinished: str = "") -> None:
         """The run is over."""
         with self.lock:
             self.ended, self.verdict, self.unfinished = ended, verdict, unfinished

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LoadedTable:
+class EpochTable:
     """One table of the stream as it is in a stretch."""
 
     place: PlacedTable
@@ -28,7 +28,7 @@ class LoadedTable:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class SchemaEpoch:
     """What is sent between two statements; it travels to the tasks."""
 
     number: int
@@ -40,7 +40,7 @@ class Stretch:
     """Where the next stretch begins; None where there is no other."""
 
     stream: Stream
-    tables: tuple[LoadedTable | None, ...]
+    tables: tuple[EpochTable | None, ...]
     """As long as `stream.model.tables`; None for one that the changefeed's filter leaves out."""
 
     rules: RowRules
@@ -66,7 +66,7 @@ class Pace:
 class Window:
     """Rows from one watermark to the next: those of `first_ms` up to, and not with, `end_ms`."""
 
-    stretch: Stretch
+    stretch: SchemaEpoch
     first_ms: int
     end_ms: int
     pace: Pace

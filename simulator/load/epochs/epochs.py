@@ -20,8 +20,8 @@ from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.load.epochs import statements
-from simulator.load.epochs.epoch import LoadedTable, Stretch
-from simulator.load.epochs.statements import Chooser, Turn
+from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
+from simulator.load.epochs.statements import DdlChooser, ScheduledDdl
 from simulator.load.plan.load_plan import TRUNCATE, LoadPlan
 from simulator.releases import Release
 from simulator.run import plan as plans
@@ -46,7 +46,7 @@ from simulator.tidb.sql_engine.storage.outcome import FailedStatement
 
 
 @dataclass(frozen=True)
-class Standing:
+class PlanState:
     """What there is between two statements."""
 
     position: RunPosition
@@ -62,11 +62,11 @@ class Standing:
 
     def tables(self, load: LoadPlan) -> tuple[Table, ...]:
         """Those of the model, as they are defined now."""
-        return _defined(load, self.position.catalog)
+        return _model_tables(load, self.position.catalog)
 
 
 @dataclass(frozen=True)
-class Opening:
+class PreparedLoad:
     """A load run before its first row."""
 
     load: LoadPlan
@@ -77,40 +77,42 @@ class Opening:
     start_ms: int
     """The stream's: milliseconds since 1970."""
 
-    standing: Standing
+    standing: PlanState
 
 
-def opening(
+def prepare_load(
     load: LoadPlan, segments: Sequence[Segment], changefeed: Changefeed, release: Release, start_ts: int | None = None
-) -> Opening:
+) -> PreparedLoad:
     """The run with its tables created, or there from the start; raises UserError and ChangefeedError for what cannot
     be played, or is refused by TiCDC."""
     seed = load.model.seed
     context = PlanContext(changefeed_rules(changefeed, release), start_ts, None, seed)
     first = starting(start_ts or tso.DEFAULT_START_TS)
-    position, results = _created(load, first, context)
+    position, results = _create_tables(load, first, context)
     if load.model.present:
         position, results = replace(position, now_ms=first.now_ms), ()
         first = position
-    tables = _defined(load, position.catalog)
-    statements.check(load.statements, tables, load.tables)
-    _verify(tables, context.rules, position)
+    tables = _model_tables(load, position.catalog)
+    statements.check_truncate(load.statements, tables, load.tables)
+    _verify_changefeed(tables, context.rules, position)
     timeline = WatermarkSchedule(position.now_ms, position.now_ms, 1000)
     plan = plans.assemble_plan((first, position), results, context, timeline)
     values = table_values(tables, load.tables, load.model, position.now_ms)
     jobs = tuple(job for result in results for job in result.jobs)
-    standing = Standing(position, _only_present(position, context), values, (0,) * len(values), jobs)
+    standing = PlanState(position, _drop_old_versions(position, context), values, (0,) * len(values), jobs)
     stream = Stream(load.model, tuple(segments))
-    return Opening(load, plan, stream, position.now_ms, replace(standing, position=_renumbered(position)))
+    return PreparedLoad(load, plan, stream, position.now_ms, replace(standing, position=_renumber_versions(position)))
 
 
-def _created(load: LoadPlan, position: RunPosition, context: PlanContext) -> tuple[RunPosition, tuple[StepResult, ...]]:
+def _create_tables(
+    load: LoadPlan, position: RunPosition, context: PlanContext
+) -> tuple[RunPosition, tuple[StepResult, ...]]:
     """Databases and tables, each statement in a millisecond of its own."""
     results: list[StepResult] = []
 
     def play(text: str) -> None:
         nonlocal position
-        position, result = _played(text, position, context, tso.ROW_LOGICAL + 1)
+        position, result = _execute(text, position, context, tso.ROW_LOGICAL + 1)
         results.append(result)
 
     position = with_upstream(position, context)
@@ -122,7 +124,7 @@ def _created(load: LoadPlan, position: RunPosition, context: PlanContext) -> tup
     return position, tuple(results)
 
 
-def _played(text: str, position: RunPosition, context: PlanContext, logical: int) -> tuple[RunPosition, StepResult]:
+def _execute(text: str, position: RunPosition, context: PlanContext, logical: int) -> tuple[RunPosition, StepResult]:
     """Raises UserError for what TiDB refuses, and for what stops the changefeed."""
     try:
         position, result, outcome = execute_statement(text, position, context, job_logical=logical)
@@ -137,12 +139,12 @@ def _first_line(text: str) -> str:
     return text.strip().split("\n")[0].rstrip("( ")
 
 
-def _defined(load: LoadPlan, catalog: Catalog) -> tuple[Table, ...]:
+def _model_tables(load: LoadPlan, catalog: Catalog) -> tuple[Table, ...]:
     found = (catalog.table(table.schema, table.name) for table in load.model.tables)
     return tuple(table for table in found if table is not None)
 
 
-def _verify(tables: Iterable[Table], rules: ChangefeedRules, position: RunPosition) -> None:
+def _verify_changefeed(tables: Iterable[Table], rules: ChangefeedRules, position: RunPosition) -> None:
     """What TiCDC checks when a changefeed starts."""
     replicated = [table for table in tables if rules.replicates(table)]
     if not replicated:
@@ -153,12 +155,12 @@ def _verify(tables: Iterable[Table], rules: ChangefeedRules, position: RunPositi
     check_expressions(rules, replicated)
 
 
-def _renumbered(position: RunPosition) -> RunPosition:
+def _renumber_versions(position: RunPosition) -> RunPosition:
     return replace(position, versions={name: number for number, name in enumerate(position.versions)})
 
 
-def _only_present(position: RunPosition, context: PlanContext) -> PlanContext:
-    """Planning whose versions are those of the cursor alone, numbered as `_renumbered` does."""
+def _drop_old_versions(position: RunPosition, context: PlanContext) -> PlanContext:
+    """Planning whose versions are those of the cursor alone, numbered as `_renumber_versions` does."""
     known, routes = context.versions, context.routes
     found = TableVersions(next_id=known.next_id)
     kept: list[dispatch.Route] = []
@@ -174,7 +176,7 @@ def _only_present(position: RunPosition, context: PlanContext) -> PlanContext:
     return replace(context, versions=found, routes=kept)
 
 
-def stretches(opening: Opening, output: Output, from_ms: int = 0) -> Iterator[Stretch]:
+def schema_epochs(opening: PreparedLoad, output: Output, from_ms: int = 0) -> Iterator[SchemaEpoch]:
     """The stretches from that in which a simulated millisecond of the stream lies, without end where statements come.
 
     Raises UserError for a statement that TiDB refuses, or that stops the changefeed.
@@ -182,29 +184,29 @@ def stretches(opening: Opening, output: Output, from_ms: int = 0) -> Iterator[St
     load, stream = opening.load, opening.stream
     seed, standing = load.model.seed, opening.standing
     tables = standing.tables(load)
-    chooser = Chooser(
-        load.statements, seed, [table.last_ids for table in tables], statements.needed(tables, load.tables)
+    chooser = DdlChooser(
+        load.statements, seed, [table.last_ids for table in tables], statements.truncate_refusals(tables, load.tables)
     )
     filled = int(stream.milliseconds(np.array([stream.fill_transactions], np.int64))[0])
     if not load.statements:
-        yield _stretch(opening, standing, output, 0, 0, None)
+        yield _schema_epoch(opening, standing, output, 0, 0, None)
         return
     first_ms = 0
-    for number, turn in enumerate(statements.turns(load.statements, seed, filled)):
+    for number, turn in enumerate(statements.schedule_ddl(load.statements, seed, filled)):
         if turn.ms > from_ms:
-            yield _stretch(opening, standing, output, number, first_ms, turn.ms)
-        standing, first_ms = _after(opening, standing, chooser, turn), turn.ms
+            yield _schema_epoch(opening, standing, output, number, first_ms, turn.ms)
+        standing, first_ms = _next_state(opening, standing, chooser, turn), turn.ms
 
 
-def _after(opening: Opening, standing: Standing, chooser: Chooser, turn: Turn) -> Standing:
+def _next_state(opening: PreparedLoad, standing: PlanState, chooser: DdlChooser, turn: ScheduledDdl) -> PlanState:
     """Behind a statement, which commits at the very beginning of its millisecond."""
     load, context = opening.load, standing.context
     begun = opening.stream.timetable.transactions_before(turn.ms)
     tables = standing.tables(load)
     chosen = chooser.chosen(turn, tables, not begun)
     position = replace(standing.position, now_ms=opening.start_ms + turn.ms)
-    context = replace(context, versions=_copied(context.versions))
-    position, result = _played(chosen.text, position, context, 0)
+    context = replace(context, versions=_copy_versions(context.versions))
+    position, result = _execute(chosen.text, position, context, 0)
     since = list(standing.since)
     if chosen.kind == TRUNCATE:
         since[chosen.table] = begun
@@ -213,17 +215,19 @@ def _after(opening: Opening, standing: Standing, chooser: Chooser, turn: Turn) -
         known if before is table else known.altered(table)
         for known, before, table in zip(standing.values, tables, behind.tables(load), strict=True)
     )
-    return replace(behind, values=values, context=_only_present(position, context), position=_renumbered(position))
+    return replace(
+        behind, values=values, context=_drop_old_versions(position, context), position=_renumber_versions(position)
+    )
 
 
-def _copied(versions: TableVersions) -> TableVersions:
+def _copy_versions(versions: TableVersions) -> TableVersions:
     """As planners add to versions."""
     return replace(versions, every=[*versions.every], places=[*versions.places], tables=[*versions.tables])
 
 
-def _stretch(
-    opening: Opening, standing: Standing, output: Output, number: int, first_ms: int, end_ms: int | None
-) -> Stretch:
+def _schema_epoch(
+    opening: PreparedLoad, standing: PlanState, output: Output, number: int, first_ms: int, end_ms: int | None
+) -> SchemaEpoch:
     plan, versions, release = opening.plan, standing.context.versions, standing.context.rules.release
     tables, routes = tuple(versions.tables), tuple(standing.context.routes)
     to, options = output.destinations, replace(output.options, claim_check_seed=opening.load.model.seed)
@@ -251,13 +255,13 @@ def _stretch(
     rules = RowRules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, to)
     found = {name: versions.places[place] for name, place in standing.position.versions.items()}
     loaded = tuple(
-        LoadedTable(found[table.schema, table.name], values, since) if (table.schema, table.name) in found else None
+        EpochTable(found[table.schema, table.name], values, since) if (table.schema, table.name) in found else None
         for table, values, since in zip(standing.tables(opening.load), standing.values, standing.since, strict=True)
     )
-    return Stretch(number, first_ms, end_ms, opening.stream, loaded, rules, spec, placed)
+    return SchemaEpoch(number, first_ms, end_ms, opening.stream, loaded, rules, spec, placed)
 
 
-def marks(stretch: Stretch, ms: int) -> pa.RecordBatch:
+def epoch_control_events(stretch: SchemaEpoch, ms: int) -> pa.RecordBatch:
     """What the driver sends when all rows below a simulated millisecond of the stretch are acknowledged, as events
     (EVENTS): the watermark there, and before it, where the stretch begins there, its statements; for all destinations,
     in order. No rows where the protocol has no watermarks."""

@@ -13,7 +13,7 @@ from heapq import merge
 from itertools import chain, count
 
 from simulator.errors import UserError
-from simulator.load.plan.load_plan import ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, TRUNCATE, StatementWanted
+from simulator.load.plan.load_plan import ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, TRUNCATE, DdlSchedule
 from simulator.sources.generate.wanted import Reference, TableWanted
 from simulator.tidb.ddl.catalog import Key, build_catalog, object_key
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
@@ -46,15 +46,15 @@ TYPES: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """Of columns that come, each with defaults to choose from."""
 
-WHOLE = 64
+LONGEST_WHOLE_INDEX = 64
 """Characters of a string up to which an index has the whole of it."""
 
-PREFIX = 16
+INDEX_PREFIX = 16
 """Characters of a longer one that it has."""
 
 
 @dataclass(frozen=True)
-class Turn:
+class ScheduledDdl:
     """When a statement comes, and of which entry."""
 
     ms: int
@@ -67,41 +67,41 @@ class Turn:
     """Of its entry's statements, from 0."""
 
 
-def turns(wanted: Sequence[StatementWanted], seed: int, first_ms: int) -> Iterator[Turn]:
+def schedule_ddl(wanted: Sequence[DdlSchedule], seed: int, first_ms: int) -> Iterator[ScheduledDdl]:
     """All of them in order, without end, counted from `first_ms`; each has a millisecond of its own."""
     last = first_ms
-    for ms, entry, number in merge(*(_turns(each, entry, seed) for entry, each in enumerate(wanted))):
+    for ms, entry, number in merge(*(_ddl_times(each, entry, seed) for entry, each in enumerate(wanted))):
         last = max(first_ms + ms, last + 1)
-        yield Turn(last, entry, number)
+        yield ScheduledDdl(last, entry, number)
 
 
-def _turns(wanted: StatementWanted, entry: int, seed: int) -> Iterator[tuple[int, int, int]]:
+def _ddl_times(wanted: DdlSchedule, entry: int, seed: int) -> Iterator[tuple[int, int, int]]:
     for number in count():
-        yield due(wanted, seed, entry, number), entry, number
+        yield ddl_time_ms(wanted, seed, entry, number), entry, number
 
 
-def due(wanted: StatementWanted, seed: int, entry: int, number: int) -> int:
+def ddl_time_ms(wanted: DdlSchedule, seed: int, entry: int, number: int) -> int:
     """After how many milliseconds the n-th comes: from one to the next it is never less than the least interval, nor
     more than the most."""
     least, most = wanted.every_ms
-    return (number + 1) * (least + most) // 2 + _drawn((most - least) // 2 + 1, seed, entry, number, "when")
+    return (number + 1) * (least + most) // 2 + _choose((most - least) // 2 + 1, seed, entry, number, "when")
 
 
-def _drawn(choices: int, seed: int, entry: int, number: int, what: str) -> int:
+def _choose(choices: int, seed: int, entry: int, number: int, what: str) -> int:
     digest = blake2b(f"{seed} {entry} {number} {what}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") % choices
 
 
-def check(wanted: Sequence[StatementWanted], tables: Sequence[Table], values: Sequence[TableWanted]) -> None:
+def check_truncate(wanted: Sequence[DdlSchedule], tables: Sequence[Table], values: Sequence[TableWanted]) -> None:
     """Raises UserError for TRUNCATE of what rows of other tables refer to."""
-    refused = needed(tables, values)
+    refused = truncate_refusals(tables, values)
     for each in (each for each in wanted if TRUNCATE in each.kinds):
         chosen = refused if each.table is None else refused[each.table : each.table + 1]
         if all(chosen):
             raise UserError(f"[[ddl]]: {TRUNCATE}: {chosen[0]}; leave it out of kinds, or name another table")
 
 
-def needed(tables: Sequence[Table], values: Sequence[TableWanted]) -> tuple[str, ...]:
+def truncate_refusals(tables: Sequence[Table], values: Sequence[TableWanted]) -> tuple[str, ...]:
     """Of each table why TRUNCATE may not empty it, as rows of another refer to its rows; empty where it may."""
     known, found = build_catalog(tables), []
     for table in tables:
@@ -134,7 +134,7 @@ def _references(wanted: TableWanted) -> set[Key]:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenDdl:
     """A statement."""
 
     table: int
@@ -147,10 +147,10 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Chooser:
+class DdlChooser:
     """Chooses statements of a plan."""
 
-    wanted: Sequence[StatementWanted]
+    wanted: Sequence[DdlSchedule]
     seed: int
     firsts: Sequence[LastIds]
     """Of each table of the model: the highest ids it had before the first statement."""
@@ -158,7 +158,7 @@ class Chooser:
     needed: Sequence[str]
     """Of each table why it is not truncated; empty where it may be."""
 
-    def chosen(self, turn: Turn, tables: Sequence[Table], empty: bool) -> Chosen:
+    def chosen(self, turn: ScheduledDdl, tables: Sequence[Table], empty: bool) -> ChosenDdl:
         """The statement of a turn, `tables` being those of the model as they are then; `empty` is whether no change
         came before, so that TRUNCATE has nothing to do."""
         wanted = self.wanted[turn.entry]
@@ -179,7 +179,7 @@ class Chooser:
         number = fitting[self._drawn(len(fitting), turn, "table")]
         return self._about(kind, number, tables[number], turn)
 
-    def _about(self, kind: str, number: int, table: Table, turn: Turn) -> Chosen:
+    def _about(self, kind: str, number: int, table: Table, turn: ScheduledDdl) -> ChosenDdl:
         columns, indexes = self._columns(number, table), self._indexes(number, table)
         parts = self._parts(number, table)
         if kind == ADD_INDEX and not parts:
@@ -189,17 +189,17 @@ class Chooser:
         if kind == ADD_INDEX and len(indexes) >= MOST_INDEXES:
             kind, indexes = DROP_INDEX, indexes[:1]
         if kind == TRUNCATE:
-            return Chosen(number, kind, f"TRUNCATE TABLE {_name(table)}")
+            return ChosenDdl(number, kind, f"TRUNCATE TABLE {_quoted_name(table)}")
         if kind == DROP_COLUMN:
             spec = f"DROP COLUMN {quote_name(columns[self._drawn(len(columns), turn, 'which')].name)}"
         elif kind == DROP_INDEX:
             spec = f"DROP INDEX {quote_name(indexes[self._drawn(len(indexes), turn, 'which')].name)}"
         elif kind == ADD_INDEX:
-            name = _free(f"added_index_{table.last_ids.index + 1}", [index.name for index in table.indexes])
+            name = _unused_name(f"added_index_{table.last_ids.index + 1}", [index.name for index in table.indexes])
             spec = f"ADD INDEX {quote_name(name)} ({parts[self._drawn(len(parts), turn, 'which')]})"
         else:
             spec = f"ADD COLUMN {self._column(table, turn)}"
-        return Chosen(number, kind, f"ALTER TABLE {_name(table)} {spec}")
+        return ChosenDdl(number, kind, f"ALTER TABLE {_quoted_name(table)} {spec}")
 
     def _columns(self, number: int, table: Table) -> list[Column]:
         """Those that a statement added, the oldest first."""
@@ -215,24 +215,24 @@ class Chooser:
         for column in (column for column in table.columns if column.id <= self.firsts[number].column):
             kind, length = family(column.type), column.type.length
             if kind not in ("json", "vector") and not column.generated:
-                long = kind == "text" or kind == "string" and not 0 <= length <= WHOLE
-                found.append(quote_name(column.name) + (f"({PREFIX})" if long else ""))
+                long = kind == "text" or kind == "string" and not 0 <= length <= LONGEST_WHOLE_INDEX
+                found.append(quote_name(column.name) + (f"({INDEX_PREFIX})" if long else ""))
         return found
 
-    def _column(self, table: Table, turn: Turn) -> str:
-        name = _free(f"added_{table.last_ids.column + 1}", [column.name for column in table.columns])
+    def _column(self, table: Table, turn: ScheduledDdl) -> str:
+        name = _unused_name(f"added_{table.last_ids.column + 1}", [column.name for column in table.columns])
         type, defaults = TYPES[self._drawn(len(TYPES), turn, "type")]
         null = "NULL" if self._drawn(2, turn, "null") else "NOT NULL"
         return f"{quote_name(name)} {type} {null} DEFAULT {defaults[self._drawn(len(defaults), turn, 'default')]}"
 
-    def _drawn(self, choices: int, turn: Turn, what: str) -> int:
-        return _drawn(choices, self.seed, turn.entry, turn.number, what)
+    def _drawn(self, choices: int, turn: ScheduledDdl, what: str) -> int:
+        return _choose(choices, self.seed, turn.entry, turn.number, what)
 
 
-def _name(table: Table) -> str:
+def _quoted_name(table: Table) -> str:
     return f"{quote_name(table.schema)}.{quote_name(table.name)}"
 
 
-def _free(name: str, taken: Sequence[str]) -> str:
+def _unused_name(name: str, taken: Sequence[str]) -> str:
     lower = {other.lower() for other in taken}
     return next(free for free in chain([name], (f"{name}_{number}" for number in count(2))) if free not in lower)

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol
 
-from simulator.load.lag.search import LagSample, Search
+from simulator.load.lag.search import LagSample, RateSearch
 
-EVERY = 0.5
+INTERVAL = 0.5
 """Seconds from one look to the next."""
 
 
-class Asked(Protocol):
+class OffsetSums(Protocol):
     """What Kafka says, `sinks.kafka.lag.Offsets`."""
 
     @property
@@ -24,18 +24,18 @@ class Asked(Protocol):
     def committed(self) -> int | None: ...
 
 
-class LagWatch:
+class LagMonitor:
     """Looks while it is open; nothing that goes wrong with that ends the run."""
 
     def __init__(
-        self, ask: Callable[[], Asked | None], heard: Callable[[LagSample], None], search: Search | None = None
+        self, ask: Callable[[], OffsetSums | None], heard: Callable[[LagSample], None], search: RateSearch | None = None
     ) -> None:
         """`ask` gives None where nobody answers."""
         self._ask, self._heard, self._search = ask, heard, search
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
-    def __enter__(self) -> LagWatch:
+    def __enter__(self) -> LagMonitor:
         self._thread.start()
         return self
 
@@ -44,7 +44,7 @@ class LagWatch:
         self._thread.join()
 
     def _look(self) -> None:
-        while not self._over.wait(EVERY):
+        while not self._over.wait(INTERVAL):
             found, at = self._ask(), time.time()
             if found is None:
                 continue

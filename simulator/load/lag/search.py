@@ -9,10 +9,10 @@ import math
 import threading
 from dataclasses import dataclass
 
-GROWTH = 1.5
+RATE_STEP = 1.5
 """Of the rate from one step to the next, until one is too much."""
 
-FINE_ENOUGH = 1.07
+PRECISION = 1.07
 """How much the least rate that was too much lies above the sustained one at the end."""
 
 SETTLING = 2.0
@@ -21,24 +21,24 @@ SETTLING = 2.0
 SHORTEST, LONGEST = 6.0, 30.0
 """Seconds in which a rate is judged: several of the group's commits, as lag falls with each one."""
 
-COMMITS = 4
+COMMITS_TO_JUDGE = 4
 
 PATIENCE = 6
 """How often as long lag may grow below its limit before that counts as growing beyond it."""
 
-KEEPS_UP = 0.02
+NEGLIGIBLE_GROWTH = 0.02
 """Of the records that are sent: growth that is none."""
 
 LEAST_GROWTH = 0.5
 """Records a second."""
 
-REACHES = 0.95
+REACHED_SHARE = 0.95
 """Of the rate that is tried: where less than that is sent, it is not the consumer that is slow."""
 
-SLOWEST = 1.0
+LOWEST_RATE = 1.0
 """Rows a second."""
 
-HEARD_WITHIN = 30.0
+FIRST_COMMIT_WITHIN = 30.0
 """Seconds in which a group commits, or is taken for none."""
 
 
@@ -59,7 +59,7 @@ class LagSample:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SearchResult:
     """What the search has found."""
 
     sustained: float
@@ -81,7 +81,7 @@ class Verdict:
         return f"sustained {self.sustained:,.0f} rows/s: at {self.too_much:,.0f} {grew}"
 
 
-class Search:
+class RateSearch:
     """Raises the rate in steps until the group's lag grows beyond the limit and keeps growing; then halves the distance
     between the rate that it sustained and the one it did not. In between it waits until the lag is gone."""
 
@@ -91,7 +91,7 @@ class Search:
         self.rate = first
         """Rows a second that are to be tried now."""
 
-        self.verdict: Verdict | None = None
+        self.verdict: SearchResult | None = None
         self.unheard = False
         """Whether it ended as the group commits nothing."""
 
@@ -136,7 +136,7 @@ class Search:
     def nothing(self, at: float) -> None:
         """The group has committed nothing yet."""
         with self._lock:
-            if self._began is not None and self._commit is None and at - self._began >= HEARD_WITHIN:
+            if self._began is not None and self._commit is None and at - self._began >= FIRST_COMMIT_WITHIN:
                 self.unheard = True
 
     def sampled(self, sample: LagSample) -> None:
@@ -152,7 +152,7 @@ class Search:
         seconds = sample.at - self._samples[0].at
         if self._draining:
             if self._commit is not None and sample.at - self._commit[0] >= 2 * LONGEST:
-                self.verdict = Verdict(self._sustained, self._too_much, self._growth)
+                self.verdict = SearchResult(self._sustained, self._too_much, self._growth)
             elif sample.lag <= self.limit / 2 or seconds >= PATIENCE * LONGEST:
                 self._draining = False
                 self._try(self._between_both())
@@ -167,12 +167,12 @@ class Search:
             self._commit = sample.at, sample.committed
 
     def _judge(self, sample: LagSample, seconds: float) -> None:
-        growth, patient = grows(self._samples), seconds >= PATIENCE * self._judged_within
+        growth, patient = lag_growth(self._samples), seconds >= PATIENCE * self._judged_within
         sent = (sample.end - self._samples[0].end) / seconds
-        growing = growth > max(KEEPS_UP * sent, LEAST_GROWTH)
+        growing = growth > max(NEGLIGIBLE_GROWTH * sent, LEAST_GROWTH)
         if growing == (sample.lag > self.limit) or patient:
             speed = self._speed()
-            reached = speed >= REACHES * self.rate
+            reached = speed >= REACHED_SHARE * self.rate
             if growing:
                 self._too_much, self._growth = self.rate if reached else speed, growth
                 self._narrow(draining=True)
@@ -180,11 +180,11 @@ class Search:
                 self._sustained = self.rate
                 self._narrow(draining=False)
             else:
-                self.verdict = Verdict(speed, self._too_much, self._growth)
+                self.verdict = SearchResult(speed, self._too_much, self._growth)
 
     @property
     def _judged_within(self) -> float:
-        return min(max(SHORTEST, COMMITS * self._between), LONGEST)
+        return min(max(SHORTEST, COMMITS_TO_JUDGE * self._between), LONGEST)
 
     def _speed(self) -> float:
         """Rows a second that were sent."""
@@ -193,25 +193,25 @@ class Search:
     def _narrow(self, draining: bool) -> None:
         """The next rate, or the verdict."""
         if self._too_much is None:
-            self._try(_rounded(GROWTH * self._sustained))
-        elif self._too_much <= FINE_ENOUGH * max(self._sustained, SLOWEST):
-            self.verdict = Verdict(self._sustained, self._too_much, self._growth)
+            self._try(_rounded(RATE_STEP * self._sustained))
+        elif self._too_much <= PRECISION * max(self._sustained, LOWEST_RATE):
+            self.verdict = SearchResult(self._sustained, self._too_much, self._growth)
         elif draining:
             self._draining = True
-            self._try(max(0.7 * self._sustained, 0.3 * self._between_both(), SLOWEST))
+            self._try(max(0.7 * self._sustained, 0.3 * self._between_both(), LOWEST_RATE))
         else:
             self._try(self._between_both())
 
     def _between_both(self) -> float:
         assert self._too_much is not None
-        return max(_rounded((self._sustained + self._too_much) / 2), SLOWEST)
+        return max(_rounded((self._sustained + self._too_much) / 2), LOWEST_RATE)
 
     def _try(self, rate: float) -> None:
         self.rate = rate
         self._from, self._samples, self._reached = None, [], []
 
 
-def grows(samples: list[LagSample]) -> float:
+def lag_growth(samples: list[LagSample]) -> float:
     """Records a second by which lag grows: from its least in the first half to its least in the second, as it falls
     only when the group commits."""
     half = samples[0].at + (samples[-1].at - samples[0].at) / 2

@@ -25,7 +25,7 @@ EXPECTED = "expected one CREATE TABLE"
 
 
 @dataclass(frozen=True)
-class Definition:
+class TableDefinition:
     """One `[[table]]`."""
 
     number: int
@@ -56,7 +56,7 @@ class Definition:
         return tuple(place for place in dict.fromkeys((*foreign, *self.also)) if place != self.place)
 
 
-def read_definition(number: int, text: str, also: Iterable[Key] = ()) -> Definition:
+def parse_definition(number: int, text: str, also: Iterable[Key] = ()) -> TableDefinition:
     """Raises DdlError for what cannot be read, UserError for what is no plain CREATE TABLE."""
     statements = parse_ddl_script(text)
     statement = statements[0] if len(statements) == 1 else None
@@ -66,12 +66,12 @@ def read_definition(number: int, text: str, also: Iterable[Key] = ()) -> Definit
         raise UserError(f"{EXPECTED} with its columns: neither LIKE nor SELECT")
     if statement.temporary:
         raise UserError(f"{EXPECTED}: a changefeed sees nothing of a temporary table")
-    return Definition(number, text, statement, tuple(also))
+    return TableDefinition(number, text, statement, tuple(also))
 
 
-def twice(definitions: Iterable[Definition]) -> dict[int, str]:
+def duplicate_definitions(definitions: Iterable[TableDefinition]) -> dict[int, str]:
     """The number of each definition whose table another one before it defines, with what is wrong."""
-    first: dict[Key, Definition] = {}
+    first: dict[Key, TableDefinition] = {}
     found = {}
     for each in definitions:
         if first.setdefault(each.place, each) is not each:
@@ -79,7 +79,7 @@ def twice(definitions: Iterable[Definition]) -> dict[int, str]:
     return found
 
 
-def in_order(definitions: Sequence[Definition]) -> tuple[Definition, ...]:
+def sort_by_reference(definitions: Sequence[TableDefinition]) -> tuple[TableDefinition, ...]:
     """Parents first, otherwise as they came; raises UserError for those that refer to each other."""
     known = {each.place: each for each in definitions}
     wanted = {each.place: [place for place in each.parents if place in known] for each in definitions}
@@ -88,14 +88,14 @@ def in_order(definitions: Sequence[Definition]) -> tuple[Definition, ...]:
     except CycleError as error:
         circle = " → ".join(known[place].name for place in reversed(error.args[1]))
         raise UserError(f"tables refer to each other in a circle: {circle}; none of them can be filled first") from None
-    found: dict[Key, Definition] = {}
+    found: dict[Key, TableDefinition] = {}
     while len(found) < len(definitions):
         place = next(place for place in wanted if place not in found and all(each in found for each in wanted[place]))
         found[place] = known[place]
     return tuple(found.values())
 
 
-def created(definitions: Sequence[Definition], release: Release) -> tuple[Catalog, dict[int, str]]:
+def create_tables(definitions: Sequence[TableDefinition], release: Release) -> tuple[Catalog, dict[int, str]]:
     """What there is behind the definitions, which are in order, and what TiDB says of those that it refuses, by
     number."""
     now = build_catalog((), dict.fromkeys(each.schema for each in definitions))
@@ -109,6 +109,6 @@ def created(definitions: Sequence[Definition], release: Release) -> tuple[Catalo
     return now, refused
 
 
-def referred(definitions: Sequence[Definition]) -> Mapping[Key, Definition]:
+def referenced_tables(definitions: Sequence[TableDefinition]) -> Mapping[Key, TableDefinition]:
     """The tables to whose rows others refer, with the first of those."""
     return {place: each for each in reversed(definitions) for place in each.parents}

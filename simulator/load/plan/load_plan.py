@@ -31,7 +31,7 @@ DEFAULT_ROWS_PER_SECOND = 10_000
 
 
 @dataclass(frozen=True)
-class StatementWanted:
+class DdlSchedule:
     """Statements that come again and again."""
 
     every_ms: tuple[int, int]
@@ -60,7 +60,7 @@ class LoadPlan:
     catalog: Catalog
     """What there is behind all definitions."""
 
-    statements: tuple[StatementWanted, ...] = ()
+    statements: tuple[DdlSchedule, ...] = ()
     rows_per_second: int = DEFAULT_ROWS_PER_SECOND
     """Of simulated time, where the rate is as many as there can be."""
 

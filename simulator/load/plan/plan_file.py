@@ -27,8 +27,15 @@ from typing import Any
 from simulator import releases
 from simulator.errors import DdlError, ScenarioError, UserError, did_you_mean
 from simulator.files import parse_toml, read_text
-from simulator.load.plan.definitions import Definition, created, in_order, read_definition, referred, twice
-from simulator.load.plan.load_plan import STATEMENT_KINDS, TRUNCATE, LoadPlan, StatementWanted
+from simulator.load.plan.definitions import (
+    TableDefinition,
+    create_tables,
+    duplicate_definitions,
+    parse_definition,
+    referenced_tables,
+    sort_by_reference,
+)
+from simulator.load.plan.load_plan import STATEMENT_KINDS, TRUNCATE, DdlSchedule, LoadPlan
 from simulator.load.plan.plan_keys import DDL, TABLE, TOP
 from simulator.releases import Release
 from simulator.run.steps.kind import line_of, read_keys
@@ -48,13 +55,13 @@ COLUMN = re.compile(r": columns?:? '?([^':]+)'?:")
 OF_MODEL = ("rows", "weight", "mix", "skew")
 
 
-def load(file: Path, options: Settings = Settings()) -> LoadPlan:
+def load_plan(file: Path, options: Settings = Settings()) -> LoadPlan:
     """The plan of that file, where options win; raises ScenarioError with every mistake in it, a line each."""
     return read_plan(read_text(file), f"plan {file}", file.stem, file.parent, options)
 
 
 def read_plan(text: str, called: str, name: str, directory: Path, options: Settings) -> LoadPlan:
-    """As `load`; `called` is how errors call it, `name` its name where it says none, and paths in it are relative to
+    """As `load_plan`; `called` is how errors call it, `name` its name where it says none, and paths in it are relative to
     the directory."""
     try:
         document = parse_toml(text)
@@ -73,7 +80,7 @@ class _Tables:
 
     lines: Sequence[TableLines | None]
     values: dict[int, dict[str, Any]] = field(default_factory=dict)
-    definitions: dict[int, Definition] = field(default_factory=dict)
+    definitions: dict[int, TableDefinition] = field(default_factory=dict)
 
     def where(self, number: int, key: str = "", column: str = "") -> str:
         """The beginning of a mistake in that key, or in the whole table."""
@@ -160,7 +167,7 @@ def _read_table(number: int, given: dict[str, Any], tables: _Tables, mistakes: l
     also = [place for column in columns.values() if (place := _referred(column))]
     try:
         if "definition" in given and isinstance(given["definition"], str):
-            tables.definitions[number] = read_definition(number, given["definition"], also)
+            tables.definitions[number] = parse_definition(number, given["definition"], also)
         elif "definition" not in given:
             mistakes.append(f"{tables.where(number)}a definition is expected, a CREATE TABLE")
     except (DdlError, UserError) as error:
@@ -188,29 +195,31 @@ def _referred(column: object) -> Key | None:
     return object_key(parts[0], parts[1]) if len(parts) == 3 else None
 
 
-def _defined(tables: _Tables, release: Release, mistakes: list[str]) -> tuple[tuple[Definition, ...], Catalog]:
+def _defined(tables: _Tables, release: Release, mistakes: list[str]) -> tuple[tuple[TableDefinition, ...], Catalog]:
     """The definitions in order, and what there is behind them."""
     definitions = list(tables.definitions.values())
-    for number, mistake in twice(definitions).items():
+    for number, mistake in duplicate_definitions(definitions).items():
         mistakes.append(f"{tables.where(number, 'definition')}{mistake}")
     if mistakes:
         return (), Catalog()
     try:
-        ordered = in_order(definitions)
+        ordered = sort_by_reference(definitions)
     except UserError as error:
         mistakes += map(str, error.args)
         return (), Catalog()
-    catalog, refused = created(ordered, release)
+    catalog, refused = create_tables(ordered, release)
     for number, refusal in sorted(refused.items()):
         mistakes.append(f"{tables.where(number, 'definition')}definition: {refusal}")
     return ordered, catalog
 
 
-def _modelled(each: Definition, ordered: Sequence[Definition], tables: _Tables, mistakes: list[str]) -> TableModel:
+def _modelled(
+    each: TableDefinition, ordered: Sequence[TableDefinition], tables: _Tables, mistakes: list[str]
+) -> TableModel:
     """How its rows live; rows that others refer to stay."""
     values = {name: value for name, value in tables.values[each.number].items() if name in OF_MODEL}
     deletes = values.get("mix", Mix(20, 70, 10)).deletes > 0
-    kept = deletes and each.place in referred(ordered)
+    kept = deletes and each.place in referenced_tables(ordered)
     model = TableModel(each.schema, each.statement.name, values.pop("rows", DEFAULT_ROWS), kept=kept, **values)
     try:
         check(Model(0, (model,)))
@@ -220,8 +229,8 @@ def _modelled(each: Definition, ordered: Sequence[Definition], tables: _Tables, 
 
 
 def _statements(
-    given: Sequence[dict[str, Any]], text: str, ordered: Sequence[Definition] | None, mistakes: list[str]
-) -> list[StatementWanted]:
+    given: Sequence[dict[str, Any]], text: str, ordered: Sequence[TableDefinition] | None, mistakes: list[str]
+) -> list[DdlSchedule]:
     """The `[[ddl]]`; whether their tables are there is not looked at where `ordered` is None."""
     known = key_lines(text, "ddl")[1]
     lines = known if len(known) == len(given) else [None] * len(given)
@@ -241,7 +250,7 @@ def _statements(
                 mistakes.append(f"{where('table')}table: the plan has no table {values['table']!r}.{meant}")
                 continue
             place = named[values.pop("table").lower()]
-            child = referred(ordered).get(ordered[place].place)
+            child = referenced_tables(ordered).get(ordered[place].place)
             if child is not None and TRUNCATE in values["kinds"]:
                 mistakes.append(
                     f"{where('table')}kinds: {ordered[place].name} cannot be truncated, as rows of {child.name} refer "
@@ -249,11 +258,11 @@ def _statements(
                 )
             values["table"] = place
         if "every_ms" in values and ordered is not None:
-            found.append(StatementWanted(**values))
+            found.append(DdlSchedule(**values))
     return found
 
 
-def _check(plan: LoadPlan, ordered: Sequence[Definition], tables: _Tables, mistakes: list[str]) -> None:
+def _check(plan: LoadPlan, ordered: Sequence[TableDefinition], tables: _Tables, mistakes: list[str]) -> None:
     """What is seen only where everything else is right."""
     for part in (check, lambda model: table_values(plan.created, plan.tables, model)):
         if mistakes:
@@ -264,7 +273,7 @@ def _check(plan: LoadPlan, ordered: Sequence[Definition], tables: _Tables, mista
             mistakes += (_located(message, tables, ordered) for message in error.args)
 
 
-def _located(message: str, tables: _Tables, ordered: Sequence[Definition]) -> str:
+def _located(message: str, tables: _Tables, ordered: Sequence[TableDefinition]) -> str:
     """What is wrong with `table shop.customer`, perhaps with `column 'name'` of it, with the line of that."""
     for each in ordered:
         rest = message.removeprefix(f"table {each.name}")

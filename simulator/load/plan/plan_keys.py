@@ -130,7 +130,7 @@ def to_flag(value: object) -> bool:
 def to_rate(value: object) -> str:
     """As --rate; what it says is read by `rates.read`."""
     text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else to_text(value)
-    rates.read(text)
+    rates.parse_rate(text)
     return text
 
 
@@ -141,7 +141,7 @@ TOP: Mapping[str, Key] = {
     **{name: SETTINGS[name] for name in _OF_CHANGEFEED},
     "rate": Key("rate", to_rate),
     "duration": Key("duration_ms", to_duration_ms),
-    "rows-per-second": Key("rows_per_second", to_count(1, rates.FASTEST)),
+    "rows-per-second": Key("rows_per_second", to_count(1, rates.MOST_ROWS_PER_SECOND)),
     "rows-per-transaction": Key("rows_per_transaction", to_least_and_most),
     "tables-per-transaction": Key("tables_per_transaction", to_count(1, 1000)),
     "initial": Key("present", to_present),

@@ -14,18 +14,18 @@ from simulator.run.library import LIBRARY
 DIRECTORY = LIBRARY / "load"
 
 
-def names() -> tuple[str, ...]:
+def preset_names() -> tuple[str, ...]:
     """In alphabetical order."""
     return tuple(sorted(path.stem for path in DIRECTORY.glob("*.toml")))
 
 
-def file_of(name: str) -> Path:
+def preset_file(name: str) -> Path:
     """The preset of that name; raises UserError."""
-    if name not in names():
-        raise UserError(f"no preset {name!r}.{did_you_mean(name, names())} Presets: {', '.join(names())}")
+    if name not in preset_names():
+        raise UserError(f"no preset {name!r}.{did_you_mean(name, preset_names())} Presets: {', '.join(preset_names())}")
     return DIRECTORY / f"{name}.toml"
 
 
-def text_of(name: str) -> str:
+def preset_text(name: str) -> str:
     """Its file, comments and all; raises UserError."""
-    return read_text(file_of(name))
+    return read_text(preset_file(name))

@@ -23,7 +23,7 @@ from simulator.errors import UserError
 from simulator.sources.generate.timetable import Segment
 
 MAX = "max"
-FASTEST = 100_000_000
+MOST_ROWS_PER_SECOND = 100_000_000
 """Rows a second of simulated time."""
 
 MOST_SEGMENTS = 10_000
@@ -42,7 +42,7 @@ ROWS, BYTES = "rows", "bytes"
 
 
 @dataclass(frozen=True)
-class Amount:
+class RateAmount:
     number: float
     """A second."""
 
@@ -55,31 +55,31 @@ class Amount:
 
 
 @dataclass(frozen=True)
-class Entry:
+class RateStep:
     """Steps and ramps."""
 
     from_ms: int
-    first: Amount
-    last: Amount
+    first: RateAmount
+    last: RateAmount
     """Where the next entry begins; the same as `first` for a step."""
 
 
 @dataclass(frozen=True)
-class Burst:
+class RateBurst:
     every_ms: int
     for_ms: int
-    amount: Amount
+    amount: RateAmount
 
 
 @dataclass(frozen=True)
-class Asked:
+class RateSpec:
     """What a user says."""
 
-    entries: tuple[Entry, ...]
-    burst: Burst | None = None
+    entries: tuple[RateStep, ...]
+    burst: RateBurst | None = None
 
     @property
-    def amounts(self) -> Iterator[Amount]:
+    def amounts(self) -> Iterator[RateAmount]:
         for entry in self.entries:
             yield from (entry.first, entry.last)
         if self.burst:
@@ -92,17 +92,17 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Rates:
+class RateSegments:
     segments: tuple[Segment, ...]
     paced: tuple[bool, ...]
     """As long as `segments`: whether the rate is held there; otherwise rows are sent as fast as the sink takes them,
     and the segment's rate says how much simulated time they take."""
 
 
-def read(text: str) -> Asked:
+def parse_rate(text: str) -> RateSpec:
     """Raises UserError."""
-    entries: list[Entry] = []
-    bursts: list[Burst] = []
+    entries: list[RateStep] = []
+    bursts: list[RateBurst] = []
     for part in filter(None, map(str.strip, text.split(","))):
         burst = _BURST.fullmatch(part)
         if burst:
@@ -112,24 +112,24 @@ def read(text: str) -> Asked:
     if not entries and not bursts:
         raise UserError(f"bad rate {text!r}: {EXPECTED}")
     _check(entries, bursts, text)
-    return Asked(tuple(entries), bursts[0] if bursts else None)
+    return RateSpec(tuple(entries), bursts[0] if bursts else None)
 
 
-def _amount(text: str, whole: str) -> Amount:
+def _amount(text: str, whole: str) -> RateAmount:
     if text == MAX:
-        return Amount(0.0, MAX)
+        return RateAmount(0.0, MAX)
     found = _AMOUNT.fullmatch(text)
     if found is None:
         raise UserError(f"bad rate {whole!r}: {text!r} is no rate; {EXPECTED}")
     number = float(found[1].replace("_", ""))
     if found[2]:
-        return Amount(number * _UNITS[found[2]], BYTES)
-    if number > FASTEST:
-        raise UserError(f"bad rate {whole!r}: at most {FASTEST:,} rows/s are accepted, or max")
-    return Amount(number, ROWS)
+        return RateAmount(number * _UNITS[found[2]], BYTES)
+    if number > MOST_ROWS_PER_SECOND:
+        raise UserError(f"bad rate {whole!r}: at most {MOST_ROWS_PER_SECOND:,} rows/s are accepted, or max")
+    return RateAmount(number, ROWS)
 
 
-def _entry(part: str, whole: str, first: bool) -> Entry:
+def _entry(part: str, whole: str, first: bool) -> RateStep:
     at, colon, rate = part.rpartition(":")
     if part.startswith("every"):
         raise UserError(f"bad rate {whole!r}: {part!r} is no burst; expected 'every 30s: 100000 for 2s'")
@@ -143,21 +143,21 @@ def _entry(part: str, whole: str, first: bool) -> Entry:
     last = _amount(end, whole) if dots else amount
     if dots and not (amount.paced and last.paced):
         raise UserError(f"bad rate {whole!r}: a ramp leads from a number to a number, not to or from max")
-    return Entry(from_ms, amount, last)
+    return RateStep(from_ms, amount, last)
 
 
 def _moment(text: str) -> int:
     return 0 if re.fullmatch(r"0(ms|s|m|h|d)?", text) else tso.duration_ms(text)
 
 
-def _burst(found: re.Match[str], whole: str) -> Burst:
+def _burst(found: re.Match[str], whole: str) -> RateBurst:
     every_ms, for_ms = tso.duration_ms(found[1]), tso.duration_ms(found[3])
     if for_ms >= every_ms:
         raise UserError(f"bad rate {whole!r}: a burst every {found[1]} takes less than that, not {found[3]}")
-    return Burst(every_ms, for_ms, _amount(found[2], whole))
+    return RateBurst(every_ms, for_ms, _amount(found[2], whole))
 
 
-def _check(entries: Sequence[Entry], bursts: Sequence[Burst], text: str) -> None:
+def _check(entries: Sequence[RateStep], bursts: Sequence[RateBurst], text: str) -> None:
     wrong = ""
     if len(bursts) > 1:
         wrong = "one kind of burst is accepted, not several"
@@ -175,28 +175,28 @@ def _check(entries: Sequence[Entry], bursts: Sequence[Burst], text: str) -> None
         raise UserError(f"bad rate {text!r}: {wrong}")
 
 
-def rates(asked: Asked, rows_per_second: float, bytes_per_row: float = 0.0) -> Rates:
+def resolve_rates(asked: RateSpec, rows_per_second: float, bytes_per_row: float = 0.0) -> RateSegments:
     """What is asked as segments, where `rows_per_second` is simulated time's rate where the rate is max; what is asked
     in bytes is so many of `bytes_per_row`. Raises UserError for too many bursts."""
     found = [_segment(entry, rows_per_second, bytes_per_row) for entry in asked.entries]
     if asked.burst is None:
-        return Rates(tuple(segment for segment, _ in found), tuple(paced for _, paced in found))
+        return RateSegments(tuple(segment for segment, _ in found), tuple(paced for _, paced in found))
     burst, rows = asked.burst, _rows(asked.burst.amount, rows_per_second, bytes_per_row)
     if burst.for_ms * rows + (burst.every_ms - burst.for_ms) * found[-1][0].first < 1000:
         raise UserError("from one burst to the next there is less than a row")
     return _with_bursts(found, burst, rows)
 
 
-def _segment(entry: Entry, rows_per_second: float, bytes_per_row: float) -> tuple[Segment, bool]:
+def _segment(entry: RateStep, rows_per_second: float, bytes_per_row: float) -> tuple[Segment, bool]:
     first, last = (_rows(amount, rows_per_second, bytes_per_row) for amount in (entry.first, entry.last))
     return Segment(entry.from_ms, first, last), entry.first.paced
 
 
-def _rows(amount: Amount, rows_per_second: float, bytes_per_row: float) -> float:
+def _rows(amount: RateAmount, rows_per_second: float, bytes_per_row: float) -> float:
     return {ROWS: amount.number, MAX: rows_per_second}.get(amount.unit, amount.number / (bytes_per_row or 1.0))
 
 
-def _with_bursts(found: Sequence[tuple[Segment, bool]], burst: Burst, rows: float) -> Rates:
+def _with_bursts(found: Sequence[tuple[Segment, bool]], burst: RateBurst, rows: float) -> RateSegments:
     """Bursts among the segments; behind the last of these they come again without end."""
     last, paced = found[-1]
     again_ms = burst.every_ms * max(1, -(-last.from_ms // burst.every_ms))
@@ -209,11 +209,11 @@ def _with_bursts(found: Sequence[tuple[Segment, bool]], burst: Burst, rows: floa
     parts = [*_cut(found, begins, burst, rows, again_ms)]
     parts.append((Segment(again_ms, rows, rows, burst.every_ms), burst.amount.paced))
     parts.append((Segment(again_ms + burst.for_ms, last.first, last.first), paced))
-    return Rates(tuple(segment for segment, _ in parts), tuple(held for _, held in parts))
+    return RateSegments(tuple(segment for segment, _ in parts), tuple(held for _, held in parts))
 
 
 def _cut(
-    found: Sequence[tuple[Segment, bool]], begins: Sequence[int], burst: Burst, rows: float, until_ms: int
+    found: Sequence[tuple[Segment, bool]], begins: Sequence[int], burst: RateBurst, rows: float, until_ms: int
 ) -> Iterator[tuple[Segment, bool]]:
     """The segments with bursts in them, which hide what is below."""
     own = [segment.from_ms for segment, _ in found]

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, replace
 
-from simulator.load.reports.sent_window import WindowSent
+from simulator.load.reports.sent_window import SentWindow
 
-OVER = 60
+WINDOW_SECONDS = 60
 """Seconds."""
 
-ENOUGH = 0.98
-MOST_SPELLS = 50
+REACHED_SHARE = 0.98
+MOST_SHORTFALLS = 50
 
 
 @dataclass(frozen=True)
-class Spell:
+class Shortfall:
     """A time in which less was sent than asked."""
 
     first: float
@@ -32,18 +32,18 @@ class Spell:
     """Of what was asked, in the worst of these minutes."""
 
 
-class Reached:
+class RateCheck:
     """Told of windows in their order."""
 
     def __init__(self) -> None:
-        self.spells: list[Spell] = []
+        self.spells: list[Shortfall] = []
         self._seconds: deque[tuple[int, float, float]] = deque()
         """Second since 1970, rows that were sent in it, rows that were asked; the last one is not over."""
 
         self._minutes = 0
         self._ended = 0.0
 
-    def sent(self, window: WindowSent) -> None:
+    def sent(self, window: SentWindow) -> None:
         """Its rate was asked since the window before ended."""
         since, self._ended = min(self._ended or window.began, window.began), window.ended
         if not window.asked:
@@ -64,7 +64,7 @@ class Reached:
             at, before, wanted = self._seconds[-1]
             self._seconds[-1] = at, before + rows, wanted + asked
             return
-        if len(self._seconds) >= OVER:
+        if len(self._seconds) >= WINDOW_SECONDS:
             self._minutes += 1
             self._judge(self._seconds[-1][0])
             self._seconds.popleft()
@@ -72,13 +72,13 @@ class Reached:
 
     def _judge(self, second: int) -> None:
         share = sum(rows for _, rows, _ in self._seconds) / sum(asked for *_, asked in self._seconds)
-        if share >= ENOUGH:
+        if share >= REACHED_SHARE:
             return
         last = self.spells[-1] if self.spells else None
-        if last is not None and (second <= last.last + 2 or len(self.spells) == MOST_SPELLS):
+        if last is not None and (second <= last.last + 2 or len(self.spells) == MOST_SHORTFALLS):
             self.spells[-1] = replace(last, last=second + 1.0, seconds=last.seconds + 1, least=min(last.least, share))
         else:
-            self.spells.append(Spell(float(second), second + 1.0, 1, share))
+            self.spells.append(Shortfall(float(second), second + 1.0, 1, share))
 
     @property
     def seconds_below(self) -> int:

@@ -9,7 +9,7 @@ from simulator.sinks.latencies import Latencies
 
 
 @dataclass(frozen=True)
-class WindowSent:
+class SentWindow:
     """A window whose rows are all acknowledged, and whose watermark is sent."""
 
     first_ms: int

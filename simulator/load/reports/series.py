@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator.load.reports.sent_window import WindowSent
+from simulator.load.reports.sent_window import SentWindow
 from simulator.sinks.latencies import Latencies
 
 POINTS = 3600
 
-STEPS = 320
+LATENCY_BUCKETS = 320
 """Of latencies: up to a day."""
 
 SUMMED = ("rows", "bytes", "messages", "asked", "asked_seconds", "resent")
@@ -24,7 +24,7 @@ LARGEST = ("behind", "lag", "longest")
 
 
 @dataclass(frozen=True)
-class Point:
+class SeriesPoint:
     """A second, or so many of them."""
 
     at: float
@@ -49,7 +49,7 @@ class Point:
     latencies: Latencies
 
 
-class Series:
+class LoadSeries:
     """Grows by the second; when it has too many points, two become one."""
 
     def __init__(self, points: int = POINTS) -> None:
@@ -62,9 +62,9 @@ class Series:
         self._used = 0
         self._sums = {name: np.zeros(self._points) for name in SUMMED}
         self._most = {name: np.full(self._points, np.nan) for name in LARGEST}
-        self._counts = np.zeros((self._points, STEPS), np.int64)
+        self._counts = np.zeros((self._points, LATENCY_BUCKETS), np.int64)
 
-    def sent(self, window: WindowSent) -> None:
+    def sent(self, window: SentWindow) -> None:
         """Its rows count as sent evenly from its first record to its watermark."""
         messages, size = (sum(counts[place] for counts in window.partitions.values()) for place in (1, 2))
         places, shares = self._shares(window.began, window.ended)
@@ -81,18 +81,18 @@ class Series:
             self._largest("behind", window.ended, window.behind)
         last = self._place(window.ended)
         for step, count in window.latencies.counts:
-            self._counts[last, min(step, STEPS - 1)] += count
+            self._counts[last, min(step, LATENCY_BUCKETS - 1)] += count
         self._largest("longest", window.ended, window.latencies.longest)
 
     def lag(self, at: float, lag: int) -> None:
         """Of the consumer group, in records."""
         self._largest("lag", at, lag)
 
-    def points(self) -> list[Point]:
+    def points(self) -> list[SeriesPoint]:
         """From the first one to the last one."""
         return [self._point(place) for place in range(self._used)]
 
-    def _point(self, place: int) -> Point:
+    def _point(self, place: int) -> SeriesPoint:
         sums = {name: float(values[place]) for name, values in self._sums.items()}
         behind, lag, longest = (_number(self._most[name][place]) for name in LARGEST)
         steps = np.flatnonzero(self._counts[place]).tolist()
@@ -101,7 +101,7 @@ class Series:
         assert self._began is not None
         first, last = self._began + place * self.width, self._began + (place + 1) * self.width
         covered = min(last, max(self._ended, first)) - min(max(first, self._started or first), last)
-        return Point(
+        return SeriesPoint(
             first,
             max(covered, self.width / 4),
             sums["rows"],
@@ -148,7 +148,7 @@ class Series:
         for values in self._most.values():
             values[:half] = np.fmax(values[0::2], values[1::2])
             values[half:] = np.nan
-        self._counts[:half] = self._counts.reshape(half, 2, STEPS).sum(axis=1)
+        self._counts[:half] = self._counts.reshape(half, 2, LATENCY_BUCKETS).sum(axis=1)
         self._counts[half:] = 0
         self.width *= 2
         self._used = (self._used + 1) // 2
@@ -158,7 +158,7 @@ def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def columns(points: Sequence[Point]) -> dict[str, list[float | None]]:
+def columns(points: Sequence[SeriesPoint]) -> dict[str, list[float | None]]:
     """By name, for documents: seconds since the first point, rates a second, latencies in milliseconds."""
     quantiles = [point.latencies.quantiles([0.5, 0.99]) if point.latencies.counts else None for point in points]
     began = points[0].at if points else 0.0

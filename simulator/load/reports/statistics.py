@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress
-from simulator.load.reports.sent_window import WindowSent
+from simulator.load.reports.sent_window import SentWindow
 from simulator.sinks.latencies import Latencies
 
-LATELY = 10.0
+RECENT_SECONDS = 10.0
 """Seconds."""
 
 
 @dataclass
-class Account:
+class LoadStatistics:
     """Told of windows in their order."""
 
     windows: int = 0
@@ -43,7 +43,7 @@ class Account:
 
     latencies: Latencies = Latencies()
 
-    def sent(self, window: WindowSent) -> None:
+    def sent(self, window: SentWindow) -> None:
         rows, since = sum(window.rows.values()), min(self.ended or window.began, window.began)
         self.windows += 1
         self.rows += rows
@@ -90,7 +90,7 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Now:
+class LoadStatus:
     """How it goes at a moment."""
 
     rows: int
@@ -106,20 +106,20 @@ class Now:
     watermark: int
 
 
-class Recently:
+class RecentRates:
     """How it went in the last seconds."""
 
     def __init__(self) -> None:
-        self._windows: deque[WindowSent] = deque()
+        self._windows: deque[SentWindow] = deque()
         self._heard: dict[tuple[str, int], int] = {}
         self._open: deque[tuple[float, int, int]] = deque()
         """Of the open window: when it was heard, events and bytes more."""
 
         self._in_flight = 0
 
-    def sent(self, window: WindowSent) -> None:
+    def sent(self, window: SentWindow) -> None:
         self._windows.append(window)
-        while len(self._windows) > 1 and self._windows[1].ended < window.ended - LATELY:
+        while len(self._windows) > 1 and self._windows[1].ended < window.ended - RECENT_SECONDS:
             self._windows.popleft()
         self._open.clear()
 
@@ -137,10 +137,13 @@ class Recently:
             self._heard[name, task] = count
         return more
 
-    def now(self, account: Account, at: float) -> Now:
+    def now(self, account: LoadStatistics, at: float) -> LoadStatus:
         """At a moment."""
-        lately = [window for window in self._windows if window.ended >= at - LATELY]
-        since = min((max(window.began, at - LATELY) for window in lately), default=max(at - LATELY, account.ended))
+        lately = [window for window in self._windows if window.ended >= at - RECENT_SECONDS]
+        since = min(
+            (max(window.began, at - RECENT_SECONDS) for window in lately),
+            default=max(at - RECENT_SECONDS, account.ended),
+        )
         rows = bytes_ = 0.0
         for window in lately:
             share = min(1.0, (window.ended - since) / max(window.ended - window.began, 1e-9))
@@ -151,7 +154,7 @@ class Recently:
         bytes_ += sum(each for heard, _, each in self._open if heard >= since)
         seconds = max(at - since, 0.5)
         last = self._windows[-1] if self._windows else None
-        return Now(
+        return LoadStatus(
             account.rows + events,
             account.bytes + size,
             rows / seconds,

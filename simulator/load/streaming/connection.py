@@ -16,15 +16,15 @@ LENGTH = 8
 
 CONNECT_WITHIN = 10.0
 
-GONE = b""
+END = b""
 """Said to a process of Spark that is not to go on."""
 
-HURRY = b"hurry"
+SEND_NOW = b"hurry"
 """Said to a process of Spark that is not to hold records back any more; no answer to anything."""
 
 
 @dataclass(frozen=True)
-class Start:
+class QueryStart:
     """Where a process of Spark finds the run, and to which start of the query it belongs."""
 
     driver: DriverAddress
@@ -42,34 +42,34 @@ class Start:
         }
 
     @staticmethod
-    def of(options: Mapping[str, str]) -> Start:
+    def of(options: Mapping[str, str]) -> QueryStart:
         """Back from them."""
         driver = DriverAddress(options["host"], int(options["port"]), bytes.fromhex(options["secret"]))
-        return Start(driver, int(options["attempt"]), int(options["tasks"]))
+        return QueryStart(driver, int(options["attempt"]), int(options["tasks"]))
 
 
-def put(file: BufferedIOBase, value: object) -> None:
+def send_message(file: BufferedIOBase, value: object) -> None:
     """Says something; raises OSError."""
     data = value if isinstance(value, bytes) else pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     file.write(len(data).to_bytes(LENGTH, "big") + data)
     file.flush()
 
 
-def heard(file: BufferedIOBase) -> bytes:
+def receive_bytes(file: BufferedIOBase) -> bytes:
     """What is said next, as it comes; raises EOFError where nothing more is, or GONE."""
     head = file.read(LENGTH)
-    data = file.read(int.from_bytes(head, "big")) if len(head) == LENGTH else GONE
-    if data == GONE:
+    data = file.read(int.from_bytes(head, "big")) if len(head) == LENGTH else END
+    if data == END:
         raise EOFError("the run has ended")
     return data
 
 
-def got(file: BufferedIOBase) -> Any:
+def receive_message(file: BufferedIOBase) -> Any:
     """What is said next; raises EOFError as above."""
-    return pickle.loads(heard(file))
+    return pickle.loads(receive_bytes(file))
 
 
-def connected(driver: DriverAddress) -> BufferedIOBase:
+def connect(driver: DriverAddress) -> BufferedIOBase:
     """A connection to it, for both ways; raises OSError."""
     connection = socket.create_connection(driver.address, CONNECT_WITHIN)
     connection.settimeout(None)
@@ -79,16 +79,16 @@ def connected(driver: DriverAddress) -> BufferedIOBase:
         return connection.makefile("rwb")
 
 
-class Asking:
+class DriverConnection:
     """A process of Spark that asks, and waits for each answer."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: QueryStart) -> None:
         self._start = start
         self._file: BufferedIOBase | None = None
 
     def ask(self, what: str, *more: object) -> Any:
         """The answer; raises EOFError or OSError where the run has ended."""
         if self._file is None:
-            self._file = connected(self._start.driver)
-        put(self._file, (what, self._start.attempt, *more))
-        return got(self._file)
+            self._file = connect(self._start.driver)
+        send_message(self._file, (what, self._start.attempt, *more))
+        return receive_message(self._file)

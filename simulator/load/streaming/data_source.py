@@ -21,7 +21,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from simulator.load.streaming.connection import Asking, Start
+from simulator.load.streaming.connection import DriverConnection, QueryStart
 
 if TYPE_CHECKING:
     from simulator.engines.tasks.task import TaskReport
@@ -31,7 +31,7 @@ SCHEMA = pa.schema([("first_ms", pa.int64()), ("end_ms", pa.int64())])
 COLUMNS = "first_ms long, end_ms long"
 
 
-class Windows(DataSource):
+class WindowSource(DataSource):
     """`spark.readStream.format("ticdc-windows")`: one row for each task of a window."""
 
     @classmethod
@@ -42,10 +42,10 @@ class Windows(DataSource):
         return COLUMNS
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return WindowReader(Start.of(self.options))
+        return WindowReader(QueryStart.of(self.options))
 
 
-class Window(InputPartition):
+class WindowPartition(InputPartition):
     """What one task is told."""
 
     def __init__(self, first_ms: int, end_ms: int) -> None:
@@ -55,27 +55,27 @@ class Window(InputPartition):
 class WindowReader(DataSourceStreamReader):
     """Offsets are milliseconds of simulated time; the run says how far the next window goes."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: QueryStart) -> None:
         self._start = start
 
     def initialOffset(self) -> dict[str, int]:
         """Where rows are not acknowledged yet."""
-        return {"ms": _asking(self._start).ask("begin")}
+        return {"ms": _connection(self._start).ask("begin")}
 
     def latestOffset(self) -> dict[str, int]:  # type: ignore[override]  # as Spark 4.1 has it; 4.2 takes both
         """Waits until the next window is due; the same again when the run is over."""
-        return {"ms": _asking(self._start).ask("next")}
+        return {"ms": _connection(self._start).ask("next")}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """One for each task, which asks what is its own: if it can be, what its process had in the last window."""
-        return [Window(start["ms"], end["ms"]) for _ in range(self._start.tasks)]
+        return [WindowPartition(start["ms"], end["ms"]) for _ in range(self._start.tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         first, end = partition.value
         yield pa.RecordBatch.from_pydict({"first_ms": [first], "end_ms": [end]}, SCHEMA)
 
 
-class Acknowledged(DataSource):
+class WindowSink(DataSource):
     """`frame.writeStream.format("ticdc-rows")`: a task sends the rows of each window that it is told of."""
 
     @classmethod
@@ -83,11 +83,11 @@ class Acknowledged(DataSource):
         return "ticdc-rows"
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
-        return RowWriter(Start.of(self.options))
+        return RowWriter(QueryStart.of(self.options))
 
 
 @dataclass
-class Sent(WriterCommitMessage):
+class TaskCommit(WriterCommitMessage):
     """What a task says when all its rows of a window are acknowledged."""
 
     report: bytes
@@ -97,33 +97,33 @@ class Sent(WriterCommitMessage):
 class RowWriter(DataSourceStreamArrowWriter):
     """Its `write` runs in tasks, `commit` and `abort` beside the driver."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: QueryStart) -> None:
         self._start = start
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Sends the rows; raises what `failures.wrap_errors` makes of a SimulatorError."""
         from simulator.engines.spark.failures import wrap_errors
-        from simulator.load.streaming.sending_task import sent
+        from simulator.load.streaming.sending_task import send_part
 
         with wrap_errors():
             ends = [end for batch in iterator for end in batch["end_ms"].to_pylist()]
-            return Sent(pickle.dumps([sent(self._start, end) for end in ends]))
+            return TaskCommit(pickle.dumps([send_part(self._start, end) for end in ends]))
 
     def commit(self, messages: list[Any], batchId: int) -> None:
         """Returns when the watermark of the window is acknowledged."""
-        _asking(self._start).ask("sent", [message.report for message in messages])
+        _connection(self._start).ask("sent", [message.report for message in messages])
 
     def abort(self, messages: list[Any], batchId: int) -> None:
         """Some task did not send all; whoever started the query sees how it ended."""
-        _asking(self._start).ask("aborted")
+        _connection(self._start).ask("aborted")
 
 
-def reports(messages: Sequence[bytes]) -> list[TaskReport]:
+def unpickle_reports(messages: Sequence[bytes]) -> list[TaskReport]:
     """What the tasks of a window have said."""
     return [report for message in messages for report in pickle.loads(message)]
 
 
 @cache
-def _asking(start: Start) -> Asking:
+def _connection(start: QueryStart) -> DriverConnection:
     """The connection of this process, which Spark uses for window after window."""
-    return Asking(start)
+    return DriverConnection(start)

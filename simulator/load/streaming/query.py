@@ -20,20 +20,20 @@ from simulator.engines.spark.executors import slots
 from simulator.engines.spark.failures import ProcessLost, unwrap_errors
 from simulator.load.feed import Feed
 from simulator.load.streaming import data_source
-from simulator.load.streaming.window_server import Windows
+from simulator.load.streaming.window_server import WindowServer
 
-LOOK = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two looks at a query that says nothing."""
 
-TIMES, WITHIN = 3, 60.0
+MOST_RESTARTS, RESTARTS_WITHIN = 3, 60.0
 """How often in so many seconds a query is started again."""
 
 MEMORY = Path("/dev/shm")
 """Linux's files without a disk."""
 
 WORKER_MODULES = {
-    data_source.Windows: "simulator.load.streaming.data_source",
-    data_source.Acknowledged: "simulator.load.streaming.sending_task",
+    data_source.WindowSource: "simulator.load.streaming.data_source",
+    data_source.WindowSink: "simulator.load.streaming.sending_task",
 }
 """The module that the Python workers of each data source need."""
 
@@ -60,29 +60,29 @@ def run(spark: SparkSession, feed: Feed, destinations: int, say: Callable[[str],
     """Sends the windows that the feed gives, until it gives no more; raises SimulatorError, its own and the feed's."""
     tasks = max(1, min(slots(spark.sparkContext), destinations))
     lost: list[float] = []
-    with closing(Windows(feed, tasks, driver_host(str(spark.sparkContext.master)))) as windows:
+    with closing(WindowServer(feed, tasks, driver_host(str(spark.sparkContext.master)))) as windows:
         while not windows.over:
             try:
-                _played(spark, windows)
+                _run_query(spark, windows)
             except ProcessLost as loss:
-                lost = [*(at for at in lost if at > time.monotonic() - WITHIN), time.monotonic()]
-                if len(lost) > TIMES:
+                lost = [*(at for at in lost if at > time.monotonic() - RESTARTS_WITHIN), time.monotonic()]
+                if len(lost) > MOST_RESTARTS:
                     raise
                 windows.again()
                 say(f"{loss}; what was not acknowledged is sent again")
 
 
 @unwrap_errors()
-def _played(spark: SparkSession, windows: Windows) -> None:
+def _run_query(spark: SparkSession, windows: WindowServer) -> None:
     """One start of the query."""
     options = windows.start.options()
     with _settings(spark), _checkpoint() as directory:
         _register(spark)
-        rows = spark.readStream.format(data_source.Windows.name()).options(**options).load()
-        to = rows.writeStream.format(data_source.Acknowledged.name()).options(**options, **NO_LOG)
+        rows = spark.readStream.format(data_source.WindowSource.name()).options(**options).load()
+        to = rows.writeStream.format(data_source.WindowSink.name()).options(**options, **NO_LOG)
         query = to.option("checkpointLocation", directory).start()
         try:
-            while not windows.ended.wait(LOOK) and query.isActive:
+            while not windows.ended.wait(POLL_SECONDS) and query.isActive:
                 windows.hurry()
             if not windows.over and windows.error is None:
                 query.awaitTermination()

@@ -15,28 +15,28 @@ from typing import Any, NoReturn
 
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskReport, TaskSpec
-from simulator.load.epochs.epoch import Stretch, Window
-from simulator.load.streaming.connection import HURRY, Start, connected, heard, put
-from simulator.load.windows.sender import Sender
+from simulator.load.epochs.epoch import SchemaEpoch, Window
+from simulator.load.streaming.connection import SEND_NOW, QueryStart, connect, receive_bytes, send_message
+from simulator.load.windows.sender import WindowSender
 from simulator.signals import StopRequest
 from simulator.sinks import SINKS
 
-ENDED = 3
+EXIT_CODE = 3
 """Exit code of a process whose run has ended, or has given it up."""
 
 
-class Task:
+class SendingTask:
     """This process, as the run knows it."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: QueryStart) -> None:
         self.start = start
-        self._file = connected(start.driver)
+        self._file = connect(start.driver)
         self._answers: SimpleQueue[bytes] = SimpleQueue()
         self._asked = StopRequest()
         threading.Thread(target=self._listen, daemon=True).start()
         self._ask("hello")
-        self._sender: Sender | None = None
-        self._stretch: Stretch | None = None
+        self._sender: WindowSender | None = None
+        self._stretch: SchemaEpoch | None = None
 
     def send(self, end_ms: int) -> TaskReport:
         """Sends a part of the window that ends there: if it can be, the one that this process had before."""
@@ -51,40 +51,40 @@ class Task:
 
     def _ask(self, what: str, *more: object) -> Any:
         try:
-            put(self._file, (what, self.start.attempt, *more))
+            send_message(self._file, (what, self.start.attempt, *more))
         except OSError:
-            _end()
+            _exit()
         return pickle.loads(self._answers.get())
 
     def _listen(self) -> None:
         """In a thread of its own, so that an end is heard at any time."""
         while True:
             try:
-                said = heard(self._file)
+                said = receive_bytes(self._file)
             except (EOFError, OSError):
-                _end()
-            if said == HURRY:
+                _exit()
+            if said == SEND_NOW:
                 self._asked.number = signal.SIGINT
             else:
                 self._answers.put(said)
 
 
-def _sender(spec: TaskSpec) -> Sender:
+def _sender(spec: TaskSpec) -> WindowSender:
     reporter = Reporter(spec.progress)
-    return Sender(SINKS[spec.sink](spec.settings, spec.destinations.topics, reporter.waiting), reporter)
+    return WindowSender(SINKS[spec.sink](spec.settings, spec.destinations.topics, reporter.waiting), reporter)
 
 
-def _end() -> NoReturn:
-    os._exit(ENDED)
+def _exit() -> NoReturn:
+    os._exit(EXIT_CODE)
 
 
-_kept: list[Task] = []
+_kept: list[SendingTask] = []
 
 
-def sent(start: Start, end_ms: int) -> TaskReport:
+def send_part(start: QueryStart, end_ms: int) -> TaskReport:
     """Sends this process's part of a window."""
     if not _kept:
-        _kept.append(Task(start))
+        _kept.append(SendingTask(start))
     if _kept[0].start != start:  # Of a run that has ended: its connection has, too.
-        _end()
+        _exit()
     return _kept[0].send(end_ms)

@@ -19,8 +19,8 @@ from simulator.engines.spark.failures import ProcessLost
 from simulator.errors import DeliveryError
 from simulator.load.epochs.epoch import Window
 from simulator.load.feed import Feed
-from simulator.load.streaming.connection import GONE, HURRY, Start, got, put
-from simulator.load.streaming.data_source import reports
+from simulator.load.streaming.connection import END, SEND_NOW, QueryStart, receive_message, send_message
+from simulator.load.streaming.data_source import unpickle_reports
 from simulator.sinks.files import directory
 from simulator.sinks.files.settings import FileSettings
 
@@ -29,7 +29,7 @@ END_WITHIN = 15.0
 
 
 @dataclass
-class Sender:
+class SendingProcess:
     """A process of Spark that sends."""
 
     response: BufferedIOBase
@@ -40,28 +40,28 @@ class Sender:
 
 
 @dataclass
-class Open:
+class OpenWindow:
     """A window that is being sent."""
 
     window: Window
     retried: int = 0
-    given: dict[int, Sender] = field(default_factory=dict)
+    given: dict[int, SendingProcess] = field(default_factory=dict)
     before: dict[Path, int] = field(default_factory=dict)
     """How large files were before it."""
 
 
-class Windows:
+class WindowServer:
     """Answers what Spark's processes ask."""
 
     def __init__(self, feed: Feed, tasks: int, place: DriverHost) -> None:
         self._feed = feed
         self._tasks = tasks
         self._attempt = 0
-        self._open: Open | None = None
+        self._open: OpenWindow | None = None
         self._reached_ms = 0
         """Simulated milliseconds: everything below is acknowledged."""
 
-        self._senders: dict[int, Sender] = {}
+        self._senders: dict[int, SendingProcess] = {}
         self._lock = threading.RLock()
         self._empty = threading.Condition(self._lock)
         self.ended = threading.Event()
@@ -72,9 +72,9 @@ class Windows:
         self._server = TaskServer(self._serve, place)
 
     @property
-    def start(self) -> Start:
+    def start(self) -> QueryStart:
         """For those that ask."""
-        return Start(self._server.driver, self._attempt, self._tasks)
+        return QueryStart(self._server.driver, self._attempt, self._tasks)
 
     def again(self) -> None:
         """Ends whoever may still send rows of the open window, and makes it as if it had not been given out; raises
@@ -87,7 +87,7 @@ class Windows:
             if self._open is not None:
                 self._open.retried += 1
                 self._open.given.clear()
-                if isinstance(files := _files(self._open.window), FileSettings):
+                if isinstance(files := _file_settings(self._open.window), FileSettings):
                     directory.truncate_to(files, self._open.before)
 
     def hurry(self) -> None:
@@ -97,7 +97,7 @@ class Windows:
         with self._lock:
             for sender in self._senders.values():
                 with suppress(OSError):
-                    put(sender.response, HURRY)
+                    send_message(sender.response, SEND_NOW)
 
     def close(self) -> None:
         """Ends all that is connected."""
@@ -110,7 +110,7 @@ class Windows:
     def _end_senders(self) -> None:
         for sender in self._senders.values():
             with suppress(OSError):
-                put(sender.response, GONE)
+                send_message(sender.response, END)
         if not self._empty.wait_for(lambda: not self._senders, END_WITHIN):
             raise DeliveryError(
                 f"a process of Spark that sends has not ended for {END_WITHIN:.0f} s: nothing is sent in its place"
@@ -121,14 +121,14 @@ class Windows:
         key = id(response)
         try:
             while True:
-                what, attempt, *more = got(request)
+                what, attempt, *more = receive_message(request)
                 with self._lock:
                     if attempt != self._attempt or self.error is not None:
-                        return put(response, GONE)
+                        return send_message(response, END)
                     if what == "hello":
-                        self._senders[key] = Sender(response)
+                        self._senders[key] = SendingProcess(response)
                     answer = self._answer(what, key, *more)
-                    put(response, GONE if self.error is not None else answer)
+                    send_message(response, END if self.error is not None else answer)
         except EOFError:
             pass
         finally:
@@ -159,7 +159,7 @@ class Windows:
             self.ended.set()
             return None
 
-    def _next(self) -> Open | None:
+    def _next(self) -> OpenWindow | None:
         """The window that is open, or one that is opened."""
         if self._open is None and not self.over:
             window = self._feed.next()
@@ -167,11 +167,11 @@ class Windows:
                 self.over = True
                 self.ended.set()
             else:
-                files = _files(window)
-                self._open = Open(window, before={} if files is None else directory.sizes(files))
+                files = _file_settings(window)
+                self._open = OpenWindow(window, before={} if files is None else directory.sizes(files))
         return self._open
 
-    def _taken(self, sender: Sender, end_ms: int, stretch: int | None) -> Any:
+    def _taken(self, sender: SendingProcess, end_ms: int, stretch: int | None) -> Any:
         """The part of the window that a process sends: its own, one that is nobody's, or any."""
         opened = self._open
         assert opened is not None and opened.window.end_ms == end_ms, "a task was started for another window"
@@ -188,13 +188,13 @@ class Windows:
     def _sent(self, messages: Sequence[bytes]) -> bool:
         opened = self._open
         assert opened is not None, "a window is committed once"
-        self._feed.sent(opened.window, reports(messages), opened.retried)
+        self._feed.sent(opened.window, unpickle_reports(messages), opened.retried)
         self._reached_ms = opened.window.end_ms
         self._open = None
         return True
 
 
-def _files(window: Window) -> FileSettings | None:
+def _file_settings(window: Window) -> FileSettings | None:
     """Where a run's fixture files grow."""
     settings = window.stretch.spec.settings
     return settings if isinstance(settings, FileSettings) else None

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from simulator.load.epochs.epoch import Pace, Window
-from simulator.load.epochs.epochs import Opening, stretches
+from simulator.load.epochs.epochs import PreparedLoad, schema_epochs
 from simulator.load.windows.sending import window_messages
 from simulator.run import outputs
 from simulator.sources.generate.stream import Stream
@@ -21,13 +21,13 @@ ROWS = 4096
 PER_SECOND = 100_000.0
 
 
-def bytes_per_row(opening: Opening, changefeed: Changefeed) -> float:
+def measure_bytes_per_row(opening: PreparedLoad, changefeed: Changefeed) -> float:
     """Of keys and values, of the rows behind those with which tables start."""
     stream = Stream(opening.stream.model, (Segment(0, PER_SECOND, PER_SECOND),))
     first, last = stream.milliseconds(np.array([stream.fill_transactions, stream.fill_transactions + ROWS])).tolist()
     output = outputs.to_nowhere(opening.plan, changefeed)
     still = replace(opening, stream=stream, load=replace(opening.load, statements=()))
-    stretch = next(stretches(still, output))
+    stretch = next(schema_epochs(still, output))
     end_ms = min(last, first + round(1000 * ROWS / PER_SECOND)) + 1
     window = Window(stretch, first, end_ms, Pace(0.0, 0.0))
     size = rows = 0

@@ -31,7 +31,7 @@ from simulator.columns.change_frame import (
 from simulator.engines import stages
 from simulator.engines.stages import RowRules
 from simulator.errors import UserError
-from simulator.load.epochs.epoch import LoadedTable, Stretch, Window
+from simulator.load.epochs.epoch import EpochTable, SchemaEpoch, Window
 from simulator.sources.generate.model import TableRows
 from simulator.sources.generate.stream import Stream
 from simulator.sources.snapshots.physical import located
@@ -44,7 +44,7 @@ from simulator.tso import compose
 SLICE_ROWS = 16_384
 """About how many changes are looked at at a time; a task that owns few destinations looks at more."""
 
-WIDEST = 8
+MOST_SLICES = 8
 """How many times as many at most."""
 
 FIRST_ROWS = 2048
@@ -53,7 +53,7 @@ FIRST_ROWS = 2048
 SLICE_BYTES = 16 << 20
 """About how many bytes of images are made at a time: wide rows have much to do for each column, whatever the rows."""
 
-RANKS = 8
+RANK_LIMIT = 8
 """More than `SplitRule.ranks` has."""
 
 Mask = npt.NDArray[np.bool_]
@@ -65,17 +65,17 @@ def window_rows(window: Window, owned: Iterable[int], slice_rows: int = SLICE_RO
     stretch, stream = window.stretch, window.stretch.stream
     mine = np.zeros(stretch.rules.destinations.total, np.bool_)
     mine[list(owned)] = True
-    width = min(WIDEST, len(mine) // max(1, int(mine.sum())))
+    width = min(MOST_SLICES, len(mine) // max(1, int(mine.sum())))
     step = max(1, 2 * slice_rows * width // sum(stream.model.rows_per_transaction))
     first, end = (stream.timetable.transactions_before(ms) for ms in (window.first_ms, window.end_ms))
     rows = min(slice_rows, FIRST_ROWS)
     for start in range(first, end, step):
-        chosen = _chosen(stretch, start, min(end, start + step), mine)
-        order = _order(chosen, stretch, start)
+        chosen = _changes_by_table(stretch, start, min(end, start + step), mine)
+        order = _sort_order(chosen, stretch, start)
         at = 0
         while at < len(order):
             some = len(order) if stretch.rules.splitting.any() else rows
-            events = _events(_changes(chosen, order[at : at + some]), stretch, mine)
+            events = _events(_change_batch(chosen, order[at : at + some]), stretch, mine)
             yield events
             at += some
             size = events.nbytes // max(1, min(some, events.num_rows))
@@ -83,13 +83,13 @@ def window_rows(window: Window, owned: Iterable[int], slice_rows: int = SLICE_RO
 
 
 @dataclass(frozen=True)
-class Chosen:
+class TableChanges:
     """Changes of one table, of which all is known but the values; columns are equally long."""
 
     number: int
     """Place in `Model.tables`."""
 
-    table: LoadedTable
+    table: EpochTable
     stream: Stream
     transaction: Ints
     commit_ts: Ints
@@ -120,7 +120,7 @@ class Chosen:
         there = versions >= 0
         return TableRows(self.key[there], versions[there], self.table.since, self.stream, self.number)
 
-    def at(self, places: Ints) -> Chosen:
+    def at(self, places: Ints) -> TableChanges:
         """The changes at these places."""
         where = pa.array(places)
         return replace(
@@ -136,7 +136,7 @@ class Chosen:
         )
 
 
-def _chosen(stretch: Stretch, first: int, end: int, mine: Mask) -> list[Chosen]:
+def _changes_by_table(stretch: SchemaEpoch, first: int, end: int, mine: Mask) -> list[TableChanges]:
     """The changes of some transactions that may lie in these destinations, by table."""
     since = [table.since if table else 0 for table in stretch.tables]
     changes = stretch.stream.window(first, end, since)
@@ -147,7 +147,7 @@ def _chosen(stretch: Stretch, first: int, end: int, mine: Mask) -> list[Chosen]:
     for number, at in by_table(changes.table):
         table = stretch.tables[number]
         if table is not None:
-            of_table = Chosen(
+            of_table = TableChanges(
                 number,
                 table,
                 stretch.stream,
@@ -160,20 +160,20 @@ def _chosen(stretch: Stretch, first: int, end: int, mine: Mask) -> list[Chosen]:
                 pa.nulls(len(at), pa.binary()),
                 pa.nulls(len(at), pa.int64()),
             )
-            found.append(_named(_kept(_placed(of_table), stretch, mine)))
+            found.append(_add_handles(_drop_other_destinations(_add_partitions(of_table), stretch, mine)))
     return found
 
 
-def _placed(changes: Chosen) -> Chosen:
+def _add_partitions(changes: TableChanges) -> TableChanges:
     """The changes with the partitions of their table; one that takes its row into another partition is two."""
     table = changes.table.place.table
     if table.partitioning is None:
         return changes
-    shown = _partitions(changes, changes.shown)
+    shown = _find_partitions(changes, changes.shown)
     if handle_key(table):  # which has all columns that partition the table
         return replace(changes, physical=shown)
     was = shown.copy()
-    was[changes.before >= 0] = _partitions(changes, changes.rows(changes.before))
+    was[changes.before >= 0] = _find_partitions(changes, changes.rows(changes.before))
     moved = np.flatnonzero((was != shown) & (changes.after >= 0))
     both = changes.at(np.append(np.arange(len(was)), moved))
     before, after = both.before.copy(), both.after.copy()
@@ -181,7 +181,7 @@ def _placed(changes: Chosen) -> Chosen:
     return replace(both, before=before, after=after, physical=np.append(shown, was[moved]))
 
 
-def _partitions(changes: Chosen, rows: TableRows) -> Ints:
+def _find_partitions(changes: TableChanges, rows: TableRows) -> Ints:
     """The place in the run's list of the partition that takes each row; raises UserError where none does."""
     table = changes.table.place.table
     names = [column.name for column in visible_columns(table)]
@@ -194,7 +194,7 @@ def _partitions(changes: Chosen, rows: TableRows) -> Ints:
     return np.asarray(places, np.int64)
 
 
-def _kept(changes: Chosen, stretch: Stretch, mine: Mask) -> Chosen:
+def _drop_other_destinations(changes: TableChanges, stretch: SchemaEpoch, mine: Mask) -> TableChanges:
     """The changes that may lie in these destinations. A split UPDATE lies in two; and where it depends on its
     transaction whether it is split, all of that is looked at."""
     rules, index = stretch.rules, changes.table.place.indexes[0]
@@ -207,7 +207,7 @@ def _kept(changes: Chosen, stretch: Stretch, mine: Mask) -> Chosen:
     return changes if found.all() else changes.at(np.flatnonzero(found))
 
 
-def _destinations(changes: Chosen, rows: TableRows, rules: RowRules) -> Ints:
+def _destinations(changes: TableChanges, rows: TableRows, rules: RowRules) -> Ints:
     """Where the changes go if they are dispatched by these rows."""
     route, table = rules.routes[changes.table.place.indexes[0]], changes.table.place.table
     names = sorted({source for _, source in route.hashed if source})
@@ -218,13 +218,13 @@ def _destinations(changes: Chosen, rows: TableRows, rules: RowRules) -> Ints:
     return first + dispatch.choose_partitions(route, hashes, changes.commit_ts, row_ids, count)
 
 
-def _row_ids(changes: Chosen) -> pa.Array:
-    named = _named(changes)
+def _row_ids(changes: TableChanges) -> pa.Array:
+    named = _add_handles(changes)
     table = changes.table.place.table
     return named.row_ids if not handle_key(table) else key_bytes.row_ids(table, named.handles, 0)
 
 
-def _named(changes: Chosen) -> Chosen:
+def _add_handles(changes: TableChanges) -> TableChanges:
     """The changes with their handles; rows of a table without a handle key are known by a `_tidb_rowid`."""
     if handle_key(changes.table.place.table):
         return replace(changes, handles=changes.table.values.handles(changes.shown))
@@ -233,13 +233,13 @@ def _named(changes: Chosen) -> Chosen:
     return replace(changes, handles=handles, row_ids=pa.array(row_ids))
 
 
-def _order(parts: Sequence[Chosen], stretch: Stretch, first: int) -> Ints:
+def _sort_order(parts: Sequence[TableChanges], stretch: SchemaEpoch, first: int) -> Ints:
     """`ORDER` of the changes of all tables, one table's behind the other's; numbers sort faster than bytes."""
     if not parts:
         return np.zeros(0, np.int64)
     ranks, tables = np.array(stretch.rules.split.ranks), len(stretch.rules.tables)
     code = np.concatenate(
-        [((part.transaction - first) * RANKS + ranks[part.op]) * tables + part.physical for part in parts]
+        [((part.transaction - first) * RANK_LIMIT + ranks[part.op]) * tables + part.physical for part in parts]
     )
     handle = np.concatenate([_handle_numbers(part.handles) for part in parts])
     place = np.empty(len(code), np.int64)
@@ -256,7 +256,7 @@ def _handle_numbers(handles: pa.Array) -> npt.NDArray[np.uint64]:
     return np.asarray(pc.rank(handles, "ascending", tiebreaker="dense"), np.uint64)
 
 
-def _changes(parts: Sequence[Chosen], order: Ints) -> pa.RecordBatch:
+def _change_batch(parts: Sequence[TableChanges], order: Ints) -> pa.RecordBatch:
     """Changes (SCRIPTED_CHANGES), made of those at these places of all parts, one behind the other, without those that change
     nothing."""
     bounds = np.cumsum([0, *(len(part.key) for part in parts)])
@@ -265,7 +265,7 @@ def _changes(parts: Sequence[Chosen], order: Ints) -> pa.RecordBatch:
     for number, part in enumerate(parts):
         at = np.flatnonzero(of == number)
         if len(at):
-            batch, differ = _of_part(part.at(order[at] - bounds[number]))
+            batch, differ = _table_change_batch(part.at(order[at] - bounds[number]))
             made.append(batch)
             places.append(at[differ])
     if len(made) == 1:
@@ -273,7 +273,7 @@ def _changes(parts: Sequence[Chosen], order: Ints) -> pa.RecordBatch:
     return picked(pa.concat_batches(made), np.argsort(np.concatenate(places)))
 
 
-def _of_part(changes: Chosen) -> tuple[pa.RecordBatch, Ints]:
+def _table_change_batch(changes: TableChanges) -> tuple[pa.RecordBatch, Ints]:
     """Changes (SCRIPTED_CHANGES) of one table, and which of them all they are."""
     before, after = (_images(changes, versions) for versions in (changes.before, changes.after))
     differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(before, after), False)))
@@ -291,7 +291,7 @@ def _of_part(changes: Chosen) -> tuple[pa.RecordBatch, Ints]:
     return batch if len(differ) == len(changes.key) else batch.take(pa.array(differ)), differ
 
 
-def _images(changes: Chosen, versions: Ints) -> pa.Array:
+def _images(changes: TableChanges, versions: Ints) -> pa.Array:
     """The rows in these versions; null where they are not there."""
     images, there = changes.table.values.images(changes.rows(versions)), versions >= 0
     if there.all():
@@ -300,7 +300,7 @@ def _images(changes: Chosen, versions: Ints) -> pa.Array:
     return binary(data, offsets[np.cumsum(np.append(0, there))], pa.array(versions, mask=~there))
 
 
-def _events(changes: pa.RecordBatch, stretch: Stretch, mine: Mask) -> pa.RecordBatch:
+def _events(changes: pa.RecordBatch, stretch: SchemaEpoch, mine: Mask) -> pa.RecordBatch:
     """What the changefeed makes of the changes (EVENTS), in order."""
     rules = stretch.rules
     if changes.column("row_id").null_count == changes.num_rows:

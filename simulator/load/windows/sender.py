@@ -27,12 +27,12 @@ MOST_BYTES = 32 << 20
 """Bytes of keys and values that are made ahead."""
 
 
-class Sender:
+class WindowSender:
     """What a process keeps between the windows of a run: its sink, and what is made of the next window."""
 
     def __init__(self, sink: Sink, reporter: Reporter | None = None) -> None:
         self._sink, self._reporter = sink, reporter
-        self._ahead: Ahead | None = None
+        self._ahead: MessagePrefetch | None = None
         self._length = 0
 
     def send(self, window: Window, owned: Iterable[int], asked: StopRequest | None = None) -> TaskReport:
@@ -40,7 +40,7 @@ class Sender:
         mine, length = frozenset(owned), window.end_ms - window.first_ms
         if self._ahead is None or not self._ahead.fits(window, mine):
             self.stop()
-            self._ahead = Ahead(window, mine, length == self._length)
+            self._ahead = MessagePrefetch(window, mine, length == self._length)
         self._length = length
         return send_window(window, mine, self._sink, asked, self._ahead.taken(window), self._reporter)
 
@@ -57,7 +57,7 @@ class Sender:
 
 
 @dataclass(frozen=True)
-class Item:
+class QueueItem:
     """Messages; or up to where all are made; or why no more are."""
 
     made: FlushMessages | None = None
@@ -70,7 +70,7 @@ class Item:
         return 0 if self.made is None else self.made.records.key.nbytes + self.made.records.value.nbytes
 
 
-class Ahead:
+class MessagePrefetch:
     """Makes the messages of a window, and then of others as long as it, as far as there is room."""
 
     def __init__(self, window: Window, owned: frozenset[int], steady: bool) -> None:
@@ -79,7 +79,7 @@ class Ahead:
         self._grouped = CODECS[window.stretch.spec.options.protocol].batches
         self._goes_on = steady or not self._grouped
         self._taken_ms = self._made_ms = window.first_ms
-        self._items: deque[Item] = deque()
+        self._items: deque[QueueItem] = deque()
         self._size = 0
         self._stopped = False
         self._changed = threading.Condition()
@@ -107,9 +107,9 @@ class Ahead:
                 yield item.made
                 continue
             with self._changed:
-                self._items.appendleft(Item(_part(item.made, below, len(item.made.records.value))))
+                self._items.appendleft(QueueItem(_slice_messages(item.made, below, len(item.made.records.value))))
             if below:
-                yield _part(item.made, 0, below)
+                yield _slice_messages(item.made, 0, below)
             break
         self._taken_ms = window.end_ms
 
@@ -130,15 +130,15 @@ class Ahead:
             window = self._window
             while self._goes_on or window is self._window:
                 for made in window_messages(window, self._owned):
-                    if not self._put(Item(made)):
+                    if not self._put(QueueItem(made)):
                         return
-                if not self._put(Item(up_to_ms=window.end_ms)) or window.end_ms == window.stretch.end_ms:
+                if not self._put(QueueItem(up_to_ms=window.end_ms)) or window.end_ms == window.stretch.end_ms:
                     return
                 window = replace(window, first_ms=window.end_ms, end_ms=self._end_behind(window.end_ms))
         except BaseException as error:  # whoever takes is to hear of it
-            self._put(Item(error=error))
+            self._put(QueueItem(error=error))
 
-    def _put(self, item: Item) -> bool:
+    def _put(self, item: QueueItem) -> bool:
         """Waits until there is room; False where nothing more is asked for."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or not self._size or self._size + item.size <= MOST_BYTES)
@@ -147,7 +147,7 @@ class Ahead:
             self._changed.notify_all()
             return not self._stopped
 
-    def _next(self) -> Item:
+    def _next(self) -> QueueItem:
         with self._changed:
             self._changed.wait_for(lambda: self._items)
             item = self._items.popleft()
@@ -156,7 +156,7 @@ class Ahead:
             return item
 
 
-def _part(made: FlushMessages, first: int, end: int) -> FlushMessages:
+def _slice_messages(made: FlushMessages, first: int, end: int) -> FlushMessages:
     """The messages from there on; files are stored with the first of them."""
     records = part(made.records, first, end - first)
     first_row = made.first_row[first : end + 1] - made.first_row[first]

@@ -56,7 +56,7 @@ def send_window(
     began, changes = 0.0, Counter[tuple[int, int, int]]()
     for each in window_messages(window, owned) if made is None else made:
         claim_check.write(spec.options.claim_check_storage_uri, each.files)
-        for records in _paced(each.records, window, start, asked or StopRequest()):
+        for records in _pace_records(each.records, window, start, asked or StopRequest()):
             began = began or time.time()
             sink.write(records)
             if reporter is not None:
@@ -69,7 +69,7 @@ def send_window(
     if reporter is not None and not sink.failed:
         reporter.acknowledged()
     return TaskReport(
-        [asdict(account) for account in _delivered(before, sink, spec)],
+        [asdict(account) for account in _delivered_since(before, sink, spec)],
         [(*key, count) for key, count in sorted(changes.items())],
         alone=False,
         sending=(began, time.time()) if began else None,
@@ -78,7 +78,7 @@ def send_window(
     )
 
 
-def _delivered(before: Sequence[DeliveryReport], sink: Sink, spec: TaskSpec) -> list[DeliveryReport]:
+def _delivered_since(before: Sequence[DeliveryReport], sink: Sink, spec: TaskSpec) -> list[DeliveryReport]:
     """What has become of the records since then; a sink that failed takes no more."""
     known = {(account.topic, account.partition): account for account in before}
     after = sink.accounts()
@@ -98,14 +98,14 @@ def _delivered(before: Sequence[DeliveryReport], sink: Sink, spec: TaskSpec) -> 
     return found
 
 
-def _paced(records: Records, window: Window, start: float, asked: StopRequest) -> Iterator[Records]:
+def _pace_records(records: Records, window: Window, start: float, asked: StopRequest) -> Iterator[Records]:
     """Holds records back until their simulated time has come, since the task began at `start`; those that are late go
     at once."""
     pace = window.pace
     if not pace.speed:
         yield records
         return
-    behind = _behind_all_before(records) - window.stretch.spec.start_ms - window.first_ms
+    behind = _latest_ms_by_partition(records) - window.stretch.spec.start_ms - window.first_ms
     due = start - pace.behind + behind / 1000 / pace.speed
     slot = np.maximum(0, np.ceil((due - time.monotonic()) * 1000 / SLICE_MS)).astype(np.int64)
     if slot[0] < slot[-1] or (np.diff(slot) < 0).any():
@@ -118,7 +118,7 @@ def _paced(records: Records, window: Window, start: float, asked: StopRequest) -
         yield part(records, first, end - first)
 
 
-def _behind_all_before(records: Records) -> Ints:
+def _latest_ms_by_partition(records: Records) -> Ints:
     """The millisecond of each record, or of the latest one before it in its partition."""
     ms = physical(np.asarray(records.commit_ts))
     where = np.asarray(records.topic, np.int64) << 32 | np.asarray(records.partition)
