@@ -171,7 +171,7 @@ def _launch(java: str, jars: Path, settings: Path, home: Path) -> int:
 
 
 def _wait_ready(broker: Broker) -> None:
-    from simulator.sinks.kafka.admin import answers
+    from simulator.sinks.kafka.admin import is_answering
 
     end = time.monotonic() + READY_WITHIN
     home = Path(broker.directory)
@@ -179,7 +179,7 @@ def _wait_ready(broker: Broker) -> None:
         if not _is_kafka(broker.pid, home):
             log = (home / "broker.log").read_text(encoding="utf-8", errors="replace")
             raise DeliveryError(f"Kafka did not start: {last_line(log)} (see {home / 'broker.log'})")
-        if answers(broker.address):
+        if is_answering(broker.address):
             return
         time.sleep(0.2)
     stop(home)

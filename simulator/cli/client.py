@@ -27,14 +27,14 @@ def check(options: dict[str, Any]) -> None:
 def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Output:
     """The changefeed's Kafka, by the client that is asked for; raises as `outputs.to_kafka`. Notes the topics that have
     messages of another run."""
-    from simulator.sinks.kafka.read import extents
+    from simulator.sinks.kafka.read import offset_ranges
 
     driver = options["driver"] or KafkaSettings.driver
     output = outputs.to_kafka(plan, changefeed, not options["plain_producer"], driver)
     if options["resume"] or not isinstance(output.settings, KafkaSettings):
         return output
     counts: Counter[str] = Counter()
-    for (topic, _), (first, end) in extents(output.settings, output.destinations.topics).items():
+    for (topic, _), (first, end) in offset_ranges(output.settings, output.destinations.topics).items():
         counts[topic] += end - first
     notes = (
         f"topic {topic} has {count:,} messages already, and those of this run come behind them; verify and a consumer "
@@ -47,6 +47,6 @@ def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Out
 
 def told(settings: KafkaSettings) -> str:
     """The client, its version and how it is handed records."""
-    from simulator.sinks.kafka.producers import client
+    from simulator.sinks.kafka.producers import describe_client
 
-    return client(settings)
+    return describe_client(settings)

@@ -92,7 +92,7 @@ def _partitions(source: str | Path, warn: Callable[[Iterable[str]], object]) -> 
 
 
 def _topics(source: str, warn: Callable[[Iterable[str]], object]) -> list[StreamPartition]:
-    from simulator.sinks.kafka.read import extents
+    from simulator.sinks.kafka.read import offset_ranges
 
     head, slash, rest = source.partition("://")[2].partition("/")
     names, mark, parameters = rest.partition("?")
@@ -109,7 +109,7 @@ def _topics(source: str, warn: Callable[[Iterable[str]], object]) -> list[Stream
     settings = next(iter(topics.values()))
     return [
         StreamPartition(topic, partition, settings, first, end, end - first)
-        for (topic, partition), (first, end) in extents(settings, list(topics)).items()
+        for (topic, partition), (first, end) in offset_ranges(settings, list(topics)).items()
     ]
 
 

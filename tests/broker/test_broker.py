@@ -17,7 +17,7 @@ from support.playing import play
 from simulator.broker import jars as broker_jars
 from simulator.broker import server as broker
 from simulator.errors import UserError
-from simulator.sinks.kafka.admin import answers
+from simulator.sinks.kafka.admin import is_answering
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def test_a_broker_that_runs_is_left_alone(started: tuple[str, Path]) -> None:
 
     assert address == broker.start(directory=directory)
     assert before == broker.status(directory)
-    assert before is not None and answers(before.address)
+    assert before is not None and is_answering(before.address)
 
 
 @pytest.mark.kafka
@@ -53,7 +53,7 @@ def test_a_stopped_broker_is_gone(started: tuple[str, Path], capsys: pytest.Capt
 
     assert play("broker", "stop", "--directory", directory) == 0
     assert broker.status(directory) is None
-    assert not answers(address)
+    assert not is_answering(address)
     assert play("broker", "stop", "--directory", directory) == 0
     assert capsys.readouterr().out == "stopped\nno broker was running\n"
 

@@ -20,7 +20,7 @@ from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode, tim
 from simulator.consumer.records import Record, read_records
 from simulator.errors import UserError
 from simulator.releases import find
-from simulator.sinks.kafka.admin import partitions
+from simulator.sinks.kafka.admin import partition_count_of
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import load
 
@@ -143,7 +143,7 @@ def test_a_topic_on_kafka_really_grows(kafka: str, more: list[str], tmp_path: Pa
 
     assert run(["run", str(file), *more]) == 0
 
-    assert 5 == partitions(KafkaSettings((kafka,)), topic)
+    assert 5 == partition_count_of(KafkaSettings((kafka,)), topic)
     stream = list(read_records(f"kafka://{kafka}/{topic}"))
     assert [] == breaches(stream, uri("open-protocol", kafka, topic), {topic: 5})
     assert run(["run", str(scenario(tmp_path, uri("open-protocol"))), "--fixtures", str(tmp_path / "out")]) == 0
@@ -161,7 +161,7 @@ def test_a_changefeed_that_stays_open_lets_a_topic_on_kafka_grow(kafka: str) -> 
     with TiCDC(RELEASE, sink_uri=uri("open-protocol", kafka, topic), config=BY_KEY, send=True) as ticdc:
         ticdc.execute(BEFORE)
         ticdc.fault("add-partitions", partitions=4)
-        assert 4 == partitions(KafkaSettings((kafka,)), topic)
+        assert 4 == partition_count_of(KafkaSettings((kafka,)), topic)
         ticdc.execute(AFTER)
     stream = list(read_records(f"kafka://{kafka}/{topic}"))
 

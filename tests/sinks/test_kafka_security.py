@@ -19,7 +19,7 @@ from simulator.errors import DeliveryError
 from simulator.run import outputs
 from simulator.sinks import SINKS
 from simulator.sinks.kafka.admin import prepare_topics
-from simulator.sinks.kafka.handshake import reachable
+from simulator.sinks.kafka.handshake import with_reachable_broker
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import Records
 from simulator.ticdc import changefeed
@@ -128,7 +128,7 @@ def test_a_missing_client_certificate_is_named_however_tls_13_tells_it(secured: 
     kinds = set()
     for _ in range(20):
         with pytest.raises(Exception, match="asks for a client certificate: give cert and key") as caught:
-            reachable(settings)
+            with_reachable_broker(settings)
         kinds.add(type(caught.value).__name__)
 
     assert {"UserError"} == kinds
@@ -198,14 +198,14 @@ def test_a_broker_that_is_away_does_not_matter_where_another_answers(secured: Se
     brokers = (away, secured.addresses["plain"])
     settings = KafkaSettings(brokers)
 
-    assert brokers[1:] == reachable(settings).brokers
+    assert brokers[1:] == with_reachable_broker(settings).brokers
     assert {"anew": 1} == prepare_topics(KafkaSettings(brokers), {"anew": 1}).partitions
 
 
 def test_brokers_that_are_all_away_are_no_mistake_but_a_failed_delivery() -> None:
     """Exit code 3."""
     with pytest.raises(DeliveryError, match="Kafka at 127.0.0.1:1,127.0.0.1:2 does not answer: Connection refused"):
-        reachable(KafkaSettings(("127.0.0.1:1", "127.0.0.1:2")))
+        with_reachable_broker(KafkaSettings(("127.0.0.1:1", "127.0.0.1:2")))
 
 
 @pytest.mark.parametrize("parameters", ["", "enable-tls=true"])
@@ -214,7 +214,7 @@ def test_a_server_that_is_silent_is_asked_once(parameters: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         uri = f"kafka://127.0.0.1:{server.getsockname()[1]}/t?protocol=canal-json&dial-timeout=200ms&{parameters}"
         with pytest.raises(DeliveryError, match="does not answer: .*timed out"):
-            reachable(outputs.kafka_settings(changefeed.load(uri)))
+            with_reachable_broker(outputs.kafka_settings(changefeed.load(uri)))
         server.accept()[0].close()
         server.setblocking(False)
         with pytest.raises(BlockingIOError):

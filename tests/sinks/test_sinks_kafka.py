@@ -23,8 +23,8 @@ from support.kafka_fixture import served
 from simulator.broker import server as broker
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks import SINKS
-from simulator.sinks.kafka.admin import Prepared, partitions, prepare_topics
-from simulator.sinks.kafka.read import ReadRecord, read_topic
+from simulator.sinks.kafka.admin import PreparedTopics, partition_count_of, prepare_topics
+from simulator.sinks.kafka.read import KafkaRecord, read_topic
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import DeliveryReport, Records, require_delivered
 
@@ -60,7 +60,7 @@ def numbered(start: int, rows: int, partitions: int, size: int = 100) -> Records
     )
 
 
-def numbers(records: Iterator[ReadRecord]) -> dict[int, list[int]]:
+def numbers(records: Iterator[KafkaRecord]) -> dict[int, list[int]]:
     """The numbers of the records that were read, by partition."""
     found: dict[int, list[int]] = {}
     for record in records:
@@ -294,7 +294,7 @@ def test_a_missing_topic_is_created_as_asked(settings: KafkaSettings) -> None:
 
     assert {first: 3} == prepare_topics(settings, {first: None}).partitions
     assert {second: 5, third: 5} == prepare_topics(settings, {second: 5, third: None}).partitions
-    assert [3, 5, 5] == [partitions(settings, topic) for topic in (first, second, third)]
+    assert [3, 5, 5] == [partition_count_of(settings, topic) for topic in (first, second, third)]
 
 
 def test_an_existing_topic_keeps_its_partitions(settings: KafkaSettings) -> None:
@@ -338,7 +338,7 @@ def test_the_largest_message_is_what_option_and_topic_allow(settings: KafkaSetti
     """The topic's limit less 128, as TiCDC has it from 7.4 on."""
     topic = new_topic()
 
-    def largest(asked: int) -> Prepared:
+    def largest(asked: int) -> PreparedTopics:
         return prepare_topics(replace(settings, max_message_bytes=asked), {topic: 1})
 
     assert [1048460, 1048460, 1000] == [largest(asked).max_message_bytes for asked in (10485760, 10485760, 1000)]

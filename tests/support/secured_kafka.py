@@ -20,7 +20,7 @@ from simulator.broker import jars as broker_jars
 from simulator.broker import server as broker
 from simulator.broker.java import find_java
 from simulator.broker.server import properties
-from simulator.sinks.kafka.admin import answers
+from simulator.sinks.kafka.admin import is_answering
 from support.kafka_fixture import require_kafka_jars
 
 USER, PASSWORD = "ada", "open sesame &+=% co"
@@ -82,7 +82,7 @@ def secured_kafka(home: Path) -> Iterator[Secured]:
         process = subprocess.Popen([*run, "kafka.Kafka", "server.properties"], cwd=home, stdout=log, stderr=log)
     try:
         end = time.monotonic() + broker.READY_WITHIN
-        while not answers(addresses["plain"]):
+        while not is_answering(addresses["plain"]):
             assert process.poll() is None and time.monotonic() < end, (home / "broker.log").read_text("utf-8")[-3000:]
             time.sleep(0.2)
         files = (str(home / name) for name in ("ca.pem", "client.pem", "client.key", "stranger.pem"))

@@ -1,1 +1,1 @@
-"""Records to Kafka."""
+"""The Kafka sink, and readers of topics."""

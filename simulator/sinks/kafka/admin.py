@@ -1,7 +1,7 @@
-"""Topics before the first record: found or created, counted, and their limits asked, as TiCDC does when it starts.
+"""Topics before the first record: created if missing, with their partitions and limits, as TiCDC does when it starts.
 
-One law: whatever would stop the run at its first record stops it here, on the driver
-(tiflow pkg/sink/kafka/options.go AdjustOptions, cdc/sink/dmlsink/mq/manager/kafka_manager.go).
+Problems that would stop the run at its first record are reported here, on the driver (tiflow pkg/sink/kafka/options.go
+AdjustOptions, cdc/sink/dmlsink/mq/manager/kafka_manager.go).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
-from simulator.sinks.kafka.handshake import reachable
+from simulator.sinks.kafka.handshake import with_reachable_broker
 from simulator.sinks.kafka.library import (
     AuthorizationError,
     ConfigResource,
@@ -32,58 +32,63 @@ from simulator.ticdc.changefeed import partition_count
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """Topics that are ready to be written to."""
+class PreparedTopics:
+    """Topics that are ready for records."""
 
     partitions: dict[str, int]
-    """how many partitions of each topic are used: always the first ones"""
+    """Number of partitions of each topic that are used: always the first ones."""
 
     max_message_bytes: int
-    """the effective one, for the encoder: the option, lowered to what the default topic takes"""
+    """The encoder's limit: the option, lowered to the default topic's limit."""
 
     settings: KafkaSettings
-    """for the sink: record batches no larger than the topics take"""
+    """The sink's settings, with record batches within the topics' limits."""
 
     notes: tuple[str, ...]
-    """what TiCDC would only log, for people"""
+    """Messages for users that TiCDC only logs."""
 
 
-def prepare_topics(settings: KafkaSettings, topics: Mapping[str, int | None]) -> Prepared:
-    """Checks or creates the topics; the first is the changefeed's default topic, its number the partition-num if given.
+def prepare_topics(settings: KafkaSettings, topics: Mapping[str, int | None]) -> PreparedTopics:
+    """Check or create the topics; the first is the changefeed's default topic, its number the partition-num if set.
 
-    Another topic's number is normally None: all partitions it has, or as many as the default topic's when created.
-    Raises ChangefeedError as TiCDC does, UserError, and DeliveryError where Kafka does not answer in dial_timeout.
+    The number of another topic is normally None: all partitions it has, or as many as the default topic's if it is
+    created. Raise ChangefeedError as TiCDC does, UserError, and DeliveryError if Kafka does not answer within
+    dial_timeout.
     """
     require_packages(settings.driver, settings.compression, settings.sasl.mechanism)
     with _admin(settings) as admin:
-        found = _counts(admin, topics)
+        existing = _counts(admin, topics)
         default = next(iter(topics))
-        limits = {topic: _limit(admin, topic if topic in found else None) for topic in topics}
+        limits = {topic: _limit(admin, topic if topic in existing else None) for topic in topics}
         if settings.checks_insync_replicas == "all":
-            _check_replicas(admin, settings, default if default in found else None)
-        wanted = {
-            topic: partition_count(number, found[topic], topic, settings.one_error_code) if topic in found else number
+            _check_replicas(admin, settings, default if default in existing else None)
+        requested = {
+            topic: partition_count(number, existing[topic], topic, settings.one_error_code)
+            if topic in existing
+            else number
             for topic, number in topics.items()
         }
-        used = {topic: count or wanted[default] or settings.new_topic_partitions for topic, count in wanted.items()}
-        _create(admin, settings, {topic: used[topic] for topic in topics if topic not in found})
+        used = {
+            topic: count or requested[default] or settings.new_topic_partitions for topic, count in requested.items()
+        }
+        _create(admin, settings, {topic: used[topic] for topic in topics if topic not in existing})
     ceiling = min(limits.values()) - RECORD_BATCH_OVERHEAD
     lowered = _lowered(settings, limits[default])
     ready = replace(settings, batch_bytes=min(settings.batch_bytes, ceiling), message_limit=min(limits.values()))
-    return Prepared(used, lowered, ready, tuple(_notes(settings, lowered, used, found)))
+    return PreparedTopics(used, lowered, ready, tuple(_notes(settings, lowered, used, existing)))
 
 
-def partitions(settings: KafkaSettings, topic: str) -> int:
-    """How many partitions the topic has; raises UserError where there is no such topic."""
+def partition_count_of(settings: KafkaSettings, topic: str) -> int:
+    """Return the topic's number of partitions; raise UserError if there is no such topic."""
     with _admin(settings) as admin:
-        found = _counts(admin, [topic])
-    if topic not in found:
+        counts = _counts(admin, [topic])
+    if topic not in counts:
         raise UserError(f"there is no topic {topic!r} on Kafka at {settings.address}")
-    return found[topic]
+    return counts[topic]
 
 
 def grow_topic(settings: KafkaSettings, topic: str, count: int) -> None:
-    """Gives the topic so many partitions, unless it has them; raises UserError and DeliveryError."""
+    """Increase the topic's partitions to that number; raise UserError and DeliveryError."""
     with _admin(settings) as admin:
         if _counts(admin, [topic]).get(topic, 0) < count:
             with suppress(InvalidPartitionsError):  # another task was faster
@@ -91,19 +96,22 @@ def grow_topic(settings: KafkaSettings, topic: str, count: int) -> None:
             _wait_visible(admin, {topic: count})
 
 
-def described(settings: KafkaSettings, topics: Iterable[str]) -> dict[str, int | BaseException]:
-    """How many partitions each topic has, or Kafka's error; raises KafkaError and OSError where Kafka is silent."""
+def describe_topics(settings: KafkaSettings, topics: Iterable[str]) -> dict[str, int | BaseException]:
+    """Return the number of partitions of each topic, or Kafka's error; raise KafkaError and OSError without an
+    answer."""
     admin = KafkaAdminClient(**client_options(settings), request_timeout_ms=int(settings.read_timeout * 1000))
     try:
-        found = admin.describe_topics(list(topics))
+        descriptions = admin.describe_topics(list(topics))
     finally:
         admin.close()
-    errors = {topic["name"]: for_code(topic["error_code"])(topic["name"]) for topic in found if topic["error_code"]}
-    return {topic["name"]: errors.get(topic["name"]) or len(topic["partitions"]) for topic in found}
+    errors = {
+        topic["name"]: for_code(topic["error_code"])(topic["name"]) for topic in descriptions if topic["error_code"]
+    }
+    return {topic["name"]: errors.get(topic["name"]) or len(topic["partitions"]) for topic in descriptions}
 
 
-def answers(address: str) -> bool:
-    """Whether a Kafka answers there, asked for at most a second or two."""
+def is_answering(address: str) -> bool:
+    """Return whether a Kafka broker answers at the address within a second or two."""
     try:
         with _admin(KafkaSettings((address,), dial_timeout=1.0)) as admin:
             return bool(admin.list_topics() is not None)
@@ -112,20 +120,22 @@ def answers(address: str) -> bool:
 
 
 def delete_topics(address: str, topics: Iterable[str]) -> None:
-    """Deletes those topics of the Kafka at `host:port` that exist; raises UserError and DeliveryError."""
+    """Delete those topics of the Kafka at `host:port` that exist; raise UserError and DeliveryError."""
     with _admin(KafkaSettings(tuple(address.split(",")))) as admin:
-        found = list(_counts(admin, topics))
-        if found:
-            admin.delete_topics(found)
+        existing = list(_counts(admin, topics))
+        if existing:
+            admin.delete_topics(existing)
 
 
 @contextmanager
 def _admin(settings: KafkaSettings) -> Iterator[KafkaAdminClient]:
-    """An admin client for a few questions; Kafka's refusals come out as errors of ours."""
+    """Open an admin client for a few requests; Kafka's errors become UserError or DeliveryError."""
     client = None
-    reached = reachable(settings)
+    reachable_settings = with_reachable_broker(settings)
     try:
-        client = KafkaAdminClient(**client_options(reached), request_timeout_ms=int(settings.read_timeout * 1000))
+        client = KafkaAdminClient(
+            **client_options(reachable_settings), request_timeout_ms=int(settings.read_timeout * 1000)
+        )
         yield client
     except (AuthorizationError, SaslAuthenticationFailedError) as error:
         raise UserError(f"Kafka at {settings.address} refuses {settings.client_id}: {reason(error)}") from error
@@ -137,7 +147,7 @@ def _admin(settings: KafkaSettings) -> Iterator[KafkaAdminClient]:
 
 
 def _counts(admin: KafkaAdminClient, topics: Iterable[str]) -> dict[str, int]:
-    """Partition counts of those topics that exist."""
+    """Return the partition counts of the topics that exist."""
     described = admin.describe_topics(list(topics))
     return {topic["name"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
 
@@ -151,9 +161,9 @@ def _create(admin: KafkaAdminClient, settings: KafkaSettings, missing: Mapping[s
     if settings.checks_insync_replicas == "created":
         _check_replicas(admin, settings, None)
     for topic, count in missing.items():
-        asked = {"num_partitions": count, "replication_factor": settings.replication_factor}
+        options = {"num_partitions": count, "replication_factor": settings.replication_factor}
         try:
-            admin.create_topics({topic: asked})
+            admin.create_topics({topic: options})
         except TopicAlreadyExistsError:
             pass
         except (InvalidTopicError, InvalidPartitionsError, InvalidReplicationFactorError) as error:
@@ -165,18 +175,20 @@ def _create(admin: KafkaAdminClient, settings: KafkaSettings, missing: Mapping[s
 
 
 def _wait_visible(admin: KafkaAdminClient, topics: Mapping[str, int]) -> None:
-    """A topic is usable only when every broker knows it: TiCDC asks six times, too."""
+    """Wait until every broker knows the topics; TiCDC asks six times, too."""
     for _ in range(40):
         if _counts(admin, topics) == dict(topics):
             return
         time.sleep(0.1)
-    found = _counts(admin, topics)
-    odd = next(topic for topic in topics if found.get(topic) != topics[topic])
-    raise DeliveryError(f"topic {odd} was created with {topics[odd]} partitions, but Kafka shows {found.get(odd, 0)}")
+    counts = _counts(admin, topics)
+    differing = next(topic for topic in topics if counts.get(topic) != topics[topic])
+    raise DeliveryError(
+        f"topic {differing} was created with {topics[differing]} partitions, but Kafka shows {counts.get(differing, 0)}"
+    )
 
 
 def _check_replicas(admin: KafkaAdminClient, settings: KafkaSettings, topic: str | None) -> None:
-    """TiCDC's validateMinInsyncReplicas: only where every in-sync replica must acknowledge."""
+    """Check as TiCDC's validateMinInsyncReplicas, if all in-sync replicas must acknowledge."""
     minimum = _config(admin, topic, "min.insync.replicas", "min.insync.replicas")
     if settings.required_acks == -1 and minimum is not None and settings.replication_factor < minimum:
         raise ChangefeedError(
@@ -188,7 +200,7 @@ def _check_replicas(admin: KafkaAdminClient, settings: KafkaSettings, topic: str
 
 
 def _lowered(settings: KafkaSettings, limit: int) -> int:
-    """The encoder's max-message-bytes for a topic that takes `limit`; raises ChangefeedError where TiCDC does."""
+    """Return the encoder's max-message-bytes for a topic with that limit; raise ChangefeedError if TiCDC does."""
     if settings.topic_limit == "refuses" and limit < settings.max_message_bytes:
         raise ChangefeedError(
             f"topic already exist, and topic's max.message.bytes({limit}) less than "
@@ -202,13 +214,13 @@ def _lowered(settings: KafkaSettings, limit: int) -> int:
 
 
 def _limit(admin: KafkaAdminClient, topic: str | None) -> int:
-    """Largest record batch in bytes: the topic's, or the brokers' for a topic that is to be created."""
-    found = _config(admin, topic, "max.message.bytes", "message.max.bytes")
-    return 1048588 if found is None else found
+    """Return the largest record batch in bytes: the topic's limit, or the brokers' for a new topic."""
+    limit = _config(admin, topic, "max.message.bytes", "message.max.bytes")
+    return 1048588 if limit is None else limit
 
 
 def _config(admin: KafkaAdminClient, topic: str | None, of_topic: str, of_broker: str) -> int | None:
-    """A number from the topic's configuration, else from the controller's; None where Kafka keeps it to itself."""
+    """Return a number from the topic's configuration, else from the controller's; None if Kafka does not reveal it."""
     if topic is not None:
         resource, name = ConfigResource(ConfigResourceType.TOPIC, topic, [of_topic]), of_topic
     else:
@@ -220,9 +232,11 @@ def _config(admin: KafkaAdminClient, topic: str | None, of_topic: str, of_broker
     return int(entries[name]["value"]) if name in entries else None
 
 
-def _notes(settings: KafkaSettings, lowered: int, used: Mapping[str, int], found: Mapping[str, int]) -> Iterator[str]:
+def _notes(
+    settings: KafkaSettings, lowered: int, used: Mapping[str, int], existing: Mapping[str, int]
+) -> Iterator[str]:
     if lowered < settings.max_message_bytes != KafkaSettings.max_message_bytes:
         yield f"max-message-bytes {settings.max_message_bytes} is more than the topic takes: {lowered} is used"
     for topic, count in used.items():
-        if count < found.get(topic, count):
-            yield f"topic {topic} has {found[topic]} partitions, only the first {count} are used (partition-num)"
+        if count < existing.get(topic, count):
+            yield f"topic {topic} has {existing[topic]} partitions, only the first {count} are used (partition-num)"

@@ -1,7 +1,7 @@
 """Producers of confluent-kafka (librdkafka), which compress and send outside of Python: the extra `fast`.
 
-One law: in each partition nothing is sent behind what has failed. Where every replica acknowledges, librdkafka itself
-keeps that (idempotence without gaps); otherwise a partition's next piece waits for the acknowledgement of the last.
+After a failure nothing more is sent to a partition. If all replicas acknowledge, librdkafka guarantees that
+(idempotence without gaps); otherwise a batch waits for the acknowledgement of the previous one of its partition.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import pyarrow as pa
 
 from simulator.errors import UserError
 from simulator.sinks.kafka.connect import ClientCredentials
-from simulator.sinks.kafka.flight import Interrupted
 from simulator.sinks.kafka.library import Future, IllegalStateError, KafkaError, UnknownError, for_code
-from simulator.sinks.kafka.producers import KILLED_WITHIN, LINGER_MS, Handover, batch_outcome
+from simulator.sinks.kafka.producers import KILLED_WITHIN, LINGER_MS, ProducerApi, batch_outcome
+from simulator.sinks.kafka.sent_batches import AbortedBatch
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls
 
 POLL = 0.1
 
 LOG = logging.getLogger("kafka.librdkafka")
-"""Silent: what it says comes back with a record."""
+"""Disabled: errors are reported with the records."""
 
 LOG.disabled = True
 
@@ -37,11 +37,11 @@ STOPPED = {
     confluent_kafka.KafkaError._PURGE_INFLIGHT,
     confluent_kafka.KafkaError._FATAL,
 }
-"""What records fail with for the sake of others."""
+"""Error codes of records that failed because of others."""
 
 
 class Acknowledgement(Future):  # type: ignore[misc]
-    """That of a piece, which may be waited for."""
+    """The future of a batch, with `wait`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,12 +62,12 @@ class Acknowledgement(Future):  # type: ignore[misc]
 
 
 BROKERS = confluent_kafka.KafkaError.UNKNOWN
-"""From this code on errors are the broker's; those below are librdkafka's."""
+"""Error codes from this one on are the broker's; lower ones are librdkafka's."""
 
 
 @dataclass
-class Batch:
-    """A piece on its way."""
+class PendingBatch:
+    """A batch of records that is being sent."""
 
     topic: str
     partition: int
@@ -75,18 +75,18 @@ class Batch:
     values: pa.Array
     future: Acknowledgement = field(default_factory=Acknowledgement)
     left: int = 0
-    """Records whose acknowledgement is waited for; 0 before it is handed over."""
+    """Number of callbacks still expected; 0 before the batch is sent."""
 
     offset: int | None = None
 
 
 class ConfluentProducer:
-    """A producer, and the thread in which its acknowledgements arrive."""
+    """A producer, and the thread that receives its acknowledgements."""
 
     def __init__(self, settings: KafkaSettings) -> None:
         self._idempotent = settings.required_acks == -1
         self._producer: Any = confluent_kafka.Producer(options(settings), logger=LOG)
-        self._waiting: dict[tuple[str, int], deque[Batch]] = {}
+        self._waiting: dict[tuple[str, int], deque[PendingBatch]] = {}
         self._lock = threading.RLock()
         self._cause: BaseException | None = None
         self._open = True
@@ -94,8 +94,8 @@ class ConfluentProducer:
         self._thread.start()
 
     def send(self, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:
-        """Hands over the records of a piece; one future for all of them."""
-        batch = Batch(topic, partition, keys, values)
+        """Send the records of a batch; return one future for all of them."""
+        batch = PendingBatch(topic, partition, keys, values)
         with self._lock:
             if self._cause is not None:
                 raise IllegalStateError("the producer has been stopped")
@@ -106,27 +106,27 @@ class ConfluentProducer:
         return [batch.future]
 
     def _halt(self, cause: BaseException) -> None:
-        """Sends nothing more; of what was handed over it is said, one by one, what became of it."""
+        """Stop sending; the batches in progress get a result each."""
         with self._lock:
             if self._cause is None:
                 self._cause = cause
                 self._producer.purge(blocking=False)
                 self._give_up(lambda batch: not batch.left)
 
-    def _give_up(self, chosen: Callable[[Batch], bool]) -> None:
+    def _give_up(self, chosen: Callable[[PendingBatch], bool]) -> None:
         assert self._cause is not None
         for queue in self._waiting.values():
             for batch in queue:
                 if chosen(batch) and not batch.future.is_done:
-                    batch.future.failure(Interrupted(self._cause))
+                    batch.future.failure(AbortedBatch(self._cause))
 
     def finish(self, timeout: float) -> None:
-        """Ends it once all is acknowledged, or the time is over."""
+        """Close when everything is acknowledged, or after the timeout."""
         self._producer.flush(timeout)
         self.kill()
 
     def kill(self) -> None:
-        """Ends it now: without its connections, nothing of it may be written once its successor sends again."""
+        """Close now. Nothing may be written after its successor sends, so its connections are closed, too."""
         self._halt(IllegalStateError("the producer has been closed"))
         self._open = False
         self._thread.join(KILLED_WITHIN)
@@ -141,7 +141,7 @@ class ConfluentProducer:
             except confluent_kafka.KafkaException as error:  # it can send nothing more, and says so once
                 self._halt(_error(error.args[0]))
 
-    def _produce(self, batch: Batch) -> None:
+    def _produce(self, batch: PendingBatch) -> None:
         pairs = zip(batch.keys.to_pylist(), batch.values.to_pylist(), strict=True)
         messages: list[dict[str, Any]] = [{"key": key, "value": value} for key, value in pairs]
         if self._idempotent:  # without gaps, the last one tells of all
@@ -153,16 +153,18 @@ class ConfluentProducer:
             batch.left = len(messages)
             self._hand(batch, messages, self._arrival(batch))
 
-    def _hand(self, batch: Batch, messages: list[dict[str, Any]], arrival: Callable[..., None] | None) -> None:
+    def _hand(self, batch: PendingBatch, messages: list[dict[str, Any]], arrival: Callable[..., None] | None) -> None:
         try:
-            taken = self._producer.produce_batch(batch.topic, messages, partition=batch.partition, on_delivery=arrival)
+            accepted = self._producer.produce_batch(
+                batch.topic, messages, partition=batch.partition, on_delivery=arrival
+            )
         except (confluent_kafka.KafkaException, BufferError) as error:
             raise _error(error.args[0]) from error
-        if taken < len(messages):
+        if accepted < len(messages):
             refused = next(message["_error"] for message in messages if "_error" in message)
             self._fail(batch, refused)
 
-    def _arrival(self, batch: Batch) -> Callable[..., None]:
+    def _arrival(self, batch: PendingBatch) -> Callable[..., None]:
         def arrived(error: confluent_kafka.KafkaError | None, message: confluent_kafka.Message) -> None:
             with self._lock:
                 if batch.future.is_done:
@@ -178,28 +180,28 @@ class ConfluentProducer:
 
         return arrived
 
-    def _succeed(self, batch: Batch) -> None:
+    def _succeed(self, batch: PendingBatch) -> None:
         queue = self._waiting[batch.topic, batch.partition]
         queue.popleft()
         batch.future.success((-1 if batch.offset is None else batch.offset, None, None))
         if queue and not self._idempotent:
             self._produce(queue[0])
 
-    def _fail(self, batch: Batch, error: confluent_kafka.KafkaError) -> None:
-        found = _error(error)
-        batch.future.failure(Interrupted(found) if error.code() in STOPPED else found)
-        self._halt(found)
+    def _fail(self, batch: PendingBatch, error: confluent_kafka.KafkaError) -> None:
+        failure = _error(error)
+        batch.future.failure(AbortedBatch(failure) if error.code() in STOPPED else failure)
+        self._halt(failure)
 
 
 def _error(error: Any) -> KafkaError:
-    """The same error as kafka-python has it; librdkafka's own have its words."""
+    """Return the error as a class of kafka-python; librdkafka's own errors keep their text."""
     if not isinstance(error, confluent_kafka.KafkaError):
         return UnknownError(str(error))
     return for_code(error.code())(None) if error.code() >= BROKERS else UnknownError(error.str())
 
 
 def options(settings: KafkaSettings) -> dict[str, Any]:
-    """librdkafka's own, to the effect of those that kafka-python gets."""
+    """Return librdkafka's options with the effect of kafka-python's."""
     idempotent = settings.required_acks == -1
     return {
         "bootstrap.servers": settings.address,
@@ -233,10 +235,10 @@ def _tls(tls: Tls) -> dict[str, Any]:
     if not tls.enabled:
         return {}
     files = {"ssl.ca.location": tls.ca, "ssl.certificate.location": tls.cert, "ssl.key.location": tls.key or tls.cert}
-    found: dict[str, Any] = {name: file for name, file in files.items() if file}
+    options: dict[str, Any] = {name: file for name, file in files.items() if file}
     if tls.insecure_skip_verify:
-        found |= {"enable.ssl.certificate.verification": False, "ssl.endpoint.identification.algorithm": "none"}
-    return found
+        options |= {"enable.ssl.certificate.verification": False, "ssl.endpoint.identification.algorithm": "none"}
+    return options
 
 
 def _sasl(sasl: Sasl, timeout: float) -> dict[str, Any]:
@@ -255,6 +257,6 @@ def _sasl(sasl: Sasl, timeout: float) -> dict[str, Any]:
     raise UserError(f"sasl-mechanism {mechanism} cannot be used with --driver confluent: kafka-python can")
 
 
-BY_CONFLUENT = Handover(
+BY_CONFLUENT = ProducerApi(
     ConfluentProducer, ConfluentProducer.send, batch_outcome, ConfluentProducer.finish, ConfluentProducer.kill
 )

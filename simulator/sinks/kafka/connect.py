@@ -1,6 +1,6 @@
-"""From settings to kafka-python's own options, with TLS, SASL and OAuth's tokens, and from its exceptions to one line.
+"""Options of kafka-python, with TLS, SASL and OAuth tokens, and its exceptions as one line.
 
-One law: of an OAuth endpoint nothing but http and https is opened, and no redirection is followed with the secret.
+Only http and https are opened as an OAuth endpoint, and redirections are not followed with the secret.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls
 
 Option = object
-"""A value that kafka-python takes for an option: text, number, list of addresses, TLS context, token provider."""
+"""The value of an option of kafka-python: text, number, list of addresses, TLS context, token provider."""
 
 NO_PASSPHRASE = ""
-"""Without one OpenSSL would ask the terminal for that of an encrypted key; TiCDC takes none either."""
+"""With None, OpenSSL would ask the terminal for an encrypted key's passphrase; TiCDC accepts none either."""
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 """What it logs comes back as an exception or an acknowledgement; its lines would only break the progress display."""
 
 
 def client_options(settings: KafkaSettings) -> dict[str, Option]:
-    """The options that producer, consumer and admin client share."""
+    """Return the options that producer, consumer and admin client share."""
     return {
         "bootstrap_servers": list(settings.brokers),
         "client_id": settings.client_id,
@@ -44,12 +44,15 @@ def client_options(settings: KafkaSettings) -> dict[str, Option]:
 
 
 EXTRAS = {"crc32c": "crc32c", "snappy": "snappy", "lz4": "lz4", "zstd": "zstandard"}
-"""kafka-python's optional dependencies, by their module; gzip is Python's own."""
+"""kafka-python's optional dependencies, by their module; gzip is in Python."""
 
 
 def require_packages(driver: str = "kafka-python", compression: str = "none", mechanism: str = "") -> None:
-    """Raises UserError where a package is missing: that of the driver; crc32c, without which kafka-python is eight
-    times slower, or the one that compresses; and where the driver lacks the SASL mechanism."""
+    """Raise UserError if a package is missing, or if the driver lacks the SASL mechanism.
+
+    The packages are the driver's, that of the compression, and crc32c, without which kafka-python is eight times
+    slower.
+    """
     if driver == "confluent":
         if find_spec("confluent_kafka") is None:
             raise UserError(
@@ -68,7 +71,7 @@ def require_packages(driver: str = "kafka-python", compression: str = "none", me
 
 
 def reason(error: BaseException) -> str:
-    """What went wrong, on one line, without kafka-python's error numbers."""
+    """Return an error on one line, without kafka-python's error numbers."""
     if isinstance(error, SimulatorError) or isinstance(error, OSError) and error.strerror and error.errno:
         return str(getattr(error, "strerror", None) or error)
     text = " ".join(str(error).split())
@@ -118,12 +121,12 @@ def _sasl(sasl: Sasl, timeout: float) -> dict[str, Option]:
     raise UserError(f"sasl-mechanism {sasl.mechanism!r} cannot be used: {known}")
 
 
-LARGEST = 1 << 20
-"""Bytes of an answer that are read, as TiCDC's client does (golang.org/x/oauth2 internal/token.go)."""
+MAX_ANSWER_BYTES = 1 << 20
+"""Maximum bytes of an answer, as in TiCDC's client (golang.org/x/oauth2 internal/token.go)."""
 
 
 class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
-    """Fetches a token and keeps it until shortly before it expires."""
+    """Requests a token and caches it until shortly before it expires."""
 
     def __init__(self, sasl: Sasl, timeout: float = 10.0) -> None:
         super().__init__()
@@ -133,21 +136,21 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         self._expires = 0.0
 
     def token(self) -> str:
-        """A token that is valid for at least half a minute; raises UserError, DeliveryError where nobody answers."""
+        """Return a token that is valid for at least half a minute; raise UserError, or DeliveryError without an
+        answer."""
         if time.monotonic() > self._expires - 30:
-            granted = self._granted()
+            granted = self._fetch()
             self._token = granted["access_token"]
             self._expires = time.monotonic() + _seconds(granted.get("expires_in"))
         return self._token
 
     def valid_for(self) -> float:
-        """Seconds until the token that was given last expires."""
+        """Return the seconds until the last token expires."""
         return self._expires - time.monotonic()
 
-    def _granted(self) -> dict[str, Any]:
-        """The answer of the endpoint, which is asked as TiCDC's client asks: with the secret in the header, then in
-        the form.
-        """
+    def _fetch(self) -> dict[str, Any]:
+        """Return the endpoint's answer to a request with the secret in the header, then in the form, as TiCDC's
+        client does."""
         sasl = self._sasl
         scopes = " ".join(sasl.oauth_scopes)
         form = {"grant_type": sasl.oauth_grant_type, "scope": scopes, "audience": sasl.oauth_audience}
@@ -155,17 +158,17 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         basic = {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
         secret = {"client_id": sasl.oauth_client_id, "client_secret": sasl.oauth_client_secret}
         try:
-            return self._asked(form, basic)
+            return self._request_token(form, basic)
         except UserError:
-            return self._asked(form | secret, {})
+            return self._request_token(form | secret, {})
 
-    def _asked(self, form: dict[str, str], headers: dict[str, str]) -> dict[str, Any]:
+    def _request_token(self, form: dict[str, str], headers: dict[str, str]) -> dict[str, Any]:
         body = urlencode({name: value for name, value in form.items() if value}).encode()
         request = urllib.request.Request(self._sasl.oauth_token_url, body, headers)
         where = f"sasl-oauth-token-url {uri_without_secrets(self._sasl.oauth_token_url)}"
         try:
             with OPENER.open(request, timeout=self._timeout) as answer:
-                found = json.loads(answer.read(LARGEST))
+                document = json.loads(answer.read(MAX_ANSWER_BYTES))
         except HTTPError as error:
             with error:
                 raise _refusal(error)(f"{where}: no token: {_answer(error)}") from None
@@ -173,11 +176,11 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
             raise DeliveryError(f"{where} does not answer: {_reason(error)}") from error
         except ValueError as error:
             raise UserError(f"{where}: the answer is not JSON") from error
-        token = found.get("access_token") if isinstance(found, dict) else None
+        token = document.get("access_token") if isinstance(document, dict) else None
         if not isinstance(token, str) or not token:
-            why = f": {found['error']}" if isinstance(found, dict) and "error" in found else ""
+            why = f": {document['error']}" if isinstance(document, dict) and "error" in document else ""
             raise UserError(f"{where}: the answer has no access_token{why}")
-        return dict(found)
+        return dict(document)
 
 
 def _opener() -> urllib.request.OpenerDirector:
@@ -199,12 +202,12 @@ def _refusal(error: HTTPError) -> type[UserError] | type[DeliveryError]:
 
 
 def _answer(error: HTTPError) -> str:
-    """Status and, where the endpoint gives them, OAuth's error and its description."""
+    """Return the status and, if the endpoint sends them, OAuth's error and its description."""
     try:
-        found = json.loads(error.read(LARGEST))
+        content = json.loads(error.read(MAX_ANSWER_BYTES))
     except (ValueError, OSError, HTTPException):
-        found = None
-    document = found if isinstance(found, dict) else {}
+        content = None
+    document = content if isinstance(content, dict) else {}
     described = (str(document[name]) for name in ("error", "error_description") if name in document)
     return ": ".join((f"{error.code} {error.reason}".strip(), *described))
 
@@ -215,7 +218,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _seconds(expires_in: object) -> float:
-    """How long a token is valid; one that does not say is asked for anew after five minutes."""
+    """Return how long a token is valid; without a value five minutes."""
     try:
         return float(str(expires_in))
     except ValueError:

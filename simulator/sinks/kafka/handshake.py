@@ -1,7 +1,7 @@
-"""The first words with Kafka, before a client is built: TLS, versions, SASL, one question, and what went wrong in them.
+"""The first exchange with Kafka, before a client is created: TLS, versions, SASL, one request, and diagnoses.
 
-One law: what the user can mend is a UserError that names it, and at once; kafka-python 3.0.12 would try again for all
-of its timeout, leak sockets, and then say `Unable to bootstrap`.
+Problems that the user can fix raise UserError at once. kafka-python 3.0.12 would retry for its whole timeout, leak
+sockets, and then report `Unable to bootstrap`.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ EXPIRED, NOT_YET_VALID, OTHER_HOST = (10,), (9,), (62, 64)
 """OpenSSL's verify codes: X509_V_ERR_CERT_HAS_EXPIRED, …_NOT_YET_VALID, …_HOSTNAME_MISMATCH, …_IP_ADDRESS_MISMATCH."""
 
 OF_CLIENT = ("CERTIFICATE", "UNKNOWN_CA", "HANDSHAKE_FAILURE", "ACCESS_DENIED")
-"""What a server's TLS alert is about when it minds the client's certificate: Java sends bad_certificate for none."""
+"""Words in a server's TLS alert about the client's certificate; Java sends bad_certificate without one."""
 
 MOMENT = 1.0
-"""Seconds in which a server that misses a certificate ends a connection on which nothing is asked."""
+"""Seconds in which a server that requires a certificate closes an idle connection."""
 
 
-def reachable(settings: KafkaSettings) -> KafkaSettings:
-    """The settings with the first of the brokers that takes us: those that are away cost no client its timeout.
+def with_reachable_broker(settings: KafkaSettings) -> KafkaSettings:
+    """Return the settings with the first broker that accepts the connection, so that clients do not wait for
+    unreachable ones.
 
-    Raises UserError for what no other try would change, DeliveryError where nobody answers.
+    Raise UserError for problems that a retry does not solve, DeliveryError if no broker answers.
     """
     _require_protected(settings.sasl, settings.tls)
     options, timeout = client_options(settings), settings.dial_timeout / len(settings.brokers)
@@ -61,7 +62,7 @@ def reachable(settings: KafkaSettings) -> KafkaSettings:
 
 
 def host_and_port(broker: str) -> tuple[str, int]:
-    """Host and port; raises UserError."""
+    """Return host and port; raise UserError."""
     host, _, port = broker.rpartition(":")
     if not host or not (port.isascii() and port.isdecimal()) or not 0 < int(port[:6]) < 1 << 16:
         raise UserError(f"Kafka broker {broker!r}: host:port is expected, a port from 1 to 65535")
@@ -77,7 +78,7 @@ def _require_protected(sasl: Sasl, tls: Tls) -> None:
 
 
 class _Connection:
-    """A connection on which one question follows the other."""
+    """A connection with one request at a time."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -87,7 +88,7 @@ class _Connection:
         self._known = BrokerVersionData(api_versions=every)
 
     def ask(self, request: Any) -> Any:
-        """Kafka's answer; raises OSError where the connection ends without one, KafkaError where it is none."""
+        """Return Kafka's answer; raise OSError if the connection ends, KafkaError for an invalid answer."""
         if request.API_VERSION is None:
             request.API_VERSION = self._known.api_version(request)
         self._protocol.send_request(request)
@@ -100,29 +101,29 @@ class _Connection:
 
 @dataclass(frozen=True)
 class _Handshake:
-    """All that is said to one broker before a client is built."""
+    """The exchange with one broker."""
 
     broker: str
     place: tuple[str, int]
     sasl: Sasl
     tls: Tls
     options: dict[str, Option]
-    """of kafka-python's clients"""
+    """Options of kafka-python's clients."""
 
     timeout: float
 
     def exchange(self) -> None:
-        """Ends well where a client would be served; else UserError, OSError, KafkaError."""
-        with ExitStack() as held:
-            line = self._first(self._connected(held))
+        """Return if a client would be served; otherwise raise UserError, OSError or KafkaError."""
+        with ExitStack() as connections:
+            line = self._first(self._connected(connections))
             if self.sasl.mechanism:
                 self._authenticate(line, str(self.options["sasl_mechanism"]))
             self._question(line)
 
-    def _connected(self, held: ExitStack) -> socket.socket:
-        """A connection, encrypted where it is to be; `held` closes it."""
-        connection = held.enter_context(self._dial())
-        return held.enter_context(self._encrypted(connection)) if self.tls.enabled else connection
+    def _connected(self, connections: ExitStack) -> socket.socket:
+        """Return a connection, with TLS if enabled; `connections` closes it."""
+        connection = connections.enter_context(self._dial())
+        return connections.enter_context(self._encrypted(connection)) if self.tls.enabled else connection
 
     def _dial(self) -> socket.socket:
         return socket.create_connection(self.place, self.timeout)
@@ -175,13 +176,14 @@ class _Handshake:
             raise UserError(self._failed(mechanism, reason(error))) from error
 
     def _question(self, line: _Connection) -> None:
-        """Versions are told to anybody; whoever misses SASL ends the connection at the next question."""
+        """Send a metadata request. A broker that requires SASL answers the versions request and ends the connection
+        at the next."""
         try:
             line.ask(MetadataRequest(topics=[]))
         except ConnectionError as error:
-            with ExitStack() as held:
+            with ExitStack() as connections:
                 request = SaslHandshakeRequest(mechanism="", version=1)
-                accepted = ", ".join(_Connection(self._connected(held)).ask(request).mechanisms)
+                accepted = ", ".join(_Connection(self._connected(connections)).ask(request).mechanisms)
             if self.sasl.mechanism or not accepted:
                 raise
             wanted = f"give sasl-mechanism ({accepted}), sasl-user and sasl-password"
@@ -208,10 +210,13 @@ class _Handshake:
         return context.wrap_socket(connection, server_hostname=self.place[0].rstrip("."))
 
     def _ends_unasked(self) -> bool:
-        """In TLS 1.3 a server misses a certificate after the handshake; its alert may be lost behind a question."""
+        """Return whether the server ends an idle connection.
+
+        In TLS 1.3 a server notices a missing certificate after the handshake; its alert may be lost behind a request.
+        """
         try:
-            with ExitStack() as held:
-                connection = self._connected(held)
+            with ExitStack() as connections:
+                connection = self._connected(connections)
                 connection.settimeout(MOMENT)
                 return not connection.recv(1)
         except TimeoutError:
@@ -231,12 +236,12 @@ class _Handshake:
         return f"{whose} is not trusted ({error.verify_message}): {accepted}"
 
     def _alerted(self, error: BaseException) -> str:
-        said = getattr(error, "reason", None) or "it ends the connection"
-        if isinstance(error, ssl.SSLError) and not any(word in str(said) for word in OF_CLIENT):
-            return f"Kafka at {self.broker} refuses TLS as it was offered: {said}"
+        alert = getattr(error, "reason", None) or "it ends the connection"
+        if isinstance(error, ssl.SSLError) and not any(word in str(alert) for word in OF_CLIENT):
+            return f"Kafka at {self.broker} refuses TLS as it was offered: {alert}"
         if self.tls.cert:
-            return f"Kafka at {self.broker} does not take the client certificate {self.tls.cert}: {said}"
-        return f"Kafka at {self.broker} asks for a client certificate: give cert and key ({said})"
+            return f"Kafka at {self.broker} does not take the client certificate {self.tls.cert}: {alert}"
+        return f"Kafka at {self.broker} asks for a client certificate: give cert and key ({alert})"
 
     def _failed(self, mechanism: str, why: str) -> str:
         user = self.options.get("sasl_plain_username")

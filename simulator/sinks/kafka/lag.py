@@ -1,4 +1,4 @@
-"""Where a consumer group stands: its committed offsets beside the ends of the partitions."""
+"""The lag of a consumer group: its committed offsets and the ends of the partitions."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from typing import NamedTuple
 
 from simulator.errors import SimulatorError
 from simulator.sinks.kafka.connect import client_options
-from simulator.sinks.kafka.handshake import reachable
+from simulator.sinks.kafka.handshake import with_reachable_broker
 from simulator.sinks.kafka.library import KafkaAdminClient, KafkaError, OffsetSpec, TopicPartition
 from simulator.sinks.kafka.settings import KafkaSettings
 
 
 class Offsets(NamedTuple):
-    """Summed up over partitions."""
+    """Sums over partitions."""
 
     end: int
     committed: int | None
-    """None where the group has committed nothing of any of them; where it has nothing of one alone, that one counts
-    from its first record."""
+    """None if the group has committed nothing; a partition without a commit counts from its first record."""
 
 
 class GroupOffsets:
-    """Asks again and again, over one connection as long as that lasts."""
+    """Requests a group's offsets repeatedly, over one connection while that lasts."""
 
     def __init__(self, settings: KafkaSettings, group: str, topics: Mapping[str, int]) -> None:
         """`topics` with how many partitions of each count: the first ones."""
@@ -32,27 +31,27 @@ class GroupOffsets:
         self._admin: KafkaAdminClient | None = None
 
     def ask(self) -> Offsets | None:
-        """None while Kafka does not answer."""
+        """Return the offsets, or None if Kafka does not answer."""
         try:
             if self._admin is None:
-                options = client_options(reachable(self._settings))
+                options = client_options(with_reachable_broker(self._settings))
                 timeout_ms = int(self._settings.read_timeout * 1000)
                 self._admin = KafkaAdminClient(**options, request_timeout_ms=timeout_ms)
             committed = self._admin.list_group_offsets({self._group: None})[self._group]
             ends = self._admin.list_partition_offsets({place: OffsetSpec.LATEST for place in self._places})
-            kept = {place: committed[place].offset for place in self._places if place in committed}
+            group_offsets = {place: committed[place].offset for place in self._places if place in committed}
             end = sum(ends[place].offset for place in self._places)
-            if not kept:
+            if not group_offsets:
                 return Offsets(end, None)
-            fresh = {place: OffsetSpec.EARLIEST for place in self._places if place not in kept}
+            fresh = {place: OffsetSpec.EARLIEST for place in self._places if place not in group_offsets}
             first = self._admin.list_partition_offsets(fresh) if fresh else {}
-            return Offsets(end, sum(kept.values()) + sum(found.offset for found in first.values()))
+            return Offsets(end, sum(group_offsets.values()) + sum(offset.offset for offset in first.values()))
         except (KafkaError, OSError, TimeoutError, SimulatorError):
             self.close()
             return None
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Close the connection."""
         if self._admin is not None:
             with suppress(KafkaError, OSError):
                 self._admin.close()

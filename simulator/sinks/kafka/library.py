@@ -1,6 +1,6 @@
-"""kafka-python: all that is used of it, imported without warnings that only its authors can mend.
+"""All names of kafka-python that are used, imported without its deprecation warnings.
 
-One law: nothing else imports it, so that a test whose warnings are errors may import us first.
+No other module imports it, so that tests whose warnings are errors can import the simulator first.
 """
 
 from __future__ import annotations

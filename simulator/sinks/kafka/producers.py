@@ -1,8 +1,8 @@
-"""Producers of kafka-python, and two ways to hand them a piece: as a ready record batch, by its private API at the one
-version that was read and tested, or record by record, by its public one, against which the first is measured.
+"""Producers of kafka-python, and two ways to send a batch: as a prepared record batch or record by record.
 
-One law: kafka-python keeps everything that concerns the broker (sequence numbers, compression, checksum, retries);
-it is only spared the work per record. A producer that a piece has failed sends nothing more.
+Prepared batches use kafka-python's private API, at the only version that was read and tested; the public API is the
+reference for measurements. kafka-python keeps everything that concerns the broker (sequence numbers, compression,
+checksum, retries) and is spared only the work per record. After a failed batch a producer sends nothing more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.sinks.kafka.connect import Option, client_options
-from simulator.sinks.kafka.flight import Interrupted, Outcome
 from simulator.sinks.kafka.library import (
     Future,
     IllegalStateError,
@@ -29,6 +28,7 @@ from simulator.sinks.kafka.library import (
     TopicPartition,
 )
 from simulator.sinks.kafka.record_batch import body
+from simulator.sinks.kafka.sent_batches import AbortedBatch, SendOutcome
 from simulator.sinks.kafka.settings import KafkaSettings
 
 LINGER_MS = 20
@@ -37,7 +37,7 @@ KILLED_WITHIN = 10.0
 
 
 def producer(settings: KafkaSettings) -> KafkaProducer:
-    """A producer that keeps the order of each partition; raises kafka.errors.KafkaError where no broker answers."""
+    """Return a producer that keeps the order of each partition; raise kafka.errors.KafkaError if no broker answers."""
     options: dict[str, Option] = {
         **client_options(settings),
         "acks": settings.required_acks,
@@ -56,8 +56,8 @@ def producer(settings: KafkaSettings) -> KafkaProducer:
     }
     clients: list[KafkaNetClient] = []
 
-    def client(**given: Option) -> KafkaNetClient:
-        clients.append(KafkaNetClient(**given))
+    def client(**arguments: Option) -> KafkaNetClient:
+        clients.append(KafkaNetClient(**arguments))
         return clients[-1]
 
     try:
@@ -69,7 +69,7 @@ def producer(settings: KafkaSettings) -> KafkaProducer:
 
 
 def finish(producer: KafkaProducer, timeout: float) -> None:
-    """Closes a producer of which everything is acknowledged, or nothing is awaited but the last bytes' way out."""
+    """Close a producer whose records are acknowledged, or whose acknowledgements are not awaited."""
     try:
         producer.close(timeout=timeout)
     except KafkaError:
@@ -77,7 +77,7 @@ def finish(producer: KafkaProducer, timeout: float) -> None:
 
 
 def kill(producer: KafkaProducer) -> None:
-    """Stops a producer now, whatever it still has: nothing of it may be written once its successor sends again.
+    """Stop a producer now, with everything it still has: nothing may be written once its successor sends.
 
     `close(timeout=0)` alone raises at the first unacknowledged record and leaves the producer running (3.0.12).
     """
@@ -88,22 +88,22 @@ def kill(producer: KafkaProducer) -> None:
 
 
 def send_records(producer: KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:
-    """Sends each record, stamped with now; one future a record.
+    """Send each record with the current time; return one future a record.
 
-    The first that fails stops the producer, in the producer's own thread, before that turns to the next batch.
-    Raises kafka.errors.KafkaError where one has failed.
+    The first failure stops the producer, in the producer's own thread, before that sends the next batch. Raise
+    kafka.errors.KafkaError if one has failed.
     """
-    give: Callable[..., Future] = producer.send
+    send: Callable[..., Future] = producer.send
     pairs = zip(keys.to_pylist(), values.to_pylist(), strict=True)
 
     def stop(error: BaseException) -> None:
         producer._sender.force_close()
 
-    return [give(topic, value, key, partition=partition).add_errback(stop) for key, value in pairs]
+    return [send(topic, value, key, partition=partition).add_errback(stop) for key, value in pairs]
 
 
-def records_outcome(futures: list[Future], count: int, timeout: float) -> Outcome | None:
-    """What became of the records, waiting up to `timeout` seconds for the last; None while some are on their way."""
+def records_outcome(futures: list[Future], count: int, timeout: float) -> SendOutcome | None:
+    """Return the result of the records, waiting up to `timeout` seconds for the last; None while some are in flight."""
     if timeout and not futures[-1].is_done:
         with suppress(KafkaError):
             futures[-1].get(timeout)
@@ -115,19 +115,19 @@ def records_outcome(futures: list[Future], count: int, timeout: float) -> Outcom
     broken = next((future.exception for future in futures[done:] if future.is_done and future.failed()), None)
     if done < len(futures) and broken is None:
         return None
-    return Outcome(done, offset, broken)
+    return SendOutcome(done, offset, broken)
 
 
 TESTED = "3.0.12"
 
 
 def batches_available() -> bool:
-    """Whether the kafka-python that is installed is the one whose internals this relies on."""
+    """Return whether the installed kafka-python is the version whose private API is used."""
     return version("kafka-python") == TESTED
 
 
-def client(settings: KafkaSettings) -> str:
-    """What sends with these settings, for people: library, version, way."""
+def describe_client(settings: KafkaSettings) -> str:
+    """Return library, version and method of sending, for users."""
     if settings.driver == "confluent":
         return f"confluent-kafka {version('confluent-kafka')}"
     how = "prepared batches" if settings.prepared_batches and batches_available() else "record by record"
@@ -135,9 +135,9 @@ def client(settings: KafkaSettings) -> str:
 
 
 def send_batch(producer: KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:
-    """Queues the records as one batch, stamped with now; one future for all of them.
+    """Queue the records as one batch with the current time; return one future for all of them.
 
-    Raises kafka.errors.KafkaError where a batch has failed.
+    Raise kafka.errors.KafkaError if a batch has failed.
     """
     producer._sender.add_topic(topic)
     accumulator, place = producer._accumulator, TopicPartition(topic, partition)
@@ -156,38 +156,39 @@ def send_batch(producer: KafkaProducer, topic: str, partition: int, keys: pa.Arr
     return [batch.produce_future]
 
 
-def batch_outcome(futures: list[Future], count: int, timeout: float) -> Outcome | None:
-    """What became of the batch of `count` records, waiting up to `timeout` seconds; None while on its way."""
+def batch_outcome(futures: list[Future], count: int, timeout: float) -> SendOutcome | None:
+    """Return the result of the batch of `count` records, waiting up to `timeout` seconds; None while it is in
+    flight."""
     (future,) = futures
     if not future.is_done and not future.wait(timeout):
         return None
     if future.failed():
-        return Outcome(0, None, future.exception)
+        return SendOutcome(0, None, future.exception)
     offset, _, failure = future.value
-    return Outcome(count, offset if offset >= 0 else None) if failure is None else Outcome(0, None, failure(0))
+    return SendOutcome(count, offset if offset >= 0 else None) if failure is None else SendOutcome(0, None, failure(0))
 
 
 class PreparedBatch(ProducerBatch):  # type: ignore[misc]
-    """A batch that kafka-python sends whole, or fails together with all that the producer still has."""
+    """A batch that kafka-python sends whole, or fails together with everything that the producer still has."""
 
     record_count = 1
-    """Whatever is inside: a batch of one is never split (splitting would lose our future)."""
+    """A batch of one record is never split; splitting would lose our future."""
 
     def complete_exceptionally(self, error: Exception, of_record: object) -> bool:
-        """Stops the producer before its thread can turn to what is queued behind this batch, or is queued later.
+        """Stop the producer before its thread sends what is queued behind this batch.
 
-        What else has been answered together with this batch still counts; then all that is left is aborted.
+        Other batches of the same answer still count; then the rest is aborted.
         """
         self.sender.force_close()
         return bool(super().complete_exceptionally(error, of_record))
 
     def abort(self, exception: Exception) -> None:
-        """Tells a batch that is failed for another one's sake from one that failed itself."""
-        super().abort(Interrupted(exception))
+        """Mark a batch that fails because of another one."""
+        super().abort(AbortedBatch(exception))
 
 
 def _builder(producer: KafkaProducer, keys: pa.Array, values: pa.Array) -> MemoryRecordsBuilder:
-    """A builder as if every record had been appended; batch size 1 makes it full, so that nothing lingers."""
+    """Return a builder as if every record had been appended; batch size 1 makes it full, so that it does not linger."""
     records = MemoryRecordsBuilder(2, producer.config["compression_attrs"], 1)
     inner, now = records._builder, int(time.time() * 1000)
     inner._buffer += memoryview(body(keys, values))
@@ -198,23 +199,24 @@ def _builder(producer: KafkaProducer, keys: pa.Array, values: pa.Array) -> Memor
 
 
 @dataclass(frozen=True)
-class Handover:
-    """A kind of producer, and a way to hand it a piece."""
+class ProducerApi:
+    """A kind of producer, and its methods to send a batch."""
 
     producer: Callable[[KafkaSettings], Any]
-    """Raises kafka.errors.KafkaError where no broker answers."""
+    """Create a producer; raises kafka.errors.KafkaError if no broker answers."""
 
     send: Callable[[Any, str, int, pa.Array, pa.Array], list[Future]]
-    """Topic, partition, keys and values; raises kafka.errors.KafkaError."""
+    """Send topic, partition, keys and values; raises kafka.errors.KafkaError."""
 
-    outcome: Callable[[list[Future], int, float], Outcome | None]
-    """What became of the futures of so many records, waiting up to so many seconds; None while on their way."""
+    outcome: Callable[[list[Future], int, float], SendOutcome | None]
+    """Return the result of a number of records from their futures, waiting up to that many seconds; None while in
+    flight."""
 
     finish: Callable[[Any, float], None] = finish
     kill: Callable[[Any], None] = kill
     whole: bool = False
-    """Whether a piece is a record batch, so that what Kafka says of the batch is said of the piece."""
+    """Whether a batch is sent as one record batch, so that Kafka's error concerns the whole batch."""
 
 
-AS_BATCH = Handover(producer, send_batch, batch_outcome, whole=True)
-BY_RECORD = Handover(producer, send_records, records_outcome)
+AS_BATCH = ProducerApi(producer, send_batch, batch_outcome, whole=True)
+BY_RECORD = ProducerApi(producer, send_records, records_outcome)

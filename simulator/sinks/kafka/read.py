@@ -1,4 +1,4 @@
-"""Reading a topic back: every record of every partition, each partition in order."""
+"""Reading of topics: every record of every partition, each partition in order."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
 from simulator.errors import DeliveryError
-from simulator.sinks.kafka.admin import partitions
+from simulator.sinks.kafka.admin import partition_count_of
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
-from simulator.sinks.kafka.handshake import reachable
+from simulator.sinks.kafka.handshake import with_reachable_broker
 from simulator.sinks.kafka.library import KafkaConsumer, KafkaError, TopicPartition
 from simulator.sinks.kafka.settings import KafkaSettings
 
 
-class ReadRecord(NamedTuple):
-    """A record as Kafka has it; `timestamp` is milliseconds since 1970."""
+class KafkaRecord(NamedTuple):
+    """A record of Kafka; `timestamp` is milliseconds since 1970."""
 
     partition: int
     offset: int
@@ -27,10 +27,11 @@ class ReadRecord(NamedTuple):
 
 def read_topic(
     settings: KafkaSettings, topic: str, follow: bool = False, from_beginning: bool = True
-) -> Iterator[ReadRecord]:
-    """The topic's records up to where it ends when reading starts, or for ever with `follow`.
+) -> Iterator[KafkaRecord]:
+    """Yield the topic's records up to its current end, or forever with `follow`.
 
-    Without `from_beginning` only what comes after the start. Raises UserError for a missing topic, DeliveryError.
+    Without `from_beginning` only records after the start of reading. Raise UserError for a missing topic,
+    DeliveryError.
     """
     places = _places(settings, topic)
     with _consumer(settings, places) as consumer:
@@ -41,10 +42,10 @@ def read_topic(
         yield from _records(consumer, starts, None if follow else ends)
 
 
-def extents(settings: KafkaSettings, topics: Sequence[str]) -> dict[tuple[str, int], tuple[int, int]]:
-    """Topic and partition → the offset of its first record and that behind its last one, now.
+def offset_ranges(settings: KafkaSettings, topics: Sequence[str]) -> dict[tuple[str, int], tuple[int, int]]:
+    """Return the current first offset and end offset of each (topic, partition).
 
-    Raises UserError for a missing topic, DeliveryError.
+    Raise UserError for a missing topic, DeliveryError.
     """
     places = [place for topic in topics for place in _places(settings, topic)]
     with _consumer(settings, places) as consumer:
@@ -53,15 +54,17 @@ def extents(settings: KafkaSettings, topics: Sequence[str]) -> dict[tuple[str, i
 
 
 def read_partition(settings: KafkaSettings, topic: str, partition: int, first: int, end: int) -> Iterator[Fetched]:
-    """The records of a partition from one offset up to another, as they come. Raises DeliveryError, also where Kafka
-    has no record for SILENCE seconds or has deleted the first ones."""
+    """Yield the records of a partition from one offset to another, as they are fetched.
+
+    Raise DeliveryError, also if Kafka sends no record for SILENCE seconds or has deleted the first ones.
+    """
     place = TopicPartition(topic, partition)
     with _consumer(settings, [place]) as consumer:
         consumer.seek(place, first)
-        reached, since = first, time.monotonic()
-        while reached < end:
-            for found in consumer.poll(timeout_ms=200).values():
-                records = found if found[-1].offset < end else [record for record in found if record.offset < end]
+        position_reached, since = first, time.monotonic()
+        while position_reached < end:
+            for batch in consumer.poll(timeout_ms=200).values():
+                records = batch if batch[-1].offset < end else [record for record in batch if record.offset < end]
                 yield (
                     [record.offset for record in records],
                     [record.timestamp for record in records],
@@ -69,12 +72,12 @@ def read_partition(settings: KafkaSettings, topic: str, partition: int, first: i
                     [record.value for record in records],
                 )
             position = consumer.position(place)
-            if position > reached:
-                reached, since = position, time.monotonic()
+            if position > position_reached:
+                position_reached, since = position, time.monotonic()
             elif time.monotonic() - since > SILENCE:
                 raise DeliveryError(
                     f"Kafka at {settings.address} gave no more of {topic}/{partition} for {SILENCE:.0f} seconds: "
-                    f"read up to offset {reached}, it ends at {end}"
+                    f"read up to offset {position_reached}, it ends at {end}"
                 )
 
 
@@ -93,15 +96,15 @@ READER_OPTIONS = {
 
 def _places(settings: KafkaSettings, topic: str) -> list[TopicPartition]:
     require_packages()
-    return [TopicPartition(topic, partition) for partition in range(partitions(settings, topic))]
+    return [TopicPartition(topic, partition) for partition in range(partition_count_of(settings, topic))]
 
 
 @contextmanager
 def _consumer(settings: KafkaSettings, places: list[TopicPartition]) -> Iterator[KafkaConsumer]:
-    """A reader of these partitions; whatever Kafka says against it is a DeliveryError."""
-    reached = reachable(settings)
+    """Open a consumer of these partitions; Kafka's errors become DeliveryError."""
+    reachable_settings = with_reachable_broker(settings)
     try:
-        consumer = KafkaConsumer(**client_options(reached), **READER_OPTIONS)
+        consumer = KafkaConsumer(**client_options(reachable_settings), **READER_OPTIONS)
         try:
             consumer.assign(places)
             yield consumer
@@ -113,13 +116,13 @@ def _consumer(settings: KafkaSettings, places: list[TopicPartition]) -> Iterator
 
 def _records(
     consumer: KafkaConsumer, starts: dict[TopicPartition, int], ends: dict[TopicPartition, int] | None
-) -> Iterator[ReadRecord]:
-    """Polls until every partition's position has reached its end; a position also passes what is not a record."""
+) -> Iterator[KafkaRecord]:
+    """Poll until every partition's position has reached its end; a position also passes what is not a record."""
     open_places = {place for place in starts if ends is None or starts[place] < ends[place]}
     while open_places:
         for place, records in consumer.poll(timeout_ms=200).items():
             for record in records:
                 if ends is None or record.offset < ends[place]:
-                    yield ReadRecord(place.partition, record.offset, record.timestamp, record.key, record.value)
+                    yield KafkaRecord(place.partition, record.offset, record.timestamp, record.key, record.value)
         if ends is not None:
             open_places = {place for place in open_places if consumer.position(place) < ends[place]}

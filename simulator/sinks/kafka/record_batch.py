@@ -1,6 +1,6 @@
-"""The records of a Kafka record batch (magic 2) from Arrow columns, all at once.
+"""The records of a Kafka record batch (magic 2) from Arrow columns.
 
-One law: the same bytes as kafka-python's DefaultRecordBatchBuilder.append, called for each record in turn.
+The bytes equal those of kafka-python's DefaultRecordBatchBuilder.append, called for each record.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ Numbers = npt.NDArray[np.int64]
 
 
 def body(keys: pa.Array, values: pa.Array) -> pa.Buffer:
-    """All after the batch header: per record length, attributes, time delta 0, offset delta, key, value, no headers.
+    """Return the bytes after the batch header: per record length, attributes, time delta 0, offset delta, key, value,
+    no headers.
 
     `keys` and `values` are binary, null for absent; the result is uncompressed.
     """
@@ -31,12 +32,12 @@ def body(keys: pa.Array, values: pa.Array) -> pa.Buffer:
 
 
 def _lengths(column: pa.Array) -> Numbers:
-    """Bytes of each entry, -1 for a null, as the wire has it."""
+    """Return the bytes of each entry, -1 for a null, as on the wire."""
     return np.asarray(pc.binary_length(column).fill_null(-1), dtype=np.int64)
 
 
 def _varint(numbers: Numbers) -> tuple[npt.NDArray[np.uint8], Numbers]:
-    """Zigzag varints: a row of bytes for each number, and how many of them count."""
+    """Return zigzag varints: a row of bytes for each number, and how many of them count."""
     zigzag = (numbers << 1) ^ (numbers >> 63)
     width = 1
     while int(zigzag.max(initial=0)) >> (7 * width):
@@ -50,7 +51,7 @@ def _varint(numbers: Numbers) -> tuple[npt.NDArray[np.uint8], Numbers]:
 
 
 def _ragged(fields: list[tuple[npt.NDArray[np.uint8], Numbers]]) -> pa.Array:
-    """The bytes of several fields side by side as one binary array."""
+    """Return the bytes of several fields side by side as one binary array."""
     rows = np.concatenate([field for field, _ in fields], axis=1)
     counts = np.concatenate([np.arange(field.shape[1]) < size[:, None] for field, size in fields], axis=1)
     offsets = np.zeros(len(rows) + 1, np.int32)

@@ -1,4 +1,4 @@
-"""What a run needs to know to speak to Kafka: plain values, as sink-uri gives them, that travel to tasks."""
+"""Settings of the connection to Kafka, from the sink-uri; they are sent to tasks."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from dataclasses import dataclass
 from simulator.ticdc.changefeed import Kafka, Sasl, Tls
 
 RECORD_BATCH_OVERHEAD = 128
-"""How many bytes our record batches stay below a topic's limit, as TiCDC's messages do from 7.4 on."""
+"""How many bytes record batches stay below a topic's limit, as TiCDC's messages do from 7.4 on."""
 
-LONGEST = 86400.0
-"""Seconds that anything is waited for: Python's sockets take no more than 24 days, TiCDC 292 years."""
+MAX_TIMEOUT = 86400.0
+"""Maximum of timeouts in seconds: Python's sockets accept at most 24 days, TiCDC 292 years."""
 
 
 @dataclass(frozen=True)
 class KafkaSettings:
-    """Everything the Kafka sink, its topics and its readers are told. Sizes are bytes, times are seconds."""
+    """The settings of the Kafka sink, its topics and its readers. Sizes are bytes, times are seconds."""
 
     brokers: tuple[str, ...]
-    """`host:port` each"""
+    """`host:port` of each broker."""
 
     client_id: str = "ticdc-sim"
     required_acks: int = -1
-    """-1 all in-sync replicas, 1 the leader, 0 none is awaited"""
+    """-1 for all in-sync replicas, 1 for the leader, 0 for none."""
 
     compression: str = "none"
     """none, gzip, snappy, lz4, zstd"""
 
     max_message_bytes: int = 10485760
     topic_limit: str = "lowers"
-    """What a topic does that takes less than max_message_bytes: `lowers` it, `refuses` it, or is `ignored`."""
+    """What happens if a topic accepts less than max_message_bytes: it `lowers` or `refuses` it, or is `ignored`."""
 
     topic_limit_margin: int = RECORD_BATCH_OVERHEAD
-    """How many bytes max_message_bytes stays below what the topic takes."""
+    """How many bytes max_message_bytes stays below the topic's limit."""
 
     new_topic_partitions: int = 3
-    """Of a topic that TiCDC creates without partition-num."""
+    """Partitions of a topic that TiCDC creates without partition-num."""
 
     checks_insync_replicas: str = "all"
     """For which topics a replication_factor below min.insync.replicas is refused: `all`, `created` or `none`."""
@@ -52,28 +52,28 @@ class KafkaSettings:
     tls: Tls = Tls()
 
     driver: str = "kafka-python"
-    """The library that sends: kafka-python, or `confluent` (the extra `fast`)."""
+    """The client library: kafka-python, or `confluent` (the extra `fast`)."""
 
     prepared_batches: bool = True
-    """Whether kafka-python is handed ready record batches (its private API, only at the version that was tested)."""
+    """Whether kafka-python gets prepared record batches (its private API, only at the tested version)."""
 
     batch_bytes: int = 1 << 20
     """Largest record batch; `prepare_topics` lowers it to what the topics take."""
 
     message_limit: int | None = None
-    """The topics' smallest max.message.bytes, where `prepare_topics` has asked for it."""
+    """The topics' smallest max.message.bytes, set by `prepare_topics`."""
 
     in_flight_bytes: int = 16 << 20
-    """Written but not acknowledged, per sink: kafka-python itself sets no bound."""
+    """Maximum of written and unacknowledged bytes per sink; kafka-python has no limit."""
 
     grown: tuple[tuple[str, int], ...] = ()
-    """Topics that get so many partitions while the run lasts, when the first record for a new one comes."""
+    """Topics whose partitions increase to a number when the first record for a new one comes."""
 
     silence: float = 120.0
-    """Without any acknowledgement for so long, the run ends."""
+    """The run ends without an acknowledgement for this time."""
 
     stall: float = 30.0
-    """Without any acknowledgement for so long, the producer is taken for hung and replaced."""
+    """The producer is replaced without an acknowledgement for this time."""
 
     @property
     def address(self) -> str:
@@ -82,7 +82,7 @@ class KafkaSettings:
 
 
 def of_changefeed(kafka: Kafka) -> KafkaSettings:
-    """What TiCDC's options say of how Kafka is reached and used."""
+    """Return the settings of a changefeed's Kafka options."""
     return KafkaSettings(
         kafka.brokers,
         client_id=kafka.client_id,
@@ -94,9 +94,9 @@ def of_changefeed(kafka: Kafka) -> KafkaSettings:
         one_error_code=kafka.one_error_code,
         replication_factor=kafka.replication_factor,
         auto_create_topic=kafka.auto_create_topic,
-        dial_timeout=min(kafka.dial_timeout, LONGEST),
-        write_timeout=min(kafka.write_timeout, LONGEST),
-        read_timeout=min(kafka.read_timeout, LONGEST),
+        dial_timeout=min(kafka.dial_timeout, MAX_TIMEOUT),
+        write_timeout=min(kafka.write_timeout, MAX_TIMEOUT),
+        read_timeout=min(kafka.read_timeout, MAX_TIMEOUT),
         sasl=kafka.sasl,
         tls=kafka.tls,
     )

@@ -1,7 +1,7 @@
-"""The Kafka sink: pieces of record batches in order, a bound on what is in flight, and a producer that may die.
+"""The Kafka sink: batches in order, a limit of bytes in flight, and a producer that is replaced after failures.
 
-One law: what is not acknowledged is sent again, in order, by a new producer; at least once, as TiCDC does. What is not
-acknowledged for `silence` ends its partition.
+Unacknowledged records are sent again, in order, by a new producer: at least once, as in TiCDC. Records without an
+acknowledgement for `silence` seconds end their partition.
 """
 
 from __future__ import annotations
@@ -14,12 +14,21 @@ from operator import itemgetter
 from typing import Any
 
 from simulator.errors import SimulatorError
-from simulator.sinks.kafka.admin import described, grow_topic
+from simulator.sinks.kafka.admin import describe_topics, grow_topic
 from simulator.sinks.kafka.connect import reason, require_packages
-from simulator.sinks.kafka.flight import HOPELESS, Flight, Interrupted, Outcome, Piece, failed, pieces, remedy
-from simulator.sinks.kafka.handshake import reachable
+from simulator.sinks.kafka.handshake import with_reachable_broker
 from simulator.sinks.kafka.library import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
-from simulator.sinks.kafka.producers import AS_BATCH, BY_RECORD, Handover, batches_available
+from simulator.sinks.kafka.producers import AS_BATCH, BY_RECORD, ProducerApi, batches_available
+from simulator.sinks.kafka.sent_batches import (
+    PERMANENT_ERRORS,
+    AbortedBatch,
+    RecordBatch,
+    SendOutcome,
+    SentBatch,
+    failed_future,
+    retry_batches,
+    split_into_batches,
+)
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.latencies import Latencies, LatencyRecorder
 from simulator.sinks.records import (
@@ -34,13 +43,13 @@ from simulator.sinks.records import (
 POLL = 1.0
 
 LAST_TRY = 1.0
-"""Seconds that a connection is given at least, however little is left."""
+"""Minimum seconds for a connection, however little time is left."""
 
-STOPPED = (Interrupted, IllegalStateError)
-"""What batches fail with that wait in a producer when another one fails."""
+STOPPED = (AbortedBatch, IllegalStateError)
+"""Errors of batches that waited in a producer when another one failed."""
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
-"""Seconds between two producers, so that a batch that fails again and again does not have others sent without end."""
+"""Seconds between two producers, so that a batch that always fails does not resend others without end."""
 
 
 class KafkaSink:
@@ -54,21 +63,21 @@ class KafkaSink:
         self._handover = _handover(settings)
         self._producer: Any = None
         self._known: dict[str, int | BaseException] = {}
-        self._flights: deque[Flight] = deque()
+        self._flights: deque[SentBatch] = deque()
         self._in_flight = self._resent = 0
         self._counters = PartitionCounters()
         self._measured = LatencyRecorder()
-        self._heard = 0.0
+        self._last_acknowledged = 0.0
         self._acknowledged: dict[tuple[int, int], float] = {}
-        self._changed = 0.0
-        self._oldest: Piece | None = None
+        self._producer_since = 0.0
+        self._oldest: RecordBatch | None = None
         self._paused = 0.0
         self._given_up = False
         self._cause: BaseException | None = None
 
     @property
     def failed(self) -> bool:
-        """Whether some partition can take no more."""
+        """Whether some partition has failed."""
         return self._counters.failed
 
     @property
@@ -78,33 +87,33 @@ class KafkaSink:
 
     @property
     def resent(self) -> int:
-        """Records that were given to another producer again."""
+        """Records that were sent again by another producer."""
         return self._resent
 
     def latencies(self) -> Latencies:
-        """Since this was last asked: from when a producer was first handed a record to its acknowledgement."""
+        """Return the latencies since the last call: from the first handover of a record to its acknowledgement."""
         return self._measured.take()
 
     def write(self, records: Records) -> None:
-        """Hands the records to the producer; waits for acknowledgements while too many bytes are in flight."""
+        """Pass the records to the producer; wait for acknowledgements while too many bytes are in flight."""
         for run in by_partition(records):
-            for piece in pieces(run, self._settings.batch_bytes):
-                self._make_room(piece.size)
-                self._give(piece)
+            for batch in split_into_batches(run, self._settings.batch_bytes):
+                self._make_room(batch.size)
+                self._send_or_fail(batch)
         while self._flights and self._settle(0.0):
             pass
 
     def drain(self) -> None:
-        """Waits until everything is acknowledged, or some partition can take no more."""
+        """Wait until everything is acknowledged, or some partition has failed."""
         while self._flights and not self.failed:
             self._settle(POLL)
 
     def accounts(self) -> list[DeliveryReport]:
-        """What has been delivered so far."""
+        """Return what has been delivered so far."""
         return self._counters.accounts()
 
     def close(self) -> list[DeliveryReport]:
-        """Waits for every acknowledgement, or for the silence that ends the run."""
+        """Wait for every acknowledgement, or for the silence that ends the run."""
         while self._flights:
             self._settle(POLL)
         if self._producer is not None:
@@ -116,56 +125,58 @@ class KafkaSink:
         while self._flights and self._in_flight + size > self._settings.in_flight_bytes:
             self._settle(POLL)
 
-    def _give(self, piece: Piece) -> None:
-        """Sends a piece unless its partition has failed."""
-        if self._counters[piece.place].error is None:
+    def _send_or_fail(self, batch: RecordBatch) -> None:
+        """Send a batch unless its partition has failed."""
+        if self._counters[batch.place].error is None:
             if self._given_up:
-                self._fail(piece, self._silence(piece))
+                self._fail(batch, self._silence(batch))
             elif self._producer is not None or self._connect(time.monotonic()):
-                self._send(piece, time.monotonic())
+                self._send(batch, time.monotonic())
             else:
-                self._give_up([piece])
+                self._give_up([batch])
 
-    def _send(self, piece: Piece, since: float) -> None:
-        """Hands it to the producer; without a future where Kafka shows no such topic, until the next producer asks."""
-        topic, futures = self._topics[piece.topic], []
-        known = self._of(topic)
-        if isinstance(known, HOPELESS):
-            futures = [failed(known)]
+    def _send(self, batch: RecordBatch, since: float) -> None:
+        """Pass a batch to the producer; without a future if Kafka has no such topic, until the next producer asks
+        again."""
+        topic, futures = self._topics[batch.topic], []
+        known = self._partition_count(topic)
+        if isinstance(known, PERMANENT_ERRORS):
+            futures = [failed_future(known)]
         elif isinstance(known, int):
-            if piece.partition >= known:
-                why = self._grown(topic, piece.partition)
+            if batch.partition >= known:
+                why = self._grow_topic(topic, batch.partition)
                 if why:
-                    self._fail(piece, why)
+                    self._fail(batch, why)
                     return
             try:
-                futures = self._handover.send(self._producer, topic, piece.partition, piece.keys, piece.values)
+                futures = self._handover.send(self._producer, topic, batch.partition, batch.keys, batch.values)
             except (KafkaError, ValueError) as error:
                 # ValueError: what kafka-python says of a topic that it has just lost from its metadata (3.0.12).
                 self._known[topic] = error
-                futures = [failed(error)]
-        flight = Flight(piece, futures, since)
+                futures = [failed_future(error)]
+        flight = SentBatch(batch, futures, since)
         if futures:
             futures[-1].add_callback(flight.answer.come)
         self._flights.append(flight)
-        self._in_flight += piece.size
+        self._in_flight += batch.size
 
-    def _of(self, topic: str) -> int | BaseException:
-        """How many partitions a topic has, which may have come since the producer did, or why that is not known."""
+    def _partition_count(self, topic: str) -> int | BaseException:
+        """Return the topic's number of partitions, which may have changed, or the error."""
         if topic not in self._known:
             try:
-                self._known.update(described(reachable(self._settings), [topic]))
+                self._known.update(describe_topics(with_reachable_broker(self._settings), [topic]))
             except (KafkaError, OSError, SimulatorError) as error:
                 return error
         return self._known[topic]
 
-    def _grown(self, topic: str, partition: int) -> str:
-        """Gives a topic the partition where the run says so, and a producer that knows it; else why it has none."""
+    def _grow_topic(self, topic: str, partition: int) -> str:
+        """Increase the topic's partitions if the run plans it, and replace the producer; return why the partition is
+        missing."""
         wanted = [count for name, count in self._settings.grown if name == topic and count > partition]
         try:
             if wanted:
                 grow_topic(self._settings, topic, min(wanted))
-            self._known.update(described(reachable(self._settings), [topic]))
+            self._known.update(describe_topics(with_reachable_broker(self._settings), [topic]))
         except (KafkaError, OSError, SimulatorError) as error:
             return f"its partitions are not known: {error}"
         known = self._known[topic]
@@ -176,116 +187,116 @@ class KafkaSink:
         return "" if self._connect(time.monotonic()) else "no producer knows its new partitions"
 
     def _settle(self, timeout: float) -> bool:
-        """Looks what became of the oldest piece; whether it was delivered."""
+        """Check the result of the oldest batch; return whether it was delivered."""
         flight = self._flights[0]
         outcome = self._outcome(flight, timeout)
         if outcome is not None and outcome.error is None:
-            self._in_flight -= self._flights.popleft().piece.size
+            self._in_flight -= self._flights.popleft().batch.size
             self._count(flight, outcome)
             return True
-        silent = self._silent(flight.piece, flight.since)
-        hung = max(flight.since, self._heard, self._changed) + self._settings.stall
+        silent = self._silent(flight.batch, flight.since)
+        hung = max(flight.since, self._last_acknowledged, self._producer_since) + self._settings.stall
         if outcome is not None or time.monotonic() > min(hung, silent + self._settings.silence):
             self._recover()
         elif timeout:
-            self._tell(silent)
+            self._notify(silent)
         return False
 
-    def _silent(self, piece: Piece, since: float) -> float:
-        """Since when nothing of its partition has been acknowledged that was sent from `since` on."""
-        return max(since, self._acknowledged.get(piece.place, 0.0))
+    def _silent(self, batch: RecordBatch, since: float) -> float:
+        """Return since when no record of its partition that was sent from `since` on has been acknowledged."""
+        return max(since, self._acknowledged.get(batch.place, 0.0))
 
-    def _tell(self, silent: float) -> None:
+    def _notify(self, silent: float) -> None:
         since = time.time() + silent - time.monotonic()
         self._waiting(since, since + self._settings.silence)
 
-    def _outcome(self, flight: Flight, timeout: float) -> Outcome | None:
+    def _outcome(self, flight: SentBatch, timeout: float) -> SendOutcome | None:
         if not flight.futures:
             time.sleep(timeout)
             return None
-        return self._handover.outcome(flight.futures, len(flight.piece.values), timeout)
+        return self._handover.outcome(flight.futures, len(flight.batch.values), timeout)
 
-    def _count(self, flight: Flight, outcome: Outcome) -> None:
-        piece = flight.piece
-        self._heard = self._acknowledged[piece.place] = time.monotonic()
+    def _count(self, flight: SentBatch, outcome: SendOutcome) -> None:
+        batch = flight.batch
+        self._last_acknowledged = self._acknowledged[batch.place] = time.monotonic()
         offset = outcome.offset if self._settings.required_acks else None
-        last = piece.commit_ts[outcome.records - 1].as_py()
-        self._counters[piece.place].delivered(outcome.records, piece.size, offset, last)
+        last = batch.commit_ts[outcome.records - 1].as_py()
+        self._counters[batch.place].delivered(outcome.records, batch.size, offset, last)
         if self._settings.required_acks:
             self._measured.add(flight.seconds, outcome.records)
 
     def _recover(self) -> None:
-        """Replaces the producer and sends again what was not acknowledged, in order; ends what is silent too long.
+        """Replace the producer and resend what was not acknowledged, in order; end partitions that are silent too long.
 
-        The partition that is waited for longest goes last: one that fails again holds up no other.
+        The partition that has waited longest goes last, so that another failure of it does not delay the others.
         """
-        left = self._left()
+        left = self._undelivered()
         self._drop_producer()
         if not left:
             return
         oldest, first = min(left, key=itemgetter(1))
         self._pause(oldest)
         if not self._connect(first):
-            self._give_up([piece for piece, _ in left])
+            self._give_up([batch for batch, _ in left])
             return
-        for piece, since in sorted(left, key=lambda waiting: waiting[0].place == oldest.place):
-            if time.monotonic() > self._silent(piece, since) + self._settings.silence:
-                self._fail(piece, self._silence(piece))
-            if self._counters[piece.place].error is None:
-                self._resent += len(piece.values)
-                self._send(piece, since)
+        for batch, since in sorted(left, key=lambda waiting: waiting[0].place == oldest.place):
+            if time.monotonic() > self._silent(batch, since) + self._settings.silence:
+                self._fail(batch, self._silence(batch))
+            if self._counters[batch.place].error is None:
+                self._resent += len(batch.values)
+                self._send(batch, since)
 
-    def _pause(self, oldest: Piece) -> None:
-        """Waits, longer each time, where the last producer, too, ended with the same piece still to be delivered."""
+    def _pause(self, oldest: RecordBatch) -> None:
+        """Wait, longer each time, if the last producer also ended with the same batch undelivered."""
         self._paused = min(2 * self._paused, LONGEST_PAUSE) if oldest is self._oldest else SHORTEST_PAUSE
         self._oldest = oldest
         time.sleep(self._paused)
 
-    def _left(self) -> list[tuple[Piece, float]]:
-        """Empties the list of flights, counts what has arrived, gives back the rest.
+    def _undelivered(self) -> list[tuple[RecordBatch, float]]:
+        """Empty the queue, count what was delivered, and return the rest.
 
-        After the first piece of a partition that has not arrived, none of that partition counts as arrived.
+        After the first undelivered batch of a partition, none of that partition counts as delivered.
         """
-        left: list[tuple[Piece, float]] = []
+        left: list[tuple[RecordBatch, float]] = []
         broken: set[tuple[int, int]] = set()
         flights, self._flights, self._in_flight = self._flights, deque(), 0
         for flight in flights:
-            outcome = None if flight.piece.place in broken else self._outcome(flight, 0.0)
+            outcome = None if flight.batch.place in broken else self._outcome(flight, 0.0)
             if outcome is not None and outcome.error is None:
                 self._count(flight, outcome)
                 continue
             if outcome is not None and not isinstance(outcome.error, STOPPED):
                 self._cause = outcome.error
-            first = flight.piece.place not in broken
-            broken.add(flight.piece.place)
-            again = self._again(flight, outcome) if first and outcome is not None else [flight.piece]
-            left += [(piece, flight.since) for piece in again]
-        return [(piece, since) for piece, since in left if self._counters[piece.place].error is None]
+            first = flight.batch.place not in broken
+            broken.add(flight.batch.place)
+            again = self._batches_to_resend(flight, outcome) if first and outcome is not None else [flight.batch]
+            left += [(batch, flight.since) for batch in again]
+        return [(batch, since) for batch, since in left if self._counters[batch.place].error is None]
 
-    def _again(self, flight: Flight, outcome: Outcome) -> list[Piece]:
-        """What to send again of a piece that failed: nothing where that would fail again."""
-        piece = flight.piece
+    def _batches_to_resend(self, flight: SentBatch, outcome: SendOutcome) -> list[RecordBatch]:
+        """Return the batches to resend for a failed one; none if they would fail again."""
+        batch = flight.batch
         if outcome.records:
-            self._count(replace(flight, piece=piece.part(0, outcome.records)), outcome)
-            piece = piece.part(outcome.records, len(piece.values))
-        left = remedy(piece, outcome.error, self._settings.message_limit, self._handover.whole)
+            self._count(replace(flight, batch=batch.part(0, outcome.records)), outcome)
+            batch = batch.part(outcome.records, len(batch.values))
+        left = retry_batches(batch, outcome.error, self._settings.message_limit, self._handover.whole)
         if isinstance(left, str):
-            self._fail(piece, left)
+            self._fail(batch, left)
             return []
         return left
 
     def _connect(self, since: float) -> bool:
-        """A new producer, asked for until the run has been silent for too long; whether there is one."""
-        end = max(since, self._heard) + self._settings.silence
+        """Create a new producer, retrying until the run has been silent for too long; return whether there is one."""
+        end = max(since, self._last_acknowledged) + self._settings.silence
         while True:
-            self._tell(end - self._settings.silence)
+            self._notify(end - self._settings.silence)
             left = max(end - time.monotonic(), LAST_TRY)
             hasty = replace(self._settings, dial_timeout=min(self._settings.dial_timeout, left))
             try:
-                reached = reachable(hasty)
-                self._known = described(reached, self._topics)
+                reached = with_reachable_broker(hasty)
+                self._known = describe_topics(reached, self._topics)
                 self._producer = self._handover.producer(reached)
-                self._changed = time.monotonic()
+                self._producer_since = time.monotonic()
                 return True
             except (KafkaError, OSError, SimulatorError) as error:
                 self._cause = error
@@ -298,13 +309,13 @@ class KafkaSink:
             self._handover.kill(self._producer)
         self._producer = None
 
-    def _give_up(self, left: Sequence[Piece]) -> None:
+    def _give_up(self, left: Sequence[RecordBatch]) -> None:
         self._given_up = True
-        for piece in left:
-            self._fail(piece, self._silence(piece))
+        for batch in left:
+            self._fail(batch, self._silence(batch))
 
-    def _silence(self, piece: Piece) -> str:
-        topic = self._topics[piece.topic]
+    def _silence(self, batch: RecordBatch) -> str:
+        topic = self._topics[batch.topic]
         known = self._known.get(topic)
         if isinstance(known, UnknownTopicOrPartitionError):
             cause = f" (there is no topic {topic})"
@@ -313,16 +324,16 @@ class KafkaSink:
             cause = f" ({reason(error)})" if error is not None else ""
         return f"Kafka at {self._settings.address} has acknowledged nothing for {self._settings.silence:.0f} s{cause}"
 
-    def _fail(self, piece: Piece, why: str) -> None:
-        """Writes down where the partition ends, once."""
-        tally = self._counters[piece.place]
+    def _fail(self, batch: RecordBatch, why: str) -> None:
+        """Record where the partition ends, once."""
+        tally = self._counters[batch.place]
         if tally.error is None:
-            where = f"topic {self._topics[piece.topic]} partition {piece.partition}"
+            where = f"topic {self._topics[batch.topic]} partition {batch.partition}"
             offset = "its first record" if tally.next_offset is None else f"offset {tally.next_offset}"
-            tally.error = f"{where}: not delivered from {offset} on, commit_ts {piece.commit_ts[0].as_py()}: {why}"
+            tally.error = f"{where}: not delivered from {offset} on, commit_ts {batch.commit_ts[0].as_py()}: {why}"
 
 
-def _handover(settings: KafkaSettings) -> Handover:
+def _handover(settings: KafkaSettings) -> ProducerApi:
     if settings.driver == "confluent":
         from simulator.sinks.kafka.confluent import BY_CONFLUENT
 

@@ -1,4 +1,4 @@
-"""The newest records of topics, and what comes behind them, for who waits for something."""
+"""The newest records of topics and those that follow."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from collections.abc import Generator, Iterable
 
 from simulator.errors import DeliveryError
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
-from simulator.sinks.kafka.handshake import reachable
+from simulator.sinks.kafka.handshake import with_reachable_broker
 from simulator.sinks.kafka.library import KafkaConsumer, KafkaError, TopicPartition
-from simulator.sinks.kafka.read import READER_OPTIONS, ReadRecord
+from simulator.sinks.kafka.read import READER_OPTIONS, KafkaRecord
 from simulator.sinks.kafka.settings import KafkaSettings
 
-Polled = dict[tuple[str, int], list[ReadRecord]]
-"""By topic and partition."""
+Polled = dict[tuple[str, int], list[KafkaRecord]]
+"""Records by topic and partition."""
 
 
 def tail(
     settings: KafkaSettings, places: Iterable[tuple[str, int]], back: int, poll_ms: int = 200
 ) -> Generator[Polled, None, None]:
-    """For ever what comes, poll by poll, which may be nothing; of what is there the last `back` offsets.
+    """Yield new records forever, poll by poll, starting `back` offsets before the end; a poll may be empty.
 
-    Raises DeliveryError where Kafka cannot be read.
+    Raise DeliveryError if Kafka cannot be read.
     """
     require_packages()
-    wanted = [TopicPartition(*place) for place in places]
-    reached = reachable(settings)
+    partitions = [TopicPartition(*place) for place in places]
+    reachable_settings = with_reachable_broker(settings)
     try:
-        consumer = KafkaConsumer(**client_options(reached), **READER_OPTIONS)
+        consumer = KafkaConsumer(**client_options(reachable_settings), **READER_OPTIONS)
         try:
-            consumer.assign(wanted)
-            starts, ends = consumer.beginning_offsets(wanted), consumer.end_offsets(wanted)
-            for place in wanted:
+            consumer.assign(partitions)
+            starts, ends = consumer.beginning_offsets(partitions), consumer.end_offsets(partitions)
+            for place in partitions:
                 consumer.seek(place, max(starts[place], ends[place] - back))
             while True:
                 yield {
                     (place.topic, place.partition): [
-                        ReadRecord(place.partition, record.offset, record.timestamp, record.key, record.value)
+                        KafkaRecord(place.partition, record.offset, record.timestamp, record.key, record.value)
                         for record in records
                     ]
                     for place, records in consumer.poll(timeout_ms=poll_ms).items()

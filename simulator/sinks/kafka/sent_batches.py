@@ -1,5 +1,5 @@
-"""What is on its way to Kafka: pieces of one partition's records, what became of them, and what to do about a piece
-that Kafka did not take: send it again, in halves, or never."""
+"""Batches of one partition's records on their way to Kafka, their results, and the retry of a failed one: whole, in
+halves, or not at all."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ BATCH_HEADER = 61
 """Bytes of a record batch before its first record (magic 2)."""
 
 RECORD_OVERHEAD = 31
-"""More than a record's own length, attributes, deltas and lengths can take."""
+"""Upper bound of a record's own length, attributes, deltas and lengths."""
 
 
-class Interrupted(KafkaError):  # type: ignore[misc]
+class AbortedBatch(KafkaError):  # type: ignore[misc]
     """A batch that was given up because of another one's failure, `cause`."""
 
     def __init__(self, cause: BaseException) -> None:
@@ -41,7 +41,7 @@ class Interrupted(KafkaError):  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
-class Piece:
+class RecordBatch:
     """Records of one partition that are sent together, at most a batch's bytes unless it is a single record."""
 
     topic: int
@@ -50,34 +50,34 @@ class Piece:
     values: pa.Array
     commit_ts: pa.Array
     size: int
-    """bytes of keys and values"""
+    """Bytes of keys and values."""
 
     @property
     def place(self) -> tuple[int, int]:
-        """Its partition among the run's."""
+        """Topic and partition in the run."""
         return self.topic, self.partition
 
-    def part(self, start: int, end: int) -> Piece:
-        """Records `start` up to `end`."""
+    def part(self, start: int, end: int) -> RecordBatch:
+        """Return records `start` to `end`."""
         keys, values = self.keys[start:end], self.values[start:end]
         size = int(sizes(keys).sum() + sizes(values).sum())
-        return Piece(self.topic, self.partition, keys, values, self.commit_ts[start:end], size)
+        return RecordBatch(self.topic, self.partition, keys, values, self.commit_ts[start:end], size)
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of a piece: how many of its first records are acknowledged, and why not the rest."""
+class SendOutcome:
+    """The result of a batch: how many of its first records are acknowledged, and why not the rest."""
 
     records: int
     offset: int | None
-    """of the first"""
+    """Offset of the first record."""
 
     error: BaseException | None = None
 
 
 @dataclass
-class Answer:
-    """When Kafka answered, written down in the producer's own thread; 0 where it has not."""
+class AnswerTime:
+    """The time of Kafka's answer, set in the producer's thread; 0 without an answer."""
 
     at: float = 0.0
 
@@ -86,16 +86,16 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Flight:
-    """A piece that was handed to a producer."""
+class SentBatch:
+    """A batch that was passed to a producer."""
 
-    piece: Piece
+    batch: RecordBatch
     futures: list[Future]
     since: float = field(default_factory=time.monotonic)
-    """when it was first handed over, to whichever producer"""
+    """When it was first passed to any producer."""
 
-    answer: Answer = field(default_factory=Answer)
-    """to the last of the futures"""
+    answer: AnswerTime = field(default_factory=AnswerTime)
+    """The answer to the last of the futures."""
 
     @property
     def seconds(self) -> float:
@@ -103,8 +103,8 @@ class Flight:
         return (self.answer.at or time.monotonic()) - self.since
 
 
-def pieces(run: PartitionRecords, batch_bytes: int) -> Iterator[Piece]:
-    """Cuts a run into pieces whose record batch, uncompressed, stays within `batch_bytes`."""
+def split_into_batches(run: PartitionRecords, batch_bytes: int) -> Iterator[RecordBatch]:
+    """Cut records into batches whose record batch, uncompressed, stays within `batch_bytes`."""
     rows = run.records
     keys, values = sizes(rows.key), sizes(rows.value)
     total = np.concatenate([[0], np.cumsum(keys + values + RECORD_OVERHEAD)])
@@ -115,12 +115,12 @@ def pieces(run: PartitionRecords, batch_bytes: int) -> Iterator[Piece]:
         end = max(end, start + 1)
         size = int(plain[end] - plain[start])
         columns = rows.key[start:end], rows.value[start:end], rows.commit_ts[start:end]
-        yield Piece(run.topic, run.partition, *columns, size)
+        yield RecordBatch(run.topic, run.partition, *columns, size)
         start = end
 
 
-def failed(error: BaseException) -> Future:
-    """A future that has failed already."""
+def failed_future(error: BaseException) -> Future:
+    """Return a future that has failed."""
     return Future().failure(error)
 
 
@@ -128,28 +128,36 @@ TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 
 REFUSED = (AuthorizationError, SaslAuthenticationFailedError)
 
-HOPELESS = (*REFUSED, InvalidRecordError, InvalidTimestampError, InvalidTopicError, UnsupportedCompressionTypeError)
-"""Sending again does not help."""
+PERMANENT_ERRORS = (
+    *REFUSED,
+    InvalidRecordError,
+    InvalidTimestampError,
+    InvalidTopicError,
+    UnsupportedCompressionTypeError,
+)
+"""Errors for which sending again does not help."""
 
 
-def remedy(piece: Piece, error: BaseException | None, limit: int | None, own: bool) -> list[Piece] | str:
-    """The pieces to send in its place, or why there is no use.
+def retry_batches(
+    batch: RecordBatch, error: BaseException | None, limit: int | None, own: bool
+) -> list[RecordBatch] | str:
+    """Return the batches to send instead, or the reason why there are none.
 
-    `limit` is the topics' max.message.bytes where known. `own` says that the error is the piece's own for sure: a plain
-    kafka-python producer fails what waits beside a message too large with the same error.
+    `limit` is the topics' max.message.bytes if known. `own` is whether the error certainly concerns this batch: a plain
+    kafka-python producer fails batches that wait beside a message that is too large with the same error.
     """
     if isinstance(error, TOO_LARGE):
-        half = len(piece.values) // 2
+        half = len(batch.values) // 2
         if half:
-            return [piece.part(0, half), piece.part(half, len(piece.values))]
-        if own or limit is None or piece.size + BATCH_HEADER + RECORD_OVERHEAD > limit:
-            return _too_large(piece, limit)
-    if isinstance(error, HOPELESS) or isinstance(error, Interrupted) and isinstance(error.cause, REFUSED):
+            return [batch.part(0, half), batch.part(half, len(batch.values))]
+        if own or limit is None or batch.size + BATCH_HEADER + RECORD_OVERHEAD > limit:
+            return _too_large(batch, limit)
+    if isinstance(error, PERMANENT_ERRORS) or isinstance(error, AbortedBatch) and isinstance(error.cause, REFUSED):
         return reason(error)
-    return [piece]
+    return [batch]
 
 
-def _too_large(piece: Piece, limit: int | None) -> str:
+def _too_large(batch: RecordBatch, limit: int | None) -> str:
     takes = "Kafka takes" if limit is None else f"the {limit} bytes that Kafka takes"
-    size = f"{piece.size} bytes, and {BATCH_HEADER} or more around it,"
+    size = f"{batch.size} bytes, and {BATCH_HEADER} or more around it,"
     return f"a message of {size} is larger than {takes} (max.message.bytes of the topic)"
