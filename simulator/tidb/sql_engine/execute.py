@@ -1,7 +1,7 @@
-"""What a TiDB does with any statement: the one entry to the scripted upstream.
+"""Executes any statement: the entry point of the SQL engine.
 
-One law: EXECUTED lists every statement; what is refused uses up ids at most. A statement on rows outside of BEGIN is a
-transaction of its own unless autocommit is off; DDL commits the open one first, and if it is refused then.
+A statement on rows outside of BEGIN is a transaction of its own unless autocommit is off. A DDL statement commits the
+open transaction first, even if the statement is refused. A refused statement on rows only uses up ids.
 """
 
 from __future__ import annotations
@@ -53,17 +53,14 @@ __all__ = ["error_number", "execute", "new_upstream"]
 
 
 def new_upstream(release: Release, catalog: Catalog | None = None, seed: int = 0) -> Upstream:
-    """A TiDB before its first statement: with the database `test`, as a new one has, unless a catalog is given."""
+    """Return a TiDB before its first statement, with the database `test` unless a catalog is given."""
     if catalog is None:
         catalog = with_database(Catalog(policies=frozenset()), DatabaseInfo("test"))
     return Upstream(release, catalog, seed=seed)
 
 
 def execute(statement: SqlStatement, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome | FailedStatement:
-    """What a statement comes to at a millisecond of simulated time; `text` is its own, which positions point into.
-
-    `error_number` tells the number of a refusal's error.
-    """
+    """Execute a statement at a millisecond of simulated time. `text` is the statement's own text."""
     try:
         return EXECUTORS[type(statement)](statement, text, upstream, now_ms)
     except (SqlError, DdlError) as error:
@@ -73,7 +70,7 @@ def execute(statement: SqlStatement, text: str, upstream: Upstream, now_ms: int)
 def _execute_ddl(
     statement: Statement, text: str, upstream: Upstream, now_ms: int
 ) -> StatementOutcome | FailedStatement:
-    """The open transaction is committed before the statement is looked at (tidb pkg/executor/ddl.go, DDLExec.Next)."""
+    """Commit the open transaction before looking at the statement (tidb pkg/executor/ddl.go, DDLExec.Next)."""
     behind, events = _commit_open_transaction(upstream)
     try:
         outcome = execute_ddl.execute_ddl(statement, text, behind, now_ms)
@@ -92,7 +89,7 @@ def _use(statement: Use, text: str, upstream: Upstream, now_ms: int) -> Statemen
 
 
 def _set(statement: SetVariables, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
-    """SET autocommit = 1 ends the open transaction (tidb pkg/sessionctx/variable/sysvar.go, AutoCommit)."""
+    """Commit the open transaction if SET turns autocommit on (tidb pkg/sessionctx/variable/sysvar.go, AutoCommit)."""
     behind = set_and_use.set_variables(statement, upstream, now_ms)
     if behind.session.autocommit and not upstream.session.autocommit:
         behind, events = _commit_open_transaction(behind)

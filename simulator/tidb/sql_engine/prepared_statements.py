@@ -1,7 +1,7 @@
 """PREPARE, EXECUTE and DEALLOCATE PREPARE.
 
-EXECUTE reads the text again, with the values of its variables for `?`, and then it is that statement. A table without a
-database is looked for in the current one of EXECUTE; TiDB keeps that of PREPARE.
+EXECUTE parses the text again, with the values of its variables for `?`, and executes that statement. Tables without a
+database are resolved in the current database of EXECUTE; TiDB uses that of PREPARE.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from simulator.tidb.syntax.session import Deallocate, Execute, Prepare, SelectSt
 
 
 def prepare(statement: Prepare, upstream: Upstream, now_ms: int) -> Upstream:
-    """A session with the statement; one that had its name is removed. Raises SqlError, then that one stays."""
+    """Return the upstream with the prepared statement, which replaces one of the same name. Raises SqlError and keeps
+    the old one then."""
     session = upstream.session
     text = _variable_text(session, statement.text) if statement.is_variable else statement.text
     modes = session.sql_mode - frozenset(DEFAULT_SQL_MODE)
-    read, parameters = parse_prepared(text, modes)
-    CHECKS.get(type(read), _accept)(read, upstream, now_ms)
+    parsed, parameters = parse_prepared(text, modes)
+    CHECKS.get(type(parsed), _accept)(parsed, upstream, now_ms)
     return _with_prepared(upstream, {**session.prepared, statement.name: PreparedStatement(text, parameters, modes)})
 
 
@@ -43,7 +44,7 @@ def _variable_text(session: SqlSession, name: str) -> str:
 
 
 def _accept(statement: SqlStatement, upstream: Upstream, now_ms: int) -> None:
-    """TiDB looks at most others when they are executed."""
+    """Accept a statement that TiDB checks at EXECUTE only."""
 
 
 def _check_query(statement: SelectStatement, upstream: Upstream, now_ms: int) -> None:
@@ -67,22 +68,22 @@ CHECKS: Mapping[type, Callable[[Any, Upstream, int], None]] = MappingProxyType(
 
 
 def resolve_execute(statement: SqlStatement, text: str, upstream: Upstream) -> tuple[SqlStatement, str]:
-    """What a statement executes, and its text: of EXECUTE what was prepared, of any other itself. Raises SqlError."""
+    """Return the statement that EXECUTE runs, and its text; any other statement as it is. Raises SqlError."""
     if not isinstance(statement, Execute):
         return statement, text
     session = upstream.session
-    found = _statement_named(session, statement.name)
-    if len(statement.variables) != found.parameters:
+    prepared = _statement_named(session, statement.name)
+    if len(statement.variables) != prepared.parameters:
         raise SqlError(8112, "HY000", "Wrong parameter count")
-    read = parse_sql(
-        found.text, found.sql_mode, parameters=[_variable_literal(session, name) for name in statement.variables]
+    parsed = parse_sql(
+        prepared.text, prepared.sql_mode, parameters=[_variable_literal(session, name) for name in statement.variables]
     )
-    assert read is not None, "PREPARE read it"
-    return read, found.text
+    assert parsed is not None, "PREPARE parsed it"
+    return parsed, prepared.text
 
 
 def _variable_literal(session: SqlSession, name: str) -> Node:
-    """The value of a user variable as a statement would have it."""
+    """Return the value of a user variable as a literal."""
     value, kind = session.variables.get(name), session.variable_kinds.get(name, "string")
     if value is None:
         return Literal("null")
@@ -97,14 +98,14 @@ def _variable_literal(session: SqlSession, name: str) -> Node:
 
 
 def deallocate(statement: Deallocate, upstream: Upstream) -> Upstream:
-    """A session without the statement. Raises SqlError."""
+    """Return the upstream without the prepared statement. Raises SqlError."""
     _statement_named(upstream.session, statement.name)
     kept = {name: each for name, each in upstream.session.prepared.items() if name != statement.name}
     return _with_prepared(upstream, kept)
 
 
 def _statement_named(session: SqlSession, name: str) -> PreparedStatement:
-    """Raises SqlError where there is none; TiDB tells names by their case, too."""
+    """Return a prepared statement. Raises SqlError 8111. Names are case-sensitive, as in TiDB."""
     if name not in session.prepared:
         raise SqlError(8111, "HY000", "Prepared statement not found")
     return session.prepared[name]

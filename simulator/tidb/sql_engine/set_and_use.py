@@ -1,6 +1,6 @@
-"""USE and SET: what a session is told.
+"""USE and SET.
 
-One law: the settings of one SET are computed one after another, and none stays if one is refused.
+SET computes its assignments one after another, and keeps none if one is refused.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from simulator.tidb.syntax.session import SetVariables, Use, VariableAssignment
 
 
 def use(statement: Use, upstream: Upstream) -> Upstream:
-    """Another current database. Raises SqlError."""
-    found = upstream.catalog.database(statement.database)
-    if found is None:
+    """Return the upstream with another current database. Raises SqlError."""
+    database = upstream.catalog.database(statement.database)
+    if database is None:
         raise sql_error(1049, statement.database)
-    return replace(upstream, session=replace(upstream.session, database=found.name))
+    return replace(upstream, session=replace(upstream.session, database=database.name))
 
 
 def set_variables(statement: SetVariables, upstream: Upstream, now_ms: int) -> Upstream:
-    """The session with all variables set. Raises SqlError."""
+    """Return the upstream with all variables set. Raises SqlError."""
     for setting in statement.settings:
         upstream = replace(upstream, session=_set_one(setting, upstream, now_ms))
     return upstream
@@ -71,7 +71,7 @@ def _value_text(node: Node, upstream: Upstream, now_ms: int) -> bytes | None:
 
 
 def _value_kind(node: Node, upstream: Upstream, now_ms: int) -> str:
-    """What a user variable holds then, as `Literal` has its kinds."""
+    """Return the kind of a user variable's value, named as the kinds of `Literal`."""
     if isinstance(node, Literal) and node.kind in ("string", "integer", "decimal", "float"):
         return node.kind
     value = translate(node, QueryScope(StatementEvaluation(upstream, now_ms)))
@@ -90,4 +90,4 @@ LITERAL_KINDS = MappingProxyType(
         "time": "time",
     }
 )
-"""By the kind of a value; `string` for others."""
+"""The kind of literal by the kind of a value; `string` for other kinds."""

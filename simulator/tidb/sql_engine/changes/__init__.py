@@ -1,1 +1,1 @@
-"""Statements that change rows: INSERT, REPLACE, UPDATE, DELETE, and what follows from them."""
+"""Statements that change rows: INSERT, REPLACE, UPDATE, DELETE, and their constraints."""

@@ -1,8 +1,8 @@
-"""What new and changed rows hold: values that a statement gives, defaults, ids, generated columns.
+"""The values of new and changed rows: values of the statement, defaults, ids, generated columns.
 
-One law: a row comes out as TiDB stores it, or the error is that of the first row, and in it of the first column in
-TiDB's order, that does not fit: given values as the statement names them, then the others and NULLs in table order,
-then generated columns (tidb pkg/executor/insert_common.go, evalRow and fillRow; pkg/executor/update.go).
+The error of the first row counts, and in a row that of the first column in TiDB's order: the statement's values as it
+names them, then other columns and NULLs in table order, then generated columns (tidb pkg/executor/insert_common.go,
+evalRow and fillRow; pkg/executor/update.go).
 """
 
 from __future__ import annotations
@@ -50,24 +50,26 @@ class DefaultMarker:
 
 @dataclass(frozen=True)
 class AssignedRows:
+    """The values of rows."""
+
     texts: dict[str, pa.Array]
     """TiDB text (binary) of each visible column, in table order."""
 
     counters: Counters
-    """What the table gives next; INSERT alone moves them, and an UPDATE of an AUTO_INCREMENT column."""
+    """The id counters after the statement. INSERT advances them, and UPDATE of an AUTO_INCREMENT column."""
 
     last_insert_id: int | None = None
-    """The first id that the statement made."""
+    """The first id that the statement generated."""
 
     warnings: tuple[str, ...] = ()
     error: SqlError | None = None
-    """Why new rows have no ids; those that were given are used up."""
+    """The error if new rows have no ids. The ids that were assigned are used up."""
 
 
 ColumnInput: TypeAlias = Union[pa.Array, InputValues, DefaultMarker]
 ColumnInputs: TypeAlias = Mapping[str, ColumnInput]
-"""Values by the column's name as the table spells it, in the order of the statement: datums, text or bytes as a file
-has them (a BIT's tagged), or Arrow numbers, which count as SQL's numbers."""
+"""The input of each column by its name in the table, in the order of the statement: datums, text, bytes as a file has
+them (a BIT's are tagged), or Arrow numbers."""
 
 
 def assign_values(
@@ -80,18 +82,18 @@ def assign_values(
     ignore: bool = False,
     existing: Mapping[str, pa.Array] | None = None,
     named: Collection[str] = (),
-    asked: IdRequest = IdRequest(),
-    way: str = "",
+    id_request: IdRequest = IdRequest(),
+    origin: str = "",
 ) -> AssignedRows:
-    """New rows, or with `existing` (TiDB texts of all visible columns) those rows changed.
+    """Return new rows, or the `existing` rows (TiDB texts of all visible columns) with their changes.
 
-    `named`: columns that other assignments of the statement give, which ON UPDATE therefore leaves alone. `way`: what
-    gives the values (see `misfits`), if not VALUES or UPDATE. Raises SqlError for the first row that does not fit.
+    `named` are columns that other assignments of the statement set; ON UPDATE leaves them alone. `origin` is one of
+    `cast_errors` if it is not VALUES or UPDATE. Raises SqlError for the first row that does not fit.
     """
-    way = way or (VALUES if existing is None else UPDATE)
-    statement = cast_context(table, rows, upstream, now_ms, first_row, ignore, way)
+    origin = origin or (VALUES if existing is None else UPDATE)
+    statement = cast_context(table, rows, upstream, now_ms, first_row, ignore, origin)
     defaults = _needed_defaults(statement, given)
-    texts, faults = _cast_inputs(statement, given, defaults)
+    texts, row_errors = _cast_inputs(statement, given, defaults)
     automatic = None if statement.updating else auto_ids.auto_column(table)
     for column in visible_columns(table):
         if column.generated:
@@ -100,41 +102,41 @@ def assign_values(
             texts[column.name] = (
                 existing[column.name]
                 if existing is not None
-                else (_implicit_default(statement, column, defaults, faults))
+                else (_implicit_default(statement, column, defaults, row_errors))
             )
         elif column is not automatic:
-            texts[column.name] = _collect(faults, replace_nulls(statement, column, texts[column.name]))
-    error = first_error(faults)
-    if error:
-        raise _earlier_error(statement, texts, error.row) or error.error
+            texts[column.name] = _collect(row_errors, replace_nulls(statement, column, texts[column.name]))
+    row_error = first_error(row_errors)
+    if row_error:
+        raise _earlier_error(statement, texts, row_error.row) or row_error.error
     counters = auto_ids.counters(table, upstream.rows.get(object_key(table.schema, table.name)))
     if existing is not None:
         texts = _apply_on_update(statement, given, texts, existing, named)
         counters = auto_ids.counters_after_update(table, given, texts, existing, counters)
-    texts = _with_generated(statement, texts, faults)
+    texts = _with_generated(statement, texts, row_errors)
     texts = {column.name: texts[column.name] for column in visible_columns(table)}
     if automatic is None:
-        return AssignedRows(texts, counters, warnings=warnings(faults))
-    found = auto_ids.assign_ids(
+        return AssignedRows(texts, counters, warnings=warnings(row_errors))
+    ids = auto_ids.assign_ids(
         table,
         automatic,
         texts[automatic.name],
         upstream,
         counters,
         now_ms,
-        asked._replace(lenient=statement.mode.lenient, ignore=ignore),
+        id_request._replace(lenient=statement.mode.lenient, ignore=ignore),
     )
-    texts[automatic.name] = found.texts
-    return AssignedRows(texts, found.counters, found.first, warnings(faults), found.error)
+    texts[automatic.name] = ids.texts
+    return AssignedRows(texts, ids.counters, ids.first, warnings(row_errors), ids.error)
 
 
-def _collect(faults: list[RowError], found: CastResult) -> pa.Array:
-    faults += found.faults
+def _collect(row_errors: list[RowError], found: CastResult) -> pa.Array:
+    row_errors += found.row_errors
     return found.text
 
 
 def _needed_defaults(statement: CastContext, given: ColumnInputs) -> Texts:
-    """The defaults that the rows need."""
+    """Return the defaults that the rows need."""
     needed = [
         column
         for column in visible_columns(statement.table)
@@ -151,25 +153,25 @@ def _may_default(value: ColumnInput) -> bool:
 
 
 def _cast_inputs(statement: CastContext, given: ColumnInputs, defaults: Texts) -> tuple[Texts, list[RowError]]:
-    """TiDB texts of the columns that the statement names, and what does not fit, in its order."""
+    """Return the TiDB texts of the columns that the statement names, and the errors, in its order."""
     columns = {column.name: column for column in statement.table.columns}
     named = [columns[name] for name in given]
     for column in named:
         _check_generated(column, given[column.name], statement.table)
     named = [column for column in named if not column.generated]
     plain = [column for column in named if not isinstance(given[column.name], DefaultMarker)]
-    found = cast_values(statement, plain, [_raw_values(given[column.name]) for column in plain])
-    faults: list[RowError] = []
-    texts = {column.name: _collect(faults, each) for column, each in zip(plain, found)}
+    casts = cast_values(statement, plain, [_raw_values(given[column.name]) for column in plain])
+    row_errors: list[RowError] = []
+    texts = {column.name: _collect(row_errors, each) for column, each in zip(plain, casts)}
     for column in named:
         value = given[column.name]
         if isinstance(value, DefaultMarker):
-            texts[column.name] = _explicit_default(statement, column, defaults, faults)
+            texts[column.name] = _explicit_default(statement, column, defaults, row_errors)
         elif (default := _default_mask(value)) is not None:
             texts[column.name] = pc.if_else(
-                default, _explicit_default(statement, column, defaults, faults), texts[column.name]
+                default, _explicit_default(statement, column, defaults, row_errors), texts[column.name]
             )
-    return texts, faults
+    return texts, row_errors
 
 
 def _raw_values(value: ColumnInput) -> pa.Array:
@@ -177,12 +179,13 @@ def _raw_values(value: ColumnInput) -> pa.Array:
 
 
 def _default_mask(value: ColumnInput) -> pa.Array | None:
-    """In which rows the value is DEFAULT; None for none."""
+    """Return the rows whose value is DEFAULT; None if there are none."""
     return value.default if isinstance(value, InputValues) else None
 
 
 def _check_generated(column: Column, value: ColumnInput, table: Table) -> None:
-    """A generated column takes DEFAULT alone (tidb pkg/planner/core/planbuilder.go, ErrBadGeneratedColumn)."""
+    """Raise SqlError if a generated column gets a value other than DEFAULT (tidb pkg/planner/core/planbuilder.go,
+    ErrBadGeneratedColumn)."""
     if not column.generated or isinstance(value, DefaultMarker):
         return
     default = _default_mask(value)
@@ -190,37 +193,37 @@ def _check_generated(column: Column, value: ColumnInput, table: Table) -> None:
         raise sql_error(3105, column.name, table.name)
 
 
-def _explicit_default(statement: CastContext, column: Column, defaults: Texts, faults: list[RowError]) -> pa.Array:
-    """DEFAULT as a value; a column without one refuses it before any row is looked at."""
+def _explicit_default(statement: CastContext, column: Column, defaults: Texts, row_errors: list[RowError]) -> pa.Array:
+    """Return the value of DEFAULT. A column without a default is refused before any row is looked at."""
     if column.auto_increment or column.auto_random:
         return pa.nulls(statement.rows, pa.binary())
     if not has_default(column) and not statement.mode.lenient:
         raise sql_error(1364, column.name)
-    return _implicit_default(statement, column, defaults, faults)
+    return _implicit_default(statement, column, defaults, row_errors)
 
 
-def _implicit_default(statement: CastContext, column: Column, defaults: Texts, faults: list[RowError]) -> pa.Array:
-    """A column that new rows have no value for."""
+def _implicit_default(statement: CastContext, column: Column, defaults: Texts, row_errors: list[RowError]) -> pa.Array:
+    """Return the value of a column that the statement does not name."""
     if column.auto_increment or column.auto_random:
         return pa.nulls(statement.rows, pa.binary())
     if not has_default(column) and statement.rows:
-        faults.append(RowError(0, sql_error(1364, column.name), statement.mode.lenient))
+        row_errors.append(RowError(0, sql_error(1364, column.name), statement.mode.lenient))
     return defaults[column.name]
 
 
 def _apply_on_update(
     statement: CastContext, given: ColumnInputs, texts: Texts, existing: Mapping[str, pa.Array], named: Collection[str]
 ) -> Texts:
-    """ON UPDATE CURRENT_TIMESTAMP, where a row really changes and the statement does not assign the column."""
+    """Apply ON UPDATE CURRENT_TIMESTAMP to rows that change, unless the statement assigns the column."""
     columns = [
         column
         for column in statement.table.columns
         if column.on_update and column.name not in given and column.name not in named
     ]
-    alike = [same(existing[name], texts[name]) for name in given if name in texts] if columns else []
-    if not alike:
+    unchanged = [same(existing[name], texts[name]) for name in given if name in texts] if columns else []
+    if not unchanged:
         return texts
-    changed = pa.array(~np.logical_and.reduce(alike))
+    changed = pa.array(~np.logical_and.reduce(unchanged))
     for column in columns:
         digits = max(column.type.decimal, 0)
         now = now_text(column.type.name, digits, statement.upstream.session, statement.now_ms).encode()
@@ -228,29 +231,32 @@ def _apply_on_update(
     return texts
 
 
-def _with_generated(statement: CastContext, texts: Texts, faults: list[RowError]) -> Texts:
-    """The texts with those of the stored generated columns, computed anew. Raises SqlError."""
+def _with_generated(statement: CastContext, texts: Texts, row_errors: list[RowError]) -> Texts:
+    """Return the texts with recomputed stored generated columns. Raises SqlError."""
     stored = [column for column in statement.table.columns if column.generated == "stored"]
     if not stored or not statement.rows:
         return texts | {column.name: pa.nulls(0, pa.binary()) for column in stored}
     names = {column.name for column in stored}
     try:
-        made = compute_generated_columns(
+        computed = compute_generated_columns(
             statement.table, {name: text for name, text in texts.items() if name not in names}
         )
     except SnapshotError as error:
         raise sql_error(1105, error) from None
-    inserting = statement._replace(way=VALUES)
-    for column, found in zip(stored, cast_values(inserting, stored, [made.given[column.name] for column in stored])):
-        texts = {**texts, column.name: _collect(faults, replace_nulls(statement, column, _collect(faults, found)))}
-    fault = first_error(faults)
-    if fault:
-        raise fault.error
+    inserting = statement._replace(origin=VALUES)
+    for column, cast in zip(stored, cast_values(inserting, stored, [computed.given[column.name] for column in stored])):
+        texts = {
+            **texts,
+            column.name: _collect(row_errors, replace_nulls(statement, column, _collect(row_errors, cast))),
+        }
+    first_row_error = first_error(row_errors)
+    if first_row_error:
+        raise first_row_error.error
     return texts
 
 
 def _earlier_error(statement: CastContext, texts: Texts, rows: int) -> SqlError | None:
-    """The error of a generated column in a row before the one that does not fit."""
+    """Return the error of a generated column in a row before the one that does not fit."""
     if rows and any(column.generated == "stored" for column in statement.table.columns):
         try:
             before = {name: text.slice(0, rows) for name, text in texts.items()}

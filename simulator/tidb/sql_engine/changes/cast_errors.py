@@ -1,4 +1,4 @@
-"""What TiDB says of a value that a column does not take."""
+"""TiDB's errors for a value that a column does not accept."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from simulator.tidb.model.types import family
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 
 VALUES, SELECT, UPDATE, DUPLICATE = "values", "select", "update", "duplicate"
-"""What gives the values: INSERT's VALUES or its SELECT, UPDATE, ON DUPLICATE KEY UPDATE."""
+"""The origin of a value: INSERT's VALUES or its SELECT, UPDATE, ON DUPLICATE KEY UPDATE."""
 
 MAX_CHARACTERS = {1292: 128, 1366: 192}
-"""Of a value that an error shows."""
+"""The number of characters of a value in an error."""
 
 
-def cast_error(column: Column, misfit: Misfit, row: int, way: str) -> SqlError:
-    """The error as the statement completes it: VALUES by column and row (tidb pkg/executor/insert_common.go,
-    completeInsertErr), UPDATE some (pkg/executor/update.go, handleErr), the others none."""
+def cast_error(column: Column, misfit: Misfit, row: int, origin: str) -> SqlError:
+    """Return the error as the statement completes it.
+
+    INSERT … VALUES adds column and row (tidb pkg/executor/insert_common.go, completeInsertErr), UPDATE in some errors
+    (pkg/executor/update.go, handleErr), other statements do not.
+    """
     problem = misfit.problem
-    if way in (VALUES, UPDATE):
+    if origin in (VALUES, UPDATE):
         if problem.name == "too long":
             return sql_error(1406, column.name, row)
         if problem.name == "overflow":
             return sql_error(1264, column.name, row)
-    if way == VALUES:
+    if origin == VALUES:
         if problem.name in ("truncated", "out of range"):
             return sql_error(problem.number, column.name, row)
         if problem.name == "wrong value":

@@ -1,6 +1,6 @@
-"""Values that fit a column or not: what of it is an error, and what a warning with another value.
+"""Casts values to their columns. A value that does not fit is an error, or a warning with another value.
 
-One law: of several faults the one of the first row counts, and in a row the one that was found first.
+Of several errors the first row counts, and in a row the error that occurred first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from simulator.tidb.sql_engine.storage.state import Upstream
 
 
 class CastContext(NamedTuple):
-    """What rows are assigned for."""
+    """The statement for which rows are computed."""
 
     table: Table
     rows: int
@@ -35,66 +35,74 @@ class CastContext(NamedTuple):
     """The number of the first row in errors."""
 
     mode: Mode
-    way: str
-    """See `misfits`."""
+    origin: str
+    """An origin of `cast_errors`."""
 
     @property
     def updating(self) -> bool:
-        return self.way in (UPDATE, DUPLICATE)
+        return self.origin in (UPDATE, DUPLICATE)
 
 
 def cast_context(
-    table: Table, rows: int, upstream: Upstream, now_ms: int, first_row: int, ignore: bool, way: str
+    table: Table, rows: int, upstream: Upstream, now_ms: int, first_row: int, ignore: bool, origin: str
 ) -> CastContext:
-    mode = session_mode(upstream.session, now_ms, ignore, way in (VALUES, SELECT))
-    return CastContext(table, rows, upstream, now_ms, first_row, mode, way)
+    mode = session_mode(upstream.session, now_ms, ignore, origin in (VALUES, SELECT))
+    return CastContext(table, rows, upstream, now_ms, first_row, mode, origin)
 
 
 class RowError(NamedTuple):
+    """An error or a warning about one row."""
+
     row: int
     error: SqlError
     warning: bool = False
 
 
-def first_error(faults: Iterable[RowError]) -> RowError | None:
-    return min((fault for fault in faults if not fault.warning), key=lambda fault: fault.row, default=None)
+def first_error(row_errors: Iterable[RowError]) -> RowError | None:
+    pass
+    return min(
+        (row_error for row_error in row_errors if not row_error.warning),
+        key=lambda row_error: row_error.row,
+        default=None,
+    )
 
 
-def warnings(faults: Iterable[RowError]) -> tuple[str, ...]:
-    """As SHOW WARNINGS says them: `1264 Out of range value …`."""
-    ordered = sorted((fault for fault in faults if fault.warning), key=lambda fault: fault.row)
-    return tuple(f"{fault.error.number} {fault.error.text}" for fault in ordered[:MAX_WARNINGS])
+def warnings(row_errors: Iterable[RowError]) -> tuple[str, ...]:
+    """Return warnings as SHOW WARNINGS prints them: `1264 Out of range value …`."""
+    ordered = sorted((row_error for row_error in row_errors if row_error.warning), key=lambda row_error: row_error.row)
+    return tuple(f"{row_error.error.number} {row_error.error.text}" for row_error in ordered[:MAX_WARNINGS])
 
 
 class CastResult(NamedTuple):
     text: pa.Array
     """TiDB text (binary)."""
 
-    faults: list[RowError]
+    row_errors: list[RowError]
 
 
 def cast_values(statement: CastContext, columns: Sequence[Column], values: Sequence[pa.Array]) -> list[CastResult]:
-    """Values of columns as TiDB text, and what does not fit."""
+    """Return values of columns as TiDB text, and the errors of those that do not fit."""
     return [_cast_column(statement, column, value) for column, value in zip(columns, values, strict=True)]
 
 
 def _cast_column(statement: CastContext, column: Column, values: pa.Array) -> CastResult:
-    made = cast_column(column, values, statement.mode)
-    faults, mode = list[RowError](), statement.mode
-    for misfit in made.misfits:
+    cast = cast_column(column, values, statement.mode)
+    row_errors, mode = list[RowError](), statement.mode
+    for misfit in cast.misfits:
         warning = mode.forgives(misfit.problem)
-        if not warning or len(faults) < MAX_WARNINGS:
-            row = 1 if statement.way == UPDATE else statement.first_row + misfit.row
-            faults.append(RowError(misfit.row, cast_error(column, misfit, row, statement.way), warning))
+        if not warning or len(row_errors) < MAX_WARNINGS:
+            row = 1 if statement.origin == UPDATE else statement.first_row + misfit.row
+            row_errors.append(RowError(misfit.row, cast_error(column, misfit, row, statement.origin), warning))
             if not warning:
                 break
-    return CastResult(made.texts, faults)
+    return CastResult(cast.texts, row_errors)
 
 
 def replace_nulls(statement: CastContext, column: Column, text: pa.Array) -> CastResult:
-    """A column that is NOT NULL: NULL is an error, or the zero of its type (tidb pkg/table/column.go, HandleBadNull).
+    """Return a NOT NULL column without NULLs: each is an error, or the zero of its type (tidb pkg/table/column.go,
+    HandleBadNull).
 
-    An INSERT of one row may have no lenient mode for it but IGNORE (Release.lone_null_refused).
+    In some releases an INSERT of one row ignores the lenient mode (Release.lone_null_refused) unless it has IGNORE.
     """
     if not column.not_null or not text.null_count:
         return CastResult(text, [])
@@ -102,5 +110,5 @@ def replace_nulls(statement: CastContext, column: Column, text: pa.Array) -> Cas
     refuses = statement.upstream.release.lone_null_refused and not statement.updating and statement.rows == 1
     forgiven = statement.mode.lenient and (statement.mode.ignore or not refuses)
     places = np.flatnonzero(np.asarray(nulls))[: MAX_WARNINGS if forgiven else 1]
-    faults = [RowError(int(place), error, forgiven) for place in places]
-    return CastResult(pc.if_else(nulls, zero_value(column), text) if forgiven else text, faults)
+    row_errors = [RowError(int(place), error, forgiven) for place in places]
+    return CastResult(pc.if_else(nulls, zero_value(column), text) if forgiven else text, row_errors)

@@ -1,8 +1,8 @@
-"""What a column holds where a statement gives it no value.
+"""The values of columns that a statement does not name.
 
-One law: a literal default is the same text for all rows (that of a TIMESTAMP is taken to be of the session's time zone;
-TiDB's is of the zone in which the table was made); an expression is computed for the statement's time. A column that is
-NOT NULL and has no default has none in strict mode: only ENUM takes its first member and YEAR its zero (tidb
+A literal default is the same text for all rows. That of a TIMESTAMP is taken to be in the session's time zone; TiDB
+uses the zone in which the table was created. A default expression is computed at the statement's time. In strict mode a
+NOT NULL column without a default has no value, except that ENUM takes its first member and YEAR its zero (tidb
 pkg/table/column.go, getColDefaultValueFromNil; pkg/ddl/add_column.go, setYearDefaultValue).
 """
 
@@ -27,35 +27,35 @@ from simulator.tidb.values.conversion import tidb_text
 
 
 def has_default(column: Column) -> bool:
-    """Whether a row may leave the column out in strict mode."""
+    """Return whether a row may omit the column in strict mode."""
     if column.default_dropped:
         return False
     return column.default is not None or not column.not_null or column.type.name in ("enum", "year")
 
 
 def default_texts(columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int) -> dict[str, pa.Array]:
-    """The defaults of columns as TiDB text (binary) for so many rows, those of a TIMESTAMP in UTC.
+    """Return the defaults of columns as TiDB text (binary) for `rows` rows, those of a TIMESTAMP in UTC.
 
-    Of a column without one it is NULL, or where the column is NOT NULL the zero of its type. Raises SqlError for an
-    expression that is not computed, and for one whose value the column does not take.
+    A column without a default is NULL, or the zero of its type if it is NOT NULL. Raises SqlError for an expression
+    that is not computed, or whose value the column does not accept.
     """
-    found, computed = {}, []
+    texts, computed = {}, []
     for column in columns:
         text = default_time_text(column, upstream.session, now_ms) if column.default_expression else None
         if text is not None:
-            found[column.name] = pa.repeat(pa.scalar(text, pa.binary()), rows)
+            texts[column.name] = pa.repeat(pa.scalar(text, pa.binary()), rows)
         elif column.default_expression:
             computed.append(column)
         else:
-            found[column.name] = pa.repeat(literal_default(column), rows)
+            texts[column.name] = pa.repeat(literal_default(column), rows)
             if column.type.name == "timestamp" and upstream.session.time_zone != "UTC":
-                found[column.name] = to_utc(upstream.session, found[column.name].cast(pa.string())).cast(pa.binary())
-    return found | _expression_defaults(computed, rows, upstream, now_ms) if computed else found
+                texts[column.name] = to_utc(upstream.session, texts[column.name].cast(pa.string())).cast(pa.binary())
+    return texts | _expression_defaults(computed, rows, upstream, now_ms) if computed else texts
 
 
 @lru_cache(4096)
 def literal_default(column: Column) -> pa.Scalar:
-    """A literal default, or what stands for none, as TiDB text."""
+    """Return a literal default, or the value of a column without one, as TiDB text."""
     if column.default is not None:
         text = column.default
         return pa.scalar(
@@ -66,8 +66,8 @@ def literal_default(column: Column) -> pa.Scalar:
 
 
 def zero_value(column: Column) -> pa.Scalar:
-    """What NULL becomes: the zero of the column's type, of an ENUM no member (tidb pkg/table/column.go,
-    GetZeroValue)."""
+    """Return the value that replaces NULL: the zero of the column's type, the empty member of an ENUM (tidb
+    pkg/table/column.go, GetZeroValue)."""
     return pa.scalar("" if column.type.name == "enum" else _zero(column), pa.string()).cast(pa.binary())
 
 
@@ -76,14 +76,14 @@ def _zero(column: Column) -> str:
 
 
 def _expression_defaults(columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int) -> dict[str, pa.Array]:
-    """Expressions; their UUID() and RAND() are others than those of the statement."""
+    """Compute default expressions. Their UUID() and RAND() differ from those of the statement."""
     nodes = [parse_expression(column.default or "") for column in columns]
-    apart, mode = replace(upstream, seed=~upstream.seed), session_mode(upstream.session, now_ms)
+    other_seed, mode = replace(upstream, seed=~upstream.seed), session_mode(upstream.session, now_ms)
     texts = {}
-    for column, values in zip(columns, evaluate(nodes, columns, apart, now_ms, rows=rows)):
-        made = cast_column(column, values, mode)
-        for misfit in made.misfits:
+    for column, values in zip(columns, evaluate(nodes, columns, other_seed, now_ms, rows=rows)):
+        cast = cast_column(column, values, mode)
+        for misfit in cast.misfits:
             if not mode.forgives(misfit.problem):
                 raise cast_error(column, misfit, misfit.row + 1, VALUES)
-        texts[column.name] = made.texts
+        texts[column.name] = cast.texts
     return texts

@@ -1,4 +1,4 @@
-"""DELETE: the rows that a statement is about go, each once."""
+"""DELETE."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from simulator.tidb.syntax.dml import Delete
 
 
 def delete(statement: Delete, upstream: Upstream, now_ms: int) -> StatementOutcome:
-    """What DELETE comes to, in the open transaction or in a new one. Raises SqlError."""
+    """Execute DELETE in the open transaction or in a new one. Each matched row is deleted once. Raises SqlError."""
     tables = list(source_tables(statement.source, upstream, "delete"))
     derived = dict(derived_columns(statement.source))
     for name in statement.targets:
@@ -39,7 +39,7 @@ def delete(statement: Delete, upstream: Upstream, now_ms: int) -> StatementOutco
     if partitions is not None and statement.limit is not None:
         raise sql_error(1105, "DELETE FROM … PARTITION with LIMIT is not simulated; it is accepted without LIMIT")
     problems = ExpressionProblems(upstream.session, writing=True, ignore=statement.ignore)
-    found = match_rows(
+    matches = match_rows(
         statement.source,
         statement.where,
         statement.order,
@@ -54,7 +54,7 @@ def delete(statement: Delete, upstream: Upstream, now_ms: int) -> StatementOutco
     written = []
     for table in dict.fromkeys(named.table for named in chosen):
         stored = table_rows(upstream, table)
-        parts = [matched_places(found, named) for named in chosen if named.table is table]
+        parts = [matched_places(matches, named) for named in chosen if named.table is table]
         places = np.unique(
             np.concatenate([np.asarray(part.take(mask_places(valid_mask(part))), np.int64) for part in parts])
         )
@@ -66,7 +66,7 @@ def delete(statement: Delete, upstream: Upstream, now_ms: int) -> StatementOutco
 
 
 def _in_partitions(stored: StoredRows, places: Places, partitions: list[int]) -> Places:
-    """The places whose rows are in some partitions."""
+    """Return the positions whose rows are in some partitions."""
     assert stored.keys is not None
     ordinals = partition_ordinals(stored.table, stored.keys.handles.take(pa.array(places)))
     return places[np.isin(ordinals.to_numpy(), partitions)]

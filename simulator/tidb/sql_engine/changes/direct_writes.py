@@ -1,6 +1,6 @@
-"""Rows that are written without the text of a statement: what INSERT, UPDATE and DELETE do behind their expressions.
+"""Inserts, updates and deletes rows without the text of a statement.
 
-One law: all that TiDB checks is checked; what a table refuses raises the same SqlError.
+All constraints of TiDB are checked. A row that TiDB refuses raises its SqlError.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ from simulator.tidb.sql_engine.storage.table_writes import NO_PLACES, PartialWri
 
 
 def insert_rows(
-    table: Table, given: Mapping[str, ColumnInput], rows: int, upstream: Upstream, now_ms: int
+    table: Table, inputs: Mapping[str, ColumnInput], rows: int, upstream: Upstream, now_ms: int
 ) -> StatementOutcome:
-    """New rows, in their order. Raises SqlError."""
-    made = assign_values(table, given, rows, upstream, now_ms)
-    if made.error is not None:
-        raise made.error
-    new_rows = key_rows(table, made.texts, None if table.clustered else pa.array(np.zeros(rows, np.int64)))
+    """Insert new rows in their order. Raises SqlError."""
+    assigned = assign_values(table, inputs, rows, upstream, now_ms)
+    if assigned.error is not None:
+        raise assigned.error
+    new_rows = key_rows(table, assigned.texts, None if table.clustered else pa.array(np.zeros(rows, np.int64)))
     new_rows = check_rows(new_rows, table, upstream, now_ms)
     try:
-        written = insert_or_fail(start_writes(upstream, table, now_ms, made.counters), new_rows)
+        written = insert_or_fail(start_writes(upstream, table, now_ms, assigned.counters), new_rows)
     except PartialWriteError as failure:
         raise failure.error from None
-    return finish_statement(upstream, (written,), now_ms, made.last_insert_id)
+    return finish_statement(upstream, (written,), now_ms, assigned.last_insert_id)
 
 
 def update_rows(
-    table: Table, places: Places, given: Mapping[str, ColumnInput], upstream: Upstream, now_ms: int
+    table: Table, places: Places, inputs: Mapping[str, ColumnInput], upstream: Upstream, now_ms: int
 ) -> StatementOutcome:
-    """Other values in the rows at some places, each once; one that is as it was is not written. Raises SqlError."""
+    """Update the rows at some positions, each once. Unchanged rows are not written. Raises SqlError."""
     stored = table_rows(upstream, table)
     old = take_stored(stored, places)
-    made = assign_values(table, given, len(places), upstream, now_ms, existing=old.texts)
-    new = check_rows(rekey_rows(table, old, made.texts), table, upstream, now_ms)
+    assigned = assign_values(table, inputs, len(places), upstream, now_ms, existing=old.texts)
+    new = check_rows(rekey_rows(table, old, assigned.texts), table, upstream, now_ms)
     try:
-        written = update_stored_rows(start_writes(upstream, table, now_ms, made.counters), places, new, False)
+        written = update_stored_rows(start_writes(upstream, table, now_ms, assigned.counters), places, new, False)
     except PartialWriteError as failure:
         raise failure.error from None
     return finish_statement(upstream, (written,), now_ms)
 
 
 def delete_rows(table: Table, places: Places, upstream: Upstream, now_ms: int) -> StatementOutcome:
-    """The rows at some places go. Raises SqlError."""
+    """Delete the rows at some positions. Raises SqlError."""
     stored = table_rows(upstream, table)
     start = start_writes(upstream, table, now_ms)
     return finish_statement(

@@ -1,6 +1,6 @@
-"""What a statement on rows leaves behind: the rows of its tables, what foreign keys make of them, its writes.
+"""The end of a statement that changes rows: foreign keys, writes of the transaction, affected rows.
 
-One law: a statement that fails has done nothing, and the transaction around it goes on.
+A statement that fails has no effect, and the transaction around it goes on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def finish_statement(
     last_insert_id: int | None = None,
     warnings: Sequence[str] = (),
 ) -> StatementOutcome:
-    """The outcome of a statement that wrote to these tables, in its transaction; `warnings`: those of its expressions.
+    """Return the outcome of a statement that wrote to these tables. `warnings` are those of its expressions.
 
     Raises SqlError 1451 and 1452.
     """
@@ -38,5 +38,5 @@ def finish_statement(
     if last_insert_id is not None and any(each.added for each in tables):
         upstream = replace(upstream, session=replace(upstream.session, last_insert_id=last_insert_id))
     affected = sum(each.affected for each in tables)
-    told = [*warnings, *(text for each in tables for text in each.warned.texts)]
-    return StatementOutcome(upstream, affected=affected, warnings=tuple(told[:MAX_WARNINGS]))
+    all_warnings = [*warnings, *(text for each in tables for text in each.warned.texts)]
+    return StatementOutcome(upstream, affected=affected, warnings=tuple(all_warnings[:MAX_WARNINGS]))

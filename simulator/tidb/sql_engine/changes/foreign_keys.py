@@ -1,6 +1,6 @@
-"""Foreign keys, as far as TiDB checks them: what a statement's changes ask of other tables, and do to them.
+"""Foreign keys, as far as TiDB checks them.
 
-One law: they are looked at once a statement has written all its rows; what cascades is looked at in its turn (tidb
+They are checked once a statement has written all its rows. Cascaded changes are checked in turn (tidb
 pkg/executor/foreign_key.go).
 """
 
@@ -40,16 +40,16 @@ from simulator.tidb.sql_engine.storage.table_writes import NO_PLACES, PartialWri
 CASCADES = ("CASCADE", "SET NULL")
 
 MAX_CASCADE_DEPTH = 15
-"""Cascades inside of cascades that TiDB follows (tidb pkg/executor/foreign_key.go, maxForeignKeyCascadeDepth)."""
+"""The depth of cascades that TiDB follows (tidb pkg/executor/foreign_key.go, maxForeignKeyCascadeDepth)."""
 
 
 def enforce_foreign_keys(
     upstream: Upstream, changes: Sequence[RowDelta], now_ms: int
 ) -> tuple[Upstream, list[RowDelta]]:
-    """The rows behind ON DELETE and ON UPDATE, and all changes with those that they made.
+    """Return the upstream after ON DELETE and ON UPDATE, and all changes with the cascaded ones.
 
-    Raises SqlError 1452 for a row without a parent, 1451 for a parent that rows still refer to, 3008 for cascades that
-    are too deep.
+    Raises SqlError 1452 for a row without a parent, 1451 for a parent that rows refer to, 3008 for cascades that are
+    too deep.
     """
     if not are_enforced(upstream):
         return upstream, list(changes)
@@ -57,21 +57,21 @@ def enforce_foreign_keys(
 
 
 def are_enforced(upstream: Upstream) -> bool:
-    """Whether foreign keys are minded."""
+    """Return whether foreign keys are checked."""
     return upstream.session.foreign_key_checks and upstream.release.foreign_key_checks
 
 
 def _check_and_cascade(
     upstream: Upstream, changes: Sequence[RowDelta], now_ms: int, depth: int
 ) -> tuple[Upstream, list[RowDelta]]:
-    """What changes lead to: first what they must not, then one cascade after another, each with what it leads to (tidb
-    pkg/executor/adapter.go, handleForeignKeyTrigger)."""
+    """Check the changes, then follow one cascade after another with its own cascades (tidb pkg/executor/adapter.go,
+    handleForeignKeyTrigger)."""
     for change in changes:
         for foreign in change.table.foreign_keys:
-            missing = orphan_mask(upstream, change.table, foreign, _new_children(change, foreign))
-            if missing.any():
+            without_parent = orphan_mask(upstream, change.table, foreign, _new_children(change, foreign))
+            if without_parent.any():
                 raise sql_error(1452, constraint_text(change.table, foreign))
-    done, cascades = list(changes), []
+    all_changes, cascades = list(changes), []
     for change in changes:
         for child, foreign in list(referring_keys(upstream.catalog, change.table.schema, change.table.name)):
             for event in _parent_changes(change, foreign):
@@ -84,99 +84,100 @@ def _check_and_cascade(
             raise SqlError(
                 3008, "HY000", f"Foreign key cascade delete/update exceeds max depth of {MAX_CASCADE_DEPTH}."
             )
-        upstream, made = _cascade(upstream, event, child, foreign, now_ms)
-        upstream, more = _check_and_cascade(upstream, made, now_ms, depth + 1)
-        done += more
-    return upstream, done
+        upstream, cascaded = _cascade(upstream, event, child, foreign, now_ms)
+        upstream, more = _check_and_cascade(upstream, cascaded, now_ms, depth + 1)
+        all_changes += more
+    return upstream, all_changes
 
 
 def drop_orphans(upstream: Upstream, table: Table, new_rows: KeyedRows) -> tuple[KeyedRows, list[SqlError]]:
-    """New rows of INSERT IGNORE without those that have no parent, whose errors are warnings (tidb
+    """Return the rows of INSERT IGNORE that have a parent, and the errors of the others, which are warnings (tidb
     pkg/executor/foreign_key.go, checkRows)."""
     errors: list[SqlError] = []
     if not are_enforced(upstream):
         return new_rows, errors
     for foreign in table.foreign_keys:
-        missing = orphan_mask(upstream, table, foreign, new_rows)
-        if missing.any():
-            errors += [sql_error(1452, constraint_text(table, foreign))] * int(missing.sum())
-            new_rows = take_rows(new_rows, mask_places(~missing))
+        without_parent = orphan_mask(upstream, table, foreign, new_rows)
+        if without_parent.any():
+            errors += [sql_error(1452, constraint_text(table, foreign))] * int(without_parent.sum())
+            new_rows = take_rows(new_rows, mask_places(~without_parent))
     return new_rows, errors
 
 
 def _new_children(change: RowDelta, foreign: ForeignKey) -> KeyedRows:
-    """Rows that came, and those whose foreign key is another one."""
-    asks = np.ones(len(change.inserted), np.bool_)
+    """Return inserted rows, and updated rows whose foreign key has changed."""
+    to_check = np.ones(len(change.inserted), np.bool_)
     if change.updates:
-        asks[: change.updates] = _key_changed(change, foreign.columns)
-    return change.inserted if asks.all() else take_rows(change.inserted, mask_places(asks))
+        to_check[: change.updates] = _key_changed(change, foreign.columns)
+    return change.inserted if to_check.all() else take_rows(change.inserted, mask_places(to_check))
 
 
 def _key_changed(change: RowDelta, columns: Sequence[str]) -> Mask:
-    """In which updated rows a key has another value."""
+    """Return which updated rows have another value in a key."""
     old = _key_values(change.table, columns, change.removed.texts).slice(0, change.updates)
     new = _key_values(change.table, columns, change.inserted.texts).slice(0, change.updates)
     equal = pc.fill_null(pc.equal(old, new), pc.and_(old.is_null(), new.is_null()))
-    found: Mask = ~np.asarray(equal, bool)
-    return found
+    mask: Mask = ~np.asarray(equal, bool)
+    return mask
 
 
 def _key_values(table: Table, columns: Sequence[str], texts: Mapping[str, pa.Array]) -> pa.Array:
-    """The values of some columns as bytes that are equal where they are; null where one is NULL."""
-    known = [columns_by_name(table)[name.lower()] for name in columns]
-    parts = [raw(ordered(column.type, texts[column.name])) for column in known]
+    """Return the values of some columns as bytes, which are equal for equal values; null if one is NULL."""
+    key_columns = [columns_by_name(table)[name.lower()] for name in columns]
+    parts = [raw(ordered(column.type, texts[column.name])) for column in key_columns]
     return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
 
 
 def orphan_mask(upstream: Upstream, table: Table, foreign: ForeignKey, rows: KeyedRows) -> Mask:
-    """Which rows refer to a parent that is not there; none where the whole table of parents is not there (tidb
+    """Return which rows refer to a missing parent; none if the parent table is missing (tidb
     pkg/planner/core/foreign_key.go, buildFKCheckOnModifyChildTable)."""
     if not len(rows):
         return np.zeros(0, np.bool_)
     values = _key_values(table, foreign.columns, rows.texts)
-    asks = valid_mask(values)
+    to_check = valid_mask(values)
     parent = upstream.catalog.table(foreign.schema, foreign.table)
-    if parent is None or not asks.any():
+    if parent is None or not to_check.any():
         return np.zeros(len(rows), np.bool_)
     if not _is_indexed(parent, foreign.references):
         return np.ones(len(rows), np.bool_)
     parents = _key_values(parent, foreign.references, column_arrays(table_rows(upstream, parent).cells))
-    return asks & (find_keys(parents, values) < 0)
+    return to_check & (find_keys(parents, values) < 0)
 
 
 def _is_indexed(table: Table, columns: Sequence[str]) -> bool:
-    """Whether an index begins with some columns: a table of that name may have come in place of the parents'."""
+    """Return whether an index begins with these columns. The parent table may have been replaced by another one of its
+    name."""
     wanted = [name.lower() for name in columns]
-    begun = [[part.name.lower() for part in index.columns][: len(wanted)] for index in table.indexes]
-    return sorted(wanted) in [sorted(names) for names in (*begun, [name.lower() for name in table.primary_key])]
+    prefixes = [[part.name.lower() for part in index.columns][: len(wanted)] for index in table.indexes]
+    return sorted(wanted) in [sorted(names) for names in (*prefixes, [name.lower() for name in table.primary_key])]
 
 
 def verify_added_keys(upstream: Upstream, before: Table | None, table: Table) -> None:
-    """Raises SqlError 1452 where a row has no parent by a foreign key that ALTER TABLE adds (tidb v8.5
+    """Raise SqlError 1452 if a row has no parent by a foreign key that ALTER TABLE adds (tidb v8.5
     pkg/ddl/foreign_key.go, checkForeignKeyConstrain)."""
     if before is None or before is table or before.foreign_keys == table.foreign_keys:
         return
     stored = table_rows(upstream, table)
     rows = take_stored(stored, np.arange(len(stored.row_ids)))
-    had = {foreign.id for foreign in before.foreign_keys}
+    known_ids = {foreign.id for foreign in before.foreign_keys}
     for foreign in table.foreign_keys:
-        if foreign.id not in had and orphan_mask(upstream, table, foreign, rows).any():
+        if foreign.id not in known_ids and orphan_mask(upstream, table, foreign, rows).any():
             raise sql_error(1452, constraint_text(table, foreign))
 
 
 class ParentChange(NamedTuple):
-    """Parents that went, or that have another key."""
+    """Parent rows that were deleted or have another key."""
 
     change: RowDelta
     parents: Mask
-    """Which of the rows that went."""
+    """Which of the removed rows they are."""
 
     rule: str
     updates: bool
 
 
 def _parent_changes(change: RowDelta, foreign: ForeignKey) -> Iterator[ParentChange]:
-    """What a foreign key asks of a change of its parents."""
+    """Yield the changes of parents that a foreign key reacts to."""
     old = _key_values(change.table, foreign.references, change.removed.texts)
     moved = valid_mask(old)
     if change.updates:
@@ -193,7 +194,7 @@ def _parent_changes(change: RowDelta, foreign: ForeignKey) -> Iterator[ParentCha
 def _referring_rows(
     upstream: Upstream, event: ParentChange, child: Table, foreign: ForeignKey
 ) -> tuple[Places, Places]:
-    """The places of the rows that refer to parents, and which parent each refers to."""
+    """Return the positions of the rows that refer to the parents, and which parent each refers to."""
     old = _key_values(event.change.table, foreign.references, event.change.removed.texts).filter(
         pa.array(event.parents)
     )
@@ -205,7 +206,7 @@ def _referring_rows(
 def _cascade(
     upstream: Upstream, event: ParentChange, child: Table, foreign: ForeignKey, now_ms: int
 ) -> tuple[Upstream, list[RowDelta]]:
-    """What becomes of the children of some parents that went or have another key."""
+    """Apply ON DELETE or ON UPDATE to the rows that refer to changed parents."""
     places, parents = _referring_rows(upstream, event, child, foreign)
     if not len(places):
         return upstream, []
@@ -218,9 +219,9 @@ def _cascade(
     if event.rule == "SET NULL":
         values = {name: pa.nulls(len(places), pa.binary()) for name in names}
     else:
-        known = columns_by_name(event.change.table)
+        parent_columns = columns_by_name(event.change.table)
         values = {
-            name: event.change.inserted.texts[known[other.lower()].name].take(pa.array(parents))
+            name: event.change.inserted.texts[parent_columns[other.lower()].name].take(pa.array(parents))
             for name, other in zip(names, foreign.references, strict=True)
         }
     texts = assign_values(child, values, len(places), upstream, now_ms, existing=rows.texts).texts
@@ -233,7 +234,7 @@ def _cascade(
 
 
 def constraint_text(table: Table, foreign: ForeignKey) -> str:
-    """A foreign key as errors 1451 and 1452 say it (tidb pkg/meta/model, FKInfo.String)."""
+    """Return a foreign key as errors 1451 and 1452 print it (tidb pkg/meta/model, FKInfo.String)."""
     columns, references = (", ".join(f"`{name}`" for name in names) for names in (foreign.columns, foreign.references))
     parent = (
         f"`{foreign.table}`"

@@ -1,6 +1,6 @@
-"""INSERT and REPLACE: the rows that a statement gives, and what becomes of those that are there.
+"""INSERT and REPLACE.
 
-One law: all values are found and checked before any row is written, as TiDB does it batch by batch (tidb
+All values are computed and checked before any row is written, as TiDB does it batch by batch (tidb
 pkg/executor/insert_common.go).
 """
 
@@ -59,54 +59,59 @@ Inputs = dict[str, ColumnInput]
 
 
 def insert(statement: Insert, upstream: Upstream, now_ms: int) -> StatementOutcome | FailedStatement:
-    """What INSERT or REPLACE comes to, in the open transaction or in a new one.
+    """Execute INSERT or REPLACE in the open transaction or in a new one.
 
-    Raises SqlError for values; they are looked at before the rows get their ids. Whatever is refused after that has
-    used them up (tidb pkg/executor/insert_common.go, lazyAdjustAutoIncrementDatum; pkg/table/tables, AddRecord).
+    Raises SqlError for values, which are checked before rows get their ids. A statement that is refused later has used
+    up its ids (tidb pkg/executor/insert_common.go, lazyAdjustAutoIncrementDatum; pkg/table/tables, AddRecord).
     """
     table = resolve_table(upstream, statement.table, "replace into" if statement.replace else "insert into")
     columns = assigned_columns(statement, table)
     problems = ExpressionProblems(upstream.session, writing=True, ignore=statement.ignore)
-    given, rows, query = _input_values(statement, table, columns, upstream, now_ms, problems)
-    way = VALUES if statement.query is None else SELECT
-    asked = IdRequest(updates=bool(statement.on_duplicate), one_by_one=statement.query is not None)
-    made = assign_values(table, given, rows, upstream, now_ms, ignore=statement.ignore, asked=asked, way=way)
-    written = start_writes(upstream, table, now_ms, made.counters, Warnings(made.warnings))
-    if made.error is not None:
-        if not statement.ignore or statement.on_duplicate or made.error.number != 1467:
-            return _failed(made.error, upstream, written, made)
-        return finish_statement(upstream, (replace(written, warned=written.warned.also(made.error)),), now_ms)
+    inputs, rows, query = _input_values(statement, table, columns, upstream, now_ms, problems)
+    origin = VALUES if statement.query is None else SELECT
+    id_request = IdRequest(updates=bool(statement.on_duplicate), one_by_one=statement.query is not None)
+    assigned = assign_values(
+        table, inputs, rows, upstream, now_ms, ignore=statement.ignore, id_request=id_request, origin=origin
+    )
+    written = start_writes(upstream, table, now_ms, assigned.counters, Warnings(assigned.warnings))
+    if assigned.error is not None:
+        if not statement.ignore or statement.on_duplicate or assigned.error.number != 1467:
+            return _failed(assigned.error, upstream, written, assigned)
+        return finish_statement(upstream, (replace(written, warned=written.warned.also(assigned.error)),), now_ms)
     try:
-        written = _write_rows(statement, written, made, rows, query, upstream, now_ms, problems)
-        return finish_statement(upstream, (written,), now_ms, made.last_insert_id, problems.warnings)
+        written = _write_rows(statement, written, assigned, rows, query, upstream, now_ms, problems)
+        return finish_statement(upstream, (written,), now_ms, assigned.last_insert_id, problems.warnings)
     except PartialWriteError as failure:
-        return _failed(failure.error, upstream, replace(written, counters=failure.counters, added=failure.added), made)
+        return _failed(
+            failure.error, upstream, replace(written, counters=failure.counters, added=failure.added), assigned
+        )
     except SqlError as error:
-        return _failed(error, upstream, written, made)
+        return _failed(error, upstream, written, assigned)
 
 
-def _failed(error: SqlError, upstream: Upstream, written: TableWrites, made: AssignedRows) -> FailedStatement:
-    """What a statement that is refused has used up, and LAST_INSERT_ID() if a row had come."""
-    behind = put_rows(upstream, replace(table_rows(upstream, written.stored.table), counters=written.counters))
-    if written.added and made.last_insert_id:
-        behind = replace(behind, session=replace(behind.session, last_insert_id=made.last_insert_id))
-    return FailedStatement(error, behind)
+def _failed(error: SqlError, upstream: Upstream, written: TableWrites, assigned: AssignedRows) -> FailedStatement:
+    """Return a refused statement with the ids that it used up, and LAST_INSERT_ID() if a row was inserted."""
+    after = put_rows(upstream, replace(table_rows(upstream, written.stored.table), counters=written.counters))
+    if written.added and assigned.last_insert_id:
+        after = replace(after, session=replace(after.session, last_insert_id=assigned.last_insert_id))
+    return FailedStatement(error, after)
 
 
 def _write_rows(
     statement: Insert,
     written: TableWrites,
-    made: AssignedRows,
+    assigned: AssignedRows,
     rows: int,
     query: SelectedRows | None,
     upstream: Upstream,
     now_ms: int,
     problems: ExpressionProblems,
 ) -> TableWrites:
-    """The rows of the statement among those that are there. Raises PartialWriteError and SqlError."""
+    """Insert the rows of the statement, or let them update or replace existing ones. Raises PartialWriteError and
+    SqlError."""
     table = written.stored.table
     partitions = resolve_partitions(table, statement.partitions) if statement.partitions else None
-    new_rows, fits, errors = _locate_rows(table, made.texts, rows, partitions, {} if query is None else query.texts)
+    new_rows, fits, errors = _locate_rows(table, assigned.texts, rows, partitions, {} if query is None else query.texts)
     if errors and not statement.ignore:
         if statement.on_duplicate or statement.replace or not fits[0]:
             raise errors[0]
@@ -124,7 +129,7 @@ def _write_rows(
 
 
 def assigned_columns(statement: Insert, table: Table) -> list[Column]:
-    """The columns that values are for. Raises SqlError 1054, 1110 and 1136 for rows of another length."""
+    """Return the columns that get values. Raises SqlError 1054, 1110 and 1136 for rows of another length."""
     if statement.columns is None:
         columns = list(table.columns)
     else:
@@ -143,7 +148,7 @@ def _input_values(
     now_ms: int,
     problems: ExpressionProblems,
 ) -> tuple[Inputs, int, SelectedRows | None]:
-    """Raw values by column, how many rows there are, and the query that gives them."""
+    """Return raw values by column, the number of rows, and the query that provides them."""
     if statement.query is not None:
         updates = [each.value for each in statement.on_duplicate]
         query = select_rows(statement.query, columns, updates, table, upstream, now_ms, problems)
@@ -152,12 +157,12 @@ def _input_values(
     if not any(rows):
         return {}, len(rows), None
     full = [row or (DefaultValue(),) * len(columns) for row in rows]
-    found: Inputs = {}
+    inputs: Inputs = {}
     values = evaluate_rows(full, columns, upstream, now_ms, table, problems)
     for column, value in zip(columns, values, strict=True):
         everywhere = value.default is not None and pc.all(value.default).as_py()
-        found[column.name] = DefaultMarker() if everywhere else value
-    return found, len(rows), None
+        inputs[column.name] = DefaultMarker() if everywhere else value
+    return inputs, len(rows), None
 
 
 def _locate_rows(
@@ -167,22 +172,26 @@ def _locate_rows(
     allowed: Sequence[int] | None,
     beside: Mapping[str, pa.Array],
 ) -> tuple[KeyedRows, Mask, list[SqlError]]:
-    """New rows with their keys and with cells `beside` them; which rows they are, and the errors of those that no
-    partition takes, or none of `allowed`."""
+    """Return new rows with their keys and extra cells, which rows they are, and the errors of the others.
+
+    A row has an error if no partition accepts it, or none of the `allowed` ones.
+    """
     numbers = None if table.clustered else pa.array(np.zeros(rows, np.int64))
     if table.partitioning is None:
         return _with_cells(key_rows(table, texts, numbers), beside), np.ones(rows, np.bool_), []
     ordinals = try_locate_partitions(table, texts)
-    taken = valid_mask(ordinals)
-    fits: Mask = taken & np.isin(ordinals.fill_null(-1).to_numpy(), allowed) if allowed is not None else taken
+    has_partition = valid_mask(ordinals)
+    fits: Mask = (
+        has_partition & np.isin(ordinals.fill_null(-1).to_numpy(), allowed) if allowed is not None else has_partition
+    )
     errors = []
     if not fits.all():
         for row in np.flatnonzero(~fits)[:MAX_WARNINGS].tolist():
-            errors.append(sql_error(1748) if taken[row] else no_partition_error(table, texts, row))
-        kept = mask_places(fits)
-        texts = {column.name: texts[column.name].take(kept) for column in visible_columns(table)}
-        beside = {name: cells.take(kept) for name, cells in beside.items()}
-        numbers, ordinals = None if numbers is None else numbers.take(kept), ordinals.take(kept)
+            errors.append(sql_error(1748) if has_partition[row] else no_partition_error(table, texts, row))
+        indices = mask_places(fits)
+        texts = {column.name: texts[column.name].take(indices) for column in visible_columns(table)}
+        beside = {name: cells.take(indices) for name, cells in beside.items()}
+        numbers, ordinals = None if numbers is None else numbers.take(indices), ordinals.take(indices)
     return _with_cells(key_rows(table, texts, numbers, ordinals), beside), fits, errors
 
 
@@ -206,7 +215,7 @@ def _duplicate_update(
     now_ms: int,
     problems: ExpressionProblems,
 ) -> UpdateRows:
-    """What the clause makes of stored rows: its assignments take effect from left to right (tidb
+    """Return the function of ON DUPLICATE KEY UPDATE. Its assignments take effect from left to right (tidb
     pkg/executor/insert.go, doDupRowUpdate)."""
     assignments = [ColumnAssignment(_assigned_column(each, table), each.value) for each in statement.on_duplicate]
     named = {each.column.name for each in assignments}
@@ -214,13 +223,13 @@ def _duplicate_update(
     def updating(old: KeyedRows, new: KeyedRows) -> KeyedRows:
         texts = dict(old.texts)
         for group in _independent_groups(assignments):
-            known = () if query is None else query.known
+            known = () if query is None else query.query_columns
             new_rows = RowSource(table, new.texts, known=known, inserted=True)
-            beside = query.beside if query is not None else None
+            beside = query.extra if query is not None else None
             sources = (
                 [RowSource(table, texts), new_rows]
                 if beside is None or query is None
-                else [RowSource(table, texts), RowSource(beside, new.texts, known=query.called), new_rows]
+                else [RowSource(table, texts), RowSource(beside, new.texts, known=query.extra_columns), new_rows]
             )
             values = evaluate_assignments(group, upstream, now_ms, sources, len(old), problems)
             texts = assign_values(
@@ -232,7 +241,7 @@ def _duplicate_update(
                 ignore=statement.ignore,
                 existing=texts,
                 named=named,
-                way=DUPLICATE,
+                origin=DUPLICATE,
             ).texts
         return check_rows(rekey_rows(table, old, texts), table, upstream, now_ms)
 
@@ -248,7 +257,7 @@ def _assigned_column(each: Assignment, table: Table) -> Column:
 
 
 def _independent_groups(assignments: Sequence[ColumnAssignment]) -> list[list[ColumnAssignment]]:
-    """Assignments that take effect together: none names a column that one before it in its group assigns."""
+    """Group assignments that take effect together: none names a column assigned earlier in its group."""
     groups: list[list[ColumnAssignment]] = [[]]
     for each in assignments:
         named = {node.parts[-1].lower() for node in names_in(each.value)}
@@ -267,22 +276,22 @@ def evaluate_assignments(
     rows: int,
     problems: ExpressionProblems,
 ) -> Inputs:
-    """Raw values of assignments over the rows of sources."""
+    """Return raw values of assignments over the rows of sources."""
     plain = [each for each in assignments if not is_default(each.value)]
     values = evaluate(
         [each.value for each in plain], [each.column for each in plain], upstream, now_ms, sources, rows, problems
     )
-    found: Inputs = {each.column.name: value for each, value in zip(plain, values, strict=True)}
-    return {each.column.name: found.get(each.column.name, DefaultMarker()) for each in assignments}
+    by_column: Inputs = {each.column.name: value for each, value in zip(plain, values, strict=True)}
+    return {each.column.name: by_column.get(each.column.name, DefaultMarker()) for each in assignments}
 
 
 def is_default(value: Node) -> bool:
-    """Whether it is DEFAULT without a column."""
+    """Return whether a value is DEFAULT without a column."""
     return isinstance(value, DefaultValue) and value.column is None
 
 
 def rekey_rows(table: Table, old: KeyedRows, texts: Mapping[str, pa.Array]) -> KeyedRows:
-    """Changed rows with their keys; those keys stay whose columns do."""
+    """Return changed rows with their keys. Keys are kept if their columns are unchanged."""
     if all(texts[name] is old.texts[name] for name in key_columns(table)):
         return replace(old, texts={column.name: texts[column.name] for column in visible_columns(table)})
     return key_rows(table, texts, old.row_ids)

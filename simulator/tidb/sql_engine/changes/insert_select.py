@@ -1,7 +1,7 @@
-"""The rows that a query gives INSERT, and what ON DUPLICATE KEY UPDATE may name of the query (tidb
-pkg/planner/core/planbuilder.go, buildSelectPlanOfInsert).
+"""INSERT … SELECT: the rows of the query, and the names that ON DUPLICATE KEY UPDATE may use.
 
-It names columns of the table, what the query's columns are called, and of a plain SELECT columns of its sources.
+These are columns of the table, the names of the query's columns, and for a plain SELECT columns of its sources (tidb
+pkg/planner/core/planbuilder.go, buildSelectPlanOfInsert).
 """
 
 from __future__ import annotations
@@ -30,20 +30,23 @@ from simulator.tidb.syntax.queries import DerivedTable, QueryTree, SelectItem, S
 
 
 class SelectedRows(NamedTuple):
+    """The rows that a query provides."""
+
     values: Mapping[str, pa.Array]
-    """Raw values by the column that takes them."""
+    """Raw values by target column."""
 
     rows: int
-    known: tuple[QueryColumn, ...] = ()
-    """What the columns of the query are called."""
+    query_columns: tuple[QueryColumn, ...] = ()
+    """The names of the query's columns."""
 
-    beside: Table | None = None
-    """The columns that only ON DUPLICATE KEY UPDATE names, and what they are called."""
+    extra: Table | None = None
+    """Columns that only ON DUPLICATE KEY UPDATE names."""
 
     texts: Mapping[str, pa.Array] = {}
-    """Their cells."""
+    """The cells of the extra columns."""
 
-    called: tuple[QueryColumn, ...] = ()
+    extra_columns: tuple[QueryColumn, ...] = ()
+    """The names of the extra columns."""
 
 
 def select_rows(
@@ -55,44 +58,44 @@ def select_rows(
     now_ms: int,
     problems: ExpressionProblems,
 ) -> SelectedRows:
-    """The rows of a query for columns of a table. Raises SqlError 1136 for another number of columns."""
+    """Return the rows of a query for columns of a table. Raises SqlError 1136 for another number of columns."""
     fields = _query_fields(query, upstream, now_ms) if updates else []
     if updates and len(fields) != len(columns):
         raise sql_error(1136, 1)
-    beside = list(_extra_columns(query, updates, table))
-    query = _with_extra_columns(query, beside)
-    names = [f"column {place}" for place in range(len(columns))] + [f"beside {place}" for place in range(len(beside))]
+    extra = list(_extra_columns(query, updates, table))
+    query = _with_extra_columns(query, extra)
+    names = [f"column {place}" for place in range(len(columns))] + [f"extra {place}" for place in range(len(extra))]
     wanted: dict[str, Node] = {name: ColumnName((name,)) for name in names}
     source = DerivedTable(query, "selected rows", tuple(names))
     try:
         targets = dict(zip(names, columns, strict=False))
-        found = match_rows(source, None, (), None, upstream, now_ms, wanted, targets, problems=problems)
+        matches = match_rows(source, None, (), None, upstream, now_ms, wanted, targets, problems=problems)
     except SqlError as error:
         raise sql_error(1136, 1) if error.number == 1353 else error from None
-    values = {column.name: found.values[name] for name, column in zip(names, columns, strict=False)}
-    rows = len(next(iter(found.values.values())))
-    known = tuple(
+    values = {column.name: matches.values[name] for name, column in zip(names, columns, strict=False)}
+    rows = len(next(iter(matches.values.values())))
+    query_columns = tuple(
         QueryColumn(field.schema, field.table, field.name, column.name)
         for field, column in zip(fields, columns, strict=False)
     )
-    if not beside:
-        return SelectedRows(values, rows, known)
+    if not extra:
+        return SelectedRows(values, rows, query_columns)
     others = _query_fields(query, upstream, now_ms)[len(columns) :]
-    made = Table(
+    extra_table = Table(
         "",
         "",
         tuple(Column(name, stored_type(field)) for name, field in zip(names[len(columns) :], others, strict=True)),
     )
-    texts = {column.name: found.values[column.name] for column in made.columns}
-    called = tuple(
+    texts = {column.name: matches.values[column.name] for column in extra_table.columns}
+    extra_columns = tuple(
         QueryColumn(field.schema, field.table, field.name, column.name)
-        for field, column in zip(others, made.columns, strict=True)
+        for field, column in zip(others, extra_table.columns, strict=True)
     )
-    return SelectedRows(values, rows, known, made, texts, called)
+    return SelectedRows(values, rows, query_columns, extra_table, texts, extra_columns)
 
 
 def _query_fields(query: QueryTree, upstream: Upstream, now_ms: int) -> list[Field]:
-    """The columns of a query, those that are a column of a source with its table."""
+    """Return the columns of a query; a column of a source has its table."""
     evaluation = StatementEvaluation(upstream, now_ms)
     around = QueryScope(evaluation)
     fields = list(build_relation(query, evaluation, around).fields)
@@ -120,15 +123,16 @@ def _query_fields(query: QueryTree, upstream: Upstream, now_ms: int) -> list[Fie
 
 
 def _extra_columns(query: QueryTree, updates: Iterable[Node], table: Table) -> Iterator[ColumnName]:
-    """The names that are no column of the table and none of the query, of a SELECT without aggregates and stars."""
+    """Yield the names that are neither a column of the table nor of the query, for a SELECT without aggregates and
+    stars."""
     while isinstance(query, WithTree):
         query = query.query
     if not isinstance(query, SelectTree) or query.group_by:
         return
     if any(isinstance(item, Star) or contains_aggregate(item.expression) for item in query.items):
         return
-    given = [item.expression for item in query.items if isinstance(item, SelectItem)]
-    columns = [node.parts for node in map(strip_parentheses, given) if isinstance(node, ColumnName)]
+    expressions = [item.expression for item in query.items if isinstance(item, SelectItem)]
+    columns = [node.parts for node in map(strip_parentheses, expressions) if isinstance(node, ColumnName)]
     for node in dict.fromkeys(name for update in updates for name in names_in(update)):
         *qualifier, name = (part.lower() for part in node.parts)
         own = name in columns_by_name(table) and qualifier in (
@@ -141,7 +145,7 @@ def _extra_columns(query: QueryTree, updates: Iterable[Node], table: Table) -> I
 
 
 def _same_column(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two names mean the same as far as both say."""
+    """Return whether two names agree in the parts that both have."""
     return all(mine.lower() == theirs.lower() for mine, theirs in zip(reversed(one), reversed(other)))
 
 

@@ -1,4 +1,4 @@
-"""INSERT … ON DUPLICATE KEY UPDATE: new rows that meet rows with their keys change them."""
+"""INSERT … ON DUPLICATE KEY UPDATE: new rows with keys of existing rows update them."""
 
 from __future__ import annotations
 
@@ -29,51 +29,57 @@ from simulator.tidb.sql_engine.storage.table_writes import (
 )
 
 UpdateRows = Callable[[KeyedRows, KeyedRows], KeyedRows]
-"""What ON DUPLICATE KEY UPDATE makes of stored rows that meet new ones."""
+"""Returns stored rows after ON DUPLICATE KEY UPDATE, from them and the new rows."""
 
 
 def update_on_duplicate(
     written: TableWrites, new_rows: KeyedRows, updating: UpdateRows, assigned: Container[str], ignore: bool
 ) -> TableWrites:
-    """The stored row that has the new one's first key in TiDB's order is changed; nothing is written where it stays as
-    it is (tidb pkg/executor/insert.go, batchUpdateDupRows). `assigned`: the columns that updates give. Raises PartialWriteError.
+    """Update the stored row that has the first key of the new row in TiDB's order; insert other rows.
+
+    Nothing is written for an unchanged row (tidb pkg/executor/insert.go, batchUpdateDupRows). `assigned` are the
+    columns that the updates assign. Raises PartialWriteError.
     """
     table = written.stored.table
     column = auto_column(table)
     counts = column is not None and column.name in assigned
 
     def step(written: TableWrites, rows: KeyedRows) -> tuple[TableWrites, int]:
-        met = find_conflicts(written.stored, rows)
-        there = met >= 0
-        found: Mask = np.any(there, axis=0)
-        meets = np.where(found, met[there.argmax(0), np.arange(len(rows))], -1) if len(met) else np.full(len(rows), -1)
+        conflicts = find_conflicts(written.stored, rows)
+        has_key = conflicts >= 0
+        has_match: Mask = np.any(has_key, axis=0)
+        matched = (
+            np.where(has_match, conflicts[has_key.argmax(0), np.arange(len(rows))], -1)
+            if len(conflicts)
+            else np.full(len(rows), -1)
+        )
         if counts and len(rows) > 1:
             return step(written, slice_rows(rows, 0, 1))
-        wrong = violates_check(rows) & ~found
-        run = max(min(first_place(shared_conflicts(meets[None, :])), first_place(wrong)), 1)
+        violating = violates_check(rows) & ~has_match
+        run = max(min(first_place(shared_conflicts(matched[None, :])), first_place(violating)), 1)
         for key in key_bytes(table, rows):
             before = earlier_duplicates([key])
-            run = min(run, first_place((before >= 0) & ~found[before]))
-        rows, meets = slice_rows(rows, 0, run), meets[:run]
-        if wrong[0]:
+            run = min(run, first_place((before >= 0) & ~has_match[before]))
+        rows, matched = slice_rows(rows, 0, run), matched[:run]
+        if violating[0]:
             raise replace(written, counters=written.numbered(rows)[1]).failed(check_error(rows, 0))
-        places = meets[meets >= 0]
+        places = matched[matched >= 0]
         if not len(places):
             return written.with_new(NO_PLACES, rows, run), run
         old = take_stored(written.stored, places)
         try:
-            new = updating(old, take_rows(rows, mask_places(meets >= 0)))
+            new = updating(old, take_rows(rows, mask_places(matched >= 0)))
         except SqlError as error:
             raise written.failed(error) from None
         differs = rows_differ(table, old, new)
-        alone = _changes_key(table, old, new) | violates_check(new) & differs
-        if alone.any() and run > 1:
-            at = max(int(np.flatnonzero(meets >= 0)[np.argmax(alone)]), 1)
+        needs_own_step = _changes_key(table, old, new) | violates_check(new) & differs
+        if needs_own_step.any() and run > 1:
+            at = max(int(np.flatnonzero(matched >= 0)[np.argmax(needs_own_step)]), 1)
             return step(written, slice_rows(rows, 0, at))
         written = replace(
             written, counters=counters_after_update(table, assigned, new.texts, old.texts, written.counters)
         )
-        problem = _update_error(written.stored, places, new) if alone.any() else None
+        problem = _update_error(written.stored, places, new) if needs_own_step.any() else None
         if problem is not None:
             if not ignore:
                 raise written.failed(problem)
@@ -81,7 +87,7 @@ def update_on_duplicate(
         new, counters = written.in_partitions(old, new)
         written = replace(written, counters=counters)
         count = run - len(places) + 2 * int(differs.sum())
-        others = take_rows(rows, mask_places(meets < 0))
+        others = take_rows(rows, mask_places(matched < 0))
         return written.with_changed(
             places[differs],
             replace(take_rows(new, mask_places(differs)), violated_checks=None),
@@ -93,18 +99,18 @@ def update_on_duplicate(
 
 
 def _update_error(stored: StoredRows, places: Places, new: KeyedRows) -> SqlError | None:
-    """Why a row that becomes another one cannot: it breaks a CHECK, or a row besides it has a key of its."""
+    """Return the error of an updated row that violates a CHECK or has a key of another row."""
     if violates_check(new).any():
         return check_error(new, 0)
-    met = find_conflicts(stored, new)
-    wrong = (met >= 0) & (met != places[None, :])
+    conflicts = find_conflicts(stored, new)
+    wrong = (conflicts >= 0) & (conflicts != places[None, :])
     if not wrong.any():
         return None
     return duplicate_error(stored.table, unique_keys(stored.table)[int(np.argmax(wrong[:, 0]))], new.texts, 0)
 
 
 def _changes_key(table: Table, old: KeyedRows, new: KeyedRows) -> Mask:
-    """Which rows have another key now."""
+    """Return which rows have another key after the update."""
     moves = np.asarray(pc.not_equal(old.handles, new.handles), bool).copy()
     for key in unique_keys(table):
         if not key.clustered:
@@ -113,8 +119,8 @@ def _changes_key(table: Table, old: KeyedRows, new: KeyedRows) -> Mask:
 
 
 def unique_key_changed(old: KeyedRows, new: KeyedRows, key: UniqueKey) -> Mask:
-    """Where a key that is not the handle has other bytes."""
+    """Return which rows have other bytes in a key that is not the handle."""
     before, after = old.unique[key.name.lower()], new.unique[key.name.lower()]
     equal = pc.fill_null(pc.equal(before, after), pc.and_(before.is_null(), after.is_null()))
-    found: Mask = ~np.asarray(equal, bool)
-    return found
+    mask: Mask = ~np.asarray(equal, bool)
+    return mask

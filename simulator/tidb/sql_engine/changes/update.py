@@ -1,7 +1,7 @@
-"""UPDATE: the rows that a statement is about get other values, each once.
+"""UPDATE.
 
-One law: every expression sees the rows as they were before the statement, the columns that it assigns itself included
-(TiDB's documentation, "MySQL compatibility": UPDATE takes the original values).
+Every expression sees the rows as they were before the statement, also the columns that the statement assigns (TiDB's
+documentation, "MySQL compatibility": UPDATE takes the original values).
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ from simulator.tidb.syntax.queries import DerivedTable, Join, SelectItem, Select
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A base table of a statement's source."""
+    """A base table of a statement's FROM clause."""
 
     alias: str
     schema: str
-    """Empty where it has an alias."""
+    """Empty if the table has an alias."""
 
     table: Table
 
 
 def update(statement: Update, upstream: Upstream, now_ms: int) -> StatementOutcome:
-    """What UPDATE comes to, in the open transaction or in a new one. Raises SqlError."""
+    """Execute UPDATE in the open transaction or in a new one. Raises SqlError."""
     common = () if statement.common is None else tuple(each.name.lower() for each in statement.common.tables)
     tables = list(source_tables(statement.source, upstream, "UPDATE", common))
     derived = dict(derived_columns(statement.source))
@@ -70,7 +70,7 @@ def update(statement: Update, upstream: Upstream, now_ms: int) -> StatementOutco
     targets = {str(place): column for place, (_, column, _) in enumerate(assignments)}
     upstream = with_sorted_rows(upstream, tables)
     problems = ExpressionProblems(upstream.session, writing=True, ignore=statement.ignore)
-    found = match_rows(
+    matches = match_rows(
         statement.source,
         statement.where,
         statement.order,
@@ -90,10 +90,10 @@ def update(statement: Update, upstream: Upstream, now_ms: int) -> StatementOutco
         values: Inputs = {}
         for place, (other, column, value) in enumerate(assignments):
             if other is named:
-                values[column.name] = DefaultMarker() if is_default(value) else found.values[str(place)]
+                values[column.name] = DefaultMarker() if is_default(value) else matches.values[str(place)]
         try:
             written.append(
-                _update_table(named, values, matched_places(found, named), upstream, now_ms, statement.ignore)
+                _update_table(named, values, matched_places(matches, named), upstream, now_ms, statement.ignore)
             )
         except PartialWriteError as failure:
             raise failure.error from None
@@ -108,23 +108,22 @@ def _update_table(
     now_ms: int,
     ignore: bool,
 ) -> TableWrites:
-    """What becomes of the rows of one table. A row that the source has several times gets the first values that
-    change it."""
+    """Update the rows of one table. A row that the source has several times gets the first values that change it."""
     table, stored = named.table, table_rows(upstream, named.table)
     there = valid_mask(places)
     if not there.all():
-        kept = mask_places(there)
-        places = places.take(kept)
+        indices = mask_places(there)
+        places = places.take(indices)
         values = {
-            name: value if isinstance(value, DefaultMarker) else value.take(kept) for name, value in values.items()
+            name: value if isinstance(value, DefaultMarker) else value.take(indices) for name, value in values.items()
         }
     at = np.asarray(places, np.int64)
     old = take_stored(stored, at)
-    made = assign_values(table, values, len(at), upstream, now_ms, ignore=ignore, existing=old.texts)
-    texts, lost = made.texts, list[SqlError]()
+    assigned = assign_values(table, values, len(at), upstream, now_ms, ignore=ignore, existing=old.texts)
+    texts, unplaced = assigned.texts, list[SqlError]()
     if ignore and table.partitioning is not None:
         fits = valid_mask(try_locate_partitions(table, texts))
-        lost = [no_partition_error(table, texts, int(row)) for row in np.flatnonzero(~fits)]
+        unplaced = [no_partition_error(table, texts, int(row)) for row in np.flatnonzero(~fits)]
         at, old = at[fits], take_rows(old, mask_places(fits))
         texts = {name: cells.take(mask_places(fits)) for name, cells in texts.items()}
     new = rekey_rows(table, old, texts)
@@ -133,7 +132,7 @@ def _update_table(
         _, firsts = np.unique(at[differs], return_index=True)
         chosen = np.sort(differs[firsts])
         at, new = at[chosen], take_rows(new, pa.array(chosen))
-    start = start_writes(upstream, table, now_ms, made.counters, Warnings(made.warnings).also(*lost))
+    start = start_writes(upstream, table, now_ms, assigned.counters, Warnings(assigned.warnings).also(*unplaced))
     return update_stored_rows(start, at, check_rows(new, table, upstream, now_ms), ignore)
 
 
@@ -152,7 +151,7 @@ def _reject_repeated(tables: Sequence[SourceTable]) -> None:
 
 
 def source_tables(source: Source, upstream: Upstream, verb: str, common: Sequence[str] = ()) -> Iterator[SourceTable]:
-    """The base tables of a source, those of WITH (`common`) left out. Raises SqlError."""
+    """Yield the base tables of a source, without those of WITH (`common`). Raises SqlError."""
     if isinstance(source, Join):
         yield from source_tables(source.left, upstream, verb, common)
         yield from source_tables(source.right, upstream, verb, common)
@@ -170,7 +169,7 @@ def source_tables(source: Source, upstream: Upstream, verb: str, common: Sequenc
 
 
 def derived_columns(source: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The queries of a source by their aliases, with what their columns are called as far as the text says."""
+    """Yield the aliases of a source's queries, with the names of their columns as far as the text has them."""
     if isinstance(source, Join):
         yield from derived_columns(source.left)
         yield from derived_columns(source.right)
@@ -181,7 +180,7 @@ def derived_columns(source: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def with_sorted_rows(upstream: Upstream, tables: Sequence[SourceTable]) -> Upstream:
-    """With the rows of the tables in the order of TiKV, so that places in them are what a query finds."""
+    """Return the upstream with the tables' rows in the order of TiKV, so that positions match those of a query."""
     stored: dict[Key, Table] = {object_key(named.table.schema, named.table.name): named.table for named in tables}
     return put_rows(upstream, *(table_rows(upstream, table) for table in stored.values()))
 
@@ -189,27 +188,27 @@ def with_sorted_rows(upstream: Upstream, tables: Sequence[SourceTable]) -> Upstr
 def _resolve_assignment(
     node: ColumnName, tables: Sequence[SourceTable], derived: Mapping[str, Sequence[str]]
 ) -> tuple[SourceTable, Column]:
-    """The table and the column that an assignment means. Raises SqlError 1054, 1052, and 1288 for one of a query."""
+    """Return the table and the column of an assignment. Raises SqlError 1054, 1052, and 1288 for a column of a query."""
     *qualifier, name = node.parts
-    found = [
+    candidates = [
         (named, columns_by_name(named.table)[name.lower()])
         for named in tables
         if name.lower() in columns_by_name(named.table) and is_table_qualifier(qualifier, named)
     ]
-    for alias, columns in derived.items() if not found else ():
+    for alias, columns in derived.items() if not candidates else ():
         if qualifier == [alias] or not qualifier and name.lower() in columns:
             raise sql_error(1288, alias, "UPDATE")
-    if not found:
+    if not candidates:
         if any(is_row_id(name, named.table) and is_table_qualifier(qualifier, named) for named in tables):
             raise row_id_write_error()
         raise sql_error(1054, ".".join(node.parts), "field list")
-    if len(found) > 1:
+    if len(candidates) > 1:
         raise sql_error(1052, ".".join(node.parts), "field list")
-    return found[0]
+    return candidates[0]
 
 
 def is_table_qualifier(qualifier: Sequence[str], named: SourceTable) -> bool:
-    """Whether the parts in front of a column's name mean a table."""
+    """Return whether the parts before a column's name mean a table."""
     if not qualifier:
         return True
     if qualifier[-1].lower() != named.alias.lower():
@@ -218,17 +217,17 @@ def is_table_qualifier(qualifier: Sequence[str], named: SourceTable) -> bool:
 
 
 def resolve_target(name: TableName, tables: Sequence[SourceTable]) -> SourceTable:
-    """The table of a source that DELETE names. Raises SqlError 1109."""
+    """Return the table that DELETE names. Raises SqlError 1109."""
     qualifier = (name.schema, name.name) if name.schema else (name.name,)
-    found = next((named for named in tables if is_table_qualifier(qualifier, named)), None)
-    if found is None:
+    table = next((named for named in tables if is_table_qualifier(qualifier, named)), None)
+    if table is None:
         raise sql_error(1109, name.name, "MULTI DELETE")
-    return found
+    return table
 
 
-def matched_places(found: MatchedRows, named: SourceTable) -> pa.Array:
-    """int64 places of the rows of a table that a query found, null where it has none."""
-    for each in found.tables:
+def matched_places(matches: MatchedRows, named: SourceTable) -> pa.Array:
+    """Return the int64 positions of a table's matched rows, null if an outer join has no row."""
+    for each in matches.tables:
         if each.alias.lower() == named.alias.lower() and each.table is named.table:
             return each.places
     raise AssertionError(f"the source has {named.alias}")

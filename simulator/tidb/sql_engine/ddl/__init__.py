@@ -1,1 +1,1 @@
-"""DDL statements: the stored rows behind a change of the schema."""
+"""DDL statements: their jobs, and the stored rows after them."""

@@ -1,4 +1,4 @@
-"""What TiDB says of a stored value that ALTER TABLE cannot turn into another type.
+"""TiDB's errors for a stored value that ALTER TABLE cannot convert.
 
 Sources: tidb v8.0 pkg/ddl/column.go, reformatErrors; pkg/types/datum.go, ConvertTo; pkg/types/convert.go.
 """
@@ -32,7 +32,7 @@ ConversionErrorFactory = Callable[[Column, ColumnType, str], SqlError]
 
 
 def conversion_error(column: Column, type: ColumnType, text: str) -> SqlError:
-    """The error of a value (its TiDB text) that the type does not take."""
+    """Return the error of a value (its TiDB text) that the type does not accept."""
     return CONVERSION_ERRORS.get(family(type), _truncated_text)(column, type, text)
 
 
@@ -54,7 +54,8 @@ def _integer(column: Column, type: ColumnType, text: str) -> SqlError:
 
 
 def _bit(column: Column, type: ColumnType, text: str) -> SqlError:
-    """A negative number that is no integer, or any beyond 64 bits in 64, is out of range; the others are too long."""
+    """Return the error for BIT. Out of range are negative numbers that are not integers, and in BIT(64) all larger
+    numbers; other values are too long."""
     number = Decimal(_numeric_text(column, type, text))
     if family(column.type) != "integer" and (number < 0 or type.length == 64):
         return _overflow(_numeric_text(column, type, text), type)
@@ -150,7 +151,7 @@ CONVERSION_ERRORS: Mapping[str, ConversionErrorFactory] = MappingProxyType(
         "json": _json,
     }
 )
-"""By the family of the new type."""
+"""Functions by the family of the new type."""
 
 
 def _is_bigint(number: str) -> bool:
@@ -162,7 +163,7 @@ def _is_text(column: Column) -> bool:
 
 
 def _text_value(column: Column, text: str) -> str | None:
-    """What a text says; of a JSON value its text, None for one that is no number and no text."""
+    """Return the text of a value; None for JSON that is neither a number nor a text."""
     if family(column.type) != "json":
         return text
     value = json.loads(text)
@@ -180,7 +181,7 @@ def _value_text(column: Column, text: str) -> str:
 
 
 def _numeric_text(column: Column, type: ColumnType, text: str) -> str:
-    """The number that a value stands for, floats as Go prints them."""
+    """Return the number that a value stands for, floats as Go prints them."""
     if family(column.type) == "integer":
         return text
     if family(column.type) == "float":
@@ -190,7 +191,7 @@ def _numeric_text(column: Column, type: ColumnType, text: str) -> str:
 
 
 def go_float(number: float) -> str:
-    """A float64 as Go's %v prints it: an exponent of two digits below 1e-4 and from 1e21 on."""
+    """Return a float64 as Go's %v prints it: with an exponent of two digits below 1e-4 and from 1e21 on."""
     size = abs(float(number))
     if size and not 1e-4 <= size < 1e21:
         mantissa, exponent = f"{float(number)!r}".split("e") if "e" in repr(float(number)) else f"{number:e}".split("e")
@@ -221,5 +222,5 @@ def incorrect_value(kind: str, text: str) -> SqlError:
 
 
 def null_conversion_error(column: Column) -> SqlError:
-    """NULL in a column that is to be NOT NULL (checkForNullValue, which looks at one row)."""
+    """Return the error of NULL in a column that becomes NOT NULL (checkForNullValue, which looks at one row)."""
     return sql_error(1265, column.name.lower(), 1)

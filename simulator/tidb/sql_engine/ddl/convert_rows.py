@@ -1,7 +1,7 @@
-"""Stored rows under another definition of their table: what ALTER TABLE and CREATE INDEX make of them.
+"""Converts stored rows to another definition of their table, for ALTER TABLE and CREATE INDEX.
 
-All rows are as the new definition says, or the statement is refused in TiDB's words and nothing changes; a lenient
-sql_mode cuts values off instead, with warnings (tidb v8.5 pkg/ddl/column.go, modify_column.go, index.go, partition.go).
+If a row does not fit, the statement is refused with TiDB's error and nothing changes. A lenient sql_mode clips values
+instead, with warnings (tidb v8.5 pkg/ddl/column.go, modify_column.go, index.go, partition.go).
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ from simulator.tidb.values.conversion import tidb_text
 
 
 class ConvertedTable(NamedTuple):
+    """The rows of a table after a conversion."""
+
     rows: StoredRows
     warnings: tuple[str, ...] = ()
 
 
 def convert_stored_rows(stored: StoredRows, after: Table, session: SqlSession, now: str, now_ms: int) -> ConvertedTable:
-    """The rows of a table as another definition of it holds them at a moment (`2020-02-20 02:20:20.123456`).
+    """Return the rows of a table in another definition at a moment (`2020-02-20 02:20:20.123456`).
 
-    Raises SqlError where it cannot hold one.
+    Raises SqlError if a row does not fit.
     """
     before = stored.table
     rows = len(stored.row_ids)
@@ -48,27 +50,27 @@ def convert_stored_rows(stored: StoredRows, after: Table, session: SqlSession, n
         return ConvertedTable(
             _with_cells(stored, after, {column.name: pa.array([], pa.binary()) for column in visible_columns(after)})
         )
-    known = column_arrays(stored.cells)
-    texts = [known[column.name].view(pa.string()) for column in visible_columns(before)]
+    cells = column_arrays(stored.cells)
+    texts = [cells[column.name].view(pa.string()) for column in visible_columns(before)]
     _reject_invalid_utf8(sources, texts)
     texts = _in_session_zone(before, sources, texts, session)
     try:
-        made = convert_rows(after, sources, texts, rows, now[:10])
+        converted = convert_rows(after, sources, texts, rows, now[:10])
     except SnapshotError as error:
         raise sql_error_with_text(1105, str(error)) from None
     for source, column in zip(sources, visible_columns(after), strict=True):
         if isinstance(source, FromColumn) and _becomes_timestamp(source):
-            moments = _nulls_to_now(column, texts[source.index], made.texts[column.name], now)
-            made.texts[column.name] = clock.to_utc(session, moments)
-    warnings = tuple(_clip_values(before, after, sources, texts, made, clock.session_mode(session, now_ms)))
-    _check_values(before, after, sources, texts, made)
-    kept = ensure_keys(_with_cells(stored, after, {name: raw(text) for name, text in made.texts.items()}))
-    check_unique(kept)
-    return ConvertedTable(kept, warnings)
+            moments = _nulls_to_now(column, texts[source.index], converted.texts[column.name], now)
+            converted.texts[column.name] = clock.to_utc(session, moments)
+    warnings = tuple(_clip_values(before, after, sources, texts, converted, clock.session_mode(session, now_ms)))
+    _check_values(before, after, sources, texts, converted)
+    keyed = ensure_keys(_with_cells(stored, after, {name: raw(text) for name, text in converted.texts.items()}))
+    check_unique(keyed)
+    return ConvertedTable(keyed, warnings)
 
 
 def _reject_invalid_utf8(sources: Sequence[ColumnSource], texts: Sequence[pa.Array]) -> None:
-    """Raises SqlError for bytes that are no UTF-8 in a text that becomes a shorter one, or something else."""
+    """Raise SqlError for bytes that are not UTF-8 in a text that is shortened or changes its type."""
     for source in sources:
         if isinstance(source, FromColumn) and source.cast:
             try:
@@ -84,20 +86,20 @@ def _with_cells(stored: StoredRows, after: Table, cells: dict[str, pa.Array]) ->
 
 
 def check_unique(stored: StoredRows) -> None:
-    """Raises SqlError 1062 for the first row, in the order of TiKV, that has a unique key of an earlier one."""
+    """Raise SqlError 1062 for the first row, in the order of TiKV, that repeats a unique key."""
     table, keys = stored.table, stored.keys
     assert keys is not None
     for key in unique_keys(table):
-        made = keys.handles if key.clustered else keys.unique[key.name.lower()]
-        again = np.flatnonzero(earlier_duplicates([made]) >= 0)
-        if len(again):
-            raise duplicate_error(table, key, column_arrays(stored.cells), int(again[0]))
+        key_bytes = keys.handles if key.clustered else keys.unique[key.name.lower()]
+        repeated = np.flatnonzero(earlier_duplicates([key_bytes]) >= 0)
+        if len(repeated):
+            raise duplicate_error(table, key, column_arrays(stored.cells), int(repeated[0]))
 
 
 def _in_session_zone(
     before: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], session: SqlSession
 ) -> list[pa.Array]:
-    """The texts with TIMESTAMPs that become something else as the session shows them."""
+    """Return the texts with TIMESTAMPs that change their type in the session's time zone."""
     shown = list(texts)
     for source in sources:
         if isinstance(source, FromColumn) and source.before.name == "timestamp" != source.after.name:
@@ -110,7 +112,7 @@ def _becomes_timestamp(source: FromColumn) -> bool:
 
 
 def _nulls_to_now(column: Column, text: pa.Array, made: pa.Array, now: str) -> pa.Array:
-    """NULL is the present moment in a new TIMESTAMP that is NOT NULL (getRowRecord)."""
+    """Replace NULL with the present moment in a new TIMESTAMP that is NOT NULL (getRowRecord)."""
     if not column.not_null or not text.null_count:
         return made
     return pc.if_else(text.is_null(), tidb_text(column.type, pa.array([now]))[0], made)
@@ -124,27 +126,27 @@ def _clip_values(
     made: ConvertedRows,
     mode: Mode,
 ) -> Iterator[str]:
-    """Casts values that do not fit as an INSERT does, where sql_mode forgives them; gives TiDB's warning for each error
+    """Cast values that do not fit as an INSERT does, if sql_mode forgives them. Yield TiDB's warning for each error
     (tidb pkg/ddl/column.go, getRowRecord; pkg/ddl/ddl.go, DoDDLJob)."""
     if mode.strict and not mode.any_day:
         return
     for column, source, fitting in rows_that_fit(after, sources, texts, made):
         if not isinstance(source, FromColumn) or not source.cast:
             continue
-        odd = pc.and_(pc.invert(fitting), texts[source.index].is_valid())
-        wrong = texts[source.index].filter(odd).dictionary_encode()
-        cells = [text.encode() for text in wrong.dictionary.to_pylist()]
+        unfit = pc.and_(pc.invert(fitting), texts[source.index].is_valid())
+        unfit_texts = texts[source.index].filter(unfit).dictionary_encode()
+        cells = [text.encode() for text in unfit_texts.dictionary.to_pylist()]
         cast = cast_column(column, each(cell_datum(source.before, cell) for cell in cells), mode)
-        if not cells or not all(mode.forgives(fault.problem) for fault in cast.misfits):
+        if not cells or not all(mode.forgives(misfit.problem) for misfit in cast.misfits):
             continue
-        found = cast.texts.view(pa.string()).take(wrong.indices)
-        made.texts[column.name] = pc.replace_with_mask(made.texts[column.name], odd, found)
+        casted = cast.texts.view(pa.string()).take(unfit_texts.indices)
+        made.texts[column.name] = pc.replace_with_mask(made.texts[column.name], unfit, casted)
         old = visible_columns(before)[source.index]
-        clipped = [wrong.dictionary[fault.row].as_py() for fault in cast.misfits]
+        clipped = [unfit_texts.dictionary[misfit.row].as_py() for misfit in cast.misfits]
         errors = {text: conversion_error(old, source.after, text) for text in clipped}
-        met = [errors[text] for text in wrong.to_pylist() if text in errors]
-        for number in dict.fromkeys(error.number for error in met):
-            same = [error for error in met if error.number == number]
+        row_errors = [errors[text] for text in unfit_texts.to_pylist() if text in errors]
+        for number in dict.fromkeys(error.number for error in row_errors):
+            same = [error for error in row_errors if error.number == number]
             count = f"{len(same)} warnings with this error code, first warning: " if len(same) > 1 else ""
             yield f"{number} {count}{same[0].text}"
 
@@ -152,7 +154,7 @@ def _clip_values(
 def _check_values(
     before: Table, after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], now: ConvertedRows
 ) -> None:
-    """Raises the SqlError of the first row over which TiDB could not run the statement."""
+    """Raise the SqlError of the first row that does not fit."""
     for column, source, mask in rows_that_fit(after, sources, texts, now):
         if pc.all(mask, min_count=0).as_py():
             continue

@@ -1,1 +1,1 @@
-"""A session of the SQL engine: system variables, clock and transactions."""
+"""A session: its clock, its system variables and its transactions."""

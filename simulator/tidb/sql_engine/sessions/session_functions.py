@@ -1,7 +1,6 @@
-"""What the session, its clock and the upstream's seed answer inside expressions: NOW(), DATABASE(), @a, @@sql_mode.
+"""Functions and variables whose value depends on the session: NOW(), DATABASE(), RAND(), @a, @@sql_mode.
 
-One law: an answer follows from the upstream, the statement's millisecond and the row alone, so that a run can be
-repeated.
+A value depends only on the upstream, the millisecond of the statement and the row, so runs are repeatable.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d{0,18})(\.\d{1,18})?")
 
 
 def named_zone(name: str) -> tzinfo:
-    """A time zone: `UTC`, `Europe/Berlin` or `+08:00`."""
-    found = re.fullmatch(r"([+-])(\d{1,2}):(\d{2})", name)
-    if not found:
+    """Return a time zone: `UTC`, `Europe/Berlin` or `+08:00`."""
+    match = re.fullmatch(r"([+-])(\d{1,2}):(\d{2})", name)
+    if not match:
         return ZoneInfo("UTC" if name.upper() in ("UTC", "SYSTEM") else name)
-    offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
-    return timezone(-offset if found[1] == "-" else offset)
+    offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
+    return timezone(-offset if match[1] == "-" else offset)
 
 
 def is_utc(session: SqlSession) -> bool:
@@ -36,26 +35,26 @@ def is_utc(session: SqlSession) -> bool:
 
 
 def statement_micros(session: SqlSession, now_ms: int) -> tuple[int, datetime]:
-    """When a statement runs: microseconds since 1970, and the same in UTC."""
+    """Return the time of a statement as microseconds since 1970, and as a datetime in UTC."""
     micros = now_ms * 1000 if session.timestamp is None else round(session.timestamp * 1_000_000)
     return micros, datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
 
 
-def _datetime_value(found: datetime, digits: int) -> Value:
-    shown = found.strftime("%Y-%m-%d %H:%M:%S.%f").rjust(26, "0")
-    kept = f"{shown[:20]}{shown[20 : 20 + digits]:0<6}"
-    return Value(text(kept), "datetime", text=text(shown[: 20 + digits] if digits else shown[:19]), scale=digits)
+def _datetime_value(moment: datetime, digits: int) -> Value:
+    shown = moment.strftime("%Y-%m-%d %H:%M:%S.%f").rjust(26, "0")
+    padded = f"{shown[:20]}{shown[20 : 20 + digits]:0<6}"
+    return Value(text(padded), "datetime", text=text(shown[: 20 + digits] if digits else shown[:19]), scale=digits)
 
 
-def _date_value(found: datetime, digits: int) -> Value:
-    shown = found.strftime("%Y-%m-%d").rjust(10, "0")
+def _date_value(moment: datetime, digits: int) -> Value:
+    shown = moment.strftime("%Y-%m-%d").rjust(10, "0")
     return Value(text(f"{shown} 00:00:00.000000"), "date", text=text(shown))
 
 
-def _time_value(found: datetime, digits: int) -> Value:
-    shown = found.strftime("%H:%M:%S.%f")
+def _time_value(moment: datetime, digits: int) -> Value:
+    shown = moment.strftime("%H:%M:%S.%f")
     fraction = int(shown[9 : 9 + digits].ljust(6, "0"))
-    micros = (found.hour * 3600 + found.minute * 60 + found.second) * 1_000_000 + fraction
+    micros = (moment.hour * 3600 + moment.minute * 60 + moment.second) * 1_000_000 + fraction
     return Value(
         sql(f"{micros}::BIGINT"), "time", text=text(shown[: 9 + digits] if digits else shown[:8]), scale=digits
     )
@@ -69,23 +68,25 @@ CLOCKS: dict[str, tuple[Callable[[datetime, int], Value], bool]] = {
     "UTC_DATE": (_date_value, True),
     "UTC_TIME": (_time_value, True),
 }
-"""What each shows, and whether in UTC instead of the session's time zone."""
+"""The value that each function returns, and whether it is in UTC instead of the session's time zone."""
 
 
 def _clock_function(name: str, upstream: Upstream, now_ms: int, arguments: Sequence[Value]) -> Value:
-    show, universal = CLOCKS[name]
+    show, in_utc = CLOCKS[name]
     digits = int(arguments[0].constant or 0) if arguments else 0
     if digits > 6:
         raise SqlError(1426, "42000", f"Too-big precision {digits} specified for '{name.lower()}'. Maximum is 6.")
-    _, found = statement_micros(upstream.session, now_ms)
-    return show(found if universal else found.astimezone(named_zone(upstream.session.time_zone)), digits)
+    _, moment = statement_micros(upstream.session, now_ms)
+    return show(moment if in_utc else moment.astimezone(named_zone(upstream.session.time_zone)), digits)
 
 
 def session_function(
     name: str, arguments: Sequence[Value], upstream: Upstream, now_ms: int, row: Callable[[], Sql]
 ) -> Value | None:
-    """The value of a function of the session; None for any other function. `row` tells the row, and the place in the
-    statement, as text."""
+    """Return the value of a function of the session; None for any other function.
+
+    `row` returns text that identifies the row and the place in the statement.
+    """
     if name in CLOCKS:
         return _clock_function(name, upstream, now_ms, arguments)
     if name == "UNIX_TIMESTAMP" and not arguments:
@@ -116,14 +117,14 @@ def _random_digest(upstream: Upstream, now_ms: int, row: Sql) -> Sql:
     return sql("md5({} || {})", text(f"{upstream.seed} {now_ms} "), row)
 
 
-def variable_value(asked: Variable, upstream: Upstream, now_ms: int) -> Value:
-    """The value of `@a` or `@@sql_mode`. Raises SqlError."""
-    session, name = upstream.session, asked.name.lower()
-    if asked.scope == "user":
-        found = session.variables.get(name)
-        if found is None:
+def variable_value(node: Variable, upstream: Upstream, now_ms: int) -> Value:
+    """Return the value of `@a` or `@@sql_mode`. Raises SqlError."""
+    session, name = upstream.session, node.name.lower()
+    if node.scope == "user":
+        value = session.variables.get(name)
+        if value is None:
             return string(NULL)
-        shown = found.decode("utf-8", "replace")
+        shown = value.decode("utf-8", "replace")
         return number_value(shown) if PLAIN_NUMBER.fullmatch(shown) else Value(text(shown), "string", coercibility=2)
     read = VARIABLES.get(name)
     if read is not None:
@@ -140,4 +141,4 @@ VARIABLES: dict[str, Callable[[SqlSession, int, Upstream], Value]] = {
     ),
     "version": lambda session, now, upstream: string(text(f"8.0.11-TiDB-{upstream.release.name}")),
 }
-"""System variables that the clock or the release says."""
+"""System variables whose value depends on the clock or the release."""

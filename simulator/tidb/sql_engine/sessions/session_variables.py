@@ -1,7 +1,8 @@
-"""System variables: what a value of one means to a session, and what a session answers for one.
+"""System variables of a session: SET and @@name.
 
-One law: a variable that TiDB has and no row feels is kept as it was set; one that rows feel and that is not simulated
-is refused unless it has TiDB's default. Source: tidb v8.5 pkg/sessionctx/variable/sysvar.go, pkg/parser/mysql/const.go.
+A variable without an effect on rows is stored as it was set. A variable that has an effect and is not simulated is
+refused unless it is set to TiDB's default. Source: tidb v8.5 pkg/sessionctx/variable/sysvar.go,
+pkg/parser/mysql/const.go.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ SQL_MODES = (
     "PAD_CHAR_TO_FULL_LENGTH",
     "ALLOW_INVALID_DATES",
 )
-"""Of sql_mode."""
+"""The modes of sql_mode."""
 
 _OTHER_DATABASES = (
     "PIPES_AS_CONCAT",
@@ -85,7 +86,7 @@ COMBINED_MODES = MappingProxyType(
         ),
     }
 )
-"""Modes that stand for several, which are shown before them."""
+"""Modes that stand for several others, which are listed before them."""
 
 FIXED_VALUES = MappingProxyType(
     {
@@ -96,7 +97,7 @@ FIXED_VALUES = MappingProxyType(
         "tidb_read_staleness": "",
     }
 )
-"""What rows feel and what is not simulated: refused with other values."""
+"""Variables with an effect on rows that is not simulated: other values are refused."""
 
 NEW_SESSION_VALUES = MappingProxyType(
     {
@@ -117,7 +118,7 @@ NEW_SESSION_VALUES = MappingProxyType(
         "insert_id": "0",
     }
 )
-"""What a new session answers, as far as scripts ask."""
+"""Values in a new session."""
 
 EARLIEST_ZONE, LATEST_ZONE = -(12 * 60 + 59), 14 * 60
 """Minutes (tidb pkg/util/timeutil/time.go, ParseTimeZone)."""
@@ -126,7 +127,7 @@ Setter = Callable[[SqlSession, str, str], SqlSession]
 
 
 def check_name(name: str, scope: str) -> None:
-    """Raises SqlError for a variable that TiDB has not, or has not in that scope."""
+    """Raise SqlError for a variable that TiDB does not have, or not in that scope."""
     if name in READ_ONLY:
         raise sql_error(1238, name, "read only")
     if name not in BOTH and name not in GLOBAL_ONLY and name not in SESSION_ONLY:
@@ -138,43 +139,43 @@ def check_name(name: str, scope: str) -> None:
 
 
 def set_variable(session: SqlSession, name: str, scope: str, value: str | None) -> SqlSession:
-    """The session with a system variable set; None for DEFAULT. Raises SqlError.
+    """Return the session with a system variable set; a value of None means DEFAULT. Raises SqlError.
 
-    SET GLOBAL is felt by later sessions, and there are none; but for what has no other scope.
+    SET GLOBAL applies to later sessions, which do not exist here, except for variables that are only global.
     """
     check_name(name, scope)
     if name in EFFECTIVE and (scope != "global" or name in GLOBAL_ONLY):
         if value is not None:
             return EFFECTIVE[name](session, name, value)
-        kept = {held: text for held, text in session.settings.items() if held != name}
-        return replace(EFFECTIVE[name](session, name, EFFECTIVE_DEFAULTS[name]), settings=kept)
+        others = {key: text for key, text in session.settings.items() if key != name}
+        return replace(EFFECTIVE[name](session, name, EFFECTIVE_DEFAULTS[name]), settings=others)
     checked = None if value is None else validate_value(name, value)
     if name in FIXED_VALUES and checked is not None and checked.lower() not in (FIXED_VALUES[name].lower(), ""):
         raise not_simulated(f"{name} = {value} is not simulated; accepted: {FIXED_VALUES[name] or 'an empty string'}")
     if scope == "global":
         return session
-    kept = {held: text for held, text in session.settings.items() if held != name}
-    return replace(session, settings=kept if checked is None else {**kept, name: checked})
+    others = {key: text for key, text in session.settings.items() if key != name}
+    return replace(session, settings=others if checked is None else {**others, name: checked})
 
 
 def variable_text(session: SqlSession, name: str) -> str | None:
-    """What @@name is; raises SqlError for a variable that TiDB has not, and for one that is not known here."""
+    """Return the text of @@name. Raises SqlError for a variable that TiDB does not have, or whose value is not known."""
     if name in READERS:
         return READERS[name](session)
     if name in session.settings:
-        kept = session.settings[name]
-        return str(int(kept == "ON")) if name in BOOLEANS else kept
+        value = session.settings[name]
+        return str(int(value == "ON")) if name in BOOLEANS else value
     if name in NEW_SESSION_VALUES:
         return NEW_SESSION_VALUES[name]
     if name not in READ_ONLY | GLOBAL_ONLY | SESSION_ONLY | BOTH:
         raise sql_error(1193, name)
-    if (found := new_server_value(name)) is None:
+    if (default := new_server_value(name)) is None:
         raise not_simulated(f"@@{name} is not known here")
-    return found
+    return default
 
 
 def parse_sql_mode(value: str) -> tuple[str, ...]:
-    """The modes that a text lists, as TiDB shows them; raises SqlError for a word that is none.
+    """Return the modes that a text lists, as TiDB lists them. Raises SqlError for an unknown mode.
 
     The error is 1231's text under another number (tidb pkg/parser/mysql/const.go, FormatSQLModeStr, GetSQLMode).
     """
@@ -189,7 +190,7 @@ def parse_sql_mode(value: str) -> tuple[str, ...]:
 
 
 def parse_time_zone(value: str) -> str:
-    """The zone as a session keeps it; raises SqlError."""
+    """Return the zone as a session stores it. Raises SqlError."""
     if value.upper() in ("SYSTEM", ""):
         return "UTC"
     sign, digits = value[:1], value[1:]
@@ -219,7 +220,7 @@ def _time_zone(session: SqlSession, name: str, value: str) -> SqlSession:
 
 
 def _timestamp(session: SqlSession, name: str, value: str) -> SqlSession:
-    """Zero, and less, is simulated time again."""
+    """Set the session's timestamp. Zero or less returns to simulated time."""
     try:
         seconds = float(value)
     except ValueError:
@@ -246,7 +247,7 @@ def _last_insert_id(session: SqlSession, name: str, value: str) -> SqlSession:
 
 
 def _names(session: SqlSession, name: str, value: str) -> SqlSession:
-    """SET NAMES: the collation of literals too; statements come as text here, so that nothing is read otherwise."""
+    """SET NAMES: set the character sets of the client and the collation of literals."""
     charset = value.lower()
     if charset not in CHARSETS and charset not in ALIASES:
         raise sql_error(1115, value)
@@ -265,17 +266,17 @@ def _names(session: SqlSession, name: str, value: str) -> SqlSession:
 
 
 def _connection_charset(session: SqlSession, name: str, value: str) -> SqlSession:
-    kept = validate_value(name, value)
-    if not kept:
+    charset = validate_value(name, value)
+    if not charset:
         raise sql_error(1231, name, "NULL")
-    collation = CHARSETS[ALIASES.get(kept, kept)][0]
-    return replace(session, settings={**session.settings, name: kept, "collation_connection": collation})
+    collation = CHARSETS[ALIASES.get(charset, charset)][0]
+    return replace(session, settings={**session.settings, name: charset, "collation_connection": collation})
 
 
 def _connection_collation(session: SqlSession, name: str, value: str) -> SqlSession:
-    kept = validate_value(name, value)
-    charset = charset_of(kept, "")
-    return replace(session, settings={**session.settings, name: kept, "character_set_connection": charset})
+    collation = validate_value(name, value)
+    charset = charset_of(collation, "")
+    return replace(session, settings={**session.settings, name: collation, "character_set_connection": charset})
 
 
 EFFECTIVE: Mapping[str, Setter] = MappingProxyType(
@@ -292,7 +293,7 @@ EFFECTIVE: Mapping[str, Setter] = MappingProxyType(
         "collation_connection": _connection_collation,
     }
 )
-"""Variables that rows feel."""
+"""Setters of the variables that have an effect on rows."""
 
 EFFECTIVE_DEFAULTS = MappingProxyType(
     {
@@ -322,4 +323,4 @@ READERS: Mapping[str, Callable[[SqlSession], str]] = MappingProxyType(
 )
 
 NAMES: Mapping[str, Setter] = MappingProxyType({"names": _names, "charset": _names})
-"""SET NAMES and SET CHARACTER SET, which are no variables."""
+"""SET NAMES and SET CHARACTER SET."""

@@ -1,6 +1,6 @@
-"""Transactions: BEGIN, COMMIT, ROLLBACK, savepoints, and what of a transaction a changefeed sees.
+"""Transactions: BEGIN, COMMIT, ROLLBACK, savepoints, and the net changes of a transaction.
 
-One law: a transaction has one change for each key of TiKV that it wrote: from what the key was before to what it is
+A transaction has one change for each key of TiKV that it wrote: from the value before the transaction to the value
 after it.
 """
 
@@ -21,28 +21,28 @@ from simulator.tidb.sql_engine.storage.state import OpenTransaction, RowWrites, 
 
 
 def open_transaction(upstream: Upstream, explicit: bool = False) -> Upstream:
-    """In a transaction: the open one, else a new one."""
+    """Return the upstream with an open transaction; a new one unless one is open."""
     if upstream.transaction is not None:
         return upstream
     return replace(upstream, transaction=OpenTransaction(upstream.rows, explicit=explicit))
 
 
 def begin(upstream: Upstream) -> tuple[Upstream, CommittedTransaction | None]:
-    """A new transaction, and what the open one, which BEGIN commits, came to."""
+    """Return the upstream in a new transaction, and the changes of the open one, which BEGIN commits."""
     upstream, committed = commit(upstream)
     return open_transaction(upstream, explicit=True), committed
 
 
 def add_writes(upstream: Upstream, writes: Sequence[RowWrites]) -> Upstream:
-    """With the writes of a statement in its transaction, which is open."""
+    """Return the upstream with a statement's writes in its open transaction."""
     transaction = upstream.transaction
     assert transaction is not None, "a statement opens one"
-    kept = tuple(each for each in writes if len(each.key))
-    return replace(upstream, transaction=replace(transaction, writes=(*transaction.writes, *kept)))
+    written = tuple(each for each in writes if len(each.key))
+    return replace(upstream, transaction=replace(transaction, writes=(*transaction.writes, *written)))
 
 
 def commit(upstream: Upstream) -> tuple[Upstream, CommittedTransaction | None]:
-    """Without an open transaction, and its changes if it has any."""
+    """Return the upstream without an open transaction, and the transaction if it has changes."""
     if upstream.transaction is None:
         return upstream, None
     changes = net_changes(upstream.transaction.writes)
@@ -50,7 +50,7 @@ def commit(upstream: Upstream) -> tuple[Upstream, CommittedTransaction | None]:
 
 
 def autocommit(outcome: StatementOutcome) -> StatementOutcome:
-    """What a statement on rows comes to behind autocommit: outside of BEGIN it is a transaction of its own."""
+    """Commit the transaction of a statement outside of BEGIN, if autocommit is on."""
     transaction = outcome.upstream.transaction
     if transaction is None or transaction.explicit or not outcome.upstream.session.autocommit:
         return outcome
@@ -59,7 +59,7 @@ def autocommit(outcome: StatementOutcome) -> StatementOutcome:
 
 
 def rollback(upstream: Upstream) -> Upstream:
-    """As it was when the transaction began, but ids that were given are never given again."""
+    """Return the upstream as before the transaction. Ids that were assigned stay used."""
     transaction = upstream.transaction
     if transaction is None:
         return upstream
@@ -67,8 +67,10 @@ def rollback(upstream: Upstream) -> Upstream:
 
 
 def savepoint(upstream: Upstream, name: str) -> Upstream:
-    """With a savepoint, in place of one of the same name; nothing outside of a transaction (tidb pkg/executor/
-    simple.go, executeSavepoint)."""
+    """Return the upstream with a savepoint, which replaces one of the same name.
+
+    There are no savepoints outside of a transaction (tidb pkg/executor/simple.go, executeSavepoint).
+    """
     if upstream.transaction is None and upstream.session.autocommit:
         return upstream
     upstream = open_transaction(upstream)
@@ -80,15 +82,15 @@ def savepoint(upstream: Upstream, name: str) -> Upstream:
 
 
 def rollback_to(upstream: Upstream, name: str) -> Upstream:
-    """As it was at a savepoint, which stays, while later ones go. Raises SqlError 1305 for one that is not there."""
+    """Return the upstream as at a savepoint, which stays; later ones are released. Raises SqlError 1305."""
     transaction, place = _find_savepoint(upstream, name)
     _, rows, writes = transaction.savepoints[place]
-    kept = replace(transaction, writes=transaction.writes[:writes], savepoints=transaction.savepoints[: place + 1])
-    return replace(upstream, rows=_with_current_counters(rows, upstream.rows), transaction=kept)
+    remaining = replace(transaction, writes=transaction.writes[:writes], savepoints=transaction.savepoints[: place + 1])
+    return replace(upstream, rows=_with_current_counters(rows, upstream.rows), transaction=remaining)
 
 
 def release_savepoint(upstream: Upstream, name: str) -> Upstream:
-    """Without a savepoint and those after it. Raises SqlError 1305 for one that is not there."""
+    """Return the upstream without a savepoint and those after it. Raises SqlError 1305."""
     transaction, place = _find_savepoint(upstream, name)
     return replace(upstream, transaction=replace(transaction, savepoints=transaction.savepoints[:place]))
 
@@ -102,31 +104,31 @@ def _find_savepoint(upstream: Upstream, name: str) -> tuple[OpenTransaction, int
 
 
 def _with_current_counters(then: Mapping[Key, StoredRows], now: Mapping[Key, StoredRows]) -> dict[Key, StoredRows]:
-    """The rows of then with the counters of now."""
-    found = dict(then)
+    """Return earlier rows with the current id counters."""
+    rows = dict(then)
     for place, stored in now.items():
         old = then.get(place)
         if old is stored:
             continue
         if old is None:
             old = replace(stored, cells=stored.cells.slice(0, 0), row_ids=stored.row_ids.slice(0, 0), keys=None)
-        found[place] = old if old.counters == stored.counters else replace(old, counters=stored.counters)
-    return found
+        rows[place] = old if old.counters == stored.counters else replace(old, counters=stored.counters)
+    return rows
 
 
 # -- what a changefeed sees --------------------------------------------------------------------------------------------
 
 
 def net_changes(writes: Sequence[RowWrites]) -> tuple[TableChanges, ...]:
-    """The change of each key, by tables in the order of their first writes, of each by partition and key.
+    """Return the net change of each key, by tables in the order of their first writes, then by partition and key.
 
-    A row that came and went is none. One that was written and is as it was has equal images: its key is in the
-    transaction's buffer, so TiKV has it (shared facts: dispatch_ddl 2.1, correction 17).
+    A row that was inserted and deleted has no change. A row that was written without a change has equal images, because
+    its key is in the transaction's buffer and TiKV writes it.
     """
     tables: dict[Key, list[RowWrites]] = {}
     for each in writes:
         tables.setdefault(each.place, []).append(each)
-    return tuple(found for parts in tables.values() for found in _net_table_changes(parts))
+    return tuple(changes for parts in tables.values() for changes in _net_table_changes(parts))
 
 
 def _net_table_changes(parts: Sequence[RowWrites]) -> Iterator[TableChanges]:
@@ -145,10 +147,13 @@ def _net_table_changes(parts: Sequence[RowWrites]) -> Iterator[TableChanges]:
     firsts[codes[::-1]] = np.arange(rows)[::-1]
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     first, last = pa.array(firsts[order]), pa.array(lasts[order])
-    was, stays = before.take(first), after.take(last)
-    some = pc.invert(pc.and_(was.is_null(), stays.is_null()))
-    if pc.any(some, min_count=0).as_py():
+    first_images, last_images = before.take(first), after.take(last)
+    exists = pc.invert(pc.and_(first_images.is_null(), last_images.is_null()))
+    if pc.any(exists, min_count=0).as_py():
         yield TableChanges(
             table,
-            *(array.filter(some) for array in (partition.take(last), handle.take(last), row_id.take(last), was, stays)),
+            *(
+                array.filter(exists)
+                for array in (partition.take(last), handle.take(last), row_id.take(last), first_images, last_images)
+            ),
         )

@@ -1,7 +1,6 @@
 """The names of TiDB's system variables, by who may set them.
 
-One law: names and scopes alone; what a variable does stands in `settings.py`. Source: tidb v8.5
-pkg/sessionctx/variable/sysvar.go, noop.go.
+Source: tidb v8.5 pkg/sessionctx/variable/sysvar.go, noop.go.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What values TiDB's system variables take, by type, and those that a new server has.
+"""The types of TiDB's system variables, their accepted values, and their values on a new server.
 
 Source: tidb v8.0 pkg/sessionctx/variable/sysvar.go, noop.go.
 """

@@ -1,4 +1,4 @@
-"""What SET makes of a value: as TiDB keeps it, or the error of its type.
+"""Validates the values of SET as TiDB does.
 
 Source: tidb v8.0 pkg/sessionctx/variable/variable.go, ValidateFromType.
 """
@@ -18,7 +18,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 
 
 def new_server_value(name: str) -> str | None:
-    """None for a variable whose value is not known here."""
+    """Return the value of a variable on a new server; None if it is not known."""
     if name in BOOLEANS:
         return str(int(BOOLEANS[name] == "ON"))
     if name in NUMBERS:
@@ -27,7 +27,8 @@ def new_server_value(name: str) -> str | None:
 
 
 def validate_value(name: str, value: str) -> str:
-    """The value as TiDB keeps it: ON or OFF, a number within its bounds, a word as it is spelled. Raises SqlError."""
+    """Return the value as TiDB stores it: ON or OFF, a number within its bounds, a word as TiDB spells it. Raises
+    SqlError."""
     if name in VALIDATORS:
         return VALIDATORS[name](name, value)
     if name in BOOLEANS or name in EFFECTIVE_BOOLEANS:
@@ -46,7 +47,7 @@ def _boolean(name: str, value: str) -> str:
 
 
 def _number(name: str, value: str) -> str:
-    """Beside the bounds the nearest of them."""
+    """Return the number, or the nearest bound if it is outside."""
     if not _INTEGER.match(value):
         raise sql_error(1232, name)
     least, most, _ = NUMBERS[name]
