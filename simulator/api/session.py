@@ -24,7 +24,7 @@ from simulator.releases import Release
 from simulator.run import expectations, library
 from simulator.run import scenario as scenarios
 from simulator.run.open_changefeed import OpenChangefeed
-from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
+from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput
 from simulator.run.scenario import Scenario
 from simulator.run.steps.fault import FaultStep, fault_step
 from simulator.run.steps.wait import WaitStep
@@ -354,10 +354,10 @@ def _toml(value: object) -> str:
 
 def _output(
     changefeed: Changefeed, sent: list[Message], fixtures: str | Path | None, fixtures_format: str, send: bool
-) -> OpenOutput:
+) -> MemoryOutput:
     if fixtures is not None:
-        return to_fixtures(changefeed, sent, Path(fixtures), fixtures_format)
-    return to_kafka(changefeed, sent) if send else to_memory(changefeed, sent)
+        return FixturesOutput(changefeed, sent, Path(fixtures), fixtures_format)
+    return KafkaOutput(changefeed, sent) if send else MemoryOutput(changefeed, sent)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`--checkpoint` and `--resume` of `diff` and `run`."""
+"""The options `--checkpoint` and `--resume` of `diff` and `run`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from simulator.ticdc.changefeed import Changefeed
 
 
 def check(options: Mapping[str, Any]) -> None:
-    """Raises UserError where they do not go together, or with where the messages go."""
+    """Check that the options fit each other and the output; raises UserError."""
     check_checkpoint(options)
     if options["resume"] and options["checkpoint"] is None:
         raise UserError("--resume goes on where a run with --checkpoint DIR ended: give that directory, too")
 
 
 def check_plan(options: Mapping[str, Any], planned: Plan) -> None:
-    """Raises UserError for what no checkpoint tells of."""
+    """Check that a checkpoint can hold the progress of the plan, which has no faults then; raises UserError."""
     if options["checkpoint"] is not None and planned.faults:
         name = planned.faults[0].name
         raise UserError(
@@ -46,9 +46,9 @@ def with_checkpoint(
     seed: int,
     display: Display,
 ) -> Iterator[CheckpointWriter | None]:
-    """Who writes down how far the run is, where that is asked for; a run that ends early says from where it goes on.
+    """Yield the checkpoint writer of the run, or None without `--checkpoint`; a run that ends early says how to resume.
 
-    Raises UserError where it may not begin, or not go on.
+    Raises UserError if there is a checkpoint of another run, or none to resume from.
     """
     directory: Path | None = options["checkpoint"]
     if directory is None:
@@ -60,14 +60,14 @@ def with_checkpoint(
     except OSError as error:
         raise UserError(f"cannot read {error.filename}: {error.strerror or error}") from error
     checkpoint_writer = (
-        checkpoint.resumed(directory, run) if options["resume"] else checkpoint.begun(directory, run, planned)
+        checkpoint.resume(directory, run) if options["resume"] else checkpoint.begin(directory, run, planned)
     )
     try:
         yield checkpoint_writer
     except DeliveryError as error:
-        raise DeliveryError(*error.args, checkpoint_writer.told) from error
+        raise DeliveryError(*error.args, checkpoint_writer.resume_hint) from error
     except Stopped:
-        display.told(checkpoint_writer.told)
+        display.told(checkpoint_writer.resume_hint)
         raise
     finally:
-        checkpoint_writer.close()
+        checkpoint_writer.file.close()

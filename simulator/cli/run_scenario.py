@@ -115,7 +115,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
             display.ended(watermark)
             raise Stopped(number)
         if checkpoint_writer is not None:
-            checkpoint_writer.end()
+            checkpoint_writer.file.end()
     summary = Summary(planned, output, account, time.monotonic() - began)
     try:
         display.finish(summary)

@@ -1,6 +1,6 @@
-"""Where a run to Kafka stands, and from where it goes on as a changefeed does that is restarted from its checkpoint.
+"""The checkpoint of a run to Kafka, which resumes as a changefeed restarts from its checkpoint.
 
-One law: no watermark is sent above what the checkpoint says, and all that it says is acknowledged.
+Everything up to the checkpoint is acknowledged, and no watermark above it has been sent.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ PIECE = 1 << 22
 
 
 @dataclass(frozen=True)
-class Checkpoint:
-    """Where a run stands."""
+class RunCheckpoint:
+    """The progress of a run."""
 
     run: Mapping[str, str]
-    """What it must be to go on there (`identity`)."""
+    """Its `identity`."""
 
     start_ts: int
     commit_ts: int = 0
-    """Everything up to there is acknowledged; 0 before there is anything."""
+    """Everything up to this TSO is acknowledged; 0 at the start."""
 
     @property
     def watermark(self) -> int:
@@ -42,66 +42,61 @@ class Checkpoint:
 
 
 class CheckpointWriter:
-    """Writes down how far a run is."""
+    """Writes the progress of a run to its checkpoint file."""
 
-    def __init__(self, store: CheckpointFile, checkpoint: Checkpoint) -> None:
+    def __init__(self, file: CheckpointFile, checkpoint: RunCheckpoint) -> None:
         self.since = checkpoint.commit_ts
-        """From where the run goes on; 0 where it begins."""
+        """The TSO from which the run resumes; 0 for a new run."""
 
-        self._store, self._checkpoint = store, checkpoint
+        self.file = file
+        self._checkpoint = checkpoint
 
-    def reached(self, commit_ts: int) -> None:
-        """Everything up to there is acknowledged; it is on the disk then. Raises DeliveryError."""
+    def advance(self, commit_ts: int) -> None:
+        """Store that everything up to a TSO is acknowledged; raises DeliveryError."""
         if commit_ts > self._checkpoint.commit_ts:
             checkpoint = replace(self._checkpoint, commit_ts=commit_ts)
-            self._store.write(checkpoint)
+            self.file.write(checkpoint)
             self._checkpoint = checkpoint
 
     @property
-    def told(self) -> str:
-        """For people, of a run that ends before its end."""
+    def resume_hint(self) -> str:
+        """The message of a run that ends early."""
         return resume_hint(self._checkpoint.watermark)
 
-    def end(self) -> None:
-        """The run came to its end: there is nothing to go on with."""
-        self._store.end()
 
-    def close(self) -> None:
-        self._store.close()
-
-
-def begun(directory: Path, run: Mapping[str, str], plan: Plan) -> CheckpointWriter:
-    """Of a new run; raises UserError where another one may go on."""
-    first = Checkpoint(run, tso.compose(plan.timeline.start_ms))
-    return CheckpointWriter(checkpoint_file.begin(directory, first, _read), first)
+def begin(directory: Path, run: Mapping[str, str], plan: Plan) -> CheckpointWriter:
+    """Start the checkpoint of a new run; raises UserError if there is one of an unfinished run."""
+    first = RunCheckpoint(run, tso.compose(plan.timeline.start_ms))
+    return CheckpointWriter(checkpoint_file.begin(directory, first, _from_json), first)
 
 
-def resumed(directory: Path, run: Mapping[str, str]) -> CheckpointWriter:
-    """Of a run that goes on; raises UserError where there is none, or it was another one."""
-    return CheckpointWriter(*checkpoint_file.resume(directory, run, _read))
+def resume(directory: Path, run: Mapping[str, str]) -> CheckpointWriter:
+    """Resume from a checkpoint; raises UserError if there is none, or it is of another run."""
+    return CheckpointWriter(*checkpoint_file.resume(directory, run, _from_json))
 
 
-def _read(found: Mapping[str, Any]) -> Checkpoint:
-    """Raises ValueError for numbers that no run has written."""
-    start_ts, commit_ts = int(found["start_ts"]), int(found["commit_ts"])
+def _from_json(document: Mapping[str, Any]) -> RunCheckpoint:
+    """Read a checkpoint; raises ValueError for impossible numbers."""
+    start_ts, commit_ts = int(document["start_ts"]), int(document["commit_ts"])
     if not 0 < start_ts <= tso.FOREVER or (commit_ts and not start_ts <= commit_ts <= tso.FOREVER):
         raise ValueError("nobody wrote that")
-    return Checkpoint({str(name): str(value) for name, value in found["run"].items()}, start_ts, commit_ts)
+    return RunCheckpoint({str(name): str(value) for name, value in document["run"].items()}, start_ts, commit_ts)
 
 
 def identity(
     plan: Plan, seed: int, release: Release, changefeed: Changefeed, destinations: Destinations
 ) -> dict[str, str]:
-    """All that decides what a run sends, by the words in which a difference is told; reads the snapshots' files.
+    """Return everything that decides what a run sends, by the names that error messages use.
 
-    Raises OSError where they cannot be read."""
+    Reads the files of the snapshots; raises OSError if it cannot.
+    """
     line = plan.timeline
     partitions = dict(zip(destinations.topics, destinations.counts, strict=True))
     return {
         "what is played": short_hash(
-            repr((plan.tables, plan.statements, plan.topics, plan.active)), _written(plan.rows)
+            repr((plan.tables, plan.statements, plan.topics, plan.active)), _ipc_bytes(plan.rows)
         ),
-        "a snapshot": short_hash(*_content(plan)),
+        "a snapshot": short_hash(*_snapshot_content(plan)),
         "--seed": str(seed),
         "its begin": str(tso.compose(line.start_ms)),
         "its end": str(tso.compose(line.end_ms)),
@@ -110,8 +105,8 @@ def identity(
     }
 
 
-def _written(rows: pa.RecordBatch | None) -> bytes:
-    """What scripted SQL committed, as bytes."""
+def _ipc_bytes(rows: pa.RecordBatch | None) -> bytes:
+    """Return rows as an Arrow IPC stream."""
     if rows is None:
         return b""
     out = io.BytesIO()
@@ -120,17 +115,17 @@ def _written(rows: pa.RecordBatch | None) -> bytes:
     return out.getvalue()
 
 
-def _content(plan: Plan) -> Iterator[str | bytes]:
-    """Of all snapshots that are compared: definitions, and files with their names."""
+def _snapshot_content(plan: Plan) -> Iterator[str | bytes]:
+    """Yield the table definitions, rows and files of all snapshots."""
     for snapshot in (snapshot for pair in plan.snapshot_pairs for snapshot in (pair.before, pair.after)):
         for table in snapshot.tables:
             yield repr(table.table)
             for batch in table.rows.to_batches() if table.rows is not None else ():
-                yield _written(batch)
-        yield from _files(snapshot)
+                yield _ipc_bytes(batch)
+        yield from _file_content(snapshot)
 
 
-def _files(snapshot: Snapshot) -> Iterable[str | bytes]:
+def _file_content(snapshot: Snapshot) -> Iterable[str | bytes]:
     for file in (file for table in snapshot.tables for some in table.files.values() for file in some):
         yield f"{Path(file.path).name} {file.size}"
         with files.open_file(file.path) as content:

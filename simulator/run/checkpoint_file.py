@@ -1,6 +1,6 @@
-"""`checkpoint.json` in the directory of `--checkpoint`: where a run stands, so that another one can go on there.
+"""`checkpoint.json` in the directory of `--checkpoint`, from which `--resume` continues a run.
 
-One law: the file is whole at any moment, one run at a time has it, and only the same run goes on with it.
+The file is replaced atomically, one run at a time locks its directory, and only the same run may resume it.
 """
 
 from __future__ import annotations
@@ -30,23 +30,22 @@ HASH = re.compile("[0-9a-f]{16}")
 FORMAT = 1
 
 
-class Position(Protocol):
-    """Where a run stands: a dataclass of what JSON has."""
+class StoredCheckpoint(Protocol):
+    """A checkpoint of a run: a dataclass whose fields JSON can hold."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def run(self) -> Mapping[str, str]:
-        """What a run must be to go on there, by the words in which a difference is told."""
+        """The identity of the run: its values by the names that error messages use."""
 
     @property
     def watermark(self) -> int:
-        """The TSO up to which all is acknowledged."""
+        """The TSO up to which everything is acknowledged."""
 
 
 def changefeed_identity(release: Release, changefeed: Changefeed, partitions: Mapping[str, int]) -> dict[str, str]:
-    """What of a changefeed decides what is sent, by the words in which a difference is told; which Kafka it is does
-    not."""
+    """Return the part of a run's identity that its changefeed decides; the address of Kafka does not count."""
     kafka = Kafka((), changefeed.kafka.partition_num)
     return {
         "--release": full_name(release),
@@ -57,13 +56,13 @@ def changefeed_identity(release: Release, changefeed: Changefeed, partitions: Ma
     }
 
 
-Stands = TypeVar("Stands", bound=Position)
-Read = Callable[[Mapping[str, Any]], Stands]
-"""Makes it of the JSON of its fields; raises ValueError, KeyError, TypeError or AttributeError."""
+CheckpointT = TypeVar("CheckpointT", bound=StoredCheckpoint)
+FromJson = Callable[[Mapping[str, Any]], CheckpointT]
+"""Creates a checkpoint from the JSON of its fields; raises ValueError, KeyError, TypeError or AttributeError."""
 
 
 class CheckpointFile:
-    """The file, locked."""
+    """The file, in a directory that this run has locked."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / NAME
@@ -80,42 +79,42 @@ class CheckpointFile:
             os.close(self._directory)
             raise UserError(f"--checkpoint {directory} is in use by another run: give each its own") from error
 
-    def write(self, checkpoint: Position) -> None:
-        """Puts it in the place of the last one; it is on the disk then. Raises DeliveryError."""
+    def write(self, checkpoint: StoredCheckpoint) -> None:
+        """Replace the file and sync it to disk; raises DeliveryError."""
         document = {"format": FORMAT, **asdict(checkpoint), "watermark": tso.describe(checkpoint.watermark)}
-        growing = self.path.with_name(f".{NAME}.new")
+        temporary = self.path.with_name(f".{NAME}.new")
         try:
-            with growing.open("w", encoding="utf-8") as file:
+            with temporary.open("w", encoding="utf-8") as file:
                 file.write(json.dumps(document, indent=2) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(growing, self.path)
+            os.replace(temporary, self.path)
             os.fsync(self._directory)
         except OSError as error:
             raise DeliveryError(f"cannot write {self.path}: {error.strerror}") from error
 
     def end(self) -> None:
-        """The run came to its end: there is nothing to go on with."""
+        """Delete the file, and its directory if that is empty, as the run is complete."""
         with suppress(FileNotFoundError):
             self.path.unlink()
-        with suppress(OSError):  # somebody may have put something there
+        with suppress(OSError):  # other files may be there
             self.path.parent.rmdir()
 
     def close(self) -> None:
-        """Leaves it to other runs."""
+        """Release the lock."""
         if not self._closed:
             os.close(self._directory)
         self._closed = True
 
 
-def begin(directory: Path, first: Stands, read: Read[Stands]) -> CheckpointFile:
-    """Of a new run; raises UserError where another one may go on."""
+def begin(directory: Path, first: CheckpointT, from_json: FromJson[CheckpointT]) -> CheckpointFile:
+    """Create the file of a new run; raises UserError if there is a checkpoint of an unfinished run."""
     store = CheckpointFile(directory)
     try:
         if store.path.exists():
             raise UserError(
                 f"{store.path} is of a run that did not come to its end (acknowledged up to "
-                f"{tso.describe(_read(store.path, read).watermark)}): --resume goes on with it, without that file a "
+                f"{tso.describe(_read(store.path, from_json).watermark)}): --resume goes on with it, without that file a "
                 "new run begins"
             )
         store.write(first)
@@ -125,50 +124,53 @@ def begin(directory: Path, first: Stands, read: Read[Stands]) -> CheckpointFile:
     return store
 
 
-def resume(directory: Path, run: Mapping[str, str], read: Read[Stands]) -> tuple[CheckpointFile, Stands]:
-    """Where the run ended; raises UserError where there is none, or it was another one."""
+def resume(
+    directory: Path, run: Mapping[str, str], from_json: FromJson[CheckpointT]
+) -> tuple[CheckpointFile, CheckpointT]:
+    """Open the file of a run that ended early; raises UserError if there is none, or it is of another run."""
     if not (directory / NAME).exists():
         raise UserError(f"nothing to --resume: there is no {directory / NAME}; without --resume a new run begins")
     store = CheckpointFile(directory)
     try:
-        found = _read(store.path, read)
-        differ = [name for name in (*run, *found.run) if run.get(name) != found.run.get(name)]
-        if differ:
-            told = ", ".join(_difference(name, found.run.get(name), run.get(name)) for name in dict.fromkeys(differ))
-            raise UserError(f"{store.path} is of another run: {told}; --resume takes what that run was given")
+        checkpoint = _read(store.path, from_json)
+        before = checkpoint.run
+        names = dict.fromkeys(name for name in (*run, *before) if run.get(name) != before.get(name))
+        if names:
+            differences = ", ".join(_difference(name, before.get(name), run.get(name)) for name in names)
+            raise UserError(f"{store.path} is of another run: {differences}; --resume takes what that run was given")
     except BaseException:
         store.close()
         raise
-    return store, found
+    return store, checkpoint
 
 
 def short_hash(*texts: str | bytes) -> str:
-    """What stands for texts that nobody would want to read."""
-    found = hashlib.sha256()
+    """Return 16 hex digits of a SHA-256."""
+    digest = hashlib.sha256()
     for text in texts:
-        found.update(text.encode() if isinstance(text, str) else text)
-    return found.hexdigest()[:16]
+        digest.update(text.encode() if isinstance(text, str) else text)
+    return digest.hexdigest()[:16]
 
 
 def resume_hint(watermark: int) -> str:
-    """What is told of a run that ended before its end."""
+    """Return the message of a run that ended early."""
     return f"everything up to {tso.describe(watermark)} is acknowledged; --resume goes on there"
 
 
-def _difference(name: str, then: str | None, now: str | None) -> str:
-    """In words; hashes say nothing to anybody."""
-    if then is None or now is None or HASH.fullmatch(then) or HASH.fullmatch(now):
+def _difference(name: str, before: str | None, now: str | None) -> str:
+    """Describe a difference of two identities, without hashes."""
+    if before is None or now is None or HASH.fullmatch(before) or HASH.fullmatch(now):
         return f"{name} is another one"
-    return f"{name} was {then}, now it is {now}"
+    return f"{name} was {before}, now it is {now}"
 
 
-def _read(path: Path, read: Read[Stands]) -> Stands:
-    """Raises UserError for what is no checkpoint."""
+def _read(path: Path, from_json: FromJson[CheckpointT]) -> CheckpointT:
+    """Read a checkpoint; raises UserError for another file."""
     try:
-        found = json.loads(path.read_text("utf-8"))
-        if found["format"] != FORMAT:
-            raise UserError(f"{path} has format {found['format']!r}: this version reads {FORMAT}")
-        return read(found)
+        document = json.loads(path.read_text("utf-8"))
+        if document["format"] != FORMAT:
+            raise UserError(f"{path} has format {document['format']!r}: this version reads {FORMAT}")
+        return from_json(document)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -1,6 +1,6 @@
-"""The composition: plan → the work of an engine → account.
+"""Runs a plan: turns it into the work of an engine, and the reports of its tasks into a result.
 
-One law: the same work gives the same records whichever engine does it.
+Every engine sends the same records for the same work.
 """
 
 from __future__ import annotations
@@ -36,24 +36,23 @@ from simulator.ticdc.codecs import CODECS
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run sent."""
+    """Counts of what a run sent."""
 
     delivered: tuple[DeliveryReport, ...]
     changes: Mapping[tuple[int, int, int], int]
     """(table, op, destination) → rows"""
 
     shuffles: int
-    """How often rows were moved between tasks: 1, or 2 where the partition of a row is known only when it is
-    compared."""
+    """Shuffles between tasks: 1, or 2 if the partition of a row is known only after the comparison."""
 
     sending: float
-    """Seconds from the first record that any task gave its sink to the last acknowledgement."""
+    """Seconds from the first record handed to a sink to the last acknowledgement."""
 
     ended: tuple[int, int] | None = None
-    """The signal that ended it early, and the commit-ts up to which everything was sent; 0 for nothing."""
+    """The signal that ended the run early, and the commit-ts up to which everything was sent; 0 for nothing."""
 
     unmet: tuple[str, ...] = ()
-    """Faults that have not met what they wait for."""
+    """Faults whose trigger never occurred."""
 
 
 def run(
@@ -66,8 +65,7 @@ def run(
     listener: Listener | None,
     checkpoint_writer: CheckpointWriter | None = None,
 ) -> RunResult:
-    """Plays the plan into the output, from where the keeper of its checkpoint says; raises SimulatorError for whatever
-    is wrong with the input."""
+    """Send the plan to the output, from its checkpoint on if there is one; raises SimulatorError for bad input."""
     work = work_of(plan, output, release, seed, speed, listener)
     if checkpoint_writer is not None:
         work = with_checkpoint(work, checkpoint_writer)
@@ -75,7 +73,7 @@ def run(
 
 
 def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None) -> Work:
-    """What the engine is to do."""
+    """Return the work of an engine for a plan."""
     marks = _marks(plan, output, release)
     spec = TaskSpec(
         plan.tables,
@@ -104,7 +102,7 @@ def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: floa
 
 
 def comparison_of(plan: Plan, seed: int) -> Comparison:
-    """When and how the rows of a plan's snapshots change."""
+    """Return how the rows of the plan's snapshots are compared, and when their changes commit."""
     return Comparison(
         plan.tables,
         Clock(seed, _salts(plan), tuple(pair.span for pair in plan.snapshot_pairs)),
@@ -114,16 +112,16 @@ def comparison_of(plan: Plan, seed: int) -> Comparison:
 
 
 def with_checkpoint(work: Work, checkpoint_writer: CheckpointWriter) -> Work:
-    """The work where it is noted how far it is, without what was done before."""
+    """Return the work from the checkpoint on, which reports its progress to the writer."""
     stops = work.spec.control_events.stops()
     spec = replace(
         work.spec, barriers=tuple(stops[stops >= checkpoint_writer.since].tolist()), since=checkpoint_writer.since
     )
-    return replace(work, spec=spec, on_complete=checkpoint_writer.reached)
+    return replace(work, spec=spec, on_complete=checkpoint_writer.advance)
 
 
 def _salts(plan: Plan) -> npt.NDArray[np.int32]:
-    """A number of each table's own, so that its rows' commit-ts do not depend on which other tables there are."""
+    """Return a number for each table that makes its rows' commit-ts independent of other tables."""
     names = (f"{replicated.table.schema}.{replicated.table.name}" for replicated in plan.tables)
     return np.array([zlib.crc32(name.encode()) for name in names], np.uint32).view(np.int32)
 
@@ -133,7 +131,7 @@ def _changed(pair: SnapshotPair) -> dict[int, Transition]:
 
 
 def before_scans(pair: SnapshotPair, number: int) -> Iterator[TableScan]:
-    """What is read of the snapshot that a move starts from."""
+    """Yield the tables to read of the snapshot before."""
     present = {index for place in pair.places[1].values() for index in place.indexes}
     tables = by_name(pair.before)
     for name, place in pair.places[0].items():
@@ -152,12 +150,12 @@ def before_scans(pair: SnapshotPair, number: int) -> Iterator[TableScan]:
 
 
 def _dropped(texts: Sequence[pa.Array], tables: pa.Array) -> pa.RecordBatch:
-    """Rows of a table that does not outlive the move: DROP TABLE takes them without an event for each."""
+    """Return no rows: DROP TABLE removes them without row events."""
     return pa.RecordBatch.from_pylist([], SNAPSHOT_ROWS)
 
 
 def after_scans(pair: SnapshotPair, number: int) -> Iterator[TableScan]:
-    """What is read of the snapshot that a move leads to."""
+    """Yield the tables to read of the snapshot after."""
     tables = by_name(pair.after)
     for name, place in (*pair.places[1].items(), *((change.after, change.transition.after) for change in pair.changed)):
         if name in tables:
@@ -165,12 +163,12 @@ def after_scans(pair: SnapshotPair, number: int) -> Iterator[TableScan]:
 
 
 def by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:
-    """The tables of a snapshot."""
+    """Return the tables of a snapshot by schema and name."""
     return {(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
 
 
 def _marks(plan: Plan, output: Output, release: Release) -> ControlEvents:
-    """Statements and watermarks."""
+    """Return the statements and watermarks of the run, with their destinations."""
     to, options = output.destinations, output.options
     codec = CODECS[options.protocol]
     placed = tuple(

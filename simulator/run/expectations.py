@@ -224,10 +224,10 @@ def _miscounted(
     totals = {"messages": messages, "ddl": sum(event.kind == "ddl" for event in there)}
     for name, count in wanted.items():
         if isinstance(count, int):
-            renamed_tables = [(name, count, totals.get(name, rows[name]))]
+            counts = [(name, count, totals.get(name, rows[name]))]
         else:
-            renamed_tables = [(f"{name} {kind}", number, kinds[name, kind]) for kind, number in count.items()]
-        for what, number, found in renamed_tables:
+            counts = [(f"{name} {kind}", number, kinds[name, kind]) for kind, number in count.items()]
+        for what, number, found in counts:
             if number != found:
                 yield f"{where}: counts: {what}: expected {number}, there are {found}"
 

@@ -1,7 +1,4 @@
-"""The scenarios that come with the package, by their names.
-
-One law: a file that is there wins over a scenario of that name.
-"""
+"""The scenarios that come with the package, by name. An existing file takes precedence over a name."""
 
 from __future__ import annotations
 
@@ -26,31 +23,31 @@ class Shipped:
     file: Path
     about: About
     release: str
-    """The one that it is played under where nothing is said; empty for the simulator's own default."""
+    """The release that the file sets; empty for the simulator's default."""
 
 
 @cache
 def shipped() -> Mapping[str, Shipped]:
-    """All of them by name, in alphabetical order."""
-    return {scenario.name: scenario for scenario in _found(LIBRARY)}
+    """Return all scenarios by name, in alphabetical order."""
+    return {scenario.name: scenario for scenario in _read_all(LIBRARY)}
 
 
 def find(name: str) -> Shipped:
-    """The scenario of that name; raises UserError."""
-    found = shipped().get(name)
-    if found is None:
+    """Return the scenario of that name; raises UserError."""
+    scenario = shipped().get(name)
+    if scenario is None:
         raise UserError(f"no scenario {name!r}.{did_you_mean(name, shipped())} `ticdc-sim scenarios` lists them")
-    return found
+    return scenario
 
 
 def file_of(path: Path) -> Path:
-    """The file itself, or that of the library's scenario where there is no such file; raises UserError."""
+    """Return the path itself, or the library's file for the name of a scenario; raises UserError."""
     if path.exists() or path.suffix or len(path.parts) != 1:
         return path
     return find(path.name).file
 
 
-def _found(directory: Path) -> Iterator[Shipped]:
+def _read_all(directory: Path) -> Iterator[Shipped]:
     for file in sorted(directory.glob("*.toml")):
         document = parse_toml(read_text(file))
         if "step" in document:
@@ -58,5 +55,4 @@ def _found(directory: Path) -> Iterator[Shipped]:
 
 
 def _release(document: Mapping[str, Any]) -> str:
-    given = (document.get(key) for key in ("architecture", "release"))
-    return ":".join(filter(None, given))
+    return ":".join(filter(None, (document.get(key) for key in ("architecture", "release"))))

@@ -24,7 +24,7 @@ from simulator.faults.history import checkpoint_standstill
 from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
 from simulator.run import execute
-from simulator.run.open_outputs import OpenOutput
+from simulator.run.outputs import MemoryOutput
 from simulator.run.plan import Plan, assemble_plan
 from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult, joined, starting
 from simulator.run.steps.sql import execute_statement, with_upstream
@@ -45,7 +45,7 @@ class OpenChangefeed:
 
     def __init__(
         self,
-        output: OpenOutput,
+        output: MemoryOutput,
         changefeed: Changefeed,
         release: Release,
         start_ts: int | None = None,
@@ -196,7 +196,7 @@ class OpenChangefeed:
         since = self._resolved_ms or last.start_ms
         timeline = WatermarkSchedule(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
         plan = assemble_plan(positions, results, self._planning, timeline, self._output.topics)
-        output, release = self._output.of(plan), self._planning.rules.release
+        output, release = self._output.for_plan(plan), self._planning.rules.release
         rows, owned, spec = in_process.ordered_rows(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
         self._faults.begin(spec)
         self._note(last, results)

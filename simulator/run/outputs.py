@@ -1,11 +1,11 @@
-"""Where a run's records may go: fixture files, Kafka, the console, nowhere.
+"""The outputs of a run: fixture files, Kafka, the console, memory, or a counter.
 
-One law: what stands in the way (a broker that does not answer, files that are there) shows before anything is sent.
+An output raises for an unreachable broker or existing files when it is created, before anything is sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,9 +13,12 @@ from pathlib import Path
 from simulator import signals
 from simulator.channel import DriverAddress
 from simulator.run.plan import Plan
-from simulator.sinks import claim_check
+from simulator.sinks import SINKS, claim_check
 from simulator.sinks.files.directory import begin, commit, discard
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
+from simulator.sinks.memory import MemorySink, Message
+from simulator.sinks.multi_sink import MultiSink
+from simulator.sinks.records import Sink, require_delivered
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CodecOptions
 from simulator.ticdc.dispatch import Destinations
@@ -23,9 +26,11 @@ from simulator.ticdc.dispatch import Destinations
 
 @dataclass(frozen=True)
 class Output:
-    """Where the records go, and what is left to do there when all tasks are done."""
+    """The sink of a run's records and their destinations."""
 
     sink: str
+    """Its name in SINKS."""
+
     settings: object
     destinations: Destinations
     options: CodecOptions
@@ -36,14 +41,16 @@ class Output:
 def to_fixtures(
     plan: Plan, changefeed: Changefeed, directory: Path, format: str, shared: bool = False
 ) -> Iterator[Output]:
-    """Fixture files, which appear under `directory` when the block ends well and not at all otherwise; `shared` where
-    more than one sink writes to each."""
+    """Write fixture files, which appear under `directory` only if the block succeeds.
+
+    `shared` allows more than one sink to write to each file.
+    """
     counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
     with ExitStack() as undo:
         with signals.defer_signals():
             settings = begin(directory, format, shared)
             undo.callback(signals.defer_signals()(discard), settings)
-        yield Output(format, settings, _destinations(plan, counts), options_of(changefeed))
+        yield Output(format, settings, _destinations(plan, counts), codec_options(changefeed))
         with signals.defer_signals():
             commit(settings, counts)
 
@@ -51,13 +58,13 @@ def to_fixtures(
 def to_kafka(
     plan: Plan, changefeed: Changefeed, prepared_batches: bool = True, driver: str = KafkaSettings.driver
 ) -> Output:
-    """The changefeed's Kafka, its topics found or created; raises DeliveryError where it does not answer."""
+    """Write to the changefeed's Kafka, creating missing topics; raises DeliveryError if it does not answer."""
     from simulator.sinks.kafka.admin import prepare_topics
 
     settings = kafka_settings(changefeed, prepared_batches, driver)
     wanted = {topic: changefeed.kafka.partition_num if topic == changefeed.topic else None for topic in plan.topics}
     ready = prepare_topics(settings, wanted)
-    options = replace(options_of(changefeed), max_message_bytes=ready.max_message_bytes)
+    options = replace(codec_options(changefeed), max_message_bytes=ready.max_message_bytes)
     grown = tuple((growth.topic, growth.partitions) for growth in plan.grown)
     return Output(
         "kafka", replace(ready.settings, grown=grown), _destinations(plan, ready.partitions), options, ready.notes
@@ -65,20 +72,20 @@ def to_kafka(
 
 
 def to_console(plan: Plan, changefeed: Changefeed, driver: DriverAddress) -> Output:
-    """The `ConsoleServer` that listens there."""
+    """Write to the `ConsoleServer` at that address."""
     return replace(to_nowhere(plan, changefeed), sink="console", settings=driver)
 
 
 def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
-    """A sink that only counts."""
+    """Count the records, and drop them."""
     counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
-    return Output("counting", None, _destinations(plan, counts), options_of(changefeed))
+    return Output("counting", None, _destinations(plan, counts), codec_options(changefeed))
 
 
 def kafka_settings(
     changefeed: Changefeed, prepared_batches: bool = True, driver: str = KafkaSettings.driver
 ) -> KafkaSettings:
-    """What the Kafka sink is told, from what TiCDC's options say."""
+    """Return the settings of the Kafka sink; paths of TLS files become absolute."""
     settings = of_changefeed(changefeed.kafka)
     ca, cert, key = map(claim_check.absolute, (settings.tls.ca, settings.tls.cert, settings.tls.key))
     return replace(
@@ -91,11 +98,107 @@ def kafka_settings(
     )
 
 
-def options_of(changefeed: Changefeed) -> CodecOptions:
-    """The codec's options, with paths that hold wherever a task works."""
+def codec_options(changefeed: Changefeed) -> CodecOptions:
+    """Return the codec's options with an absolute claim-check path, as tasks may run in other directories."""
     codec = changefeed.codec
     return replace(codec, claim_check_storage_uri=claim_check.absolute(codec.claim_check_storage_uri))
 
 
 def _destinations(plan: Plan, counts: Mapping[str, int]) -> Destinations:
     return Destinations.growing(plan.topics, tuple(counts[topic] for topic in plan.topics), plan.active, plan.grown)
+
+
+class MemoryOutput:
+    """An output of an open changefeed, to which topics may be added; it appends messages to a list."""
+
+    def __init__(self, changefeed: Changefeed, messages: list[Message]) -> None:
+        self.topics: list[str] = []
+        """The topics added so far; the sink shares this list."""
+
+        self.counts: dict[str, int] = {}
+        """Partitions by topic."""
+
+        self.name = "memory"
+        self.sink: Sink = MemorySink(messages, self.topics)
+        self.options = codec_options(changefeed)
+        self._changefeed = changefeed
+
+    def for_plan(self, plan: Plan) -> Output:
+        """Return the output of a plan, whose topics begin with the known ones; raises SimulatorError."""
+        fresh = plan.topics[len(self.topics) :]
+        if fresh:
+            self.counts.update(self._prepare(fresh))
+            self.topics.extend(fresh)
+        destinations = _destinations(plan, self.counts)
+        for growth in plan.grown:
+            self._grow(growth.topic, growth.partitions)
+            self.counts[growth.topic] = growth.partitions
+        return Output(self.name, None, destinations, self.options)
+
+    def close(self, complete: bool = True) -> None:
+        """Close the sink; raises DeliveryError for lost records. An incomplete output is discarded."""
+        succeeded = False
+        try:
+            require_delivered(self.sink.close())
+            succeeded = complete
+        finally:
+            with signals.defer_signals():
+                self._end(succeeded)
+
+    def _prepare(self, topics: Sequence[str]) -> Mapping[str, int]:
+        """Return the partitions of new topics."""
+        return dict.fromkeys(topics, self._changefeed.kafka.partitions)
+
+    def _grow(self, topic: str, partitions: int) -> None:
+        """Give a topic more partitions; memory and files need nothing for that."""
+
+    def _end(self, succeeded: bool) -> None:
+        """Commit or discard what was written; messages in memory stay."""
+
+
+class FixturesOutput(MemoryOutput):
+    """Also writes fixture files, which appear under `directory` when the output is closed."""
+
+    def __init__(self, changefeed: Changefeed, messages: list[Message], directory: Path, format: str) -> None:
+        super().__init__(changefeed, messages)
+        with signals.defer_signals():
+            self._settings = begin(directory, format)
+        self.name = format
+        self.sink = MultiSink((SINKS[format](self._settings, self.topics), self.sink))
+
+    def _end(self, succeeded: bool) -> None:
+        if succeeded:
+            commit(self._settings, self.counts)
+        else:
+            discard(self._settings)
+
+
+class KafkaOutput(MemoryOutput):
+    """Also writes to the changefeed's Kafka.
+
+    Its default topic is created at once if it is missing, other topics with their first plan. Raises DeliveryError if
+    Kafka does not answer.
+    """
+
+    def __init__(self, changefeed: Changefeed, messages: list[Message]) -> None:
+        from simulator.sinks.kafka.admin import prepare_topics
+
+        super().__init__(changefeed, messages)
+        self._default = {changefeed.topic: changefeed.kafka.partition_num}
+        self._ready = prepare_topics(kafka_settings(changefeed), self._default)
+        self.name = "kafka"
+        self.sink = MultiSink((SINKS["kafka"](self._ready.settings, self.topics), self.sink))
+        self.options = replace(self.options, max_message_bytes=self._ready.max_message_bytes)
+
+    def _prepare(self, topics: Sequence[str]) -> Mapping[str, int]:
+        from simulator.sinks.kafka.admin import prepare_topics
+
+        if all(topic in self._ready.partitions for topic in topics):
+            return self._ready.partitions
+        wanted: dict[str, int | None] = {**self._default, **dict.fromkeys(topics), **self._default}
+        return prepare_topics(kafka_settings(self._changefeed), wanted).partitions
+
+    def _grow(self, topic: str, partitions: int) -> None:
+        from simulator.sinks.kafka.admin import grow_topic
+
+        grow_topic(self._ready.settings, topic, partitions)

@@ -1,6 +1,6 @@
-"""A run played in this process into memory, before it is sent anywhere.
+"""Plays a plan in this process into memory, before it is sent.
 
-One law: the messages are those that the run itself sends, but that a broker may take smaller ones.
+The messages equal those of the run, except if a broker allows only smaller messages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from simulator.engines.tasks import send
 from simulator.engines.tasks.progress import Reporter
 from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
-from simulator.run import execute, open_outputs
+from simulator.run import execute, outputs
 from simulator.run.plan import Plan
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed
@@ -21,10 +21,10 @@ from simulator.ticdc.changefeed import Changefeed
 def rehearse(
     plan: Plan, changefeed: Changefeed, release: Release, seed: int
 ) -> tuple[list[Message], Sequence[Injection]]:
-    """Everything that the run sends, and when faults began in it; raises SimulatorError as a run in process does."""
+    """Return all messages of the run and the faults injected; raises SimulatorError as a run in process does."""
     messages: list[Message] = []
-    output = open_outputs.to_memory(changefeed, messages)
-    work = execute.work_of(plan, output.of(plan), release, seed, 0.0, None)
+    output = outputs.MemoryOutput(changefeed, messages)
+    work = execute.work_of(plan, output.for_plan(plan), release, seed, 0.0, None)
     rows, owned, spec = in_process.ordered_rows(work, True)
     faults = InjectedFaults(plan.faults, seed)
     faults.begin(spec)

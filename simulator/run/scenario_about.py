@@ -1,7 +1,4 @@
-"""What a scenario file says of itself: its story, who asked for it, and which releases it is meant for.
-
-One law: it is for people and tests; nothing of it changes what is sent.
-"""
+"""The table `[about]` of a scenario file: its story, references and releases. It does not change what is sent."""
 
 from __future__ import annotations
 
@@ -22,23 +19,23 @@ class About:
     title: str = ""
     story: str = ""
     consumer: str = ""
-    """What a right consumer does."""
+    """What a correct consumer does."""
 
     wrong: str = ""
-    """What a wrong one would show."""
+    """The symptom of a wrong consumer."""
 
     threads: tuple[str, ...] = ()
-    """Who asked for it: `tiflow#11297`."""
+    """Issues that ask for it, such as `tiflow#11297`."""
 
     releases: tuple[str, ...] = ()
-    """Those it is meant for: `v8.5.3`, `new:v8.5.7`; none says any."""
+    """Releases that it is meant for, such as `v8.5.3` and `new:v8.5.7`; empty for any."""
 
     legal: bool = True
-    """False for a stream that TiCDC would not send, by which a checker is checked."""
+    """False for a stream that TiCDC would not send, as a test of a checker."""
 
 
 def _to_releases(value: object) -> tuple[str, ...]:
-    """Releases that there are; raises UserError."""
+    """Return names of existing releases; raises UserError."""
     for name in to_texts(value):
         named(name)
     return to_texts(value)
@@ -62,14 +59,12 @@ KEYS: Mapping[str, Key] = {
 
 
 def read_about(table: object, where: Callable[[str], str], mistakes: list[str]) -> About:
-    """What the table says; what is wrong in it is added to `mistakes`, after where the key stands."""
+    """Parse the table, and add its mistakes to `mistakes`, each after the position that `where` gives for the key."""
     if not isinstance(table, dict):
         mistakes.append(f"{where(ABOUT)}about: expected a table of {', '.join(KEYS)}, got {mask_secrets(repr(table))}")
         return About()
     values: dict[str, Any] = read_keys(table, KEYS, where, mistakes)
-    return About(**{name: _plain(value) for name, value in values.items()})
-
-
-def _plain(value: Any) -> Any:
-    """Texts as one line: what is written in several is read as one paragraph."""
-    return " ".join(value.split()) if isinstance(value, str) else value
+    for name, value in values.items():
+        if isinstance(value, str):
+            values[name] = " ".join(value.split())  # several lines are one paragraph
+    return About(**values)

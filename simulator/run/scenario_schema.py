@@ -1,6 +1,6 @@
-"""The JSON Schema of scenario files, from which editors complete them: made of the keys that the reader knows.
+"""The JSON Schema of scenario files, for editors, generated from the keys that the parser knows.
 
-One law: the file that ships is what this gives: `python -m simulator.run.scenario_schema` prints it.
+`python -m simulator.run.scenario_schema` prints the file that ships with the package.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def scenario_schema() -> dict[str, Any]:
-    """The schema of a whole file."""
-    steps = [step for name, kind in STEPS.items() for step in (_choices(name, kind) or [_step(name, kind)])]
+    """Return the schema of a whole file."""
+    steps = [step for name, kind in STEPS.items() for step in (_variants(name, kind) or [_step(name, kind)])]
     properties = {key: _property(value) for key, value in SETTINGS.items()}
     properties[ABOUT] = {
         "type": "object",
@@ -51,21 +51,21 @@ def _step(name: str, kind: StepKind) -> dict[str, Any]:
     }
 
 
-def _choices(name: str, kind: StepKind) -> list[dict[str, Any]]:
-    """A kind whose values have keys of their own."""
+def _variants(name: str, kind: StepKind) -> list[dict[str, Any]]:
+    """Return a schema for each variant of a step."""
     return [
         {
             "title": f"{name} {value}",
             "type": "object",
             "properties": {
-                name: {"const": value, "description": choice.says},
+                name: {"const": value, "description": variant.says},
                 NAME: _property(NAME_KEY),
-                **{key: _property(known) for key, known in choice.keys.items()},
+                **{key: _property(known) for key, known in variant.keys.items()},
             },
-            "required": [name, *choice.needs],
+            "required": [name, *variant.needs],
             "additionalProperties": False,
         }
-        for value, choice in kind.choices.items()
+        for value, variant in kind.variants.items()
     ]
 
 
@@ -74,7 +74,7 @@ def _property(key: Key) -> dict[str, Any]:
 
 
 def text() -> str:
-    """As the file has it."""
+    """Return the content of the file."""
     return json.dumps(scenario_schema(), indent=2, ensure_ascii=False) + "\n"
 
 

@@ -32,9 +32,7 @@ def snapshot(directory: Path, rows: int) -> Path:
     return directory
 
 
-def seconds(
-    engine: Engine, snapshots: Sequence[Path], watermarks: int, address: str, with_checkpoint: Path | None
-) -> float:
+def seconds(engine: Engine, snapshots: Sequence[Path], watermarks: int, address: str, directory: Path | None) -> float:
     """From the plan to the last acknowledgement."""
     topic = f"bench-{os.getpid()}-{time.monotonic_ns()}"
     changefeed = load(
@@ -47,14 +45,14 @@ def seconds(
     output = outputs.to_kafka(planned, changefeed)
     began = time.perf_counter()
     checkpoint_writer = None
-    if with_checkpoint is not None:
+    if directory is not None:
         run = checkpoint.identity(planned, 0, releases.V8_5, changefeed, output.destinations)
-        checkpoint_writer = checkpoint.begun(with_checkpoint, run, planned)
+        checkpoint_writer = checkpoint.begin(directory, run, planned)
     account = execute.run(engine, planned, output, releases.V8_5, 0, 0.0, None, checkpoint_writer)
     assert not any(partition.error for partition in account.delivered)
     if checkpoint_writer is not None:
-        checkpoint_writer.end()
-        checkpoint_writer.close()
+        checkpoint_writer.file.end()
+        checkpoint_writer.file.close()
     return time.perf_counter() - began
 
 
@@ -76,8 +74,8 @@ def main() -> None:
                 for watermarks in arguments.watermarks:
                     found: dict[Path | None, list[float]] = {None: [], home / "stands": []}
                     for _ in range(arguments.repeat):
-                        for with_checkpoint, times in found.items():
-                            times.append(seconds(engine, snapshots, watermarks, address, with_checkpoint))
+                        for directory, times in found.items():
+                            times.append(seconds(engine, snapshots, watermarks, address, directory))
                     without, with_one = (median(times) for times in found.values())
                     print(
                         f"{name:10} {watermarks:5} watermarks: {without:6.2f} s, with a checkpoint {with_one:6.2f} s, "

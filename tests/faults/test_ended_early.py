@@ -18,7 +18,7 @@ from simulator.engines.tasks.pacing import EarlyEnd
 from simulator.engines.tasks.progress import Reporter
 from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import V8_5
-from simulator.run import execute, open_outputs, scenario
+from simulator.run import execute, outputs, scenario
 from simulator.run.plan import plan
 from simulator.signals import StopRequest
 from simulator.sinks.memory import Message
@@ -63,8 +63,8 @@ def sent(path: Path, looks: int) -> tuple[list[Message], int]:
     changefeed = load(URI, "", V8_5)
     planned = plan(scenario.load(path).run_spec(), changefeed, V8_5)
     messages: list[Message] = []
-    output = open_outputs.to_memory(changefeed, messages)
-    work = execute.work_of(planned, output.of(planned), V8_5, 0, 1e6, None)
+    output = outputs.MemoryOutput(changefeed, messages)
+    work = execute.work_of(planned, output.for_plan(planned), V8_5, 0, 1e6, None)
     rows, owned, spec = in_process.ordered_rows(work, True)
     faults, early_end = InjectedFaults(planned.faults, 0), EarlyEnd(AskedInTheEnd(looks))
     faults.begin(spec)

@@ -12,7 +12,7 @@ from simulator import releases
 from simulator.consumer.records import read_records
 from simulator.errors import UserError
 from simulator.run.open_changefeed import OpenChangefeed
-from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
+from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput
 from simulator.run.steps.snapshot import SnapshotStep
 from simulator.run.steps.wait import WaitStep
 from simulator.sinks.memory import Message
@@ -35,7 +35,7 @@ RELEASE = releases.V8_5
 TOPICS = '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "{schema}_{table}"}]\n'
 
 
-def live(output: OpenOutput, changefeed: Changefeed) -> OpenChangefeed:
+def live(output: MemoryOutput, changefeed: Changefeed) -> OpenChangefeed:
     return OpenChangefeed(output, changefeed, RELEASE)
 
 
@@ -56,7 +56,7 @@ def test_steps_played_one_at_a_time_give_what_a_run_of_them_gives(tmp_path: Path
     """Byte for byte, where a message is an event; protocols that batch end a batch with each step."""
     scenario, messages = tmp_path / "scenario.toml", list[Message]()
     scenario.write_text(SCENARIO)
-    played(live(to_memory(load(URI), messages), load(URI))).close()
+    played(live(MemoryOutput(load(URI), messages), load(URI))).close()
     assert play("run", scenario, "--sink-uri", URI, "--master", "none", "--fixtures", tmp_path / "out") == 0
     records = read_records(str(tmp_path / "out"))
     assert by_partition(messages) == [
@@ -68,7 +68,7 @@ def test_steps_played_one_at_a_time_give_what_a_run_of_them_gives(tmp_path: Path
 def test_messages_lie_in_order_of_time() -> None:
     """Across partitions too: whoever takes them as they come never gets a watermark before a row below it."""
     messages = list[Message]()
-    played(live(to_memory(load(URI), messages), load(URI))).close()
+    played(live(MemoryOutput(load(URI), messages), load(URI))).close()
     said = 0
     for message in messages:
         if b"TIDB_WATERMARK" in (message.value or b""):
@@ -80,7 +80,7 @@ def test_messages_lie_in_order_of_time() -> None:
 
 def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:
     messages, directory = list[Message](), tmp_path / "out"
-    opened = played(live(to_fixtures(load(URI), messages, directory, "jsonl"), load(URI)))
+    opened = played(live(FixturesOutput(load(URI), messages, directory, "jsonl"), load(URI)))
     assert not directory.exists()
     opened.close()
     assert len(list(read_records(str(directory)))) == len(messages)
@@ -88,14 +88,14 @@ def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:
 
 
 def test_what_is_not_complete_leaves_no_files(tmp_path: Path) -> None:
-    opened = played(live(to_fixtures(load(URI), [], tmp_path / "out", "parquet"), load(URI)))
+    opened = played(live(FixturesOutput(load(URI), [], tmp_path / "out", "parquet"), load(URI)))
     opened.close(complete=False)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_step_that_cannot_be_played_leaves_everything_as_it_was(tmp_path: Path) -> None:
     messages = list[Message]()
-    opened = played(live(to_memory(load(URI), messages), load(URI)), STEPS[:2])
+    opened = played(live(MemoryOutput(load(URI), messages), load(URI)), STEPS[:2])
     stood, count = opened.position, len(messages)
     with pytest.raises(UserError, match="no such directory"):
         opened.play(SnapshotStep(tmp_path / "nowhere"))
@@ -106,7 +106,7 @@ def test_a_step_that_cannot_be_played_leaves_everything_as_it_was(tmp_path: Path
 
 def test_a_second_watermark_at_one_time_is_not_sent() -> None:
     messages = list[Message]()
-    opened = played(live(to_memory(load(URI), messages), load(URI)))
+    opened = played(live(MemoryOutput(load(URI), messages), load(URI)))
     count = len(messages)
     opened.resolve()
     assert len(messages) == count
@@ -118,7 +118,7 @@ def test_topics_of_kafka_come_as_they_are_met(kafka: str) -> None:
     """What was sent to each is there as soon as its step is played."""
     uri = f"kafka://{kafka}/live?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
     changefeed, messages = load(uri, TOPICS), list[Message]()
-    opened = live(to_kafka(changefeed, messages), changefeed)
+    opened = live(KafkaOutput(changefeed, messages), changefeed)
     opened.play(WaitStep(1000))
     assert {each.topic for each in messages} == {"live"}
     played(opened)

@@ -14,7 +14,7 @@ from simulator.engines import in_process
 from simulator.engines.tasks import send
 from simulator.engines.tasks.progress import Reporter
 from simulator.errors import DeliveryError, UserError
-from simulator.run import checkpoint, execute, open_outputs, plan, scenario
+from simulator.run import checkpoint, execute, outputs, plan, scenario
 from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.plan import Plan
 from simulator.settings import Settings
@@ -81,7 +81,7 @@ class Story:
     ) -> list[Message]:
         """What arrived of it."""
         messages: list[Message] = []
-        output = open_outputs.to_memory(self.changefeed, messages).of(self.plan)
+        output = outputs.MemoryOutput(self.changefeed, messages).for_plan(self.plan)
         work = execute.work_of(self.plan, output, self.release, 0, 0.0, None)
         if checkpoint_writer is not None:
             work = execute.with_checkpoint(work, checkpoint_writer)
@@ -103,10 +103,10 @@ class Story:
         return messages
 
     def checkpoint_writer(self, resume: bool = False) -> CheckpointWriter:
-        output = open_outputs.to_memory(self.changefeed, []).of(self.plan)
+        output = outputs.MemoryOutput(self.changefeed, []).for_plan(self.plan)
         run = checkpoint.identity(self.plan, 0, self.release, self.changefeed, output.destinations)
         directory = self.directory / "stands"
-        return checkpoint.resumed(directory, run) if resume else checkpoint.begun(directory, run, self.plan)
+        return checkpoint.resume(directory, run) if resume else checkpoint.begin(directory, run, self.plan)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -122,12 +122,12 @@ def test_a_run_that_is_killed_behind_any_record_goes_on_without_a_loss(
         checkpoint_writer = story.checkpoint_writer()
         found = story.play(checkpoint_writer, records)
         for more in (records % 7, 1 << 30):
-            checkpoint_writer.close()
+            checkpoint_writer.file.close()
             checkpoint_writer = story.checkpoint_writer(resume=True)
             found += story.play(checkpoint_writer, more)
         again += assert_nothing_is_lost(found, whole)
-        checkpoint_writer.end()
-        checkpoint_writer.close()
+        checkpoint_writer.file.end()
+        checkpoint_writer.file.close()
     assert again
 
 
@@ -140,8 +140,8 @@ def test_a_run_that_goes_on_sends_the_statement_at_its_checkpoint_again(
     whole = story.play(None)
     added = [each for each in whole if b"ADD COLUMN" in (each.value or b"")]
     checkpoint_writer = story.checkpoint_writer()
-    checkpoint_writer.reached(added[0].commit_ts)
-    checkpoint_writer.close()
+    checkpoint_writer.advance(added[0].commit_ts)
+    checkpoint_writer.file.close()
 
     checkpoint_writer = story.checkpoint_writer(resume=True)
     found = story.play(checkpoint_writer)
@@ -150,7 +150,7 @@ def test_a_run_that_goes_on_sends_the_statement_at_its_checkpoint_again(
         :again
     ]
     assert again == 0 or found[2].value == added[0].value
-    checkpoint_writer.close()
+    checkpoint_writer.file.close()
 
 
 def test_no_watermark_is_sent_above_what_is_written_down(tmp_path: Path) -> None:
@@ -166,26 +166,26 @@ def test_no_watermark_is_sent_above_what_is_written_down(tmp_path: Path) -> None
                     assert watermarks[-1] <= json.loads(stands.read_text())["commit_ts"]
 
     watermarks: list[int] = []
-    output = open_outputs.to_memory(story.changefeed, []).of(story.plan)
+    output = outputs.MemoryOutput(story.changefeed, []).for_plan(story.plan)
     work = execute.with_checkpoint(execute.work_of(story.plan, output, story.release, 0, 0.0, None), checkpoint_writer)
     rows, owned, spec = in_process.ordered_rows(work, True)
     send.feed(rows, owned, spec, Watching([], ["story"]), lambda: True, Reporter(None), on_complete=work.on_complete)
 
     assert len(watermarks) > 10 and watermarks == sorted(watermarks)
     assert json.loads(stands.read_text())["commit_ts"] == watermarks[-1]
-    checkpoint_writer.close()
+    checkpoint_writer.file.close()
 
 
 def test_without_watermarks_it_is_written_down_as_often(tmp_path: Path) -> None:
     story, other = (Story(tmp_path, protocol, "v8.5.3") for protocol in ("canal-json", PROTOCOLS[1]))
     assert execute.with_checkpoint(
         execute.work_of(
-            story.plan, open_outputs.to_memory(story.changefeed, []).of(story.plan), story.release, 0, 0.0, None
+            story.plan, outputs.MemoryOutput(story.changefeed, []).for_plan(story.plan), story.release, 0, 0.0, None
         ),
         story.checkpoint_writer(),
     ).spec.barriers == tuple(
         execute.work_of(
-            other.plan, open_outputs.to_memory(other.changefeed, []).of(other.plan), other.release, 0, 0.0, None
+            other.plan, outputs.MemoryOutput(other.changefeed, []).for_plan(other.plan), other.release, 0, 0.0, None
         )
         .spec.control_events.times()
         .tolist()
@@ -194,7 +194,7 @@ def test_without_watermarks_it_is_written_down_as_often(tmp_path: Path) -> None:
 
 def test_another_run_is_not_gone_on_with(tmp_path: Path) -> None:
     story, other = Story(tmp_path, PROTOCOLS[0], "v8.5.3"), Story(tmp_path, PROTOCOLS[1], "v6.5.6")
-    story.checkpoint_writer().close()
+    story.checkpoint_writer().file.close()
     with pytest.raises(UserError) as error:
         other.checkpoint_writer(resume=True)
     assert "--release was classic:v8.5.3, now it is classic:v6.5.6, protocol was open-protocol, now it is " in str(
@@ -209,7 +209,7 @@ def test_another_run_is_not_gone_on_with(tmp_path: Path) -> None:
 )
 def test_numbers_that_no_run_has_written_are_refused(tmp_path: Path, change: dict[str, object]) -> None:
     story, stands = Story(tmp_path, PROTOCOLS[0], "v8.5.3"), tmp_path / "stands" / "checkpoint.json"
-    story.checkpoint_writer().close()
+    story.checkpoint_writer().file.close()
     stands.write_text(json.dumps({**json.loads(stands.read_text()), **change}))
     with pytest.raises(UserError, match="is no checkpoint of such a run"):
         story.checkpoint_writer(resume=True)
@@ -222,5 +222,5 @@ def test_a_checkpoint_that_cannot_be_written_ends_the_run_in_words(tmp_path: Pat
     with pytest.raises(DeliveryError, match=r"cannot write .*checkpoint\.json: Is a directory"):
         story.play(checkpoint_writer)
     start = "455000614502662144 (2025-01-01 00:00:00.001 UTC)"
-    assert checkpoint_writer.told == f"everything up to {start} is acknowledged; --resume goes on there"
-    checkpoint_writer.close()
+    assert checkpoint_writer.resume_hint == f"everything up to {start} is acknowledged; --resume goes on there"
+    checkpoint_writer.file.close()

@@ -64,7 +64,7 @@ def play(
     counts = {topic: changefeed.kafka.partitions for topic in opened.plan.topics}
     settings = directory.begin(to, "jsonl", shared=True)
     destinations = Destinations(opened.plan.topics, tuple(counts.values()), opened.plan.active)
-    output = Output("jsonl", settings, destinations, outputs.options_of(changefeed))
+    output = Output("jsonl", settings, destinations, outputs.codec_options(changefeed))
     control = WindowScheduler([PaceSegment(0, False)], lambda ms: 0, 500, seconds, fixed=True)
     sink = SINKS["jsonl"](settings, destinations.topics)
     sent: list[SentWindow] = []

@@ -131,7 +131,7 @@ def stretch(
         routes,
         (),
         ControlEvents((), NEVER, False, False, to),
-        outputs.options_of(changefeed),
+        outputs.codec_options(changefeed),
         release,
         sink,
         settings,

@@ -1,6 +1,6 @@
-"""What a run will do, decided on the driver before anything starts: tables, statements, destinations' topics, time.
+"""Plans a run on the driver before anything starts: its tables, statements, topics and times.
 
-One law: pure, no Spark and no Kafka; whatever is wrong with the input as a whole is said here.
+Planning uses neither Spark nor Kafka, and checks the input as a whole.
 """
 
 from __future__ import annotations
@@ -38,45 +38,45 @@ __all__ = ["Move", "Plan", "Script", "plan"]
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What is to be played."""
+    """The steps and settings of a run."""
 
     steps: tuple[ScenarioStep, ...]
     over_ms: int | None
-    """How long the user lets a step take that does not say it; None: as long as steps of its kind take."""
+    """The duration of a step without one of its own; None for the default of its kind."""
 
     start_ts: int | None
-    """None for when the first snapshot was taken, where it says so."""
+    """None for the time of the first snapshot, if that is recorded."""
 
     resolved_interval_ms: int
     seed: int
     speed: float
     first: int = 0
-    """The step, from 0, with which sending begins: those before it happen, too, and nobody is told."""
+    """The first step, from 0, that is sent; the steps before it change only the state."""
 
 
 @dataclass(frozen=True)
 class Plan:
     tables: tuple[PhysicalTable, ...]
     routes: tuple[Route, ...]
-    """As long as `tables`."""
+    """Parallel to `tables`."""
 
     snapshot_pairs: tuple[SnapshotPair, ...]
     statements: tuple[DdlEvent, ...]
     statement_topics: tuple[str, ...]
-    """As long as `statements`."""
+    """Parallel to `statements`."""
 
     topics: tuple[str, ...]
     """The default topic first."""
 
     active: tuple[tuple[int, int], ...]
-    """As long as `topics`: from which to which TSO a topic has tables, and so watermarks; the default one always."""
+    """Parallel to `topics`: the first and last TSO at which a topic has tables, and so watermarks."""
 
     timeline: WatermarkSchedule
     left_out: tuple[Name, ...]
-    """Tables that the changefeed's filter leaves out."""
+    """Tables that the changefeed's filter excludes."""
 
     notes: tuple[str, ...]
-    """For people: the statements of schema changes, those that are not sent, and what steps say."""
+    """Messages: statements of schema changes, statements that are not sent, and notes of steps."""
 
     event_filters: EventFilters
     ignored_start_ts: frozenset[int]
@@ -86,28 +86,28 @@ class Plan:
     """Which UPDATEs are sent as DELETE and INSERT, and the order of rows inside a transaction."""
 
     rows: pa.RecordBatch | None = None
-    """Changes (SCRIPTED_CHANGES) that scripted SQL committed; None where there is none of it."""
+    """Changes (SCRIPTED_CHANGES) that scripted SQL committed; None without scripted SQL."""
 
     expected: tuple[PlannedExpectation, ...] = ()
     jobs: tuple[EmittedJob, ...] = ()
-    """Of all statements, whether they are sent or not."""
+    """The jobs of all statements, including those that are not sent."""
 
     faults: tuple[Fault, ...] = ()
 
     grown: tuple[TopicGrowth, ...] = ()
-    """Topics that get more partitions, in the order of time."""
+    """Topics that get more partitions, ordered by time."""
 
     positions: tuple[RunPosition, ...] = ()
-    """Around and between the steps; those between, without rows."""
+    """The positions before, between and after the steps; those between have no rows."""
 
     @property
     def input_bytes(self) -> int:
-        """Size of all files that the comparisons read."""
+        """The size of all files that the comparisons read."""
         return sum(snapshot.size for pair in self.snapshot_pairs for snapshot in (pair.before, pair.after))
 
 
 def plan(script: RunSpec, changefeed: Changefeed, release: Release) -> Plan:
-    """The plan; raises UserError for a snapshot, a schema or a rule that does not fit."""
+    """Plan a run; raises UserError for an unfit snapshot, schema or rule."""
     context = PlanContext(changefeed_rules(changefeed, release), script.start_ts, script.over_ms, script.seed)
     positions, results, met = _steps(script, context)
     _check(context.versions, context.rules, positions[1])
@@ -124,10 +124,10 @@ def assemble_plan(
     known_topics: Sequence[str] = (),
     older: int = 0,
 ) -> Plan:
-    """The plan of what some steps added, the cursors being those around and between them.
+    """Return the plan of some steps, given their results and the positions before, between and after them.
 
-    `known_topics` are those of plans before, which keep their places; of the `older` versions, met before those steps,
-    only those count that are still there.
+    `known_topics` are topics of earlier plans, which keep their indexes. Of the first `older` table versions, which
+    precede these steps, only those that still exist count.
     """
     first, last, rules = positions[0], positions[-1], context.rules
     changefeed, versions = rules.changefeed, context.versions
@@ -158,7 +158,7 @@ def assemble_plan(
 
 
 def _routes(context: PlanContext) -> tuple[Route, ...]:
-    """Of each physical table; those that an earlier part of the run has asked for are known."""
+    """Return the route of each physical table; the context caches them."""
     known = context.routes
     for table in context.versions.tables[len(known) :]:
         known.append(dispatch.route(context.rules.router, table.table))
@@ -168,7 +168,7 @@ def _routes(context: PlanContext) -> tuple[Route, ...]:
 def _rows(
     positions: Iterable[RunPosition], results: Iterable[StepResult], places: Sequence[PlacedTable]
 ) -> pa.RecordBatch | None:
-    """What all scripted SQL committed, each row in its table of the run's list."""
+    """Return the changes of scripted SQL, with the index of each row's physical table; None without scripted SQL."""
     if not any(isinstance(position.state, Upstream) for position in positions):
         return None
     parts = [pa.RecordBatch.from_pylist([], SCRIPTED_CHANGES)]
@@ -183,8 +183,8 @@ def _at(position: RunPosition, versions: TableVersions) -> list[TableVersion]:
 
 
 def _steps(script: RunSpec, context: PlanContext) -> tuple[list[RunPosition], list[StepResult], list[int]]:
-    """Where the run stands before and behind each step, what each added, and how many versions were met before it. A
-    snapshot with which a run starts was there before."""
+    """Plan each step; return the positions around the steps, their results, and the number of table versions before
+    each. A snapshot with which a run starts exists before the first step."""
     positions = [starting(script.start_ts or tso.DEFAULT_START_TS)]
     results: list[StepResult] = []
     met: list[int] = []
@@ -201,7 +201,7 @@ def _steps(script: RunSpec, context: PlanContext) -> tuple[list[RunPosition], li
 
 
 def _check(versions: TableVersions, rules: ChangefeedRules, first: RunPosition) -> None:
-    """What TiCDC checks when a changefeed starts, of all tables that the run begins with or creates."""
+    """Check all tables of the run as TiCDC does when a changefeed starts; raises UserError."""
     if not versions.every and isinstance(first.state, Snapshot):
         raise UserError(f"no table to replicate: the changefeed's filter leaves out every table of {first.state.path}")
     replicated = [version for version in versions.every if rules.replicates(version.table)]
@@ -226,7 +226,7 @@ def require_valid_index(tables: Iterable[Table], force_replicate: bool) -> None:
 def _topics(
     every: Iterable[Table], jobs: Iterable[EmittedJob], rules: ChangefeedRules, known: Iterable[str]
 ) -> tuple[str, ...]:
-    """Every topic that gets something, the default one first, those known in their places."""
+    """Return every topic that gets events: the default topic, the known ones, then new ones."""
     names = [(table.schema, table.name) for table in every if rules.replicates(table)]
     active = dispatch.active_topics(rules.router, names)
     sent = (topic for job in jobs for topic in job.topics)
@@ -241,8 +241,9 @@ def _active(
     jobs: Iterable[EmittedJob],
     rules: ChangefeedRules,
 ) -> tuple[tuple[int, int], ...]:
-    """As long as `topics`: the statement that gives a topic its first table, and the one that takes its last; one known
-    from before has no watermarks without a table.
+    """Return for each topic the commit-ts of the statements that give it its first table and take its last.
+
+    A topic of an earlier plan has no watermarks without a table.
 
     The default topic always has watermarks (tiflow v8.5.3: cdc/sink/ddlsink/mq/mq_ddl_sink.go, WriteCheckpointTs).
     """
@@ -262,7 +263,7 @@ def _active(
 
 
 def _moved(job: EmittedJob) -> Iterator[Name]:
-    """The tables that come or go with a job."""
+    """Yield the names of tables that a job adds or removes."""
     for old, new in renamed_tables(job.job).items():
         there, then = spelled_name(job.applied.before, old), spelled_name(job.applied.after, new)
         yield from (name for name in (there, then) if name and there != then)

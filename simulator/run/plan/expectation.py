@@ -1,7 +1,4 @@
-"""What a scenario expects of the steps before, and what there is at that point to hold against it.
-
-One law: nothing is compared here; whoever reads messages back does that.
-"""
+"""The expectations of a scenario; `simulator.run.expectations` compares them with what a run sends."""
 
 from __future__ import annotations
 
@@ -14,25 +11,25 @@ from simulator.tidb.sql_engine.storage.state import Upstream
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a step `expect` says; None of what it does not say."""
+    """The content of a step `expect`."""
 
     events: tuple[str, ...] | None = None
-    """Of rows and statements, each as `inspect` writes it behind the time."""
+    """Row and DDL events, each as `inspect` prints it after the time."""
 
     counts: Mapping[str, int | Mapping[str, int]] = field(default_factory=dict)
-    """By `schema.table`: how many row events, or how many of each kind; and `ddl`, `messages`."""
+    """By `schema.table`: the number of row events, in total or by kind; also `ddl` and `messages`."""
 
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By `schema.table`: every row of it, as `a=1 b=NULL`."""
+    """By `schema.table`: all its rows, as `a=1 b=NULL`."""
 
     decisions: tuple[str, ...] | None = None
-    """What becomes of each job of a statement: `sent`, `not sent`, or that with a colon and some words of why."""
+    """For each DDL job `sent` or `not sent`, optionally with a colon and some words of the reason."""
 
     sql: str = ""
     """A statement that must fail; it has no effect."""
 
     error: tuple[int | None, str] = (None, "")
-    """Its number, and words of its text."""
+    """The number of its error, and words of the error's text."""
 
     @property
     def about_messages(self) -> bool:
@@ -41,17 +38,17 @@ class Expectation:
 
 @dataclass(frozen=True)
 class PlannedExpectation:
-    """An expectation in its place in a run."""
+    """An expectation at its position in a run. It is about the events since the expectation before it."""
 
     expectation: Expectation
     where: str
-    """File, line and step, for people."""
+    """File, line and step, for messages."""
 
     until_ms: int
-    """The first millisecond behind what it is about, which begins behind the expectation before."""
+    """The first millisecond after these events."""
 
     state: Snapshot | Upstream | None
-    """Where the rows lie then."""
+    """The rows at this position."""
 
     raised: tuple[int, str] | None = None
-    """Number and text of the error of the statement that must fail; None where it succeeds."""
+    """Number and text of the error of `expectation.sql`; None if it succeeds."""

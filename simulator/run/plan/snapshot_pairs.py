@@ -1,7 +1,6 @@
-"""From one snapshot to the next: which tables are compared with which, and what statements make of those they touch.
+"""Pairs of consecutive snapshots: which tables are compared with which, and how statements change tables between them.
 
-One law: rows go with their table and their columns, whatever these are called; a table that statements touch is
-compared by itself, all others together.
+Rows belong to a table and its columns across renames. A table that statements touch has a comparison of its own.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from simulator.tidb.values.changed_types import convertible
 
 @dataclass(frozen=True)
 class TableOrigin:
-    """What a table behind the statements was before them."""
+    """The table before the statements that a table after them comes from."""
 
     name: Name | None
-    """None for a table that they create."""
+    """None for a table that the statements create."""
 
     emptied: frozenset[str] = frozenset()
     """Partitions that were dropped or truncated, in lower case; `*` for the whole table."""
@@ -38,7 +37,7 @@ class TableOrigin:
 
 @dataclass(frozen=True)
 class UnplacedPair:
-    """A move whose tables are still version numbers."""
+    """A pair of snapshots whose tables are still version numbers."""
 
     before: Snapshot
     after: Snapshot
@@ -48,18 +47,18 @@ class UnplacedPair:
     """The tables of either snapshot that no statement changes."""
 
     changed: tuple[tuple[TableOrigin, Name, int, int], ...]
-    """What each table that changes was, its name now, and its versions before and after."""
+    """The origin, new name, and versions before and after of each changed table."""
 
     sent: Mapping[int, bool]
-    """Of the versions in `changed`: whether their rows are replicated."""
+    """Whether rows are replicated, by version in `changed`."""
 
 
 @dataclass(frozen=True)
 class ChangedTable:
-    """A table that statements change within a move, with its names in the two snapshots."""
+    """A table that statements change between two snapshots, with its name in each."""
 
     before: Name | None
-    """None for a table that they create."""
+    """None for a table that the statements create."""
 
     after: Name
     transition: Transition
@@ -67,56 +66,58 @@ class ChangedTable:
 
 @dataclass(frozen=True)
 class SnapshotPair:
-    """From one snapshot to the next."""
+    """Two consecutive snapshots, and the tables to compare."""
 
     before: Snapshot
     after: Snapshot
     span: ChangePeriod
     point: SchemaChangePoint
     places: tuple[Mapping[Name, PlacedTable], Mapping[Name, PlacedTable]]
-    """The tables to compare, in each of the two snapshots; those that change stand in `changed`."""
+    """The tables to compare in each snapshot, except those in `changed`."""
 
     changed: tuple[ChangedTable, ...]
 
 
 def table_origins(applied: Iterable[tuple[AppliedStatement, Job]]) -> dict[Name, TableOrigin]:
-    """Of each table that the statements touch, by its name behind them; raises UserError for what moves rows about."""
-    found: dict[Name, TableOrigin] = {}
+    """Return the origins of all tables that the statements touch, by their new names; raises UserError for EXCHANGE."""
+    origins: dict[Name, TableOrigin] = {}
     for statement, job in applied:
         if job.exchanged_table:
             raise UserError(f"{job.query}: EXCHANGE PARTITION moves rows between tables, which no snapshot shows")
-        before, renamed = dict(found), renamed_tables(job)
-        for old, new in renamed.items():
-            there, then = spelled_name(statement.before, old), spelled_name(statement.after, new)
-            if there and there != then:
-                found.pop(there, None)
-        for old, new in renamed.items():
-            there, then = spelled_name(statement.before, old), spelled_name(statement.after, new)
-            if then:
-                known = before.get(there, TableOrigin(there)) if there else TableOrigin(None)
-                found[then] = replace(known, emptied=known.emptied | _emptied(statement.statement))
-    return found
+        before = dict(origins)
+        names = [
+            (spelled_name(statement.before, old), spelled_name(statement.after, new))
+            for old, new in renamed_tables(job).items()
+        ]
+        for old, new in names:
+            if old and old != new:
+                origins.pop(old, None)
+        for old, new in names:
+            if new:
+                origin = before.get(old, TableOrigin(old)) if old else TableOrigin(None)
+                origins[new] = replace(origin, emptied=origin.emptied | _emptied(statement.statement))
+    return origins
 
 
 def renamed_tables(job: Job) -> dict[Name, Name]:
-    """Old and new name of every table that a job names."""
+    """Return the tables of a job: new names by old ones, which are equal unless the job renames the table."""
     names = [(job.schema, table.name) for table in job.tables] or [(job.schema, job.table)]
     return dict(job.renames or zip(names, names, strict=True))
 
 
 def spelled_name(catalog: Catalog, name: Name) -> Name | None:
-    """The table of that name, whatever its case, as it is spelled."""
+    """Return a table's name as the catalog spells it; None if there is no such table."""
     table = catalog.tables.get(object_key(*name))
     return (table.schema, table.name) if table else None
 
 
 def _emptied(statement: Statement) -> frozenset[str]:
-    """Partitions whose rows go with the statement."""
+    """Return the partitions whose rows a statement removes."""
     if isinstance(statement, TruncateTable):
         return frozenset(EVERYTHING)
     specs = statement.specs if isinstance(statement, AlterTable) else ()
-    gone = [spec for spec in specs if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE")]
-    return frozenset(name.lower() for spec in gone for name in spec.names or EVERYTHING)
+    removing = [spec for spec in specs if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE")]
+    return frozenset(name.lower() for spec in removing for name in spec.names or EVERYTHING)
 
 
 def pair(pair_draft: UnplacedPair, places: Sequence[PlacedTable]) -> SnapshotPair:
@@ -136,51 +137,51 @@ def pair(pair_draft: UnplacedPair, places: Sequence[PlacedTable]) -> SnapshotPai
 
 
 def _transition(origin: TableOrigin, before: PlacedTable, after: PlacedTable, sent: tuple[bool, bool]) -> Transition:
-    """A table that the statements create has no rows before, and none can be told before."""
+    """Return the transition of a changed table; a table that the statements create has no rows before them."""
     everything = range(len(before.indexes))
     lost = lost_partitions(before.table, origin.emptied) if origin.name else everything
-    came = column_sources(before.table, after.table)
-    stays = _staying(before.table, after.table, came)
+    sources = column_sources(before.table, after.table)
+    unchanged = _unchanged_columns(before.table, after.table, sources)
     return Transition(
         before,
         after,
-        came,
+        sources,
         frozenset(before.indexes[number] for number in lost),
         sent,
-        _same_key(before.table, after.table, stays),
+        _same_key(before.table, after.table, unchanged),
     )
 
 
 def lost_partitions(before: Table, emptied: frozenset[str]) -> frozenset[int]:
-    """Ordinals of the partitions whose rows are gone; 0 for a table without partitions."""
+    """Return the ordinals of emptied partitions; 0 for a table without partitions."""
     names = [partition.name.lower() for partition in before.partitioning.partitions] if before.partitioning else [""]
     return frozenset(number for number, name in enumerate(names) if emptied & {name, "*"})
 
 
 def column_sources(before: Table, after: Table) -> tuple[ColumnSource, ...]:
-    """Where each visible column of the table after comes from; raises UserError for a conversion not known here."""
-    came = find_column_sources(before, after)
-    for column, source in zip(visible_columns(after), came, strict=True):
+    """Return the source of each visible column after the change; raises UserError for an unknown conversion."""
+    sources = find_column_sources(before, after)
+    for column, source in zip(visible_columns(after), sources, strict=True):
         if isinstance(source, FromColumn) and source.cast and not convertible(source.before, source.after):
             raise UserError(
                 f"column {column.name!r} of table {after.schema}.{after.name}: how TiDB turns {source.before.name} "
                 f"into {source.after.name} is not simulated; drop the column and add it again, or keep its type"
             )
-    return came
+    return sources
 
 
-def _staying(before: Table, after: Table, came: Sequence[ColumnSource]) -> dict[str, str]:
-    """Columns whose text stays as it is: names now by names then."""
-    then, now = visible_columns(before), visible_columns(after)
+def _unchanged_columns(before: Table, after: Table, sources: Sequence[ColumnSource]) -> dict[str, str]:
+    """Return the new names, by old names, of columns whose texts stay equal."""
+    columns = visible_columns(before)
     return {
-        then[source.index].name: column.name
-        for column, source in zip(now, came, strict=True)
+        columns[source.index].name: column.name
+        for column, source in zip(visible_columns(after), sources, strict=True)
         if isinstance(source, FromColumn) and source.before == source.after
     }
 
 
-def _same_key(before: Table, after: Table, stays: Mapping[str, str]) -> bool:
-    """Whether a row's handle key and row id are made of the same values, in the same way."""
-    key = tuple(stays.get(name, "") for name in handle_key(before))
+def _same_key(before: Table, after: Table, unchanged: Mapping[str, str]) -> bool:
+    """Return whether a row's handle key and row id keep their values and their encoding."""
+    key = tuple(unchanged.get(name, "") for name in handle_key(before))
     kinds = [(common_handle(table), row_id_column(table) is None, handle_lengths(table)) for table in (before, after)]
     return bool(key) and key == handle_key(after) and kinds[0] == kinds[1]

@@ -1,6 +1,6 @@
-"""Statements of a run: applied to the catalog, and what TiCDC sends of their jobs.
+"""Applies DDL statements to the catalog, and derives the events that TiCDC sends for their jobs.
 
-One law: statements run in the order they are given, each job at a commit-ts of its own.
+Each job has a commit-ts of its own, in the order of the statements.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.ddl import Statement
 
 BEFORE_ROWS, AMONG_ROWS, AFTER_ROWS, IN_SCRIPT = range(4)
-"""Where a statement stands: before all rows of its step, at the schema change among them, behind all rows; or between
-statements that change rows."""
+"""The place of a statement in its step: before all rows, at the schema change among them, after all rows, or in a
+script of SQL."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,16 @@ class PendingStatement:
 
     text: str
     database: str
-    """The current one."""
+    """The current database."""
 
     place: int
     origin: str = ""
-    """Where it is from, for errors."""
+    """Its source, for error messages."""
 
 
 @dataclass(frozen=True)
 class AppliedStatement:
-    """A statement, its jobs, and what it makes of the catalog."""
+    """A statement with its jobs, and the catalog before and after it."""
 
     pending: PendingStatement
     statement: Statement
@@ -54,28 +54,28 @@ class AppliedStatement:
 
 @dataclass(frozen=True)
 class EmittedJob:
-    """A job that ran, and what of it is sent."""
+    """A job that ran, with the events that are sent for it."""
 
     applied: AppliedStatement
     job: Job
     commit_ts: int
     events: tuple[DdlEvent, ...]
     topics: tuple[str, ...]
-    """As long as `events`."""
+    """Parallel to `events`."""
 
     why: str
-    """Why nothing is sent, or what decided."""
+    """The reason for the decision to send it or not."""
 
 
 def tables_of(catalog: Catalog) -> dict[Name, Table]:
-    """Its tables by the names they were given."""
+    """Return the tables of a catalog by schema and name as they are spelled."""
     return {(table.schema, table.name): table for table in catalog.tables.values()}
 
 
 def apply(statements: Iterable[PendingStatement], known: Catalog, now: str, release: Release) -> list[AppliedStatement]:
-    """The statements applied one after the other; raises DdlError as TiDB words it, with where it stands.
+    """Apply statements one after the other; raises DdlError with TiDB's text and the statement's origin.
 
-    `now` is what CURRENT_TIMESTAMP(6) gives.
+    `now` is the value of CURRENT_TIMESTAMP(6).
     """
     done: list[AppliedStatement] = []
     for pending in statements:
@@ -94,19 +94,19 @@ def apply(statements: Iterable[PendingStatement], known: Catalog, now: str, rele
 def emit_jobs(
     statements: Iterable[AppliedStatement], first_ts: Callable[[PendingStatement], int], rules: ChangefeedRules
 ) -> Iterator[EmittedJob]:
-    """Each job of the statements, in order; raises DdlError where TiCDC stops the changefeed.
+    """Yield the jobs of the statements, in order; raises DdlError if TiCDC would stop the changefeed.
 
-    `first_ts` is the first commit-ts that a statement's jobs may have; those of one TSO follow each other from there.
+    `first_ts` returns the first commit-ts that a statement's jobs may have; jobs with the same one count up from it.
     """
-    taken: Counter[int] = Counter()
+    used: Counter[int] = Counter()
     for statement in statements:
         first = first_ts(statement.pending)
         for job in statement.jobs:
-            yield _emitted(statement, job, first + taken[first], rules)
-            taken[first] += 1
+            yield _emit_job(statement, job, first + used[first], rules)
+            used[first] += 1
 
 
-def _emitted(applied: AppliedStatement, job: Job, commit_ts: int, rules: ChangefeedRules) -> EmittedJob:
+def _emit_job(applied: AppliedStatement, job: Job, commit_ts: int, rules: ChangefeedRules) -> EmittedJob:
     decision = decide(job, applied.before, applied.after, rules, commit_ts - tso.BEFORE_COMMIT)
     if decision.error is not None:
         origin = applied.pending.origin or applied.pending.text

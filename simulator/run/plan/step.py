@@ -1,7 +1,4 @@
-"""The fold that a plan is: where a run stands between two steps, and what a step adds.
-
-One law: a step is planned from what the steps before it left behind, and from nothing else.
-"""
+"""How a step is planned: from the position that the steps before it reached, to a new position and a result."""
 
 from __future__ import annotations
 
@@ -28,39 +25,39 @@ from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 
 @dataclass(frozen=True)
 class RunPosition:
-    """Where a run stands between two steps."""
+    """The position of a run between two steps."""
 
     start_ts: int
-    """The TSO above which everything lies that happens."""
+    """The changefeed's start-ts: everything happens after it."""
 
     now_ms: int
-    """The first millisecond in which nothing has happened yet."""
+    """The first millisecond without an event."""
 
     catalog: Catalog = Catalog()
     versions: Mapping[Name, int] = field(default_factory=dict)
-    """The version of each table that is there and replicated."""
+    """The version number of each existing, replicated table."""
 
     state: Snapshot | Upstream | None = None
-    """Where the rows lie; None before the first step."""
+    """The rows of all tables; None before the first step."""
 
     unread: Snapshot | None = None
-    """Behind scripted SQL: the tables of the snapshot before it that no statement has touched, which the upstream's
-    catalog has, and its rows have not."""
+    """After scripted SQL: the tables of the snapshot before it that no statement has touched. The upstream has them in
+    its catalog, but not their rows."""
 
     session: SqlSession | None = None
-    """That of the scripted SQL before; None before any."""
+    """The session of earlier scripted SQL."""
 
     @property
     def start_ms(self) -> int:
-        """As a changefeed sends what is committed after its start-ts."""
+        """The first millisecond that is sent: a changefeed sends commits after its start-ts."""
         return tso.physical(self.start_ts) + 1
 
     def not_before(self, now_ms: int) -> RunPosition:
-        """At that millisecond, or where it is later already; raises as `passed`."""
+        """Return the position at a millisecond, or this one if it is later; raises UserError as `passed`."""
         return self.passed(max(0, now_ms - self.now_ms))
 
     def passed(self, milliseconds: int) -> RunPosition:
-        """So much later; raises UserError behind the last TSO."""
+        """Return the position some milliseconds later; raises UserError behind the last TSO."""
         now_ms = self.now_ms + milliseconds
         if now_ms > tso.physical(tso.FOREVER):
             raise UserError(
@@ -72,13 +69,13 @@ class RunPosition:
 
 
 def starting(start_ts: int) -> RunPosition:
-    """Nothing is there yet."""
+    """Return the position before the first step."""
     return RunPosition(start_ts, tso.physical(start_ts) + 1)
 
 
 @dataclass(frozen=True)
 class VersionRows:
-    """Row changes that scripted SQL committed to one version of a table."""
+    """Row changes of scripted SQL in one version of a table."""
 
     version: int
     changes: pa.RecordBatch
@@ -87,13 +84,13 @@ class VersionRows:
 
 @dataclass(frozen=True)
 class StepResult:
-    """What a step adds to the plan."""
+    """The additions of a step to the plan."""
 
     jobs: tuple[EmittedJob, ...] = ()
     pair_drafts: tuple[UnplacedPair, ...] = ()
     rows: tuple[VersionRows, ...] = ()
     notes: tuple[str, ...] = ()
-    """For people."""
+    """Messages for the user."""
 
     expected: tuple[PlannedExpectation, ...] = ()
     faults: tuple[Fault, ...] = ()
@@ -101,7 +98,7 @@ class StepResult:
 
 
 def joined(results: Sequence[StepResult]) -> StepResult:
-    """What steps without drafts added, as if one of them had; what is for people, or was expected, is left out."""
+    """Merge results of steps without snapshot pairs; drops notes and expectations."""
     rows: dict[int, list[pa.RecordBatch]] = {}
     for each in (each for result in results for each in result.rows):
         rows.setdefault(each.version, []).append(each.changes)
@@ -115,25 +112,25 @@ def joined(results: Sequence[StepResult]) -> StepResult:
 
 @dataclass(frozen=True)
 class PlanContext:
-    """What all steps of a run are planned with."""
+    """The settings and shared state with which all steps of a run are planned."""
 
     rules: ChangefeedRules
     start_ts: int | None
-    """Where the user lets the run start."""
+    """The start-ts that the user gives."""
 
     over_ms: int | None
-    """How long the user lets a step take that does not say it."""
+    """The duration that the user gives to steps without one of their own."""
 
     seed: int = 0
     versions: TableVersions = field(default_factory=TableVersions)
-    """All versions of tables met so far; planners add to them."""
+    """All table versions so far; steps add to them."""
 
     routes: list[Route] = field(default_factory=list)
-    """Where the rows of each of their physical tables go, as far as that was asked."""
+    """The routes of their physical tables, as far as they were computed."""
 
 
 class ScenarioStep(Protocol):
     """A step of a scenario."""
 
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
-        """The cursor behind the step, and what the step adds; raises UserError."""
+        """Return the position after the step, and its result; raises UserError."""

@@ -1,6 +1,6 @@
-"""Between snapshots and scripted SQL: a snapshot's rows as the upstream holds them, and the upstream's as a snapshot.
+"""Converts between snapshots and the upstream of scripted SQL.
 
-One law: rows are read of no table but those that a statement names, and of those that these refer to.
+Of a snapshot's tables only those are read into the upstream that a statement names, and those related to them.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from simulator.tidb.syntax.ddl import DropTable
 from simulator.tidb.syntax.definitions import TableName
 
 MOST_BYTES = 256 << 20
-"""Of the files of a table that is read into memory."""
+"""The limit for the files of a table that is read into memory."""
 
 
 def as_snapshot(upstream: Upstream, unread: Snapshot | None) -> Snapshot:
-    """All tables of the upstream; those that it has not read stay where they lie."""
-    left = {object_key(entry.table.schema, entry.table.name): entry for entry in unread.tables} if unread else {}
+    """Return all tables of the upstream as a snapshot; unread tables stay in their files."""
+    files = {object_key(entry.table.schema, entry.table.name): entry for entry in unread.tables} if unread else {}
     tables = (
-        left[place] if place in left else SnapshotTable(table, {}, _cells(upstream.rows.get(place)))
-        for place, table in upstream.catalog.tables.items()
+        files[name] if name in files else SnapshotTable(table, {}, _cells(upstream.rows.get(name)))
+        for name, table in upstream.catalog.tables.items()
     )
     ordered = sorted(tables, key=lambda entry: (entry.table.schema, entry.table.name))
     names = frozenset(database.name for database in upstream.catalog.databases.values())
@@ -54,68 +54,72 @@ def _cells(rows: StoredRows | None) -> pa.Table | None:
 
 
 def with_rows(position: RunPosition, upstream: Upstream, statement: object) -> tuple[Upstream, Snapshot | None]:
-    """The upstream with the rows that a statement may need, and the tables that are still unread; raises SnapshotError
-    for files that cannot be read, UserError for more than fits into memory."""
+    """Return the upstream with the rows that a statement may need, and the tables that are still unread.
+
+    Raises SnapshotError for unreadable files, and UserError for a table that is too large.
+    """
     if position.unread is None or isinstance(statement, DropTable):
         return upstream, position.unread
     unread = {object_key(entry.table.schema, entry.table.name): entry for entry in position.unread.tables}
-    wanted = _related(_named(statement, upstream.session.database), upstream.catalog)
-    found = {place: unread.pop(place) for place in wanted if place in unread}
-    if not found:
+    wanted = _related_tables(_table_names(statement, upstream.session.database), upstream.catalog)
+    entries = {name: unread.pop(name) for name in wanted if name in unread}
+    if not entries:
         return upstream, position.unread
     tables = upstream.catalog.tables
-    read = {place: _read(entry, tables[place], position.unread) for place, entry in found.items()}
+    read = {name: _read(entry, tables[name], position.unread) for name, entry in entries.items()}
     return replace(upstream, rows={**upstream.rows, **read}), replace(position.unread, tables=tuple(unread.values()))
 
 
 def still_unread(unread: Snapshot | None, catalog: Catalog) -> Snapshot | None:
-    """Without the tables that statements dropped."""
+    """Return the unread tables without those that statements dropped."""
     if unread is None:
         return None
     left = tuple(entry for entry in unread.tables if object_key(entry.table.schema, entry.table.name) in catalog.tables)
     return replace(unread, tables=left) if len(left) < len(unread.tables) else unread
 
 
-def _named(tree: object, database: str) -> Iterator[Key]:
-    """The tables that a statement's tree names, whatever it does with them."""
+def _table_names(tree: object, database: str) -> Iterator[Key]:
+    """Yield all tables that a statement's tree names."""
     if isinstance(tree, TableName):
         yield object_key(tree.schema or database, tree.name)
     elif is_dataclass(tree):
         for field in fields(tree):
-            yield from _named(getattr(tree, field.name), database)
+            yield from _table_names(getattr(tree, field.name), database)
     elif isinstance(tree, tuple):
         for part in tree:
-            yield from _named(part, database)
+            yield from _table_names(part, database)
 
 
-def _related(places: Iterable[Key], catalog: Catalog) -> Collection[Key]:
-    """With the tables under views, and those at either end of foreign keys. A view's names are in its own database
-    where they say none."""
-    found: set[Key] = set()
-    waiting = list(places)
+def _related_tables(names: Iterable[Key], catalog: Catalog) -> Collection[Key]:
+    """Return the tables with those under views and at either end of foreign keys.
+
+    An unqualified name in a view is in the view's database.
+    """
+    related: set[Key] = set()
+    waiting = list(names)
     while waiting:
-        place = waiting.pop()
-        if place in found:
+        name = waiting.pop()
+        if name in related:
             continue
-        found.add(place)
-        if place in catalog.tables:
-            waiting += (object_key(foreign.schema, foreign.table) for foreign in catalog.tables[place].foreign_keys)
-            waiting += _children(place, catalog.tables)
-        if place in catalog.views:
-            waiting += _named(parse_sql(catalog.views[place].query), place[0])
-    return found
+        related.add(name)
+        if name in catalog.tables:
+            waiting += (object_key(foreign.schema, foreign.table) for foreign in catalog.tables[name].foreign_keys)
+            waiting += _children(name, catalog.tables)
+        if name in catalog.views:
+            waiting += _table_names(parse_sql(catalog.views[name].query), name[0])
+    return related
 
 
-def _children(place: Key, tables: Mapping[Key, Table]) -> Iterator[Key]:
+def _children(parent: Key, tables: Mapping[Key, Table]) -> Iterator[Key]:
     return (
         child
         for child, table in tables.items()
-        if any(object_key(foreign.schema, foreign.table) == place for foreign in table.foreign_keys)
+        if any(object_key(foreign.schema, foreign.table) == parent for foreign in table.foreign_keys)
     )
 
 
 def _read(entry: SnapshotTable, table: Table, of: Snapshot) -> StoredRows:
-    """The rows of a table, in the order of their files."""
+    """Read the rows of a table, in the order of their files."""
     scan = TableScan(entry, PlacedTable(table, _ordinals(table)), of.csv)
     if (size := replace(of, tables=(entry,)).size) > MOST_BYTES:
         raise UserError(
@@ -143,7 +147,7 @@ def _last(row_ids: pa.Array) -> int:
 
 
 def _last_auto(table: Table, image: pa.Array) -> int:
-    """The highest value that is there, as where an export is loaded into TiDB."""
+    """Return the highest AUTO_INCREMENT value, as after an import into TiDB."""
     columns = visible_columns(table)
     for place, column in enumerate(columns):
         if column.auto_increment and len(image):

@@ -1,6 +1,6 @@
-"""The versions of the tables of a run: a statement that touches a table makes a new one.
+"""The versions of the tables of a run: a statement that touches a table creates a new version.
 
-One law: a version keeps its number for the whole run, and a partition its id, whatever its table is called.
+A version keeps its number for the whole run. A partition keeps its id when its table is renamed.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ EVERYTHING = "*"
 
 @dataclass(frozen=True)
 class ExchangedPartition:
-    """EXCHANGE PARTITION: a partition and a plain table change their ids."""
+    """One side of EXCHANGE PARTITION, by which a partition and a plain table swap their ids."""
 
     partition: str
-    """In lower case; said for the plain table, too."""
+    """The partition's name in lower case, on both sides."""
 
-    taken: int
-    """The id that comes: the plain table's for the partition, the partition's for the plain table."""
+    new_id: int
+    """The plain table's id for the partition, the partition's id for the plain table."""
 
 
 @dataclass(frozen=True)
 class TableVersion:
     table: Table
     of: int | None
-    """The version that it comes from; None for the first of a table."""
+    """The number of the version before; None for a table's first version."""
 
     emptied: frozenset[str] = frozenset()
-    """Names of its partitions that were truncated, in lower case; `*` for the whole table."""
+    """Names of truncated partitions in lower case; `*` for the whole table."""
 
     scripted: bool = False
-    """Whether a statement of scripted SQL made it: TiCDC judges it then, not when the changefeed starts."""
+    """Whether scripted SQL created it: TiCDC checks it at that time, not when the changefeed starts."""
 
 
 @dataclass
 class TableVersions:
-    """All versions met so far, and the physical tables that they are, in the order in which they came."""
+    """All table versions so far and their physical tables, in the order of their creation."""
 
     every: list[TableVersion] = field(default_factory=list)
     places: list[PlacedTable] = field(default_factory=list)
-    """As long as `every`."""
+    """Parallel to `every`."""
 
     tables: list[PhysicalTable] = field(default_factory=list)
     """The run's list of physical tables."""
@@ -54,7 +54,7 @@ class TableVersions:
     next_id: int = FIRST_ID
 
     def first(self, table: Table) -> int:
-        """A table that is new; one that was there before and is the same again keeps its number."""
+        """Return the number of a new table's version; a table that existed before with this definition keeps its."""
         known = self.firsts.setdefault((table.schema, table.name), [])
         for number in known:
             if same(self.every[number].table, table):
@@ -63,19 +63,21 @@ class TableVersions:
         return known[-1]
 
     def created(self, table: Table) -> int:
-        """A table that a statement of scripted SQL creates: a new one, whatever was there before."""
+        """Return the number of a new version for a table that scripted SQL creates."""
         return self._add(TableVersion(table, None, scripted=True), new_table(table, self.next_id))
 
     def next(self, table: Table, of: int, emptied: frozenset[str] = frozenset()) -> int:
-        """What statements made of a version; partitions that were emptied have new ids."""
+        """Return the number of the version after statements; emptied partitions get new ids."""
         before = [self.tables[index] for index in self.places[of].indexes]
         return self._add(TableVersion(table, of, emptied), _successors(table, before, emptied, self.next_id))
 
     def altered(
         self, table: Table, of: int, emptied: frozenset[str] = frozenset(), exchanged: ExchangedPartition | None = None
     ) -> int:
-        """What a statement of scripted SQL made of a version; what was emptied has new ids, what was exchanged those
-        of the other table."""
+        """Return the number of the version after a statement of scripted SQL.
+
+        Emptied partitions get new ids, an exchanged one the id of the other table.
+        """
         before = [self.tables[index] for index in self.places[of].indexes]
         if EVERYTHING in emptied:
             physical: Sequence[PhysicalTable] = new_table(table, self.next_id)
@@ -86,8 +88,7 @@ class TableVersions:
         return self._add(TableVersion(table, of, emptied, True), physical)
 
     def ids(self, number: int) -> dict[str, int]:
-        """The physical ids of a version by the names of its partitions in lower case; of a table without partitions
-        its own, without a name."""
+        """Return the physical ids of a version by partition name in lower case; the name is empty without partitions."""
         tables = [self.tables[index] for index in self.places[number].indexes]
         rule = tables[0].table.partitioning
         names = [partition.name.lower() for partition in rule.partitions] if rule else [""]
@@ -105,32 +106,32 @@ class TableVersions:
 def _successors(
     table: Table, before: Sequence[PhysicalTable], emptied: frozenset[str], following: int
 ) -> list[PhysicalTable]:
-    """The physical tables of a version, with the ids of those before; what is new gets ids from `following` on."""
+    """Return the physical tables of a version: they keep their ids, and new ones get ids from `following` on."""
     if table.partitioning is None:
         return [PhysicalTable(table, None, before[0].table_id)]
-    was = before[0].table.partitioning
-    names = [partition.name.lower() for partition in was.partitions] if was else []
+    partitioning = before[0].table.partitioning
+    names = [partition.name.lower() for partition in partitioning.partitions] if partitioning else []
     known = {name: physical.partition_id for name, physical in zip(names, before) if name not in emptied}
-    made = []
+    successors = []
     for partition in table.partitioning.partitions:
         partition_id = known.get(partition.name.lower())
         if partition_id is None:
             partition_id, following = following, following + 1
-        made.append(PhysicalTable(table, partition_id, before[0].table_id))
-    return made
+        successors.append(PhysicalTable(table, partition_id, before[0].table_id))
+    return successors
 
 
 def _exchanged(tables: Sequence[PhysicalTable], exchanged: ExchangedPartition) -> list[PhysicalTable]:
     rule = tables[0].table.partitioning
     if rule is None:
-        return [replace(tables[0], table_id=exchanged.taken)]
+        return [replace(tables[0], table_id=exchanged.new_id)]
     names = [partition.name.lower() for partition in rule.partitions]
     return [
-        replace(each, partition_id=exchanged.taken) if name == exchanged.partition else each
+        replace(each, partition_id=exchanged.new_id) if name == exchanged.partition else each
         for name, each in zip(names, tables, strict=True)
     ]
 
 
 def same(table: Table, other: Table) -> bool:
-    """Whether two definitions of a table differ in nothing that a statement could change."""
+    """Return whether no statement is needed to turn one definition of a table into the other."""
     return table.clustered == other.clustered and not alterations(table, other, {})

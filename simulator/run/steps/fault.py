@@ -1,12 +1,11 @@
-"""The step `fault`: something goes wrong, as it does with TiCDC, or as a consumer should notice.
+"""The step `fault`: an anomaly of the stream, either one of TiCDC or one that a consumer should detect.
 
 [[step]]
 fault = "restart"
 back = "5s"
 
-Which faults there are, and their keys, is in `run.faults`; the fault takes a millisecond of its own.
-
-One law: whatever of a fault cannot be shown is refused before anything is sent.
+`simulator.faults` lists the faults and their keys. A fault takes one simulated millisecond. A fault that the
+changefeed cannot show is refused before anything is sent.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ KEYS: Mapping[str, Key] = {name: key for kind in FAULTS.values() for name, key i
 class FaultStep:
     name: str
     values: Mapping[str, Any]
-    """By field of its keys; those that are not given are not there."""
+    """The given values, by field of their keys."""
 
     where: str = ""
-    """What a mistake begins with."""
+    """The prefix of error messages."""
 
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
-        """The fault, here; raises UserError where the changefeed cannot show it."""
+        """Add the fault at this position; raises UserError if the changefeed cannot show it."""
         fault = Fault(self.name, self.values, position.now_ms, self.where)
         why = FAULTS[self.name].refuse(self.values, context.rules)
         if why:
@@ -58,7 +57,7 @@ class FaultStep:
 
 
 def to_fault(value: object) -> str:
-    """The name of a fault; raises UserError."""
+    """Return the name of a fault; raises UserError."""
     name = to_text(value)
     if name not in FAULTS:
         raise UserError(f"there is no fault {name!r}.{did_you_mean(name, FAULTS)} Known: {', '.join(FAULTS)}")
@@ -66,7 +65,7 @@ def to_fault(value: object) -> str:
 
 
 def fault_step(name: str, given: Mapping[str, Any], where: str = "") -> FaultStep:
-    """A fault with its keys as a file would have them; raises UserError with every mistake."""
+    """Create the step from keys as in a file; raises UserError with every mistake."""
     kind, values, mistakes = FAULTS[to_fault(name)], {}, []
     for key, value in given.items():
         try:
@@ -110,5 +109,5 @@ KIND = StepKind(
     (KeyGroup(KEYS, f"only a step with one of these faults has it: {', '.join(FAULTS)}"),),
     says="Something goes wrong between TiCDC and the consumer, on purpose; `\\fault` in the shell lists what.",
     type={"enum": list(FAULTS)},
-    choices={name: StepVariant(kind.says, kind.keys, kind.needs) for name, kind in FAULTS.items()},
+    variants={name: StepVariant(kind.says, kind.keys, kind.needs) for name, kind in FAULTS.items()},
 )

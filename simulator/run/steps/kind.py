@@ -1,7 +1,4 @@
-"""What a kind of step in a scenario file is, and how a `[[step]]` is read.
-
-One law: every mistake in a step is reported, not only the first, each with its line.
-"""
+"""The kinds of steps in scenario files, and the parser of a `[[step]]`, which reports every mistake with its line."""
 
 from __future__ import annotations
 
@@ -17,27 +14,27 @@ from simulator.toml_lines import KeyLine, TableLines
 
 NAME = "name"
 NAME_KEY = Key(NAME, to_text, TEXT, "What --from and --until call the step.")
-"""Of every kind of step."""
+"""A key of every kind of step."""
 
 
 @dataclass(frozen=True)
 class StepPlace:
-    """Where a step stands."""
+    """The position of a step in its file."""
 
     file: Path
     number: int
     """From 1."""
 
     lines: TableLines | None = None
-    """None where they are not known: in a list of steps that is written without headers."""
+    """None if they are unknown, as in a list of steps without headers."""
 
     def line_of_text(self, key: str) -> int:
-        """Where the value of a key begins."""
+        """Return the line on which the value of a key begins."""
         keys = self.lines.keys if self.lines else {}
         return keys.get(key, KeyLine(1, 1)).text
 
     def where(self, key: str = "") -> str:
-        """The beginning of a mistake in that key, or in the whole step."""
+        """Return the prefix of a message about a key, or about the whole step."""
         return f"{line_of(self.lines, key)}step {self.number}: "
 
 
@@ -54,15 +51,15 @@ class KeyGroup:
 
     keys: Mapping[str, Key]
     misplaced: str
-    """What is wrong with them in a step of another kind, and in the first one unless `first`."""
+    """The message for these keys in a step of another kind, and in the first step unless `first`."""
 
     first: bool = False
-    """Whether the first step of a scenario may have them."""
+    """Whether the first step of a scenario may have these keys."""
 
 
 @dataclass(frozen=True)
 class StepVariant:
-    """One value of the key that names a kind, which has keys of its own."""
+    """A value of the key that names a kind, with keys of its own."""
 
     says: str
     keys: Mapping[str, Key]
@@ -74,29 +71,29 @@ class StepKind:
     """A kind of step."""
 
     read: Callable[[Any], Any]
-    """The value of the key that names the kind; raises UserError."""
+    """Converts the value of the key that names the kind; raises UserError."""
 
     step: Callable[[Any, Mapping[str, Any], StepPlace], ScenarioStep]
-    """From that value, those of `groups` by field, and where the step stands; raises UserError."""
+    """Creates the step from that value, the values of `groups` by field, and its position; raises UserError."""
 
     groups: tuple[KeyGroup, ...] = ()
     starts: bool = False
     """Whether a run may start with it."""
 
     changes: bool = False
-    """Whether something happens in it."""
+    """Whether the step changes rows or tables, at least behind another step."""
 
     alone: bool = False
-    """Whether something happens in it even as the only one."""
+    """Whether it does so as the only step."""
 
     says: str = ""
-    """What it is, for editors."""
+    """Its description, for editors."""
 
     type: Mapping[str, Any] = field(default_factory=lambda: TEXT)
-    """JSON Schema of the value of the key that names it."""
+    """The JSON Schema of the value of the key that names it."""
 
-    choices: Mapping[str, StepVariant] = field(default_factory=dict)
-    """For editors, where each value of that key goes with other keys."""
+    variants: Mapping[str, StepVariant] = field(default_factory=dict)
+    """By value of that key, for editors."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,7 @@ class ReadStep:
 def read_step(
     kinds: Mapping[str, StepKind], table: Mapping[str, Any], place: StepPlace, mistakes: list[str]
 ) -> ReadStep | None:
-    """The step that stands there; None where it is none, which `mistakes` then say."""
+    """Parse a step; add its mistakes to `mistakes` and return None if there are any."""
     known = {name: Key(name, kind.read) for name, kind in kinds.items()} | {NAME: NAME_KEY}
     for group in (group for kind in kinds.values() for group in kind.groups):
         known |= group.keys
@@ -131,22 +128,21 @@ def read_step(
 def _misplaced(
     kinds: Mapping[str, StepKind], spelled_name: list[str], table: Mapping[str, Any], place: StepPlace
 ) -> list[str]:
-    """What is wrong with keys that are another kind's, or come too early; one mistake for the keys of a group."""
-    found: dict[str, str] = {}
+    """Return a message for each group of keys that belong to another kind, or not to the first step."""
+    first_keys: dict[str, str] = {}
     own = {key: group for name in spelled_name for group in kinds[name].groups for key in group.keys}
     others = {key: group for kind in reversed([*kinds.values()]) for group in kind.groups for key in group.keys}
     for key in (key for key in table if key in others):
         group = own.get(key, others[key])
         if key not in own and spelled_name or place.number == 1 and not group.first:
-            found.setdefault(group.misplaced, key)
-    return [f"{place.where(key)}{key}: {misplaced}" for misplaced, key in found.items()]
+            first_keys.setdefault(group.misplaced, key)
+    return [f"{place.where(key)}{key}: {misplaced}" for misplaced, key in first_keys.items()]
 
 
 def read_keys(
     table: Mapping[str, Any], known: Mapping[str, Key], where: Callable[[str], str], mistakes: list[str]
 ) -> dict[str, Any]:
-    """The values that can be, by field; what is wrong with the others is added to `mistakes`, after where the key
-    stands."""
+    """Return the valid values by field, and add a message for each other key to `mistakes`."""
     values = {}
     for key, value in table.items():
         if key not in known:

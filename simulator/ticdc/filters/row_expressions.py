@@ -82,10 +82,8 @@ def _ignored(
         side: _texts({"before": before, "after": after}[side].filter(of_kind), table)
         for side in {side for _, side in expressions}
     }
-    is_ignored = functools.reduce(
-        pc.or_, [is_ignored(expression, table, sides[side]) for expression, side in expressions]
-    )
-    return pc.replace_with_mask(nothing, of_kind, is_ignored)
+    ignored = functools.reduce(pc.or_, [is_ignored(expression, table, sides[side]) for expression, side in expressions])
+    return pc.replace_with_mask(nothing, of_kind, ignored)
 
 
 def _expressions(rule: EventRule, kind: str) -> Iterator[tuple[str, str]]:
