@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from pyspark.sql import SparkSession
+from support import fast
 from support.flink import flink
 from support.kafka_fixture import kafka, kafka_directory
 from support.spark_cluster import cluster
 
 from simulator.api import pytest_plugin
-from simulator.engines.spark import session as spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ["cluster", "flink", "kafka", "kafka_directory", "pytest_addoption", "spark"]
 
@@ -36,9 +39,29 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     parser.addoption("--endtoend", metavar="DIR", help="directory of recorded changefeeds (default: tests/endtoend)")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the slow tests before `-m` selects."""
+    fast.mark_slow_tests(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    with fast.guarded(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with fast.guarded(item):
+        return (yield)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark session on two cores for all tests."""
+    from simulator.engines.spark import session as spark_session
+
     session = spark_session.session("local[2]")
     yield session
     session.stop()

@@ -7,14 +7,17 @@ import re
 import socket
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import zstandard
 from kafka.admin import KafkaAdminClient
-from pyspark.sql import SparkSession
 from support import airports
 from support.playing import play
 from support.processes import errors, started
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SCHEMA = "CREATE TABLE `t` (`id` int PRIMARY KEY, `small` tinyint NOT NULL, `name` varchar(90))"
 BEFORE = "1,2,a\n2,3,b\n"

@@ -7,13 +7,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import SparkSession
 from support.playing import play
 
 from simulator.cli import run
 from simulator.consumer import records
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 URI = "kafka://127.0.0.1:1/shop?protocol=canal-json"
 RED = "\x1b[31m"

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import SparkSession
 from support.playing import play
 
-from simulator.consumer.engines import in_process, on_spark
-from simulator.consumer.engines.jdbc import DERBYS_LOG, database, run
+from simulator.consumer.engines import in_process
 from simulator.consumer.replay.image_pairs import SkippedChanges
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.consumer.replay.snapshot_comparison import compare_snapshots, expected_rows
 from simulator.errors import UserError
 from simulator.sources import snapshots
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TABLES = {
     "keyed": "CREATE TABLE `keyed` (`id` INT PRIMARY KEY, `name` VARCHAR(20), `d` DOUBLE);",
@@ -54,6 +55,8 @@ def compared(truth: Path, found: Path, spark: SparkSession | None = None) -> Rep
     if spark is None:
         batches = in_process.replay_in_process(both.sources, both.expected, 10, lambda value: None)
     else:
+        from simulator.consumer.engines import on_spark
+
         batches = on_spark.replay_on_spark(spark, both.sources, both.expected, 10, lambda value: None, 0)
     return summarize_findings(batches, both.timeline, both.expected, SkippedChanges(), [], 10)
 
@@ -157,6 +160,8 @@ def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_
         },
     )
     wanted = expected_rows(snapshots.open(truth, snapshots.CsvDialect(binary="hex")))
+    from simulator.consumer.engines.jdbc import run
+
     batches, notes = run(spark, derby, wanted, 10, 0)
     result = summarize_findings(batches, wanted.timeline, wanted.expected, SkippedChanges(), [], 10)
     assert {example.what for example in result.examples} == {
@@ -181,6 +186,8 @@ def test_a_database_that_cannot_be_read_is_refused(
     spark: SparkSession, java: Any, states: tuple[Path, Path], url: str, words: str
 ) -> None:
     wanted = expected_rows(snapshots.open(states[0]))
+    from simulator.consumer.engines.jdbc import database
+
     with pytest.raises(UserError, match=words):
         database(spark, url, wanted.timeline)
 
@@ -193,6 +200,8 @@ def test_a_database_is_compared_by_the_command_line(
         "CREATE DATABASE shop; CREATE TABLE shop.keyed (id INT PRIMARY KEY, name VARCHAR(20), d DOUBLE);\n"
         "INSERT INTO shop.keyed VALUES (0, 'n0', 0.5), (1, 'n1', 1.5);\n"
     )
+    from simulator.consumer.engines.jdbc import DERBYS_LOG
+
     java.java.lang.System.clearProperty(DERBYS_LOG)
     assert play("run", tmp_path / "story.sql", "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth") == 0
     capsys.readouterr()

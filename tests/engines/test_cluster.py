@@ -21,7 +21,6 @@ from support.spark_cluster import Cluster, executors
 
 from simulator.engines.spark.packed_errors import unpack_error
 from simulator.engines.spark.python_version import NEEDED
-from simulator.engines.spark.shipped_code import archive
 
 SCHEMA = "CREATE TABLE `{}` (`id` int PRIMARY KEY, `v` varchar(900));\n"
 URI = "kafka://127.0.0.1:1/shop?protocol=open-protocol&partition-num=3&max-message-bytes=700"
@@ -123,6 +122,8 @@ def test_a_python_that_cannot_do_the_tasks_says_what_it_lacks(
     """To Spark, which brings it to the driver, and before anything of the run begins."""
     for name in libraries:
         (tmp_path / f"{name}.py").touch()
+    from simulator.engines.spark.shipped_code import archive
+
     paths = os.pathsep.join((str(archive(tmp_path)), str(tmp_path)))
     command = [sys.executable, "-S", "-m", "simulator.engines.spark.daemon"]
     version = {"TICDC_SIM_PYTHON": drivers} if drivers else {}

@@ -6,22 +6,24 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
 from support.databases import AFTER, BEFORE, Table, write
 from support.dumps import Value
 from support.playing import play
 
 from simulator import releases
-from simulator.engines import in_process, on_spark
+from simulator.engines import in_process
 from simulator.engines.work import Work
 from simulator.run import execute, outputs, plan, scenario
 from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.ticdc.changefeed import load
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 URI = "kafka://127.0.0.1:9092/all?partition-num=3&protocol="
 PROTOCOLS = ("open-protocol", "canal-json", "canal-json&enable-tidb-extension=true")
@@ -124,6 +126,8 @@ def test_the_plan_of_two_hundred_tables_is_as_large_as_that_of_two(
     spark: SparkSession, tmp_path: Path, dispatcher: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether a row's partition is known when it is read or not; where one task reads all, it needs no exchange."""
+    from simulator.engines import on_spark
+
     plans: list[int] = []
 
     def noted(frame: Any, *arguments: Any, **options: Any) -> Any:
@@ -146,6 +150,8 @@ def test_the_plan_of_two_hundred_tables_is_as_large_as_that_of_two(
 
 def play_with(spark: SparkSession, before: Path, after: Path, dispatcher: str) -> int:
     """Into a counting sink; how often rows were shuffled."""
+    from simulator.engines import on_spark
+
     columns = ', columns = ["n"]' if dispatcher == "columns" else ""
     toml = f'[sink]\ndispatchers = [{{matcher = ["*.*"], partition = "{dispatcher}"{columns}}}]\n'
     changefeed = load(URI + "open-protocol", toml)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import SparkSession
 from support.playing import assert_contract, play
 
 from simulator.consumer.decode import RowEvent, decode
 from simulator.consumer.records import read_records
 from simulator.ticdc.changefeed import load
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SCHEMA = "CREATE TABLE `{}` (`id` varchar(2000) PRIMARY KEY, `v` longtext, `secret` int);\n"
 URI = "kafka://127.0.0.1:1/shop?protocol={}&max-message-bytes=700&partition-num=2"

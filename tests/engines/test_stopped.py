@@ -16,7 +16,6 @@ import pyarrow as pa
 import pytest
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
-from py4j.protocol import Py4JError
 from support.cut_short import NOWHERE, RUN, commit_ts, held, require_true, two_snapshots, whole_run
 from support.playing import play
 from support.processes import children, end_within, errors, living, started, wait_for_stage, wait_until
@@ -26,7 +25,6 @@ from simulator.broker import server as broker
 from simulator.consumer import truth_metadata
 from simulator.consumer.records import Record
 from simulator.engines import in_process
-from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.errors import DeliveryError
 
 LESS = "fewer tasks at a time need less (--master local[1]; on a cluster spark.cores.max)"
@@ -274,11 +272,19 @@ LOST = (
 )
 def test_a_part_of_spark_that_was_lost_is_one_line(text: str, words: str) -> None:
     """As Spark 4.3 says it, in the middle of its stack."""
+    from py4j.protocol import Py4JError
+
+    from simulator.engines.spark.failures import unwrap_errors
+
     with pytest.raises(DeliveryError, match=f"^{re.escape(words)}$"), unwrap_errors():
         raise Py4JError(text)
 
 
 def test_memory_that_a_task_does_not_get_is_one_line() -> None:
+    from py4j.protocol import Py4JError
+
+    from simulator.engines.spark.failures import unwrap_errors, wrap_errors
+
     with pytest.raises(RuntimeError) as carried, wrap_errors():
         raise pa.ArrowMemoryError("malloc of size 98313792 failed")
     words = f"the memory of a Python process of Spark is full: {LESS}"

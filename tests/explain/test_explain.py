@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from simulator.cli import run
 from simulator.errors import UserError
@@ -25,6 +24,9 @@ from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, is_binary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 TABLE = create_table(

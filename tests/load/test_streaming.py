@@ -6,23 +6,32 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import SparkSession
-from support.load_run import in_process, play
+from support.load_run import Engine, in_process, play
 from support.processes import children, living
 
 from simulator.errors import DeliveryError
 from simulator.load.epochs.epoch import Pace, Window
 from simulator.load.feed import Feed
-from simulator.load.streaming import query
 from simulator.sinks.files.settings import FileSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 WINDOWS = 7
 """Five of half a second, of which statements cut two."""
+
+
+def on_spark(spark: SparkSession, tasks: int, say: Callable[[str], None]) -> Engine:
+    """Return the engine that sends in this many tasks of Spark."""
+    from simulator.load.streaming import query
+
+    return lambda feed, _: query.run(spark, feed, tasks, say)
 
 
 def texts(directory: Path) -> dict[str, bytes]:
@@ -41,7 +50,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 def test_both_engines_write_the_same_fixtures(spark: SparkSession, expected: dict[str, bytes], tmp_path: Path) -> None:
     """Offset by offset, whatever of it a task has of its own: here one has all, below each of two a half."""
     said: list[str] = []
-    sent = play(tmp_path / "out", lambda feed, _: query.run(spark, feed, 1, said.append))
+    sent = play(tmp_path / "out", on_spark(spark, 1, said.append))
     assert texts(tmp_path / "out") == expected
     assert [window.retried for window in sent] == [0] * WINDOWS and said == []
 
@@ -79,7 +88,7 @@ def test_a_window_whose_process_was_killed_is_sent_again_as_if_it_had_not_been_b
     spark: SparkSession, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     said: list[str] = []
-    sent = play(tmp_path / "out", lambda feed, _: query.run(spark, feed, 4, said.append), feed_kind=Killing)
+    sent = play(tmp_path / "out", on_spark(spark, 4, said.append), feed_kind=Killing)
     assert texts(tmp_path / "out") == expected
     assert [window.retried for window in sent] == [int(number == 2) for number in range(WINDOWS)]
     assert [line.partition(":")[0] for line in said] == ["a Python process of Spark was killed, or crashed"]
@@ -96,4 +105,4 @@ class Refusing(Feed):
 
 def test_what_a_feed_finds_wrong_ends_the_run_in_its_own_words(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(DeliveryError, match="^the broker is gone$"):
-        play(tmp_path / "out", lambda feed, _: query.run(spark, feed, 4, print), feed_kind=Refusing)
+        play(tmp_path / "out", on_spark(spark, 4, print), feed_kind=Refusing)

@@ -6,17 +6,20 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from contextlib import closing
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from support.loads import Run
 
 from simulator.channel import DriverHost
-from simulator.engines.spark.failures import ProcessLost
 from simulator.load.epochs.epoch import Pace, SchemaEpoch, Window
 from simulator.load.feed import Feed
 from simulator.load.streaming.connection import DriverConnection
-from simulator.load.streaming.window_server import WindowServer
+
+if TYPE_CHECKING:
+    from simulator.load.streaming.window_server import WindowServer
+
+pytestmark = pytest.mark.slow  # the module imports pyspark
 
 
 class OneWindow:
@@ -42,6 +45,8 @@ def feed() -> OneWindow:
 @pytest.fixture
 def windows(feed: OneWindow) -> Iterator[WindowServer]:
     """For two tasks."""
+    from simulator.load.streaming.window_server import WindowServer
+
     with closing(WindowServer(cast(Feed, feed), 2, DriverHost())) as made:
         yield made
 
@@ -73,6 +78,8 @@ def test_a_part_that_spark_asks_for_twice_ends_the_query_as_its_process_is_lost(
 
     with pytest.raises(EOFError):
         sender(windows).ask("take", 100, None)
+    from simulator.engines.spark.failures import ProcessLost
+
     assert isinstance(windows.error, ProcessLost)
     assert windows.ended.is_set()
 

@@ -7,14 +7,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import SparkSession
 from support import airports
 from support.playing import assert_contract, play
 
 from simulator.consumer.records import read_records
 from simulator.ticdc.changefeed import load
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 BEFORE, AFTER = airports.SHIPPED
 PROTOCOLS = {

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import SparkSession
 from support.playing import play
 
 from simulator.consumer.decode import RowEvent, decode
 from simulator.consumer.records import read_records
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TABLES = """
 [[step]]

@@ -6,15 +6,18 @@ Big rows and small rows go to partitions that two tasks send; both tables are al
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
-from pyspark.sql import SparkSession
 from support.playing import play
 
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, decode
 from simulator.consumer.records import read_records
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 BIG, SMALL = 12_000, 300
 """Rows of two tables."""

@@ -8,15 +8,17 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import SparkSession
 from support.playing import assert_contract, play
 
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, decode
 from simulator.consumer.records import read_records
 from simulator.ticdc.changefeed import load
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=3"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=3"

@@ -7,10 +7,9 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import SparkSession
 from support.databases import Table, write
 from support.playing import play
 from support.processes import started
@@ -26,6 +25,9 @@ from simulator.ticdc.changefeed import load_file
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.definitions import TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 START_MS = 1_735_689_600_000

@@ -15,13 +15,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from simulator.broker.server import free_port
 from support.processes import living
 
-SPARK = Path(pyspark.__file__).parent
+LIBRARIES = Path(pytest.__file__).parent.parent
+"""Where Python's libraries are, pyspark among them."""
+
+SPARK = LIBRARIES / "pyspark"
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For a Java that ends before its second compiler and several collectors pay."""
 
@@ -108,7 +110,7 @@ def without_us(directory: Path) -> dict[str, str]:
     """The environment of a machine whose `python3` has the libraries that we need, and not us."""
     libraries, programs = directory / "libraries", directory / "bin"
     libraries.mkdir()
-    for entry in Path(pyspark.__file__).parent.parent.iterdir():
+    for entry in LIBRARIES.iterdir():
         if entry.is_dir() and not entry.name.startswith("ticdc"):
             (libraries / entry.name).symlink_to(entry)
     programs.mkdir()

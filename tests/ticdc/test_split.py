@@ -7,12 +7,12 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
 from support import databases
 from support.playing import assert_contract, play
 from support.transaction import Row, RowEvent, net, sent
@@ -37,6 +37,9 @@ from simulator.ticdc.split import (
     split_updates,
 )
 from simulator.tidb.ddl.definitions.from_sql import create_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 CLASSIC, NEW = find("v8.5.3"), find("v8.5.7", "new")
 TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, s VARCHAR(9), v INT, UNIQUE (s, v))", "test")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import SparkSession
 from support.oracle.state import State
 from support.playing import play, state, tables_of
 from support.truths import assert_truth, marks, replayed
@@ -14,6 +14,9 @@ from support.truths import assert_truth, marks, replayed
 from simulator import tso
 from simulator.consumer.truth_metadata import read
 from simulator.ticdc.changefeed import load
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 FORCED = "force-replicate = true\n"

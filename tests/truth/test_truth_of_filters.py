@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import SparkSession
 from support.oracle.state import State
 from support.playing import play, state
 
@@ -13,6 +13,9 @@ from simulator.api.session import TiCDC
 from simulator.consumer.truth_metadata import read
 from simulator.errors import UserError
 from simulator.run import open_changefeed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 URI = "kafka://127.0.0.1:9092/all?protocol=open-protocol&partition-num=1"
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from hypothesis import assume, given, reject, settings
-from pyspark.sql import SparkSession
 from support import airports
 from support.codec_cases import cases, encoded_if_not_refused
 from support.codec_expected import Case, expected
@@ -30,6 +29,9 @@ from simulator.releases import DEFAULT, V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.model.types import family, is_binary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.interop
 

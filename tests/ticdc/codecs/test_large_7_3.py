@@ -8,11 +8,10 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cramjam
 import pytest
-from pyspark.sql import SparkSession
 from support.codec_rows import Change, rows
 from support.playing import assert_contract, play
 
@@ -24,6 +23,9 @@ from simulator.sinks import claim_check
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, StoredFile
 from simulator.tidb.ddl.definitions.from_sql import create_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 RELEASE = find("v7.3.0")
 TABLE = create_table("CREATE TABLE shop.t (v LONGTEXT, id INT, day DATE, PRIMARY KEY (day, id))")

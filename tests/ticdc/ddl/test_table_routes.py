@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import SparkSession
 from support.playing import assert_leads, play, state, tables_of
 
 from simulator.cli import run
@@ -21,6 +20,9 @@ from simulator.ticdc.filters.table_routes import find_conflict, table_routes
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.syntax.definitions import TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 RELEASE = find("v8.5.7", "new")
 URI = "kafka://127.0.0.1:1/all?protocol={}&partition-num=3&enable-tidb-extension=true"
