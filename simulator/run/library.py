@@ -12,7 +12,10 @@ from simulator.errors import UserError, did_you_mean
 from simulator.files import parse_toml, read_text
 from simulator.run.scenario_about import ABOUT, About, read_about
 
-LIBRARY = (Path(__file__).parent.parent / "scenarios").resolve()
+PACKAGE = Path(__file__).parents[1]
+
+LIBRARY = PACKAGE / "scenarios" if (PACKAGE / "scenarios").is_dir() else PACKAGE.parent / "scenarios"
+"""In the package where it is installed from a wheel; beside it in a checkout and in an editable install."""
 
 
 @dataclass(frozen=True)

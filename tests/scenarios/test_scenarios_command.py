@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from configparser import ConfigParser
+import shutil
+import subprocess
+import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 
 from simulator.cli import run
-from simulator.run.library import shipped
+from simulator.run.library import LIBRARY, shipped
 
 ROOT = Path(__file__).parent.parent.parent
 EVERY = shipped().values()
@@ -33,19 +37,47 @@ def test_the_documentation_lists_every_scenario() -> None:
     ]
 
 
-def test_the_package_has_every_scenario_and_what_it_reads() -> None:
-    """Wherever it is installed from a wheel."""
-    setup = ConfigParser()
-    setup.read(ROOT / "setup.cfg")
-    patterns = setup["options.package_data"]["simulator"].split("\n")
-    packed = {
-        path for pattern in patterns if pattern and pattern[0] != "#" for path in (ROOT / "simulator").glob(pattern)
-    }
-    directory = ROOT / "simulator" / "scenarios"
+def output(*command: object, cwd: Path) -> list[str]:
+    """The lines that this Python writes, without the checkout on its path."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, *map(str, command)], cwd=cwd, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
-    assert {path for path in directory.glob("*.toml")} - packed == set()
-    assert {path for path in (directory / "data").glob("*/*") if path.is_file()} - packed == set()
-    assert {scenario.file.name for scenario in EVERY} <= {path.name for path in packed}
+
+def built(kind: str, source: Path, directory: Path) -> Path:
+    """The file that the build backend makes of a source directory."""
+    code = f"from setuptools import build_meta; print(build_meta.build_{kind}({str(directory)!r}))"
+    return directory / output("-c", code, cwd=source)[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["wheel", "editable"])
+def test_an_installed_package_has_every_scenario_and_what_it_reads(kind: str, tmp_path: Path) -> None:
+    """A wheel of a source distribution, and an editable install."""
+    source = tmp_path / "checkout"
+    ignored = shutil.ignore_patterns(".*", "tests", "docs", "__pycache__", "build", "dist", "out", "*.egg-info")
+    shutil.copytree(ROOT, source, ignore=ignored)
+    if kind == "wheel":
+        shutil.unpack_archive(built("sdist", source, tmp_path), tmp_path / "unpacked", filter="data")
+        (source,) = (tmp_path / "unpacked").iterdir()
+    shutil.unpack_archive(built(kind, source, tmp_path), tmp_path / "installed", "zip")
+
+    code = (
+        "import site, sys\n"
+        f"site.addsitedir({str(tmp_path / 'installed')!r})\n"
+        f"sys.path.append({sysconfig.get_path('purelib')!r})\n"
+        "from simulator.run.library import LIBRARY, shipped\n"
+        "print(LIBRARY, *shipped(), sep='\\n')"
+    )
+    library, *names = output("-S", "-c", code, cwd=tmp_path)
+    assert tmp_path in Path(library).parents
+    assert [scenario.name for scenario in EVERY] == names
+    for pattern in ("*.toml", "load/*.toml", "data/*/*"):
+        shipped_files = {path.relative_to(LIBRARY) for path in LIBRARY.glob(pattern)}
+        assert shipped_files == {path.relative_to(library) for path in Path(library).glob(pattern)} != set()
 
 
 def test_scenarios_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
