@@ -279,6 +279,7 @@ def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:
         ticdc.execute("SELECT 1")
 
 
+@pytest.mark.slow
 def test_the_package_gives_it_without_importing_it() -> None:
     loaded = "'pyarrow' in sys.modules"
     code = f"import simulator, sys; assert not {loaded}; simulator.TiCDC; assert {loaded}"

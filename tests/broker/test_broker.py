@@ -67,6 +67,7 @@ def test_a_process_number_that_was_given_to_another_program_is_not_taken_for_kaf
     assert not broker.stop(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_process_that_is_just_becoming_kafka_is_not_taken_for_a_dead_one(tmp_path: Path) -> None:
     """Linux shows an empty command line during exec; here a program becomes itself again without end."""
     again = tmp_path / "again"
@@ -116,6 +117,7 @@ def test_a_machine_without_java_is_told_what_is_missing(
         broker.start(directory=tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "words"),
     [
@@ -146,6 +148,7 @@ def test_a_java_that_is_too_old_is_told_before_anything_is_fetched(
     assert not (tmp_path / "cache").exists() and not (tmp_path / "data").exists()
 
 
+@pytest.mark.slow
 def test_jars_that_cannot_be_fetched_are_one_line_and_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

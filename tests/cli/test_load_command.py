@@ -363,6 +363,7 @@ JsonLines._deliver = delivered
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "signals", "words"),
     [
@@ -404,6 +405,7 @@ def test_fixtures_are_there_behind_one_signal_and_told_to_be_missing_behind_two(
     assert process.returncode == (130 if signals else 143)
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_leaves_is_cleared_away_by_the_next(plan: Path, tmp_path: Path) -> None:
     """Nothing of others, be it called alike."""
     left, foreign = tmp_path / "left", tmp_path / "left" / ".out-archived"

@@ -249,6 +249,7 @@ def test_a_message_larger_than_max_message_bytes_is_ticdc_s_error_with_table_and
 # The machine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("java", "words"),
     [
@@ -369,6 +370,7 @@ def test_compressed_files_are_read_like_any(spark: SparkSession, shell: Shell) -
 # Processes of their own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("master", ["local[2]", "none"])
 def test_a_disk_that_is_full_is_told_and_nothing_half_written_stays(tmp_path: Path, master: str) -> None:
     """A limit on the size of files stands for the full disk; by a task of Spark, too."""
@@ -382,6 +384,7 @@ def test_a_disk_that_is_full_is_told_and_nothing_half_written_stays(tmp_path: Pa
     assert list(fixtures.parent.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_whoever_closes_standard_output_has_seen_enough(good: Shell) -> None:
     """As `ticdc-sim … | head -1` does."""
     with started("diff", good.before, good.after, "--sink-uri", NOWHERE, "--console", "--speed", "20") as process:
@@ -392,6 +395,7 @@ def test_whoever_closes_standard_output_has_seen_enough(good: Shell) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_standard_output_that_is_full_is_told(good: Shell) -> None:
     (good.directory / "shop").mkdir()
     record = '{"offset": 0, "timestamp": 0, "key": null, "value": null}\n'

@@ -86,6 +86,7 @@ def wrong(code: object, out: str, err: str) -> str:
     return "" if "Traceback" not in err else "a traceback"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(BATCHES))
 def test_a_damaged_command_line_ends_in_one_message(seed: int, folder: Folder) -> None:
     """Twenty thousand in all: good ones of every command with one or two arguments or files damaged."""
@@ -95,6 +96,7 @@ def test_a_damaged_command_line_ends_in_one_message(seed: int, folder: Folder) -
     assert not os.path.exists("out")
 
 
+@pytest.mark.slow
 def test_every_command_line_that_is_damaged_here_was_good(folder: Folder) -> None:
     """Each does what it is for, or ends where Java, or a broker, would be needed."""
     for line in good(0, 300):

@@ -46,6 +46,7 @@ def piped(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
     return play_it
 
 
+@pytest.mark.slow
 def test_each_statement_is_answered_by_what_it_made() -> None:
     """Events as `inspect` shows them, rows of a SELECT as MySQL's client draws them; no prompt is imported."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -162,6 +163,7 @@ class Typist:
             os.close(self._file)
 
 
+@pytest.mark.slow
 def test_at_a_terminal_it_prompts(tmp_path: Path) -> None:
     """Over several lines up to a semicolon; Ctrl-C clears, an error costs nothing, Ctrl-D ends; the history stays."""
     typist = Typist(tmp_path)

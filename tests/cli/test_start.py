@@ -41,16 +41,19 @@ def every(command: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str,
     return [path, *(deep for name, inner in below for deep in every(inner, (*path, name)))]
 
 
+@pytest.mark.slow
 def test_help_imports_no_library_but_the_one_that_prints_it() -> None:
     asked = [(*path, "--help") for path in every(commands)]
     assert len(asked) > 12
     assert imported(*asked) == [set()] * len(asked)
 
 
+@pytest.mark.slow
 def test_a_table_of_releases_needs_nothing_to_compute_with() -> None:
     assert imported(("releases", "v8.5.3", "--json"), ("releases", "v6.5.6", "v8.5.3", "--json")) == [{"rich"}] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [("ddl", "ALTER TABLE item ADD price INT"), ("table", "item"), ("row", '{"after": {"id": 1, "name": "a"}}')],
@@ -64,6 +67,7 @@ def test_what_is_explained_is_computed_by_arrow_alone(asked: tuple[str, ...], tm
     assert found == {"numpy", "pyarrow", "sqlglot"}
 
 
+@pytest.mark.slow
 def test_a_run_in_process_needs_no_spark(tmp_path: Path) -> None:
     """And neither pandas nor what only other outputs, other places and expressions ask for."""
     for name in ("before", "after"):
@@ -76,6 +80,7 @@ def test_a_run_in_process_needs_no_spark(tmp_path: Path) -> None:
     assert found == {"numpy", "pyarrow", "rich", "sqlglot"}
 
 
+@pytest.mark.slow
 def test_a_stream_is_read_without_pandas(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "0.jsonl").write_text("")
@@ -83,6 +88,7 @@ def test_a_stream_is_read_without_pandas(tmp_path: Path) -> None:
     assert found <= {"numpy", "pyarrow"}
 
 
+@pytest.mark.slow
 def test_who_asks_for_pandas_still_gets_it() -> None:
     """Also from pyarrow, which looked for it in vain before."""
     text = (

@@ -48,6 +48,7 @@ COMMANDS = [
 WRONG = "verify"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_closed_standard_output_is_no_defect(directory: Path, command: tuple[str, ...]) -> None:
     """It counts as /dev/null."""
@@ -56,6 +57,7 @@ def test_a_closed_standard_output_is_no_defect(directory: Path, command: tuple[s
     assert "ticdc-sim" not in said and "Traceback" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_full_standard_output_is_told(directory: Path, command: tuple[str, ...]) -> None:
     """In one line, whatever else a command has found."""
@@ -64,6 +66,7 @@ def test_a_full_standard_output_is_told(directory: Path, command: tuple[str, ...
     assert "Traceback" not in said and "Exception" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "<&- 2>&-"])
 @pytest.mark.parametrize(
     ("command", "code"),
@@ -81,6 +84,7 @@ def test_standard_error_that_takes_nothing_changes_nothing(
     assert (directory / "silent" / "topic" / "0.jsonl").exists() or command[-1] != "silent"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code"),
     [
@@ -106,6 +110,7 @@ def test_a_reader_that_is_gone_changes_no_verdict(
     assert Path("s.json").exists() or "s.json" not in command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [0, 1], ids=["right", "wrong"])
 def test_a_verdict_is_shown_before_the_disk_is_found_full(
     directory: Path, code: int, monkeypatch: pytest.MonkeyPatch
@@ -123,6 +128,7 @@ def test_a_verdict_is_shown_before_the_disk_is_found_full(
     assert not list(Path().glob(".*"))
 
 
+@pytest.mark.slow
 def test_a_report_may_go_to_a_device(directory: Path) -> None:
     """Which is written to, and not replaced; a full one is told."""
     assert redirected(directory, "", "verify", "out", "--report", "/dev/null")[0] == 0
@@ -131,6 +137,7 @@ def test_a_report_may_go_to_a_device(directory: Path) -> None:
     assert shown.startswith("RIGHT")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -145,6 +152,7 @@ def test_a_run_whose_figures_cannot_be_written_has_shown_them(directory: Path, c
     assert "row changes in" in shown and (directory / "told").is_dir()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "file", "words"),
     [("--report", "out", "is a directory"), ("--report", "none/r.html", "there is no directory none")],

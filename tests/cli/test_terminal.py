@@ -96,6 +96,7 @@ def test_errors_show_files_and_words_with_escapes(capsys: pytest.CaptureFixture[
     assert [line.split(".toml: ")[1][:15] for line in err[:-1]] == ["line 1: unknown", "line 2: seed: b"]
 
 
+@pytest.mark.slow
 def test_a_terminal_of_another_charset_is_shown_what_it_has(tmp_path: Path) -> None:
     """In a process of its own: Latin-1, and an argument whose bytes are no text."""
     schema = tmp_path / "schema.sql"

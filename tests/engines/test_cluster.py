@@ -108,6 +108,7 @@ def test_an_executor_that_is_lost_while_it_sends_ends_the_run(cluster: Cluster, 
     require_true(said[1:-1], kafka, topic, whole_run(command, tmp_path / "whole"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("libraries", "drivers", "words"),
     [

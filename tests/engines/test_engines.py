@@ -168,6 +168,7 @@ def play_with(spark: SparkSession, before: Path, after: Path, dispatcher: str) -
     return account.shuffles
 
 
+@pytest.mark.slow
 def test_a_process_without_spark_compares_snapshots(tmp_path: Path) -> None:
     """pyspark is not even imported."""
     before, after = many(tmp_path / "before", 3), many(tmp_path / "1", 3)
@@ -191,6 +192,7 @@ def test_snapshots_too_large_for_one_process_are_refused(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_spark_s_daemon_has_no_thread_beside_the_one_that_forks() -> None:
     """What it imports beforehand would start some: a fork leaves them, and what they hold, behind."""
     code = "import os, simulator.engines.spark.daemon as one; one.prepare(); print(len(os.listdir('/proc/self/task')))"

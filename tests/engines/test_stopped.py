@@ -133,6 +133,7 @@ def test_a_run_in_process_ends_at_a_watermark(
     assert play("verify", f"kafka://{kafka}/{topic}", "--truth", tmp_path / "truth") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("master", "number", "words", "code"),
     [("local[2]", signal.SIGTERM, "stopped by SIGTERM", 143), ("none", signal.SIGHUP, "stopped by SIGHUP", 129)],
@@ -154,6 +155,7 @@ def test_a_signal_leaves_neither_fixtures_nor_a_truth(
     assert bool(others) == (master != "none") and end_within(60, others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stage", "end", "said", "code"),
     [
@@ -201,6 +203,7 @@ sys.meta_path.insert(0, Signalled)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["pyspark", "py4j.protocol", "simulator.engines.on_spark"])
 def test_a_signal_that_comes_while_spark_is_imported_ends_a_run_too(
     two_tables: tuple[str, Path, Path], tmp_path: Path, module: str
@@ -213,6 +216,7 @@ def test_a_signal_that_comes_while_spark_is_imported_ends_a_run_too(
     assert list(fixtures.parent.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_task_that_was_lost_is_not_run_again_even_where_spark_would(
     two_tables: tuple[str, Path, Path], tmp_path: Path
 ) -> None:
@@ -256,6 +260,7 @@ LOST = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -280,6 +285,7 @@ def test_a_part_of_spark_that_was_lost_is_one_line(text: str, words: str) -> Non
         raise Py4JError(text)
 
 
+@pytest.mark.slow
 def test_memory_that_a_task_does_not_get_is_one_line() -> None:
     from py4j.protocol import Py4JError
 
@@ -311,6 +317,7 @@ def test_memory_that_the_engine_in_process_does_not_get_is_one_line(
     assert list(fixtures.parent.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_broker_whose_start_is_stopped_does_not_run(tmp_path: Path) -> None:
     with started("broker", "start", "--directory", tmp_path, "--port", broker.free_port()) as process:
         wait_until(process, (tmp_path / broker.STATE).exists)

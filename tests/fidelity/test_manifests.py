@@ -26,6 +26,7 @@ def test_every_file_is_as_its_manifest_says() -> None:
         assert checksums(directory) == directory.with_suffix(".sha256").read_text("ascii"), directory.name
 
 
+@pytest.mark.slow
 def test_the_manifests_are_what_the_command_in_contributing_writes() -> None:
     root = DEFAULT.parent.parent
     [command] = re.findall(

@@ -125,6 +125,7 @@ def lines(fixtures: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in fixtures.rglob("*.jsonl")}
 
 
+@pytest.mark.slow
 def test_diff_is_the_scenario_of_two_snapshots(folder: Path, two: Path) -> None:
     """Byte for byte, whether a file says the settings or the command line does."""
     said = ("--sink-uri", URI, "--config", folder / "rules" / "changefeed.toml", "--start-ts", START)
@@ -135,6 +136,7 @@ def test_diff_is_the_scenario_of_two_snapshots(folder: Path, two: Path) -> None:
     assert sorted(lines(two)) == ["0.jsonl", "1.jsonl"]
 
 
+@pytest.mark.slow
 def test_several_snapshots_lead_from_each_to_the_next(week: Path) -> None:
     definitions = {table("monday").name: table("monday").definition}
     monday = state([table("monday")], 0)
@@ -144,6 +146,7 @@ def test_several_snapshots_lead_from_each_to_the_next(week: Path) -> None:
         assert contents_after(seen, contents([table("monday")], 0), [table("monday")]) == contents([table(day)], 0)
 
 
+@pytest.mark.slow
 def test_a_wait_moves_what_follows_and_has_only_watermarks(two: Path, week: Path) -> None:
     """The rows of the first change are those of the scenario without a wait, a minute later."""
     first = [(at, event.op, event.after) for at, event in rows(two)]
@@ -153,6 +156,7 @@ def test_a_wait_moves_what_follows_and_has_only_watermarks(two: Path, week: Path
     assert {2_000, 30_000, 58_000} < {moment(mark) - 1 for mark in marks(week, 0)}
 
 
+@pytest.mark.slow
 def test_each_change_takes_as_long_as_it_is_told(week: Path) -> None:
     """The step's own time, else that of the whole scenario; the steps follow each other."""
     times = [at for at, _ in rows(week)]
@@ -161,6 +165,7 @@ def test_each_change_takes_as_long_as_it_is_told(week: Path) -> None:
     assert all(max(at) - min(at) > (last - first) / 2 for at, (first, last) in zip(found, SPANS, strict=True))
 
 
+@pytest.mark.slow
 def test_watermarks_come_at_their_interval_and_the_last_one_at_the_end(folder: Path, week: Path) -> None:
     summary = json.loads((folder / "week.json").read_text())
     for partition in range(2):
@@ -171,6 +176,7 @@ def test_watermarks_come_at_their_interval_and_the_last_one_at_the_end(folder: P
     assert (moment(summary["start_ts"]), summary["rows"]) == (1, len(rows(week)))
 
 
+@pytest.mark.slow
 def test_the_rate_counts_the_time_of_sending(folder: Path, week: Path) -> None:
     """Which begins when everything was read and compared."""
     said = json.loads((folder / "week.json").read_text())
@@ -179,6 +185,7 @@ def test_the_rate_counts_the_time_of_sending(folder: Path, week: Path) -> None:
     assert said["rows"] / (sending + 0.001) - 1 < said["rows_per_second"] < said["rows"] / (sending - 0.0006) + 1
 
 
+@pytest.mark.slow
 def test_the_command_line_wins_over_the_file(folder: Path, two: Path) -> None:
     """Another seed, time, length, interval, sink-uri: the same changes at other times, in other places."""
     uri = URI.replace("/shop", "/elsewhere").replace("partition-num=2", "partition-num=3")
@@ -198,6 +205,7 @@ def test_the_command_line_wins_over_the_file(folder: Path, two: Path) -> None:
     assert order[0] != order[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_shipped_scenario_plays(path: Path, tmp_path: Path) -> None:
     summary = tmp_path / "summary.json"

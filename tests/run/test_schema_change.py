@@ -20,6 +20,8 @@ from simulator.ticdc.changefeed import load
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.slow  # the runs compare snapshots on Spark
+
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=3"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
 PLACES = {"start": CANAL, "middle": OPEN, "end": CANAL}

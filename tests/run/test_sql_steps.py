@@ -224,6 +224,7 @@ INSERT INTO bare VALUES (2);
     assert [(event.table, value(event.after, "id")) for event in events[3:]] == [("bare", "2")]
 
 
+@pytest.mark.slow
 def test_a_process_that_plays_sql_starts_no_java(tmp_path: Path) -> None:
     """pyspark is not even imported, nor pandas."""
     code = (
@@ -337,6 +338,7 @@ def test_both_engines_give_the_same_fixtures(spark: SparkSession, tmp_path: Path
     assert fixtures(tmp_path / "none") == fixtures(tmp_path / "local[2]") != {}
 
 
+@pytest.mark.slow
 def test_watermarks_come_in_real_time_while_a_wait_passes(tmp_path: Path) -> None:
     """Between two steps of SQL."""
     path = story(

@@ -27,6 +27,8 @@ from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, deco
 from simulator.consumer.records import Record, read_records
 from simulator.ticdc.changefeed import load
 
+pytestmark = pytest.mark.slow  # the runs compare snapshots on Spark
+
 POS = 447_000_000_000_000_001
 PARTITIONS = 4
 TOPICS = ("all", "the-default", "of_Ware_House.a_b", "of_Ware_House._", "of_late", "of_gone")

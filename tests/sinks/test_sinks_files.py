@@ -171,6 +171,7 @@ def test_an_empty_directory_is_taken(tmp_path: Path) -> None:
     assert ["shop/0.jsonl"] == [str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*.jsonl")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", files.FORMATS)
 def test_a_disk_that_takes_no_more_is_told_with_the_path(tmp_path: Path, format: str) -> None:
     """A limit on the size of files stands for the full disk: the system call fails in the same place."""

@@ -126,6 +126,7 @@ def within_a_minute(code: str, *arguments: object) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "filters",
     [
@@ -144,6 +145,7 @@ def test_no_pattern_takes_long(tmp_path: Path, filters: str) -> None:
     assert f"{'a' * 40}b" in said and "decision" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "said"),
     [

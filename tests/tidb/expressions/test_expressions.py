@@ -336,6 +336,7 @@ def plain(texts: Sequence[str | None]) -> Cells:
     return [text and (text.lstrip("-") if not Decimal(text) else text) for text in texts]
 
 
+@pytest.mark.slow
 def test_duckdb_is_loaded_by_the_first_expression_only() -> None:
     code = (
         "import sys, simulator.cli, simulator.tidb.expressions, simulator.ticdc.filters.row_expressions; "
@@ -344,6 +345,7 @@ def test_duckdb_is_loaded_by_the_first_expression_only() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_process_ends_quietly_after_it() -> None:
     """DuckDB's Python binding complains of what is left open."""
     code = (
