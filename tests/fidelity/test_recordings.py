@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support import given_cases
 
 from simulator import releases
 from simulator.ticdc.ddl.allow import is_allowed
@@ -34,13 +35,16 @@ REPLICATED = {code for code in ACTIONS if is_allowed(code, releases.find(RELEASE
 those vectors, and lacks 19, 41 and 72."""
 
 
+FAST = "ddl-limits|ddl-partition|sql-checks|sql-dml|sql-foreign-keys.*|sql-lengths|sql-modes-2"
+"""Recordings that are not marked slow: those that are played in a second or two."""
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test a file, named by it."""
-    directory = Path(metafunc.config.getoption("--recordings") or DEFAULT)
-    found = sorted(directory.glob("*.jsonl.gz"))
-    if not found:
-        raise pytest.UsageError(f"no recordings in {directory}")
-    metafunc.parametrize("recording", [pytest.param(path, id=path.name.split(".")[0]) for path in found])
+    given_cases.parametrize(metafunc, "recording", DEFAULT, recordings, lambda path: path.name.split(".")[0], FAST)
+
+
+def recordings(directory: Path) -> list[Path]:
+    return sorted(directory.glob("*.jsonl.gz"))
 
 
 def test_the_simulator_answers_as_tidb_did(recording: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,19 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support import given_cases
 from support.null_over_null import without_null_over_null
 from support.story import DEFAULT, differences, expected, happened, stories
 
+FAST = "2027|2047|2054"
+"""Stories that are not marked slow: short ones."""
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test a story, named by its file."""
-    if "story" not in metafunc.fixturenames:
-        return
-    directory = Path(metafunc.config.getoption("--stories") or DEFAULT)
-    found = stories(directory)
-    if not found:
-        raise pytest.UsageError(f"no stories in {directory}")
-    metafunc.parametrize("story", [pytest.param(path, id=path.stem) for path in found])
+    given_cases.parametrize(metafunc, "story", DEFAULT, stories, lambda path: path.stem, FAST)
 
 
 def test_a_story_changes_the_rows_that_a_server_changed(story: Path) -> None:

@@ -5,9 +5,11 @@ A file of a kind or release that the simulator does not have yet is one failing 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import given_cases
 from support.vectors import changefeed, codecs, ddl, dispatch, filtering, literals, rename, split, table_info
 from support.vectors.files import DEFAULT, Vector, files, kind, of_unknown_release, vectors
 from support.vectors.kinds import Kind
@@ -17,19 +19,20 @@ KINDS: dict[str, Kind] = {name: kind for module in MODULES for name, kind in mod
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test a vector, named by file and id or line."""
-    directory = Path(metafunc.config.getoption("--vectors") or DEFAULT)
-    found = [case for path in files(directory) for case in cases(path)]
-    if not found:
-        raise pytest.UsageError(f"no vector files in {directory}")
-    metafunc.parametrize("vector", found, ids=[case if isinstance(case, str) else case.name for case in found])
+    given_cases.parametrize(metafunc, "vector", DEFAULT, cases, name_of, ".*")
 
 
-def cases(path: Path) -> list[Vector | str]:
-    """The vectors of a file, or its name where nothing can run them."""
-    if kind(path) not in KINDS or of_unknown_release(path):
-        return [path.name]
-    return list(vectors(path))
+def cases(directory: Path) -> Iterator[Vector | str]:
+    """Yield the vectors of every file, or the file's name where nothing can run them."""
+    for path in files(directory):
+        if kind(path) not in KINDS or of_unknown_release(path):
+            yield path.name
+        else:
+            yield from vectors(path)
+
+
+def name_of(case: Vector | str) -> str:
+    return case if isinstance(case, str) else case.name
 
 
 def test_vector(vector: Vector | str) -> None:
