@@ -1,7 +1,7 @@
-"""The bytes of whole columns: what keys, hashes and weights are made from.
+"""Columns as buffers: the bytes of all cells and their offsets.
 
-One law: a column is one buffer and where its cells begin; nothing looks at a cell by itself. TiDB texts may be strings
-or binary, where invalid UTF-8 stands as lone surrogates (0xED, 0xB2 or 0xB3, 0x80 to 0xBF for a byte).
+The functions work on whole columns, not on cells. TiDB texts can be strings or binary; in binary, invalid UTF-8 is
+represented by lone surrogates (0xED, 0xB2 or 0xB3, 0x80 to 0xBF for a byte).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int64]
 
 Texts = Mapping[str, pa.Array]
-"""TiDB texts of columns by their names, strings or binary."""
+"""TiDB texts of columns by name, strings or binary."""
 
 
 def columns(rows: Sequence[Mapping[str, str | None]]) -> dict[str, pa.Array]:
-    """TiDB texts of rows that have the same columns, as binary arrays by column."""
+    """Return the TiDB texts of rows with the same columns, as binary arrays by column."""
     return {name: pa.array([_encoded(row[name]) for row in rows], pa.binary()) for name in (rows[0] if rows else ())}
 
 
@@ -31,13 +31,15 @@ def _encoded(text: str | None) -> bytes | None:
 
 
 def raw(cells: pa.Array) -> pa.Array:
-    """Strings as their bytes."""
+    """Return strings as their bytes."""
     return cells if pa.types.is_binary(cells.type) else cells.view(pa.binary())
 
 
 def stored_buffers(cells: pa.Array) -> tuple[Bytes, Offsets]:
-    """The bytes of all cells, without any before the first and behind the last, and where each begins and the last
-    ends, in Arrow's own 32 bits."""
+    """Return the bytes of all cells and their offsets in Arrow's 32 bits.
+
+    Bytes before the first and after the last cell are left out.
+    """
     if not len(cells):
         return np.zeros(0, np.uint8), np.zeros(1, np.int32)
     _, places, data = cells.buffers()
@@ -49,38 +51,38 @@ def stored_buffers(cells: pa.Array) -> tuple[Bytes, Offsets]:
 
 
 def buffers(cells: pa.Array) -> tuple[Bytes, Places]:
-    """The same with places that one may reckon with."""
+    """Return the same with 64-bit offsets, for arithmetic."""
     data, offsets = stored_buffers(cells)
     return data, offsets.astype(np.int64)
 
 
 def lengths(cells: pa.Array) -> Places:
-    """Bytes in each cell."""
+    """Return the bytes in each cell."""
     return np.diff(buffers(cells)[1])
 
 
 def binary(data: bytes | npt.NDArray[np.generic], offsets: Places | Offsets, like: pa.Array) -> pa.Array:
-    """The array of these cells, null where `like` is."""
+    """Return the array of these cells, null where `like` is."""
     places = pa.py_buffer(np.ascontiguousarray(offsets, np.int32))
     bytes_of = data if isinstance(data, bytes) else np.ascontiguousarray(data)
     return pa.Array.from_buffers(pa.binary(), len(like), [_validity(like), places, pa.py_buffer(bytes_of)])
 
 
 def _validity(cells: pa.Array) -> pa.Buffer | None:
-    """Validity bitmap that begins at bit 0, as a slice's does not."""
+    """Return a validity bitmap that begins at bit 0, unlike that of a slice."""
     if not cells.null_count:
         return None
     return pa.array(np.packbits(cells.is_valid().to_numpy(zero_copy_only=False), bitorder="little")).buffers()[1]
 
 
 def fixed(rows: npt.NDArray[np.generic], like: pa.Array) -> pa.Array:
-    """Cells of one size, the bytes of each row of a matrix (or of each number)."""
+    """Return cells of equal size: the bytes of each row of a matrix, or of each number."""
     size = rows.nbytes // max(len(rows), 1)
     return binary(rows, np.arange(len(rows) + 1) * size, like)
 
 
 def latin1(cells: pa.Array) -> pa.Array:
-    """The bytes that Latin-1 text stands for (0xC2 or 0xC3, then 0x80 to 0xBF: one byte)."""
+    """Return the bytes that Latin-1 text stands for (0xC2 or 0xC3, then 0x80 to 0xBF: one byte)."""
     data, offsets = buffers(cells)
     leads = np.flatnonzero(data >= 0xC0)
     if not len(leads):
@@ -91,17 +93,17 @@ def latin1(cells: pa.Array) -> pa.Array:
 
 
 def escaped(text: bytes) -> bytes:
-    """Bytes with a lone surrogate in the place of each that is no part of UTF-8."""
+    """Return the bytes with a lone surrogate in place of each byte that is not valid UTF-8."""
     return text.decode("utf-8", "surrogateescape").encode("utf-8", "surrogatepass")
 
 
 def unescaped(text: bytes) -> bytes:
-    """The bytes that one text stands for."""
+    """Return the bytes that one text stands for."""
     return text.decode("utf-8", "surrogatepass").encode("utf-8", "surrogateescape") if b"\xed" in text else text
 
 
 def surrogate_unescaped(cells: pa.Array) -> pa.Array:
-    """The bytes that text stands for: each lone surrogate is the byte that was no UTF-8 (Python's surrogateescape)."""
+    """Return the bytes that text stands for: each lone surrogate is an invalid byte (Python's surrogateescape)."""
     data, offsets = buffers(cells)
     leads = np.flatnonzero(data == 0xED)
     leads = leads[(data[leads + 1] & 0xFE) == 0xB2] if len(leads) else leads

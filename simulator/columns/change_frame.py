@@ -42,10 +42,10 @@ import pyarrow as pa
 Ints = npt.NDArray[np.int64]
 
 DELETE, UPDATE, INSERT = range(OPERATIONS := 3)
-"""The order of row changes inside one commit-ts (tiflow: cdc/processor/sourcemanager/engine/pebble/encoding/key.go)."""
+"""The order of row changes with one commit-ts (tiflow: cdc/processor/sourcemanager/engine/pebble/encoding/key.go)."""
 
 ROW, DDL, WATERMARK = range(3)
-"""The order of events inside one commit-ts."""
+"""The order of events with one commit-ts."""
 
 COLUMNS = {
     **dict.fromkeys(("commit_ts", "occurrence", "row_hash", "row_id", "dispatch_hash"), pa.int64()),
@@ -70,25 +70,25 @@ FILTERED_CHANGES = _frame("commit_ts table handle before after op rank")
 EVENTS = _frame("commit_ts kind table op row_id dispatch_hash destination before after")
 
 ORDER = ("commit_ts", "rank", "table", "handle", "op")
-"""By which TiCDC sends row changes."""
+"""The order in which TiCDC sends row changes."""
 
-STRETCH = 32
-"""Neighbours from which on a stretch of them is worth copying by itself."""
+MIN_RUN = 32
+"""Minimum average length of runs of neighbours for which copying runs is faster."""
 
 
 def op_of(before: pa.Array, after: pa.Array) -> npt.NDArray[np.int8]:
-    """DELETE, UPDATE or INSERT, by which of the images are there."""
+    """Return DELETE, UPDATE or INSERT, by which of the images exist."""
     was, stays = (~np.asarray(image.is_null()) for image in (before, after))
     return np.select([was & stays, was], [UPDATE, DELETE], INSERT).astype(np.int8)
 
 
 def ints(batch: pa.RecordBatch, name: str) -> Ints:
-    """A column as int64; a null counts as 0."""
+    """Return a column as int64; a null becomes 0."""
     return np.asarray(batch.column(name).fill_null(0), dtype=np.int64)
 
 
 def by_table(table: Ints) -> Iterator[tuple[int, Ints]]:
-    """Each table, and where its rows are."""
+    """Yield each table and the positions of its rows."""
     order = np.argsort(table, kind="stable")
     for places in np.split(order, np.flatnonzero(np.diff(table[order])) + 1):
         if len(places):
@@ -96,15 +96,16 @@ def by_table(table: Ints) -> Iterator[tuple[int, Ints]]:
 
 
 def picked(batch: pa.RecordBatch, places: Ints) -> pa.RecordBatch:
-    """The rows at these places."""
+    """Return the rows at these positions."""
     columns = [picked_values(column, places) for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def picked_values(values: pa.Array, places: Ints) -> pa.Array:
-    """The values at these places; long stretches of neighbours are copied whole, which costs a third."""
+    """Return the values at these positions; long runs of neighbours are copied whole, which takes a third of the
+    time."""
     starts = np.flatnonzero(np.diff(places, prepend=-2) != 1)
-    if len(starts) * STRETCH > len(places):
+    if len(starts) * MIN_RUN > len(places):
         return values.take(pa.array(places))
     bounds = zip(places[starts].tolist(), np.diff(starts, append=len(places)).tolist())
     parts = [values.slice(first, length) for first, length in bounds]

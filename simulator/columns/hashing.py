@@ -1,6 +1,6 @@
-"""Hashes of whole columns: Spark's xxhash64, by which commit-ts and row ids are chosen, and CRC-32.
+"""Hashes of whole columns: Spark's xxhash64, which chooses commit-ts and row ids, and CRC-32.
 
-One law: bit by bit what Spark (expressions/XXH64.java) and zlib give.
+Results equal those of Spark (expressions/XXH64.java) and zlib bit by bit.
 """
 
 from __future__ import annotations
@@ -19,36 +19,38 @@ Numbers = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Crcs = npt.NDArray[np.uint32]
 
 SEED = 42
-"""What Spark's chain of hashes begins with."""
+"""Initial value of Spark's chain of hashes."""
 
 P1, P2, P3, P4, P5 = (
     np.uint64(prime)
     for prime in (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
 )
 LANES = np.array([P1, P2, 0, 0], np.uint64) + np.array([P2, 0, 0, -int(P1) % 2**64], np.uint64)
-"""What the four lanes begin with, beside the seed."""
+"""Initial values of the four lanes, without the seed."""
 
 FEW = 8
-"""Cells for which tables do not pay."""
+"""Number of cells up to which tables are slower."""
 
 LONG = 64
-"""Bytes from which on zlib takes less time for a cell than the tables do for all its bytes."""
+"""Number of bytes from which zlib is faster for a cell than the tables."""
 
 
 def xxhash64(*columns: int | Numbers | pa.Array) -> npt.NDArray[np.int64]:
-    """Spark's `xxhash64` of columns: numbers of 32 or 64 bits, binary, and literals, which Spark takes for 32 bits
-    where they fit; a null leaves the hash as it is."""
-    found: Hashes = np.array([SEED], np.uint64)
+    """Return Spark's `xxhash64` of columns: numbers of 32 or 64 bits, binary, and literals.
+
+    Spark takes literals for 32 bits if they fit. A null leaves the hash unchanged.
+    """
+    hashes: Hashes = np.array([SEED], np.uint64)
     for column in columns:
         if isinstance(column, int):
             column = np.array([column], np.int32 if -(1 << 31) <= column < 1 << 31 else np.int64)
         if isinstance(column, np.ndarray):
             wide = column.itemsize == 8
-            found = _long(column.view(np.uint64), found) if wide else _int(column.view(np.uint32), found)
+            hashes = _long(column.view(np.uint64), hashes) if wide else _int(column.view(np.uint32), hashes)
         else:
-            hashed = _bytes(column, found)
-            found = np.where(column.is_valid().to_numpy(False), hashed, found) if column.null_count else hashed
-    return found.view(np.int64)
+            hashed = _bytes(column, hashes)
+            hashes = np.where(column.is_valid().to_numpy(False), hashed, hashes) if column.null_count else hashed
+    return hashes.view(np.int64)
 
 
 def _int(numbers: npt.NDArray[np.uint32], seed: Hashes) -> Hashes:
@@ -88,15 +90,15 @@ def _bytes(cells: pa.Array, seed: Hashes) -> Hashes:
 
 
 def _stripes(words: Hashes, starts: Places, sizes: Places, seed: Hashes, hashed: Hashes) -> tuple[Hashes, Places]:
-    """The hash of all whole 32 bytes of each cell of so many, and where they end."""
+    """Return the hash of all whole 32-byte stripes of each cell that has any, and where they end."""
     rows = np.flatnonzero(sizes >= 32)
     rows = rows[np.argsort(-sizes[rows], kind="stable")]
     lanes = seed[rows, None] + LANES
     counts, steps = sizes[rows] // 32, np.arange(0, 32, 8)
     for stripe in range(int(counts[0])):
         left = int(np.searchsorted(-counts, -stripe))
-        found = words[starts[rows[:left], None] + 32 * stripe + steps]
-        lanes[:left] = _rotated(lanes[:left] + found * P2, 31) * P1
+        stripe_words = words[starts[rows[:left], None] + 32 * stripe + steps]
+        lanes[:left] = _rotated(lanes[:left] + stripe_words * P2, 31) * P1
     first, second, third, fourth = lanes.T
     merged = _rotated(first, 1) + _rotated(second, 7) + _rotated(third, 12) + _rotated(fourth, 18)
     for lane in (first, second, third, fourth):
@@ -106,7 +108,7 @@ def _stripes(words: Hashes, starts: Places, sizes: Places, seed: Hashes, hashed:
 
 
 def _tail(words: Hashes, at: Places, ends: Places, hashed: Hashes) -> Hashes:
-    """The hash with the last bytes of each cell, fewer than 32."""
+    """Return the hash including the last bytes of each cell, fewer than 32."""
     left = ends - at
     for step in range(int(left.max(initial=0)) // 8):
         rows = _where(left >= 8 * step + 8)
@@ -122,14 +124,14 @@ def _tail(words: Hashes, at: Places, ends: Places, hashed: Hashes) -> Hashes:
 
 
 def _where(mask: npt.NDArray[np.bool_]) -> Places | slice:
-    """What takes these rows out of an array, most cheaply."""
+    """Return the cheapest index of these rows."""
     return slice(None) if mask.all() else np.flatnonzero(mask)
 
 
 def crc32(cells: pa.Array, prefix: bytes = b"") -> Crcs:
-    """zlib's CRC-32 of the prefix and each cell; of a null that of the prefix.
+    """Return zlib's CRC-32 of the prefix and each cell; for a null that of the prefix.
 
-    A CRC is linear: what a byte adds depends on its value and how many bytes follow it alone.
+    A CRC is linear: the contribution of a byte depends only on its value and on the number of bytes after it.
     """
     data, offsets = buffers(cells)
     ends, sizes = offsets[1:], np.diff(offsets)
@@ -151,19 +153,19 @@ def _by_tables(data: npt.NDArray[np.uint8], ends: Places, sizes: Places, prefix:
     for after in range(int(sizes.max(initial=0))):
         first = int(np.searchsorted(sizes, after, "right"))
         registers[first:] ^= _added(after).take(data.take(ends[first:] - (after + 1)))
-    found = np.empty_like(registers)
-    found[order] = ~registers
-    return found
+    crcs = np.empty_like(registers)
+    crcs[order] = ~registers
+    return crcs
 
 
 def _shifted(registers: Crcs) -> Crcs:
-    """Registers after one more zero byte."""
+    """Return registers after one more zero byte."""
     return _added(0).take(registers & np.uint32(0xFF)) ^ registers >> np.uint32(8)
 
 
 @cache
 def _added(after: int) -> Crcs:
-    """What a byte of each value adds, so many others following it."""
+    """Return the contribution of a byte of each value that is followed by `after` others."""
     if after:
         return _shifted(_added(after - 1))
     return np.array([zlib.crc32(bytes([byte])) ^ zlib.crc32(b"\0") for byte in range(256)], np.uint32)
@@ -171,8 +173,8 @@ def _added(after: int) -> Crcs:
 
 @lru_cache(4096)
 def _after_zeros(register: int) -> Crcs:
-    """A register after 0, 1, … and LONG zero bytes."""
-    found = [np.array([register], np.uint32)]
+    """Return a register after 0, 1, … and LONG zero bytes."""
+    registers = [np.array([register], np.uint32)]
     for _ in range(LONG):
-        found.append(_shifted(found[-1]))
-    return np.concatenate(found)
+        registers.append(_shifted(registers[-1]))
+    return np.concatenate(registers)

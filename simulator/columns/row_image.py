@@ -1,9 +1,8 @@
-"""Row images: the TiDB text of each visible column, joined by the byte 0xFF, 0xFE standing for NULL.
+"""Row images: the TiDB text of each visible column, joined by the byte 0xFF, with 0xFE for NULL.
 
-A column of images is cut into columns of texts and made of them (`pack`, `split`, `named`, `cell`, `LazyCells`), the
-image of one row into its cells and of them (`joined`, `cells_of`).
-
-One law: neither byte occurs in UTF-8, so nothing is escaped; all columns are cut out at one go, each is a slice.
+`pack`, `split`, `named`, `cell` and `LazyCells` convert a column of images from and to columns of texts; `joined` and
+`cells_of` convert the image of one row. Neither byte occurs in UTF-8, so nothing is escaped. `split` cuts all columns
+in one call; each is a slice.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ NULL = 0xFE
 
 
 def pack(columns: Sequence[pa.Array]) -> pa.Array:
-    """Binary images of rows, given as the TiDB text of each visible column (string or binary, null for NULL)."""
+    """Return binary images of rows, given as the TiDB text of each visible column (string or binary, null for NULL)."""
     cells = [pc.fill_null(column.cast(pa.binary()), bytes([NULL])) for column in columns]
     return pc.binary_join_element_wise(*cells, bytes([SEPARATOR]))
 
 
 @dataclass(frozen=True)
 class Image:
-    """The cells of images of one table."""
+    """The cells of a column of images of one table."""
 
     cut: pa.Array
     """binary TiDB text: all rows of the first column, then all of the second, …"""
@@ -39,12 +38,13 @@ class Image:
     rows: int
 
     def cells(self, column: int) -> pa.Array:
-        """One column as binary TiDB text."""
+        """Return one column as binary TiDB text."""
         return self.cut.slice(column * self.rows, self.rows)
 
 
 def split(images: pa.Array, columns: int) -> Image:
-    """Images (binary, no nulls) of that many columns; raises EncodeError where one has another number of cells."""
+    """Split images (binary, no nulls) with that many columns; raise EncodeError for one with another number of
+    cells."""
     rows, (edges, has_nulls) = len(images), _edges(images, columns)
     places = np.add.outer(
         np.arange(0, 2 * columns, 2, dtype=np.int32), np.arange(0, 2 * rows * columns, 2 * columns, dtype=np.int32)
@@ -53,20 +53,22 @@ def split(images: pa.Array, columns: int) -> Image:
 
 
 def named(images: pa.Array, names: Sequence[str]) -> dict[str, pa.Array]:
-    """The columns of images by their names, as binary TiDB text."""
+    """Return the columns of images by name, as binary TiDB text."""
     image = split(images, len(names))
     return {name: image.cells(place) for place, name in enumerate(names)}
 
 
 def cell(images: pa.Array, columns: int, place: int) -> pa.Array:
-    """One column of images, as binary TiDB text; raises EncodeError as `split` does."""
+    """Return one column of images as binary TiDB text; raise EncodeError as `split` does."""
     edges, has_nulls = _edges(images, columns)
     return _cut(images, edges, np.arange(2 * place, len(edges) - 1, 2 * columns, dtype=np.int32), has_nulls)
 
 
 class LazyCells(Mapping[str, pa.Array]):
-    """The columns of images by their names, as `named` gives them, of which only those are cut out that are asked for;
-    `known` has the texts of some already."""
+    """The columns of images by name, as `named` returns them; a column is cut when it is requested.
+
+    `known` has the texts of some columns already.
+    """
 
     def __init__(
         self, images: pa.Array, names: Iterable[str], known: Mapping[str, pa.Array] = MappingProxyType({})
@@ -87,24 +89,25 @@ class LazyCells(Mapping[str, pa.Array]):
 
 
 def joined(cells: Iterable[bytes | None]) -> bytes:
-    """The image of one row, given as the TiDB text of each visible column, None for NULL."""
+    """Return the image of one row, given as the TiDB text of each visible column, None for NULL."""
     return bytes([SEPARATOR]).join(bytes([NULL]) if cell is None else cell for cell in cells)
 
 
 def cells_of(image: bytes) -> list[bytes | None]:
-    """The TiDB text of each visible column of one row, None for NULL."""
+    """Return the TiDB text of each visible column of one row, None for NULL."""
     return [None if cell == bytes([NULL]) else cell for cell in image.split(bytes([SEPARATOR]))]
 
 
 def same(old: pa.Array, new: pa.Array) -> npt.NDArray[np.bool_]:
-    """Where the cells of two columns are equal, NULL being equal to NULL."""
+    """Return where the cells of two columns are equal; NULL equals NULL."""
     equal = pc.fill_null(pc.equal(old, new), False)
-    found: npt.NDArray[np.bool_] = np.asarray(pc.or_(equal, pc.and_(pc.is_null(old), pc.is_null(new))))
-    return found
+    is_same: npt.NDArray[np.bool_] = np.asarray(pc.or_(equal, pc.and_(pc.is_null(old), pc.is_null(new))))
+    return is_same
 
 
 def _edges(images: pa.Array, columns: int) -> tuple[npt.NDArray[np.int32], bool]:
-    """Where each cell and each separator starts, row by row, and where the last one ends; whether some cell is NULL."""
+    """Return the start of each cell and each separator, row by row, then the end of the last; and whether a cell is
+    NULL."""
     rows = len(images)
     _, offset_buffer, data_buffer = images.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, rows + 1, 4 * images.offset)
@@ -130,7 +133,7 @@ def _edges(images: pa.Array, columns: int) -> tuple[npt.NDArray[np.int32], bool]
 
 
 def _cut(images: pa.Array, edges: npt.NDArray[np.int32], places: npt.NDArray[np.int32], has_nulls: bool) -> pa.Array:
-    """Cells at these places of the array that `edges` make: cell, separator, cell, separator, …"""
+    """Return the cells at these positions of the array that `edges` define: cell, separator, cell, separator, …"""
     data_buffer = images.buffers()[2] or pa.py_buffer(b"")
     pieces = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), data_buffer])
     if not has_nulls:

@@ -89,7 +89,7 @@ def read_side(scans: Sequence[TableScan], placing: RowPlacement, progress: Drive
     tables = placing.comparison.tables
     batches = [
         batch
-        for number, pieces in enumerate(snapshots.tasks(scans))
+        for number, pieces in enumerate(snapshots.divide_into_tasks(scans))
         for batch in report_reading(placing.sides(pieces), number, progress)
     ]
     rows = pa.concat_batches([pa.RecordBatch.from_pylist([], PLACED_ROWS), *batches])

@@ -49,7 +49,7 @@ from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError
 from simulator.sources import diff, snapshots
-from simulator.sources.snapshots import KeyRanges, Report, TableScan, unproven
+from simulator.sources.snapshots import KeyRanges, KeyReport, TableScan, unproven_tables
 from simulator.ticdc.flush import FLUSH_BYTES
 from simulator.tidb.model.table import visible_columns
 from simulator.tso import LOGICAL_BITS, ROW_LOGICAL
@@ -70,7 +70,7 @@ LONG_VARCHAR = 4096
 SPARK_NO_LIMIT = (1 << 31) - 1
 
 Batches = Iterator[pa.RecordBatch]
-Reported = tuple[int, list[Report]]
+Reported = tuple[int, list[KeyReport]]
 """Side (0 before, 1 after), and the reports of a task on the keys it read."""
 
 OnKeysRead = Callable[[list[Reported]], None]
@@ -160,7 +160,7 @@ def snapshot_side(
     on_keys_read: OnKeysRead,
 ) -> DataFrame:
     """Return PLACED_ROWS of one side of all moves; each task reports their keys to `on_keys_read`."""
-    tasks = snapshots.tasks(scans, spark.sparkContext.defaultParallelism)
+    tasks = snapshots.divide_into_tasks(scans, spark.sparkContext.defaultParallelism)
 
     def read(batches: Batches) -> Batches:
         with wrap_errors():
@@ -289,7 +289,7 @@ def _refuse_duplicates(spark: SparkSession, work: Work, reported: Sequence[Repor
     keyed = work.comparison.keyed
     for number, scans in enumerate((work.before, work.after)):
         reports = (report for side, task_reports in reported if side == number for report in task_reports)
-        suspect = {(move, table) for move, table in unproven(reports) if keyed[table]}
+        suspect = {(move, table) for move, table in unproven_tables(reports) if keyed[table]}
         if suspect:
             _check_keys(spark, work, [scan for scan in scans if _may_have(scan, suspect)])
 

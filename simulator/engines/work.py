@@ -16,7 +16,7 @@ from simulator.engines.tasks.send import FaultPipeline, OnComplete
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.errors import SnapshotError
 from simulator.sources.diff import Comparison
-from simulator.sources.snapshots import Piece, TableScan, state_batches
+from simulator.sources.snapshots import FilePiece, TableScan, state_batches
 from simulator.ticdc.dispatch import follows_from_handle
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table, visible_columns
@@ -84,7 +84,7 @@ class RowPlacement:
     slices: int = 0
     """Number of time slices of each group; 0 if destinations are not known when rows are read."""
 
-    def sides(self, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
+    def sides(self, pieces: Iterable[FilePiece]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of pieces of snapshots."""
         return map(self._placed, state_batches(pieces))
 

@@ -28,7 +28,7 @@ from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan, SnapshotPair
 from simulator.sinks.records import DeliveryReport
-from simulator.sources.diff import Clock, Comparison
+from simulator.sources.diff import ChangeClock, Comparison
 from simulator.sources.schema_change import Transition, altered_rows
 from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
 from simulator.ticdc.codecs import CODECS
@@ -105,7 +105,7 @@ def comparison_of(plan: Plan, seed: int) -> Comparison:
     """Return how the rows of the plan's snapshots are compared, and when their changes commit."""
     return Comparison(
         plan.tables,
-        Clock(seed, _salts(plan), tuple(pair.span for pair in plan.snapshot_pairs)),
+        ChangeClock(seed, _salts(plan), tuple(pair.span for pair in plan.snapshot_pairs)),
         tuple(pair.point for pair in plan.snapshot_pairs),
         tuple(_changed(pair) for pair in plan.snapshot_pairs),
     )

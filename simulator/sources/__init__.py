@@ -1,1 +1,1 @@
-"""Where changes come from."""
+"""Sources of changes: snapshots, schema changes, and generated rows."""

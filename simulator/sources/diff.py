@@ -1,7 +1,7 @@
-"""What differs between two snapshots, as row changes in time.
+"""The differences between two snapshots as row changes in time.
 
-One law: a commit-ts is a function of (seed, table, handle) alone, whatever batch a row comes in, so that every engine
-may cut batches as it likes; a millisecond of a span is a transaction.
+A commit-ts depends only on (seed, table, handle), so that engines may cut batches anywhere. Each millisecond of a
+period is a transaction.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from simulator.tso import ROW_LOGICAL, compose
 
 
 @dataclass(frozen=True)
-class Clock:
-    """When rows change."""
+class ChangeClock:
+    """The times at which rows change."""
 
     seed: int
     salts: npt.NDArray[np.int32]
-    """A number of each physical table's own, so that its rows' commit-ts do not depend on which others there are."""
+    """A number for each physical table, so that its rows' commit-ts do not depend on the other tables."""
 
     spans: tuple[ChangePeriod, ...]
-    """Of each move from one snapshot to the next."""
+    """The period of each move from one snapshot to the next."""
 
     def row_hashes(self, table: Ints, handle: pa.Array) -> Ints:
-        """A hash of each row, which decides when it changes; equal rows of both snapshots have the same."""
+        """Return a hash of each row, which determines its time; equal rows of both snapshots have the same."""
         return xxhash64(self.seed, self.salts[table], handle)
 
     def slots(self, row_hashes: Ints, move: Ints | int) -> Ints:
-        """In which millisecond of its move's span each row changes."""
-        found: Ints = row_hashes % self._over[move]
-        return found
+        """Return the millisecond of its move's period in which each row changes."""
+        slots: Ints = row_hashes % self._over[move]
+        return slots
 
     def commit_ts(self, slots: Ints, move: Ints | int) -> Ints:
-        """The TSO of each change."""
+        """Return the TSO of each change."""
         return compose(self._first[move] + slots, ROW_LOGICAL)
 
     @cached_property
     def passed(self) -> Ints:
-        """Milliseconds of all spans before each one, and of all."""
+        """Sum of the milliseconds of all periods before each one, and of all."""
         return np.append(0, np.cumsum(self._over))
 
     @cached_property
@@ -64,15 +64,15 @@ class Clock:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What tells when and how the rows of a comparison changed."""
+    """Everything that determines when and how the rows of a comparison change."""
 
     tables: tuple[PhysicalTable, ...]
-    clock: Clock
+    clock: ChangeClock
     points: tuple[SchemaChangePoint, ...]
-    """Of each move from one snapshot to the next: when its statements run."""
+    """When the statements of each move from one snapshot to the next run."""
 
     changed: tuple[Mapping[int, Transition], ...]
-    """Of each move, by the place of the table behind the statements: what they change."""
+    """For each move, the schema changes by the table's position after the statements."""
 
     @cached_property
     def keyed(self) -> npt.NDArray[np.bool_]:
@@ -81,20 +81,20 @@ class Comparison:
 
 
 def changes(joined: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:
-    """ROW_CHANGES of rows that differ (JOINED), each with its commit-ts, in the definition of its time."""
+    """Return the CHANGES of rows that differ (JOINED), each with its commit-ts, in the table definition of its time."""
     parts = [part for _, part in placed_changes(joined, of)]
     return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], ROW_CHANGES)
 
 
 def placed_changes(joined: pa.RecordBatch, of: Comparison) -> Iterator[tuple[Ints, pa.RecordBatch]]:
-    """The same in parts, each with the places of its rows in `joined`."""
+    """Yield the same in parts, each with the positions of its rows in `joined`."""
     place = ints(joined, "place")
     move, table = np.divmod(place, len(of.tables))
     row_hash, handle = _numbered(joined, table, of)
     for number in np.unique(move).tolist():
         rows = np.flatnonzero(move == number)
-        slots, found = of.clock.slots(row_hash[rows], number), of.changed[number]
-        altered = np.isin(table[rows], list(found)) if found else np.zeros(len(rows), np.bool_)
+        slots, transitions = of.clock.slots(row_hash[rows], number), of.changed[number]
+        altered = np.isin(table[rows], list(transitions)) if transitions else np.zeros(len(rows), np.bool_)
         commit_ts = of.clock.commit_ts(slots[~altered], number)
         yield rows[~altered], _as_they_are(joined, table, handle, rows[~altered], commit_ts)
         for index in np.unique(table[rows[altered]]).tolist():
@@ -104,7 +104,7 @@ def placed_changes(joined: pa.RecordBatch, of: Comparison) -> Iterator[tuple[Int
 
 
 def _numbered(joined: pa.RecordBatch, table: Ints, of: Comparison) -> tuple[Ints, pa.Array]:
-    """Hash and handle of each row; equal rows of a table without a handle key differ by their number."""
+    """Return hash and handle of each row; equal rows of a table without a handle key differ by their number."""
     row_hash, handle = ints(joined, "row_hash"), joined.column("handle")
     whole = np.flatnonzero(~of.keyed[table])
     if not len(whole):
@@ -117,7 +117,7 @@ def _numbered(joined: pa.RecordBatch, table: Ints, of: Comparison) -> tuple[Ints
 
 
 def _replaced(array: pa.Array, places: Ints, values: pa.Array) -> pa.Array:
-    """The array with other values at these places."""
+    """Return the array with other values at these positions."""
     order = np.arange(len(array))
     order[places] = len(array) + np.arange(len(places))
     return pa.concat_arrays([array, values]).take(pa.array(order))

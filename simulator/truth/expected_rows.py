@@ -110,7 +110,7 @@ def empty(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
 def _has_rows(scan: TableScan) -> bool:
     if sum(file.size for files in scan.table.files.values() for file in files) > SMALL:
         return True
-    batches = (batch for pieces in snapshots.tasks([scan]) for batch in snapshots.state_batches(pieces))
+    batches = (batch for pieces in snapshots.divide_into_tasks([scan]) for batch in snapshots.state_batches(pieces))
     return any(batch.num_rows for batch in batches)
 
 

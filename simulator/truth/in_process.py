@@ -22,7 +22,9 @@ from simulator.truth.row_files import write_rows
 def write(found: ExpectedRows, directory: Path, format: str) -> Counter[int]:
     """As `TruthEngine`; raises UserError for more than fits into memory."""
     try:
-        batches = (batch for pieces in snapshots.tasks(found.scans) for batch in snapshots.state_batches(pieces))
+        batches = (
+            batch for pieces in snapshots.divide_into_tasks(found.scans) for batch in snapshots.state_batches(pieces)
+        )
         rows = write_rows(batches, found.tables, directory, format, lambda number: None)
         if found.between is not None:
             rows += _compared(found, found.between, directory, format, frozenset(rows))

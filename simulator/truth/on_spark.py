@@ -45,7 +45,7 @@ def write(spark: SparkSession, found: ExpectedRows, directory: Path, format: str
     """As `TruthEngine`; raises SimulatorError for whatever its tasks found wrong."""
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
-    tasks = snapshots.tasks(found.scans, spark.sparkContext.defaultParallelism)
+    tasks = snapshots.divide_into_tasks(found.scans, spark.sparkContext.defaultParallelism)
     rows = Counter[int]()
     if tasks:
         rows += _counted(_scanned(spark, tasks, found, directory, format))
@@ -62,7 +62,7 @@ def _counted(frame: DataFrame) -> Counter[int]:
 
 
 def _scanned(
-    spark: SparkSession, tasks: list[list[snapshots.Piece]], found: ExpectedRows, directory: Path, format: str
+    spark: SparkSession, tasks: list[list[snapshots.FilePiece]], found: ExpectedRows, directory: Path, format: str
 ) -> DataFrame:
     """Writes the rows that are as they lie in files or in memory."""
     tables = found.tables

@@ -22,7 +22,7 @@ from simulator.load.windows import rows as rows_module
 from simulator.load.windows.rows import window_rows
 from simulator.releases.find import find
 from simulator.sources.generate.model import Mix, TableRows
-from simulator.sources.snapshots.physical import located
+from simulator.sources.snapshots.physical import locate_rows
 from simulator.ticdc import split
 from simulator.tidb.model.table import visible_columns
 
@@ -93,7 +93,7 @@ def _sides(table: EpochTable, rows: TableRows) -> list[tuple[int, bytes] | None]
     there = np.flatnonzero(rows.versions >= 0)
     some = replace(rows, keys=rows.keys[there], versions=rows.versions[there])
     names = [column.name for column in visible_columns(table.place.table)]
-    places = located(table.place, table.values.texts(names, some), len(there)).to_pylist()
+    places = locate_rows(table.place, table.values.texts(names, some), len(there)).to_pylist()
     found = dict(zip(there.tolist(), zip(places, table.values.images(some).to_pylist(), strict=True), strict=True))
     return [found.get(row) for row in range(len(rows.keys))]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.sources.change_period import ChangePeriod
-from simulator.sources.diff import Clock
+from simulator.sources.diff import ChangeClock
 
 SPAN = ChangePeriod(1_700_000_000_000, 60_000)
 LOW, HIGH = 992_908_482, 2_339_570_961
@@ -15,7 +15,7 @@ LOW, HIGH = 992_908_482, 2_339_570_961
 
 def times(salts: tuple[int, ...], table: int, move: int = 0) -> list[int]:
     """The commit-ts of a few rows of one of the tables."""
-    clock = Clock(7, np.array(salts, np.uint32).view(np.int32), (SPAN, ChangePeriod(SPAN.next_ms, 5)))
+    clock = ChangeClock(7, np.array(salts, np.uint32).view(np.int32), (SPAN, ChangePeriod(SPAN.next_ms, 5)))
     hashes = clock.row_hashes(np.full(20, table), pa.array([bytes([key]) for key in range(20)], pa.binary()))
     return [int(ts) for ts in clock.commit_ts(clock.slots(hashes, move), move)]
 

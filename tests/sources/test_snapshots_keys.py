@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simulator.sources.snapshots import key_order
 from simulator.sources.snapshots.checked import unbase64, unhex
-from simulator.sources.snapshots.key_order import KeyRanges, Report, unproven
+from simulator.sources.snapshots.key_order import KeyRanges, KeyReport, unproven_tables
 
 Row = tuple[int, int, bytes]
 """Move, table and handle."""
@@ -32,8 +32,8 @@ def batch(rows: list[Row], hashed: bool) -> pa.RecordBatch:
     return pa.record_batch(columns)
 
 
-def reports(tasks: list[list[list[Row]]], hashed: bool) -> list[Report]:
-    made: list[Report] = []
+def reports(tasks: list[list[list[Row]]], hashed: bool) -> list[KeyReport]:
+    made: list[KeyReport] = []
     for task in tasks:
         ranges = KeyRanges()
         for rows in task:
@@ -52,7 +52,7 @@ def test_a_table_with_a_key_twice_is_never_proven(tasks: list[list[list[Row]]], 
     """In whatever batches and tasks its rows come, with hashes and without."""
     reported = reports(tasks, hashed)
     rows = [row for task in tasks for rows in task for row in rows]
-    assert repeated(rows) <= unproven(reported)
+    assert repeated(rows) <= unproven_tables(reported)
     assert sum(report.rows for report in reported) == len(rows)
 
 
@@ -65,23 +65,23 @@ def test_what_is_dumped_in_order_of_its_keys_is_proven(rows: set[Row], data: st.
         taken, ordered = ordered[:size], ordered[size:]
         middle = data.draw(st.integers(0, size))
         tasks.append([taken[:middle], taken[middle:]])
-    assert unproven(reports(data.draw(st.permutations(tasks)), False)) == set()
+    assert unproven_tables(reports(data.draw(st.permutations(tasks)), False)) == set()
 
 
 def test_files_in_another_order_than_their_rows_are_proven() -> None:
     """Each stretch of rising keys stands for itself."""
     rows = [(0, 0, key.to_bytes(2, "big")) for key in range(100)]
-    assert unproven(reports([[rows[50:75], rows[25:50]], [rows[75:] + rows[:25]]], False)) == set()
-    assert unproven(reports([[rows[50:76], rows[25:50]], [rows[75:] + rows[:25]]], False)) == {(0, 0)}
+    assert unproven_tables(reports([[rows[50:75], rows[25:50]], [rows[75:] + rows[:25]]], False)) == set()
+    assert unproven_tables(reports([[rows[50:76], rows[25:50]], [rows[75:] + rows[:25]]], False)) == {(0, 0)}
 
 
 def test_rows_in_no_order_are_proven_by_their_hashes() -> None:
     """Where they are few enough, and known."""
     rows: list[Row] = [(0, 0, bytes([key * 130 % 251])) for key in range(251)]
     assert [report.runs for report in reports([[rows]], True)] == [None]
-    assert unproven(reports([[rows[:100]], [rows[100:]]], True)) == set()
-    assert unproven(reports([[rows[:100]], [rows[99:]]], True)) == {(0, 0)}
-    assert unproven(reports([[rows]], False)) == {(0, 0)}
+    assert unproven_tables(reports([[rows[:100]], [rows[100:]]], True)) == set()
+    assert unproven_tables(reports([[rows[:100]], [rows[99:]]], True)) == {(0, 0)}
+    assert unproven_tables(reports([[rows]], False)) == {(0, 0)}
 
 
 def test_a_report_stays_small() -> None:

@@ -22,7 +22,7 @@ from simulator.sources import snapshots
 from simulator.sources.snapshots import parquet, pieces, states, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.physical import physical_tables
-from simulator.sources.snapshots.pieces import Piece, TableScan
+from simulator.sources.snapshots.pieces import FilePiece, TableScan
 from simulator.sources.snapshots.states import state_batches
 
 TABLE = (
@@ -48,8 +48,8 @@ def scans(path: Path | str, csv: CsvDialect = CsvDialect()) -> list[TableScan]:
     return [TableScan(table, known[table.table.schema, table.table.name], csv) for table in snapshot.tables]
 
 
-def all_pieces(path: Path | str, csv: CsvDialect = CsvDialect()) -> list[Piece]:
-    return [piece for task in pieces.tasks(scans(path, csv)) for piece in task]
+def all_pieces(path: Path | str, csv: CsvDialect = CsvDialect()) -> list[FilePiece]:
+    return [piece for task in pieces.divide_into_tasks(scans(path, csv)) for piece in task]
 
 
 def rows(batches: Iterator[pa.RecordBatch]) -> list[State]:
@@ -146,7 +146,7 @@ def test_small_files_of_many_tables_are_one_task_and_few_batches(
         dumps.write_schema(tmp_path, "shop", f"t{number:02}", f"CREATE TABLE `t{number:02}` (`id` int PRIMARY KEY)")
         pq.write_table(pa.table({"ID": pa.array([number, 100], pa.int32())}), tmp_path / f"shop.t{number:02}.parquet")
     monkeypatch.setattr(parquet.pq, "ParquetFile", None)
-    planned = pieces.tasks(scans(tmp_path))
+    planned = pieces.divide_into_tasks(scans(tmp_path))
     monkeypatch.undo()
     assert len(planned) == 1 and len(planned[0]) == 60
     assert len(pickle.dumps(planned[0])) < 60 * 3000
@@ -164,11 +164,11 @@ def test_the_rows_of_small_tables_share_batches(tmp_path: Path) -> None:
 
 def test_a_task_is_sent_with_its_own_tables_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many files the table has beside those of the task."""
-    monkeypatch.setattr(pieces, "LEAST", 1 << 16)
+    monkeypatch.setattr(pieces, "MIN_TASK_BYTES", 1 << 16)
     dumps.write_schema(tmp_path, "shop", "t", "CREATE TABLE `t` (`id` int PRIMARY KEY)")
     for number in range(300):
         (tmp_path / f"shop.t.{number:09}.csv").write_text(f"{number}\n")
-    planned = pieces.tasks(scans(tmp_path), least=100)
+    planned = pieces.divide_into_tasks(scans(tmp_path), least=100)
     assert len(planned) > 50 and sum(map(len, planned)) == 300
     assert max(len(pickle.dumps(task)) for task in planned) < 6000
 
@@ -176,13 +176,13 @@ def test_a_task_is_sent_with_its_own_tables_alone(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("format", ["parquet", "sql", "csv"])
 def test_a_large_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     """Parquet by its row groups, text where a record or statement begins; together they are the whole."""
-    monkeypatch.setattr(pieces, "LEAST", 100)
+    monkeypatch.setattr(pieces, "MIN_TASK_BYTES", 100)
     values: list[list[dumps.Value]] = [[number, f"name {number}", b"\xff", number % 256] for number in range(400)]
     write(tmp_path, format, values)
     if format == "parquet":
         path = tmp_path / dumps.file_name("shop", "a.b", ".000000000.parquet")
         pq.write_table(typed(values), path, row_group_size=50)
-    planned = pieces.tasks(scans(tmp_path), least=40)
+    planned = pieces.divide_into_tasks(scans(tmp_path), least=40)
     assert len(planned) > 3
     assert [row for task in planned for row in rows(state_batches(task))] == expected(values)
 
@@ -454,7 +454,7 @@ def test_a_table_that_statements_change_is_finished_by_them(tmp_path: Path) -> N
     write(tmp_path, "csv", ROWS)
     [scan] = scans(tmp_path)
     changed = TableScan(scan.table, scan.place, scan.csv, 3, first_two)
-    [batch] = state_batches(pieces.tasks([changed])[0])
+    [batch] = state_batches(pieces.divide_into_tasks([changed])[0])
     assert batch.to_pylist() == [
         {"move": 3, "table": 7, "handle": b"-1", "image": b"i", "unaltered": b"w"},
         {"move": 3, "table": 7, "handle": b"2", "image": b"i", "unaltered": b"w"},

@@ -16,11 +16,11 @@ from support import dumps
 from simulator.errors import SnapshotError
 from simulator.sources.snapshots import records, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
-from simulator.sources.snapshots.records import Layout
+from simulator.sources.snapshots.records import RecordLayout
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 COLUMNS = ("a", "b", "c")
-LAYOUT = Layout("t", COLUMNS, (), (), (), (), "shop")
+LAYOUT = RecordLayout("t", COLUMNS, (), (), (), (), "shop")
 
 HOSTILE = st.text(st.sampled_from("ab\\N'\"`,;()\n\r\t\0\x1a%_ é😀-/*x#!"), max_size=12)
 VALUES = st.one_of(st.none(), st.integers(-10, 10), HOSTILE, HOSTILE, st.binary(max_size=6))
@@ -35,7 +35,7 @@ def expected(rows: Sequence[Sequence[dumps.Value]]) -> list[list[bytes | None]]:
     return [[raw(value) for value in row] for row in rows]
 
 
-def read(batches: list[records.Raw]) -> list[list[bytes | None]]:
+def read(batches: list[records.RawRows]) -> list[list[bytes | None]]:
     return [list(row) for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns))]
 
 
@@ -53,14 +53,14 @@ def block(request: pytest.FixtureRequest) -> int:
 def sql_rows(path: Path, block: int, piece: int = 1 << 30) -> list[list[bytes | None]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "BLOCK", block)
-        parts = streams.cut(streams.Part(str(path)), ord("'"), ord(";"), True, piece)
+        parts = streams.cut(streams.FilePart(str(path)), ord("'"), ord(";"), True, piece)
         return [row for part in parts for row in read(list(records.sql_batches(part, LAYOUT)))]
 
 
 def csv_rows(path: Path, block: int, escape: bool, piece: int = 1 << 30) -> list[list[bytes | None]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "BLOCK", block)
-        parts = streams.cut(streams.Part(str(path)), ord('"'), ord("\n"), escape, piece)
+        parts = streams.cut(streams.FilePart(str(path)), ord('"'), ord("\n"), escape, piece)
         return [row for part in parts for row in read(list(records.csv_batches(part, LAYOUT, CsvDialect(), escape)))]
 
 
@@ -119,10 +119,10 @@ def test_pieces_of_a_sql_file_make_the_whole(
 
 def test_names_with_marks_of_sql_are_read(tmp_path: Path) -> None:
     """A quoted name may hold quotes, parentheses, semicolons and backslashes."""
-    layout = Layout("o'clock;(", ("a'b", "c`d)", "e\\"), (), (), (), ())
+    layout = RecordLayout("o'clock;(", ("a'b", "c`d)", "e\\"), (), (), (), ())
     path = tmp_path / "names.sql"
     path.write_bytes(dumps.sql(layout.table, [[1, "x", None]], layout.columns))
-    assert read(list(records.sql_batches(streams.Part(str(path)), layout))) == [[b"1", b"x", None]]
+    assert read(list(records.sql_batches(streams.FilePart(str(path)), layout))) == [[b"1", b"x", None]]
 
 
 COMMENTS = st.one_of(
@@ -201,9 +201,9 @@ def test_a_hexadecimal_literal_for_a_number_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "hex.sql"
     path.write_bytes(b"INSERT INTO t (s, n, b, y) VALUES (0x35,5,0x35,5),\n(0x35,0x35,0x35,5);\n")
     with pytest.raises(SnapshotError, match=r"hex.sql: line 2: a hexadecimal literal for the number 'n': write it in"):
-        list(records.sql_batches(streams.Part(str(path)), layout))
+        list(records.sql_batches(streams.FilePart(str(path)), layout))
     path.write_bytes(b"INSERT INTO t (s, n, b, y) VALUES (0x35,5,0x35,5);\n")
-    found = next(records.sql_batches(streams.Part(str(path)), layout))
+    found = next(records.sql_batches(streams.FilePart(str(path)), layout))
     assert [column.to_pylist() for column in found.columns][:3] == [[b"5"], [b"5"], [b"x5"]]
 
 

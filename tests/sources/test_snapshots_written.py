@@ -63,7 +63,9 @@ def test_rows_of_any_table_are_read_again(folder: Path, format: str, data: st.Da
 
     snapshot = snapshots.open(folder)
     scans = [snapshots.TableScan(entry, snapshots.PlacedTable(entry.table, (0,))) for entry in snapshot.tables]
-    found = pa.concat_batches([batch for pieces in snapshots.tasks(scans) for batch in state_batches(pieces)])["image"]
+    found = pa.concat_batches(
+        [batch for pieces in snapshots.divide_into_tasks(scans) for batch in state_batches(pieces)]
+    )["image"]
     images = row_image.pack(list(texts.values()))
     assert found.to_pylist() == pa.concat_arrays([images, images.slice(1)]).to_pylist()
 
@@ -76,7 +78,7 @@ def test_a_table_without_rows_is_a_file_without_rows(tmp_path: Path, format: str
         pass
     (entry,) = snapshots.open(tmp_path).tables
     assert (entry.table.schema, entry.table.name) == ("a.b", "c-schema")
-    pieces = snapshots.tasks([snapshots.TableScan(entry, snapshots.PlacedTable(entry.table, (0,)))])
+    pieces = snapshots.divide_into_tasks([snapshots.TableScan(entry, snapshots.PlacedTable(entry.table, (0,)))])
     assert sum(batch.num_rows for each in pieces for batch in state_batches(each)) == 0
 
 

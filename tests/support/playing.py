@@ -45,7 +45,7 @@ def rows_of(directory: Path) -> tuple[Sequence[snapshots.PhysicalTable], list[di
     physical = snapshots.physical_tables(entry.table for entry in snapshot.tables)
     found = places(physical)
     scans = (snapshots.TableScan(entry, found[entry.table.schema, entry.table.name]) for entry in snapshot.tables)
-    pieces = (piece for task in snapshots.tasks(scans) for piece in task)
+    pieces = (piece for task in snapshots.divide_into_tasks(scans) for piece in task)
     return physical, [row for batch in snapshots.state_batches(pieces) for row in batch.to_pylist()]
 
 

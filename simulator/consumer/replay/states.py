@@ -14,7 +14,7 @@ from simulator.consumer.replay.image_pairs import convert_to_last, dropped_at, r
 from simulator.consumer.replay.normalize import arrange_columns, as_mask, normalize_images
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.sources import snapshots
-from simulator.sources.snapshots import PhysicalTable, Piece, PlacedTable, Snapshot, TableScan
+from simulator.sources.snapshots import FilePiece, PhysicalTable, PlacedTable, Snapshot, TableScan
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -84,7 +84,7 @@ def snapshot_sources(
         scans.append(TableScan(entry, PlacedTable(entry.table, at), snapshot.csv))
     return [
         partial(_read, pieces, {place: of_places[place] for piece in pieces for place in piece.scan.place.indexes})
-        for pieces in snapshots.tasks(scans, least)
+        for pieces in snapshots.divide_into_tasks(scans, least)
     ]
 
 
@@ -100,7 +100,7 @@ def _indexes(physical: Sequence[PhysicalTable]) -> dict[Key, tuple[int, ...]]:
 
 
 def _read(
-    pieces: Sequence[Piece], of_places: Mapping[int, tuple[StateRows, tuple[str, ...]]], tell: Report
+    pieces: Sequence[FilePiece], of_places: Mapping[int, tuple[StateRows, tuple[str, ...]]], tell: Report
 ) -> Iterator[pa.RecordBatch]:
     for batch in snapshots.state_batches(pieces):
         for place, at in by_table(ints(batch, "table")):

@@ -34,7 +34,7 @@ from simulator.errors import UserError
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch, Window
 from simulator.sources.generate.model import TableRows
 from simulator.sources.generate.stream import Stream
-from simulator.sources.snapshots.physical import located
+from simulator.sources.snapshots.physical import locate_rows
 from simulator.ticdc import dispatch, key_bytes, split
 from simulator.ticdc.dispatch import ROW_ID
 from simulator.ticdc.table_info import handle_key
@@ -185,7 +185,7 @@ def _find_partitions(changes: TableChanges, rows: TableRows) -> Ints:
     """The place in the run's list of the partition that takes each row; raises UserError where none does."""
     table = changes.table.place.table
     names = [column.name for column in visible_columns(table)]
-    places = located(changes.table.place, changes.table.values.texts(names, rows), len(rows.keys))
+    places = locate_rows(changes.table.place, changes.table.values.texts(names, rows), len(rows.keys))
     if places.null_count:
         raise UserError(
             f"table {table.schema}.{table.name}: no partition takes row {int(rows.keys[np.argmax(places.is_null())])} "

@@ -126,7 +126,7 @@ def _read(entry: SnapshotTable, table: Table, of: Snapshot) -> StoredRows:
             f"table {table.schema}.{table.name} of {of.path} has {size / 1e6:,.0f} MB, and SQL holds the tables that "
             f"it names in memory: at most {MOST_BYTES / 1e6:,.0f} MB of one are accepted"
         )
-    batches = [batch for pieces in snapshots.tasks([scan]) for batch in snapshots.state_batches(pieces)]
+    batches = [batch for pieces in snapshots.divide_into_tasks([scan]) for batch in snapshots.state_batches(pieces)]
     names = [column.name for column in visible_columns(table)]
     image = pa.chunked_array([batch["image"] for batch in batches], pa.binary()).combine_chunks()
     handle = pa.chunked_array([batch["handle"] for batch in batches], pa.binary()).combine_chunks()

@@ -70,9 +70,9 @@ def host_and_port(broker: str) -> tuple[str, int]:
 
 
 def _require_protected(sasl: Sasl, tls: Tls) -> None:
-    if sasl.mechanism and tls.requested_by and not tls.enabled:
+    if sasl.mechanism and tls.asked_by and not tls.enabled:
         raise UserError(
-            f"{tls.requested_by} is given, but TLS is off, and SASL would send its secrets in plain text: "
+            f"{tls.asked_by} is given, but TLS is off, and SASL would send its secrets in plain text: "
             "give enable-tls=true, or leave that out"
         )
 

@@ -1,8 +1,8 @@
-"""Tables whose definitions change between two snapshots: their rows as the statements leave them, and their row changes
-in the definition of each change's time.
+"""Tables whose definition changes between two snapshots: their rows after the statements, and their row changes in the
+definition of each change's time.
 
-One law: a change stands before the statements exactly if its time does and the old definition can hold it, so that what
-the statements then make of the row is what the change leads to.
+A change precedes the statements exactly if its time does and the old definition can hold it. The statements then turn
+the row into the result of the change.
 """
 
 from simulator.sources.schema_change.altered import altered_rows

@@ -1,6 +1,6 @@
-"""The rows of a table as the statements leave them, beside what they were.
+"""Rows of a table after the statements, together with the rows before.
 
-One law: a row over which TiDB could not run the statements is an error.
+A row for which TiDB would refuse the statements is an error.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.errors import SnapshotError
-from simulator.sources.schema_change.transition import Transition, pack_unaltered, true
-from simulator.sources.snapshots import located
+from simulator.sources.schema_change.transition import Transition, numpy_mask, pack_unaltered
+from simulator.sources.snapshots import locate_rows
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.converted_rows import ConvertedRows, convert_rows, rows_that_fit
 from simulator.tidb.model.table import Table, visible_columns
 
 SHOWN = 4
-"""Columns of a row that an error shows."""
+"""Number of columns of a row in an error."""
 
 
 def altered_rows(change: Transition, texts: Sequence[pa.Array], table: pa.Array) -> pa.RecordBatch:
-    """The rows before as the statements leave them: `table`, `handle` and `image` in the definition after, `unaltered`.
+    """Return the old rows after the statements: `table`, `handle` and `image` in the new definition, `unaltered`.
 
     `texts` are those of the visible columns before (string, checked), `table` the numbers (int32, no nulls) of the
-    tables or partitions that the rows are in; rows that go with the statements (`change.lost`) are left out. Raises
-    SnapshotError for the first row over which TiDB could not run the statements.
+    tables or partitions of the rows. Rows that the statements remove (`change.lost`) are left out. Raise SnapshotError
+    for the first row for which TiDB would refuse the statements.
 
-    Where the table after has no handle key, `handle` is the image alone: whoever compares ends it by the number of the
-    row among those of equal (table, handle), from 1, eight bytes big-endian, counted in the order of `unaltered`, so
-    that it does not depend on how rows are spread. Whether the table before has a handle key makes no difference here.
+    If the new table has no handle key, `handle` is only the image: the engines append the number of the row among those
+    of equal (table, handle), from 1, eight bytes big-endian, counted in the order of `unaltered`, so that it does not
+    depend on how rows are distributed. Whether the old table has a handle key makes no difference.
     """
     stays = pc.invert(pc.is_in(table, pa.array(sorted(change.lost), pa.int32())))
     old, table = [text.filter(stays) for text in texts], table.filter(stays)
     rows, after = len(table), change.after.table
     now = convert_rows(after, change.sources, old, rows)
-    place = located(change.after, now.texts, rows)
+    place = locate_rows(change.after, now.texts, rows)
     _refuse_misfits(change, old, now, place)
     image = row_image.pack(list(now.texts.values()))
     handle = key_bytes.handle_keys(after, now.texts) if handle_key(after) else image
@@ -50,10 +50,10 @@ def altered_rows(change: Transition, texts: Sequence[pa.Array], table: pa.Array)
 
 
 def _refuse_misfits(change: Transition, old: Sequence[pa.Array], now: ConvertedRows, place: pa.Array) -> None:
-    """Raises the error of the first row over which TiDB could not run the statements."""
-    held = true(pc.is_valid(place))
+    """Raise the error of the first row for which TiDB would refuse the statements."""
+    held = numpy_mask(pc.is_valid(place))
     for _, _, mask in rows_that_fit(change.after.table, change.sources, old, now):
-        held = held & true(mask)
+        held = held & numpy_mask(mask)
     if not held.all():
         raise _misfit(change.before.table, old, held)
 

@@ -1,7 +1,7 @@
-"""The row changes of a table whose definition changes on the way, each in the definition of its time.
+"""Row changes of a table whose definition changes in between, each in the definition of its time.
 
-One law: a change stands before the statements exactly if its time does and the old definition can hold it, so that what
-the statements then make of the row is what the change leads to.
+A change precedes the statements exactly if its time does and the old definition can hold it. The statements then turn
+the row into the result of the change.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from simulator.sources.schema_change.transition import (
     SchemaChangePoint,
     Transition,
     cut_unaltered,
-    halves,
+    numpy_mask,
+    split_at,
     texts_of,
-    true,
 )
-from simulator.sources.snapshots import located
+from simulator.sources.snapshots import locate_rows
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
@@ -38,11 +38,11 @@ from simulator.tidb.values.changed_types import text_as
 from simulator.tso import ROW_LOGICAL, compose
 
 FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")
-"""Of rows that no other equals."""
+"""Number of rows that have no equal row."""
 
 
 Held = tuple[Mask, tuple[pa.Array, pa.Array, pa.Array, pa.Array]]
-"""Which of the changes the old definition can hold, and table, handle, before and after of these."""
+"""Mask of the changes that the old definition can hold, and table, handle, before and after of these."""
 
 InOldDefinition = Callable[[Transition, pa.RecordBatch], Held]
 
@@ -58,16 +58,16 @@ def row_changes(
     after: pa.Array,
     unaltered: pa.Array,
 ) -> pa.RecordBatch:
-    """The changes (columns ROW_CHANGES, in any order) of joined rows whose images differ.
+    """Return the changes (columns CHANGES, in any order) of joined rows whose images differ.
 
-    `table`, the number of the table after or of a partition of it, and `handle` are what the sides were joined by;
-    `before` is the image that `altered_rows` gave, beside `unaltered`, null for rows that are new; `after` is the image
-    in the second snapshot, null for rows that go; `slots` are the milliseconds of the span that seed, table and handle
-    give. Changes that the changefeed does not replicate under the table's name of their time are left out.
+    `table`, the number of the new table or of a partition of it, and `handle` are the join keys. `before` is the image
+    from `altered_rows`, with `unaltered`, null for new rows; `after` is the image in the second snapshot, null for
+    removed rows. `slots` are the milliseconds of the period, derived from seed, table and handle. Changes that the
+    changefeed does not replicate under the table's name of their time are left out.
 
-    `table`, `handle` and images of a change are those of the definition of its time, a handle of a table without a
-    handle key the image and the number of the row among equal ones. `handle` is expected so, too: of rows of a table
-    that has no handle key after the statements it ends by that number, which the handle before them then ends by.
+    `table`, `handle` and images of a change are those of the definition of its time. The handle of a table without a
+    handle key is the image and the number of the row among equal ones. The argument `handle` has this form, too: for a
+    table without a handle key after the statements it ends with that number, and so does the handle before them.
     """
     parts = [
         part for _, part in placed_row_changes(change, point, span, slots, table, handle, before, after, unaltered)
@@ -86,7 +86,7 @@ def placed_row_changes(
     after: pa.Array,
     unaltered: pa.Array,
 ) -> Iterator[tuple[Ints, pa.RecordBatch]]:
-    """The same in parts, each with the places of its rows among those that are given."""
+    """Yield the same in parts, each with the positions of its rows among the arguments."""
     numbers = pa.repeat(pa.scalar(table, pa.int32()), len(slots))
     rows = pa.record_batch(
         {"slot": slots, "table": numbers, "handle": handle, "before": before, "after": after, "unaltered": unaltered}
@@ -105,10 +105,11 @@ def placed_row_changes(
 def _candidates(
     change: Transition, point: SchemaChangePoint, rows: pa.RecordBatch
 ) -> Iterator[tuple[Ints, InOldDefinition]]:
-    """Where rows are whose change may stand before the statements, and what brings it into the old definition."""
+    """Yield the positions of rows whose change may precede the statements, with the function that converts it to the
+    old definition."""
     slots = rows["slot"].to_numpy()
     early = np.full(len(slots), bool(point.slot)) & (point.squeezed | (slots < point.slot))
-    gone, new = true(pc.is_null(rows["after"])), true(pc.is_null(rows["before"]))
+    gone, new = numpy_mask(pc.is_null(rows["after"])), numpy_mask(pc.is_null(rows["before"]))
     for kind, fit, in_old_definition in (
         (gone, _deletes_fit, _deletes),
         (~gone & ~new, _updates_fit, _updates),
@@ -136,12 +137,12 @@ def _inserts(change: Transition, rows: pa.RecordBatch) -> Held:
 
 
 def _ahead(point: SchemaChangePoint, span: ChangePeriod, slots: Ints) -> Ints:
-    """Milliseconds of the span for changes before the statements."""
+    """Return milliseconds of the period for changes before the statements."""
     return slots * point.slot // span.over_ms if point.squeezed else slots
 
 
 def _behind(point: SchemaChangePoint, span: ChangePeriod, slots: Ints) -> Ints:
-    """Milliseconds of the span for changes behind the statements."""
+    """Return milliseconds of the period for changes after the statements."""
     left = max(1, span.over_ms - point.slot)
     return np.where(slots < point.slot, point.slot + slots % left, slots)
 
@@ -153,7 +154,7 @@ def _batch(slots: Ints, span: ChangePeriod, *columns: pa.Array) -> pa.RecordBatc
 
 @dataclass(frozen=True)
 class OldRows:
-    """Rows in the definition of their table before the statements."""
+    """Rows in the table's definition before the statements."""
 
     table: pa.Array
     handle: pa.Array
@@ -165,22 +166,22 @@ class OldRows:
 
 
 def _unaltered(change: Transition, handle: pa.Array, unaltered: pa.Array) -> OldRows:
-    """What rows were; `handle` is theirs in the definition after."""
+    """Return the old rows; `handle` is theirs in the new definition."""
     number, image = cut_unaltered(unaltered)
     return OldRows(number, _handle(change, handle, image), image)
 
 
 def _as_old_rows(change: Transition, handle: pa.Array, after: pa.Array, old: OldRows | None) -> tuple[Mask, OldRows]:
-    """Which of the rows in the definition after the one before can hold, and these as it holds them: those of which the
-    statements make again what they are.
+    """Return which of the rows the old definition can hold, and these in the old definition.
 
-    `old` is what they were, None for rows that are new; a row keeps its handle and its partition.
+    Those are the rows that the statements turn into the given ones. `old` are the rows before the change, None for new
+    rows; a row keeps its handle and its partition.
     """
     new = list(texts_of(change.after.table, after).values())
     names = [column.name for column in visible_columns(change.before.table)]
     taken = dict(zip(names, _taken_back(change, new, old), strict=True))
-    place = located(change.before, taken, len(after))
-    held = true(pc.is_valid(place)) if old is None else same(place, old.table)
+    place = locate_rows(change.before, taken, len(after))
+    held = numpy_mask(pc.is_valid(place)) if old is None else same(place, old.table)
     for condition in (*_allowed(change, taken.values()), *_reached(change, list(taken.values()), new)):
         held = held & condition
     kept = pa.array(held)
@@ -195,17 +196,17 @@ def _as_old_rows(change: Transition, handle: pa.Array, after: pa.Array, old: Old
 
 
 def _deletes_fit(change: Transition) -> bool:
-    """Whether changes before the statements are replicated."""
+    """Return whether changes before the statements are replicated."""
     return change.sent[0]
 
 
 def _updates_fit(change: Transition) -> bool:
-    """Whether the old definition can hold what becomes of rows: it has a key by which they are the same."""
+    """Return whether the old definition can hold updated rows: it needs a key that identifies them."""
     return change.sent[0] and bool(handle_key(change.before.table)) and _computable(change)
 
 
 def _inserts_fit(change: Transition) -> bool:
-    """Whether the old definition can hold rows that are new: its keys are the new ones, and no rows get lost."""
+    """Return whether the old definition can hold new rows: its keys are the new ones, and no rows are removed."""
     names = [column.name for column in visible_columns(change.before.table)]
     came = {
         names[source.index]: (column.name, source)
@@ -218,7 +219,7 @@ def _inserts_fit(change: Transition) -> bool:
 
 
 def _same_key(change: Transition, came: Mapping[str, tuple[str, FromColumn]]) -> bool:
-    """Whether the handle key is of the same columns, as much of each, and of texts in the same collation."""
+    """Return whether the handle key has the same columns, prefix lengths and collations."""
     before, after = change.before.table, change.after.table
     parts = [came.get(name) for name in handle_key(before)]
     types = [(source.before, source.after) for _, source in filter(None, parts)]
@@ -231,14 +232,14 @@ def _same_key(change: Transition, came: Mapping[str, tuple[str, FromColumn]]) ->
 
 
 def _computable(change: Transition) -> bool:
-    """Whether no stored generated column is dropped, whose value in the old definition would have to be computed."""
+    """Return whether no stored generated column is dropped, whose old value would have to be computed."""
     kept = {source.index for source in change.sources if isinstance(source, FromColumn)}
     columns = visible_columns(change.before.table)
     return all(index in kept or not column.generated for index, column in enumerate(columns))
 
 
 def _taken_back(change: Transition, new: Sequence[pa.Array], old: OldRows | None) -> Iterator[pa.Array]:
-    """The texts of the table before: what its columns become, taken back; dropped ones as they were, or the default."""
+    """Yield the old table's texts: converted back from its new columns; dropped columns as before, or their default."""
     table, rows = change.before.table, len(new[0])
     back = {
         source.index: (index, source) for index, source in enumerate(change.sources) if isinstance(source, FromColumn)
@@ -255,14 +256,14 @@ def _taken_back(change: Transition, new: Sequence[pa.Array], old: OldRows | None
 
 
 def _allowed(change: Transition, taken: Iterable[pa.Array]) -> Iterator[Mask]:
-    """Whether the table before takes the row: no NULL where it has NOT NULL."""
+    """Yield whether the old table accepts the row: no NULL in a NOT NULL column."""
     for column, text in zip(visible_columns(change.before.table), taken, strict=True):
         if column.not_null:
-            yield true(pc.is_valid(text))
+            yield numpy_mask(pc.is_valid(text))
 
 
 def _reached(change: Transition, taken: Sequence[pa.Array], new: Sequence[pa.Array]) -> Iterator[Mask]:
-    """Whether the statements make of the row before them what it is in the end; one column each."""
+    """Yield, for each column, whether the statements turn the old row into the new one."""
     for source, text in zip(change.sources, new, strict=True):
         match source:
             case FromDefault() | FromColumn(cast=True) | FromColumn(cast_back=True):
@@ -270,12 +271,12 @@ def _reached(change: Transition, taken: Sequence[pa.Array], new: Sequence[pa.Arr
 
 
 def _handle(change: Transition, handle: pa.Array, image: pa.Array) -> pa.Array:
-    """The handle in the definition before of rows that have this one in the definition after, from their images."""
+    """Return the old handles of rows with these new handles, from their images."""
     table = change.before.table
     if change.key_stays:
         return handle
     if handle_key(table):
         return key_bytes.handle_keys(table, texts_of(table, image))
     numbered = not handle_key(change.after.table)
-    occurrence = halves(handle, -OCCURRENCE_BYTES)[1] if numbered else FIRST
+    occurrence = split_at(handle, -OCCURRENCE_BYTES)[1] if numbered else FIRST
     return pc.binary_join_element_wise(image, occurrence, b"")

@@ -1,7 +1,7 @@
-"""What statements make of a table between two snapshots and when, and its rows on either side of them.
+"""Schema changes of a table between two snapshots, their time, and the table's rows before and after.
 
-What a row was before the statements is one value (column `unaltered`): the number of its table then, four bytes
-little-endian, and its image then.
+The column `unaltered` has the row before the statements in one value: the table's number, four bytes little-endian, and
+the image.
 """
 
 from __future__ import annotations
@@ -19,65 +19,65 @@ from simulator.tidb.ddl.column_sources import ColumnSource
 from simulator.tidb.model.table import Table, visible_columns
 
 NUMBER_BYTES = 4
-"""Of a table's number in what a row was."""
+"""Bytes of the table's number in `unaltered`."""
 
 OCCURRENCE_BYTES = 8
-"""Of the number among equal rows that ends the handle of a row without a handle key, big-endian."""
+"""Bytes of the number among equal rows at the end of a handle without a handle key, big-endian."""
 
 
 @dataclass(frozen=True)
 class Transition:
-    """What statements make of a table between two snapshots."""
+    """The statements' effect on a table between two snapshots."""
 
     before: PlacedTable
     after: PlacedTable
     sources: tuple[ColumnSource, ...]
-    """Of each visible column of the table after."""
+    """The source of each visible column of the new table."""
 
     lost: frozenset[int] = frozenset()
-    """Indexes of tables and partitions whose rows go with the statements: truncated, dropped."""
+    """Indexes of tables and partitions whose rows the statements remove: truncated, dropped."""
 
     sent: tuple[bool, bool] = (True, True)
     """Whether rows before and after the statements are replicated."""
 
     key_stays: bool = False
-    """Whether a row has the same handle and row id before and after."""
+    """Whether rows keep their handle and row id."""
 
 
 @dataclass(frozen=True)
 class SchemaChangePoint:
-    """When the statements run, in milliseconds of the span: before the change of this millisecond."""
+    """When the statements run, in milliseconds of the period: before the changes of this millisecond."""
 
     slot: int
     squeezed: bool
-    """Whether every change that the old definition can hold comes before them, in proportionally less time."""
+    """Whether every change that the old definition can hold precedes them, in proportionally less time."""
 
 
 def texts_of(table: Table, image: pa.Array) -> dict[str, pa.Array]:
-    """TiDB text of each visible column, by name."""
+    """Return the TiDB text of each visible column, by name."""
     cells = row_image.named(image, [column.name for column in visible_columns(table)])
     return {name: cell.view(pa.string()) for name, cell in cells.items()}
 
 
-def true(mask: pa.Array) -> npt.NDArray[np.bool_]:
-    """A boolean array without nulls as numpy's."""
-    found: npt.NDArray[np.bool_] = mask.to_numpy(zero_copy_only=False)
-    return found
+def numpy_mask(mask: pa.Array) -> npt.NDArray[np.bool_]:
+    """Return a boolean array without nulls as a numpy mask."""
+    array: npt.NDArray[np.bool_] = mask.to_numpy(zero_copy_only=False)
+    return array
 
 
 def pack_unaltered(table: pa.Array, image: pa.Array) -> pa.Array:
-    """What rows were, as one value each."""
+    """Return old table numbers and images as one value each."""
     return pc.binary_join_element_wise(table.view(pa.binary(NUMBER_BYTES)).cast(pa.binary()), image, b"")
 
 
 def cut_unaltered(unaltered: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Table numbers and images of what rows were."""
-    number, image = halves(unaltered, NUMBER_BYTES)
+    """Return the table numbers and images of `unaltered`."""
+    number, image = split_at(unaltered, NUMBER_BYTES)
     return number.cast(pa.binary(NUMBER_BYTES)).view(pa.int32()), image
 
 
-def halves(values: pa.Array, place: int) -> tuple[pa.Array, pa.Array]:
-    """Binary values (no nulls) cut in two; a negative place counts from the end."""
+def split_at(values: pa.Array, place: int) -> tuple[pa.Array, pa.Array]:
+    """Cut binary values (no nulls) in two; a negative position counts from the end."""
     rows = len(values)
     _, offset_buffer, data_buffer = values.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, rows + 1, 4 * values.offset)

@@ -1,21 +1,21 @@
-"""Snapshots of tables: a directory of files, or the URI of one → the state of all its tables.
+"""Snapshots of tables: a directory of files, or its URI, with the state of all its tables.
 
-One law: types come from the CREATE TABLE text, never from the data; what TiDB would reject is an error.
+Types come from the CREATE TABLE text, not from the data. A value that TiDB would reject is an error.
 """
 
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.directory import DataFile, Snapshot, SnapshotTable, open
-from simulator.sources.snapshots.key_order import KeyRanges, Report, unproven
+from simulator.sources.snapshots.key_order import KeyRanges, KeyReport, unproven_tables
 from simulator.sources.snapshots.physical import (
     FIRST_ID,
     PhysicalTable,
     PlacedTable,
     following_id,
-    located,
+    locate_rows,
     new_table,
     physical_tables,
 )
-from simulator.sources.snapshots.pieces import Piece, TableScan, tasks
+from simulator.sources.snapshots.pieces import FilePiece, TableScan, divide_into_tasks
 from simulator.sources.snapshots.states import state_batches
 
 __all__ = [
@@ -24,18 +24,18 @@ __all__ = [
     "FIRST_ID",
     "KeyRanges",
     "PhysicalTable",
-    "Piece",
+    "FilePiece",
     "PlacedTable",
-    "Report",
+    "KeyReport",
     "Snapshot",
     "SnapshotTable",
     "TableScan",
     "following_id",
-    "located",
+    "locate_rows",
     "new_table",
     "open",
     "physical_tables",
     "state_batches",
-    "tasks",
-    "unproven",
+    "divide_into_tasks",
+    "unproven_tables",
 ]

@@ -1,7 +1,7 @@
-"""Raw values of a table → its columns' TiDB text, and the error of the first row that TiDB would reject; bytes that CSV
-files write as hexadecimal or base64 are read here, too.
+"""Conversion of a table's raw values to TiDB text, with an error for the first row that TiDB would reject.
 
-One law: a text that is null though the value is not is what was rejected.
+A text that is null although the value is not marks a rejected value. Hexadecimal and base64 values of CSV files are
+decoded here.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Bytes, Mask, Places
 from simulator.errors import SnapshotError, printable
-from simulator.sources.snapshots.physical import located
-from simulator.sources.snapshots.pieces import Piece
-from simulator.sources.snapshots.records import Raw
+from simulator.sources.snapshots.physical import locate_rows
+from simulator.sources.snapshots.pieces import FilePiece
+from simulator.sources.snapshots.records import RawRows
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
@@ -24,38 +24,41 @@ from simulator.tidb.model.types import ColumnType, is_binary
 from simulator.tidb.values.conversion import accepted, tidb_text
 
 SHOWN = 80
-"""Bytes of a rejected value that an error shows."""
+"""Maximum bytes of a rejected value in an error."""
 
 
 _NONE, _PAD = 255, 254
 
 
-def texts(piece: Piece, raw: Raw) -> dict[str, pa.Array]:
-    """The text of every visible column, in table order; raises SnapshotError for the first row with a bad value."""
+def texts(piece: FilePiece, raw: RawRows) -> dict[str, pa.Array]:
+    """Return the text of every visible column, in table order; raise SnapshotError for the first row with a bad
+    value."""
     table = piece.scan.place.table
     visible = visible_columns(table)
-    way = piece.scan.csv.binary if piece.format == "csv" else "raw"
-    made = {
-        column.name: tidb_text(column.type, _decoded(column.type, value, way))
+    encoding = piece.scan.csv.binary if piece.format == "csv" else "raw"
+    converted = {
+        column.name: tidb_text(column.type, _decoded(column.type, value, encoding))
         for column, value in zip(visible, raw.columns, strict=True)
         if raw.given or not column.generated
     }
-    if len(made) < len(visible):
-        made, computed, _ = compute_generated_columns(table, made)
+    if len(converted) < len(visible):
+        converted, computed, _ = compute_generated_columns(table, converted)
         values = zip(visible, raw.columns)
-        raw = Raw(tuple(computed.get(column.name, value) for column, value in values), raw.given)
-    found = {column.name: made[column.name] for column in visible}
-    bad = [_rejected(column, text, value) for column, text, value in zip(visible, found.values(), raw.columns)]
-    wrong = [(int(np.argmax(mask)), place) for place, mask in enumerate(bad) if mask is not None]
-    if wrong:
-        raise _rejection(piece, raw, *min(wrong))
-    return found
+        raw = RawRows(tuple(computed.get(column.name, value) for column, value in values), raw.given)
+    texts_by_column = {column.name: converted[column.name] for column in visible}
+    rejected_masks = [
+        _rejected(column, text, value) for column, text, value in zip(visible, texts_by_column.values(), raw.columns)
+    ]
+    rejections = [(int(np.argmax(mask)), place) for place, mask in enumerate(rejected_masks) if mask is not None]
+    if rejections:
+        raise _rejection(piece, raw, *min(rejections))
+    return texts_by_column
 
 
-def tables(piece: Piece, texts: dict[str, pa.Array], raw: Raw) -> pa.Array:
-    """The number of each row's table or partition; raises SnapshotError for the first row that no partition takes."""
+def tables(piece: FilePiece, texts: dict[str, pa.Array], raw: RawRows) -> pa.Array:
+    """Return the number of each row's table or partition; raise SnapshotError for the first row without a partition."""
     place = piece.scan.place
-    numbers = located(place, texts, len(raw.columns[0]))
+    numbers = locate_rows(place, texts, len(raw.columns[0]))
     if numbers.null_count:
         row = int(np.argmax(pc.is_null(numbers).to_numpy(zero_copy_only=False)))
         raise SnapshotError(printable(f"{_where(piece)}: no partition takes{_key(place.table, raw, row)}"))
@@ -68,7 +71,7 @@ def _decoded(type: ColumnType, value: pa.Array, way: str) -> pa.Array:
 
 
 def _rejected(column: Column, text: pa.Array, raw: pa.Array) -> Mask | None:
-    """Which values TiDB would not take; None: it takes all."""
+    """Return which values TiDB would reject; None if it accepts all."""
     if not text.null_count or (not column.not_null and text.null_count == raw.null_count):
         return None
     mask: Mask = text.is_null().to_numpy(zero_copy_only=False)
@@ -77,7 +80,7 @@ def _rejected(column: Column, text: pa.Array, raw: pa.Array) -> Mask | None:
     return mask if mask.any() else None
 
 
-def _rejection(piece: Piece, raw: Raw, row: int, place: int) -> SnapshotError:
+def _rejection(piece: FilePiece, raw: RawRows, row: int, place: int) -> SnapshotError:
     table = piece.scan.place.table
     column, value = visible_columns(table)[place], raw.columns[place][row]
     if value.is_valid:
@@ -88,13 +91,13 @@ def _rejection(piece: Piece, raw: Raw, row: int, place: int) -> SnapshotError:
     return SnapshotError(printable(f"{_where(piece)}, column {column.name!r}, row{_key(table, raw, row)}: {cause}"))
 
 
-def _where(piece: Piece) -> str:
+def _where(piece: FilePiece) -> str:
     table = piece.scan.place.table
     return f"{piece.part.path}: table `{table.schema}`.`{table.name}`"
 
 
-def _key(table: Table, raw: Raw, row: int) -> str:
-    """The columns of the handle key with their raw values, or the first few where there is none."""
+def _key(table: Table, raw: RawRows, row: int) -> str:
+    """Return the handle key's columns with their raw values, or the first few columns without a key."""
     visible = list(zip(visible_columns(table), raw.columns))
     key = handle_key(table)
     shown = [(column, values) for column, values in visible if column.name in key] or visible[:4]
@@ -102,13 +105,13 @@ def _key(table: Table, raw: Raw, row: int) -> str:
 
 
 def _quoted(column: Column, value: pa.Scalar) -> str:
-    """The beginning of a raw value between quotes."""
+    """Return the beginning of a raw value between quotes."""
     data = _bytes(value) if value.is_valid else b"NULL"
     return f"'{data[column.type.name == 'bit' and value.is_valid :][:SHOWN].decode('utf-8', 'backslashreplace')}'"
 
 
 def _bytes(value: pa.Scalar) -> bytes:
-    """A raw value as people write it."""
+    """Return a raw value in readable form."""
     type = value.type
     if pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type):
         return bytes(value.as_py())
@@ -119,7 +122,7 @@ def _bytes(value: pa.Scalar) -> bytes:
 
 
 def unhex(texts: pa.Array) -> pa.Array:
-    """Binary array of hexadecimal digits → of the bytes they stand for."""
+    """Decode a binary array of hexadecimal digits."""
     digits, offsets = _digits(texts, _HEX)
     lengths = np.diff(offsets)
     good = (lengths % 2 == 0) & ~_any(digits == _NONE, offsets)
@@ -128,7 +131,7 @@ def unhex(texts: pa.Array) -> pa.Array:
 
 
 def unbase64(texts: pa.Array) -> pa.Array:
-    """Binary array of padded base64 → of the bytes it stands for."""
+    """Decode a binary array of padded base64."""
     digits, offsets = _digits(texts, _BASE64)
     pads = _count(digits == _PAD, offsets)
     ends = np.maximum(offsets[1:] - 1, 0)
@@ -165,7 +168,7 @@ _BASE64[ord("=")] = _PAD
 
 
 def _digits(texts: pa.Array, table: Bytes) -> tuple[Bytes, Places]:
-    """What each character stands for, and where each text begins; nulls are empty."""
+    """Return the value of each character, and where each text begins; nulls are empty."""
     filled = texts.cast(pa.binary()).fill_null(b"")
     _, offset_buffer, data = filled.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, len(texts) + 1, 4 * filled.offset).astype(np.int64)
@@ -174,9 +177,9 @@ def _digits(texts: pa.Array, table: Bytes) -> tuple[Bytes, Places]:
 
 
 def _count(mask: Mask, offsets: Places) -> Places:
-    """How many characters of each text are so."""
-    counted = np.concatenate([[0], np.cumsum(mask)])
-    result: Places = counted[offsets[1:]] - counted[offsets[:-1]]
+    """Return the number of masked characters in each text."""
+    cumulative = np.concatenate([[0], np.cumsum(mask)])
+    result: Places = cumulative[offsets[1:]] - cumulative[offsets[:-1]]
     return result
 
 
@@ -185,7 +188,7 @@ def _any(mask: Mask, offsets: Places) -> Mask:
 
 
 def _only(digits: Bytes, offsets: Places, good: Mask) -> tuple[Bytes, Places]:
-    """The texts with those that are none made empty."""
+    """Return the texts with invalid ones made empty."""
     if good.all():
         return digits, offsets
     lengths = np.diff(offsets)

@@ -1,6 +1,6 @@
-"""CSV as Dumpling and others write it, a block of bytes at a time → columns of raw values.
+r"""CSV as Dumpling and other tools write it, parsed a block of bytes at a time into columns of raw values.
 
-One law: an unquoted `\\N` is NULL, a quoted one is text, and every byte between quotes survives.
+An unquoted `\\N` is NULL, a quoted one is text, and every byte between quotes is kept.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ NEWLINE, RETURN = ord("\n"), ord("\r")
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """How CSV files are written; the defaults are Dumpling's."""
+    """The format of CSV files; the defaults are Dumpling's."""
 
     separator: str = ","
     quote: str = '"'
     null: str = "\\N"
-    """Stands for NULL where it is not quoted."""
+    """The text of NULL when it is not quoted."""
 
     backslash_escapes: bool | None = None
-    """Whether a backslash escapes; None: yes in files named as Dumpling names them (`--escape-backslash`), else no."""
+    """Whether a backslash escapes; None: yes in files with Dumpling's names (`--escape-backslash`), else no."""
 
     empty_is_null: bool = True
-    """Whether an unquoted empty field is NULL (pandas, PostgreSQL and Spark write so; Dumpling never writes one)."""
+    """Whether an unquoted empty field is NULL (as pandas, PostgreSQL and Spark write it; Dumpling never does)."""
 
     header: bool | None = None
-    """None: yes where the first record is the names of the table's columns."""
+    """None: yes if the first record has the names of the table's columns."""
 
     binary: str = "raw"
     """Binary columns: `raw` bytes, `hex` (Dumpling's redshift dialect) or `base64` (its bigquery dialect)."""
 
 
 @dataclass(frozen=True)
-class Block:
-    """What was read of a block: one array a field, and how many of its bytes that took."""
+class CsvBlock:
+    """The result of parsing a block: one array a field, and the number of consumed bytes."""
 
     columns: tuple[pa.Array, ...]
     bare: tuple[Mask, ...]
-    """Per column: which values stood without quotes."""
+    """For each column, which values are not quoted."""
 
     consumed: int
 
 
 def first_record(data: bytes, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
-    """Fields of the first record and where the next begins; 0 where the record is not complete."""
+    """Return the fields of the first record and where the next begins; 0 if the record is not complete."""
     array = np.frombuffer(data, dtype=np.uint8)
     ends = _ends(array, dialect, escape)[1]
     lines = np.flatnonzero(array[ends] == NEWLINE)
@@ -63,34 +63,36 @@ def first_record(data: bytes, dialect: CsvDialect, escape: bool) -> tuple[list[b
     return [column[0].as_py() for column in block.columns], block.consumed
 
 
-def read_block(data: bytes, width: int, dialect: CsvDialect, escape: bool, filled: Sequence[int] = ()) -> Block:
-    """All complete records of a block that begins with a record; raises Malformed.
+def read_block(data: bytes, width: int, dialect: CsvDialect, escape: bool, filled: Sequence[int] = ()) -> CsvBlock:
+    """Parse all complete records of a block that begins with a record; raise Malformed.
 
-    In the columns `filled` an empty field is the empty string even where it is not quoted.
+    In the columns `filled` an empty field is the empty string even if it is not quoted.
     """
     array = np.frombuffer(data, dtype=np.uint8)
-    found, ends = _ends(array, dialect, escape)
+    marks, ends = _ends(array, dialect, escape)
     lines = np.flatnonzero(array[ends] == NEWLINE)
     if not len(lines):
-        return Block((), (), 0)
+        return CsvBlock((), (), 0)
     ends = ends[: int(lines[-1]) + 1]
     consumed = int(ends[-1]) + 1
     starts = np.concatenate([[0], ends[:-1] + 1])
     starts, ends = _records(array, starts, ends, width)
     if not len(starts):
-        return Block((), (), consumed)
-    found = quoting.Marks(*(place[: np.searchsorted(place, consumed)] for place in (found.quotes, found.escapes, ends)))
-    fields = _values(array, found, starts, ends, dialect)
+        return CsvBlock((), (), consumed)
+    marks = quoting.QuoteMarks(
+        *(place[: np.searchsorted(place, consumed)] for place in (marks.quotes, marks.escapes, ends))
+    )
+    fields = _values(array, marks, starts, ends, dialect)
     return _columns(fields, width, dialect, consumed, filled)
 
 
-def _ends(array: Bytes, dialect: CsvDialect, escape: bool) -> tuple[quoting.Marks, Places]:
-    found = quoting.marks(array, ord(dialect.quote), dialect.separator.encode() + b"\n", escape)
-    return found, found.outside
+def _ends(array: Bytes, dialect: CsvDialect, escape: bool) -> tuple[quoting.QuoteMarks, Places]:
+    block_marks = quoting.marks(array, ord(dialect.quote), dialect.separator.encode() + b"\n", escape)
+    return block_marks, block_marks.outside
 
 
 def _records(array: Bytes, starts: Places, ends: Places, width: int) -> tuple[Places, Places]:
-    """The fields without those of blank lines, once every record has `width` of them."""
+    """Return the fields without those of blank lines; raise Malformed unless every record has `width` of them."""
     line = array[ends] == NEWLINE
     if not _even(line, width):
         blank = line & (ends - starts <= (array[starts] == RETURN)) & np.concatenate([[True], line[:-1]])
@@ -112,27 +114,27 @@ def _wrong_width(starts: Places, line: Mask, width: int) -> Malformed:
     return Malformed(f"wrong number of fields: {int(counts[bad])} instead of {width}", position)
 
 
-def _values(array: Bytes, found: quoting.Marks, starts: Places, ends: Places, dialect: CsvDialect) -> Fields:
+def _values(array: Bytes, marks: quoting.QuoteMarks, starts: Places, ends: Places, dialect: CsvDialect) -> Fields:
     last = np.flatnonzero(array[ends] == NEWLINE)
     ends = ends.copy()
     ends[last] -= (ends[last] > starts[last]) & (array[ends[last] - 1] == RETURN)
     quote = ord(dialect.quote)
     quoted = (ends - starts >= 2) & (array[starts] == quote) & (array[ends - 1] == quote)
-    return quoting.unescape(array, found, quote, Fields(array, starts + quoted, ends - quoted, quoted))
+    return quoting.unescape(array, marks, quote, Fields(array, starts + quoted, ends - quoted, quoted))
 
 
-def _columns(fields: Fields, width: int, dialect: CsvDialect, consumed: int, filled: Sequence[int]) -> Block:
+def _columns(fields: Fields, width: int, dialect: CsvDialect, consumed: int, filled: Sequence[int]) -> CsvBlock:
     bare = ~fields.quoted
     null = bare & (fields.ends == fields.starts) if dialect.empty_is_null else np.zeros(len(bare), dtype=np.bool_)
     for index in filled:
         null[index::width] = False
     null |= _equals(fields, dialect.null.encode()) & bare
     columns = tuple(fields.column(index, width, null[index::width]) for index in range(width))
-    return Block(columns, tuple(bare[index::width] for index in range(width)), consumed)
+    return CsvBlock(columns, tuple(bare[index::width] for index in range(width)), consumed)
 
 
 def _equals(fields: Fields, text: bytes) -> Mask:
-    """Which values are exactly `text`."""
+    """Return which values equal `text`."""
     same: Mask = fields.ends - fields.starts == len(text)
     for index, byte in enumerate(text):
         same[same] = fields.data[fields.starts[same] + index] == byte

@@ -1,6 +1,6 @@
-"""Directories of Dumpling exports and of plain CSV and Parquet files → what is in them; the files are not read here.
+"""The content of a directory of a Dumpling export or of plain CSV and Parquet files, without reading the data files.
 
-One law: names decide: `<db>.<table>-schema.sql` declares a table, `<db>.<table>[.<index>].<format>` holds its rows.
+File names decide: `<db>.<table>-schema.sql` declares a table, `<db>.<table>[.<index>].<format>` holds its rows.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class DataFile:
 
     path: str
     indexed: bool
-    """Whether it is named as Dumpling names them, `<db>.<table>.<index>.<format>`."""
+    """Whether it has Dumpling's form of name, `<db>.<table>.<index>.<format>`."""
 
     size: int = -1
     stamp: str = ""
-    """What the location says of it: another one once the file is another."""
+    """A value that changes when the file changes."""
 
 
 @dataclass(frozen=True)
@@ -46,56 +46,58 @@ class SnapshotTable:
 
     table: Table
     files: Mapping[str, tuple[DataFile, ...]]
-    """By format (`sql`, `csv`, `parquet`), sorted by name; no file is an empty table."""
+    """Files by format (`sql`, `csv`, `parquet`), sorted by name; an empty table has none."""
 
     rows: pa.Table | None = None
-    """Rows that lie in memory and in no file: TiDB text (binary) of each visible column, by its name."""
+    """Rows in memory instead of files: TiDB text (binary) of each visible column, by name."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One state of any number of tables."""
+    """The state of any number of tables."""
 
     path: str
-    """Of the directory, or its URI."""
+    """Path or URI of the directory."""
 
     tables: tuple[SnapshotTable, ...]
-    """By schema and name."""
+    """Sorted by schema and name."""
 
     databases: frozenset[str]
-    """Those that exist: of every table, and those with a `<db>-schema-create.sql`, which may have none."""
+    """Existing databases: those of tables, and those with a `<db>-schema-create.sql`, which may have no tables."""
 
     start_ts: int | None
-    """TSO the export was taken at (`Pos` of Dumpling's `metadata`), where it says so."""
+    """TSO of the export (`Pos` in Dumpling's `metadata`), if known."""
 
     csv: CsvDialect = field(default=CsvDialect())
 
     @property
     def size(self) -> int:
-        """Bytes of all data files, and of the rows in memory."""
-        held: int = sum(table.rows.nbytes for table in self.tables if table.rows is not None)
-        return held + sum(file.size for table in self.tables for files in table.files.values() for file in files)
+        """Bytes of all data files and of the rows in memory."""
+        in_memory: int = sum(table.rows.nbytes for table in self.tables if table.rows is not None)
+        return in_memory + sum(file.size for table in self.tables for files in table.files.values() for file in files)
 
 
 def open(path: Path | str, csv: CsvDialect = CsvDialect(), tables: Iterable[Table] = ()) -> Snapshot:
-    """What a snapshot directory, or the URI of one, has; raises SnapshotError and SchemaError.
+    """Return the content of a snapshot directory or its URI; raise SnapshotError and SchemaError.
 
-    `tables` are there, too, without a file that declares them.
+    `tables` exist, too, without a file that declares them.
     """
-    place = files.location_text(path)
+    location = files.location_text(path)
     try:
-        entries = [entry for entry in _listed(place) if entry.name[0] not in "._"]
+        entries = [entry for entry in _listed(location) if entry.name[0] not in "._"]
     except (FileNotFoundError, ValueError) as error:  # a NUL is in no name of a file
-        raise SnapshotError(f"no such directory: {place}") from error
+        raise SnapshotError(f"no such directory: {location}") from error
     except OSError as error:
-        raise SnapshotError(f"{place}: cannot be read: {str(error).splitlines()[0]}") from error
+        raise SnapshotError(f"{location}: cannot be read: {str(error).splitlines()[0]}") from error
     schemas = {_names(name[: -len(_SCHEMA)]): entry for entry in entries if (name := _stem(entry)).endswith(_SCHEMA)}
     metadata = next((entry.path for entry in entries if entry.name == "metadata" and not entry.directory), None)
     known = {(table.schema, table.name): table for table in tables}
     if not schemas and not known and metadata is None:
-        raise SnapshotError(f"no schema file in {place}: every table needs its <db>.<table>-schema.sql (CREATE TABLE)")
+        raise SnapshotError(
+            f"no schema file in {location}: every table needs its <db>.<table>-schema.sql (CREATE TABLE)"
+        )
     data = _data_files(entries, schemas.keys() | known.keys())
-    found = [
+    snapshot_tables = [
         SnapshotTable(
             _declared(names, schemas[names].path) if names in schemas else known[names], _by_format(data.get(names, []))
         )
@@ -103,25 +105,25 @@ def open(path: Path | str, csv: CsvDialect = CsvDialect(), tables: Iterable[Tabl
     ]
     databases = {_unescaped(_stem(entry)[: -len(_CREATE)]) for entry in entries if _stem(entry).endswith(_CREATE)}
     databases |= {schema for schema, _ in schemas}
-    return Snapshot(place, tuple(found), frozenset(databases), _start_ts(metadata), csv)
+    return Snapshot(location, tuple(snapshot_tables), frozenset(databases), _start_ts(metadata), csv)
 
 
-def _listed(place: str) -> list[FileInfo]:
-    found = files.file_info(place)
-    if not found.directory:
+def _listed(location: str) -> list[FileInfo]:
+    info = files.file_info(location)
+    if not info.directory:
         text = "a Dumpling export or plain files beside <db>.<table>-schema.sql"
-        raise SnapshotError(f"not a directory: {place}; {text}")
-    return files.list_directory(place)
+        raise SnapshotError(f"not a directory: {location}; {text}")
+    return files.list_directory(location)
 
 
 def _stem(entry: FileInfo) -> str:
-    """A file's name without the suffix of its compression."""
+    """Return a file's name without the suffix of its compression."""
     stem, suffix = posixpath.splitext(entry.name)
     return stem if suffix in streams.COMPRESSIONS else entry.name
 
 
 def _names(stem: str) -> tuple[str, str]:
-    """Schema and table of `db.table`, either of which may have %XX for what a file name cannot have."""
+    """Return schema and table of `db.table`; %XX stands for characters that file names cannot have."""
     parts = stem.split(".", 1)
     if len(parts) < 2:
         raise SnapshotError(f"file name {stem!r} does not begin with <db>.<table>")
@@ -151,7 +153,7 @@ def _data_files(
 
 
 def _inside(entry: FileInfo) -> Iterator[FileInfo]:
-    """The file, or the files of a directory as Spark writes one."""
+    """Yield the file, or the files of a directory as Spark writes it."""
     if not entry.directory:
         yield entry
         return
@@ -161,7 +163,7 @@ def _inside(entry: FileInfo) -> Iterator[FileInfo]:
 
 
 def _owner(stem: str, schemas: Collection[tuple[str, str]]) -> tuple[tuple[str, str], bool]:
-    """The table of a data file and whether an index follows its name."""
+    """Return the table of a data file, and whether an index follows its name."""
     if "." in stem and _names(stem) in schemas:
         return _names(stem), False
     if stem.count(".") >= 2:
@@ -170,7 +172,7 @@ def _owner(stem: str, schemas: Collection[tuple[str, str]]) -> tuple[tuple[str, 
 
 
 def _declared(names: tuple[str, str], schema_file: str) -> Table:
-    text = b"".join(streams.blocks(streams.Part(schema_file))).decode("utf-8-sig", "replace")
+    text = b"".join(streams.blocks(streams.FilePart(schema_file))).decode("utf-8-sig", "replace")
     try:
         table = create_table(text, names[0])
     except SchemaError as error:
@@ -188,14 +190,14 @@ def _by_format(files: Iterable[tuple[str, DataFile]]) -> dict[str, tuple[DataFil
 
 
 def _start_ts(metadata: str | None) -> int | None:
-    """`Pos` of the first block of Dumpling's metadata: for TiDB the TSO of the snapshot."""
+    """Return `Pos` of the first block of Dumpling's metadata: with TiDB the TSO of the snapshot."""
     if metadata is None:
         return None
-    text = b"".join(streams.blocks(streams.Part(metadata))).decode("utf-8", "replace")
-    found = re.search(r"^\s*Pos:\s*(\d+)\s*$", text, re.MULTILINE)
-    if found is None:
+    text = b"".join(streams.blocks(streams.FilePart(metadata))).decode("utf-8", "replace")
+    match = re.search(r"^\s*Pos:\s*(\d+)\s*$", text, re.MULTILINE)
+    if match is None:
         return None
-    ts = int(found[1]) if len(found[1]) < 20 else tso.FOREVER + 1
+    ts = int(match[1]) if len(match[1]) < 20 else tso.FOREVER + 1
     if ts > tso.FOREVER:
-        raise SnapshotError(f"{metadata}: Pos {found[1]} is not a TSO: at most {tso.FOREVER} is")
+        raise SnapshotError(f"{metadata}: Pos {match[1]} is not a TSO: at most {tso.FOREVER} is")
     return ts

@@ -1,6 +1,6 @@
-"""That no key comes twice in a snapshot, told by the order in which its rows were read.
+"""Proof that no key occurs twice in a snapshot, from the order in which its rows were read.
 
-One law: a table is proven only where no two of its rows can have one key; the others must be looked at, row by row.
+A table is proven only if no two of its rows can have the same key; the other tables must be checked row by row.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 RUNS = 64
-"""Of a table in a report at most: one with more is in no order."""
+"""Maximum runs of a table in a report; a table with more counts as unordered."""
 
 KEYS = 1 << 16
-"""Keys of a table in a report at most."""
+"""Maximum keys of a table in a report."""
 
 Key = tuple[int, int]
-"""The move and number of a table."""
+"""Move and number of a table."""
 
 
 @dataclass
 class _Seen:
-    """What is known of a table's rows in the order they came."""
+    """What is known of a table's rows in their order."""
 
     runs: list[tuple[bytes, bytes]] = field(default_factory=list)
-    """First and last handle of each stretch of rising ones; none once they are more than RUNS."""
+    """First and last handle of each run of rising ones; empty if there are more than RUNS."""
 
     ordered: bool = True
     keys: list[npt.NDArray[np.int64]] | None = field(default_factory=list)
@@ -36,27 +36,27 @@ class _Seen:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What a task says of the rows of a table that it has read."""
+class KeyReport:
+    """A task's report on the rows of a table that it has read."""
 
     move: int
     table: int
     rows: int
     runs: tuple[tuple[bytes, bytes], ...] | None
-    """First and last handle of each stretch in which handles rise strictly; None for rows in no order."""
+    """First and last handle of each run of strictly rising handles; None for unordered rows."""
 
     keys: bytes | None
-    """The 64-bit hash of every handle, eight bytes each; None where the rows are one run, too many, or not hashed."""
+    """The 64-bit hash of every handle, eight bytes each; None if the rows are one run, too many, or not hashed."""
 
 
 class KeyRanges:
-    """Folds the state batches of a task of one snapshot; hashes are the column `row_hash`, where batches have one."""
+    """Collects the key order of the state batches of a task; hashes are the column `row_hash`, if there is one."""
 
     def __init__(self) -> None:
         self._seen: dict[Key, _Seen] = {}
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Notes the rows of the next batch."""
+        """Add the rows of the next batch."""
         if not len(batch):
             return
         names = batch.schema.names
@@ -75,10 +75,10 @@ class KeyRanges:
             seen = self._seen.setdefault((int(moves[start]), int(numbers[start])), _Seen())
             _note(seen, handles, rises, start, end, None if keys is None else keys[start:end])
 
-    def reports(self) -> list[Report]:
-        """What was seen, table by table."""
+    def reports(self) -> list[KeyReport]:
+        """Return a report for each table."""
         return [
-            Report(
+            KeyReport(
                 move,
                 table,
                 seen.rows,
@@ -97,7 +97,7 @@ def _note(
     end: int,
     keys: npt.NDArray[np.int64] | None,
 ) -> None:
-    """Adds rows of one table."""
+    """Add rows of one table."""
     seen.rows += end - start
     if seen.keys is not None:
         seen.keys = [*seen.keys, keys] if keys is not None and seen.rows <= KEYS else None
@@ -116,20 +116,20 @@ def _note(
         seen.ordered, seen.runs = False, []
 
 
-def unproven(reports: Iterable[Report]) -> set[Key]:
-    """The tables whose keys must be looked at, from the reports of all tasks of one snapshot.
+def unproven_tables(reports: Iterable[KeyReport]) -> set[Key]:
+    """Return the tables whose keys must be checked, from the reports of all tasks of one snapshot.
 
-    A table is proven, and so not among them, exactly if every report of it has runs and, sorted by first handle, each
-    run ends strictly below the beginning of the next; or if every report of it has hashes and they all differ. Equal
-    hashes need not be equal keys: such a table is looked at, too. Handles compare as bytes.
+    A table is proven, and so not among them, exactly if every report has runs and, sorted by first handle, each run
+    ends strictly before the next begins; or if every report has hashes and they all differ. Equal hashes need not be
+    equal keys: such a table is checked, too. Handles compare as bytes.
     """
-    tables: dict[Key, list[Report]] = {}
+    tables: dict[Key, list[KeyReport]] = {}
     for report in reports:
         tables.setdefault((report.move, report.table), []).append(report)
     return {key for key, seen in tables.items() if not (_disjoint(seen) or _distinct(seen))}
 
 
-def _disjoint(reports: list[Report]) -> bool:
+def _disjoint(reports: list[KeyReport]) -> bool:
     runs: list[tuple[bytes, bytes]] = []
     for report in reports:
         if report.runs is None:
@@ -139,7 +139,7 @@ def _disjoint(reports: list[Report]) -> bool:
     return all(before[1] < after[0] for before, after in zip(runs, runs[1:]))
 
 
-def _distinct(reports: list[Report]) -> bool:
+def _distinct(reports: list[KeyReport]) -> bool:
     if any(report.keys is None for report in reports):
         return False
     keys = np.concatenate([np.frombuffer(report.keys or b"", np.int64) for report in reports])

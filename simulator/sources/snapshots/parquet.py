@@ -1,6 +1,6 @@
 """Parquet files: row groups as parts of a file, and their rows as raw values.
 
-One law: memory is bounded by a batch of rows and a page of each column, whatever the size of a row group.
+Memory is bounded by a batch of rows and a page of each column, whatever the size of a row group.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ import pyarrow.parquet as pq
 from simulator import files
 from simulator.errors import SnapshotError
 from simulator.sources.snapshots import streams
-from simulator.sources.snapshots.records import Raw
-from simulator.sources.snapshots.streams import Part
+from simulator.sources.snapshots.records import RawRows
+from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.values.conversion import tagged
 
 ROWS = 16_384
-"""Of a batch at most."""
+"""Maximum rows of a batch."""
 
 BYTES = 32 << 20
-"""Of a batch, about."""
+"""Approximate maximum bytes of a batch."""
 
 _BUFFER = 1 << 20
-"""Bytes read at a time of a column of a large row group."""
+"""Bytes that are read at a time from a column of a large row group."""
 
 _PROBE = 64
-"""Rows by which the size of the others is told where the footer does not tell it."""
+"""Rows that are measured if the footer does not tell the size of rows."""
 
 
-def cut(part: Part, room: int) -> list[tuple[int, Part]]:
-    """A file in parts of about `room` bytes, each some row groups, with their bytes; raises SnapshotError."""
+def cut(part: FilePart, room: int) -> list[tuple[int, FilePart]]:
+    """Return parts of a file of about `room` bytes, each some row groups, with their bytes; raise SnapshotError."""
     with _opened(part) as file:
         groups = [file.metadata.row_group(index).total_byte_size for index in range(file.num_row_groups)]
     scale = part.size / max(sum(groups), 1)
-    parts: list[tuple[int, Part]] = []
+    parts: list[tuple[int, FilePart]] = []
     start, size = 0, 0.0
     for index, bytes in enumerate(groups):
         size += bytes * scale
@@ -49,8 +49,8 @@ def cut(part: Part, room: int) -> list[tuple[int, Part]]:
     return parts
 
 
-def batches(part: Part, table: Table) -> Iterator[Raw]:
-    """The rows of a part; raises SnapshotError."""
+def batches(part: FilePart, table: Table) -> Iterator[RawRows]:
+    """Yield the rows of a part; raise SnapshotError."""
     with _opened(part) as file:
         names = file.schema_arrow.names
         places = _places(names, table, part.path)
@@ -62,12 +62,12 @@ def batches(part: Part, table: Table) -> Iterator[Raw]:
                     pa.nulls(len(batch)) if place is None else _plain(batch.column(place), names[place], part)
                     for place in places
                 )
-                yield Raw(tuple(tagged(column) if bit else column for column, bit in zip(columns, bits)), given)
+                yield RawRows(tuple(tagged(column) if bit else column for column, bit in zip(columns, bits)), given)
 
 
 @contextmanager
-def _opened(part: Part) -> Iterator[pq.ParquetFile]:
-    """The file; what goes wrong with it until the end is told in one line."""
+def _opened(part: FilePart) -> Iterator[pq.ParquetFile]:
+    """Open the file; its errors become SnapshotError with one line."""
     try:
         with (
             files.open_file(part.place) as opened,
@@ -82,48 +82,50 @@ def _opened(part: Part) -> Iterator[pq.ParquetFile]:
 
 
 def _places(names: list[str], table: Table, path: str) -> list[int | None]:
-    """Where in the file each visible column is, whatever the case of its letters; None for a generated one left out."""
-    found = {name.lower(): index for index, name in enumerate(names)}
+    """Return the position of each visible column in the file, case-insensitively; None for a missing generated one."""
+    positions = {name.lower(): index for index, name in enumerate(names)}
     visible = visible_columns(table)
-    known = {column.name.lower() for column in table.columns}
-    missing = [column.name for column in visible if column.name.lower() not in found and not column.generated]
-    unknown = [name for name in names if name.lower() not in known]
-    if missing or unknown or len(found) < len(names):
+    declared = {column.name.lower() for column in table.columns}
+    missing = [column.name for column in visible if column.name.lower() not in positions and not column.generated]
+    unknown = [name for name in names if name.lower() not in declared]
+    if missing or unknown or len(positions) < len(names):
         problem = (
             f"column {missing[0]!r} is missing"
             if missing
             else (f"column {unknown[0]!r} is not in the schema" if unknown else "a column is listed twice")
         )
         raise SnapshotError(f"{path}: table `{table.name}`: {problem}")
-    return [found.get(column.name.lower()) for column in visible]
+    return [positions.get(column.name.lower()) for column in visible]
 
 
 def _checked(file: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
-    """The rows of a row group; raises ArrowInvalid where they are not as many as the footer says."""
-    about = file.metadata.row_group(group)
-    counts = {about.num_rows, *(about.column(index).num_values for index in range(about.num_columns))}
-    found = 0
+    """Yield the rows of a row group; raise ArrowInvalid if their number differs from the footer."""
+    metadata = file.metadata.row_group(group)
+    counts = {metadata.num_rows, *(metadata.column(index).num_values for index in range(metadata.num_columns))}
+    rows = 0
     for batch in file.iter_batches(_rows(file, group), row_groups=[group], use_threads=False):
-        found += len(batch)
+        rows += len(batch)
         yield batch
-    if counts != {found}:
-        raise pa.ArrowInvalid(f"row group {group} has {found} rows, its footer says {max(counts - {found})}")
+    if counts != {rows}:
+        raise pa.ArrowInvalid(f"row group {group} has {rows} rows, its footer says {max(counts - {rows})}")
 
 
 def _rows(file: pq.ParquetFile, group: int) -> int:
-    """How many rows of a row group make a batch of not much more than BYTES."""
-    about = file.metadata.row_group(group)
-    bytes = about.total_byte_size / max(about.num_rows, 1)
-    columns = [about.column(index) for index in range(about.num_columns)]
-    folded = any(column.has_dictionary_page and column.physical_type == "BYTE_ARRAY" for column in columns)
-    if folded and about.num_rows > _PROBE:
+    """Return how many rows of a row group make a batch of about BYTES."""
+    metadata = file.metadata.row_group(group)
+    bytes = metadata.total_byte_size / max(metadata.num_rows, 1)
+    columns = [metadata.column(index) for index in range(metadata.num_columns)]
+    is_dictionary_encoded = any(
+        column.has_dictionary_page and column.physical_type == "BYTE_ARRAY" for column in columns
+    )
+    if is_dictionary_encoded and metadata.num_rows > _PROBE:
         for first in islice(file.iter_batches(_PROBE, row_groups=[group], use_threads=False), 1):
             bytes = max(bytes, first.nbytes / max(len(first), 1))
     return int(min(max(BYTES / max(bytes, 1), 1), ROWS))
 
 
-def _plain(array: pa.Array, name: str, part: Part) -> pa.Array:
-    """Values in one of the types that pyarrow has for plain columns, whatever made the file."""
+def _plain(array: pa.Array, name: str, part: FilePart) -> pa.Array:
+    """Return values in one of pyarrow's plain column types, whatever wrote the file."""
     if isinstance(array, pa.ExtensionArray):
         return _plain(array.storage, name, part)
     if pa.types.is_dictionary(array.type):

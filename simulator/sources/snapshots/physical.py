@@ -1,6 +1,6 @@
-"""Physical tables, in which TiKV stores rows: a table or one partition of it.
+"""Physical tables, in which TiKV stores rows: a table or one of its partitions.
 
-One law: a table's partitions stand together in the order of its definition, with ids that follow its own.
+A table's partitions are contiguous, in the order of its definition, with ids after its own.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ FIRST_ID = 100
 
 @dataclass(frozen=True)
 class PhysicalTable:
+    """A table without partitions, or a partition."""
+
     table: Table
     partition_id: int | None = None
-    """Physical id of the partition; None where the table is not partitioned."""
+    """Physical id of the partition; None if the table is not partitioned."""
 
     table_id: int = FIRST_ID
-    """Id of the table (of the whole of a partitioned one)."""
+    """Id of the (whole) table."""
 
 
 def physical_tables(tables: Iterable[Table]) -> tuple[PhysicalTable, ...]:
-    """The physical tables of these tables, by name, with ids from 100 up."""
+    """Return the physical tables of these tables, sorted by name, with ids from 100."""
     physical: list[PhysicalTable] = []
     for table in sorted(tables, key=lambda table: (table.schema, table.name)):
         physical += new_table(table, following_id(physical))
@@ -36,7 +38,7 @@ def physical_tables(tables: Iterable[Table]) -> tuple[PhysicalTable, ...]:
 
 
 def new_table(table: Table, table_id: int) -> tuple[PhysicalTable, ...]:
-    """A table with that id; its partitions have the ids behind it."""
+    """Return a table with that id; its partitions have the following ids."""
     if table.partitioning is None:
         return (PhysicalTable(table, None, table_id),)
     count = len(table.partitioning.partitions)
@@ -44,7 +46,7 @@ def new_table(table: Table, table_id: int) -> tuple[PhysicalTable, ...]:
 
 
 def following_id(physical: Iterable[PhysicalTable]) -> int:
-    """The first id that none of them has."""
+    """Return the first unused id."""
     return max((max(each.table_id, each.partition_id or 0) for each in physical), default=FIRST_ID - 1) + 1
 
 
@@ -56,8 +58,8 @@ class PlacedTable:
     indexes: tuple[int, ...]
 
 
-def located(places: PlacedTable, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
-    """int32 number of the table or partition that takes each row; null where none does."""
+def locate_rows(places: PlacedTable, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
+    """Return the int32 number of the table or partition of each row; null if no partition takes it."""
     numbers = pa.array(places.indexes, pa.int32())
     if places.table.partitioning is None:
         return pa.repeat(numbers[0], rows)

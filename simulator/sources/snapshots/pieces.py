@@ -1,6 +1,6 @@
-"""What of snapshots' files is read at one go: small files of many tables together, large ones in pieces.
+"""The division of snapshots' files into tasks: small files of many tables together, large ones in pieces.
 
-One law: a piece says all that reading it needs, and no more: it is sent to another process.
+A piece contains everything that reading it needs, and is sent to another process.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from simulator.sources.snapshots import parquet, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.directory import DataFile, SnapshotTable
 from simulator.sources.snapshots.physical import PlacedTable
-from simulator.sources.snapshots.streams import Part
+from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.model.table import Table
 
 Finish = Callable[[list[pa.Array], pa.Array], pa.RecordBatch]
-"""Texts of the visible columns and table numbers of rows → the columns of STATE behind `move`."""
+"""Convert texts of the visible columns and table numbers of rows to the columns of STATE after `move`."""
 
 OPENING = 1 << 16
-"""As how many bytes opening a file counts."""
+"""Bytes that count for opening a file."""
 
-LEAST = 4 << 20
-"""Bytes for which another task is worth it."""
+MIN_TASK_BYTES = 4 << 20
+"""Minimum bytes of a task."""
 
 
 @dataclass(frozen=True)
@@ -36,72 +36,73 @@ class TableScan:
     place: PlacedTable
     csv: CsvDialect = CsvDialect()
     move: int = 0
-    """Which comparison the rows are for."""
+    """The comparison that the rows are for."""
 
     finish: Finish | None = None
-    """For a table whose definition statements change: what makes the state of its rows, to be pickled."""
+    """For a table whose definition changes: the function that makes the state of its rows; it is pickled."""
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Part of a data file, and what its rows are."""
+class FilePiece:
+    """A part of a data file, and the table of its rows."""
 
     scan: TableScan
-    """Without the list of its files."""
+    """The scan without its list of files."""
 
-    part: Part
+    part: FilePart
     format: str
     escape: bool
     """Whether a backslash escapes in this CSV file."""
 
     rows: pa.Table | None = None
-    """Rows that lie in no file, as `SnapshotTable.rows` has them."""
+    """Rows in memory, as in `SnapshotTable.rows`."""
 
 
-def tasks(scans: Iterable[TableScan], least: int = 1) -> list[list[Piece]]:
-    """The pieces of all files as one list a task, of about equal bytes; `least` tasks or more where that is worth it.
+def divide_into_tasks(scans: Iterable[TableScan], least: int = 1) -> list[list[FilePiece]]:
+    """Return the pieces of all files as one list a task, of about equal bytes; at least `least` tasks if that is
+    useful.
 
-    Raises SnapshotError for a large file where it cannot be found where to cut it.
+    Raise SnapshotError for a large file in which no position to cut is found.
     """
-    known = list(scans)
-    total = sum(file.size + OPENING for scan in known for files in scan.table.files.values() for file in files)
-    room = min(max(total // max(least, 1), LEAST), streams.PIECE)
-    made: list[list[Piece]] = []
+    all_scans = list(scans)
+    total = sum(file.size + OPENING for scan in all_scans for files in scan.table.files.values() for file in files)
+    room = min(max(total // max(least, 1), MIN_TASK_BYTES), streams.PIECE)
+    task_pieces: list[list[FilePiece]] = []
     left = 0
-    for size, piece in (sized for scan in known for sized in _pieces(scan, room)):
-        if not made or size > left + room // 8:
-            made.append([])
+    for size, piece in (sized for scan in all_scans for sized in _pieces(scan, room)):
+        if not task_pieces or size > left + room // 8:
+            task_pieces.append([])
             left = room
-        made[-1].append(piece)
+        task_pieces[-1].append(piece)
         left -= size
-    return made
+    return task_pieces
 
 
-def _pieces(scan: TableScan, room: int) -> Iterator[tuple[int, Piece]]:
-    """Pieces in the order of the files, and as how many bytes each counts."""
+def _pieces(scan: TableScan, room: int) -> Iterator[tuple[int, FilePiece]]:
+    """Yield the pieces in the order of the files, with the bytes for which each counts."""
     bare = replace(scan, table=replace(scan.table, table=scan.place.table, files={}, rows=None))
     yield from _held(scan.table.rows, bare)
     root = os.getcwd()
     for format, files in scan.table.files.items():
         for file in files:
             escape = file.indexed if scan.csv.backslash_escapes is None else scan.csv.backslash_escapes
-            part = Part(file.path, 0, -1, root, file.size, file.stamp)
+            part = FilePart(file.path, 0, -1, root, file.size, file.stamp)
             for size, piece in _parts(part, file, format, scan, escape, room):
-                yield size + OPENING, Piece(bare, piece, format, escape)
+                yield size + OPENING, FilePiece(bare, piece, format, escape)
 
 
-def _held(rows: pa.Table | None, scan: TableScan) -> Iterator[tuple[int, Piece]]:
-    """The pieces of rows that lie in memory, each with a copy of its own, as a slice is sent with all that it is of."""
+def _held(rows: pa.Table | None, scan: TableScan) -> Iterator[tuple[int, FilePiece]]:
+    """Yield the pieces of rows in memory, each a copy, because a slice is sent with the whole array."""
     if rows is None:
         return
     for start in range(0, rows.num_rows, parquet.ROWS):
         part = rows.take(pa.array(range(start, min(start + parquet.ROWS, rows.num_rows))))
-        yield part.nbytes, Piece(scan, Part(""), "", False, part.combine_chunks())
+        yield part.nbytes, FilePiece(scan, FilePart(""), "", False, part.combine_chunks())
 
 
 def _parts(
-    part: Part, file: DataFile, format: str, scan: TableScan, escape: bool, room: int
-) -> Iterable[tuple[int, Part]]:
+    part: FilePart, file: DataFile, format: str, scan: TableScan, escape: bool, room: int
+) -> Iterable[tuple[int, FilePart]]:
     if file.size <= room + room // 2:
         return [(file.size, part)]
     if format == "parquet":
@@ -117,5 +118,5 @@ def _parts(
 
 
 def _marked(table: Table) -> bool:
-    """Whether a name has marks of SQL, which cutting would take for those of a statement."""
+    """Return whether a name contains characters of SQL, which the search for statements would misread."""
     return any(set("';\\") & set(name) for name in (table.name, *(column.name for column in table.columns)))

@@ -1,6 +1,6 @@
-"""Quotes, escapes and fields of SQL and CSV text, found by array operations over a whole block of bytes.
+"""Quotes, escapes and fields of SQL and CSV text, found by array operations on a whole block of bytes.
 
-One law: nothing here loops over rows or fields; every function is a handful of numpy passes over the block.
+Every function is a few numpy passes over the block; none loops over rows or fields.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BACKSLASH = ord("\\")
 
 
 class Malformed(Exception):
-    """Text that is no SQL or CSV of that table; `position` is the byte in the block where it shows."""
+    """Text that is no SQL or CSV of the table; `position` is the byte in the block."""
 
     def __init__(self, text: str, position: int) -> None:
         super().__init__(text)
@@ -25,8 +25,8 @@ class Malformed(Exception):
         self.position = position
 
 
-def shown(text: bytes) -> str:
-    """The beginning of a text of the file, for a message."""
+def excerpt(text: bytes) -> str:
+    """Return the beginning of a text of the file, for a message."""
     short = text.strip()[:40]
     return ascii(short.decode("utf-8", "replace")) + ("…" if len(text.strip()) > len(short) else "")
 
@@ -39,27 +39,28 @@ def _escape_table() -> Bytes:
 
 
 ESCAPED = _escape_table()
-"""What a backslash and this byte stand for (MySQL's string literals; Dumpling writes 0 n r Z and the quotes)."""
+"""The byte that a backslash and this byte stand for (MySQL's string literals; Dumpling writes 0 n r Z and the
+quotes)."""
 
 
 def byte_set(characters: bytes) -> Mask:
-    """A table to look up which bytes of a few are among these."""
+    """Return a table of the bytes in `characters`."""
     table = np.zeros(256, dtype=np.bool_)
     table[list(characters)] = True
     return table
 
 
 def among(data: Bytes, characters: bytes) -> Mask:
-    """Which bytes of a block are among these; comparing with each is faster than looking all up in a table."""
-    found = np.zeros(len(data), dtype=np.bool_)
+    """Return which bytes of a block are among `characters`; comparing with each is faster than a table."""
+    is_among = np.zeros(len(data), dtype=np.bool_)
     same = np.empty(len(data), dtype=np.bool_)
     for character in set(characters):
-        np.logical_or(found, np.equal(data, character, out=same), out=found)
-    return found
+        np.logical_or(is_among, np.equal(data, character, out=same), out=is_among)
+    return is_among
 
 
 def escaping(backslashes: Places) -> Places:
-    """Those backslashes that escape the byte after them: every other one of each run, from its first."""
+    """Return the backslashes that escape the byte after them: every other one of each run, from its first."""
     if not len(backslashes):
         return backslashes
     index = np.arange(len(backslashes))
@@ -71,8 +72,8 @@ def escaping(backslashes: Places) -> Places:
 
 
 @dataclass(frozen=True)
-class Marks:
-    """Where the structure of a block is."""
+class QuoteMarks:
+    """Positions of the structure of a block."""
 
     quotes: Places
     """Quotes that are not escaped."""
@@ -81,11 +82,11 @@ class Marks:
     """Backslashes that escape something."""
 
     outside: Places
-    """The other bytes asked for, where they lie outside quotes."""
+    """The other requested bytes, outside quotes."""
 
 
-def marks(data: Bytes, quote: int, wanted: bytes, escape: bool) -> Marks:
-    """Scans a block that begins outside quotes."""
+def marks(data: Bytes, quote: int, wanted: bytes, escape: bool) -> QuoteMarks:
+    """Scan a block that begins outside quotes."""
     positions = np.flatnonzero(among(data, wanted + bytes([quote]) + (b"\\" if escape else b"")))
     kinds = data[positions]
     is_quote = kinds == quote
@@ -95,12 +96,12 @@ def marks(data: Bytes, quote: int, wanted: bytes, escape: bool) -> Marks:
         is_quote[following[positions[following] == escapes + 1]] = False
     inside = np.logical_xor.accumulate(is_quote) if len(positions) else is_quote
     outside = positions.compress(~inside & (kinds != quote) & (kinds != BACKSLASH))
-    return Marks(positions.compress(is_quote), escapes, outside)
+    return QuoteMarks(positions.compress(is_quote), escapes, outside)
 
 
 @dataclass(frozen=True)
 class Fields:
-    """Fields of a block in the order they stand, row by row: values without their quotes."""
+    """The fields of a block, row by row: values without their quotes."""
 
     data: Bytes
     starts: Places
@@ -109,7 +110,7 @@ class Fields:
 
     @cached_property
     def every(self) -> pa.Array:
-        """The fields as every other one of an array, between them what lies between."""
+        """The fields at the even positions of an array, the text between them at the odd ones."""
         offsets = np.empty(2 * len(self.starts) + 1, dtype=np.int32)
         offsets[0:-1:2] = self.starts
         offsets[1::2] = self.ends
@@ -119,15 +120,15 @@ class Fields:
         )
 
     def column(self, column: int, width: int, null: Mask) -> pa.Array:
-        """Column `column` of `width` as binary, NULL where the mask of its rows says so."""
+        """Return column `column` of `width` as binary, NULL where the mask of its rows is set."""
         places = np.arange(2 * column, 2 * len(self.starts), 2 * width, dtype=np.int32)
         return self.every.take(pa.array(places, mask=null if null.any() else None))
 
 
-def unescape(data: Bytes, found: Marks, quote: int, fields: Fields) -> Fields:
-    """Undoes backslash escapes and doubled quotes inside quoted fields.
+def unescape(data: Bytes, found: QuoteMarks, quote: int, fields: Fields) -> Fields:
+    """Undo backslash escapes and doubled quotes inside quoted fields.
 
-    `fields` has the values without their outer quotes. Raises Malformed for a quote that neither opens nor closes a
+    `fields` has the values without their outer quotes. Raise Malformed for a quote that neither opens nor closes a
     field nor is doubled.
     """
     doubled = _doubled(found.quotes, fields)
@@ -153,7 +154,7 @@ def unescape(data: Bytes, found: Marks, quote: int, fields: Fields) -> Fields:
 
 
 def _doubled(quotes: Places, fields: Fields) -> Places:
-    """The first quote of each doubled pair."""
+    """Return the first quote of each doubled pair."""
     opening, closing = fields.starts[fields.quoted] - 1, fields.ends[fields.quoted]
     if len(quotes) == 2 * len(opening):
         return quotes[:0]
@@ -171,7 +172,7 @@ def _doubled(quotes: Places, fields: Fields) -> Places:
 
 
 def _inside(escapes: Places, fields: Fields) -> Places:
-    """Those escapes that lie in a quoted field; elsewhere a backslash is itself."""
+    """Return the escapes in quoted fields; elsewhere a backslash is literal."""
     if not len(escapes) or not len(fields.starts):
         return escapes[:0]
     field = np.searchsorted(fields.starts, escapes, side="right") - 1

@@ -1,6 +1,6 @@
-"""Batches of a table's raw values out of SQL and CSV files.
+"""Batches of a table's raw values from SQL and CSV files.
 
-One law: a batch has one binary column per visible column of the table, whatever order and columns the file has.
+A batch has one binary column for each visible column of the table, whatever the order and columns of the file.
 """
 
 from __future__ import annotations
@@ -19,58 +19,58 @@ from simulator.errors import SnapshotError
 from simulator.sources.snapshots import csv_text, sql_text, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.quoting import Malformed
-from simulator.sources.snapshots.streams import Part
+from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import family
 
 NUMBERS = ("integer", "decimal", "float", "year")
-"""Families of types."""
+"""Families of numeric types."""
 
 _HIDDEN = dict(zip("'\"(),;\\#-/", (1, 2, 3, 4, 5, 6, 7, 8, 14, 15)))
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawRows:
     """Raw values of some rows."""
 
     columns: tuple[pa.Array, ...]
-    """Of each visible column, in table order."""
+    """The visible columns, in table order."""
 
     given: bool
     """Whether the file has the stored generated columns."""
 
 
 @dataclass(frozen=True)
-class Layout:
-    """What a reader must know of a table."""
+class RecordLayout:
+    """The properties of a table that a reader needs."""
 
     table: str
     columns: tuple[str, ...]
     """Visible columns, in table order."""
 
     generated: tuple[int, ...]
-    """Which of them are generated: a file may leave them out."""
+    """Indexes of generated columns, which a file may omit."""
 
     bits: tuple[int, ...]
-    """Which of them are BIT: `n5` stands for a number, `x…` for bytes."""
+    """Indexes of BIT columns: `n5` is a number, `x…` bytes."""
 
     filled: tuple[int, ...]
-    """Which of them take an empty CSV field as the empty string."""
+    """Indexes of columns for which an empty CSV field is the empty string."""
 
     hidden: tuple[str, ...]
-    """Names of columns that a file may list though they have no value: virtual generated columns."""
+    """Names of columns that a file may list although they have no value: virtual generated columns."""
 
     schema: str = ""
-    """The database; empty where any will do."""
+    """The database; empty if any is accepted."""
 
     numbers: tuple[int, ...] = ()
-    """Which columns hold numbers, for which a hexadecimal literal is no text."""
+    """Indexes of numeric columns, which do not accept a hexadecimal literal."""
 
 
-def layout(table: Table) -> Layout:
+def layout(table: Table) -> RecordLayout:
     visible = [column for column in table.columns if column.generated != "virtual"]
     texts = {"char", "varchar", "tinytext", "text", "mediumtext", "longtext"}
-    return Layout(
+    return RecordLayout(
         table.name,
         tuple(column.name for column in visible),
         tuple(index for index, column in enumerate(visible) if column.generated),
@@ -82,8 +82,8 @@ def layout(table: Table) -> Layout:
     )
 
 
-def csv_batches(part: Part, layout: Layout, dialect: CsvDialect, escape: bool) -> Iterator[Raw]:
-    """Batches of a part of a CSV file; raises SnapshotError."""
+def csv_batches(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape: bool) -> Iterator[RawRows]:
+    """Yield batches of a part of a CSV file; raise SnapshotError."""
     names, skip = _csv_names(part, layout, dialect, escape)
     places = _places(names, layout, part.path)
     width = len(names)
@@ -102,8 +102,8 @@ def csv_batches(part: Part, layout: Layout, dialect: CsvDialect, escape: bool) -
         raise _at(part, offset, "the file ends inside quotes")
 
 
-def _csv_names(part: Part, layout: Layout, dialect: CsvDialect, escape: bool) -> tuple[tuple[str, ...], int]:
-    """Columns of a file and the length of its header."""
+def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape: bool) -> tuple[tuple[str, ...], int]:
+    """Return the columns of a file and the length of its header."""
     head = _head(part, dialect, escape)
     fields, length = head
     texts = tuple((field or b"").decode("utf-8", "replace").removeprefix("\ufeff") for field in fields)
@@ -116,7 +116,7 @@ def _csv_names(part: Part, layout: Layout, dialect: CsvDialect, escape: bool) ->
     return (layout.columns if every else stored), 0
 
 
-def _head(part: Part, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
+def _head(part: FilePart, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
     data = b""
     for block in _with_end(streams.blocks(replace(part, start=0, end=-1)), b"\n"):
         data += block
@@ -130,8 +130,8 @@ def _head(part: Part, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | N
     return [], 0
 
 
-def sql_batches(part: Part, layout: Layout) -> Iterator[Raw]:
-    """Batches of a part of a file of INSERT statements; raises SnapshotError."""
+def sql_batches(part: FilePart, layout: RecordLayout) -> Iterator[RawRows]:
+    """Yield batches of a part of a file of INSERT statements; raise SnapshotError."""
     hide = _hiding((layout.table, *layout.columns, *layout.hidden))
     width = len(layout.columns) - (len(layout.generated) if layout.generated else 0)
     carry, offset, header = b"", part.start, None
@@ -151,8 +151,8 @@ def sql_batches(part: Part, layout: Layout) -> Iterator[Raw]:
             raise Malformed("the file ends inside a statement, a comment or quotes: no ';' ends it", place)
 
 
-def _sql_places(block: sql_text.Block, layout: Layout, part: Part) -> list[int | None]:
-    """Where in the block's rows each visible column is; raises Malformed."""
+def _sql_places(block: sql_text.SqlBlock, layout: RecordLayout, part: FilePart) -> list[int | None]:
+    """Return the position of each visible column in the block's rows; raise Malformed."""
     header, shown = block.header, {code: letter for letter, code in _HIDDEN.items()}
     if header is None:
         return []
@@ -178,7 +178,7 @@ def _sql_places(block: sql_text.Block, layout: Layout, part: Part) -> list[int |
 
 
 def _hiding(names: Sequence[str]) -> Callable[[bytes], bytes]:
-    """Replaces, in quoted names that hold marks of SQL, those marks by control bytes of the same length."""
+    """Return a function that replaces SQL characters in quoted names by control bytes of the same length."""
     quoted = [f"`{name.replace('`', '``')}`" for name in names if _MARKS.search(name)]
     pairs = [(name.encode(), name.translate(_HIDDEN_TEXT).encode()) for name in quoted]
 
@@ -194,8 +194,8 @@ _MARKS = re.compile(r"""['"(),;\\#]|--|/\*""")
 _HIDDEN_TEXT = {ord(letter): chr(code) for letter, code in _HIDDEN.items()}
 
 
-def _places(names: tuple[str, ...], layout: Layout, path: str) -> list[int | None]:
-    """Where in the file's rows each visible column is; None for a generated one that is left out."""
+def _places(names: tuple[str, ...], layout: RecordLayout, path: str) -> list[int | None]:
+    """Return the position of each visible column in the file's rows; None for an omitted generated one."""
     unknown = [name for name in names if name not in layout.columns and name not in layout.hidden]
     missing = [name for index, name in enumerate(layout.columns) if name not in names and index not in layout.generated]
     if unknown or missing or len(set(names)) < len(names):
@@ -208,7 +208,9 @@ def _places(names: tuple[str, ...], layout: Layout, path: str) -> list[int | Non
     return [names.index(name) if name in names else None for name in layout.columns]
 
 
-def _batch(columns: tuple[pa.Array, ...], bare: tuple[Mask, ...], places: list[int | None], layout: Layout) -> Raw:
+def _batch(
+    columns: tuple[pa.Array, ...], bare: tuple[Mask, ...], places: list[int | None], layout: RecordLayout
+) -> RawRows:
     rows = len(columns[0])
     arrays = [pa.nulls(rows, pa.binary()) if place is None else columns[place] for place in places]
     for index in layout.bits:
@@ -216,11 +218,11 @@ def _batch(columns: tuple[pa.Array, ...], bare: tuple[Mask, ...], places: list[i
         if place is not None:
             tags = pc.if_else(pa.array(bare[place]), b"n", b"x")
             arrays[index] = pc.binary_join_element_wise(tags, arrays[index], b"")
-    return Raw(tuple(arrays), all(places[index] is not None for index in layout.generated))
+    return RawRows(tuple(arrays), all(places[index] is not None for index in layout.generated))
 
 
 def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
-    """The blocks, and an end for the last record where it has none."""
+    """Yield the blocks, and an end for the last record if it has none."""
     last = b"\n"
     for block in blocks:
         yield block
@@ -230,16 +232,16 @@ def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
 
 
 @contextmanager
-def _located(part: Part, offset: int) -> Iterator[None]:
-    """Turns what is malformed in a block that begins there into an error that names file and line."""
+def _located(part: FilePart, offset: int) -> Iterator[None]:
+    """Turn Malformed in a block at that offset into an error with file and line."""
     try:
         yield
     except Malformed as error:
         raise _at(part, offset + error.position, error.text) from None
 
 
-def _at(part: Part, offset: int, text: str) -> SnapshotError:
-    """The error with the line of that byte, counted from the beginning of the (decompressed) file."""
+def _at(part: FilePart, offset: int, text: str) -> SnapshotError:
+    """Return the error with the line of that byte, counted from the beginning of the (decompressed) file."""
     line, left = 1, offset
     for block in streams.blocks(replace(part, start=0, end=-1)):
         line += block[:left].count(b"\n")

@@ -1,7 +1,7 @@
-"""SQL text without its comments, before anything else is looked for in it.
+"""Removal of comments from SQL text, before it is parsed.
 
-One law: positions stay, a comment becoming as many blanks; a block that ends inside a comment, or in what may begin
-one, is read up to there.
+A comment becomes blanks, so that positions stay. A block that ends inside a comment, or in what may begin one, is read
+up to there.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 
 from simulator.columns.cells import Bytes, Places
 from simulator.sources.snapshots import quoting
-from simulator.sources.snapshots.quoting import Malformed, Marks
+from simulator.sources.snapshots.quoting import Malformed, QuoteMarks
 
 QUOTE = ord("'")
 _SIGNS = {b"#": b"#", b"--": b"-", b"/*": b"/", b'"': b'"'}
-"""What begins a comment or another kind of string, and its first byte."""
+"""Beginnings of comments and of other strings, with their first byte."""
 
 _HASH, _DASH, _SLASH, _STAR, _DOUBLE = (ord(mark) for mark in '#-/*"')
 _TOKEN = re.compile(rb"""'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|(?P<sign>[#"]|--(?=[\x00-\x20]|\Z)|-\Z|/\*|/\Z)""", re.DOTALL)
@@ -27,22 +27,25 @@ _HARMLESS = frozenset({b"SET", b"USE", b"LOCK", b"UNLOCK", b"START", b"BEGIN", b
 _OTHER_ESCAPES = re.compile(rb"NO_BACKSLASH_ESCAPES|ANSI_QUOTES", re.IGNORECASE)
 
 
-def plain(data: bytes, wanted: bytes) -> tuple[bytes, Marks]:
-    """A block that begins outside quotes, without its comments, and where the wanted bytes are; raises Malformed."""
+def plain(data: bytes, wanted: bytes) -> tuple[bytes, QuoteMarks]:
+    """Return a block without its comments, and the positions of the wanted bytes; raise Malformed.
+
+    The block begins outside quotes.
+    """
     array = np.frombuffer(data, dtype=np.uint8)
     signs = b"".join(byte for sign, byte in _SIGNS.items() if _has(array, data, sign) or data.endswith(byte))
-    found = quoting.marks(array, QUOTE, wanted + signs, escape=True)
+    marks = quoting.marks(array, QUOTE, wanted + signs, escape=True)
     if not signs:
-        return data, found
-    is_sign = quoting.byte_set(signs)[array[found.outside]]
-    starts = _starts(array, found.outside[is_sign])
+        return data, marks
+    is_sign = quoting.byte_set(signs)[array[marks.outside]]
+    starts = _starts(array, marks.outside[is_sign])
     if len(starts):
         return plain(_blanked(data, starts.tolist()), wanted)
-    return data, Marks(found.quotes, found.escapes, found.outside[~is_sign])
+    return data, QuoteMarks(marks.quotes, marks.escapes, marks.outside[~is_sign])
 
 
 def _has(array: Bytes, data: bytes, sign: bytes) -> bool:
-    """Whether the sign of one or two bytes is there."""
+    """Return whether the sign of one or two bytes occurs."""
     if sign[:1] not in data or len(sign) == 1:
         return sign[:1] in data
     pairs = (array[start : start + (len(array) - start) // 2 * 2].view(np.uint16) for start in (0, 1))
@@ -50,14 +53,14 @@ def _has(array: Bytes, data: bytes, sign: bytes) -> bool:
 
 
 def check_modes(text: bytes, position: int) -> None:
-    """Raises Malformed for a SET that gives backslashes or double quotes another meaning in the rows behind it."""
+    """Raise Malformed for a SET that changes the meaning of backslashes or double quotes in later rows."""
     mode = _OTHER_ESCAPES.search(text)
     if mode is not None:
         raise Malformed(f"{mode[0].decode().upper()} in a sql_mode: strings are read as without it", position)
 
 
 def _starts(array: Bytes, places: Places) -> Places:
-    """Those places where a comment or a string begins, or may begin, its next bytes lying in the next block."""
+    """Return the positions where a comment or a string begins, or may begin if its next bytes are in the next block."""
     kinds, last = array[places], len(array) - 1
     second, third = (array[np.minimum(places + ahead, last)] for ahead in (1, 2))
     dashes = (kinds == _DASH) & (second == _DASH) & ((third <= 0x20) | (places + 2 > last))
@@ -75,13 +78,15 @@ def _blanked(data: bytes, starts: Iterable[int]) -> bytes:
         if executed is not None:
             check_modes(data[start:end], start)
             if executed["word"].upper() not in _HARMLESS:
-                raise Malformed(f"a comment that MySQL executes, {quoting.shown(data[start:end])}, is not read", start)
+                raise Malformed(
+                    f"a comment that MySQL executes, {quoting.excerpt(data[start:end])}, is not read", start
+                )
         text[start:end] = b" " * (end - start)
     return bytes(text)
 
 
 def _comments(data: bytes, starts: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Where each comment begins and ends, -1 for one that the block does not end."""
+    """Yield start and end of each comment; the end is -1 if it is not in the block."""
     places, end = iter(starts), 0
     while (start := next(places, None)) is not None:
         if start < end:
@@ -96,7 +101,7 @@ def _comments(data: bytes, starts: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def _signs(data: bytes, start: int) -> Iterator[int]:
-    """Where comments may begin from there on, string by string."""
+    """Yield where comments may begin after that position, string by string."""
     return (token.start() for token in _TOKEN.finditer(data, start) if token["sign"])
 
 

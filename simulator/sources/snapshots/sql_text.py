@@ -1,6 +1,6 @@
-"""INSERT statements as Dumpling and mysqldump write them, a block of bytes at a time → columns of raw values.
+"""INSERT statements as Dumpling and mysqldump write them, parsed a block of bytes at a time into columns of raw values.
 
-One law: a row is found by the pattern `( , , ) ,` of what lies outside quotes, never by looking at rows one by one.
+Rows are found by the pattern `( , , ) ,` of the characters outside quotes, without a loop over rows.
 """
 
 from __future__ import annotations
@@ -37,65 +37,65 @@ _COMMA, _OPEN, _CLOSE, _SEMICOLON, _QUOTE = (ord(mark) for mark in ",();'")
 
 @dataclass(frozen=True)
 class Header:
-    """What an INSERT says before its rows."""
+    """The part of an INSERT before its rows."""
 
     schema: str
-    """Empty where it names none."""
+    """Empty if the statement names none."""
 
     table: str
     columns: tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
-class Block:
-    """What was read of a block: one array a value of the row, and how many of its bytes that took."""
+class SqlBlock:
+    """The result of parsing a block: one array a value of the row, and the number of consumed bytes."""
 
     columns: tuple[pa.Array, ...]
     bare: tuple[Mask, ...]
-    """Per column: which values stood without quotes."""
+    """For each column, which values are not quoted."""
 
     header: Header | None
-    """Of the rows read; None where there are none."""
+    """The header of the rows; None if there are no rows."""
 
     consumed: int
     open: Header | None
-    """Of the statement that goes on after `consumed`."""
+    """The header of the statement that continues after `consumed`."""
 
     starts: Places
-    """Where each value begins, row by row."""
+    """Start of each value, row by row."""
 
     hexed: tuple[Mask, ...]
-    """Per column: which values are hexadecimal literals."""
+    """For each column, which values are hexadecimal literals."""
 
 
 def unquoted(name: bytes) -> str:
-    """An identifier without its back-quotes."""
+    """Return an identifier without its back-quotes."""
     text = name.decode("utf-8", "replace")
     return text[1:-1].replace("``", "`") if text.startswith("`") else text
 
 
-def read_block(data: bytes, width: int, header: Header | None) -> Block:
-    """Rows under one header, from a block that begins with a statement or, where `header` is given, with a row of it.
+def read_block(data: bytes, width: int, header: Header | None) -> SqlBlock:
+    """Parse rows under one header, from a block that begins with a statement or, with `header`, with one of its rows.
 
-    `width` is the number of values of a row where the statement lists no columns. Raises Malformed.
+    `width` is the number of values of a row if the statement lists no columns. Raise Malformed.
     """
-    data, found = sql_comments.plain(data, b"(),;")
+    data, marks = sql_comments.plain(data, b"(),;")
     array = np.frombuffer(data, dtype=np.uint8)
-    stops = found.outside[array[found.outside] == _SEMICOLON]
+    stops = marks.outside[array[marks.outside] == _SEMICOLON]
     statements = _statements(data, array, stops, header)
     current = statements.header
     if current is None:
-        return Block((), (), None, statements.end, None, _NOWHERE, ())
+        return SqlBlock((), (), None, statements.end, None, _NOWHERE, ())
     width = width if current.columns is None else len(current.columns)
-    rows = _rows(array, _of_rows(found.outside, statements), width)
+    rows = _rows(array, _of_rows(marks.outside, statements), width)
     if not len(rows):
-        return Block((), (), None, 0 if header else statements.end, header, _NOWHERE, ())
+        return SqlBlock((), (), None, 0 if header else statements.end, header, _NOWHERE, ())
     _check_between(array, rows, width, header is not None)
     consumed = int(rows[-1, -1]) + 1
-    quotes = _of_rows(found.quotes[: np.searchsorted(found.quotes, consumed)], statements)
-    values = _values(array, quotes, found.escapes, rows, width)
+    quotes = _of_rows(marks.quotes[: np.searchsorted(marks.quotes, consumed)], statements)
+    values = _values(array, quotes, marks.escapes, rows, width)
     going_on = current if array[consumed - 1] == _COMMA else None
-    return Block(
+    return SqlBlock(
         values.columns(width),
         _each(values.bare, width),
         current,
@@ -107,7 +107,7 @@ def read_block(data: bytes, width: int, header: Header | None) -> Block:
 
 
 def unfinished(data: bytes) -> int:
-    """Where in the last bytes of a file something begins that does not end; -1 for blanks and comments."""
+    """Return where something unfinished begins in the last bytes of a file; -1 for blanks and comments."""
     text, _ = sql_comments.plain(data, b"")
     start = _blanks(text, 0)
     return start if start < len(data) else -1
@@ -115,15 +115,15 @@ def unfinished(data: bytes) -> int:
 
 @dataclass(frozen=True)
 class _Statements:
-    """The statements of a block up to the first that has another header."""
+    """The statements of a block up to the first with another header."""
 
     starts: Places
     rows: Places
-    """Where the rows of each begin; where it ends, for one that has none."""
+    """Start of the rows of each statement; its end if it has none."""
 
     header: Header | None
     end: int
-    """Where the first that may have rows begins: what a block without a complete row is read to."""
+    """Start of the first statement that may have rows; a block without a complete row is consumed up to there."""
 
 
 def _statements(data: bytes, array: Bytes, stops: Places, header: Header | None) -> _Statements:
@@ -138,7 +138,7 @@ def _statements(data: bytes, array: Bytes, stops: Places, header: Header | None)
             if complete and _IGNORED.match(data, start) is None:
                 raise Malformed(
                     "only INSERT statements with VALUES are read from a data file, found "
-                    + quoting.shown(data[start : ends[index]]),
+                    + quoting.excerpt(data[start : ends[index]]),
                     start + _blanks(data, start),
                 )
             sql_comments.check_modes(data[start : ends[index]], start)
@@ -158,7 +158,7 @@ def _statements(data: bytes, array: Bytes, stops: Places, header: Header | None)
 
 
 def _same_text(array: Bytes, starts: Places, rows: Places, index: int, length: int) -> None:
-    """Notes where the rows begin in all statements that begin with the same text as statement `index`."""
+    """Set the start of rows in all statements that begin with the same text as statement `index`."""
     rows[index] = starts[index] + length
     after = np.arange(index + 1, len(starts))
     after = after[(rows[after] < 0) & (starts[after] + length <= len(array))]
@@ -177,12 +177,12 @@ def _header(inserted: re.Match[bytes]) -> Header:
 
 
 def _blanks(data: bytes, start: int) -> int:
-    """How many blanks stand there."""
+    """Return the number of blanks at that position."""
     return len(data) - start - len(data[start:].lstrip())
 
 
 def _of_rows(marks: Places, statements: _Statements) -> Places:
-    """Those marks that belong to rows, not to what stands before them nor to another header's statement."""
+    """Return the marks inside rows, without those of headers and of statements with another header."""
     change = np.zeros(len(marks) + 1, dtype=np.int32)
     np.add.at(change, np.searchsorted(marks, statements.starts), 1)
     np.add.at(change, np.searchsorted(marks, statements.rows), -1)
@@ -191,7 +191,7 @@ def _of_rows(marks: Places, statements: _Statements) -> Places:
 
 
 def _rows(array: Bytes, outside: Places, width: int) -> Places:
-    """Places of `(`, the commas, `)` and what follows it, one line a complete row."""
+    """Return the positions of `(`, the commas, `)` and what follows it, one line for each complete row."""
     period = width + 2
     pattern = np.full(period, _COMMA, dtype=np.uint8)
     pattern[0], pattern[width] = _OPEN, _CLOSE
@@ -205,7 +205,7 @@ def _rows(array: Bytes, outside: Places, width: int) -> Places:
 
 
 def _check_between(array: Bytes, rows: Places, width: int, going_on: bool) -> None:
-    """Raises Malformed where anything but blanks stands before a row of a statement that goes on, or behind a row."""
+    """Raise Malformed for anything but blanks before a row of a continued statement, or after a row."""
     follows = rows[:-1, -1][array[rows[:-1, -1]] == _COMMA]
     opens = rows[1:, 0][array[rows[:-1, -1]] == _COMMA]
     first, its_open = (np.zeros(int(going_on), np.int64), rows[: int(going_on), 0])
@@ -218,8 +218,8 @@ def _check_between(array: Bytes, rows: Places, width: int, going_on: bool) -> No
 
 
 def _beside(array: Bytes, position: int) -> Malformed:
-    found = quoting.shown(array[position : position + 200].tobytes())
-    return Malformed(f"only rows, ',' and ';' may follow VALUES, found {found}", position)
+    text = quoting.excerpt(array[position : position + 200].tobytes())
+    return Malformed(f"only rows, ',' and ';' may follow VALUES, text {text}", position)
 
 
 def _wrong_row(array: Bytes, outside: Places, first: int, width: int) -> Malformed:
@@ -229,7 +229,7 @@ def _wrong_row(array: Bytes, outside: Places, first: int, width: int) -> Malform
         return Malformed("a row does not begin with '(' or does not end with ')'", position)
     inner = kinds[first + 1 : first + int(closing[0])]
     if (inner != _COMMA).any():
-        return Malformed(f"{_NO_LITERAL}, in {quoting.shown(array[position : position + 200].tobytes())}", position)
+        return Malformed(f"{_NO_LITERAL}, in {quoting.excerpt(array[position : position + 200].tobytes())}", position)
     if len(inner) + 1 == width:
         behind = int(outside[first + width]) + 1
         blanks = int(np.argmin(_SPACE[np.append(array[behind : behind + 200], 0)]))
@@ -243,14 +243,14 @@ class _Values:
 
     fields: Fields
     starts: Places
-    """In the block, whatever escapes the fields have lost."""
+    """Positions in the block, before escapes are removed."""
 
     null: Mask
     bare: Mask
     hexed: Mask
 
     def columns(self, width: int) -> tuple[pa.Array, ...]:
-        """One array a value of the row; raises Malformed for what is no literal."""
+        """Return one array a value of the row; raise Malformed for a value that is no literal."""
         return tuple(self._column(index, width) for index in range(width))
 
     def _column(self, index: int, width: int) -> pa.Array:
@@ -277,7 +277,7 @@ class _Values:
         good = pc.match_substring_regex(texts, _NUMBER)
         if not pc.all(good).as_py():
             wrong = pc.index(good, False).as_py()
-            found = quoting.shown(texts[wrong].as_py())
+            found = quoting.excerpt(texts[wrong].as_py())
             raise Malformed(f"{_NO_LITERAL}, found {found}", int(self.starts[places[wrong]]))
 
 
@@ -291,17 +291,17 @@ def _values(array: Bytes, quotes: Places, escapes: Places, rows: Places, width: 
     _check_introducers(array, starts, opening, quoted & ~x_quote & (opening != starts))
     x_zero = ~quoted & (array[starts] == ord("0")) & ((array[starts + 1] | 0x20) == ord("x"))
     fields = Fields(array, np.where(quoted, opening + 1, starts + 2 * x_zero), ends - quoted, quoted)
-    fields = quoting.unescape(array, quoting.Marks(quotes, escapes, rows), _QUOTE, fields)
+    fields = quoting.unescape(array, quoting.QuoteMarks(quotes, escapes, rows), _QUOTE, fields)
     return _Values(fields, starts, _null(fields), ~quoted & ~x_zero, x_quote | x_zero)
 
 
 def _each(mask: Mask, width: int) -> tuple[Mask, ...]:
-    """The mask of each column."""
+    """Return the mask of each column."""
     return tuple(mask[index::width] for index in range(width))
 
 
 def _trimmed(array: Bytes, starts: Places, ends: Places) -> tuple[Places, Places]:
-    """Values without the blanks around them; raises Malformed where nothing is left."""
+    """Return values without surrounding blanks; raise Malformed for an empty value."""
     while (blank := _SPACE[array[starts]] & (starts < ends)).any():
         starts = starts + blank
     while (blank := _SPACE[array[ends - 1]] & (starts < ends)).any():
@@ -313,7 +313,7 @@ def _trimmed(array: Bytes, starts: Places, ends: Places) -> tuple[Places, Places
 
 
 def _check_introducers(array: Bytes, starts: Places, opening: Places, introduced: Mask) -> None:
-    """Accepts `_binary 'x'` and N'x' (an introducer changes no byte of a Dumpling or mysqldump file)."""
+    """Accept `_binary 'x'` and N'x'; an introducer changes no byte of a Dumpling or mysqldump file."""
     for index in np.flatnonzero(introduced):
         text = array[starts[index] : opening[index]].tobytes()
         if re.fullmatch(rb"(?:_binary|_utf8(?:mb[34])?|n)\s*", text, re.IGNORECASE) is None:
@@ -321,7 +321,7 @@ def _check_introducers(array: Bytes, starts: Places, opening: Places, introduced
 
 
 def _null(fields: Fields) -> Mask:
-    """Which values are the bare word NULL."""
+    """Return which values are the bare word NULL."""
     null: Mask = ~fields.quoted & (fields.ends - fields.starts == 4)
     for index, letter in enumerate(b"null"):
         null[null] = (fields.data[fields.starts[null] + index] | 0x20) == letter
@@ -339,7 +339,7 @@ _HEX = _hex_table()
 
 
 def _unhexed(digits: pa.Array, starts: Places) -> pa.Array:
-    """Binary array of hexadecimal digits, which begin there → of the bytes they stand for."""
+    """Decode a binary array of hexadecimal digits, whose literals are at `starts`."""
     offsets = np.frombuffer(digits.buffers()[1], dtype=np.int32)[: len(digits) + 1]
     data = digits.buffers()[2]
     half = _HEX[np.frombuffer(data, dtype=np.uint8)[offsets[0] : offsets[-1]]] if data else np.zeros(0, dtype=np.uint8)

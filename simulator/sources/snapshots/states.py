@@ -1,6 +1,6 @@
-"""Rows of snapshots as states: in which table a row lies, by which key, and what it is.
+"""Rows of snapshots as states: the table of a row, its key, and its image.
 
-One law: one shape for all tables, however many, whatever the format; a row that TiDB would not take is an error.
+All tables and formats have the same columns. A row that TiDB would reject is an error.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.sources.snapshots import checked, parquet, records, streams
 from simulator.sources.snapshots.parquet import BYTES, ROWS
-from simulator.sources.snapshots.physical import located
-from simulator.sources.snapshots.pieces import Piece
-from simulator.sources.snapshots.records import Raw
+from simulator.sources.snapshots.physical import locate_rows
+from simulator.sources.snapshots.pieces import FilePiece
+from simulator.sources.snapshots.records import RawRows
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import visible_columns
 
 TOGETHER = 2 << 20
-"""Bytes of text whose rows make a batch, where they are not too many rows."""
+"""Bytes of text whose rows are combined into a batch, unless there are too many rows."""
 
 
-def state_batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-    """The rows of the pieces of a task, in their order, as batches of SNAPSHOT_ROWS; raises SnapshotError.
+def state_batches(pieces: Iterable[FilePiece]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a task's pieces, in order, as batches of STATE; raise SnapshotError.
 
-    A table without a handle key has its image as handle.
+    The handle of a table without a handle key is the image.
     """
     waiting: list[pa.RecordBatch] = []
     rows = bytes = 0
@@ -45,22 +45,22 @@ def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
-def _states(piece: Piece) -> Iterator[pa.RecordBatch]:
+def _states(piece: FilePiece) -> Iterator[pa.RecordBatch]:
     if piece.rows is not None:
         columns = visible_columns(piece.scan.place.table)
         values = (piece.rows[column.name].combine_chunks().view(pa.string()) for column in columns)
         texts = {column.name: value for column, value in zip(columns, values, strict=True)}
-        yield _state(piece, texts, located(piece.scan.place, texts, piece.rows.num_rows))
+        yield _state(piece, texts, locate_rows(piece.scan.place, texts, piece.rows.num_rows))
         return
     with streams.steady(piece.part):
         for raw in _raws(piece):
             for start, length in _slices(raw):
-                part = Raw(tuple(column.slice(start, length) for column in raw.columns), raw.given)
+                part = RawRows(tuple(column.slice(start, length) for column in raw.columns), raw.given)
                 texts = checked.texts(piece, part)
                 yield _state(piece, texts, checked.tables(piece, texts, part))
 
 
-def _raws(piece: Piece) -> Iterator[Raw]:
+def _raws(piece: FilePiece) -> Iterator[RawRows]:
     table = piece.scan.place.table
     if piece.format == "parquet":
         return parquet.batches(piece.part, table)
@@ -70,9 +70,9 @@ def _raws(piece: Piece) -> Iterator[Raw]:
     return _gathered(records.csv_batches(piece.part, layout, piece.scan.csv, piece.escape))
 
 
-def _gathered(raws: Iterator[Raw]) -> Iterator[Raw]:
-    """The rows of several blocks of text together, so that what is done for a batch is done less often."""
-    waiting: list[Raw] = []
+def _gathered(raws: Iterator[RawRows]) -> Iterator[RawRows]:
+    """Combine the rows of several blocks of text, so that there are fewer batches."""
+    waiting: list[RawRows] = []
     bytes = 0
     for raw in raws:
         if waiting and (bytes >= TOGETHER or raw.given != waiting[0].given):
@@ -84,23 +84,23 @@ def _gathered(raws: Iterator[Raw]) -> Iterator[Raw]:
         yield _joined(waiting)
 
 
-def _joined(raws: list[Raw]) -> Raw:
+def _joined(raws: list[RawRows]) -> RawRows:
     if len(raws) == 1:
         return raws[0]
     columns = zip(*(raw.columns for raw in raws))
-    return Raw(tuple(pa.concat_arrays(column) for column in columns), raws[0].given)
+    return RawRows(tuple(pa.concat_arrays(column) for column in columns), raws[0].given)
 
 
-def _slices(raw: Raw) -> Iterator[tuple[int, int]]:
-    """Where to cut rows so that a batch has neither too many nor too large ones."""
+def _slices(raw: RawRows) -> Iterator[tuple[int, int]]:
+    """Return where to cut rows so that a batch has neither too many nor too large ones."""
     rows = len(raw.columns[0])
     bytes = sum(column.nbytes for column in raw.columns)
     step = max(min(ROWS, rows * BYTES // max(bytes, 1)), 1)
     return ((start, min(step, rows - start)) for start in range(0, rows, step))
 
 
-def _state(piece: Piece, texts: dict[str, pa.Array], numbers: pa.Array) -> pa.RecordBatch:
-    """Rows of the table or partition of that number, given as TiDB texts by column."""
+def _state(piece: FilePiece, texts: dict[str, pa.Array], numbers: pa.Array) -> pa.RecordBatch:
+    """Return rows of the table or partition of that number, given as TiDB texts by column."""
     scan = piece.scan
     if scan.finish is not None:
         made = scan.finish(list(texts.values()), numbers)

@@ -1,6 +1,6 @@
-"""Bytes of data files: decompressed, and large plain files cut into parts that tasks read side by side.
+"""Bytes of data files: decompressed, and large plain files cut into parts that tasks read in parallel.
 
-One law: a cut lies where a record (CSV) or statement (SQL) begins, whatever quotes, escapes and line ends surround it.
+A cut is at the start of a record (CSV) or statement (SQL), whatever quotes, escapes and line ends surround it.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ from simulator.errors import SnapshotError
 from simulator.sources.snapshots import quoting
 
 BLOCK = 1 << 19
-"""Bytes read at a time: the arrays of a scan then stay in a processor's cache."""
+"""Bytes that are read at a time, so that the arrays of a scan stay in a processor's cache."""
 
 PIECE = 48 << 20
-"""Bytes of a file that one task reads."""
+"""Maximum bytes of a file that one task reads."""
 
-LONGEST = 65536
-"""Bytes that a chunk of snappy's framing format may hold (google/snappy framing_format.txt)."""
+MAX_CHUNK = 65536
+"""Maximum bytes of a chunk of snappy's framing format (google/snappy framing_format.txt)."""
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".snappy": "snappy"}
 
 
 @dataclass(frozen=True)
-class Part:
-    """Part of a data file."""
+class FilePart:
+    """A part of a data file."""
 
     path: str
     start: int = 0
-    """The first byte; of a Parquet file the first row group."""
+    """The first byte; in a Parquet file the first row group."""
 
     end: int = -1
-    """Where it ends; -1: with the file."""
+    """The end; -1 for the end of the file."""
 
     root: str = ""
-    """Where a relative path starts: the driver's directory, for workers that have another."""
+    """The directory of a relative path: the driver's, for workers with another working directory."""
 
     size: int = -1
-    """Of the file when the run was planned; -1: unknown."""
+    """Size of the file when the run was planned; -1 if unknown."""
 
     stamp: str = ""
-    """Of the file when the run was planned; empty: unknown."""
+    """Stamp of the file when the run was planned; empty if unknown."""
 
     @property
     def place(self) -> str:
@@ -59,9 +59,10 @@ class Part:
 
 
 @contextmanager
-def steady(part: Part) -> Iterator[None]:
-    """Around reading a part: raises SnapshotError where the file is not there, or is not what it was when the run was
-    planned; what else goes wrong with a file that is changing is a result of that.
+def steady(part: FilePart) -> Iterator[None]:
+    """Raise SnapshotError if the file is missing or changes while a part is read.
+
+    Other errors of a file that is changing are consequences of that.
     """
     _check_same(part)
     try:
@@ -72,7 +73,7 @@ def steady(part: Part) -> Iterator[None]:
     _check_same(part)
 
 
-def _check_same(part: Part) -> None:
+def _check_same(part: FilePart) -> None:
     try:
         now = files.file_info(part.place)
     except OSError as error:
@@ -88,8 +89,8 @@ def _check_same(part: Part) -> None:
     )
 
 
-def unreadable(part: Part, error: Exception) -> SnapshotError:
-    """The error of a file that cannot be opened or read."""
+def unreadable(part: FilePart, error: Exception) -> SnapshotError:
+    """Return the error for a file that cannot be opened or read."""
     if isinstance(error, FileNotFoundError):
         return SnapshotError(
             f"{part.path}: no such file on the machine of this task ({socket.gethostname()}): every "
@@ -98,8 +99,8 @@ def unreadable(part: Part, error: Exception) -> SnapshotError:
     return SnapshotError(f"{part.path}: cannot be read: {(str(error) or type(error).__name__).splitlines()[0]}")
 
 
-def blocks(part: Part) -> Iterator[bytes]:
-    """The bytes of a part, decompressed."""
+def blocks(part: FilePart) -> Iterator[bytes]:
+    """Yield the bytes of a part, decompressed."""
     compression = COMPRESSIONS.get(os.path.splitext(part.path)[1])
     try:
         with files.open_file(part.place) as file:
@@ -115,7 +116,7 @@ def blocks(part: Part) -> Iterator[bytes]:
         raise unreadable(part, error) from error
 
 
-def _plain(file: BinaryIO, part: Part) -> Iterator[bytes]:
+def _plain(file: BinaryIO, part: FilePart) -> Iterator[bytes]:
     file.seek(part.start)
     left = part.end - part.start if part.end >= 0 else -1
     while left and (block := file.read(min(BLOCK, left) if left > 0 else BLOCK)):
@@ -124,7 +125,7 @@ def _plain(file: BinaryIO, part: Part) -> Iterator[bytes]:
 
 
 def _snappy(file: BinaryIO, path: str) -> Iterator[bytes]:
-    """Snappy's framing format, in which Dumpling writes (google/snappy framing_format.txt), its checksums held."""
+    """Yield the chunks of snappy's framing format, which Dumpling writes, with their checksums verified."""
     codec = pa.Codec("snappy")
     while header := file.read(4):
         kind, size = header[0], int.from_bytes(header[1:4], "little")
@@ -139,15 +140,15 @@ def _snappy(file: BinaryIO, path: str) -> Iterator[bytes]:
 
 
 def _claimed(varint: bytes, path: str) -> int:
-    """How many bytes a chunk says it holds; raises SnapshotError where the format allows no chunk so large."""
+    """Return the length that a chunk claims; raise SnapshotError if the format does not allow it."""
     length = _length(varint)
-    if length > LONGEST:
-        raise SnapshotError(f"{path}: cannot be read: a snappy chunk claims {length} bytes, at most {LONGEST}")
+    if length > MAX_CHUNK:
+        raise SnapshotError(f"{path}: cannot be read: a snappy chunk claims {length} bytes, at most {MAX_CHUNK}")
     return length
 
 
 def _masked(checksum: int) -> bytes:
-    """A CRC-32C as the format stores it."""
+    """Return a CRC-32C as the format stores it."""
     return ((((checksum >> 15) | (checksum << 17)) + 0xA282EAD8) & 0xFFFFFFFF).to_bytes(4, "little")
 
 
@@ -160,10 +161,10 @@ def _length(varint: bytes) -> int:
     return value
 
 
-def cut(part: Part, quote: int, stop: int, escape: bool, room: int) -> tuple[Part, ...]:
-    """A plain file in parts of about `room` bytes that begin after an unquoted `stop`; a small or compressed one whole.
+def cut(part: FilePart, quote: int, stop: int, escape: bool, room: int) -> tuple[FilePart, ...]:
+    """Return a plain file in parts of about `room` bytes that begin after an unquoted `stop`.
 
-    Raises OSError.
+    A small or compressed file is one part. Raise OSError.
     """
     size = part.size if part.size >= 0 else files.file_info(part.place).size
     if os.path.splitext(part.path)[1] in COMPRESSIONS or size <= room + room // 2:
@@ -174,13 +175,13 @@ def cut(part: Part, quote: int, stop: int, escape: bool, room: int) -> tuple[Par
     inside = np.cumsum(counts) % 2 == 1
     starts = [0]
     for index, mark in enumerate(marks[1:-1]):
-        found = _first_stop(part.place, mark, marks[index + 2], bool(inside[index]), (quote, stop, escape))
-        starts += [found] if found is not None else []
+        first_stop = _first_stop(part.place, mark, marks[index + 2], bool(inside[index]), (quote, stop, escape))
+        starts += [first_stop] if first_stop is not None else []
     return tuple(replace(part, start=start, end=end) for start, end in zip(starts, [*starts[1:], size]) if start < end)
 
 
 def _not_escaped(path: str, offset: int) -> int:
-    """The first offset from there on that no backslash precedes."""
+    """Return the first offset at or after this one that follows no backslash."""
     if offset:
         with files.open_file(path) as file:
             file.seek(offset - 1)
@@ -190,7 +191,7 @@ def _not_escaped(path: str, offset: int) -> int:
 
 
 def _spans(path: str, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """Bytes from `start` to `end` in blocks of which none ends with a backslash."""
+    """Yield bytes from `start` to `end` in blocks that do not end with a backslash."""
     with files.open_file(path) as file:
         file.seek(start)
         while start < end:
@@ -202,7 +203,7 @@ def _spans(path: str, start: int, end: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _quotes(path: str, span: tuple[int, int], quote: int, escape: bool) -> int:
-    """How many quotes lie there that are not escaped."""
+    """Return the number of unescaped quotes."""
     total = 0
     for _, data in _spans(path, *span):
         array = np.frombuffer(data, dtype=np.uint8)
@@ -214,12 +215,12 @@ def _quotes(path: str, span: tuple[int, int], quote: int, escape: bool) -> int:
 
 
 def _first_stop(path: str, start: int, end: int, inside: bool, rule: tuple[int, int, bool]) -> int | None:
-    """The byte after the first unquoted stop."""
+    """Return the byte after the first unquoted stop."""
     quote, stop, escape = rule
     for offset, data in _spans(path, start, end):
         lead = bytes([quote]) if inside else b""
-        found = quoting.marks(np.frombuffer(lead + data, dtype=np.uint8), quote, bytes([stop]), escape)
-        if len(found.outside):
-            return offset + int(found.outside[0]) + 1 - len(lead)
-        inside = len(found.quotes) % 2 == 1
+        marks = quoting.marks(np.frombuffer(lead + data, dtype=np.uint8), quote, bytes([stop]), escape)
+        if len(marks.outside):
+            return offset + int(marks.outside[0]) + 1 - len(lead)
+        inside = len(marks.quotes) % 2 == 1
     return None

@@ -1,6 +1,6 @@
-"""Files of a snapshot as they are written: rows of one table, a batch at a time, and what a snapshot says of itself.
+"""Writer of snapshots: rows of one table, a batch at a time, and the snapshot's metadata.
 
-One law: what is written here is read again, without any option, as the same texts.
+A written snapshot is read again, without options, as the same texts.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
 
 UNSAFE = re.compile(r'^_|[\x00-\x1f%"*./:<>?\\|]|-(?=schema)', re.IGNORECASE)
-"""What Dumpling keeps out of names of files, and what would hide one."""
+"""Characters that Dumpling escapes in file names, and those that would hide a file."""
 
 NUMBERS = ("integer", "decimal", "float", "year", "bit")
-"""Families of types whose values stand without quotes."""
+"""Families of types whose values are not quoted."""
 
 
 def file_name(table: Table, rest: str) -> str:
-    """`db.table` and the rest, with what names of files cannot have as %XX."""
+    """Return `db.table` and the rest, with %XX for characters that file names cannot have."""
     return ".".join(map(_safe, (table.schema, table.name))) + rest
 
 
@@ -50,14 +50,16 @@ def write_database(directory: Path, name: str) -> None:
 
 
 def write_metadata(directory: Path, ts: int, about: Sequence[str]) -> None:
-    """`metadata` as Dumpling writes it, of a snapshot taken at that TSO; behind it lines that say what it is."""
+    """Write `metadata` as Dumpling does for a snapshot at that TSO, followed by the lines `about`."""
     text = "\n".join(("SHOW MASTER STATUS:", "\tLog: tidb-binlog", f"\tPos: {ts}", "\tGTID:", "", *about, ""))
     (directory / "metadata").write_text(text, "utf-8")
 
 
 class CsvFile(AbstractContextManager["CsvFile"]):
-    """A table's rows as CSV: a line of names, then a line a row; numbers without quotes, NULL as `\\N`. In one of the
-    files of a table a backslash is doubled, as Dumpling does, and as files of such names are read."""
+    r"""A CSV file of a table's rows: a line of names, then a line a row; numbers without quotes, NULL as `\N`.
+
+    In one of several files of a table a backslash is doubled, as Dumpling does and as files with such names are read.
+    """
 
     def __init__(self, path: Path, table: Table, one_of_several: bool = False) -> None:
         self._columns = visible_columns(table)
@@ -69,7 +71,7 @@ class CsvFile(AbstractContextManager["CsvFile"]):
         self._file.write(",".join(f'"{name}"' for name in names).encode() + b"\n")
 
     def write(self, texts: Mapping[str, pa.Array]) -> None:
-        """Rows, given as the TiDB text of each visible column."""
+        """Write rows, given as the TiDB text of each visible column."""
         parts: list[pa.Array | bytes] = []
         for column in self._columns:
             parts += (*_cells(column, texts[column.name], self._escape), b",")
@@ -81,7 +83,7 @@ class CsvFile(AbstractContextManager["CsvFile"]):
 
 
 def _cells(column: Column, text: pa.Array, escape: bool) -> tuple[pa.Array | bytes, ...]:
-    """The cells of a column, or what to join them of."""
+    """Return the cells of a column, or the pieces to join."""
     cells = latin1(text) if is_binary(column.type) else surrogate_unescaped(text)
     if family(column.type) in NUMBERS:
         return (pc.fill_null(cells, b"\\N"),)
@@ -95,7 +97,8 @@ def _cells(column: Column, text: pa.Array, escape: bool) -> tuple[pa.Array | byt
 
 
 class ParquetFile(AbstractContextManager["ParquetFile"]):
-    """A table's rows as Parquet: integers and floats as numbers, binary strings as bytes, everything else as text."""
+    """A Parquet file of a table's rows: integers and floats as numbers, binary strings as bytes, everything else as
+    text."""
 
     def __init__(self, path: Path, table: Table, one_of_several: bool = False) -> None:
         self._columns = visible_columns(table)
@@ -104,7 +107,7 @@ class ParquetFile(AbstractContextManager["ParquetFile"]):
         self._writer = self._opened.enter_context(pq.ParquetWriter(path, self._schema))
 
     def write(self, texts: Mapping[str, pa.Array]) -> None:
-        """Rows, given as the TiDB text of each visible column. Raises UserError for text that is no UTF-8."""
+        """Write rows, given as the TiDB text of each visible column; raise UserError for text that is no UTF-8."""
         arrays = [_values(texts[name], type) for name, type in zip(self._schema.names, self._schema.types)]
         self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 
@@ -140,6 +143,6 @@ FORMATS: Mapping[str, Callable[[Path, Table, bool], TableFile]] = MappingProxyTy
 
 
 def table_file(directory: Path, table: Table, format: str, part: int | None = None) -> TableFile:
-    """A new file of the table's rows: its only one, or one of several, which have numbers."""
+    """Return a new file for the table's rows: its only one, or one of several, which have numbers."""
     name = file_name(table, f".{format}" if part is None else f".{part:09d}.{format}")
     return FORMATS[format](directory / name, table, part is not None)

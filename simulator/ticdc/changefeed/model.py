@@ -93,7 +93,7 @@ class Tls:
     cert: str = ""
     key: str = ""
     insecure_skip_verify: bool = False
-    requested_by: str = ""
+    asked_by: str = ""
     """The settings that request TLS although it is off and enable-tls=false is not written."""
 
 

@@ -26,7 +26,7 @@ def tls(settings: Settings) -> Tls:
     """Return the TLS settings. Certificate files turn TLS on; up to 6.0, without enable-tls, `ca` alone does."""
     tls_settings = _tls(settings)
     is_explicit = tls_settings.enabled or settings.get("enable-tls") is False
-    return tls_settings if is_explicit else replace(tls_settings, requested_by=_requested_by(settings))
+    return tls_settings if is_explicit else replace(tls_settings, asked_by=_requested_by(settings))
 
 
 def _requested_by(settings: Settings) -> str:

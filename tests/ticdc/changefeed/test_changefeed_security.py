@@ -157,10 +157,10 @@ def test_tls_that_is_asked_for_in_any_spelling_is_spoken_from_the_first_byte(par
 
 def test_who_says_that_tls_is_off_is_taken_at_the_word() -> None:
     """enable-tls=false beside kafka+ssl; up to 6.0 there is no such word."""
-    assert Tls(requested_by="the scheme kafka+ssl") == load(URI.replace("kafka:", "kafka+ssl:")).kafka.tls
+    assert Tls(asked_by="the scheme kafka+ssl") == load(URI.replace("kafka:", "kafka+ssl:")).kafka.tls
     assert Tls() == load(f"{URI.replace('kafka:', 'kafka+ssl:')}&enable-tls=false").kafka.tls
     old = load(f"{URI}&cert=/b&key=/c", "", releases.find("v6.0.0", None)).kafka.tls
-    assert (False, "cert, key") == (old.enabled, old.requested_by)
+    assert (False, "cert, key") == (old.enabled, old.asked_by)
 
 
 @pytest.mark.parametrize(
