@@ -200,9 +200,9 @@ def test_a_database_is_compared_by_the_command_line(
         "CREATE DATABASE shop; CREATE TABLE shop.keyed (id INT PRIMARY KEY, name VARCHAR(20), d DOUBLE);\n"
         "INSERT INTO shop.keyed VALUES (0, 'n0', 0.5), (1, 'n1', 1.5);\n"
     )
-    from simulator.consumer.engines.jdbc import DERBYS_LOG
+    from simulator.consumer.engines.jdbc import DERBY_LOG
 
-    java.java.lang.System.clearProperty(DERBYS_LOG)
+    java.java.lang.System.clearProperty(DERBY_LOG)
     assert play("run", tmp_path / "story.sql", "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth") == 0
     capsys.readouterr()
     assert play("verify", "--truth", tmp_path / "truth", "--against", derby, "--json") == 1
@@ -211,7 +211,7 @@ def test_a_database_is_compared_by_the_command_line(
         "row-different": {"shop.keyed": 1},
         "row-left": {"shop.keyed": 1},
     }
-    assert java.java.lang.System.getProperty(DERBYS_LOG) == os.devnull
+    assert java.java.lang.System.getProperty(DERBY_LOG) == os.devnull
 
 
 def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:

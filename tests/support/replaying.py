@@ -50,7 +50,7 @@ def replayed(
     replaying, left = ImagePairBuilder(found, fidelity, row_images), SkippedChanges()
 
     def halved(number: int, tell: Report) -> Iterator[pa.RecordBatch]:
-        return replaying.halves(batches[number], decoding.layouts, number, left)
+        return replaying.image_pairs(batches[number], decoding.layouts, number, left)
 
     sources: list[ImagePairSource] = [partial(halved, number) for number in range(len(batches))]
     sources += [state_source(found, before, False)] if before else []
@@ -86,7 +86,7 @@ def state_source(found: TableTimeline, rows: Rows, is_after: bool) -> ImagePairS
             history = found.tables[number]
             table = history.definitions[-1 if is_after else 0].table
             names = [column.name for column in visible_columns(table)]
-            yield from StateRows(number, history, is_after).halves(pa.array(of_table, pa.binary()), names)
+            yield from StateRows(number, history, is_after).image_pairs(pa.array(of_table, pa.binary()), names)
 
     assert BEGIN < END
     return read

@@ -1,4 +1,4 @@
-"""Halves sorted in the memory of this process: for streams that fit into it."""
+"""Sorts image pairs in the memory of this process, for streams that fit into it."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from simulator.consumer.replay.neighbours import TableKnowledge, check_image_pai
 from simulator.errors import UserError
 
 MOST_BYTES = 1 << 30
-"""Of halves."""
+"""Limit of all image pairs."""
 
 ROWS = 1 << 16
-"""Of a batch."""
+"""Rows of a sorted batch."""
 
 ANY_SIZE = "--master 'local[*]' replays a stream of any size"
 
 
 def replay_in_process(
-    sources: Sequence[ImagePairSource], expected: TableKnowledge, show: int, tell: Report
+    sources: Sequence[ImagePairSource], expected: TableKnowledge, show: int, report: Report
 ) -> list[pa.RecordBatch]:
-    """FINDINGS of all sources together; raises UserError where they are too large for this process."""
-    whole = _gathered(sources, tell)
-    order = _order(whole)
+    """Return the findings of all sources; raises UserError if they are too large for this process."""
+    pairs = _read_all(sources, report)
+    order = _order(pairs)
     rows = (
-        pa.Table.from_batches([whole]).take(pa.array(order[start : start + ROWS])).combine_chunks().to_batches()
+        pa.Table.from_batches([pairs]).take(pa.array(order[start : start + ROWS])).combine_chunks().to_batches()
         for start in range(0, len(order), ROWS)
     )
     return list(check_image_pairs((batch for batches in rows for batch in batches), expected, show))
 
 
-def _gathered(sources: Sequence[ImagePairSource], tell: Report) -> pa.RecordBatch:
+def _read_all(sources: Sequence[ImagePairSource], report: Report) -> pa.RecordBatch:
     batches: list[pa.RecordBatch] = []
     size = 0
-    for batch in _read(sources, tell):
+    for batch in _read(sources, report):
         batches.append(batch)
         size += batch.nbytes
         if size > MOST_BYTES:
@@ -49,13 +49,13 @@ def _gathered(sources: Sequence[ImagePairSource], tell: Report) -> pa.RecordBatc
     return pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
 
 
-def _read(sources: Sequence[ImagePairSource], tell: Report) -> Iterator[pa.RecordBatch]:
+def _read(sources: Sequence[ImagePairSource], report: Report) -> Iterator[pa.RecordBatch]:
     for source in sources:
-        yield from source(tell)
+        yield from source(report)
 
 
 def _order(rows: pa.RecordBatch) -> Ints:
-    """By ORDER; handles are looked at only where two have one hash."""
+    """Return the sort order by ORDER. Handles are compared only where two hashes are equal."""
     hashes = ints(rows, "row_hash")
     names = [name for name in ORDER if name != "handle"]
     order: Ints = np.lexsort([ints(rows, name) for name in reversed(names)])

@@ -1,7 +1,7 @@
-"""Tables of a database behind a JDBC URL, as a consumer wrote them down, read by Spark.
+"""Reads the tables that a consumer wrote to a database behind a JDBC URL, on Spark.
 
-One law: a table is found by its name, in its own database or schema or in the one of the URL, however the database
-spells it; one that is not there has no rows.
+A table is looked up by its name, in its own database or schema or in the one of the URL, in the usual quotings. A table
+that does not exist counts as empty.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ from simulator.tidb.values.conversion import tidb_text
 
 Notes = tuple[str, ...]
 
-FETCHED = "16384"
-"""Rows that are asked of the database at a time."""
+FETCH_SIZE = "16384"
+"""Rows of one fetch."""
 
-NOT_THERE = "JDBC_EXTERNAL_ENGINE_SYNTAX_ERROR"
-"""What Spark says where the database knows no such table."""
+TABLE_NOT_FOUND = "JDBC_EXTERNAL_ENGINE_SYNTAX_ERROR"
+"""Spark's error class for a table that the database does not know."""
 
-DERBYS_LOG = "derby.stream.error.file"
-"""Java's property of it; Derby, which comes with Spark, otherwise writes `derby.log` where the user stands."""
+DERBY_LOG = "derby.stream.error.file"
+"""Java system property for Derby's log file; by default Derby, which comes with Spark, writes `derby.log` to the
+current directory."""
 
 NO_DRIVER = re.compile(r"No suitable driver|ClassNotFoundException")
 CAUSE = re.compile(r"Caused by: [\w.$]+: (.+)")
@@ -49,19 +50,20 @@ OPERATION = re.compile(r"on the operation: (.+?)(?: SQLSTATE.*)?$", re.MULTILINE
 
 @dataclass(frozen=True)
 class DatabaseTables:
-    """What a database has of the tables of a timeline."""
+    """The tables of a timeline that a database has."""
 
     frames: tuple[DataFrame, ...]
-    """Their rows as HALVES of a state before, a table each."""
+    """Rows of each table, as image pairs of the snapshot before a stream."""
 
     notes: Notes
-    """What of them is not compared."""
+    """Columns and tables that are not compared."""
 
 
 def run(
     spark: SparkSession, url: str, wanted: SnapshotComparison, show: int, size: int
 ) -> tuple[list[pa.RecordBatch], Notes]:
-    """FINDINGS of what the database has, held against the truth of so many bytes, and what is not compared."""
+    """Compare the database with the truth, which has `size` bytes; return the findings and notes on what is not
+    compared."""
     found = database(spark, url, wanted.timeline)
     batches = on_spark.replay_on_spark(
         spark, wanted.sources, wanted.expected, show, lambda value: None, size, found.frames
@@ -72,10 +74,10 @@ def run(
 def database(
     spark: SparkSession, url: str, found: TableTimeline, options: Mapping[str, str] | None = None
 ) -> DatabaseTables:
-    """The tables of the timeline that are there; raises UserError where the database cannot be read. `options` are
-    those of Spark's JDBC source (`driver`, `user`, …)."""
+    """Open the tables of the timeline that exist; raises UserError if the database cannot be read. `options` are those
+    of Spark's JDBC source (`driver`, `user`, …)."""
     if url.startswith("jdbc:derby:"):
-        _without_log(spark)
+        _disable_derby_log(spark)
     frames, notes = [], []
     for number in state_table_numbers(found, False).values():
         history = found.tables[number]
@@ -85,39 +87,39 @@ def database(
             continue
         names = _names(frame, history.table)
         notes += column_differences(history.table, names)
-        made = partial(_halves, StateRows(number, history, False), tuple(names))
+        made = partial(_image_pairs, StateRows(number, history, False), tuple(names))
         frames.append(map_in_arrow(frame, made, IMAGE_PAIR_SCHEMA))
     return DatabaseTables(tuple(frames), tuple(notes))
 
 
-def _without_log(spark: SparkSession) -> None:
+def _disable_derby_log(spark: SparkSession) -> None:
     assert spark._jvm is not None
     java = spark._jvm.java.lang.System
-    if java.getProperty(DERBYS_LOG) is None:
-        java.setProperty(DERBYS_LOG, os.devnull)
+    if java.getProperty(DERBY_LOG) is None:
+        java.setProperty(DERBY_LOG, os.devnull)
 
 
 def _frame(spark: SparkSession, url: str, table: Table, options: Mapping[str, str]) -> DataFrame | None:
-    for name in _spellings(table):
+    for name in _candidate_names(table):
         reader = spark.read.format("jdbc").options(
-            **{"fetchsize": FETCHED, **options, "url": url, "dbtable": name, "preferTimestampNTZ": "true"}
+            **{"fetchsize": FETCH_SIZE, **options, "url": url, "dbtable": name, "preferTimestampNTZ": "true"}
         )
         try:
             return reader.load()
         except SPARK_ERRORS as error:
-            if NOT_THERE not in str(error):
-                raise UserError(f"{uri_without_secrets(url)} cannot be read: {_reason(str(error))}") from error
+            if TABLE_NOT_FOUND not in str(error):
+                raise UserError(f"{uri_without_secrets(url)} cannot be read: {_error_reason(str(error))}") from error
     return None
 
 
-def _spellings(table: Table) -> list[str]:
-    """How its name may be written; a database that has upper case alone finds the first ones."""
+def _candidate_names(table: Table) -> list[str]:
+    """Return the names to try; a database that knows only upper case finds the first ones."""
     plain = [name for name in (f"{table.schema}.{table.name}", table.name) if re.fullmatch(r"[\w.]+", name)]
     quoted = [f'"{table.schema}"."{table.name}"', f'"{table.name}"', f"`{table.schema}`.`{table.name}`"]
     return plain + quoted
 
 
-def _reason(text: str) -> str:
+def _error_reason(text: str) -> str:
     if NO_DRIVER.search(text):
         return "no JDBC driver of it is there: --jdbc-driver JAR names one"
     causes = CAUSE.findall(text) or OPERATION.findall(text)
@@ -126,24 +128,26 @@ def _reason(text: str) -> str:
 
 
 def _names(frame: DataFrame, table: Table) -> list[str]:
-    """Columns by the names that the table has for them, however the database spells them."""
+    """Return the frame's columns under the table's names for them."""
     known = {column.name.lower(): column.name for column in visible_columns(table)}
     return [known.get(name.lower(), name) for name in frame.columns]
 
 
-def _halves(rows: StateRows, names: tuple[str, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _image_pairs(
+    rows: StateRows, names: tuple[str, ...], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     with wrap_errors():
         columns = visible_columns(rows.history.table)
         wanted = [column.name for column in columns]
         for batch in (batch for batch in batches if batch.num_rows):
-            given = dict(zip(names, batch.columns, strict=True))
-            nobody = pa.repeat(pa.scalar(UNKNOWN_CELL), batch.num_rows)
-            cells = [_text(column, given[column.name]) if column.name in given else nobody for column in columns]
-            yield from rows.halves(row_image.pack(cells), wanted)
+            arrays = dict(zip(names, batch.columns, strict=True))
+            unknown = pa.repeat(pa.scalar(UNKNOWN_CELL), batch.num_rows)
+            cells = [_text(column, arrays[column.name]) if column.name in arrays else unknown for column in columns]
+            yield from rows.image_pairs(row_image.pack(cells), wanted)
 
 
 def _text(column: Column, values: pa.Array) -> pa.Array:
-    """TiDB text; what no value of the column's type can be is shown as it is, and so differs."""
+    """Return TiDB text. A value that the column's type cannot hold is shown as it is, and so differs."""
     if family(column.type) == "time" and pa.types.is_timestamp(values.type):
         values = pc.cast(values, pa.time64("us"))
     text = tidb_text(column.type, values)

@@ -1,6 +1,6 @@
-"""Halves shuffled and sorted by Spark: for streams of any size.
+"""Shuffles and sorts image pairs on Spark, for streams of any size.
 
-One law: the plan is as large for a thousand tables as for one, and what looks inside a row are functions on batches.
+The plan does not grow with the number of tables.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from simulator.engines.on_spark import map_in_arrow
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 
 BYTES_A_TASK = 64 << 20
-"""Of input whose halves one task sorts; what does not fit into its memory Spark writes to disk."""
+"""Input whose image pairs one task sorts; Spark spills to disk what does not fit into its memory."""
 
 BATCH_BYTES = 64 << 20
-"""Where a batch of wide rows ends."""
+"""Size at which a batch of wide rows ends."""
 
 SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
@@ -37,39 +37,39 @@ def replay_on_spark(
     sources: Sequence[ImagePairSource],
     expected: TableKnowledge,
     show: int,
-    tell: Report,
+    report: Report,
     input_bytes: int,
     frames: Sequence[DataFrame] = (),
 ) -> list[pa.RecordBatch]:
-    """FINDINGS of all sources, and of HALVES in `frames`, together; raises SimulatorError for whatever its tasks found
-    wrong with them."""
+    """Return the findings of all sources and of the image pairs in `frames`; raises SimulatorError for errors of its
+    tasks."""
     for name, setting in SETTINGS.items():
         spark.conf.set(name, setting)
-    told = spark.sparkContext.accumulator(list[object](), ListAccumulator())
+    reports = spark.sparkContext.accumulator(list[object](), ListAccumulator())
 
     def read(batches: Batches) -> Batches:
         with wrap_errors():
             for number in (number for batch in batches for number in batch.column(0).to_pylist()):
-                yield from sources[number](lambda value: told.add([value]))
+                yield from sources[number](lambda value: reports.add([value]))
 
-    def look(batches: Batches) -> Batches:
+    def check(batches: Batches) -> Batches:
         with wrap_errors():
             yield from check_image_pairs((batch for batch in batches if batch.num_rows), expected, show)
 
     tasks = max(int(spark.sparkContext.defaultParallelism), input_bytes // BYTES_A_TASK)
-    halves = map_in_arrow(spark.range(0, len(sources), 1, max(1, len(sources))), read, IMAGE_PAIR_SCHEMA)
+    pairs = map_in_arrow(spark.range(0, len(sources), 1, max(1, len(sources))), read, IMAGE_PAIR_SCHEMA)
     for frame in frames:
-        halves = halves.union(frame)
-    ordered = halves.repartition(tasks, "row_hash").sortWithinPartitions(*ORDER)
-    found = map_in_arrow(ordered, look, FINDING_SCHEMA).toArrow()
-    for value in told.value:
-        tell(value)
-    batches: list[pa.RecordBatch] = found.cast(FINDING_SCHEMA).to_batches()
+        pairs = pairs.union(frame)
+    ordered = pairs.repartition(tasks, "row_hash").sortWithinPartitions(*ORDER)
+    findings = map_in_arrow(ordered, check, FINDING_SCHEMA).toArrow()
+    for value in reports.value:
+        report(value)
+    batches: list[pa.RecordBatch] = findings.cast(FINDING_SCHEMA).to_batches()
     return batches
 
 
 class ListAccumulator(AccumulatorParam[list[object]]):
-    """What the tasks that read have to say."""
+    """Collects the reports of the tasks that read."""
 
     def zero(self, value: list[object]) -> list[object]:
         return []

@@ -1,7 +1,8 @@
-"""Point 7 of the contract: replaying the stream on the state before gives the state after.
+"""Point 7 of the contract: replaying the stream on the rows before it gives the rows after it.
 
-Every row change says what its row was and what it is then: two halves of a step (`frame`, `halves`). Rows of a state
-before and of one after are halves, too (`states`). Sorted by row and time (`read.engines`), neighbours must agree
-(`neighbours`, and `counted` for rows without a handle key): that is the check of old images, the replay and the
-comparison in one. `timeline` says which table had which name when, and `outcome` puts what is wrong into words.
+Every row change becomes one or two image pairs (`frame`, `image_pairs`): the old and the new image of one row. The rows
+of a snapshot before or after the stream are image pairs, too (`states`). They are sorted by row and time
+(`consumer.engines`). Then the new image of each pair must fit the old image of the next one (`neighbours`, and
+`keyless_rows` for tables without a handle key). This one pass checks old images, replays the changes and compares the
+result. `table_timeline` knows which table had which name when, and `outcome` describes the differences.
 """

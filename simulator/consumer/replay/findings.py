@@ -1,6 +1,6 @@
-"""What is wrong with rows: all of it counted, the first of each kind kept.
+"""Findings of the replay checks: every one is counted, and the first examples of each check and table are kept.
 
-One law: what is kept does not depend on how rows are spread over tasks, only on where they lie in the stream.
+The kept examples depend on their place in the stream only, not on how rows are distributed over tasks.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.consumer.replay.frame import FINDING_SCHEMA
 
-FIRST = [("commit_ts", "ascending"), ("place", "ascending"), ("offset", "ascending"), ("handle", "ascending")]
-"""By which examples come first."""
+FIRST = [("commit_ts", "ascending"), ("partition_index", "ascending"), ("offset", "ascending"), ("handle", "ascending")]
+"""Sort keys of the examples."""
 
 
 @dataclass
 class Findings:
-    """Counts and examples, growing."""
+    """Counts and examples."""
 
     show: int
     counts: Counter[tuple[str, int]] = field(default_factory=Counter)
     examples: dict[tuple[str, int], pa.RecordBatch] = field(default_factory=dict)
 
     def add(
-        self, check: str, rows: pa.RecordBatch, where: Mask, found: pa.Array | None, wanted: pa.Array | None
+        self, check: str, rows: pa.RecordBatch, where: Mask, actual: pa.Array | None, expected: pa.Array | None
     ) -> None:
-        """Halves that fail a check; beside each what the row was, and what it should have been."""
+        """Add the image pairs that fail a check. `actual` has the actual image of each row, `expected` the expected
+        one."""
         places = np.flatnonzero(where)
         for table, at in by_table(ints(rows, "table")[places]):
-            self._add(check, table, rows, places[at], found, wanted)
+            self._add(check, table, rows, places[at], actual, expected)
 
     def _add(
         self,
@@ -43,42 +44,42 @@ class Findings:
         table: int,
         rows: pa.RecordBatch,
         places: Ints,
-        found: pa.Array | None,
-        wanted: pa.Array | None,
+        actual: pa.Array | None,
+        expected: pa.Array | None,
     ) -> None:
         self.counts[check, table] += len(places)
-        order = np.lexsort([ints(rows, name)[places] for name in ("offset", "place", "commit_ts")])
+        order = np.lexsort([ints(rows, name)[places] for name in ("offset", "partition_index", "commit_ts")])
         kept = pa.array(places[order[: self.show]])
         count, images = (
             len(kept),
-            [pa.nulls(len(kept), pa.binary()) if side is None else side.take(kept) for side in (found, wanted)],
+            [pa.nulls(len(kept), pa.binary()) if side is None else side.take(kept) for side in (actual, expected)],
         )
-        made = pa.RecordBatch.from_arrays(
+        batch = pa.RecordBatch.from_arrays(
             [
                 pa.repeat(check, count),
                 pa.repeat(pa.scalar(table, pa.int32()), count),
                 pa.nulls(count, pa.int64()),
-                *(rows.column(name).take(kept) for name in ("commit_ts", "place", "offset", "handle")),
+                *(rows.column(name).take(kept) for name in ("commit_ts", "partition_index", "offset", "handle")),
                 *images,
             ],
             schema=FINDING_SCHEMA,
         )
-        self.keep(check, table, made)
+        self.add_examples(check, table, batch)
 
-    def keep(self, check: str, table: int, examples: pa.RecordBatch) -> None:
-        """Examples (FINDINGS), of which the first stay."""
+    def add_examples(self, check: str, table: int, examples: pa.RecordBatch) -> None:
+        """Add examples (FINDING_SCHEMA) and add_examples the first `show`."""
         before = self.examples.get((check, table))
         both = examples if before is None else pa.concat_batches([before, examples])
         self.examples[check, table] = both.take(pc.sort_indices(both, sort_keys=FIRST)[: self.show])
 
     def count(self, what: str, table: Ints, where: Mask) -> None:
-        """Rows that are counted alone."""
+        """Count rows without keeping examples."""
         numbers, counts = np.unique(table[where], return_counts=True)
         for number, count in zip(numbers.tolist(), counts.tolist()):
             self.counts[what, number] += count
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All of it as FINDINGS."""
+        """Yield all counts and examples as FINDING_SCHEMA."""
         counts = [
             {"check": check, "table": table, "count": count} for (check, table), count in sorted(self.counts.items())
         ]
@@ -87,17 +88,17 @@ class Findings:
 
 
 def merge_findings(batches: Iterable[pa.RecordBatch], show: int) -> Findings:
-    """What several tasks found."""
-    found = Findings(show)
+    """Merge the findings of several tasks."""
+    findings = Findings(show)
     for batch in batches:
         counted = pc.is_valid(batch.column("count"))
         for row in batch.filter(counted).select(["check", "table", "count"]).to_pylist():
-            found.counts[row["check"], row["table"]] += row["count"]
+            findings.counts[row["check"], row["table"]] += row["count"]
         examples = batch.filter(pc.invert(counted))
         keys = zip(examples.column("check").to_pylist(), examples.column("table").to_pylist())
         places: dict[tuple[str, int], list[int]] = {}
         for place, key in enumerate(keys):
             places.setdefault(key, []).append(place)
         for (check, table), at in places.items():
-            found.keep(check, table, examples.take(pa.array(at)))
-    return found
+            findings.add_examples(check, table, examples.take(pa.array(at)))
+    return findings

@@ -1,25 +1,25 @@
-"""What a row change says of a row, on either side of it: the frames of a replay.
+"""Schemas of a replay.
 
-    HALVES    what was and what is under one key at one time    read.replay.halves, read.replay.states
-    FINDINGS  where neighbours in time do not agree             read.replay.neighbours
+    IMAGE_PAIR_SCHEMA  old and new image of one row at one time          replay.image_pairs, replay.states
+    FINDING_SCHEMA     places where consecutive image pairs contradict   replay.neighbours
 
-A row change gives one half, an UPDATE that changes the handle key two. Columns of HALVES:
+A row change gives one image pair; an UPDATE that changes the handle key gives two. Columns of IMAGE_PAIR_SCHEMA:
 
-    row_hash   of table and handle: by it rows are spread and sorted
-    table      number of the table in the timeline (`read.replay.timeline`)
-    handle     `ticdc.key_bytes.handle_keys` in the table's last definition; without a handle key the image
-    commit_ts  TSO; BEGIN and END for rows of a state before and after the stream
-    rank       what comes first at one commit_ts: 0 a row that goes, 1 one that changes, 2 one that comes
-    place      number of the Kafka partition, -1 for a state
-    turn       what comes first at one commit_ts and rank: the offset; of a table without a handle key the row id
-    offset     of the record, -1 for a state
-    exact      whether commit_ts is the TSO itself
-    told       STRICT, or ANY where nobody knows what was, or SAME where what was may also be what is
-    gone_at    the statement that drops or empties the partition that the row is in then; else NEVER
-    old, new   images in the table's last definition; null where the row is not there. Cells that nobody told are 0xFD.
-               Of a table without a handle key, whose handle says all, they are empty
+    row_hash         hash of table and handle, by which rows are distributed and sorted
+    table            number of the table in the timeline (`replay.table_timeline`)
+    handle           `ticdc.key_bytes.handle` in the table's last definition; the image in a table without a handle key
+    commit_ts        TSO; BEGIN and END for rows of a snapshot before and after the stream
+    rank             order at one commit_ts: 0 a row that disappears, 1 one that changes, 2 one that appears
+    partition_index  index of the Kafka partition, -1 for a snapshot
+    sequence         order at one commit_ts and rank: the offset, or the row id in a table without a handle key
+    offset           of the record, -1 for a snapshot
+    exact            whether commit_ts is the TSO itself
+    old_check        how the old image is checked: STRICT, ANY (the old row is unknown), or SAME (it may equal the new)
+    dropped_at       commit-ts of the statement that drops or truncates the row's partition; else NEVER
+    old, new         images in the table's last definition; null where the row does not exist. Unknown cells are 0xFD.
+                     Empty in a table without a handle key, whose handle has all values
 
-One law: sorted by ORDER, a row's halves are neighbours, and what the one leaves the next finds.
+Sorted by ORDER, the image pairs of a row are adjacent, and the new image of each is the old image of the next.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ IMAGE_PAIR_SCHEMA = pa.schema(
         ("handle", pa.binary()),
         ("commit_ts", pa.int64()),
         ("rank", pa.int8()),
-        ("place", pa.int32()),
-        ("turn", pa.int64()),
+        ("partition_index", pa.int32()),
+        ("sequence", pa.int64()),
         ("offset", pa.int64()),
         ("exact", pa.bool_()),
-        ("told", pa.int8()),
-        ("gone_at", pa.int64()),
+        ("old_check", pa.int8()),
+        ("dropped_at", pa.int64()),
         ("old", pa.binary()),
         ("new", pa.binary()),
     ]
 )
 
-ORDER = ("row_hash", "table", "handle", "commit_ts", "rank", "turn", "place")
+ORDER = ("row_hash", "table", "handle", "commit_ts", "rank", "sequence", "partition_index")
 
 FINDING_SCHEMA = pa.schema(
     [
@@ -65,31 +65,40 @@ FINDING_SCHEMA = pa.schema(
         ("table", pa.int32()),
         ("count", pa.int64()),
         ("commit_ts", pa.int64()),
-        ("place", pa.int32()),
+        ("partition_index", pa.int32()),
         ("offset", pa.int64()),
         ("handle", pa.binary()),
-        ("found", pa.binary()),
-        ("wanted", pa.binary()),
+        ("actual", pa.binary()),
+        ("expected", pa.binary()),
     ]
 )
-"""A row with a `count` says how often; one without is an example: what the row was, and what it should have been."""
+"""A row with a `count` is a counter. A row without one is an example, with the actual and the expected image of a
+row."""
 
 Report = Callable[[object], None]
-"""Takes what a source has to say beside its halves; on Spark it is pickled."""
+"""Takes an additional result of a source; on Spark it is pickled."""
 
 ImagePairSource = Callable[[Report], Iterator[pa.RecordBatch]]
-"""Part of what is replayed, as HALVES; on Spark it is pickled, and read by a task."""
+"""Yields a part of the input as image pairs; on Spark it is pickled and read by a task."""
 
 
-def image_pairs(table: int, handle: pa.Array, **columns: pa.Array) -> pa.RecordBatch:
-    """A batch of HALVES of one table; columns that are not given are those of rows of a state."""
+def image_pair_batch(table: int, handle: pa.Array, **columns: pa.Array) -> pa.RecordBatch:
+    """Build a batch of image pairs of one table. Missing columns get the values of snapshot rows."""
     rows = len(handle)
-    filled = {"rank": 1, "place": -1, "turn": -1, "offset": -1, "exact": True, "told": STRICT, "gone_at": NEVER}
+    defaults = {
+        "rank": 1,
+        "partition_index": -1,
+        "sequence": -1,
+        "offset": -1,
+        "exact": True,
+        "old_check": STRICT,
+        "dropped_at": NEVER,
+    }
     numbers = np.full(rows, table, np.int32)
-    given = {"row_hash": pa.array(xxhash64(numbers, handle)), "table": pa.array(numbers), "handle": handle, **columns}
+    arrays = {"row_hash": pa.array(xxhash64(numbers, handle)), "table": pa.array(numbers), "handle": handle, **columns}
     return pa.RecordBatch.from_arrays(
         [
-            given[field.name] if field.name in given else pa.repeat(pa.scalar(filled[field.name], field.type), rows)
+            arrays[field.name] if field.name in arrays else pa.repeat(pa.scalar(defaults[field.name], field.type), rows)
             for field in IMAGE_PAIR_SCHEMA
         ],
         schema=IMAGE_PAIR_SCHEMA,
@@ -97,10 +106,10 @@ def image_pairs(table: int, handle: pa.Array, **columns: pa.Array) -> pa.RecordB
 
 
 def same_row(rows: pa.RecordBatch) -> Mask:
-    """Halves that are of the same row as the one before."""
+    """Return which image pairs are of the same row as the pair before."""
     found: Mask = np.zeros(len(rows), np.bool_)
     if len(rows) > 1:
         hashes, table, handle = ints(rows, "row_hash"), ints(rows, "table"), rows.column("handle")
-        alike_handles = pc.equal(handle.slice(1), handle.slice(0, len(rows) - 1))
-        found[1:] = (hashes[1:] == hashes[:-1]) & (table[1:] == table[:-1]) & np.asarray(alike_handles)
+        same_handle = pc.equal(handle.slice(1), handle.slice(0, len(rows) - 1))
+        found[1:] = (hashes[1:] == hashes[:-1]) & (table[1:] == table[:-1]) & np.asarray(same_handle)
     return found

@@ -1,7 +1,7 @@
-"""The order of a row's changes inside one millisecond, where messages tell no more of their time.
+"""Order of a row's changes inside one millisecond, for messages without a TSO.
 
-Canal-JSON without the TiDB extension has milliseconds alone. Offsets tell the order inside a partition; between
-partitions, and where changes come again after a restart, only the images do.
+Canal-JSON without the TiDB extension carries milliseconds only. Offsets give the order inside a partition. Between
+partitions, and for changes that a restart repeats, only the images do.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Change = tuple[bytes | None, bytes | None]
 
 
 def order_within_milliseconds(rows: pa.RecordBatch, first: int) -> pa.RecordBatch:
-    """Sorted halves, those of one row and millisecond so that each begins with what the one before left, if they can
-    be put so; ones that come again are left out. Those before `first` stay."""
+    """Reorder sorted image pairs: inside one row and millisecond each pair should begin with the image that the pair
+    before left. Repeated pairs are dropped. Pairs before `first` keep their places."""
     goes_on, ts = same_row(rows), ints(rows, "commit_ts")
     inexact = ~rows.column("exact").to_numpy(zero_copy_only=False) & (ts != BEGIN) & (ts != END)
     at_once = goes_on & inexact & (np.diff(ts, prepend=ts[:1]) == 0)
@@ -48,18 +48,18 @@ def _order(rows: pa.RecordBatch, goes_on: Mask, at_once: Mask) -> Ints:
 
 
 def chain_changes(changes: list[Change], was: bytes | None) -> list[int]:
-    """The places of changes, each beginning with what the one before left as far as that goes; without those that are
-    said again."""
-    left, found, said = list(range(len(changes))), list[int](), set[Change]()
+    """Return the indexes of the changes, ordered so that each begins with the image that the one before left, as far as
+    possible; repeated changes are left out."""
+    left, found, used = list(range(len(changes))), list[int](), set[Change]()
     while left:
         place = next((place for place in left if changes[place][0] == was), None)
         if place is None:
-            left = [place for place in left if changes[place] not in said]
+            left = [place for place in left if changes[place] not in used]
             if not left:
                 break
             place = left[0]
         left.remove(place)
         found.append(place)
-        said.add(changes[place])
+        used.add(changes[place])
         was = changes[place][1]
     return found

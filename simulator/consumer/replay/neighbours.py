@@ -1,7 +1,7 @@
-"""What one change of a row leaves, the next must find: sorted halves, held against their neighbours.
+"""Checks of sorted image pairs: the new image of each pair must fit the old image of the next pair of the same row.
 
-One law: a pass over halves in order sees each once and remembers the last one, so that the check of old images, the
-replay and the comparison with what is expected are one, of any size.
+One pass over the pairs, which remembers only the last one, checks old images, replays the stream and compares the
+result with the expected rows. Its memory does not grow with the stream.
 """
 
 from __future__ import annotations
@@ -25,28 +25,29 @@ from simulator.consumer.replay.table_timeline import NO_TABLE
 from simulator.consumer.replay.undefined_tables import marked_may_be_equal
 
 LEAST = 1 << 14
-"""Halves that are looked at together, where there are so many."""
+"""Image pairs that are checked at once, if there are as many."""
 
 
 @dataclass(frozen=True)
 class TableKnowledge:
-    """What is known of the tables of a timeline, by their numbers."""
+    """Properties of the tables of a timeline, by table number."""
 
     columns: npt.NDArray[np.int64]
-    """How many visible columns each has."""
+    """Number of visible columns."""
 
     keyed: npt.NDArray[np.bool_]
     known: npt.NDArray[np.bool_]
-    """Whether all rows that it begins with are known."""
+    """Whether all rows at the start of the stream are known."""
 
     ends: npt.NDArray[np.bool_]
-    """Whether all rows that it should have in the end are known."""
+    """Whether all rows expected at the end are known."""
 
     restarts: bool = True
-    """Whether row changes may come again."""
+    """Whether row changes may be repeated."""
 
     def of(self, values: npt.NDArray[np.bool_], table: Ints) -> Mask:
-        """One of these for each row; tables that nobody defines have a handle key, and no rows that are known."""
+        """Look up one of these arrays for each row. An undefined table has a handle key, and none of its rows are
+        known."""
         found: Mask = np.append(values, values is self.keyed)[np.maximum(table, NO_TABLE)]
         return found
 
@@ -54,7 +55,8 @@ class TableKnowledge:
 def check_image_pairs(
     batches: Iterable[pa.RecordBatch], expected: TableKnowledge, show: int
 ) -> Iterator[pa.RecordBatch]:
-    """FINDINGS of halves (HALVES) that come in ORDER, `show` examples of each check and table."""
+    """Yield the findings (FINDING_SCHEMA) of image pairs sorted by ORDER, with `show` examples of each check and
+    table."""
     findings = Findings(show)
     keyed, counted = (
         KeyedRowChecks(expected, findings),
@@ -73,7 +75,7 @@ def check_image_pairs(
 
 
 def merge_small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Small batches as larger ones."""
+    """Merge batches until each has at least LEAST rows."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -87,15 +89,15 @@ def merge_small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
 
 
 class KeyedRowChecks:
-    """The halves of tables with a handle key, a batch after another."""
+    """Checks the tables with a handle key, batch by batch."""
 
     def __init__(self, expected: TableKnowledge, findings: Findings) -> None:
         self._expected, self._findings = expected, findings
         self._carried = pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
-        """The last half that was looked at, and those of one row and millisecond that the next batch may go on with."""
+        """The last checked pair, and the pairs of one row and millisecond that the next batch may continue."""
 
         self._checked = 0
-        """1 once there is one that was looked at."""
+        """1 after the first pair was checked, else 0."""
 
     def take(self, batch: pa.RecordBatch) -> None:
         rows = pa.concat_batches([self._carried, batch]) if len(self._carried) else batch
@@ -103,68 +105,68 @@ class KeyedRowChecks:
         if ready <= self._checked:
             self._carried = rows
             return
-        self._carried, self._checked = self._seen(rows.slice(0, ready), rows.slice(ready)), 1
+        self._carried, self._checked = self._check_settled(rows.slice(0, ready), rows.slice(ready)), 1
 
     def end(self) -> None:
         if len(self._carried) > self._checked:
-            self._carried, self._checked = self._seen(self._carried, self._carried.slice(0, 0)), 1
+            self._carried, self._checked = self._check_settled(self._carried, self._carried.slice(0, 0)), 1
         if self._checked:
-            self._look(self._carried, 1, True)
+            self._check(self._carried, 1, True)
 
-    def _seen(self, rows: pa.RecordBatch, rest: pa.RecordBatch) -> pa.RecordBatch:
-        """Looks at these; the last of them and the rest are carried on."""
+    def _check_settled(self, rows: pa.RecordBatch, rest: pa.RecordBatch) -> pa.RecordBatch:
+        """Check these pairs; return the last of them followed by `rest`."""
         ordered = order_within_milliseconds(rows, self._checked)
-        self._look(ordered, self._checked, False)
+        self._check(ordered, self._checked, False)
         return pa.concat_batches([ordered.slice(len(ordered) - 1), rest])
 
-    def _look(self, rows: pa.RecordBatch, first: int, last: bool) -> None:
-        """Checks the halves from `first` on; those before it were checked as neighbours of others. Whether the `last`
-        one ends its row is known only at the end."""
+    def _check(self, rows: pa.RecordBatch, first: int, last: bool) -> None:
+        """Check the pairs from `first` on; the earlier ones were checked before. `last` says whether the stream ends
+        here, so that the last pair is the last one of its row."""
         compared = NeighbourComparison(rows, self._expected)
         findings, columns = self._findings, self._expected.columns
         new = np.arange(len(rows)) >= first
         ts, was, old = compared.ts, compared.was, rows.column("old")
         finds, expects = compared.finds & compared.certain, as_mask(pc.is_valid(old))
-        change, wanted = new & compared.change & ~compared.again, new & (ts == END)
-        strict = change & compared.certain & ~compared.contradicts & (compared.told != ANY)
+        change, expected_rows = new & compared.change & ~compared.again, new & (ts == END)
+        strict = change & compared.certain & ~compared.contradicts & (compared.old_check != ANY)
         findings.add("two-changes", rows, change & compared.contradicts, rows.column("old"), was)
         findings.add("row-not-there", rows, strict & expects & ~finds, None, old)
-        both = (strict | wanted & compared.certain) & expects & finds
+        both = (strict | expected_rows & compared.certain) & expects & finds
         differ = both & ~_alike(was, old, both, compared.table, columns)
         findings.add("old-image", rows, differ & change, old, was)
-        findings.add("row-different", rows, differ & wanted, was, old)
+        findings.add("row-different", rows, differ & expected_rows, was, old)
         there = strict & ~expects & finds
-        the_same = there & (compared.told == SAME)
+        the_same = there & (compared.old_check == SAME)
         there &= ~_alike(was, rows.column("new"), the_same, compared.table, columns)
         findings.add("row-already-there", rows, there, was, rows.column("new"))
-        findings.add("row-missing", rows, wanted & compared.certain & ~finds, None, old)
+        findings.add("row-missing", rows, expected_rows & compared.certain & ~finds, None, old)
         findings.add("row-twice", rows, new & compared.twice, rows.column("new"), None)
-        findings.count("expected", compared.table, wanted)
-        findings.count("untouched", compared.table, wanted & ~compared.certain)
+        findings.count("expected", compared.table, expected_rows)
+        findings.count("untouched", compared.table, expected_rows & ~compared.certain)
         leaves = compared.leaves(last)
-        findings.count("found", compared.table, leaves | wanted & finds)
+        findings.count("found", compared.table, leaves | expected_rows & finds)
         left = leaves & self._expected.of(self._expected.ends, compared.table)
         findings.add("row-left", rows, left, rows.column("new"), None)
 
 
 class NeighbourComparison:
-    """Halves beside what the ones before them left."""
+    """Image pairs beside the state that the pair before each left."""
 
     def __init__(self, rows: pa.RecordBatch, expected: TableKnowledge) -> None:
         count = len(rows)
         self.table, self.ts = ints(rows, "table"), ints(rows, "commit_ts")
-        self.told, self._gone = ints(rows, "told"), ints(rows, "gone_at")
+        self.old_check, self._dropped_at = ints(rows, "old_check"), ints(rows, "dropped_at")
         self._new = as_mask(pc.is_valid(rows.column("new")))
         self.change = (self.ts != BEGIN) & (self.ts != END)
         goes_on = same_row(rows)
         self._goes_on = goes_on
         before = np.maximum(np.arange(count) - 1, 0)
-        left = goes_on & self._new[before] & (self._gone[before] >= self.ts)
+        left = goes_on & self._new[before] & (self._dropped_at[before] >= self.ts)
         self.twice = goes_on & (self.ts == BEGIN) & (self.ts[before] == BEGIN)
-        """A state has the row twice."""
+        """Whether the snapshot before the stream has the row twice."""
 
         self.certain = goes_on | expected.of(expected.known, self.table)
-        """Whether anybody knows what the row was."""
+        """Whether the state before the pair is known."""
 
         self.was = _before(rows.column("new"))
         self.finds = left
@@ -177,14 +179,14 @@ class NeighbourComparison:
         self.contradicts = at_once & ~self.again
 
     def leaves(self, last: bool) -> Mask:
-        """Which halves are the last of a row that is there then."""
+        """Return which pairs are the last of a row that exists afterwards."""
         ends = np.append(~self._goes_on[1:], last)
-        found: Mask = ends & self._new & (self.ts != END) & (self._gone == END)
+        found: Mask = ends & self._new & (self.ts != END) & (self._dropped_at == END)
         return found
 
 
 def _settled(rows: pa.RecordBatch) -> int:
-    """How many halves there are before those of a last millisecond that may go on."""
+    """Return the number of pairs before the last millisecond, which the next batch may continue."""
     last = len(rows) - 1
     if rows.column("exact")[last].as_py() or ints(rows, "commit_ts")[last] in (BEGIN, END):
         return len(rows)
@@ -194,7 +196,7 @@ def _settled(rows: pa.RecordBatch) -> int:
 
 
 def _before(values: pa.Array) -> pa.Array:
-    """The value of the row before each; null for the first."""
+    """Return the value of the row before each; null for the first."""
     return pa.concat_arrays([pa.nulls(1, values.type), values.slice(0, len(values) - 1)])
 
 
@@ -203,7 +205,7 @@ def _equal(one: pa.Array, other: pa.Array) -> Mask:
 
 
 def _alike(one: pa.Array, other: pa.Array, where: Mask, table: Ints, columns: Ints) -> Mask:
-    """Where both images may be of one row; false elsewhere."""
+    """Return where both images may be of one row; false outside `where`."""
     found = where & as_mask(pc.equal(one, other))
     odd = np.flatnonzero(where & ~found)
     for number, at in by_table(table[odd]):

@@ -1,7 +1,7 @@
-"""Images of rows in one form, and in a later definition of their table.
+"""Row images in one normal form, and converted to a later definition of their table.
 
-One law: two images are equal exactly if their rows are, as far as messages tell rows apart: floating-point text is
-brought to one form, and what is not UTF-8 to U+FFFD. A cell that nobody told is 0xFD, and equal to any other.
+Two normalized images are equal exactly if their rows are, as far as messages distinguish rows. Floating-point text has
+one spelling, and bytes that are not UTF-8 become U+FFFD. An unknown cell is 0xFD, and may equal any other cell.
 """
 
 from __future__ import annotations
@@ -25,44 +25,46 @@ LOST_BYTES = LOST.encode()
 
 
 def normalize_images(images: pa.Array, columns: Sequence[Column]) -> pa.Array:
-    """Images (binary, null for no row) of a table with these visible columns."""
-    odd = [place for place, column in enumerate(columns) if _has_forms(column, images)]
+    """Normalize the images (binary, null for no row) of a table with these visible columns."""
+    odd = [place for place, column in enumerate(columns) if _needs_normalizing(column, images)]
     if not odd or images.null_count == len(images):
         return images
     there = images.drop_null()
     cells = _cells(there, len(columns))
     for place in odd:
-        cells[place] = _formed(columns[place], cells[place])
+        cells[place] = _normalize_cells(columns[place], cells[place])
     return restore_nulls(row_image.pack(cells), images)
 
 
 def convert_images(images: pa.Array, before: Table, after: Table) -> pa.Array:
-    """Images in a later definition; a cell of which nobody can say what became of it is told by nobody."""
+    """Convert images to a later definition of the table. A cell whose new value cannot be determined becomes
+    unknown."""
     sources = find_column_sources(before, after)
-    if _stays(sources, before) or images.null_count == len(images):
+    if _is_unchanged(sources, before) or images.null_count == len(images):
         return images
     there = images.drop_null()
     cells = _cells(there, len(visible_columns(before)))
     made = [
-        _formed(column, _source(source, cells, len(there)))
+        _normalize_cells(column, _source_cells(source, cells, len(there)))
         for column, source in zip(visible_columns(after), sources, strict=True)
     ]
     return restore_nulls(row_image.pack(made), images)
 
 
 def arrange_columns(images: pa.Array, names: Sequence[str], table: Table) -> pa.Array:
-    """Images of columns with these names as those of a table; what is not there is told by nobody."""
+    """Rearrange the columns of images to those of the table. Missing columns become unknown cells."""
     wanted = [column.name for column in visible_columns(table)]
     if list(names) == wanted or images.null_count == len(images):
         return images
     there = images.drop_null()
     cells = dict(zip(names, _cells(there, len(names)), strict=True))
-    nobody = pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
-    return restore_nulls(row_image.pack([cells.get(name, nobody) for name in wanted]), images)
+    unknown = pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
+    return restore_nulls(row_image.pack([cells.get(name, unknown) for name in wanted]), images)
 
 
 def may_be_equal(images: pa.Array, others: pa.Array, columns: int) -> Mask:
-    """Whether images (no nulls) of that many cells may be of one row: where both are told, they are equal."""
+    """Return whether images (no nulls) with that many cells may be of one row: all cells known on both sides are
+    equal."""
     equal = as_mask(pc.equal(images, others))
     doubt = np.flatnonzero(~equal & (has_unknown_cell(images) | has_unknown_cell(others)))
     if len(doubt):
@@ -75,7 +77,7 @@ def may_be_equal(images: pa.Array, others: pa.Array, columns: int) -> Mask:
 
 
 def has_unknown_cell(images: pa.Array) -> Mask:
-    """Images with a cell that nobody told."""
+    """Return which images have an unknown cell."""
     data, offsets = buffers(images)
     if not (data == UNKNOWN_CELL[0]).any():
         return np.zeros(len(images), np.bool_)
@@ -87,13 +89,13 @@ def is_unknown(cells: pa.Array) -> Mask:
 
 
 def as_mask(mask: pa.Array) -> Mask:
-    """A boolean array as numpy's, false where it is null."""
+    """Convert a boolean array to NumPy; null becomes False."""
     found: Mask = np.array(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
     return found
 
 
 def restore_nulls(values: pa.Array, like: pa.Array) -> pa.Array:
-    """Values of the rows that `like` has, at their places among all."""
+    """Put values, one for each valid row of `like`, at the places of these rows; the others become null."""
     if not like.null_count:
         return values
     there = like.is_valid().to_numpy(zero_copy_only=False)
@@ -106,14 +108,14 @@ def _cells(images: pa.Array, columns: int) -> list[pa.Array]:
     return [image.cells(place) for place in range(columns)]
 
 
-def _stays(sources: Sequence[ColumnSource], before: Table) -> bool:
+def _is_unchanged(sources: Sequence[ColumnSource], before: Table) -> bool:
     return len(sources) == len(visible_columns(before)) and all(
         isinstance(source, FromColumn) and source.index == place and not source.cast
         for place, source in enumerate(sources)
     )
 
 
-def _source(source: ColumnSource, cells: Sequence[pa.Array], rows: int) -> pa.Array:
+def _source_cells(source: ColumnSource, cells: Sequence[pa.Array], rows: int) -> pa.Array:
     match source:
         case FromColumn(index, before, after):
             cell = cells[index]
@@ -131,27 +133,27 @@ def _source(source: ColumnSource, cells: Sequence[pa.Array], rows: int) -> pa.Ar
             return pa.repeat(pa.scalar(UNKNOWN_CELL), rows)
 
 
-def _has_forms(column: Column, images: pa.Array) -> bool:
-    """Whether equal values of a column may have several texts among these."""
+def _needs_normalizing(column: Column, images: pa.Array) -> bool:
+    """Return whether equal values of the column may have several spellings among these images."""
     if family(column.type) == "float":
         return True
     lead = 0xEF if is_binary(column.type) else 0xED
     return family(column.type) in ("string", "text") and bool((buffers(images)[0] == lead).any())
 
 
-def _formed(column: Column, cells: pa.Array) -> pa.Array:
+def _normalize_cells(column: Column, cells: pa.Array) -> pa.Array:
     if family(column.type) == "float":
-        return _number(column, cells)
+        return _normalize_float(column, cells)
     if family(column.type) not in ("string", "text"):
         return cells
     if is_binary(column.type):
-        lost = as_mask(pc.match_substring(cells, LOST_BYTES)) if _has_forms(column, cells) else np.zeros(0)
+        lost = as_mask(pc.match_substring(cells, LOST_BYTES)) if _needs_normalizing(column, cells) else np.zeros(0)
         return pc.if_else(pa.array(lost), pa.scalar(UNKNOWN_CELL), cells) if lost.any() else cells
-    return _readable(cells)
+    return _replace_surrogates(cells)
 
 
-def _number(column: Column, cells: pa.Array) -> pa.Array:
-    """`1e21`, `1E+21` and the digits written out are one number; FLOAT has 32 bits."""
+def _normalize_float(column: Column, cells: pa.Array) -> pa.Array:
+    """Normalize floating-point text: `1e21`, `1E+21` and the digits written out are one number. FLOAT has 32 bits."""
     hidden = is_unknown(cells)
     text = pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), cells) if hidden.any() else cells
     number = pc.cast(pc.cast(text, pa.string()), pa.float64())
@@ -161,8 +163,8 @@ def _number(column: Column, cells: pa.Array) -> pa.Array:
     return pc.if_else(pa.array(hidden), pa.scalar(UNKNOWN_CELL), formed) if hidden.any() else formed
 
 
-def _readable(cells: pa.Array) -> pa.Array:
-    """Lone surrogates, which stand for bytes that are no UTF-8, as U+FFFD."""
+def _replace_surrogates(cells: pa.Array) -> pa.Array:
+    """Replace lone surrogates, which stand for bytes that are not UTF-8, by U+FFFD."""
     data, offsets = buffers(cells)
     leads = np.flatnonzero(data == 0xED)
     leads = leads[(data[leads + 1] & 0xFE) == 0xB2] if len(leads) else leads

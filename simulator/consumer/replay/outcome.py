@@ -1,4 +1,4 @@
-"""What a replay led to: differences in words, and what could not be compared."""
+"""The result of a replay: differences in words, and the changes that could not be compared."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ LONGEST = 120
 
 @dataclass(frozen=True)
 class RowDifference:
-    """A row that is not as it should be."""
+    """A row that is not as expected."""
 
     check: str
     table: str
     place: TopicPartition | None
-    """None for what is in no message."""
+    """None for a row that is in no message."""
 
     offset: int | None
     what: str
@@ -38,43 +38,43 @@ class RowDifference:
 
 @dataclass(frozen=True)
 class TableOutcome:
-    """The rows of a table, as the stream leaves them, and as they are expected."""
+    """Row counts of a table: as the stream leaves it, and as expected."""
 
     table: str
     expected: int
     found: int | None
-    """None where the stream does not tell, since nobody knows what the table began with."""
+    """None if the rows at the start of the stream are unknown."""
 
     missing: int
     left: int
     different: int
     untouched: int
-    """Rows that are expected, and of which the stream says nothing."""
+    """Expected rows that no change in the stream is about."""
 
 
 @dataclass(frozen=True)
 class ReplayOutcome:
-    """What a replay found."""
+    """The findings of a replay."""
 
     counts: Mapping[tuple[str, str], int]
-    """By check and table, all of them."""
+    """Number of findings, by check and table."""
 
     examples: tuple[RowDifference, ...]
-    """Some of each."""
+    """Some findings of each check and table."""
 
     tables: tuple[TableOutcome, ...]
-    """Those whose rows are expected, by name."""
+    """The tables whose expected rows are known, by name."""
 
     not_compared: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """By table (empty for all) and why: of how many row changes nothing can be told; 0 where that is not counted."""
+    """Number of row changes that could not be compared, by table (empty for all) and reason; 0 if not counted."""
 
 
 COUNTED = ("expected", "found", "untouched")
-"""What is counted and no difference."""
+"""Counters that are no differences."""
 
 
 def table_knowledge(timeline: TableTimeline, after: Collection[int], restarts: bool = True) -> TableKnowledge:
-    """What is known of the tables; `after` are the numbers of those whose rows in the end are known."""
+    """Return what is known of the tables. `after` has the numbers of tables whose final rows are known."""
     tables = timeline.tables
     return TableKnowledge(
         np.array([len(visible_columns(history.table)) for history in tables], np.int64),
@@ -89,28 +89,28 @@ def summarize_findings(
     batches: Iterable[pa.RecordBatch],
     timeline: TableTimeline,
     expected: TableKnowledge,
-    left: SkippedChanges,
-    places: Sequence[TopicPartition],
+    skipped: SkippedChanges,
+    partitions: Sequence[TopicPartition],
     show: int,
 ) -> ReplayOutcome:
-    """What FINDINGS say; `places` are the partitions by their numbers. Of tables of which row changes were left out
-    nothing can be said."""
+    """Summarize findings (FINDING_SCHEMA). `partitions` has the partitions by index. Tables with skipped row changes are
+    left out, as nothing can be concluded about them."""
     findings = merge_findings(batches, show)
-    doubtful = {number for number, _, _ in left.rows if number != NO_TABLE}
+    doubtful = {number for number, _, _ in skipped.rows if number != NO_TABLE}
     doubtful |= {number for number, history in enumerate(timeline.tables) if history.odd}
     counts: dict[tuple[str, str], int] = {}
     for (check, number), count in findings.counts.items():
         if check not in COUNTED and number not in doubtful:
-            failed = check, _name(number, timeline, left)
+            failed = check, _name(number, timeline, skipped)
             counts[failed] = counts.get(failed, 0) + count
     examples = [
-        _difference(*_read(row, timeline, left), places)
+        _difference(*_resolve_example(row, timeline, skipped), partitions)
         for (_, number), batch in sorted(findings.examples.items())
         if number not in doubtful
         for row in batch.to_pylist()
     ]
     why = {(str(history), history.odd): 0 for history in timeline.tables if history.odd}
-    for (_, name, reason), count in left.rows.items():
+    for (_, name, reason), count in skipped.rows.items():
         why[name, reason] = why.get((name, reason), 0) + count
     compared = [
         _table(findings, number, history, bool(expected.known[number]))
@@ -131,45 +131,47 @@ def _table(findings: Findings, number: int, history: TableHistory, known: bool) 
     )
 
 
-def _name(number: int, timeline: TableTimeline, left: SkippedChanges) -> str:
+def _name(number: int, timeline: TableTimeline, skipped: SkippedChanges) -> str:
     if number > NO_TABLE:
         return str(timeline.tables[number])
-    layout = next(iter(left.layouts[number].values()))
+    layout = next(iter(skipped.layouts[number].values()))
     return f"{layout.schema}.{layout.table}"
 
 
-def _read(
-    row: Mapping[str, object], timeline: TableTimeline, left: SkippedChanges
+def _resolve_example(
+    row: Mapping[str, object], timeline: TableTimeline, skipped: SkippedChanges
 ) -> tuple[Mapping[str, object], TableHistory]:
-    """An example with its table; without marks where nobody defines that."""
-    number, found, wanted = row["table"], row["found"], row["wanted"]
+    """Return an example without layout markers, and its table."""
+    number, found, wanted = row["table"], row["actual"], row["expected"]
     assert isinstance(number, int)
     if number > NO_TABLE:
         return row, timeline.tables[number]
-    sides = {side: value for side, value in (("found", found), ("wanted", wanted)) if isinstance(value, bytes)}
-    layout = left.layouts[number][next(iter(sides.values()))[:MARKER_SIZE]]
+    sides = {side: value for side, value in (("actual", found), ("expected", wanted)) if isinstance(value, bytes)}
+    layout = skipped.layouts[number][next(iter(sides.values()))[:MARKER_SIZE]]
     return {**row, **{side: remove_marker(value) for side, value in sides.items()}}, layout_history(layout)
 
 
-def _difference(row: Mapping[str, object], history: TableHistory, places: Sequence[TopicPartition]) -> RowDifference:
-    number, offset = row["place"], row["offset"]
+def _difference(
+    row: Mapping[str, object], history: TableHistory, partitions: Sequence[TopicPartition]
+) -> RowDifference:
+    number, offset = row["partition_index"], row["offset"]
     assert isinstance(number, int)
-    place = places[number] if number >= 0 else None
-    words = _words(str(row["check"]), row, history)
+    place = partitions[number] if number >= 0 else None
+    description = _description(str(row["check"]), row, history)
     assert isinstance(offset, int)
-    return RowDifference(str(row["check"]), str(history), place, offset if place else None, words)
+    return RowDifference(str(row["check"]), str(history), place, offset if place else None, description)
 
 
-def _words(check: str, row: Mapping[str, object], history: TableHistory) -> str:
+def _description(check: str, row: Mapping[str, object], history: TableHistory) -> str:
     if history.keyed:
-        say = KEYED[check]
+        describe = KEYED[check]
     else:
-        say = _times
-    return f"{history}, row {_key(row, history)}: {say(row['found'], row['wanted'], history)}"  # type: ignore[arg-type]
+        describe = _times
+    return f"{history}, row {_key(row, history)}: {describe(row['actual'], row['expected'], history)}"  # type: ignore[arg-type]
 
 
 def _key(row: Mapping[str, object], history: TableHistory) -> str:
-    image = row["handle"] if not history.keyed else row["found"] or row["wanted"]
+    image = row["handle"] if not history.keyed else row["actual"] or row["expected"]
     assert isinstance(image, bytes)
     cells = row_image.cells_of(image)
     names = [column.name for column in visible_columns(history.table)]
@@ -189,7 +191,7 @@ def _times(found: bytes | None, wanted: bytes | None, history: TableHistory) -> 
 
 
 def _unequal(found: bytes, wanted: bytes, history: TableHistory) -> list[tuple[str, str, str]]:
-    """Columns in which two images differ, with both values."""
+    """Return the columns in which two images differ, with both values."""
     names = (column.name for column in visible_columns(history.table))
     cells = zip(names, *map(row_image.cells_of, (found, wanted)), strict=True)
     return [
@@ -222,4 +224,4 @@ KEYED: Mapping[str, Callable[[bytes, bytes, TableHistory], str]] = {
     "row-already-there": lambda found, wanted, history: "was inserted, and was there already",
     "two-changes": lambda found, wanted, history: "has two changes at one commit-ts that contradict each other",
 }
-"""What is wrong with a row of a table with a handle key, by check."""
+"""Describes a difference in a table with a handle key, by check."""

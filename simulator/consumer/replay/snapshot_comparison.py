@@ -1,6 +1,6 @@
-"""What a consumer wrote down, held against the rows that it should have: two states, and no stream between them.
+"""Comparison of two snapshots without a stream between them: the rows that a consumer wrote, and the expected rows.
 
-One law: rows are compared by the columns that both have; of all others it is said.
+Rows are compared by the columns that both sides have; the notes list the other columns.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from simulator.tidb.model.table import Table, visible_columns
 
 @dataclass(frozen=True)
 class SnapshotComparison:
-    """Two states to compare."""
+    """Two snapshots, ready to compare."""
 
     timeline: TableTimeline
     expected: TableKnowledge
     sources: tuple[ImagePairSource, ...]
     notes: tuple[str, ...]
-    """What of them is not compared."""
+    """Columns that are not compared."""
 
 
 def compare_snapshots(truth: Snapshot, found: Snapshot, least: int = 2) -> SnapshotComparison:
-    """The rows of a snapshot held against those of the truth; a table that it lacks is one without rows."""
+    """Compare the rows of a snapshot with the truth. A table that the snapshot lacks counts as empty."""
     wanted, there = (_tables(snapshot) for snapshot in (truth, found))
     both = table_timeline((), [*wanted.values(), *(table for name, table in there.items() if name not in wanted)])
     sources = [*snapshot_sources(found, both, False, least), *snapshot_sources(truth, both, True, least)]
@@ -44,18 +44,18 @@ def compare_snapshots(truth: Snapshot, found: Snapshot, least: int = 2) -> Snaps
 
 
 def expected_rows(truth: Snapshot, least: int = 2) -> SnapshotComparison:
-    """The rows of the truth alone, for another state to be added."""
+    """Prepare the rows of the truth alone; the caller adds the other side."""
     found = table_timeline((), [entry.table for entry in truth.tables])
     return SnapshotComparison(found, all_rows_known(found), tuple(snapshot_sources(truth, found, True, least)), ())
 
 
 def all_rows_known(found: TableTimeline) -> TableKnowledge:
-    """All rows of all tables are known, on both sides."""
+    """Return the knowledge that all rows of all tables are known on both sides."""
     return table_knowledge(found, range(len(found.tables)))
 
 
 def column_differences(table: Table, names: Sequence[str]) -> Iterator[str]:
-    """Columns that only one side has."""
+    """Yield a note for the columns that only one side has."""
     wanted = [column.name for column in visible_columns(table)]
     title = f"{table.schema}.{table.name}"
     if missing := [name for name in wanted if name not in names]:

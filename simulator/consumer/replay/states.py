@@ -1,4 +1,4 @@
-"""Rows of a state before or after a stream as halves: of snapshots, and of whatever else says what rows there are."""
+"""The rows of a snapshot before or after a stream, as image pairs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 import pyarrow as pa
 
 from simulator.columns.change_frame import by_table, ints
-from simulator.consumer.replay.frame import BEGIN, END, ImagePairSource, Report, image_pairs
+from simulator.consumer.replay.frame import BEGIN, END, ImagePairSource, Report, image_pair_batch
 from simulator.consumer.replay.image_pairs import convert_to_last, dropped_at, row_handles
 from simulator.consumer.replay.normalize import arrange_columns, as_mask, normalize_images
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
@@ -19,47 +19,49 @@ from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
 
 LEAST = 2
-"""Tasks among which files of a snapshot are divided, where that is worth it."""
+"""Minimum number of tasks for reading a large snapshot."""
 
 
 @dataclass(frozen=True)
 class StateRows:
-    """Rows of one table of a state as halves."""
+    """Converts the rows of one table to image pairs."""
 
     number: int
     history: TableHistory
     is_after: bool
 
-    def halves(self, images: pa.Array, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Of images whose columns have these names."""
+    def image_pairs(self, images: pa.Array, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield image pairs of images whose columns have these names."""
         definition = len(self.history.definitions) - 1 if self.is_after else 0
         table = self.history.definitions[definition].table
         images = normalize_images(arrange_columns(images, names, table), visible_columns(table))
         if self.is_after:
-            yield _batch(self.number, self.history, images, END, None)
+            yield _image_pair_batch(self.number, self.history, images, END, None)
             return
         begin = pa.repeat(BEGIN, len(images)).to_numpy()
         gone_at = dropped_at(self.history, 0, images, begin) if self.history.cuts else None
-        yield _batch(self.number, self.history, convert_to_last(self.history, 0, images), BEGIN, gone_at)
+        yield _image_pair_batch(self.number, self.history, convert_to_last(self.history, 0, images), BEGIN, gone_at)
 
 
-def _batch(number: int, history: TableHistory, images: pa.Array, ts: int, gone_at: pa.Array | None) -> pa.RecordBatch:
+def _image_pair_batch(
+    number: int, history: TableHistory, images: pa.Array, ts: int, gone_at: pa.Array | None
+) -> pa.RecordBatch:
     handle = row_handles(history.table, images)
     values = images if history.keyed else pa.repeat(pa.scalar(b""), len(images))
-    nothing = pa.nulls(len(images), pa.binary())
-    sides = {"old": nothing, "new": values} if ts == BEGIN else {"old": values, "new": nothing}
+    nulls = pa.nulls(len(images), pa.binary())
+    sides = {"old": nulls, "new": values} if ts == BEGIN else {"old": values, "new": nulls}
     columns = {"commit_ts": pa.repeat(pa.scalar(ts, pa.int64()), len(images)), **sides}
     if gone_at is not None:
-        columns["gone_at"] = gone_at
+        columns["dropped_at"] = gone_at
     keep = as_mask(handle.is_valid())
     if not keep.all():
         mask = pa.array(keep)
         handle, columns = handle.filter(mask), {name: values.filter(mask) for name, values in columns.items()}
-    return image_pairs(number, handle, **columns)
+    return image_pair_batch(number, handle, **columns)
 
 
 def state_table_numbers(timeline: TableTimeline, is_after: bool) -> dict[Key, int]:
-    """The number of each table that a state before or after the stream has, by name in lower case."""
+    """Return the number of each table that exists before or after the stream, by name in lower case."""
     if is_after:
         return timeline.last()
     first = {name: spans[0] for name, spans in timeline.names.items()}
@@ -69,10 +71,10 @@ def state_table_numbers(timeline: TableTimeline, is_after: bool) -> dict[Key, in
 def snapshot_sources(
     snapshot: Snapshot, timeline: TableTimeline, is_after: bool, least: int = LEAST
 ) -> list[ImagePairSource]:
-    """What reads the rows of a snapshot as halves, in parts; tables that the timeline does not have are left out."""
+    """Return sources that read a snapshot as image pairs. Tables that the timeline does not have are left out."""
     numbers = state_table_numbers(timeline, is_after)
     entries = [entry for entry in snapshot.tables if _key(entry.table) in numbers]
-    scans, of_places = [], dict[int, tuple[StateRows, tuple[str, ...]]]()
+    scans, table_of_index = [], dict[int, tuple[StateRows, tuple[str, ...]]]()
     physical = snapshots.physical_tables(entry.table for entry in entries)
     indexes = _indexes(physical)
     for entry in entries:
@@ -80,10 +82,10 @@ def snapshot_sources(
         rows = StateRows(number, timeline.tables[number], is_after)
         names = tuple(column.name for column in visible_columns(entry.table))
         at = indexes[_key(entry.table)]
-        of_places |= dict.fromkeys(at, (rows, names))
+        table_of_index |= dict.fromkeys(at, (rows, names))
         scans.append(TableScan(entry, PlacedTable(entry.table, at), snapshot.csv))
     return [
-        partial(_read, pieces, {place: of_places[place] for piece in pieces for place in piece.scan.place.indexes})
+        partial(_read, pieces, {place: table_of_index[place] for piece in pieces for place in piece.scan.place.indexes})
         for pieces in snapshots.divide_into_tasks(scans, least)
     ]
 
@@ -100,10 +102,10 @@ def _indexes(physical: Sequence[PhysicalTable]) -> dict[Key, tuple[int, ...]]:
 
 
 def _read(
-    pieces: Sequence[FilePiece], of_places: Mapping[int, tuple[StateRows, tuple[str, ...]]], tell: Report
+    pieces: Sequence[FilePiece], table_of_index: Mapping[int, tuple[StateRows, tuple[str, ...]]], report: Report
 ) -> Iterator[pa.RecordBatch]:
     for batch in snapshots.state_batches(pieces):
         for place, at in by_table(ints(batch, "table")):
-            rows, names = of_places[place]
+            rows, names = table_of_index[place]
             images = batch.column("image")
-            yield from rows.halves(images if len(at) == len(batch) else images.take(pa.array(at)), names)
+            yield from rows.image_pairs(images if len(at) == len(batch) else images.take(pa.array(at)), names)

@@ -1,7 +1,7 @@
-"""The tables of a stream over its time: who has which name, in which definition, and when its rows went.
+"""The tables of a stream over time: names, definitions, and when their rows disappear.
 
-One law: a table keeps its number as long as its rows are its own, through every RENAME and ALTER; CREATE and TRUNCATE
-TABLE make another, as TiDB gives another table id.
+A table keeps its number through every RENAME and ALTER. CREATE and TRUNCATE TABLE start a new one, as TiDB assigns a
+new table id.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
-from simulator.tidb.syntax.ddl import Statement as Syntax
+from simulator.tidb.syntax.ddl import Statement as DdlSyntax
 
 DEFAULT_DATABASE = "test"
 """The database that every new TiDB has."""
 
 ALREADY_APPLIED = ("schema:1007", "schema:1008", "schema:1050", "schema:1051")
-"""Databases and tables that were known before the stream made them, or were never known."""
+"""Error codes of statements that create a known database or table, or drop an unknown one."""
 
 NO_TABLE = -1
-"""In place of a table's number where a name has none."""
+"""Table number of a name without a table."""
 
 
 @dataclass(frozen=True)
 class StreamStatement:
-    """A statement as a stream has it."""
+    """A DDL statement in a stream."""
 
     ts: int
     schema: str
@@ -58,37 +58,37 @@ class TableVersion:
 
 @dataclass(frozen=True)
 class PartitionDrop:
-    """A statement that drops or empties partitions."""
+    """A statement that drops or truncates partitions."""
 
     ts: int
     definition: int
-    """Place of the definition before it."""
+    """Index of the definition before it."""
 
     names: frozenset[str]
-    """In lower case; empty for all."""
+    """In lower case; empty for all partitions."""
 
 
 @dataclass(frozen=True)
 class TableHistory:
-    """A table for as long as its rows are its own."""
+    """The definitions of a table, from its creation until it is dropped or truncated."""
 
     definitions: tuple[TableVersion, ...]
     known: bool
-    """Whether all rows that it begins with are known."""
+    """Whether all rows at the start of the stream are known."""
 
     lenient: bool = False
-    """Whether it is defined by how it ends, and what it was before is not told."""
+    """Whether only the final definition is known, and earlier ones are inferred."""
 
     gone: int | None = None
-    """Commit-ts of the statement with which its rows went."""
+    """Commit-ts of the statement that removed all rows."""
 
     cuts: tuple[PartitionDrop, ...] = ()
     odd: str = ""
-    """Why its rows cannot be replayed; empty where they can."""
+    """Why the rows cannot be replayed; empty if they can."""
 
     @property
     def table(self) -> Table:
-        """In its last definition."""
+        """The last definition."""
         return self.definitions[-1].table
 
     @cached_property
@@ -96,7 +96,7 @@ class TableHistory:
         return bool(handle_key(self.table))
 
     def definition_at(self, ts: Ints) -> Ints:
-        """The place of the definition at each commit-ts."""
+        """Return the index of the definition at each commit-ts."""
         since = np.array([definition.since for definition in self.definitions], np.int64)
         found: Ints = np.maximum(np.searchsorted(since, ts, "left") - 1, 0)
         return found
@@ -109,21 +109,22 @@ class TableHistory:
 class TableTimeline:
     tables: tuple[TableHistory, ...]
     names: Mapping[Key, tuple[tuple[int, int], ...]]
-    """From which commit-ts on a name, in lower case, is that of which table."""
+    """Name in lower case → (commit-ts, table number): from when on the name refers to which table."""
 
     notes: tuple[str, ...] = ()
-    """What is odd with the statements."""
+    """Statements that do not fit the tables."""
 
     touches: Mapping[Key, Ints] = field(default_factory=dict)
-    """Commit-ts of the statements about a table, ascending; without a table of those about all of a database."""
+    """Commit-ts of the statements about a table, ascending; with an empty table name, of those about a whole
+    database."""
 
-    def touched(self, place: Key) -> Ints:
-        """When statements were about a table, ascending."""
-        found = [self.touches[each] for each in (place, (place[0], "")) if each in self.touches]
+    def touched(self, table_key: Key) -> Ints:
+        """Return when statements were about a table, ascending."""
+        found = [self.touches[each] for each in (table_key, (table_key[0], "")) if each in self.touches]
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
     def numbers(self, name: Name, ts: Ints, exact: npt.NDArray[np.bool_]) -> Ints:
-        """The tables that had the name before each commit-ts; NOWHERE where none had."""
+        """Return the table that had the name before each commit-ts; NO_TABLE if none had."""
         spans = self.names.get(object_key(*name), ())
         if not spans:
             return np.full(len(ts), NO_TABLE, np.int64)
@@ -135,16 +136,16 @@ class TableTimeline:
         return np.where(late, number[np.searchsorted(since, ts, "right") - 1], found)
 
     def last(self) -> dict[Key, int]:
-        """The tables at the end, by name in lower case."""
+        """Return the tables at the end, by name in lower case."""
         return {name: spans[-1][1] for name, spans in self.names.items() if spans[-1][1] != NO_TABLE}
 
 
 def stream_statements(batches: Iterable[pa.RecordBatch]) -> list[StreamStatement]:
-    """The statements among decoded events (DECODED), each once, in the order of their commit-ts."""
+    """Return the statements among decoded events (EVENT_SCHEMA), each once, ordered by commit-ts."""
     found: dict[StreamStatement, None] = {}
     for batch in batches:
-        for place in np.flatnonzero(batch.column("kind").to_numpy() == DDL):
-            row = {name: batch.column(name)[place].as_py() for name in ("commit_ts", "schema", "text")}
+        for table_key in np.flatnonzero(batch.column("kind").to_numpy() == DDL):
+            row = {name: batch.column(name)[table_key].as_py() for name in ("commit_ts", "schema", "text")}
             found[StreamStatement(row["commit_ts"], row["schema"] or "", row["text"])] = None
     return sorted(found, key=lambda sent: sent.ts)
 
@@ -155,29 +156,31 @@ def table_timeline(
     known: Collection[Name] | None = None,
     after: Iterable[Table] | None = None,
 ) -> TableTimeline:
-    """The tables of a stream with these statements.
+    """Build the timeline of a stream with these statements.
 
-    `before` are those that are there when it begins, `known` those of them whose rows are then known (all, if None);
-    where they are not told, `after` says which there are in the end, and so which there must have been.
+    `before` has the tables at the start. `known` has the names of those whose rows are known then; None means all. If
+    `before` is empty, the tables at the start are inferred from `after`, the tables at the end.
     """
     statements = list(sent)
     given = list(before)
     lenient = not given and after is not None
     if lenient:
-        given = _beginning(statements, list(after or ()))
+        given = _initial_tables(statements, list(after or ()))
     all_known = known is None and not lenient
-    sure = {object_key(t.schema, t.name) for t in given} if all_known else {object_key(*name) for name in known or ()}
-    made = _Made(given, sure, lenient)
+    known_keys = (
+        {object_key(t.schema, t.name) for t in given} if all_known else {object_key(*name) for name in known or ()}
+    )
+    builder = _TimelineBuilder(given, known_keys, lenient)
     for statement in statements:
-        made.take(statement)
+        builder.apply(statement)
     for table in after or ():
-        made.expect(table)
-    names = {name: tuple(spans) for name, spans in made.names.items()}
-    return TableTimeline(tuple(made.tables), names, tuple(made.notes), _touches(statements))
+        builder.expect(table)
+    names = {name: tuple(spans) for name, spans in builder.names.items()}
+    return TableTimeline(tuple(builder.tables), names, tuple(builder.notes), _statement_times(statements))
 
 
-class _Made:
-    """The timeline while statements are taken, one after another."""
+class _TimelineBuilder:
+    """Builds the timeline statement by statement."""
 
     def __init__(self, tables: Sequence[Table], known: Collection[Key], lenient: bool) -> None:
         found = build_catalog(tables)
@@ -188,10 +191,10 @@ class _Made:
         self.names: dict[Key, list[tuple[int, int]]] = {}
         self.notes: list[str] = []
         self.dropped: dict[Key, int] = {}
-        for place, table in self.catalog.tables.items():
-            self._named(place, -1, self._new(-1, table, place in known, lenient))
+        for table_key, table in self.catalog.tables.items():
+            self._assign_name(table_key, -1, self._add_table(-1, table, table_key in known, lenient))
 
-    def take(self, sent: StreamStatement) -> None:
+    def apply(self, sent: StreamStatement) -> None:
         try:
             statement = parse_ddl(sent.query)
             if statement is None:
@@ -202,74 +205,77 @@ class _Made:
             executed = execute(statement, sent.query, session)
         except DdlError as error:
             if error.code not in ALREADY_APPLIED:
-                self._unfit(sent, error)
+                self._note_misfit(sent, error)
             return
-        self._done(sent.ts, statement, executed)
+        self._record(sent.ts, statement, executed)
 
     def expect(self, table: Table) -> None:
-        """A table that is there in the end, and that nothing said of."""
-        place = object_key(table.schema, table.name)
-        if self._number(place) == NO_TABLE:
-            since = max((ts for ts, _ in self.names.get(place, ())), default=-1)
-            self._named(place, since, self._new(since, table, True, True))
+        """Add a table that exists at the end and that no statement created."""
+        table_key = object_key(table.schema, table.name)
+        if self._number(table_key) == NO_TABLE:
+            since = max((ts for ts, _ in self.names.get(table_key, ())), default=-1)
+            self._assign_name(table_key, since, self._add_table(since, table, True, True))
 
-    def _unfit(self, sent: StreamStatement, error: DdlError) -> None:
-        """A statement that does not fit what is known; tables known by their end alone are so all the time."""
+    def _note_misfit(self, sent: StreamStatement, error: DdlError) -> None:
+        """Note a statement that does not fit the tables. With inferred tables no note is made, since these may be
+        wrong."""
         if not any(history.lenient for history in self.tables):
             self.notes.append(f"{sent.query}: {error}")
 
-    def _done(self, ts: int, statement: Syntax, executed: ExecutionResult) -> None:
+    def _record(self, ts: int, statement: DdlSyntax, executed: ExecutionResult) -> None:
         before, after = self.catalog, executed.catalog
         assert after is not None
         for pair in (pair for job in executed.jobs for pair in job.renames):
             old, new = (object_key(*name) for name in pair)
             if (number := self._number(old)) != NO_TABLE:
-                self._named(old, ts, NO_TABLE)
-                self._named(new, ts, number)
-        for place in dict.fromkeys(_touched(executed.jobs, before, after)):
-            now, number = after.tables.get(place), self._number(place)
+                self._assign_name(old, ts, NO_TABLE)
+                self._assign_name(new, ts, number)
+        for table_key in dict.fromkeys(_touched_names(executed.jobs, before, after)):
+            now, number = after.tables.get(table_key), self._number(table_key)
             if now is None:
                 if number != NO_TABLE:
-                    self._go(number, ts, place)
+                    self._remove(number, ts, table_key)
             elif number == NO_TABLE:
-                self._came(place, ts, now, isinstance(statement, (RecoverTable, FlashbackTable, FlashbackDatabase)))
+                self._add_or_restore(
+                    table_key, ts, now, isinstance(statement, (RecoverTable, FlashbackTable, FlashbackDatabase))
+                )
             elif any(job.code == actions.TRUNCATE_TABLE for job in executed.jobs):
-                self._go(number, ts, place)
-                self._named(place, ts, self._new(ts, now, True, False))
+                self._remove(number, ts, table_key)
+                self._assign_name(table_key, ts, self._add_table(ts, now, True, False))
             else:
-                self._altered(number, ts, now, statement)
-        for number, why in self._exchanged(statement, executed.jobs):
+                self._record_alter(number, ts, now, statement)
+        for number, why in self._exchanged_tables(statement, executed.jobs):
             self.tables[number] = replace(self.tables[number], odd=why)
         self.catalog = after
 
-    def _number(self, place: Key) -> int:
-        spans = self.names.get(place)
+    def _number(self, table_key: Key) -> int:
+        spans = self.names.get(table_key)
         return spans[-1][1] if spans else NO_TABLE
 
-    def _named(self, place: Key, ts: int, number: int) -> None:
-        self.names.setdefault(place, []).append((ts, number))
+    def _assign_name(self, table_key: Key, ts: int, number: int) -> None:
+        self.names.setdefault(table_key, []).append((ts, number))
 
-    def _new(self, ts: int, table: Table, known: bool, lenient: bool) -> int:
+    def _add_table(self, ts: int, table: Table, known: bool, lenient: bool) -> int:
         self.tables.append(TableHistory((TableVersion(ts, table),), known, lenient))
         return len(self.tables) - 1
 
-    def _go(self, number: int, ts: int, place: Key) -> None:
+    def _remove(self, number: int, ts: int, table_key: Key) -> None:
         self.tables[number] = replace(self.tables[number], gone=ts)
-        self.dropped[place] = number
-        self._named(place, ts, NO_TABLE)
+        self.dropped[table_key] = number
+        self._assign_name(table_key, ts, NO_TABLE)
 
-    def _came(self, place: Key, ts: int, table: Table, again: bool) -> None:
-        """A table that is new, or was dropped and is there again with its rows."""
+    def _add_or_restore(self, table_key: Key, ts: int, table: Table, again: bool) -> None:
+        """Record a table that is new, or that was dropped and is restored with its rows."""
         if not again:
-            self._named(place, ts, self._new(ts, table, True, False))
+            self._assign_name(table_key, ts, self._add_table(ts, table, True, False))
             return
-        number = self.dropped.get(place, NO_TABLE)
+        number = self.dropped.get(table_key, NO_TABLE)
         if number == NO_TABLE:
-            number = self._new(ts, table, False, False)
+            number = self._add_table(ts, table, False, False)
         self.tables[number] = replace(self.tables[number], gone=None)
-        self._named(place, ts, number)
+        self._assign_name(table_key, ts, number)
 
-    def _altered(self, number: int, ts: int, table: Table, statement: Syntax) -> None:
+    def _record_alter(self, number: int, ts: int, table: Table, statement: DdlSyntax) -> None:
         history = self.tables[number]
         last = len(history.definitions) - 1
         cuts = tuple(
@@ -283,8 +289,8 @@ class _Made:
                 history, definitions=(*history.definitions, *another), cuts=(*history.cuts, *cuts)
             )
 
-    def _exchanged(self, statement: Syntax, jobs: Sequence[Job]) -> list[tuple[int, str]]:
-        """Tables between which rows moved."""
+    def _exchanged_tables(self, statement: DdlSyntax, jobs: Sequence[Job]) -> list[tuple[int, str]]:
+        """Return the tables between which EXCHANGE PARTITION moved rows."""
         specs = statement.specs if isinstance(statement, AlterTable) else ()
         if not any(isinstance(spec, ExchangePartition) for spec in specs):
             return []
@@ -294,26 +300,28 @@ class _Made:
         return [(number, why) for number in numbers if number != NO_TABLE]
 
 
-def _touched(jobs: Sequence[Job], before: Catalog, after: Catalog) -> Iterable[Key]:
-    """The names of tables that a statement may have changed."""
+def _touched_names(jobs: Sequence[Job], before: Catalog, after: Catalog) -> Iterable[Key]:
+    """Yield the names of tables that a statement may have changed."""
     for job in jobs:
         if job.schema and not job.table:
             schema = job.schema.lower()
-            yield from (place for held in (before, after) for place in held.tables if place[0] == schema)
+            yield from (table_key for held in (before, after) for table_key in held.tables if table_key[0] == schema)
         yield object_key(job.schema, job.table)
         for old, new in job.renames:
             yield object_key(*old)
             yield object_key(*new)
 
 
-def _beginning(sent: Sequence[StreamStatement], after: Sequence[Table]) -> list[Table]:
-    """Of the tables that are there in the end, those that no statement created, under the names they had then."""
+def _initial_tables(sent: Sequence[StreamStatement], after: Sequence[Table]) -> list[Table]:
+    """Return those final tables that no statement created, under the names they had at the start."""
     there = {object_key(table.schema, table.name): table for table in after}
-    made = _Made((), (), False)
+    builder = _TimelineBuilder((), (), False)
     for statement in sent:
-        made.take(statement)
-    created = {place for place, spans in made.names.items() if any(number != NO_TABLE for _, number in spans)}
-    names: dict[Key, Name] = {place: (table.schema, table.name) for place, table in there.items()}
+        builder.apply(statement)
+    created = {
+        table_key for table_key, spans in builder.names.items() if any(number != NO_TABLE for _, number in spans)
+    }
+    names: dict[Key, Name] = {table_key: (table.schema, table.name) for table_key, table in there.items()}
     for statement in reversed(sent):
         for old, new in _renames(statement):
             if object_key(*new) in names:
@@ -321,7 +329,9 @@ def _beginning(sent: Sequence[StreamStatement], after: Sequence[Table]) -> list[
                 there[object_key(*old)] = there[object_key(*new)]
                 del names[object_key(*new)]
     return [
-        replace(there[place], schema=name[0], name=name[1]) for place, name in names.items() if place not in created
+        replace(there[table_key], schema=name[0], name=name[1])
+        for table_key, name in names.items()
+        if table_key not in created
     ]
 
 
@@ -331,7 +341,7 @@ def _renames(sent: StreamStatement) -> list[tuple[Name, Name]]:
 
 
 def _jobs(sent: StreamStatement) -> Sequence[Job]:
-    """What a statement does, as far as that follows from its text."""
+    """Return the jobs of a statement, as far as its text determines them."""
     try:
         statement = parse_ddl(sent.query)
         return execute(statement, sent.query, Session(sent.schema, None, V8_5)).jobs if statement else ()
@@ -339,7 +349,7 @@ def _jobs(sent: StreamStatement) -> Sequence[Job]:
         return ()
 
 
-def _touches(statements: Iterable[StreamStatement]) -> dict[Key, Ints]:
+def _statement_times(statements: Iterable[StreamStatement]) -> dict[Key, Ints]:
     found: dict[Key, set[int]] = {}
     for sent in statements:
         for job in _jobs(sent):
@@ -347,4 +357,4 @@ def _touches(statements: Iterable[StreamStatement]) -> dict[Key, Ints]:
             names += [(name.schema, name.name) for pair in job.renames for name in pair]
             for name in names:
                 found.setdefault(object_key(*name), set()).add(sent.ts)
-    return {place: np.array(sorted(times), np.int64) for place, times in found.items()}
+    return {table_key: np.array(sorted(times), np.int64) for table_key, times in found.items()}

@@ -1,8 +1,7 @@
-"""Row changes of tables that nobody defines, replayed as far as their layouts tell: names of columns, and which are the
-handle key.
+"""Replay of tables whose definition is unknown, by the column names and handle key in their messages.
 
-One law: what a statement made of such a table nobody knows, so that behind it the table begins anew. Images of two
-layouts are not held against each other: each begins with the mark of its layout.
+The effect of a statement on such a table is unknown, so that the table starts anew after each. Images begin with a
+marker of their layout, since images of different layouts are not compared.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, Tab
 from simulator.tidb.model.types import TYPES
 
 MARKER_SIZE = 8
-"""Bytes of the mark of a layout."""
+"""Bytes of a layout marker."""
 
 CODES = frozenset(TYPES[name].code for name in MEMBERS)
 MOST = 1 << 30
-"""Numbers for such tables, downwards from NOWHERE."""
+"""Numbers for such tables, downwards from NO_TABLE."""
 
 
 @dataclass(frozen=True)
 class UndefinedTable:
-    """Such a table between two statements about it."""
+    """An undefined table between two statements about it."""
 
     layout: Layout
     since: int
@@ -42,11 +41,12 @@ class UndefinedTable:
 
     @property
     def number(self) -> int:
-        """The same in every task, and below NOWHERE; that two tables share one does no harm, as handles have names."""
+        """Return a number below NO_TABLE, the same in every task. Collisions are harmless, since handles include the
+        name."""
         return NO_TABLE - 1 - crc32(self._name) % MOST
 
     def handles(self, images: pa.Array) -> pa.Array:
-        """Handles of images of the layout; null where there is none, or a cell of the handle key that nobody told."""
+        """Return the handles of images; null where there is no image or a cell of the handle key is unknown."""
         if images.null_count == len(images):
             return pa.nulls(len(images), pa.binary())
         there, names = images.drop_null(), self.layout.names
@@ -61,12 +61,12 @@ class UndefinedTable:
 
 
 def has_key(layout: Layout) -> bool:
-    """Whether its messages tell rows apart."""
+    """Return whether the messages identify rows."""
     return bool(layout.keys) and set(layout.keys) <= set(layout.names)
 
 
 def layout_marker(layout: Layout) -> bytes:
-    """What images of a layout begin with."""
+    """Return the prefix of the images of a layout."""
     return b"%08x" % crc32(repr((layout.names, layout.types)).encode("utf-8", "surrogatepass"))
 
 
@@ -75,12 +75,11 @@ def add_marker(images: pa.Array, layout: Layout) -> pa.Array:
 
 
 def remove_marker(image: bytes) -> bytes:
-    """Without its mark."""
     return image[MARKER_SIZE + 1 :]
 
 
 def marked_may_be_equal(images: pa.Array, others: pa.Array) -> Mask:
-    """Whether marked images may be of one row."""
+    """Return whether images with markers may be of one row."""
     found = np.ones(len(images), np.bool_)
     marks = pc.binary_slice(images, 0, MARKER_SIZE)
     same = np.flatnonzero(as_mask(pc.equal(marks, pc.binary_slice(others, 0, MARKER_SIZE))))
@@ -93,12 +92,12 @@ def marked_may_be_equal(images: pa.Array, others: pa.Array) -> Mask:
 
 
 def layout_history(layout: Layout) -> TableHistory:
-    """The table as its messages tell it."""
+    """Return the table as its messages describe it."""
     return TableHistory((TableVersion(-1, table_from_layout(layout)),), False)
 
 
 def without_members(layout: Layout) -> frozenset[str]:
-    """Columns but those whose values are numbers of members, of which an empty one may be sent as NULL."""
+    """Return the columns whose values are not ENUM or SET numbers; an empty ENUM or SET may be sent as NULL."""
     return frozenset(
         name
         for name, kind in zip(layout.names, layout.types, strict=True)
@@ -107,7 +106,7 @@ def without_members(layout: Layout) -> frozenset[str]:
 
 
 def last_statement_before(touched: Ints, ts: Ints) -> Ints:
-    """The statement before each commit-ts; -1 for none."""
+    """Return the last statement before each commit-ts; -1 for none."""
     known = np.concatenate(([-1], touched))
     found: Ints = known[np.searchsorted(touched, ts, "left")]
     return found

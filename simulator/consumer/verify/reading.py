@@ -86,7 +86,7 @@ def _read(partition: StreamPartition, number: int, reading: ReadSettings, tell: 
         events = decoding.decoded(records)
         checks.take(events, decoding.layouts, records)
         if reading.replaying is not None:
-            yield from reading.replaying.halves(events, decoding.layouts, number, left)
+            yield from reading.replaying.image_pairs(events, decoding.layouts, number, left)
     tell(PartitionResult(number, checks.end(), left))
 
 
