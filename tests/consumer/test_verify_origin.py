@@ -43,8 +43,8 @@ def test_the_first_messages_show_the_protocol_whatever_lies_between_them() -> No
     """Foreign ones are passed over."""
     assert inspect_records([FOREIGN, CANAL]).protocol == "canal-json"
     assert inspect_records([OPEN, FOREIGN]).protocol == "open-protocol"
-    assert inspect_records([FOREIGN]) == ProtocolEvidence(Counter(), True, inspect_records([FOREIGN]).stranger)
-    assert inspect_records([FOREIGN]).stranger.startswith("t/0@2 is neither ")
+    assert inspect_records([FOREIGN]) == ProtocolEvidence(Counter(), True, inspect_records([FOREIGN]).unrecognised)
+    assert inspect_records([FOREIGN]).unrecognised.startswith("t/0@2 is neither ")
 
 
 def test_the_users_word_goes_before_the_truths_and_that_before_the_streams() -> None:

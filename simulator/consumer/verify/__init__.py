@@ -1,4 +1,4 @@
-"""A stream verified: it keeps the contract, and leads to the rows that are expected."""
+"""Verification of a stream: that it keeps the contract, and that it leads to the expected rows."""
 
 from simulator.consumer.verify.workflow import verify
 

@@ -1,4 +1,4 @@
-"""Every check that a verification can find to fail, by name, in the order of the contract."""
+"""Every check of a verification by name, in the order of the contract."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ CHECKS = {
     "row-already-there": Check(7, "an INSERT of a row that was there already"),
     "two-changes": Check(7, "two changes of a row at one commit-ts that contradict each other"),
 }
-"""Those of the stream alone, then those of a replay."""
+"""The checks of the stream alone, then those of the replay."""

@@ -1,6 +1,6 @@
-"""What a stream is replayed on, and what the rows that it leads to are held against.
+"""The snapshots around a stream, and the failures of its replay.
 
-One law: rows are compared where both sides are known; of all others it is said why not.
+Rows are compared where both sides are known; for all others the reason is listed.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from simulator.tidb.model.table import Name
 
 @dataclass(frozen=True)
 class ReplayInputs:
-    """A replay before it is done."""
+    """The inputs of a replay."""
 
     timeline: TableTimeline
     known: TableKnowledge
     sources: tuple[ImagePairSource, ...]
-    """Of the rows before the stream and behind it."""
+    """Sources of the rows before and after the stream."""
 
     until: int | None = None
     """The TSO at which rows are compared."""
@@ -44,40 +44,40 @@ class ReplayInputs:
 
 @dataclass(frozen=True)
 class StreamStates:
-    """The rows that are known before the stream, and those that are expected behind it."""
+    """The known rows before the stream, and the expected rows after it."""
 
     before: Snapshot | None
     after: Snapshot | None
     empty: tuple[Name, ...]
-    """Tables that are known to begin without rows, where the others are not known."""
+    """Tables that start without rows; the rows of others are unknown."""
 
     at: int | None
-    """The TSO of the rows expected; None for the stream's end."""
+    """The TSO of the expected rows; None for the end of the stream."""
 
     def timeline(self, statements: Iterable[StreamStatement]) -> TableTimeline:
-        """The tables of a stream with these statements."""
+        """Return the timeline of a stream with these statements."""
         before = () if self.before is None else [entry.table for entry in self.before.tables]
         after = None if self.after is None else [entry.table for entry in self.after.tables]
         return table_timeline(statements, before, self.empty if self.before is None else None, after)
 
     def until(self, statements: Iterable[StreamStatement]) -> list[StreamStatement]:
-        """Those that the rows expected have seen."""
+        """Return the statements up to the expected rows."""
         return [sent for sent in statements if self.at is None or sent.ts <= self.at]
 
 
-def open_states(asked: VerifyOptions, truth: TruthMetadata | None) -> StreamStates:
-    """Raises SnapshotError, and UserError for a truth that lost a file."""
-    before = None if asked.before is None else snapshots.open(asked.before)
-    directory = asked.truth or asked.after
+def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamStates:
+    """Open the snapshots; raises SnapshotError, and UserError for a truth that lost a file."""
+    before = None if options.before is None else snapshots.open(options.before)
+    directory = options.truth or options.after
     after = None if directory is None else snapshots.open(directory)
-    if truth is not None and after is not None and asked.truth is not None:
-        truth_checks.check_files(asked.truth, truth, file_counts(after))
+    if truth is not None and after is not None and options.truth is not None:
+        truth_checks.check_files(options.truth, truth, file_counts(after))
     empty = () if truth is None else tuple(map(_name, truth.empty))
     return StreamStates(before, after, empty, None if truth is None else truth.watermark)
 
 
 def replay_inputs(known: StreamStates, statements: Iterable[StreamStatement], restarts: bool) -> ReplayInputs:
-    """The replay of a stream with these statements."""
+    """Return the inputs of a replay with these statements."""
     found = known.timeline(known.until(statements))
     sources: list[ImagePairSource] = []
     for snapshot, is_after in ((known.before, False), (known.after, True)):
@@ -89,7 +89,7 @@ def replay_inputs(known: StreamStates, statements: Iterable[StreamStatement], re
 
 
 def file_counts(snapshot: Snapshot) -> dict[Name, int]:
-    """How many files with rows each table has."""
+    """Return the number of row files of each table."""
     return {(entry.table.schema, entry.table.name): sum(map(len, entry.files.values())) for entry in snapshot.tables}
 
 
@@ -99,16 +99,16 @@ def _name(text: str) -> Name:
 
 
 CHANGES = frozenset(("old-image", "row-not-there", "row-already-there", "two-changes"))
-"""Checks of one row change against those before it."""
+"""Checks of a row change against earlier ones."""
 
 MayBeFiltered = Callable[[str], bool]
-"""Whether event filters may hold back statements or row changes of a table."""
+"""Returns whether event filters may drop statements or row changes of a table."""
 
 
-def filter_check(made: StreamOrigin) -> MayBeFiltered:
-    """As far as it is known which event filters there are."""
-    changefeed = made.changefeed
-    rules = event_filters(changefeed.event_filters, made.release, changefeed.case_sensitive).rules
+def filter_check(origin: StreamOrigin) -> MayBeFiltered:
+    """Return that function for the known event filters."""
+    changefeed = origin.changefeed
+    rules = event_filters(changefeed.event_filters, origin.release, changefeed.case_sensitive).rules
     return lambda table: any(
         matcher.match(*_name(table)) for rule in rules for matcher in (rule.matcher, rule.row_matcher)
     )
@@ -117,7 +117,7 @@ def filter_check(made: StreamOrigin) -> MayBeFiltered:
 def without_filtered_changes(
     outcome: ReplayOutcome, held_back: MayBeFiltered
 ) -> tuple[ReplayOutcome, tuple[NotChecked, ...]]:
-    """Without what row changes say of those before them, where these may have been held back."""
+    """Remove findings about earlier changes of tables whose changes may have been filtered out."""
     tables = sorted({table for check, table in outcome.counts if check in CHANGES and held_back(table)})
     if not tables:
         return outcome, ()
@@ -133,11 +133,11 @@ def without_filtered_changes(
 
 
 ENDS = frozenset(("row-missing", "row-left", "row-different"))
-"""Checks of rows where the stream ends."""
+"""Checks of rows at the end of the stream."""
 
 
 def without_end_checks(outcome: ReplayOutcome) -> tuple[ReplayOutcome, tuple[NotChecked, ...]]:
-    """Without the rows where the stream ends: it does not reach those that are expected."""
+    """Remove findings about the final rows of a stream that has not reached the expected watermark."""
     counts = {kind: count for kind, count in outcome.counts.items() if kind[0] not in ENDS}
     examples = tuple(each for each in outcome.examples if each.check not in ENDS)
     why = "the stream does not reach them yet"
@@ -146,7 +146,7 @@ def without_end_checks(outcome: ReplayOutcome) -> tuple[ReplayOutcome, tuple[Not
 
 
 def failures(outcome: ReplayOutcome, of: str = "") -> Iterator[Failure]:
-    """What is wrong with rows, by check; `of` is what a consumer wrote down."""
+    """Yield the failed checks of rows; `of` is the consumer's location, or empty."""
     tables: dict[str, dict[str, int]] = {}
     for (check, table), count in outcome.counts.items():
         tables.setdefault(check, {})[table] = count
@@ -165,25 +165,25 @@ def failures(outcome: ReplayOutcome, of: str = "") -> Iterator[Failure]:
 
 
 def compared(outcome: ReplayOutcome, of: str = "") -> tuple[TableCompared, ...]:
-    """The tables whose rows are expected."""
+    """Return the tables whose expected rows are known."""
     return tuple(
         TableCompared(each.table, each.expected, each.found, each.missing, each.left, each.different, of)
         for each in outcome.tables
     )
 
 
-def expected_in(asked: VerifyOptions) -> str:
-    """What rows are held against, for people; empty for nothing."""
-    if asked.truth is not None:
-        return f"the truth in {asked.truth}"
-    return "" if asked.after is None else f"the snapshot in {uri_without_secrets(asked.after)}"
+def expected_in(options: VerifyOptions) -> str:
+    """Return the source of the expected rows for people; empty for none."""
+    if options.truth is not None:
+        return f"the truth in {options.truth}"
+    return "" if options.after is None else f"the snapshot in {uri_without_secrets(options.after)}"
 
 
 BEGINNING = "nobody says with which rows the stream begins: --before DIR tells"
 
 
 def not_checked(outcome: ReplayOutcome) -> Iterator[NotChecked]:
-    """Tables whose rows cannot be replayed, and rows that only the beginning of the stream would tell."""
+    """Yield tables whose rows cannot be replayed, and rows that only the start of the stream would show."""
     for (table, why), count in sorted(outcome.not_compared.items()):
         rows = f"{count:,} row changes" if count else "the rows"
         yield NotChecked(f"what {rows} of {table} lead to" if table else f"what {rows} lead to", why)

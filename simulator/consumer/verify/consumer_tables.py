@@ -1,4 +1,4 @@
-"""What a consumer wrote down, held against the rows that it should have."""
+"""Compares the tables that a consumer wrote with the expected rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulator.consumer.verify.comparison import file_counts
 from simulator.consumer.verify.engine import engine_of, master_of, with_spark
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.progress import VerifyListener
-from simulator.errors import UserError, mask_secrets, uri_without_secrets
+from simulator.errors import UserError, uri_without_secrets
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
@@ -24,54 +24,59 @@ DATABASE = "jdbc:"
 
 
 def compare_consumer_tables(
-    asked: VerifyOptions, truth: TruthMetadata | None, told: VerifyListener
+    options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener
 ) -> tuple[ReplayOutcome, tuple[str, ...]]:
-    """What differs, and what of the two was not compared; raises UserError for rows of another watermark."""
-    place, right = asked.against or "", snapshots.open(str(asked.truth or asked.after))
-    if truth is not None and asked.truth is not None:
-        truth_checks.check_files(asked.truth, truth, file_counts(right))
-    told.stage(f"comparing {display_location(place)}")
-    if place.startswith(DATABASE):
-        return _in_database(asked, place, right)
-    found = snapshots.open(place, tables=[entry.table for entry in right.tables])
-    _check_watermark(asked.truth, truth, found)
-    both = compare_snapshots(right, found)
-    size = right.size + found.size
-    batches = engine_of(master_of(asked.master, size), size)(
-        both.sources, both.expected, asked.show, lambda value: None
+    """Return the differences, and notes on columns that were not compared; raises UserError for rows of another
+    watermark."""
+    location, expected = options.against or "", snapshots.open(str(options.truth or options.after))
+    if truth is not None and options.truth is not None:
+        truth_checks.check_files(options.truth, truth, file_counts(expected))
+    listener.stage(f"comparing {display_location(location)}")
+    if location.startswith(DATABASE):
+        return _in_database(options, location, expected)
+    actual = snapshots.open(location, tables=[entry.table for entry in expected.tables])
+    _check_watermark(options.truth, truth, actual)
+    comparison = compare_snapshots(expected, actual)
+    size = expected.size + actual.size
+    batches = engine_of(master_of(options.master, size), size)(
+        comparison.sources, comparison.expected, options.show, lambda value: None
     )
-    return summarize_findings(batches, both.timeline, both.expected, SkippedChanges(), (), asked.show), both.notes
+    return summarize_findings(
+        batches, comparison.timeline, comparison.expected, SkippedChanges(), (), options.show
+    ), comparison.notes
 
 
-def _in_database(asked: VerifyOptions, url: str, right: Snapshot) -> tuple[ReplayOutcome, tuple[str, ...]]:
-    """The same of tables behind a JDBC URL, which Spark reads."""
-    if asked.master == IN_PROCESS:
+def _in_database(options: VerifyOptions, url: str, expected: Snapshot) -> tuple[ReplayOutcome, tuple[str, ...]]:
+    """Compare tables behind a JDBC URL, which Spark reads."""
+    if options.master == IN_PROCESS:
         raise UserError(
             f"--master none reads no database: --against {display_location(url)} needs Spark, --master {ON_SPARK!r}"
         )
-    if asked.jdbc_driver is not None and not asked.jdbc_driver.is_file():
-        raise UserError(f"--jdbc-driver {asked.jdbc_driver}: no such file; a driver's JAR is accepted")
-    wanted = expected_rows(right)
+    if options.jdbc_driver is not None and not options.jdbc_driver.is_file():
+        raise UserError(f"--jdbc-driver {options.jdbc_driver}: no such file; a driver's JAR is accepted")
+    comparison = expected_rows(expected)
 
-    def compared(spark: Any) -> tuple[ReplayOutcome, tuple[str, ...]]:
+    def compare(spark: Any) -> tuple[ReplayOutcome, tuple[str, ...]]:
         from simulator.consumer.engines import jdbc
 
-        batches, notes = jdbc.run(spark, url, wanted, asked.show, right.size)
-        return summarize_findings(batches, wanted.timeline, wanted.expected, SkippedChanges(), (), asked.show), notes
+        batches, notes = jdbc.run(spark, url, comparison, options.show, expected.size)
+        return summarize_findings(
+            batches, comparison.timeline, comparison.expected, SkippedChanges(), (), options.show
+        ), notes
 
-    jars = () if asked.jdbc_driver is None else (asked.jdbc_driver,)
-    return with_spark(asked.master or ON_SPARK, right.size, compared, jars)
-
-
-def display_location(place: str) -> str:
-    """For people."""
-    return mask_secrets(place) if place.startswith(DATABASE) else uri_without_secrets(place)
+    jars = () if options.jdbc_driver is None else (options.jdbc_driver,)
+    return with_spark(options.master or ON_SPARK, expected.size, compare, jars)
 
 
-def _check_watermark(directory: Path | None, truth: TruthMetadata | None, found: Snapshot) -> None:
-    if truth is not None and found.start_ts is not None and found.start_ts != truth.watermark:
+def display_location(location: str) -> str:
+    """Return the location with secrets masked."""
+    return mask_secrets(location) if location.startswith(DATABASE) else uri_without_secrets(location)
+
+
+def _check_watermark(directory: Path | None, truth: TruthMetadata | None, actual: Snapshot) -> None:
+    if truth is not None and actual.start_ts is not None and actual.start_ts != truth.watermark:
         raise UserError(
-            f"{found.path} says that it is of {tso.describe(found.start_ts)}, and {directory} is the truth of "
+            f"{actual.path} says that it is of {tso.describe(actual.start_ts)}, and {directory} is the truth of "
             f"{tso.describe(truth.watermark)}: give the truth of the same watermark (--truth with --at "
-            f"{found.start_ts} writes it)"
+            f"{actual.start_ts} writes it)"
         )

@@ -1,4 +1,4 @@
-"""What a verification found wrong, in words."""
+"""The failures of a verification as lines of text."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from simulator.consumer.verify.verification import Failure, Verification
 
 MANY = 40
-"""Tables that are named."""
+"""Number of tables that are listed."""
 
 
-def failure_lines(found: Verification) -> Iterator[str]:
-    """Everything that is wrong, a line each; nothing where nothing is."""
-    for failure in found.failures:
+def failure_lines(verification: Verification) -> Iterator[str]:
+    """Yield all failures, a line each."""
+    for failure in verification.failures:
         yield failure_heading(failure)
         yield from failure_details(failure)
 
@@ -24,7 +24,7 @@ def failure_heading(failure: Failure) -> str:
 
 
 def failure_details(failure: Failure) -> Iterator[str]:
-    """Its tables and examples, a line each."""
+    """Yield the tables and examples of a failure, a line each."""
     named = [(table, count) for table, count in failure.tables.items() if table]
     if named:
         listed = ", ".join(f"{table} {count:,}" for table, count in named[:MANY])

@@ -1,6 +1,6 @@
 """`--follow`: waits until every partition has the final watermark.
 
-One law: what was seen of a partition is its tail alone; that it is whole is shown by the reading that comes after.
+It reads only the tail of each partition; the verification afterwards reads everything.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from simulator.sinks.kafka.tail import Polled
 
 BACK = 500
-"""Offsets of each partition that are looked at, before those that come."""
+"""Offsets before the end of each partition where following starts."""
 
 
 @dataclass
 class FollowProgress:
-    """How far each partition is, as its tail says."""
+    """The greatest watermark in the tail of each partition."""
 
     until: int
     watermarks: dict[TopicPartition, int] = field(default_factory=dict)
-    """0 where none was seen."""
+    """0 for none yet."""
 
     @property
     def behind(self) -> list[TopicPartition]:
-        """Those that are waited for."""
-        return [place for place, watermark in self.watermarks.items() if watermark < self.until]
+        """Return the partitions that have not reached the watermark."""
+        return [partition for partition, watermark in self.watermarks.items() if watermark < self.until]
 
     def __str__(self) -> str:
         behind = self.behind
         if not behind:
             return f"all {len(self.watermarks)} partitions have the watermark {tso.describe(self.until)}"
-        slowest = min(behind, key=lambda place: self.watermarks[place])
+        slowest = min(behind, key=lambda partition: self.watermarks[partition])
         at = self.watermarks[slowest]
         return (
             f"{len(self.watermarks) - len(behind)} of {len(self.watermarks)} partitions have the watermark "
@@ -58,25 +58,25 @@ def wait_for_watermark(
     places: Iterable[TopicPartition],
     protocol: str | None,
     until: int,
-    told: Callable[[FollowProgress], object] = lambda followed: None,
+    listener: Callable[[FollowProgress], object] = lambda followed: None,
 ) -> FollowProgress:
-    """Returns when each of the partitions has shown a watermark of `until` or above; `told` hears how far it is."""
+    """Wait until each partition has a watermark of at least `until`. `listener` is called with the progress."""
     from simulator.sinks.kafka.tail import tail
 
-    followed = FollowProgress(until, {place: 0 for place in places})
-    told(followed)
+    followed = FollowProgress(until, {partition: 0 for partition in places})
+    listener(followed)
     with closing(tail(settings, followed.watermarks, BACK)) as polls:
         while followed.behind:
-            for place, watermark in watermarks(next(polls), protocol).items():
-                followed.watermarks[place] = max(followed.watermarks[place], watermark)
-            told(followed)
+            for partition, watermark in watermarks(next(polls), protocol).items():
+                followed.watermarks[partition] = max(followed.watermarks[partition], watermark)
+            listener(followed)
     return followed
 
 
 def watermarks(polled: Polled, protocol: str | None) -> Mapping[TopicPartition, int]:
-    """The greatest watermark of each partition's records, where there is any."""
-    found: dict[TopicPartition, int] = {}
-    for place, records in polled.items():
+    """Return the greatest watermark of each partition among these records; partitions without one are left out."""
+    greatest: dict[TopicPartition, int] = {}
+    for partition, records in polled.items():
         columns = list(zip(*(record[1:] for record in records), strict=True)) or [()] * len(RECORD_SCHEMA)
         batch = pa.RecordBatch.from_arrays(
             [pa.array(column, field.type) for column, field in zip(columns, RECORD_SCHEMA, strict=True)],
@@ -85,5 +85,5 @@ def watermarks(polled: Polled, protocol: str | None) -> Mapping[TopicPartition, 
         events = StreamDecoder(protocol).decoded(batch)
         marks = events.column("commit_ts").to_numpy()[np.asarray(events.column("kind")) == WATERMARK]
         if len(marks):
-            found[place] = int(marks.max())
-    return found
+            greatest[partition] = int(marks.max())
+    return greatest

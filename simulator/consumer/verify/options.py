@@ -1,4 +1,4 @@
-"""What a user asks of a verification, and which of it goes together."""
+"""The options of `verify`, and which of them may be combined."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from simulator.errors import UserError
 
 DEFAULT_EXAMPLES = 10
-"""Examples of each check that are shown, where nobody says otherwise."""
+"""Examples shown of each check by default."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class VerifyOptions:
     """Snapshots: directories or URIs."""
 
     against: str | None = None
-    """What a consumer wrote down: a snapshot, or a JDBC URL."""
+    """The tables that a consumer wrote: a snapshot, or a JDBC URL."""
 
     jdbc_driver: Path | None = None
     sink_uri: str | None = None
@@ -33,49 +33,49 @@ class VerifyOptions:
     architecture: str | None = None
     follow: bool = False
     until: int | None = None
-    """The TSO of the watermark that `follow` waits for; None is the truth's final one."""
+    """The TSO of the watermark that `follow` waits for; None means the truth's final watermark."""
 
     show: int = DEFAULT_EXAMPLES
     master: str | None = None
     restarts: bool = True
-    """Whether rows may come again, as after a restart of the changefeed."""
+    """Whether rows may be repeated, as after a restart of the changefeed."""
 
     @property
     def to_kafka(self) -> bool:
         return self.source is not None and "://" in self.source
 
 
-def check_options(asked: VerifyOptions) -> None:
-    """Raises UserError for what does not go together, before anything is read."""
-    if asked.source is None:
-        _tables_alone(asked)
-    if asked.truth is not None and asked.after is not None:
+def check_options(options: VerifyOptions) -> None:
+    """Raise UserError for options that cannot be combined, before anything is read."""
+    if options.source is None:
+        _check_tables_only(options)
+    if options.truth is not None and options.after is not None:
         raise UserError("--truth and --after both say which rows are expected: choose one")
-    if asked.against is not None and asked.truth is None and asked.after is None:
+    if options.against is not None and options.truth is None and options.after is None:
         raise UserError("--against DIR is held against what should be there: give --truth DIR or --after DIR, too")
-    if asked.jdbc_driver is not None and not (asked.against or "").startswith("jdbc:"):
+    if options.jdbc_driver is not None and not (options.against or "").startswith("jdbc:"):
         raise UserError("--jdbc-driver is for --against jdbc:…")
-    if asked.until is not None and not asked.follow:
+    if options.until is not None and not options.follow:
         raise UserError("--until says what --follow waits for: give --follow, too")
-    if asked.follow:
-        _following(asked)
+    if options.follow:
+        _check_follow(options)
 
 
-def _tables_alone(asked: VerifyOptions) -> None:
-    if asked.against is None:
+def _check_tables_only(options: VerifyOptions) -> None:
+    if options.against is None:
         raise UserError(
             "nothing to verify: give SOURCE, a fixtures directory or kafka://host:port/topic, or --truth DIR and "
             "--against DIR to compare tables alone"
         )
-    if asked.follow or asked.before is not None:
-        option = "--follow" if asked.follow else "--before"
+    if options.follow or options.before is not None:
+        option = "--follow" if options.follow else "--before"
         raise UserError(f"{option} is about a stream: give SOURCE, a fixtures directory or kafka://host:port/topic")
 
 
-def _following(asked: VerifyOptions) -> None:
-    if not asked.to_kafka:
-        raise UserError(f"{asked.source} is a directory: only kafka://host:port/topic can be followed")
-    if asked.until is None and asked.truth is None:
+def _check_follow(options: VerifyOptions) -> None:
+    if not options.to_kafka:
+        raise UserError(f"{options.source} is a directory: only kafka://host:port/topic can be followed")
+    if options.until is None and options.truth is None:
         raise UserError(
             "--follow waits for the final watermark, and nothing says which: give --truth DIR of the run, or --until "
             "TSO"

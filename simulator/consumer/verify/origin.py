@@ -1,7 +1,6 @@
-"""How a stream was made: what the truth says, what the user says, and what its own messages show.
+"""How a stream was made: release, protocol and changefeed, from the options, the truth and the messages.
 
-One law: the user's word goes before the truth's, and where neither says it, the stream's; what nobody said is not
-checked, and said.
+Options take precedence over the truth, and the truth over the messages. What remains unknown is listed as not checked.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from simulator.consumer.records import Record
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.verification import NotChecked, Setting
-from simulator.errors import UserError, mask_secrets, uri_without_secrets
+from simulator.errors import UserError, uri_without_secrets
 from simulator.files import read_text
 from simulator.releases import Release
 from simulator.settings import DEFAULT_SINK_URI
@@ -25,21 +24,21 @@ from simulator.ticdc.changefeed.sink_uri import parse_uri
 from simulator.ticdc.codecs import CODECS
 
 ENOUGH = 1000
-"""Records that are looked at to recognise a protocol."""
+"""Records that are examined to recognise the protocol."""
 
 UNKNOWN = "how the stream was made is not known: --sink-uri, with --config, or --truth tells"
 
 
 @dataclass(frozen=True)
 class StreamOrigin:
-    """How a stream was made, as far as anybody knows."""
+    """How a stream was made, as far as it is known."""
 
     protocol: str
     release: Release
     changefeed: Changefeed
     known: bool
-    """Whether that is the stream's changefeed; else it stands for one that nobody described, and its dispatchers and
-    sizes say nothing."""
+    """Whether this is the changefeed of the stream. Otherwise it is a placeholder, whose dispatchers and sizes have no
+    meaning."""
 
     settings: tuple[Setting, ...]
     not_checked: tuple[NotChecked, ...] = ()
@@ -48,16 +47,16 @@ class StreamOrigin:
 
 @dataclass(frozen=True)
 class ProtocolEvidence:
-    """What the first messages of a stream show."""
+    """Properties of the first messages of a stream."""
 
     protocols: Counter[str]
-    """How many of them look like messages of each; none for an empty stream."""
+    """Number of messages by recognised protocol; empty for an empty stream."""
 
     exact: bool = True
-    """Whether they have commit-ts, which canal-json without enable-tidb-extension has not."""
+    """Whether messages have a commit-ts; canal-json without enable-tidb-extension does not."""
 
-    stranger: str = ""
-    """The first that looks like none: where it lies, and why."""
+    unrecognised: str = ""
+    """Location of the first message of no known protocol, and the reason."""
 
     @property
     def protocol(self) -> str:
@@ -65,48 +64,51 @@ class ProtocolEvidence:
 
 
 def inspect_records(records: Iterable[Record]) -> ProtocolEvidence:
-    """What the first of those records show."""
+    """Return the properties of the first of these records."""
     protocols: Counter[str] = Counter()
-    exact, stranger = True, ""
+    exact, unrecognised = True, ""
     for record in records:
         try:
             protocol = protocol_of(record.key, record.value)
             protocols[protocol] += 1
             events = decode(record.key, record.value, protocol)
         except UserError as error:
-            stranger = stranger or f"{record.topic}/{record.partition}@{record.offset} is {error}"
+            unrecognised = unrecognised or f"{record.topic}/{record.partition}@{record.offset} is {error}"
             continue
         exact = exact and all(is_exact(event) for event in events if isinstance(event, RowEvent))
         if protocols.total() >= ENOUGH:
             break
-    return ProtocolEvidence(protocols, exact, stranger)
+    return ProtocolEvidence(protocols, exact, unrecognised)
 
 
-def resolve_origin(asked: VerifyOptions, truth: TruthMetadata | None, shows: ProtocolEvidence) -> StreamOrigin:
-    """Raises UserError where release or protocol cannot be told, and where the stream contradicts what is said."""
-    release, by_release = _release(asked, truth)
-    uri, by_uri = _sink_uri(asked, truth)
-    config = read_text(asked.config) if asked.config is not None else truth.config if truth is not None else ""
-    if not uri and asked.config is not None:
-        uri, by_uri = asked.source if asked.to_kafka and asked.source else DEFAULT_SINK_URI.split("?")[0], "--config"
+def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence: ProtocolEvidence) -> StreamOrigin:
+    """Return how the stream was made; raises UserError if release or protocol are unknown, or contradict the stream."""
+    release, release_source = _release(options, truth)
+    uri, uri_source = _sink_uri(options, truth)
+    config = read_text(options.config) if options.config is not None else truth.config if truth is not None else ""
+    if not uri and options.config is not None:
+        uri, uri_source = (
+            options.source if options.to_kafka and options.source else DEFAULT_SINK_URI.split("?")[0],
+            "--config",
+        )
     if uri:
-        name = "changefeed.toml" if asked.config is None else str(asked.config)
+        name = "changefeed.toml" if options.config is None else str(options.config)
         changefeed = load(uri, config, release, name)
         protocol = changefeed.codec.protocol
-        _agree(asked, protocol, by_uri, shows)
+        _check_protocol(options, protocol, uri_source, evidence)
     else:
-        protocol, by_uri = _recognised(asked, shows), "the stream"
-        changefeed = load(_uri_of(protocol, release, shows), "", release)
+        protocol, uri_source = _recognised_protocol(options, evidence), "the stream"
+        changefeed = load(_placeholder_uri(protocol, release, evidence), "", release)
     settings = (
-        Setting("protocol", protocol, by_uri),
-        Setting("release", release.title, by_release),
-        *([Setting("sink-uri", mask_secrets(uri), by_uri)] if uri else []),
+        Setting("protocol", protocol, uri_source),
+        Setting("release", release.title, release_source),
+        *([Setting("sink-uri", mask_secrets(uri), uri_source)] if uri else []),
         *(
             [
                 Setting(
                     "changefeed.toml",
-                    str(asked.config or "as in truth.json"),
-                    "--config" if asked.config else "the truth",
+                    str(options.config or "as in truth.json"),
+                    "--config" if options.config else "the truth",
                 )
             ]
             if config
@@ -114,65 +116,65 @@ def resolve_origin(asked: VerifyOptions, truth: TruthMetadata | None, shows: Pro
         ),
         Setting(
             "restarts",
-            "rows may come again" if asked.restarts else "nothing may come again",
-            "the default" if asked.restarts else "--no-restarts",
+            "rows may come again" if options.restarts else "nothing may come again",
+            "the default" if options.restarts else "--no-restarts",
         ),
     )
-    return StreamOrigin(protocol, release, changefeed, bool(uri), settings, tuple(_unknown(uri, by_release)))
+    return StreamOrigin(protocol, release, changefeed, bool(uri), settings, tuple(_not_checked(uri, release_source)))
 
 
-def _release(asked: VerifyOptions, truth: TruthMetadata | None) -> tuple[Release, str]:
-    if asked.release is not None:
-        return releases.find(asked.release, asked.architecture), "--release"
+def _release(options: VerifyOptions, truth: TruthMetadata | None) -> tuple[Release, str]:
+    if options.release is not None:
+        return releases.find(options.release, options.architecture), "--release"
     if truth is not None:
-        told_by = "the truth" if asked.architecture is None else "--architecture"
-        return releases.find(truth.release, asked.architecture or truth.architecture), told_by
-    return releases.find(releases.DEFAULT, asked.architecture), "the default"
+        source = "the truth" if options.architecture is None else "--architecture"
+        return releases.find(truth.release, options.architecture or truth.architecture), source
+    return releases.find(releases.DEFAULT, options.architecture), "the default"
 
 
-def _sink_uri(asked: VerifyOptions, truth: TruthMetadata | None) -> tuple[str, str]:
-    """That of the option, of the truth, or of SOURCE where that is written as one."""
-    if asked.sink_uri is not None:
-        return asked.sink_uri, "--sink-uri"
+def _sink_uri(options: VerifyOptions, truth: TruthMetadata | None) -> tuple[str, str]:
+    """Return the sink URI of the option, the truth or a SOURCE that has one, and where it comes from."""
+    if options.sink_uri is not None:
+        return options.sink_uri, "--sink-uri"
     if truth is not None:
         return truth.sink_uri, "the truth"
-    if asked.source and asked.to_kafka:
-        written = parse_uri(asked.source, releases.find(releases.DEFAULT, None)).texts
+    if options.source and options.to_kafka:
+        written = parse_uri(options.source, releases.find(releases.DEFAULT, None)).texts
         if "protocol" in written:
-            return asked.source, "SOURCE"
+            return options.source, "SOURCE"
     return "", ""
 
 
-def _agree(asked: VerifyOptions, protocol: str, told_by: str, shows: ProtocolEvidence) -> None:
-    """Raises UserError for a stream of another protocol."""
-    if shows.protocols and not shows.protocols[protocol]:
-        source = uri_without_secrets(asked.source or "")
-        if told_by == "the truth":
+def _check_protocol(options: VerifyOptions, protocol: str, protocol_source: str, evidence: ProtocolEvidence) -> None:
+    """Raise UserError if the stream has another protocol."""
+    if evidence.protocols and not evidence.protocols[protocol]:
+        source = uri_without_secrets(options.source or "")
+        if protocol_source == "the truth":
             raise UserError(
-                f"{asked.truth} is the truth of another run: that one wrote {protocol}, and the messages of {source} "
-                f"are {shows.protocol}"
+                f"{options.truth} is the truth of another run: that one wrote {protocol}, and the messages of {source} "
+                f"are {evidence.protocol}"
             )
-        raise UserError(f"{told_by} says {protocol}, and the messages of {source} are {shows.protocol}")
+        raise UserError(f"{protocol_source} says {protocol}, and the messages of {source} are {evidence.protocol}")
 
 
-def _recognised(asked: VerifyOptions, shows: ProtocolEvidence) -> str:
-    """Raises UserError where no message tells the protocol."""
-    if shows.protocols:
-        return shows.protocol
-    source, more = uri_without_secrets(asked.source or ""), "--sink-uri or --truth tells how it was made"
-    if shows.stranger:
-        raise UserError(f"the protocol of {source} cannot be told: {shows.stranger}; {more}")
+def _recognised_protocol(options: VerifyOptions, evidence: ProtocolEvidence) -> str:
+    """Return the protocol of the messages; raises UserError if there are none."""
+    if evidence.protocols:
+        return evidence.protocol
+    source, more = uri_without_secrets(options.source or ""), "--sink-uri or --truth tells how it was made"
+    if evidence.unrecognised:
+        raise UserError(f"the protocol of {source} cannot be told: {evidence.unrecognised}; {more}")
     raise UserError(f"{source} has no records, which leaves its protocol open: {more}")
 
 
-def _uri_of(protocol: str, release: Release, shows: ProtocolEvidence) -> str:
-    """For a changefeed that nobody described."""
-    extended = shows.exact and CODECS[protocol].protocol.tidb_extension(release)
+def _placeholder_uri(protocol: str, release: Release, evidence: ProtocolEvidence) -> str:
+    """Return a sink URI for an unknown changefeed."""
+    extended = evidence.exact and CODECS[protocol].protocol.tidb_extension(release)
     return f"{DEFAULT_SINK_URI.split('?')[0]}?protocol={protocol}{'&enable-tidb-extension=true' if extended else ''}"
 
 
-def _unknown(uri: str, by_release: str) -> Iterator[NotChecked]:
+def _not_checked(uri: str, release_source: str) -> Iterator[NotChecked]:
     if not uri:
         yield NotChecked("the sizes of messages", UNKNOWN)
-    if by_release == "the default":
+    if release_source == "the default":
         yield NotChecked("what releases do differently", f"taken to be {releases.DEFAULT}: --release or --truth tells")

@@ -1,4 +1,4 @@
-"""Who is told how far a verification is."""
+"""Progress of a verification."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from typing import Protocol
 
 
 class VerifyListener(Protocol):
-    """What `verify` says while it works."""
+    """Receives the progress of a verification."""
 
     def stage(self, name: str) -> None:
-        """What begins now."""
+        """A stage begins."""
 
-    def records(self, done: int, every: int | None) -> None:
-        """How many records of how many were dealt with; None where only reading tells."""
+    def records(self, done: int, total: int | None) -> None:
+        """`done` of `total` records were read; `total` is None if the total is unknown."""
 
-    def waits(self, said: str) -> None:
-        """What is waited for."""
+    def waits(self, text: str) -> None:
+        """The verification waits for something."""
 
-    def last(self, said: str) -> None:
-        """How far it came, where it ends before its end."""
+    def last(self, text: str) -> None:
+        """The verification ended early; `text` tells how far it came."""
 
     def warn(self, lines: Iterable[str]) -> None:
-        """What has no effect."""
+        """Some options have no effect."""
 
 
 class SilentListener:
-    """Hears nothing."""
+    """Ignores all progress."""
 
     def stage(self, name: str) -> None:
         pass
 
-    def records(self, done: int, every: int | None) -> None:
+    def records(self, done: int, total: int | None) -> None:
         pass
 
-    def waits(self, said: str) -> None:
+    def waits(self, text: str) -> None:
         pass
 
-    def last(self, said: str) -> None:
+    def last(self, text: str) -> None:
         pass
 
     def warn(self, lines: Iterable[str]) -> None:

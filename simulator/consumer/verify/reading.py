@@ -1,6 +1,6 @@
-"""Partitions read once: decoded, checked, and made into what a replay is made of.
+"""Reads partitions once: decodes and checks their records, and converts row changes to image pairs.
 
-One law: a partition is read a batch at a time, and what is left of it is a summary.
+A partition is read batch by batch; only its summary is kept.
 """
 
 from __future__ import annotations
@@ -17,45 +17,44 @@ from simulator.consumer.contract.checks import PartitionChecks
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import PartitionSummary
 from simulator.consumer.decode.batches import StreamDecoder
-from simulator.consumer.decode.event_texts import possible_statements as may_be_statements
+from simulator.consumer.decode.event_texts import possible_statements as possible_statements
 from simulator.consumer.partitions import StreamPartition
 from simulator.consumer.records import Record
 from simulator.consumer.replay.frame import ImagePairSource, Report
 from simulator.consumer.replay.image_pairs import ImagePairBuilder, SkippedChanges
-from simulator.consumer.replay.table_timeline import StreamStatement
-from simulator.consumer.replay.table_timeline import stream_statements as found_in
+from simulator.consumer.replay.table_timeline import StreamStatement, stream_statements
 from simulator.engines.tasks.progress import report_reading
 
 FIRST = 50
-"""Records of each partition that are looked at to see what the stream is."""
+"""Records of each partition that are examined to recognise the stream."""
 
 
 @dataclass(frozen=True)
 class ReadSettings:
-    """What is done with every partition."""
+    """How partitions are read."""
 
     spec: StreamSpec
     show: int
-    replaying: ImagePairBuilder | None = None
-    """None where rows are not replayed."""
+    pair_builder: ImagePairBuilder | None = None
+    """None if rows are not replayed."""
 
     driver: DriverAddress | None = None
-    """Who hears how much was read."""
+    """Receives the number of records read."""
 
 
 @dataclass(frozen=True)
 class PartitionResult:
-    """Told of a partition when it is read."""
+    """The result of reading a partition."""
 
     number: int
-    """Its place among all."""
+    """Its index among all partitions."""
 
     summary: PartitionSummary
-    left: SkippedChanges
+    skipped: SkippedChanges
 
 
 def first_records(partitions: Iterable[StreamPartition]) -> Iterator[Record]:
-    """Some of the first records of each partition."""
+    """Yield some of the first records of each partition."""
     for partition in partitions:
         for batch in islice(partition.batches(), 1):
             for row in batch.slice(0, FIRST).to_pylist():
@@ -63,9 +62,9 @@ def first_records(partitions: Iterable[StreamPartition]) -> Iterator[Record]:
 
 
 def read_statements(partitions: Iterable[StreamPartition], protocol: str) -> list[StreamStatement]:
-    """All statements of a stream, in the order of their commit-ts: the first partition of each topic has its own."""
-    return found_in(
-        decoding.decoded(may_be_statements(records, protocol))
+    """Return all statements of a stream in the order of commit-ts. Each topic has all its statements in partition 0."""
+    return stream_statements(
+        decoding.decoded(possible_statements(records, protocol))
         for partition in partitions
         if partition.partition == 0
         for decoding in [StreamDecoder(protocol)]
@@ -73,25 +72,25 @@ def read_statements(partitions: Iterable[StreamPartition], protocol: str) -> lis
     )
 
 
-def partition_sources(partitions: Iterable[StreamPartition], reading: ReadSettings) -> list[ImagePairSource]:
-    """What reads each partition: its row changes as halves, while `tell` hears `PartitionResult` in the end."""
-    return [partial(_read, partition, number, reading) for number, partition in enumerate(partitions)]
+def partition_sources(partitions: Iterable[StreamPartition], settings: ReadSettings) -> list[ImagePairSource]:
+    """Return sources that read the partitions: each yields image pairs, and reports a PartitionResult at the end."""
+    return [partial(_read, partition, number, settings) for number, partition in enumerate(partitions)]
 
 
-def _read(partition: StreamPartition, number: int, reading: ReadSettings, tell: Report) -> Iterator[pa.RecordBatch]:
-    checks = PartitionChecks(partition.place, reading.spec, reading.show)
-    decoding = StreamDecoder(reading.spec.protocol, reading.spec.stored)
-    left = SkippedChanges()
-    for records in report_reading(partition.batches(), number, reading.driver):
+def _read(partition: StreamPartition, number: int, settings: ReadSettings, report: Report) -> Iterator[pa.RecordBatch]:
+    checks = PartitionChecks(partition.place, settings.spec, settings.show)
+    decoding = StreamDecoder(settings.spec.protocol, settings.spec.stored)
+    skipped = SkippedChanges()
+    for records in report_reading(partition.batches(), number, settings.driver):
         events = decoding.decoded(records)
         checks.take(events, decoding.layouts, records)
-        if reading.replaying is not None:
-            yield from reading.replaying.image_pairs(events, decoding.layouts, number, left)
-    tell(PartitionResult(number, checks.end(), left))
+        if settings.pair_builder is not None:
+            yield from settings.pair_builder.image_pairs(events, decoding.layouts, number, skipped)
+    report(PartitionResult(number, checks.end(), skipped))
 
 
 class ReadResults:
-    """What sources told, in this process or in those of Spark."""
+    """Collects the results that sources report, in this process or from Spark."""
 
     def __init__(self) -> None:
         self._read: dict[int, PartitionResult] = {}
@@ -105,16 +104,16 @@ class ReadResults:
         return [self._read[number].summary for number in sorted(self._read)]
 
     @property
-    def left(self) -> SkippedChanges:
-        """Row changes that are in no half."""
+    def skipped(self) -> SkippedChanges:
+        """Return the row changes without an image pair."""
         found = SkippedChanges()
         for each in self._read.values():
-            found.include(each.left)
+            found.include(each.skipped)
         return found
 
 
 def partition_counts(partitions: Sequence[StreamPartition]) -> dict[str, int]:
-    """How many partitions each topic has."""
+    """Return the number of partitions of each topic."""
     found: dict[str, int] = {}
     for partition in partitions:
         found[partition.topic] = max(found.get(partition.topic, 0), partition.partition + 1)

@@ -1,4 +1,4 @@
-"""What the summaries of partitions come to: how far each was read, what is in it, and up to where all are complete."""
+"""What the summaries of all partitions add up to: how far each was read, row counts, and the common watermark."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from simulator.consumer.verify.verification import Example, Failure, Moment, Not
 from simulator.tidb.model.table import Name
 
 FEW = 5
-"""Tables that are named."""
+"""Number of tables that are listed."""
 
 
 def partition_read(summary: PartitionSummary) -> PartitionRead:
-    """How far a partition was read."""
+    """Return the part of the report about a partition."""
     topic, partition = summary.place
     samples = summary.samples
     last = summary.last_offset
@@ -43,44 +43,43 @@ def partition_read(summary: PartitionSummary) -> PartitionRead:
 
 
 def last_watermark(summary: PartitionSummary) -> int:
-    """0 without any."""
+    """Return the last watermark, or 0."""
     return int(summary.watermarks[-1]) if len(summary.watermarks) else 0
 
 
 def complete(summaries: Iterable[PartitionSummary]) -> int:
-    """The watermark that every partition has reached, but those of topics that were left by all their tables; 0 for
-    none."""
-    every = list(summaries)
+    """Return the watermark that every partition has reached, without topics that all their tables left; 0 for none."""
+    all_summaries = list(summaries)
     ends: dict[str, tuple[int, bool]] = {}
-    for summary in every:
+    for summary in all_summaries:
         topic = summary.place[0]
         ends[topic] = max(summary.last_event, ends.get(topic, summary.last_event))
-    going_on = [summary for summary in every if not ends[summary.place[0]][1]]
-    return min(map(last_watermark, going_on or every), default=0)
+    active = [summary for summary in all_summaries if not ends[summary.place[0]][1]]
+    return min(map(last_watermark, active or all_summaries), default=0)
 
 
 def by_table(summaries: Iterable[PartitionSummary]) -> dict[str, Mapping[str, int]]:
-    """Row changes by table and kind."""
-    found: dict[str, Counter[str]] = {}
+    """Return row changes by table and kind."""
+    violations: dict[str, Counter[str]] = {}
     for summary in summaries:
         for (table, kind), count in summary.rows.items():
-            found.setdefault(table, Counter())[kind] += count
-    return {table: found[table] for table in sorted(found)}
+            violations.setdefault(table, Counter())[kind] += count
+    return {table: violations[table] for table in sorted(violations)}
 
 
 def names(summaries: Iterable[PartitionSummary]) -> set[Name]:
-    """The tables that have row changes; a schema with a dot in its name is not told from its table's."""
+    """Return the tables with row changes. A dot in a schema name cannot be recognised."""
     tables = {table for summary in summaries for table, _ in summary.rows}
     return {(schema, name) for table in tables for schema, _, name in [table.partition(".")]}
 
 
-def failures(found: Violations, show: int) -> Iterator[Failure]:
-    """What is wrong, by check in the order of the contract."""
+def failures(violations: Violations, show: int) -> Iterator[Failure]:
+    """Yield the failed checks in the order of the contract."""
     tables: dict[str, dict[str, int]] = {}
-    for (check, table), count in found.counts.items():
+    for (check, table), count in violations.counts.items():
         tables.setdefault(check, {})[table] = count
     for check in sorted(tables, key=list(CHECKS).index):
-        of_check = [violation for violation in found.shown if violation.check == check]
+        of_check = [violation for violation in violations.shown if violation.check == check]
         ordered = sorted(tables[check].items(), key=lambda item: (-item[1], item[0]))
         examples = [
             Example(violation.topic, violation.partition, violation.offset, violation.what) for violation in of_check
@@ -89,7 +88,7 @@ def failures(found: Violations, show: int) -> Iterator[Failure]:
 
 
 def unchecked(summaries: Iterable[PartitionSummary]) -> Iterator[NotChecked]:
-    """Rows whose partition could not be checked, by reason."""
+    """Yield the rows whose partition could not be checked, by reason."""
     reasons: dict[str, Counter[str]] = {}
     for summary in summaries:
         for (table, why), count in summary.unchecked.items():

@@ -1,6 +1,6 @@
-"""The tables of a stream over time, as its rules need them, from the timeline of a replay.
+"""The table definitions that the contract checks need, from the timeline of a replay.
 
-One law: a table that is known by its end alone is known from the last statement about it on, and not before.
+A table whose final definition alone is known counts as known from the last statement about it on.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from simulator.tidb.model.table import Name, Table
 from simulator.tso import FOREVER
 
 Tables = Mapping[Name, Table]
-"""By schema and name, as messages have them."""
+"""By schema and name, as in messages."""
 
 BEGIN = -1
 
 
-def table_definitions(found: TableTimeline, until: int = FOREVER) -> tuple[Tables, tuple[tuple[int, Tables], ...]]:
-    """The tables where the stream begins, and behind each statement that changes them, with its commit-ts; `until` is
-    the time of which tables that are known by their end are known."""
+def table_definitions(timeline: TableTimeline, until: int = FOREVER) -> tuple[Tables, tuple[tuple[int, Tables], ...]]:
+    """Return the tables at the start of the stream, and the tables after each statement that changes them, with its
+    commit-ts. `until` is the time for which inferred tables are known."""
     changes: dict[int, dict[Key, Table | None]] = {BEGIN: {}}
-    for place, spans in found.names.items():
+    for place, spans in timeline.names.items():
         for (since, number), (end, _) in zip(spans, [*spans[1:], (FOREVER, NO_TABLE)], strict=True):
             changes.setdefault(since, {})[place] = None
             if number != NO_TABLE:
-                touched = found.touched(place)
+                touched = timeline.touched(place)
                 last = int(max(touched[touched <= until], default=BEGIN))
-                for start, table in _within(found.tables[number], since, end, last):
+                for start, table in _definitions_of_name(timeline.tables[number], since, end, last):
                     changes.setdefault(start, {})[place] = table
     now: dict[Key, Table] = {}
     versions: list[tuple[int, Tables]] = []
@@ -38,8 +38,8 @@ def table_definitions(found: TableTimeline, until: int = FOREVER) -> tuple[Table
     return versions[0][1], tuple(versions[1:])
 
 
-def _within(history: TableHistory, since: int, until: int, touched: int) -> Iterator[tuple[int, Table]]:
-    """The definitions of a table while it has a name, each with when it begins there."""
+def _definitions_of_name(history: TableHistory, since: int, until: int, touched: int) -> Iterator[tuple[int, Table]]:
+    """Yield the definitions of a table while it has a name, each with its first commit-ts there."""
     begin = max(since, touched) if history.lenient else since
     starts = [max(begin, definition.since) for definition in history.definitions]
     for definition, start, end in zip(history.definitions, starts, [*starts[1:], FOREVER], strict=True):

@@ -1,6 +1,6 @@
-"""What a verification found: the verdict, and all that it rests on.
+"""The result of a verification: the verdict and everything it is based on.
 
-One law: what was not checked is said; nothing that is wrong goes uncounted, however little of it is shown.
+All failures are counted, even if few are shown, and what was not checked is listed.
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ from dataclasses import dataclass, field
 from simulator.consumer.verify.checks import CHECKS
 
 RIGHT, WRONG, UNFINISHED = "right", "wrong", "unfinished"
-"""Verdicts: nothing is wrong; something is; nothing so far, but the stream ends before what it is held against."""
+"""Verdicts: nothing is wrong; something is wrong; nothing is wrong so far, but the stream ends before the expected
+rows."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Something that the stream was taken to be made with."""
+    """A property of the changefeed that the verification assumed."""
 
     name: str
     value: str
     told_by: str
-    """`--release`, `the truth`, `the stream`, `the default` and the like."""
+    """Where it comes from: `--release`, `the truth`, `the stream`, `the default` and the like."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """How far a partition was when it had a watermark."""
+    """Progress of a partition at a watermark."""
 
     offset: int
     timestamp: int
-    """Of the record, milliseconds since 1970."""
+    """Of the record, in milliseconds since 1970."""
 
     watermark: int
     newest: int
@@ -39,15 +40,15 @@ class Moment:
 
 @dataclass(frozen=True)
 class PartitionRead:
-    """What was read of a partition."""
+    """How far a partition was read."""
 
     topic: str
     partition: int
     first_offset: int | None
-    """None where it is empty."""
+    """None if it is empty."""
 
     next_offset: int
-    """Behind the last record that was read."""
+    """The offset after the last record that was read."""
 
     records: int
     bytes: int
@@ -57,35 +58,35 @@ class PartitionRead:
     statements: int
     watermarks: int
     repeated: int
-    """Row changes that came again."""
+    """Number of repeated row changes."""
 
     unreadable: int
     watermark: int
-    """The last one; 0 without any."""
+    """The last one; 0 for none."""
 
     newest: int
-    """The greatest commit-ts of a row; 0 without any."""
+    """The greatest commit-ts of a row; 0 for none."""
 
     moments: tuple[Moment, ...] = ()
-    """Some of its watermarks, the first and the last among them."""
+    """Some of its watermarks, including the first and the last."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A place where something is wrong."""
+    """The location of a failure."""
 
     topic: str
     partition: int | None
-    """None for what concerns a table, not a message."""
+    """None if it concerns a table and not a message."""
 
     offset: int | None
-    """None for something that is missing."""
+    """None for a missing message."""
 
     what: str
 
     @property
     def place(self) -> str:
-        """`topic/partition@offset`, as far as there is one."""
+        """Return `topic/partition@offset`, as far as known."""
         if self.partition is None:
             return ""
         return f"{self.topic}/{self.partition}" + ("" if self.offset is None else f"@{self.offset}")
@@ -96,25 +97,25 @@ class Failure:
     """A check that failed."""
 
     check: str
-    """Its name, of `CHECKS`."""
+    """Its name in `CHECKS`."""
 
     tables: Mapping[str, int]
-    """How often, by table; the empty name is for what concerns none."""
+    """Count by table; the empty name is for failures without a table."""
 
     examples: tuple[Example, ...]
     """Some, in the order of the stream."""
 
     of: str = ""
-    """What a consumer wrote down, where it is about that; empty for the stream."""
+    """The consumer's location if the failure is about its tables; empty for the stream."""
 
     @property
     def point(self) -> int:
-        """Of the contract; 0 for what is no message of the changefeed."""
+        """Return the point of the contract; 0 for an invalid message."""
         return CHECKS[self.check].point
 
     @property
     def says(self) -> str:
-        """What is wrong, in words."""
+        """Return the description of the check."""
         return CHECKS[self.check].says
 
     @property
@@ -124,22 +125,22 @@ class Failure:
 
 @dataclass(frozen=True)
 class TableCompared:
-    """How the rows of a table are held against those that are expected."""
+    """Comparison of a table's rows with the expected ones."""
 
     table: str
     expected: int
     """Rows."""
 
     found: int | None
-    """Rows; None where nobody tells."""
+    """Rows; None if unknown."""
 
     missing: int = 0
     left: int = 0
-    """Rows that are there and not expected."""
+    """Rows that exist and are not expected."""
 
     different: int = 0
     of: str = ""
-    """What a consumer wrote down, where these are its rows; empty for what the stream leads to."""
+    """The consumer's location if these are its rows; empty for the rows that the stream leads to."""
 
     @property
     def differences(self) -> int:
@@ -148,7 +149,7 @@ class TableCompared:
 
 @dataclass(frozen=True)
 class NotChecked:
-    """Something that could not be checked."""
+    """Something that could not be checked, and why."""
 
     what: str
     why: str
@@ -156,16 +157,16 @@ class NotChecked:
 
 @dataclass(frozen=True)
 class Verification:
-    """A verification that came to its end."""
+    """The result of a finished verification."""
 
     source: str
-    """Of the stream; empty where only what a consumer wrote down was compared."""
+    """Of the stream; empty if only the consumer's tables were compared."""
 
     against: str
-    """What a consumer wrote down; empty where nobody asks."""
+    """The consumer's tables; empty if none were given."""
 
     expected: str
-    """What the rows were held against, for people: `the truth in DIR` and the like; empty for nothing."""
+    """The source of the expected rows: `the truth in DIR` and the like; empty for none."""
 
     settings: tuple[Setting, ...]
     partitions: tuple[PartitionRead, ...]
@@ -177,15 +178,15 @@ class Verification:
     not_checked: tuple[NotChecked, ...] = ()
     notes: tuple[str, ...] = ()
     watermark: int = 0
-    """Up to where every partition is complete; 0 for nowhere."""
+    """The watermark up to which every partition is complete; 0 for none."""
 
     wanted: int = 0
-    """The watermark that the stream should reach; 0 where nobody says."""
+    """The watermark that the stream should reach; 0 if unknown."""
 
     seconds: float = 0.0
     engine: str = "in process"
     began: float = field(default=0.0)
-    """Seconds since 1970."""
+    """Start time, in seconds since 1970."""
 
     @property
     def verdict(self) -> str:
@@ -203,5 +204,5 @@ class Verification:
 
     @property
     def wrong(self) -> int:
-        """How much is wrong in all."""
+        """Return the number of all failures."""
         return sum(failure.count for failure in self.failures)

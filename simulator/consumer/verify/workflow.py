@@ -1,4 +1,4 @@
-"""A verification from beginning to end: what the stream is, then one reading of it, then what that comes to."""
+"""A verification from start to end: open the stream, read it once, and summarize the result."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.tso import FOREVER
 
 UNBOUNDED = 1 << 62
-"""In place of a size that nobody told."""
+"""Stands for a size that is unknown."""
 
 FEW = 3
-"""Partitions that a note is made of, one by one."""
+"""Number of partitions that get their own note."""
 
 
 @dataclass(frozen=True)
@@ -69,190 +69,208 @@ class OpenedStream:
     tables: TableTimeline
     spec: StreamSpec
     size: int
-    """Bytes of its records, about."""
+    """Approximate bytes of its records."""
 
 
-def verify(asked: VerifyOptions, told: VerifyListener = SilentListener()) -> Verification:
-    """Raises UserError where something cannot be verified, DeliveryError where Kafka cannot be read."""
-    check_options(asked)
+def verify(options: VerifyOptions, listener: VerifyListener = SilentListener()) -> Verification:
+    """Verify a stream, the tables that a consumer wrote, or both. Raises UserError if something cannot be verified,
+    DeliveryError if Kafka cannot be read."""
+    check_options(options)
     began, start = time.time(), time.monotonic()
-    truth = None if asked.truth is None else truth_metadata.read(asked.truth)
-    found = _NOTHING if asked.source is None else _stream(asked, truth, told)
-    if asked.against is not None:
-        found = _with_written_down(found, asked, truth, told)
-    return replace(found, expected=expected_in(asked), began=began, seconds=time.monotonic() - start)
+    truth = None if options.truth is None else truth_metadata.read(options.truth)
+    verification = EMPTY if options.source is None else _verify_stream(options, truth, listener)
+    if options.against is not None:
+        verification = _with_consumer_tables(verification, options, truth, listener)
+    return replace(verification, expected=expected_in(options), began=began, seconds=time.monotonic() - start)
 
 
-_NOTHING = Verification("", "", "", (), (), {}, (), ())
+EMPTY = Verification("", "", "", (), (), {}, (), ())
 
 
-def _with_written_down(
-    found: Verification, asked: VerifyOptions, truth: TruthMetadata | None, told: VerifyListener
+def _with_consumer_tables(
+    verification: Verification, options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener
 ) -> Verification:
-    outcome, notes = compare_consumer_tables(asked, truth, told)
-    _check_rows(asked, truth, outcome)
-    name = display_location(asked.against or "")
+    outcome, notes = compare_consumer_tables(options, truth, listener)
+    _check_rows(options, truth, outcome)
+    name = display_location(options.against or "")
     return replace(
-        found,
+        verification,
         against=name,
-        failures=(*found.failures, *comparison.failures(outcome, name)),
-        compared=(*found.compared, *comparison.compared(outcome, name)),
-        not_checked=(*found.not_checked, *comparison.not_checked(outcome)),
-        notes=(*found.notes, *notes),
+        failures=(*verification.failures, *comparison.failures(outcome, name)),
+        compared=(*verification.compared, *comparison.compared(outcome, name)),
+        not_checked=(*verification.not_checked, *comparison.not_checked(outcome)),
+        notes=(*verification.notes, *notes),
     )
 
 
-def _stream(asked: VerifyOptions, truth: TruthMetadata | None, told: VerifyListener) -> Verification:
-    opened = _opened(asked, truth, told)
-    replay = replay_inputs(opened.states, opened.statements, asked.restarts)
-    heard, outcome = _read(asked, opened, replay, told)
-    _check_rows(asked, truth, outcome)
-    outcome, excused = comparison.without_filtered_changes(outcome, comparison.filter_check(opened.origin))
-    summed = heard.summaries
-    if grown := partition_count_spans(summed, opened.spec):
-        told.stage("reading topics again that got more partitions")
-        summed = _again(opened, replace(opened.spec, grown=grown), asked.show, summed)
-    if truth is not None and asked.truth is not None:
-        _check_truth(asked.truth, truth, opened, summed)
-    until, wanted = summaries.complete(summed), 0 if truth is None or not opened.spec.watermarks else truth.watermark
+def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> Verification:
+    stream = _open_stream(options, truth, listener)
+    replay = replay_inputs(stream.states, stream.statements, options.restarts)
+    results, outcome = _read_partitions(options, stream, replay, listener)
+    _check_rows(options, truth, outcome)
+    outcome, excused = comparison.without_filtered_changes(outcome, comparison.filter_check(stream.origin))
+    summed = results.summaries
+    if grown := partition_count_spans(summed, stream.spec):
+        listener.stage("reading topics again that got more partitions")
+        summed = _read_grown_topics(stream, replace(stream.spec, grown=grown), options.show, summed)
+    if truth is not None and options.truth is not None:
+        _check_truth(options.truth, truth, stream, summed)
+    until, wanted = summaries.complete(summed), 0 if truth is None or not stream.spec.watermarks else truth.watermark
     if until < wanted:
         outcome, ahead = comparison.without_end_checks(outcome)
         excused = (*excused, *ahead)
-    whole = asked.after is not None or truth is not None and until >= truth.final_watermark
-    spec = replace(opened.spec, finished=whole)
-    found = merge_violations(
-        [*(each.found for each in summed), check_across_partitions(summed, spec, asked.show)], asked.show
+    whole = options.after is not None or truth is not None and until >= truth.final_watermark
+    spec = replace(stream.spec, finished=whole)
+    violations = merge_violations(
+        [*(each.found for each in summed), check_across_partitions(summed, spec, options.show)], options.show
     )
     return Verification(
-        uri_without_secrets(asked.source or ""),
+        uri_without_secrets(options.source or ""),
         "",
         "",
-        opened.origin.settings,
+        stream.origin.settings,
         tuple(map(summaries.partition_read, summed)),
         summaries.by_table(summed),
-        (*summaries.failures(found, asked.show), *comparison.failures(outcome)),
+        (*summaries.failures(violations, options.show), *comparison.failures(outcome)),
         comparison.compared(outcome),
         (
-            *opened.origin.not_checked,
-            *map(_unfit, opened.tables.notes),
+            *stream.origin.not_checked,
+            *map(_misfit, stream.tables.notes),
             *summaries.unchecked(summed),
             *comparison.not_checked(outcome),
             *excused,
         ),
-        tuple(_notes(opened, summed, spec, until)),
+        tuple(_notes(stream, summed, spec, until)),
         until,
         wanted,
-        engine=engine_title(master_of(asked.master, opened.size + replay.size)),
+        engine=engine_title(master_of(options.master, stream.size + replay.size)),
     )
 
 
-def _read(
-    asked: VerifyOptions, opened: OpenedStream, replay: ReplayInputs, told: VerifyListener
+def _read_partitions(
+    options: VerifyOptions, stream: OpenedStream, replay: ReplayInputs, listener: VerifyListener
 ) -> tuple[ReadResults, ReplayOutcome]:
-    """Everything, once."""
-    spec, every, heard = opened.spec, opened.partitions, ReadResults()
-    master = master_of(asked.master, opened.size + replay.size)
-    told.stage("reading" if master == IN_PROCESS else f"reading, on Spark ({master})")
-    of = _records(every)
-    with Listener(lambda progress: told.records(sum(progress.read.values()), of), driver_host(master)) as listener:
-        replaying = ImagePairBuilder(replay.timeline, spec.fidelity, row_images, replay.until)
-        reading = ReadSettings(spec, asked.show, replaying, listener.driver)
-        batches = engine_of(master, opened.size + replay.size)(
-            [*partition_sources(every, reading), *replay.sources], replay.known, asked.show, heard
+    """Read all partitions once and replay them."""
+    spec, all_partitions, results = stream.spec, stream.partitions, ReadResults()
+    master = master_of(options.master, stream.size + replay.size)
+    listener.stage("reading" if master == IN_PROCESS else f"reading, on Spark ({master})")
+    total = _record_count(all_partitions)
+    with Listener(
+        lambda progress: listener.records(sum(progress.read.values()), total), driver_host(master)
+    ) as task_listener:
+        pair_builder = ImagePairBuilder(replay.timeline, spec.fidelity, row_images, replay.until)
+        settings = ReadSettings(spec, options.show, pair_builder, task_listener.driver)
+        batches = engine_of(master, stream.size + replay.size)(
+            [*partition_sources(all_partitions, settings), *replay.sources], replay.known, options.show, results
         )
-    places = [partition.place for partition in every]
-    return heard, summarize_findings(batches, replay.timeline, replay.known, heard.left, places, asked.show)
+    places = [partition.place for partition in all_partitions]
+    return results, summarize_findings(batches, replay.timeline, replay.known, results.skipped, places, options.show)
 
 
-def _again(
-    opened: OpenedStream, spec: StreamSpec, show: int, summed: Sequence[PartitionSummary]
+def _read_grown_topics(
+    stream: OpenedStream, spec: StreamSpec, show: int, summed: Sequence[PartitionSummary]
 ) -> list[PartitionSummary]:
-    """The summaries, those of topics that got more partitions by the number they had at each time."""
-    heard = ReadResults()
+    """Read topics that got more partitions again, with the number of partitions at each time; return the summaries."""
+    results = ReadResults()
     for source in partition_sources(
-        [each for each in opened.partitions if each.topic in spec.grown], ReadSettings(spec, show)
+        [each for each in stream.partitions if each.topic in spec.grown], ReadSettings(spec, show)
     ):
-        for _ in source(heard):
+        for _ in source(results):
             pass
-    return choose_reading(summed, heard.summaries)
+    return choose_reading(summed, results.summaries)
 
 
-def _records(every: Sequence[StreamPartition]) -> int | None:
-    """How many they have; None where only reading tells."""
-    known = [partition.records for partition in every if partition.records is not None]
-    return sum(known) if len(known) == len(every) else None
+def _record_count(all_partitions: Sequence[StreamPartition]) -> int | None:
+    """Return the number of records; None if it is unknown."""
+    known = [partition.records for partition in all_partitions if partition.records is not None]
+    return sum(known) if len(known) == len(all_partitions) else None
 
 
-def _opened(asked: VerifyOptions, truth: TruthMetadata | None, told: VerifyListener) -> OpenedStream:
-    source = asked.source or ""
-    told.stage(f"opening {uri_without_secrets(source)}")
-    every = partitions(source, told.warn)
-    if truth is not None and asked.truth is not None:
-        truth_checks.check_topics(asked.truth, truth, partition_counts(every))
-    if asked.follow:
-        _follow(asked, truth, every, told)
-        every = partitions(source)
-    some = list(first_records(every))
-    made = resolve_origin(asked, truth, inspect_records(some))
-    if not some and truth is None and asked.after is None:
+def _open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
+    source = options.source or ""
+    listener.stage(f"opening {uri_without_secrets(source)}")
+    all_partitions = partitions(source, listener.warn)
+    if truth is not None and options.truth is not None:
+        truth_checks.check_topics(options.truth, truth, partition_counts(all_partitions))
+    if options.follow:
+        _follow(options, truth, all_partitions, listener)
+        all_partitions = partitions(source)
+    sample = list(first_records(all_partitions))
+    origin = resolve_origin(options, truth, inspect_records(sample))
+    if not sample and truth is None and options.after is None:
         raise UserError(
             f"{uri_without_secrets(source)} has no records, and nothing says whether that is right: --truth DIR or --after DIR does"
         )
-    told.stage("reading the statements")
-    known, sent = open_states(asked, truth), read_statements(every, made.protocol)
-    found = known.timeline(sent)
-    spec = _spec(asked, made, found, _counted(every, truth, made))
-    first, later = table_definitions(found, FOREVER if known.at is None else known.at)
+    listener.stage("reading the statements")
+    states, sent = open_states(options, truth), read_statements(all_partitions, origin.protocol)
+    timeline = states.timeline(sent)
+    spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
+    first, later = table_definitions(timeline, FOREVER if states.at is None else states.at)
     return OpenedStream(
-        tuple(every), made, known, tuple(sent), found, replace(spec, tables=first, later=later), _size(every, some)
+        tuple(all_partitions),
+        origin,
+        states,
+        tuple(sent),
+        timeline,
+        replace(spec, tables=first, later=later),
+        _input_size(all_partitions, sample),
     )
 
 
 def _follow(
-    asked: VerifyOptions, truth: TruthMetadata | None, every: Sequence[StreamPartition], told: VerifyListener
+    options: VerifyOptions,
+    truth: TruthMetadata | None,
+    all_partitions: Sequence[StreamPartition],
+    listener: VerifyListener,
 ) -> None:
-    until = asked.until or (truth.final_watermark if truth is not None else 0)
-    settings = next(each.source for each in every if isinstance(each.source, KafkaSettings))
+    until = options.until or (truth.final_watermark if truth is not None else 0)
+    settings = next(each.source for each in all_partitions if isinstance(each.source, KafkaSettings))
     last: list[FollowProgress] = []
 
-    def heard(followed: FollowProgress) -> None:
+    def results(followed: FollowProgress) -> None:
         last[:] = [followed]
-        told.waits(str(followed))
+        listener.waits(str(followed))
 
-    told.stage(f"waiting for the watermark {tso.describe(until)}")
+    listener.stage(f"waiting for the watermark {tso.describe(until)}")
     try:
-        wait_for_watermark(settings, [each.place for each in every], None, until, heard)
+        wait_for_watermark(settings, [each.place for each in all_partitions], None, until, results)
     except Stopped:
-        told.last(f"still waiting: {last[0]}" if last else "nothing was read")
+        listener.last(f"still waiting: {last[0]}" if last else "nothing was read")
         raise
 
 
-def _size(every: Sequence[StreamPartition], some: Sequence[Record]) -> int:
-    """In bytes, about, by the first records where only their number is told."""
-    sizes = [len(record.key or b"") + len(record.value or b"") for record in some]
+def _input_size(all_partitions: Sequence[StreamPartition], first: Sequence[Record]) -> int:
+    """Return the approximate size in bytes; a number of records is multiplied by the average size of the first ones."""
+    sizes = [len(record.key or b"") + len(record.value or b"") for record in first]
     each = sum(sizes) // len(sizes) if sizes else 0
-    return sum(partition.size or (partition.records or 0) * each for partition in every)
+    return sum(partition.size or (partition.records or 0) * each for partition in all_partitions)
 
 
-def _counted(every: Sequence[StreamPartition], truth: TruthMetadata | None, made: StreamOrigin) -> dict[str, int]:
+def _partition_counts(
+    all_partitions: Sequence[StreamPartition], truth: TruthMetadata | None, origin: StreamOrigin
+) -> dict[str, int]:
     """How many partitions each topic has; fixtures may lack those that are empty."""
-    found = partition_counts(every)
+    verification = partition_counts(all_partitions)
     if truth is not None:
-        return {**found, **truth.topics}
-    asked = made.changefeed.kafka.partition_num if made.known else None
-    if asked and not any(isinstance(each.source, KafkaSettings) for each in every):
-        return {topic: max(count, asked) for topic, count in found.items()}
-    return found
+        return {**verification, **truth.topics}
+    options = origin.changefeed.kafka.partition_num if origin.known else None
+    if options and not any(isinstance(each.source, KafkaSettings) for each in all_partitions):
+        return {topic: max(count, options) for topic, count in verification.items()}
+    return verification
 
 
-def _spec(asked: VerifyOptions, made: StreamOrigin, tables: TableTimeline, number: dict[str, int]) -> StreamSpec:
+def _stream_spec(
+    options: VerifyOptions, origin: StreamOrigin, tables: TableTimeline, number: dict[str, int]
+) -> StreamSpec:
     """What may be asked of the stream, as far as anybody knows how it was made."""
-    every = [definition.table for history in tables.tables for definition in history.definitions]
+    all_partitions = [definition.table for history in tables.tables for definition in history.definitions]
     spec = replace(
-        stream_spec_of(made.changefeed, every, number, finished=False, restarts=asked.restarts, release=made.release),
+        stream_spec_of(
+            origin.changefeed, all_partitions, number, finished=False, restarts=options.restarts, release=origin.release
+        ),
         complete=False,
     )
-    if made.known:
+    if origin.known:
         return spec
     return replace(
         spec,
@@ -265,38 +283,38 @@ def _spec(asked: VerifyOptions, made: StreamOrigin, tables: TableTimeline, numbe
     )
 
 
-def _check_rows(asked: VerifyOptions, truth: TruthMetadata | None, outcome: ReplayOutcome) -> None:
-    """Raises UserError for a truth that is not as it was written."""
-    if truth is not None and asked.truth is not None:
-        truth_checks.check_rows(asked.truth, truth, {table.table: table.expected for table in outcome.tables})
+def _check_rows(options: VerifyOptions, truth: TruthMetadata | None, outcome: ReplayOutcome) -> None:
+    """Raise UserError if the truth was changed after it was written."""
+    if truth is not None and options.truth is not None:
+        truth_checks.check_rows(options.truth, truth, {table.table: table.expected for table in outcome.tables})
 
 
 def _check_truth(
-    directory: Path, truth: TruthMetadata, opened: OpenedStream, summed: Iterable[PartitionSummary]
+    directory: Path, truth: TruthMetadata, stream: OpenedStream, summed: Iterable[PartitionSummary]
 ) -> None:
-    """Raises UserError for that of another run."""
+    """Raise UserError if the truth belongs to another run."""
     with_rows = [each for each in summed if each.first_row != NEVER]
     if with_rows:
         first, last = min(each.first_row for each in with_rows), max(each.last_row for each in with_rows)
         truth_checks.check_times(directory, truth, first, last)
-        truth_checks.check_tables(directory, opened.tables.names, summaries.names(with_rows))
+        truth_checks.check_tables(directory, stream.tables.names, summaries.names(with_rows))
 
 
-def _unfit(statement: str) -> NotChecked:
+def _misfit(statement: str) -> NotChecked:
     return NotChecked(f"tables of {statement}", "it does not fit those before it: --before DIR tells which there were")
 
 
-def _notes(opened: OpenedStream, summed: Sequence[PartitionSummary], spec: StreamSpec, until: int) -> Iterable[str]:
-    yield from opened.origin.notes
+def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: StreamSpec, until: int) -> Iterable[str]:
+    yield from stream.origin.notes
     if len(stopped := interrupted_watermarks(summed, spec)):
         yield (
             f"{len(stopped):,} watermarks, the first {tso.describe(int(stopped[0]))}, did not reach all partitions, "
             "and later ones did: TiCDC ended while it sent them"
         )
-    told = [note for each in summed for note in each.notes]
-    yield from told[:FEW]
-    if len(told) > FEW:
-        yield f"… and {len(told) - FEW} more partitions like these"
+    listener = [note for each in summed for note in each.notes]
+    yield from listener[:FEW]
+    if len(listener) > FEW:
+        yield f"… and {len(listener) - FEW} more partitions like these"
     if not any(len(each.watermarks) for each in summed):
         yield "the stream has no watermarks, so that nothing tells whether it is whole"
         return
