@@ -13,6 +13,7 @@ from simulator.consumer.replay.frame import ImagePairSource, Report
 from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.engines.spark.calls import spark_calls
 from simulator.settings import IN_PROCESS, ON_SPARK
+from simulator.signals import defer_signals
 
 IN_PROCESS_BYTES = 256 << 20
 """Limit of records and snapshots that this process reads when no --master is given."""

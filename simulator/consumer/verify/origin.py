@@ -15,7 +15,7 @@ from simulator.consumer.records import Record
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.verification import NotChecked, Setting
-from simulator.errors import UserError, uri_without_secrets
+from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.files import read_text
 from simulator.releases import Release
 from simulator.settings import DEFAULT_SINK_URI
