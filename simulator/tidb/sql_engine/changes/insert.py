@@ -224,12 +224,16 @@ def _duplicate_update(
         texts = dict(old.texts)
         for group in _independent_groups(assignments):
             known = () if query is None else query.query_columns
-            new_rows = RowSource(table, new.texts, known=known, inserted=True)
+            new_rows = RowSource(table, new.texts, query_columns=known, inserted=True)
             beside = query.extra if query is not None else None
             sources = (
                 [RowSource(table, texts), new_rows]
                 if beside is None or query is None
-                else [RowSource(table, texts), RowSource(beside, new.texts, known=query.extra_columns), new_rows]
+                else [
+                    RowSource(table, texts),
+                    RowSource(beside, new.texts, query_columns=query.extra_columns),
+                    new_rows,
+                ]
             )
             values = evaluate_assignments(group, upstream, now_ms, sources, len(old), problems)
             texts = assign_values(

@@ -1,1 +1,1 @@
-"""Queries and expressions of statements, evaluated over stored rows."""
+"""Queries and expressions of statements, evaluated in DuckDB over the stored rows."""

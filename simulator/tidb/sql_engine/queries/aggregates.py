@@ -1,7 +1,6 @@
-"""Aggregate functions: what each makes of the rows of a group.
+"""Aggregate functions.
 
-One law: NULL counts only where MySQL counts it; rows come in the order of the query below (TiDB:
-pkg/executor/aggfuncs).
+Rows are in the order of the query below. NULL is ignored as in MySQL (TiDB: pkg/executor/aggfuncs).
 """
 
 from __future__ import annotations
@@ -22,30 +21,30 @@ from simulator.tidb.sql_engine.queries.sorting import distinct_key, order_term
 from simulator.tidb.syntax.queries import Aggregate
 
 ARGUMENT_COUNTS = {"JSON_OBJECTAGG": 2}
-"""How many arguments there are, if not one."""
+"""The number of arguments, if it is not one."""
 
 LONGEST_CONCAT = 1024
 """group_concat_max_len, in bytes."""
 
 
 class AggregateInput(Protocol):
-    """What an aggregate function asks of a query with groups."""
+    """The groups or the window over which a function aggregates."""
 
     def column(self, found: Sql) -> str:
-        """Computes an expression for each row; the name of the column, quoted."""
+        """Compute an expression for each row. Return the quoted name of the column."""
 
     def over(self, text: str) -> Sql:
-        """Computes an aggregate of DuckDB's for each group."""
+        """Compute an aggregate of DuckDB."""
 
     def first(self, value: Value, order: str, where: str = "") -> Value:
-        """The value of the first row of each group in an order."""
+        """Return the value of the first row of each group in an order."""
 
     def sorting(self, tree: Aggregate) -> list[str]:
-        """The terms of its ORDER BY, and those of the rows."""
+        """Return the terms of the function's ORDER BY, and those of the rows."""
 
 
 def aggregate_value(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
-    """The value of an aggregate function for each group. Raises SqlError."""
+    """Return the value of an aggregate function for each group. Raises SqlError."""
     compute = AGGREGATES.get(tree.name)
     if compute is None:
         known = ", ".join(sorted(AGGREGATES))
@@ -89,7 +88,7 @@ def _sum(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Val
 
 
 def _average(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
-    """Four digits more than its argument has (div_precision_increment)."""
+    """AVG: four more digits than its argument (div_precision_increment)."""
     number = as_number(values[0])
     count = Value(group.over(f"count({_distinct(tree)}{group.column(number.sql)})"), "int")
     found = calculate("/", _sum(tree, values, group), count)
@@ -99,7 +98,7 @@ def _average(tree: Aggregate, values: Sequence[Value], group: AggregateInput) ->
 
 
 def _min_or_max(descending: bool) -> Callable[[Aggregate, Sequence[Value], AggregateInput], Value]:
-    """MIN, MAX: members of ENUM and SET by their text."""
+    """MIN, MAX: members of ENUM and SET are compared by their text."""
 
     def extreme(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
         (value,) = values
@@ -112,7 +111,7 @@ def _min_or_max(descending: bool) -> Callable[[Aggregate, Sequence[Value], Aggre
 
 
 def _group_concat(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
-    """GROUP_CONCAT: at most as many bytes as group_concat_max_len."""
+    """GROUP_CONCAT: at most group_concat_max_len bytes."""
     known = join("AND", [is_not_null(value) for value in values])
     binary = any(value.is_binary for value in values)
     if binary and not all(value.is_binary for value in values):
@@ -136,7 +135,7 @@ def _group_concat(tree: Aggregate, values: Sequence[Value], group: AggregateInpu
 
 
 def _bit_aggregate(function: str, nothing: int) -> Callable[[Aggregate, Sequence[Value], AggregateInput], Value]:
-    """BIT_AND, BIT_OR, BIT_XOR: of 64 bits, with a value for no row."""
+    """BIT_AND, BIT_OR, BIT_XOR: of 64 bits, with `nothing` as the value of no rows."""
 
     def combined(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
         found = group.over(f"{function}({group.column(as_bits(values[0]))})")
@@ -146,7 +145,7 @@ def _bit_aggregate(function: str, nothing: int) -> Callable[[Aggregate, Sequence
 
 
 def _json_array(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
-    """JSON_ARRAYAGG"""
+    """JSON_ARRAYAGG."""
     element = group.column(sql("coalesce({}, 'null')", as_json_item(values[0])))
     found = group.over(f"string_agg({element}, ', ' ORDER BY {', '.join(group.sorting(tree))})")
     return Value(sql("'[' || {} || ']'", found), "json")
@@ -175,4 +174,4 @@ AGGREGATES: dict[str, Callable[[Aggregate, Sequence[Value], AggregateInput], Val
     "JSON_ARRAYAGG": _json_array,
     "JSON_OBJECTAGG": _json_object,
 }
-"""By TiDB's names."""
+"""Functions by TiDB's names."""

@@ -1,4 +1,4 @@
-"""What the columns of a query are kept as."""
+"""The types in which a query's columns are stored."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ TYPES = {
     "time": ColumnType("time", decimal=6),
     "json": ColumnType("json"),
 }
-"""What a column of a query is stored as, by the kind of its values; other kinds are texts."""
+"""The type by the kind of a column's values; other kinds are texts."""
 
 TEXT = ColumnType("longtext", charset="utf8mb4", collation="utf8mb4_bin")
 BYTES = ColumnType("longblob", charset="binary", collation="binary")
 
 
 def stored_type(field: Field) -> ColumnType:
-    """What the cells of a column of a query are read as."""
+    """Return the type of a query's column."""
     if field.column is not None:
         type = field.column.type
         return replace(type, name="datetime") if type.name == "timestamp" else type

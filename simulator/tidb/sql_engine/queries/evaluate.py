@@ -1,4 +1,7 @@
-"""Expressions of statements, evaluated over rows that the statement has: new rows, stored rows, both side by side."""
+"""Evaluates expressions over rows that a statement has at hand: new rows, stored rows, or both side by side.
+
+Literals and columns of a few rows are read directly (`simple_values.py`); DuckDB evaluates everything else.
+"""
 
 from __future__ import annotations
 
@@ -28,26 +31,26 @@ from simulator.tidb.syntax.expressions import ColumnName, Node
 
 
 class QueryColumn(NamedTuple):
-    """What a column of given rows is called."""
+    """A column of rows under the name that a query gives it."""
 
     schema: str
     table: str
-    called: str
+    name: str
     column: str
-    """Of the rows' table."""
+    """The column of the rows' table."""
 
 
 class RowSource(NamedTuple):
-    """Rows that expressions name the columns of: equally long arrays of TiDB text by column name."""
+    """Rows whose columns an expression may name: arrays of TiDB text of equal length, by column name."""
 
     table: Table
     texts: Mapping[str, pa.Array]
-    known: tuple[QueryColumn, ...] = ()
-    """What the columns are called, where a query gave the rows; nothing else names them."""
+    query_columns: tuple[QueryColumn, ...] = ()
+    """The names of the columns if a query provides the rows. They have no other names then."""
 
     inserted: bool = False
-    """Whether VALUES(column) means these rows; a plain name means them only where they have names of their own, or
-    there is no other source."""
+    """Whether VALUES(column) means these rows. A plain name means them only if a query names them, or if there is no
+    other source."""
 
 
 NO_TABLE = Table("", "", ())
@@ -62,8 +65,11 @@ def evaluate(
     rows: int = 1,
     problems: ExpressionProblems | None = None,
 ) -> list[pa.Array]:
-    """Raw values of expressions, each for the column that takes it (TiDB text for None), over the sources' rows side by
-    side; `rows` counts where there is no source. Without `problems` they are met as in a SELECT. Raises SqlError."""
+    """Return the raw values of expressions, each for the column that takes it (TiDB text for None).
+
+    The sources' rows stand side by side; without sources there are `rows` rows. Without `problems` they are handled as
+    in a SELECT. Raises SqlError.
+    """
     if sources:
         rows = len(next(iter(sources[0].texts.values()))) if sources[0].texts else rows
 
@@ -79,24 +85,24 @@ def evaluate(
     except NotSimple:
         pass
     evaluation = StatementEvaluation(upstream, now_ms, problems)
-    numbers = [evaluation.number() for _ in sources] or [evaluation.number()]
-    for number, rows_of in zip(numbers, sources, strict=False):
-        evaluation.hand_over(rows_of.table, number, rows_of.texts, rows)
+    numbers = [evaluation.next_number() for _ in sources] or [evaluation.next_number()]
+    for number, source in zip(numbers, sources, strict=False):
+        evaluation.add_rows(source.table, number, source.texts, rows)
     if not sources:
-        evaluation.hand_over(NO_TABLE, numbers[0], {}, rows)
+        evaluation.add_rows(NO_TABLE, numbers[0], {}, rows)
     place = quote(f"{numbers[0]}.place")
     text = f"(SELECT * FROM {quote(f'rows {numbers[0]}')}"
     for number in numbers[1:]:
         text += f" JOIN {quote(f'rows {number}')} ON {place} = {quote(f'{number}.place')}"
-    known = [
-        table_fields(rows_of.table, rows_of.table.schema, rows_of.table.name, number, upstream.session)
-        for rows_of, number in zip(sources, numbers, strict=False)
+    source_fields = [
+        table_fields(source.table, source.table.schema, source.table.name, number, upstream.session)
+        for source, number in zip(sources, numbers, strict=False)
     ]
-    inserted = [fields for rows_of, fields in zip(sources, known, strict=True) if rows_of.inserted]
+    inserted = [fields for source, fields in zip(sources, source_fields, strict=True) if source.inserted]
     named = [
-        _query_named_fields(rows_of, fields)
-        for rows_of, fields in zip(sources, known, strict=True)
-        if not rows_of.inserted or rows_of.known
+        _query_named_fields(source, fields)
+        for source, fields in zip(sources, source_fields, strict=True)
+        if not source.inserted or source.query_columns
     ]
     scope = QueryScope(
         evaluation, tuple(chain(*(named or inserted))), inserted=tuple(chain(*inserted)), row=sql(f"{place}::VARCHAR")
@@ -105,12 +111,12 @@ def evaluate(
     if not values:
         return []
     wanted = {f"value {number}": value.body for number, value in enumerate(values)}
-    found = evaluation.rows(wanted, f"{text})", f" ORDER BY {place}")
+    found = evaluation.fetch(wanted, f"{text})", f" ORDER BY {place}")
     return [as_datums(fetched_column(found, key), value) for key, value in zip(wanted, values, strict=True)]
 
 
 def resolve_stored_column(table: Table, schema: str, alias: str, node: Node) -> Column:
-    """The column of a table that a name means, whose cells are stored. Raises NotSimple."""
+    """Return the stored column of a table that a name means. Raises NotSimple."""
     if isinstance(node, ColumnName):
         *qualifier, name = (part.lower() for part in node.parts)
         if qualifier in ([], [alias.lower()]) or schema and qualifier == [schema.lower(), alias.lower()]:
@@ -121,40 +127,41 @@ def resolve_stored_column(table: Table, schema: str, alias: str, node: Node) -> 
 
 
 def _resolve_source_column(sources: Sequence[RowSource], node: Node) -> tuple[RowSource, Column]:
-    """The column of given rows that a name or VALUES(name) means. Raises NotSimple."""
+    """Return the column of given rows that a name or VALUES(name) means. Raises NotSimple."""
     inserted = isinstance(node, InsertedValue)
-    found = [rows for rows in sources if rows.inserted == inserted]
-    if len(found) != 1 or any(rows.known for rows in sources):
+    candidates = [rows for rows in sources if rows.inserted == inserted]
+    if len(candidates) != 1 or any(rows.query_columns for rows in sources):
         raise NotSimple
-    table = found[0].table
+    table = candidates[0].table
     column = resolve_stored_column(
         table, table.schema, table.name, node.column if isinstance(node, InsertedValue) else node
     )
-    if column.name not in found[0].texts:
+    if column.name not in candidates[0].texts:
         raise NotSimple
-    return found[0], column
+    return candidates[0], column
 
 
 def _query_named_fields(rows: RowSource, fields: Sequence[Field]) -> tuple[Field, ...]:
-    """The columns by the names that a query gives them."""
-    if not rows.known:
+    """Return the fields under the names that a query gives them."""
+    if not rows.query_columns:
         return tuple(fields)
     by_column = {field.name: field for field in fields}
     return tuple(
-        replace(by_column[each.column], name=each.called, schema=each.schema, table=each.table) for each in rows.known
+        replace(by_column[each.column], name=each.name, schema=each.schema, table=each.table)
+        for each in rows.query_columns
     )
 
 
 def datum_or_text(value: Value, column: Column | None) -> DatumSql:
-    """A datum for a column, else TiDB text as bytes."""
+    """Return a datum for a column, or TiDB text as bytes without one."""
     if column is not None:
         return datum_sql(value, column)
     return DatumSql("", sql("NULL::BLOB") if value.kind == "null" else sql("encode({})", as_text(value)))
 
 
-def as_datums(found: pa.Array, value: DatumSql) -> pa.Array:
-    return datums(value.kind, found) if value.kind else found
+def as_datums(cells: pa.Array, value: DatumSql) -> pa.Array:
+    return datums(value.kind, cells) if value.kind else cells
 
 
-def fetched_column(found: pa.Table, column: str) -> pa.Array:
-    return found.column(column).combine_chunks()
+def fetched_column(table: pa.Table, column: str) -> pa.Array:
+    return table.column(column).combine_chunks()

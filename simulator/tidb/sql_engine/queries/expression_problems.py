@@ -1,4 +1,4 @@
-"""What becomes of the problems that the expressions of a statement have: an error, a warning, or nothing.
+"""Problems of a statement's expressions: errors, warnings, or ignored.
 
 Source: tidb pkg/executor/executor.go (ResetContextOfStmt, ResetUpdateStmtCtx, ResetDeleteStmtCtx), pkg/errctx.
 """
@@ -17,10 +17,10 @@ from simulator.tidb.sql_engine.storage.state import SqlSession
 
 
 class ExpressionProblems:
-    """The problems of one statement: the first that is an error is raised, warnings are kept."""
+    """The problems of one statement. The first error is raised; warnings are collected."""
 
     def __init__(self, session: SqlSession, writing: bool = False, ignore: bool = False) -> None:
-        """`writing`: whether it is an INSERT, UPDATE or DELETE; `ignore`: whether it says IGNORE."""
+        """`writing` is true for INSERT, UPDATE and DELETE, `ignore` for a statement with IGNORE."""
         self.warnings: list[str] = []
         is_strict = not session.sql_mode.isdisjoint(("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"))
         strict = writing and not ignore and is_strict
@@ -28,17 +28,17 @@ class ExpressionProblems:
         self._errors = {ALWAYS, *((TRUNCATED, *((DIVIDED,) if divided else ())) if strict else ())}
         self._silent: set[str] = set() if divided else {DIVIDED}
 
-    def meet(self, found: Sequence[tuple[str, pa.ChunkedArray]]) -> None:
-        """Takes the problems of expressions, each with its kind, over the same rows. Raises SqlError."""
+    def handle(self, problem_columns: Sequence[tuple[str, pa.ChunkedArray]]) -> None:
+        """Handle the problems of expressions over the same rows, each with its kind. Raises SqlError."""
         errors = [
             (pc.index(problems.is_valid(), True).as_py(), place)
-            for place, (kind, problems) in enumerate(found)
+            for place, (kind, problems) in enumerate(problem_columns)
             if kind in self._errors
         ]
         row, place = min(((row, place) for row, place in errors if row >= 0), default=(-1, 0))
         if row >= 0:
-            number, _, text = found[place][1][row].as_py().partition(" ")
+            number, _, text = problem_columns[place][1][row].as_py().partition(" ")
             raise sql_error_with_text(int(number), text)
-        for kind, problems in found:
+        for kind, problems in problem_columns:
             if kind not in self._silent:
                 self.warnings += problems.drop_null().slice(0, MAX_WARNINGS - len(self.warnings)).to_pylist()

@@ -1,7 +1,7 @@
-"""Rows brought together: GROUP BY and DISTINCT.
+"""GROUP BY and DISTINCT.
 
-One law: a group shows the values of its first row; what its rows need not have in common is refused where
-ONLY_FULL_GROUP_BY is set, as TiDB does (pkg/planner/core/logical_plan_builder.go, checkOnlyFullGroupBy).
+A group shows the values of its first row. With ONLY_FULL_GROUP_BY a value that may differ within the group is refused,
+as in TiDB (pkg/planner/core/logical_plan_builder.go, checkOnlyFullGroupBy).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.tidb.syntax.queries import Aggregate
 
 
 def export_value(value: Value, column: str) -> tuple[dict[str, Sql], Value]:
-    """The columns that a value needs outside of the query that computes it, and how it is read there."""
+    """Return the columns that a value needs outside of the query that computes it, and the value there."""
     if value.kind == "null":
         return {}, value
     if value.kind == "real" and value.constant is not None:
@@ -36,10 +36,10 @@ def export_value(value: Value, column: str) -> tuple[dict[str, Sql], Value]:
         parts[f"{column} number"] = value.number
     problems = collect_problems(value.sql)
     parts |= {f"{column} {kind}": problem for kind, problem in problems.items()}
-    read = with_problems(identifier(column), {kind: identifier(f"{column} {kind}") for kind in problems})
+    outer_value = with_problems(identifier(column), {kind: identifier(f"{column} {kind}") for kind in problems})
     return parts, replace(
         value,
-        sql=read,
+        sql=outer_value,
         constant=None,
         text=None if value.text is None else identifier(f"{column} text"),
         number=None if value.number is None else identifier(f"{column} number"),
@@ -47,7 +47,7 @@ def export_value(value: Value, column: str) -> tuple[dict[str, Sql], Value]:
 
 
 class Grouping:
-    """The columns that a query with groups computes for each row, and for each group, as its clauses ask for them."""
+    """A query with groups: the columns that its clauses need for each row and for each group."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Grouping:
         whole: bool,
     ) -> None:
         self._evaluation, self._scope, self._relation = evaluation, scope, relation
-        self._number = evaluation.number()
+        self._number = evaluation.next_number()
         self._row = quote(f"{self._number}.row")
         order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
         self._rows: dict[str, Sql] = {f"{self._number}.row": sql(f"row_number() OVER ({order.strip()})")}
@@ -89,11 +89,11 @@ class Grouping:
 
     def first(self, value: Value, order: str, where: str = "") -> Value:
         column = f"{self._number}.{len(self._rows)}"
-        parts, read = export_value(value, column)
+        parts, outer_value = export_value(value, column)
         self._rows |= parts
         among = f" FILTER (WHERE {where})" if where else ""
 
-        def found(part: Sql | None) -> Sql | None:
+        def first_value(part: Sql | None) -> Sql | None:
             terms = order if order == self._row else f"{order}, {self._row}"
             return (
                 None
@@ -102,9 +102,14 @@ class Grouping:
             )
 
         return (
-            replace(read, sql=found(read.sql) or read.sql, text=found(read.text), number=found(read.number))
+            replace(
+                outer_value,
+                sql=first_value(outer_value.sql) or outer_value.sql,
+                text=first_value(outer_value.text),
+                number=first_value(outer_value.number),
+            )
             if (parts)
-            else read
+            else outer_value
         )
 
     def sorting(self, tree: Aggregate) -> list[str]:
@@ -115,14 +120,14 @@ class Grouping:
         return [*terms, self._row]
 
     def aggregate(self, tree: Aggregate) -> Value:
-        """The value of an aggregate function for each group."""
+        """Return the value of an aggregate function for each group."""
         if tree not in self._aggregates:
             values = [translate(argument, self._scope) for argument in tree.arguments]
             self._aggregates[tree] = aggregate_value(tree, values, self)
         return self._aggregates[tree]
 
     def read(self, field: Field) -> Value:
-        """A column for each group. Raises SqlError 1055, 1140."""
+        """Return a column for each group. Raises SqlError 1055, 1140."""
         if field not in self._kept:
             if not self._is_fixed(field):
                 raise self._mixed(field)
@@ -130,15 +135,15 @@ class Grouping:
         return self._kept[field]
 
     def _is_fixed(self, field: Field) -> bool:
-        """Whether all rows of a group have one value in the column: the groups, or the WHERE, say so, or a key."""
+        """Return whether all rows of a group have the same value, because of GROUP BY, WHERE or a key."""
         if "ONLY_FULL_GROUP_BY" not in self._evaluation.upstream.session.sql_mode:
             return True
         keys = {self._scope.find(node) for node, _ in self._known if isinstance(node, ColumnName)} | self._fixed
         return field in keys or field.source > 0 and self._has_key(field.source, keys)
 
     def _has_key(self, source: int, keys: set[Field | None]) -> bool:
-        """Whether the columns hold a key of a base table."""
-        named = {key.name.lower() for key in keys if key is not None and key.source == source}
+        """Return whether the columns contain a key of a base table."""
+        column_names = {key.name.lower() for key in keys if key is not None and key.source == source}
         base = next(base for base in self._relation.bases if base.place == f"{source}.place")
         unique = [base.table.primary_key] if base.table.primary_key else []
         required = {column.name for column in base.table.columns if column.not_null}
@@ -147,7 +152,7 @@ class Grouping:
             for index in base.table.indexes
             if index.unique and all(part.name in required and part.length < 0 for part in index.columns)
         ]
-        return any(named >= {part.lower() for part in columns} for columns in unique)
+        return any(column_names >= {part.lower() for part in columns} for columns in unique)
 
     def _mixed(self, field: Field) -> SqlError:
         clause, number = self.place
@@ -170,28 +175,28 @@ class Grouping:
         )
 
     def known(self, node: Node) -> Node | None:
-        """What stands for an expression of GROUP BY, whose value a group has."""
+        """Return the value of an expression of GROUP BY, or None."""
         return next((KnownValue(value) for key, value in self._known if key == node), None)
 
     def shown(self) -> list[Value]:
-        """The values of GROUP BY for each group."""
+        """Return the values of GROUP BY for each group."""
         return [value for _, value in self._known]
 
     def scope(self) -> QueryScope:
-        """What expressions over the groups can name."""
+        """Return the scope of expressions over the groups."""
         return replace(self._scope, aggregate=self.aggregate, through=self.read)
 
     def relation(self) -> Relation:
-        """A row for each group, with all that was asked for."""
-        self._evaluation.watch(self._rows.values(), self._relation.sql)
-        rows = select_query(self._rows, self._relation.sql, f"{self._evaluation.number()}:")
+        """Return a row for each group with all columns that were added."""
+        self._evaluation.watch_problems(self._rows.values(), self._relation.sql)
+        rows = select_query(self._rows, self._relation.sql, f"{self._evaluation.next_number()}:")
         shown = ", ".join(f"{text} AS {quote(column)}" for column, text in self._groups.items())
         groups = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
         return Relation(f"(SELECT {shown} FROM ({rows}){groups})", (), (self.first_row,))
 
 
 def group_by_values(relation: Relation, evaluation: Evaluation) -> tuple[Grouping, tuple[Field, ...]]:
-    """The different rows of a relation as groups, and their columns."""
+    """Return the distinct rows of a relation as groups, and their columns."""
     keys = [(KnownValue(value), value) for value in (field.read() for field in relation.fields)]
     grouping = Grouping(evaluation, QueryScope(evaluation), relation, keys, (), False)
     fields = (value_field(field.name, value) for field, value in zip(relation.fields, grouping.shown(), strict=True))
@@ -199,14 +204,14 @@ def group_by_values(relation: Relation, evaluation: Evaluation) -> tuple[Groupin
 
 
 def distinct_rows(relation: Relation, evaluation: Evaluation) -> Relation:
-    """Each different row of a relation once."""
+    """Return each distinct row of a relation once."""
     grouping, fields = group_by_values(relation, evaluation)
     return replace(grouping.relation(), fields=fields)
 
 
 def constant_columns(where: Node | None, scope: QueryScope) -> list[Field]:
-    """The columns that a condition holds to one value: `a = 1 AND …`."""
-    found: list[Field] = []
+    """Return the columns for which a condition allows one value: `a = 1 AND …`."""
+    fields: list[Field] = []
     waiting = [] if where is None else [strip_parentheses(where)]
     while waiting:
         node = waiting.pop()
@@ -219,5 +224,5 @@ def constant_columns(where: Node | None, scope: QueryScope) -> list[Field]:
                     if isinstance(side, ColumnName) and isinstance(strip_parentheses(other), Literal)
                     else None
                 )
-                found += [] if field is None else [field]
-    return found
+                fields += [] if field is None else [field]
+    return fields

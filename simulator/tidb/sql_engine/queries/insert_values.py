@@ -1,4 +1,4 @@
-"""The values of the rows of INSERT … VALUES."""
+"""The values of INSERT … VALUES."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from simulator.tidb.syntax.dml import DefaultValue
 from simulator.tidb.syntax.expressions import Call, Node, names_in
 
 EXPRESSION_BATCH = 256
-"""Expressions of VALUES that one query evaluates."""
+"""The number of expressions that one query evaluates."""
 
 
 class InputValues(NamedTuple):
-    """The values that rows of VALUES give a column."""
+    """The values that the rows of VALUES have for a column."""
 
     raw: pa.Array
-    """Datums; null for NULL and where the statement says DEFAULT."""
+    """Datums; null for NULL and for DEFAULT."""
 
     default: pa.Array | None
-    """bool: in which rows it says DEFAULT; None if in none."""
+    """bool: the rows that have DEFAULT; None if there are none."""
 
 
 def evaluate_rows(
@@ -50,11 +50,11 @@ def evaluate_rows(
     table: Table,
     problems: ExpressionProblems | None = None,
 ) -> tuple[InputValues, ...]:
-    """The values of the rows of VALUES for these columns of the table, one `InputValues` for each column. Raises SqlError.
+    """Return the values of VALUES for these columns of the table, one `InputValues` for each column.
 
-    What a TIMESTAMP is given is in the session's time zone.
+    A value of a TIMESTAMP is in the session's time zone. Raises SqlError.
     """
-    found: list[list[Datum | None]] = [[None] * len(rows) for _ in columns]
+    datums_by_column: list[list[Datum | None]] = [[None] * len(rows) for _ in columns]
     defaults: list[set[int]] = [set() for _ in columns]
     waiting: dict[tuple[int, Node, int], list[int]] = {}
     for place, row in enumerate(rows):
@@ -63,31 +63,33 @@ def evaluate_rows(
                 defaults[number].add(place)
                 continue
             try:
-                found[number][place] = simple_values.literal_datum(node)
+                datums_by_column[number][place] = simple_values.literal_datum(node)
             except NotSimple:
-                apart = place if any(names_in(node)) or _has_random(node) else -1
-                waiting.setdefault((number, node, apart), []).append(place)
-    asked = list(waiting)
-    for start in range(0, len(asked), EXPRESSION_BATCH):
-        batch = asked[start : start + EXPRESSION_BATCH]
+                own_row = place if any(names_in(node)) or _has_random(node) else -1
+                waiting.setdefault((number, node, own_row), []).append(place)
+    expressions = list(waiting)
+    for start in range(0, len(expressions), EXPRESSION_BATCH):
+        batch = expressions[start : start + EXPRESSION_BATCH]
         evaluation = StatementEvaluation(upstream, now_ms, problems)
         nodes = [
-            node if apart < 0 else _resolve_in_row(node, rows[apart], number, columns, table, evaluation)
-            for number, node, apart in batch
+            node if own_row < 0 else _resolve_in_row(node, rows[own_row], number, columns, table, evaluation)
+            for number, node, own_row in batch
         ]
         values = evaluate(nodes, [columns[number] for number, _, _ in batch], upstream, now_ms, problems=problems)
-        for (number, node, apart), value in zip(batch, values, strict=True):
-            given = cells_of(value.slice(0, 1))[0]
-            for place in waiting[number, node, apart]:
-                found[number][place] = given
+        for (number, node, own_row), value in zip(batch, values, strict=True):
+            datum = cells_of(value.slice(0, 1))[0]
+            for place in waiting[number, node, own_row]:
+                datums_by_column[number][place] = datum
     return tuple(
-        InputValues(each(cells), pa.array([place in known for place in range(len(rows))]) if known else None)
-        for cells, known in zip(found, defaults, strict=True)
+        InputValues(
+            each(cells), pa.array([place in default_places for place in range(len(rows))]) if default_places else None
+        )
+        for cells, default_places in zip(datums_by_column, defaults, strict=True)
     )
 
 
 def _has_random(node: Node) -> bool:
-    """Whether each row has another value."""
+    """Return whether the expression has another value in each row."""
     return any(isinstance(part, Call) and part.name in ("RAND", "UUID") for part in walk(node))
 
 
@@ -99,8 +101,10 @@ def _resolve_in_row(
     table: Table,
     evaluation: StatementEvaluation,
 ) -> Node:
-    """An expression of VALUES where a name means what the row gives that column before it, else its default, and of one
-    that is NOT NULL without a default the zero of its type (tidb pkg/executor/insert_common.go, setValueForRefColumn).
+    """Return an expression of VALUES with its column names resolved.
+
+    A name means the value that the row has for that column before the expression, else its default, and without a
+    default the zero of the type of a NOT NULL column (tidb pkg/executor/insert_common.go, setValueForRefColumn).
     """
     places = {column.name: place for place, column in enumerate(columns)}
 
@@ -108,7 +112,7 @@ def _resolve_in_row(
         place = places.get(column.name, number)
         if place < number and not isinstance(row[place], DefaultValue):
             return cast_to_column(translate(row[place], scope(place)), column)
-        return _unset_value(column, evaluation)
+        return _value_before_assignment(column, evaluation)
 
     def scope(number: int) -> QueryScope:
         def fields(read: Callable[[Column], Value]) -> tuple[Field, ...]:
@@ -123,8 +127,8 @@ def _resolve_in_row(
     return KnownValue(translate(node, scope(number)))
 
 
-def _unset_value(column: Column, evaluation: StatementEvaluation) -> Value:
-    """What a name means of a column that the row has not given yet."""
+def _value_before_assignment(column: Column, evaluation: StatementEvaluation) -> Value:
+    """Return the value of a column that the row has not set yet."""
     now = clock.default_time_text(column, evaluation.upstream.session, evaluation.now_ms)
     if now is not None:
         return column_value(column, text_of(now))

@@ -1,4 +1,7 @@
-"""The rows that an UPDATE, a DELETE or an INSERT … SELECT is about."""
+"""Finds the rows that an UPDATE, a DELETE or an INSERT … SELECT applies to.
+
+Conditions on the columns of one table are answered without a query (`simple_conditions.py`), all others by DuckDB.
+"""
 
 from __future__ import annotations
 
@@ -29,25 +32,25 @@ from simulator.tidb.syntax.queries import Limit, OrderItem, Source, TableSource,
 
 
 class MatchedTable(NamedTuple):
-    """A base table of a FROM clause."""
+    """A base table of a FROM clause, with the positions of its matched rows."""
 
     alias: str
-    """As written: its alias, else its name."""
+    """As written: the table's alias, or its name."""
 
     key: Key
     table: Table
     places: pa.Array
-    """int64 places in its `StoredRows`, in the order of the statement; null where an outer join has no row."""
+    """int64 positions in its `StoredRows`, in the order of the statement; null if an outer join has no row."""
 
 
 class MatchedRows(NamedTuple):
-    """What a statement's WHERE, ORDER BY and LIMIT let through; all arrays equally long."""
+    """The rows that WHERE, ORDER BY and LIMIT select. All arrays have equal length."""
 
     tables: tuple[MatchedTable, ...]
     """In the order of the FROM clause."""
 
     values: Mapping[str, pa.Array]
-    """Raw values of what was wanted, by its name."""
+    """Raw values of the wanted expressions by name."""
 
 
 def match_rows(
@@ -62,15 +65,15 @@ def match_rows(
     common: WithTree | None = None,
     problems: ExpressionProblems | None = None,
 ) -> MatchedRows:
-    """The rows that a statement is about, and raw values of `wanted` for the columns in `targets` (TiDB text for names
-    that have no target), computed from the rows as they are before it. Raises SqlError.
+    """Return the rows of a statement, and raw values of `wanted`, computed from the rows before the statement.
 
-    Without ORDER BY rows come by their places: `StoredRows.cells` are kept in TiKV's order, which is that of a scan.
+    Values are datums for the columns in `targets`, TiDB text for other names. Without ORDER BY the rows are in the
+    order of `StoredRows.cells`, which is the order of a scan in TiKV. Raises SqlError.
     """
     if common is None and isinstance(source, TableSource) and not source.partitions:
-        looked = _match_simply(source, where, order, limit, upstream, wanted, targets)
-        if looked is not None:
-            return looked
+        matched = _match_simply(source, where, order, limit, upstream, wanted, targets)
+        if matched is not None:
+            return matched
     evaluation = StatementEvaluation(upstream, now_ms, problems)
     around = QueryScope(evaluation)
     if common is not None:
@@ -81,9 +84,11 @@ def match_rows(
     terms = list(relation.order)
     if order:
         keys = [sort_key(translate(item.expression, scope.within("order clause"))) for item in order]
-        names = [f"{evaluation.number()}.key" for _ in keys]
-        evaluation.watch(keys, relation.sql)
-        text = select_query(dict(zip(names, keys, strict=True)), relation.sql, f"{evaluation.number()}:", kept=True)
+        names = [f"{evaluation.next_number()}.key" for _ in keys]
+        evaluation.watch_problems(keys, relation.sql)
+        text = select_query(
+            dict(zip(names, keys, strict=True)), relation.sql, f"{evaluation.next_number()}:", kept=True
+        )
         terms = [*(order_term(quote(key), item.descending) for key, item in zip(names, order, strict=True)), *terms]
         relation = replace(relation, sql=f"({text})")
     if limit is not None:
@@ -91,13 +96,13 @@ def match_rows(
     shown = {f"place {number}": identifier(base.place) for number, base in enumerate(relation.bases)}
     values = {key: datum_or_text(translate(node, scope), targets.get(key)) for key, node in wanted.items()}
     shown |= {f"value {key}": value.body for key, value in values.items()}
-    found = evaluation.rows(shown, relation.sql, f" ORDER BY {', '.join(terms)}" if terms else "")
+    result = evaluation.fetch(shown, relation.sql, f" ORDER BY {', '.join(terms)}" if terms else "")
     tables = tuple(
-        MatchedTable(base.alias, base.key, base.table, fetched_column(found, f"place {number}"))
+        MatchedTable(base.alias, base.key, base.table, fetched_column(result, f"place {number}"))
         for number, base in enumerate(relation.bases)
     )
     return MatchedRows(
-        tables, {key: as_datums(fetched_column(found, f"value {key}"), value) for key, value in values.items()}
+        tables, {key: as_datums(fetched_column(result, f"value {key}"), value) for key, value in values.items()}
     )
 
 
@@ -110,27 +115,27 @@ def _match_simply(
     wanted: Mapping[str, Node],
     targets: Mapping[str, Column],
 ) -> MatchedRows | None:
-    """The same of one table without a query; None where that takes one."""
-    schema, called = source.name.schema or upstream.session.database, source.name.name
-    place = object_key(schema, called)
-    table, stored = upstream.catalog.tables.get(place), upstream.rows.get(place)
+    """Return the matched rows of one table, or None if that takes a query."""
+    schema, table_name = source.name.schema or upstream.session.database, source.name.name
+    key = object_key(schema, table_name)
+    table, stored = upstream.catalog.tables.get(key), upstream.rows.get(key)
     if table is None or stored is None:
         return None
-    alias = source.alias or called
-    named = partial(resolve_stored_column, table, "" if source.alias else schema, alias)
+    alias = source.alias or table_name
+    resolve = partial(resolve_stored_column, table, "" if source.alias else schema, alias)
     try:
-        found = simple_conditions.matching_places(simple_conditions.parse_conditions(where, named), stored.cells)
-        if order and (len(found) > 1 or not all(named(strip_parentheses(item.expression)) for item in order)):
+        places = simple_conditions.matching_places(simple_conditions.parse_conditions(where, resolve), stored.cells)
+        if order and (len(places) > 1 or not all(resolve(strip_parentheses(item.expression)) for item in order)):
             return None
         if limit is not None:
-            found = found.slice(limit.offset, limit.count)
+            places = places.slice(limit.offset, limit.count)
         values = simple_values.simple_columns(
             list(wanted.values()),
-            [targets.get(called) for called in wanted],
-            named,
-            lambda node: stored.cells.column(named(node).name).take(found),
-            len(found),
+            [targets.get(name) for name in wanted],
+            resolve,
+            lambda node: stored.cells.column(resolve(node).name).take(places),
+            len(places),
         )
     except NotSimple:
         return None
-    return MatchedRows((MatchedTable(alias, place, table, found),), dict(zip(wanted, values, strict=True)))
+    return MatchedRows((MatchedTable(alias, key, table, places),), dict(zip(wanted, values, strict=True)))

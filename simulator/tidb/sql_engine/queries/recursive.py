@@ -1,7 +1,7 @@
-"""WITH RECURSIVE: the rows of a seed, and again and again those that a query makes of the rows before.
+"""WITH RECURSIVE: the rows of a seed, then level by level the rows that a query computes from the level before.
 
 Columns have the types of the seed (tidb pkg/planner/core/logical_plan_builder.go, buildRecursiveCTE;
-pkg/executor/cte.go). All rows of a level are computed by one query.
+pkg/executor/cte.go). One query computes all rows of a level.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from simulator.tidb.syntax.queries import (
 
 Relations = Callable[[QueryTree | CommonTable, Evaluation, QueryScope], Relation]
 NULL_TYPE = ColumnType("binary", 0, charset="binary", collation="binary")
-"""Of a column whose seed is NULL: all rows have NULL."""
+"""The type of a column whose seed is NULL: all its rows are NULL."""
 
 CHARACTERS = re.compile(r"CHAR\((\d+)\)")
 
 
 @dataclass(frozen=True)
 class RecursiveParts:
-    """A table of WITH RECURSIVE, taken apart."""
+    """The parts of a table of WITH RECURSIVE."""
 
     seed: QueryTree
     steps: tuple[SelectTree, ...]
@@ -65,7 +65,7 @@ def is_recursive(table: CommonTable) -> bool:
 
 
 def split_recursive(table: CommonTable) -> RecursiveParts:
-    """Raises SqlError for what TiDB does not take."""
+    """Split a table into its parts. Raises SqlError for what TiDB does not accept."""
     tree, steps, operators = table.query, list[QueryTree](), list[str]()
     while isinstance(tree, SetOperation) and _references(tree.right, table.name):
         steps.insert(0, tree.right)
@@ -94,7 +94,7 @@ def split_recursive(table: CommonTable) -> RecursiveParts:
 
 
 def _check_step(tree: QueryTree, named: str) -> SelectTree:
-    """One recursive query block. Raises SqlError for what it may not have."""
+    """Return one recursive query block. Raises SqlError for clauses that it may not have."""
     if not isinstance(tree, SelectTree):
         raise not_simulated(
             "a recursive part in parentheses of several queries is not computed; queries side by side are"
@@ -120,7 +120,7 @@ def _check_step(tree: QueryTree, named: str) -> SelectTree:
 
 
 def _walk_tree(tree: object) -> Iterator[object]:
-    """All trees inside of a tree, and itself."""
+    """Yield a tree and all trees inside of it."""
     waiting = [tree]
     while waiting:
         part = waiting.pop()
@@ -146,7 +146,7 @@ def _in_from(source: Source, named: str) -> bool:
 
 
 def _is_optional(source: Source, named: str) -> bool:
-    """Whether an outer join may leave the table out."""
+    """Return whether an outer join may have no row of the table."""
     if not isinstance(source, Join):
         return False
     aside = {"LEFT": source.right, "RIGHT": source.left}.get(source.kind)
@@ -158,11 +158,11 @@ def _is_optional(source: Source, named: str) -> bool:
 
 
 def build_recursive(table: CommonTable, evaluation: Evaluation, outer: QueryScope, relations: Relations) -> Relation:
-    """The rows of all levels. Raises SqlError."""
+    """Return the rows of all levels. Raises SqlError."""
     levels = split_recursive(table)
-    apart = evaluation.apart()
-    around = replace(_without_outer_values(outer, apart) or QueryScope(apart), common=outer.common)
-    seed = relations(levels.seed, apart, around)
+    seed_evaluation = evaluation.separate()
+    around = replace(_without_outer_values(outer, seed_evaluation) or QueryScope(seed_evaluation), common=outer.common)
+    seed = relations(levels.seed, seed_evaluation, around)
     names = table.columns or tuple(field.name for field in seed.fields)
     if len(names) != len(seed.fields):
         raise sql_error_with_text(
@@ -170,8 +170,8 @@ def build_recursive(table: CommonTable, evaluation: Evaluation, outer: QueryScop
             "In definition of view, derived table or common table expression, SELECT list and column"
             " names list have different column counts",
         )
-    lengths = _lengths(levels.seed, apart, around, len(names), relations)
-    made = Table(
+    lengths = _lengths(levels.seed, seed_evaluation, around, len(names), relations)
+    level_table = Table(
         "",
         "",
         tuple(
@@ -179,52 +179,56 @@ def build_recursive(table: CommonTable, evaluation: Evaluation, outer: QueryScop
             for place, (field, length) in enumerate(zip(seed.fields, lengths, strict=True))
         ),
     )
-    found = _texts(seed, _shown_columns(seed, made, apart), apart)
-    kept = _new_rows(found.slice(0, 0), found, made) if levels.distinct else found
+    seed_rows = _texts(seed, _shown_columns(seed, level_table, seed_evaluation), seed_evaluation)
+    rows = _new_rows(seed_rows.slice(0, 0), seed_rows, level_table) if levels.distinct else seed_rows
     if levels.steps:
-        kept = _run_levels(table, levels, made, names, kept, evaluation, around, relations)
+        rows = _run_levels(table, levels, level_table, names, rows, evaluation, around, relations)
     if levels.limit is not None:
-        kept = kept.slice(levels.limit.offset, levels.limit.count)
-    return _relation(kept, made, names, evaluation)
+        rows = rows.slice(levels.limit.offset, levels.limit.count)
+    return _relation(rows, level_table, names, evaluation)
 
 
 def _run_levels(
     table: CommonTable,
     levels: RecursiveParts,
-    made: Table,
+    level_table: Table,
     names: Sequence[str],
-    kept: pa.Table,
+    all_rows: pa.Table,
     evaluation: Evaluation,
     around: QueryScope,
     relations: Relations,
 ) -> pa.Table:
-    most = int(variable_text(evaluation.upstream.session, "cte_max_recursion_depth") or 0)
-    enough = None if levels.limit is None else levels.limit.offset + levels.limit.count
-    apart = evaluation.apart()
-    number = apart.number()
-    _add_rows(kept, made, number, apart)
-    rows = Relation(quote(f"rows {number}"), _fields(made, names, number, apart), (quote(f"{number}.place"),))
-    scope = replace(around, evaluation=apart, working={**around.working, table.name.lower(): rows})
-    steps = [relations(step, apart, scope) for step in levels.steps]
+    maximum = int(variable_text(evaluation.upstream.session, "cte_max_recursion_depth") or 0)
+    needed = None if levels.limit is None else levels.limit.offset + levels.limit.count
+    level_evaluation = evaluation.separate()
+    number = level_evaluation.next_number()
+    _add_rows(all_rows, level_table, number, level_evaluation)
+    rows = Relation(
+        quote(f"rows {number}"), _fields(level_table, names, number, level_evaluation), (quote(f"{number}.place"),)
+    )
+    scope = replace(around, evaluation=level_evaluation, working={**around.working, table.name.lower(): rows})
+    steps = [relations(step, level_evaluation, scope) for step in levels.steps]
     if any(len(step.fields) != len(names) for step in steps):
         raise sql_error(1222)
-    shown = [_shown_columns(step, made, apart) for step in steps]
-    watched, last, level = apart.watched(), kept, 0
-    while last.num_rows and (enough is None or kept.num_rows < enough):
+    columns_of_steps = [_shown_columns(step, level_table, level_evaluation) for step in steps]
+    watched, level_rows, level = level_evaluation.watched_problems(), all_rows, 0
+    while level_rows.num_rows and (needed is None or all_rows.num_rows < needed):
         level += 1
-        if level > most:
+        if level > maximum:
             raise sql_error(3636, level)
-        _add_rows(last, made, number, apart)
-        apart.watch_again(watched)
-        last = pa.concat_tables([_texts(step, columns, apart) for step, columns in zip(steps, shown, strict=True)])
+        _add_rows(level_rows, level_table, number, level_evaluation)
+        level_evaluation.restore_watched(watched)
+        level_rows = pa.concat_tables(
+            [_texts(step, columns, level_evaluation) for step, columns in zip(steps, columns_of_steps, strict=True)]
+        )
         if levels.distinct:
-            last = _new_rows(kept, last, made)
-        kept = pa.concat_tables([kept, last])
-    return kept.combine_chunks()
+            level_rows = _new_rows(all_rows, level_rows, level_table)
+        all_rows = pa.concat_tables([all_rows, level_rows])
+    return all_rows.combine_chunks()
 
 
 def _without_outer_values(scope: QueryScope | None, evaluation: Evaluation) -> QueryScope | None:
-    """The queries around as those whose columns have no value here: rows are computed once for all of theirs."""
+    """Return the scopes of the queries around without values: the rows are computed once for all rows of these."""
     if scope is None:
         return None
 
@@ -238,34 +242,38 @@ def _without_outer_values(scope: QueryScope | None, evaluation: Evaluation) -> Q
     return QueryScope(evaluation, outer=inner)
 
 
-def _add_rows(rows: pa.Table, made: Table, number: int, evaluation: Evaluation) -> None:
-    evaluation.hand_over(made, number, {column: rows.column(column) for column in rows.column_names}, rows.num_rows)
+def _add_rows(rows: pa.Table, level_table: Table, number: int, evaluation: Evaluation) -> None:
+    evaluation.add_rows(
+        level_table, number, {column: rows.column(column) for column in rows.column_names}, rows.num_rows
+    )
 
 
-def _relation(rows: pa.Table, made: Table, names: Sequence[str], evaluation: Evaluation) -> Relation:
-    number = evaluation.number()
-    _add_rows(rows, made, number, evaluation)
-    return Relation(quote(f"rows {number}"), _fields(made, names, number, evaluation), (quote(f"{number}.place"),))
+def _relation(rows: pa.Table, level_table: Table, names: Sequence[str], evaluation: Evaluation) -> Relation:
+    number = evaluation.next_number()
+    _add_rows(rows, level_table, number, evaluation)
+    return Relation(
+        quote(f"rows {number}"), _fields(level_table, names, number, evaluation), (quote(f"{number}.place"),)
+    )
 
 
-def _fields(made: Table, names: Sequence[str], number: int, evaluation: Evaluation) -> tuple[Field, ...]:
-    found = table_fields(made, "", "", number, evaluation.upstream.session)
+def _fields(level_table: Table, names: Sequence[str], number: int, evaluation: Evaluation) -> tuple[Field, ...]:
+    found = table_fields(level_table, "", "", number, evaluation.upstream.session)
     return tuple(Field(called, field.read) for called, field in zip(names, found, strict=True))
 
 
-def _shown_columns(relation: Relation, made: Table, evaluation: Evaluation) -> dict[str, Sql]:
-    """TiDB text of the columns of a relation, in the types of a table."""
+def _shown_columns(relation: Relation, level_table: Table, evaluation: Evaluation) -> dict[str, Sql]:
+    """Return the TiDB text of a relation's columns in the types of a table."""
     scope = QueryScope(evaluation)
     return {
         column.name: _column_text(field.read(), column.type, scope)
-        for field, column in zip(relation.fields, made.columns, strict=True)
+        for field, column in zip(relation.fields, level_table.columns, strict=True)
     }
 
 
 def _texts(relation: Relation, columns: Mapping[str, Sql], evaluation: Evaluation) -> pa.Table:
-    """The rows of a relation, in their order."""
+    """Return the rows of a relation in their order."""
     order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
-    return evaluation.rows(columns, relation.sql, order).select([*columns])
+    return evaluation.fetch(columns, relation.sql, order).select([*columns])
 
 
 def _column_text(value: Value, type: ColumnType, scope: QueryScope) -> Sql:
@@ -289,7 +297,7 @@ def _cast(type: ColumnType) -> str:
 
 
 def _column_type(field: Field, length: int | None) -> ColumnType:
-    """What the values of a column of the seed are kept as."""
+    """Return the type in which a column of the seed is stored."""
     value, type = field.read(), stored_type(field)
     if value.kind == "null":
         return NULL_TYPE
@@ -303,7 +311,7 @@ def _column_type(field: Field, length: int | None) -> ColumnType:
 def _lengths(
     tree: QueryTree, evaluation: Evaluation, around: QueryScope, columns: int, relations: Relations
 ) -> list[int | None]:
-    """How many characters the texts of the seed may have, where that is a literal's, a cast's or a column's length."""
+    """Return the maximum number of characters of the seed's texts, if a literal, a cast or a column defines it."""
     if isinstance(tree, SetOperation):
         left, right = (_lengths(side, evaluation, around, columns, relations) for side in (tree.left, tree.right))
         return [
@@ -311,16 +319,16 @@ def _lengths(
         ]
     if not isinstance(tree, SelectTree) or not all(isinstance(item, SelectItem) for item in tree.items):
         return [None] * columns
-    known: tuple[Field, ...] = ()
+    fields: tuple[Field, ...] = ()
     if tree.source is not None and any(
         isinstance(strip_parentheses(item.expression), ColumnName)
         for item in tree.items
         if isinstance(item, SelectItem)
     ):
-        known = build_source(
+        fields = build_source(
             tree.source, evaluation, around, lambda query, outer: relations(query, evaluation, outer)
         ).fields
-    scope = QueryScope(evaluation, known)
+    scope = QueryScope(evaluation, fields)
     return [_length(strip_parentheses(item.expression), scope) for item in tree.items if isinstance(item, SelectItem)]
 
 
@@ -336,10 +344,12 @@ def _length(node: Node, scope: QueryScope) -> int | None:
     return int(field.column.type.length)
 
 
-def _new_rows(kept: pa.Table, rows: pa.Table, made: Table) -> pa.Table:
-    """Those rows that are not among those that are kept, each different one once."""
-    both = pa.concat_tables([kept, rows]).combine_chunks()
-    keys = {column.name: ordered(column.type, both.column(column.name).combine_chunks()) for column in made.columns}
+def _new_rows(existing: pa.Table, rows: pa.Table, level_table: Table) -> pa.Table:
+    """Return the rows that are not among the existing ones, without repetition."""
+    both = pa.concat_tables([existing, rows]).combine_chunks()
+    keys = {
+        column.name: ordered(column.type, both.column(column.name).combine_chunks()) for column in level_table.columns
+    }
     places = pa.table({**keys, "place": pa.array(np.arange(both.num_rows))})
     first = places.group_by([*keys]).aggregate([("place", "min")]).column("place_min").to_numpy()
-    return both.take(pa.array(np.sort(first[first >= kept.num_rows])))
+    return both.take(pa.array(np.sort(first[first >= existing.num_rows])))

@@ -1,4 +1,4 @@
-"""The rows that a query shows a client."""
+"""The result set of a query, as a client sees it."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from simulator.tidb.syntax.queries import QueryTree
 def run_select(
     tree: QueryTree, upstream: Upstream, now_ms: int, problems: ExpressionProblems | None = None
 ) -> ResultSet:
-    """The rows of a query. Raises SqlError."""
+    """Return the rows of a query. Raises SqlError."""
     evaluation = StatementEvaluation(upstream, now_ms, problems)
     relation = build_relation(tree, evaluation, QueryScope(evaluation))
     values = [field.read() for field in relation.fields]
     order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
     wanted = {f"shown {place}": client_bytes(value) for place, value in enumerate(values)}
-    found = evaluation.rows(wanted or {"nothing": sql("1")}, relation.sql, order)
-    rows = pa.table([fetched_column(found, column) for column in wanted], list(wanted))
+    result = evaluation.fetch(wanted or {"nothing": sql("1")}, relation.sql, order)
+    rows = pa.table([fetched_column(result, column) for column in wanted], list(wanted))
     return ResultSet(tuple(field.name for field in relation.fields), rows, tuple(value.is_binary for value in values))
 
 
 def client_bytes(value: Value) -> Sql:
-    """What a client sees of a value (tidb pkg/server/internal/column/column.go, DumpTextRow)."""
+    """Return a value as the server sends it to a client (tidb pkg/server/internal/column/column.go, DumpTextRow)."""
     if value.kind == "null":
         return sql("NULL::BLOB")
     if value.is_binary:

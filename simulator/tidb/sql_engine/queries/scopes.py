@@ -1,6 +1,6 @@
-"""What names mean inside a query: columns of its sources, of the queries around it, and what only a query evaluation.
+"""Scopes: what the names of an expression mean inside of a query.
 
-One law: a name means the nearest column that has it; two columns of one query that have it are an error (TiDB:
+A name means the nearest column that has it. Two columns of that name in one query are an error (TiDB:
 pkg/planner/core/expression_rewriter.go).
 """
 
@@ -55,23 +55,23 @@ class Field:
     read: Callable[[], Value]
     schema: str = ""
     table: str = ""
-    """Alias or name of what it belongs to."""
+    """The alias or name of the column's table."""
 
     column: Column | None = None
-    """What it is a column of, as the table defines it."""
+    """The column's definition in its table."""
 
     hidden: bool = False
-    """Whether only its qualified name means it (the second of two columns that USING joins)."""
+    """Whether only its qualified name means it: the second of two columns that USING joins."""
 
     source: int = 0
-    """Fields of one base table share it; 0 for none."""
+    """The number of the base table, which its fields share; 0 for other fields."""
 
     extra: bool = False
-    """Whether it is `_tidb_rowid`, which no star shows and no USING joins."""
+    """Whether it is `_tidb_rowid`, which `*` does not show and USING does not join."""
 
     @property
     def shown(self) -> bool:
-        """Whether a star shows it."""
+        """Whether `*` shows the field."""
         return not self.hidden and not self.extra
 
 
@@ -81,96 +81,98 @@ def value_field(name: str, value: Value) -> Field:
 
 
 class Evaluation(Protocol):
-    """What a scope asks of the whole statement."""
+    """The evaluation of the whole statement, as scopes and relations use it."""
 
     upstream: Upstream
     now_ms: int
 
-    def one_value(self, query: QueryTree, scope: QueryScope) -> Value:
-        """A subquery as a value."""
+    def scalar_subquery(self, query: QueryTree, scope: QueryScope) -> Value:
+        """Return the value of a subquery."""
 
-    def one_of(self, values: list[Value], query: QueryTree, scope: QueryScope) -> Sql:
-        """Whether its rows have the values, as a BOOLEAN."""
+    def in_subquery(self, values: list[Value], query: QueryTree, scope: QueryScope) -> Sql:
+        """Return whether a subquery has a row of these values, as a BOOLEAN."""
 
-    def any_rows(self, query: QueryTree, scope: QueryScope) -> Sql:
-        """Whether it has rows."""
+    def exists_subquery(self, query: QueryTree, scope: QueryScope) -> Sql:
+        """Return whether a subquery has rows."""
 
-    def quantified(self, value: Value, asked: Quantified, scope: QueryScope) -> Sql:
-        """The comparison with ANY or ALL of its rows."""
+    def quantified_comparison(self, value: Value, comparison: Quantified, scope: QueryScope) -> Sql:
+        """Return the comparison with ANY or ALL rows of a subquery."""
 
-    def number(self) -> int:
-        """One that it has not given before."""
+    def next_number(self) -> int:
+        """Return a number that the statement has not used yet."""
 
-    def watch(self, found: Iterable[Sql], source: str) -> None:
-        """Has the problems of expressions over a source met that no row of the statement shows."""
+    def watch_problems(self, expressions: Iterable[Sql], source: str) -> None:
+        """Also handle the problems of expressions that no row of the result shows, such as those of a WHERE."""
 
-    def read_outside(self) -> None:
-        """Notes that a subquery names a column of a query around it."""
+    def note_outer_reference(self) -> None:
+        """Note that a subquery names a column of a query around it."""
 
     def subquery(self) -> AbstractContextManager[None]:
-        """Around the building of a subquery."""
+        """Enclose the building of a subquery. Problems in a subquery with outer references are not watched."""
 
-    def apart(self) -> Evaluation:
-        """Others of the same statement, that know nothing of what has been built here."""
+    def separate(self) -> Evaluation:
+        """Return another evaluation for the same statement, without the tables and problems of this one."""
 
-    def rows(self, wanted: Mapping[str, Sql], source: str, order: str = "") -> pa.Table:
-        """The wanted expressions over a source, once the problems of all that is watched are met. Raises SqlError."""
+    def fetch(self, wanted: Mapping[str, Sql], source: str, order: str = "") -> pa.Table:
+        """Handle the watched problems, then return the wanted expressions over a source. Raises SqlError."""
 
-    def watched(self) -> list[str]:
-        """What is watched."""
+    def watched_problems(self) -> list[str]:
+        pass
 
-    def watch_again(self, watched: Sequence[str]) -> None:
-        """Has the same problems met once more."""
+    def restore_watched(self, watched: Sequence[str]) -> None:
+        """Watch the same problems again."""
 
-    def hand_over(self, table: Table, number: int, texts: Mapping[str, pa.Array | pa.ChunkedArray], rows: int) -> None:
-        """Has these rows as `rows NUMBER`; texts of columns that are not given are not there."""
+    def add_rows(self, table: Table, number: int, texts: Mapping[str, pa.Array | pa.ChunkedArray], rows: int) -> None:
+        """Add rows as the table `rows NUMBER`, with the columns that `texts` has."""
 
-    def scan(self, place: Key, table: Table, number: int) -> None:
-        """Has the rows of a base table as `rows NUMBER`, with the columns `NUMBER.place`, and `NUMBER.0`, `NUMBER.1`,
-        … for its cells."""
+    def add_table(self, place: Key, table: Table, number: int) -> None:
+        """Add a base table as `rows NUMBER`.
+
+        It has the column `NUMBER.place`, and the columns `NUMBER.0`, `NUMBER.1`, … for its cells.
+        """
 
 
 @dataclass(frozen=True)
 class QueryScope:
-    """What an expression in a clause of a query can name."""
+    """The names that an expression in a clause of a query can use."""
 
     evaluation: Evaluation
     fields: tuple[Field, ...] = ()
     clause: str = "field list"
-    """As TiDB calls it in its errors."""
+    """TiDB's name of the clause in errors."""
 
     outer: QueryScope | None = None
     inserted: tuple[Field, ...] = ()
-    """What VALUES(column) means."""
+    """The columns that VALUES(column) means."""
 
     row: Sql | None = None
-    """Text that tells the row from others."""
+    """Text that identifies the row."""
 
     aggregate: Callable[[Aggregate], Value] | None = None
-    """The value of an aggregate function, where there may be one."""
+    """Returns the value of an aggregate function; None in a clause without them."""
 
     windowed: Callable[[WindowFunction, QueryScope], Value] | None = None
-    """The value of a window function, where there may be one."""
+    """Returns the value of a window function; None in a clause without them."""
 
     common: Mapping[str, tuple[CommonTable, Mapping[str, Any]]] = field(default_factory=dict)
-    """Of WITH by name in lower case, each with those that it sees itself."""
+    """The tables of WITH by name in lower case, each with the tables that it can name itself."""
 
     working: Mapping[str, Any] = field(default_factory=dict)
-    """The relations of the last rows of tables of WITH RECURSIVE, by name in lower case, for FROM alone."""
+    """For FROM: the rows of the last level of each table of WITH RECURSIVE, by name in lower case."""
 
     through: Callable[[Field], Value] | None = None
-    """How a field is read; as itself without it."""
+    """Reads a field; None reads the field itself."""
 
     def within(self, clause: str) -> QueryScope:
         return replace(self, clause=clause)
 
     def find(self, node: ColumnName) -> Field | None:
-        """The field of this query that a name means. Raises SqlError 1052."""
-        found = [each for each in self.fields if _is_named(node, each)]
-        if len(found) > 1:
+        """Return the field of this query that a name means. Raises SqlError 1052."""
+        fields = [each for each in self.fields if _is_named(node, each)]
+        if len(fields) > 1:
             shown = ".".join(node.parts)
             raise SqlError(1052, "23000", f"Column '{shown}' in {self.clause} is ambiguous")
-        return found[0] if found else None
+        return fields[0] if fields else None
 
     def column_value(self, node: ColumnName) -> Value:
         scope: QueryScope | None = self
@@ -178,7 +180,7 @@ class QueryScope:
             found = scope.find(node)
             if found is not None:
                 if scope is not self:
-                    self.evaluation.read_outside()
+                    self.evaluation.note_outer_reference()
                 return found.read() if scope.through is None else scope.through(found)
             scope = scope.outer
         raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.parts)}' in '{self.clause}'")
@@ -189,13 +191,13 @@ class QueryScope:
         if node.schema or node.name not in FUNCTIONS and node.name not in TIDB_ONLY_FUNCTIONS:
             database = node.schema or upstream.session.database
             raise SqlError(1305, "42000", f"FUNCTION {database}.{name.lower()} does not exist")
-        known = FUNCTIONS.get(node.name)
-        if known is None or not node.arguments:
+        function = FUNCTIONS.get(node.name)
+        if function is None or not node.arguments:
             arguments = [translate(argument, self) for argument in node.arguments]
-            found = session_function(node.name, arguments, upstream, self.evaluation.now_ms, self._row)
-            if found is not None:
-                return with_collation(found, function_collation(node.name, arguments))
-        if known is not None and not known.min_arguments <= len(node.arguments) <= known.max_arguments:
+            value = session_function(node.name, arguments, upstream, self.evaluation.now_ms, self._row)
+            if value is not None:
+                return with_collation(value, function_collation(node.name, arguments))
+        if function is not None and not function.min_arguments <= len(node.arguments) <= function.max_arguments:
             raise SqlError(1582, "42000", f"Incorrect parameter count in the call to native function '{name}'")
         problem = uncomputable_part(node)
         if problem:
@@ -217,7 +219,7 @@ class QueryScope:
         return "NO_UNSIGNED_SUBTRACTION" in self.evaluation.upstream.session.sql_mode
 
     def _row(self) -> Sql:
-        place = text(f"{self.evaluation.number()} ")
+        place = text(f"{self.evaluation.next_number()} ")
         return place if self.row is None else sql("{} || {}", place, self.row)
 
     def context_value(self, node: Node, operand: Node | None = None) -> Value:
@@ -228,13 +230,13 @@ class QueryScope:
         tree = node.tree if isinstance(node, ContextExpression) else None
         if isinstance(tree, Subquery):
             if operand is None:
-                return self.evaluation.one_value(tree.query, self)
-            return boolean(self.evaluation.one_of(row_values(operand, self), tree.query, self))
+                return self.evaluation.scalar_subquery(tree.query, self)
+            return boolean(self.evaluation.in_subquery(row_values(operand, self), tree.query, self))
         if isinstance(tree, Exists):
-            found = self.evaluation.any_rows(tree.query, self)
-            return boolean(sql("NOT {}", found) if tree.negated else found)
+            value = self.evaluation.exists_subquery(tree.query, self)
+            return boolean(sql("NOT {}", value) if tree.negated else value)
         if isinstance(tree, Quantified):
-            return boolean(self.evaluation.quantified(translate(tree.operand, self), tree, self))
+            return boolean(self.evaluation.quantified_comparison(translate(tree.operand, self), tree, self))
         if isinstance(tree, Variable):
             return variable_value(tree, self.evaluation.upstream, self.evaluation.now_ms)
         if isinstance(tree, WindowFunction):
@@ -249,21 +251,21 @@ class QueryScope:
             if self.aggregate is None:
                 raise SqlError(1111, "HY000", "Invalid use of group function")
             return self.aggregate(tree)
-        what = node.kind if isinstance(node, ContextExpression) else type(node).__name__.lower()
-        shown = f"{what} {node.restored}" if isinstance(node, ContextExpression) else what
-        raise not_simulated(f"{shown} is not computed; expressions, subqueries, aggregate and window functions are")
+        description = node.kind if isinstance(node, ContextExpression) else type(node).__name__.lower()
+        text = f"{description} {node.restored}" if isinstance(node, ContextExpression) else description
+        raise not_simulated(f"{text} is not computed; expressions, subqueries, aggregate and window functions are")
 
     def _default(self, node: DefaultValue) -> Value:
-        """DEFAULT(column)"""
+        """Return the value of DEFAULT(column)."""
         assert node.column is not None, "DEFAULT alone is no expression"
-        found = self.find(node.column)
-        if found is None or found.column is None:
+        field = self.find(node.column)
+        if field is None or field.column is None:
             raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.column.parts)}' in '{self.clause}'")
-        return default_value(found.column)
+        return default_value(field.column)
 
 
 def default_value(column: Column) -> Value:
-    """The value of DEFAULT(column). Raises SqlError."""
+    """Return the value of DEFAULT(column). Raises SqlError."""
     if column.default is None and column.not_null:
         raise SqlError(1364, "HY000", f"Field '{column.name}' doesn't have a default value")
     if column.default_expression:

@@ -1,4 +1,4 @@
-"""Names of the select list in GROUP BY, HAVING and ORDER BY."""
+"""The names of the select list in GROUP BY, HAVING and ORDER BY."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.tidb.syntax.queries import OrderItem, SelectTree
 
 @dataclass(frozen=True)
 class SelectedColumn:
-    """A column of the select list: an expression, or a field that a star means."""
+    """A column of the select list: an expression, or a field that a star stands for."""
 
     name: str
     node: Node | None
@@ -25,10 +25,10 @@ class SelectedColumn:
 
 
 def replace_nodes(node: Node, change: Callable[[Node], Node | None]) -> Node:
-    """The node with others in the place of those that are changed."""
-    found = change(node)
-    if found is not None:
-        return found
+    """Return a tree with the replacements of `change`, which returns None for a node that stays."""
+    replacement = change(node)
+    if replacement is not None:
+        return replacement
     if isinstance(node, (ContextExpression, KnownValue)):
         return node
     parts = {member.name: _replace_in(getattr(node, member.name), change) for member in members_of(node)}  # type: ignore
@@ -40,22 +40,22 @@ def _replace_in(part: object, change: Callable[[Node], Node | None]) -> object:
     if isinstance(part, Node):
         return replace_nodes(part, change)
     if isinstance(part, tuple):
-        found = tuple(_replace_in(each, change) for each in part)
-        return part if all(one is other for one, other in zip(found, part, strict=True)) else found
+        replaced = tuple(_replace_in(each, change) for each in part)
+        return part if all(one is other for one, other in zip(replaced, part, strict=True)) else replaced
     return part
 
 
 def resolve_aliases(
     node: Node, items: Sequence[SelectedColumn], values: Sequence[Value], scope: QueryScope, first: bool = False
 ) -> Node:
-    """An expression with the values of the select list for their names, where the sources have none such; `first`:
-    even where they have."""
-    known = {item.name.lower(): value for item, value in reversed(list(zip(items, values, strict=True)))}
+    """Replace names of the select list by their values, unless a source has a column of that name. With `first` the
+    select list takes precedence."""
+    by_name = {item.name.lower(): value for item, value in reversed(list(zip(items, values, strict=True)))}
 
     def change(part: Node) -> Node | None:
-        if not isinstance(part, ColumnName) or len(part.parts) > 1 or part.parts[0].lower() not in known:
+        if not isinstance(part, ColumnName) or len(part.parts) > 1 or part.parts[0].lower() not in by_name:
             return None
-        return KnownValue(known[part.parts[0].lower()]) if first or scope.find(part) is None else None
+        return KnownValue(by_name[part.parts[0].lower()]) if first or scope.find(part) is None else None
 
     return replace_nodes(node, change)
 
@@ -63,7 +63,7 @@ def resolve_aliases(
 def resolve_having_names(
     node: Node, tree: SelectTree, items: Sequence[SelectedColumn], values: Sequence[Value], scope: QueryScope
 ) -> Node:
-    """HAVING with the values of the select list for their names; a column of GROUP BY comes before one of that name."""
+    """Replace names of the select list in HAVING by their values. A column of GROUP BY takes precedence."""
     grouped = {column.parts[-1].lower() for column in map(_column_name, tree.group_by) if column is not None}
     chosen = [(item, value) for item, value in zip(items, values, strict=True) if item.name.lower() not in grouped]
     node = resolve_aliases(node, [item for item, _ in chosen], [value for _, value in chosen], scope, first=True)
@@ -71,16 +71,16 @@ def resolve_having_names(
 
 
 def having_fields(tree: SelectTree, items: Sequence[SelectedColumn], scope: QueryScope) -> tuple[Field, ...]:
-    """The columns that HAVING can name outside of aggregate functions: those that the select list or GROUP BY has (tidb
-    pkg/planner/core/logical_plan_builder.go, havingWindowAndOrderbyExprResolver)."""
+    """Return the columns that HAVING may name outside of aggregate functions: those of the select list and of GROUP BY
+    (tidb pkg/planner/core/logical_plan_builder.go, havingWindowAndOrderbyExprResolver)."""
     columns = [item.node for item in items if isinstance(item.node, ColumnName)]
     columns += [column for column in map(_column_name, tree.group_by) if column is not None]
-    found = [*(item.field for item in items), *map(scope.find, columns)]
-    return tuple(dict.fromkeys(field for field in found if field is not None))
+    fields = [*(item.field for item in items), *map(scope.find, columns)]
+    return tuple(dict.fromkeys(field for field in fields if field is not None))
 
 
 def check_having_names(having: Node, items: Sequence[SelectedColumn], scope: QueryScope) -> None:
-    """Raises SqlError 1054 and 1052 for names, also for those of an expression that GROUP BY has."""
+    """Raise SqlError 1054 and 1052 for names in HAVING, also in an expression that GROUP BY has."""
     for node in names_in(having):
         named = [item for item in items if len(node.parts) == 1 and item.name.lower() == node.parts[0].lower()]
         meant = {
@@ -101,7 +101,7 @@ def _column_name(item: OrderItem) -> ColumnName | None:
 
 
 def resolve_group_key(item: OrderItem, items: Sequence[SelectedColumn], scope: QueryScope) -> Node:
-    """What GROUP BY is by: a column, or what a name or a number of the select list stands for."""
+    """Return the expression of a GROUP BY item. A name or a number may stand for a column of the select list."""
     node = strip_parentheses(item.expression)
     if isinstance(node, Literal) and node.kind == "integer":
         place = int(node.text)
@@ -109,8 +109,8 @@ def resolve_group_key(item: OrderItem, items: Sequence[SelectedColumn], scope: Q
             raise SqlError(1054, "42S22", f"Unknown column '{node.text}' in 'group statement'")
         return _item_node(items[place - 1])
     if isinstance(node, ColumnName) and len(node.parts) == 1 and scope.find(node) is None:
-        found = next((each for each in items if each.name.lower() == node.parts[0].lower()), None)
-        return node if found is None else _item_node(found)
+        item_of_name = next((each for each in items if each.name.lower() == node.parts[0].lower()), None)
+        return node if item_of_name is None else _item_node(item_of_name)
     return node
 
 

@@ -1,7 +1,7 @@
-"""Queries as relations: SELECT, VALUES, WITH, and what they are joined to by UNION, EXCEPT and INTERSECT.
+"""Builds SELECT, WITH and set operations as relations.
 
-One law: a clause sees what MySQL lets it see: WHERE the sources, ORDER BY the select list before them, GROUP BY and
-HAVING the sources before it.
+WHERE sees the columns of the sources. ORDER BY prefers the names of the select list to the sources, GROUP BY and HAVING
+prefer the sources.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ from simulator.tidb.syntax.queries import (
 
 
 def build_relation(query: QueryTree | CommonTable, evaluation: Evaluation, outer: QueryScope) -> Relation:
-    """The relation of a query, or of a table of WITH RECURSIVE, inside of those around it. Raises SqlError."""
+    """Return the relation of a query, or of a table of WITH RECURSIVE, inside of the queries around it. Raises
+    SqlError."""
     if isinstance(query, CommonTable):
         return build_recursive(query, evaluation, outer, build_relation)
     if isinstance(query, WithTree):
@@ -64,17 +65,17 @@ def build_relation(query: QueryTree | CommonTable, evaluation: Evaluation, outer
 
 def build_from(source: Source, evaluation: Evaluation, outer: QueryScope) -> Relation:
     """Return the relation of a FROM clause inside of the queries around it. Raises SqlError."""
-    return build_source(source, evaluation, outer, lambda query, around: build_relation(query, evaluation, around))
+    return build_source(source, evaluation, outer, lambda tree, around: build_relation(tree, evaluation, around))
 
 
 def add_common_tables(common: WithTree, scope: QueryScope) -> QueryScope:
-    """A scope that knows the tables of WITH. Raises SqlError."""
-    known = dict(scope.common)
+    """Return a scope with the tables of WITH. Raises SqlError."""
+    tables = dict(scope.common)
     for table in common.tables:
         if common.recursive and is_recursive(table):
             table = replace(table, recursive=True)
-        known = {**known, table.name.lower(): (table, known)}
-    return replace(scope, common=known)
+        tables = {**tables, table.name.lower(): (table, tables)}
+    return replace(scope, common=tables)
 
 
 def _build_select(tree: SelectTree, evaluation: Evaluation, outer: QueryScope) -> Relation:
@@ -82,7 +83,7 @@ def _build_select(tree: SelectTree, evaluation: Evaluation, outer: QueryScope) -
         raise not_simulated(
             f"{', '.join(tree.unsupported)} is not computed; SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT is"
         )
-    base = Relation(f'(SELECT 1 AS "{evaluation.number()}.one")', (), ())
+    base = Relation(f'(SELECT 1 AS "{evaluation.next_number()}.one")', (), ())
     if tree.source is not None:
         base = build_from(tree.source, evaluation, outer)
     scope = QueryScope(
@@ -96,23 +97,26 @@ def _build_select(tree: SelectTree, evaluation: Evaluation, outer: QueryScope) -
     base = filter_relation(base, tree.where, scope.within("where clause"))
     items = [item for part in tree.items for item in _expand_item(part, base)]
     nodes = [item.node for item in items if item.node is not None]
-    asked = [*nodes, *(item.expression for item in tree.order), *([] if tree.having is None else [tree.having])]
-    if tree.group_by or any(map(contains_aggregate, asked)):
+    expressions = [*nodes, *(item.expression for item in tree.order), *([] if tree.having is None else [tree.having])]
+    if tree.group_by or any(map(contains_aggregate, expressions)):
         return _build_grouped(tree, items, base, scope, evaluation)
     values = [_item_value(item, scope) for item in items]
     if tree.having is not None:
-        named = replace(scope, fields=having_fields(tree, items, scope))
-        check_having_names(tree.having, items, named)
+        having_scope = replace(scope, fields=having_fields(tree, items, scope))
+        check_having_names(tree.having, items, having_scope)
         condition = resolve_having_names(tree.having, tree, items, values, scope)
         base = replace(
-            base, sql=filter_rows(base.sql, as_boolean(translate(condition, named.within("having clause"))), evaluation)
+            base,
+            sql=filter_rows(
+                base.sql, as_boolean(translate(condition, having_scope.within("having clause"))), evaluation
+            ),
         )
     order = _order_values(tree.order, items, values, scope, lambda node: None)
     return _finish_select(tree, items, values, order, base, evaluation)
 
 
 def _windows(tree: SelectTree, rows: Sequence[str]) -> Callable[[WindowFunction, QueryScope], Value]:
-    return lambda asked, scope: window_value(asked, scope, tree.windows, rows)
+    return lambda function, scope: window_value(function, scope, tree.windows, rows)
 
 
 def contains_aggregate(node: Node) -> bool:
@@ -128,30 +132,30 @@ def contains_aggregate(node: Node) -> bool:
 
 
 def _expand_item(part: SelectItem | Star, base: Relation) -> list[SelectedColumn]:
-    """The columns that a part of the select list stands for. Raises SqlError."""
+    """Return the columns that an item of the select list stands for. Raises SqlError."""
     if isinstance(part, SelectItem):
         return [SelectedColumn(part.name, part.expression)]
     if part.table is None:
-        found = [field for field in base.fields if field.shown]
-        if not found:
+        fields = [field for field in base.fields if field.shown]
+        if not fields:
             raise SqlError(1096, "HY000", "No tables used")
     else:
         schema, table = part.table.schema.lower(), part.table.name.lower()
-        found = [
+        fields = [
             field
             for field in base.fields
             if not field.extra and field.table.lower() == table and (not schema or field.schema.lower() == schema)
         ]
-        if not found:
+        if not fields:
             raise SqlError(1051, "42S02", f"Unknown table '{part.table.name}'")
-    return [SelectedColumn(field.name, None, field) for field in found]
+    return [SelectedColumn(field.name, None, field) for field in fields]
 
 
 def _item_value(
-    item: SelectedColumn, scope: QueryScope, known: Callable[[Node], Node | None] = lambda node: None
+    item: SelectedColumn, scope: QueryScope, replace_known: Callable[[Node], Node | None] = lambda node: None
 ) -> Value:
     if item.node is not None:
-        return translate(replace_nodes(item.node, known), scope)
+        return translate(replace_nodes(item.node, replace_known), scope)
     assert item.field is not None
     return item.field.read() if scope.through is None else scope.through(item.field)
 
@@ -165,22 +169,22 @@ def _build_grouped(
         if contains_aggregate(node):
             raise SqlError(1056, "42000", "Can't group on an aggregate function")
         keys.append((node, translate(node, scope.within("group statement"))))
-    fixed = constant_columns(tree.where, scope)
-    grouping = Grouping(evaluation, scope, base, keys, fixed, not tree.group_by)
-    within = replace(grouping.scope(), windowed=_windows(tree, [grouping.first_row]))
+    constant = constant_columns(tree.where, scope)
+    grouping = Grouping(evaluation, scope, base, keys, constant, not tree.group_by)
+    group_scope = replace(grouping.scope(), windowed=_windows(tree, [grouping.first_row]))
     values = []
     for number, shown in enumerate(items, 1):
         grouping.place = "SELECT list", number
-        values.append(_item_value(shown, within, grouping.known))
+        values.append(_item_value(shown, group_scope, grouping.known))
     condition = None
     if tree.having is not None:
         grouping.place = "HAVING clause", 1
-        named = replace(within, fields=having_fields(tree, items, scope))
+        named = replace(group_scope, fields=having_fields(tree, items, scope))
         check_having_names(tree.having, items, named)
         having = resolve_having_names(replace_nodes(tree.having, grouping.known), tree, items, values, scope)
         condition = as_boolean(translate(having, named.within("having clause")))
     grouping.place = "ORDER BY", 1
-    order = _order_values(tree.order, items, values, within, grouping.known)
+    order = _order_values(tree.order, items, values, group_scope, grouping.known)
     groups = grouping.relation()
     if condition is not None:
         groups = replace(groups, sql=filter_rows(groups.sql, condition, evaluation))
@@ -192,17 +196,17 @@ def _order_values(
     items: Sequence[SelectedColumn],
     values: Sequence[Value],
     scope: QueryScope,
-    known: Callable[[Node], Node | None],
+    replace_known: Callable[[Node], Node | None],
 ) -> list[Value]:
-    found = []
+    order_values = []
     for item in order:
         node = strip_parentheses(item.expression)
         if isinstance(node, Literal) and node.kind == "integer":
-            found.append(values[select_ordinal(node.text, len(values))])
+            order_values.append(values[select_ordinal(node.text, len(values))])
             continue
         node = resolve_aliases(node, items, values, scope, first=isinstance(node, ColumnName))
-        found.append(translate(replace_nodes(node, known), scope.within("order clause")))
-    return found
+        order_values.append(translate(replace_nodes(node, replace_known), scope.within("order clause")))
+    return order_values
 
 
 def _finish_select(
@@ -213,14 +217,14 @@ def _finish_select(
     base: Relation,
     evaluation: Evaluation,
 ) -> Relation:
-    """The select list over a relation, with DISTINCT, ORDER BY and LIMIT."""
-    number = evaluation.number()
+    """Return the select list over a relation, with DISTINCT, ORDER BY and LIMIT."""
+    number = evaluation.next_number()
     fields, columns = _export_fields([item.name for item in items], values, number)
     terms = []
     if tree.distinct:
-        text = select_query(columns, base.sql, f"{evaluation.number()}:", kept=True)
-        once = distinct_rows(Relation(f"({text})", fields, base.order), evaluation)
-        shown = [field.read() for field in once.fields]
+        text = select_query(columns, base.sql, f"{evaluation.next_number()}:", kept=True)
+        distinct = distinct_rows(Relation(f"({text})", fields, base.order), evaluation)
+        distinct_values = [field.read() for field in distinct.fields]
         if any(not any(value is each for each in values) for value in order):
             raise SqlError(
                 3065,
@@ -228,14 +232,16 @@ def _finish_select(
                 "Expression #1 of ORDER BY clause is not in SELECT list; this is incompatible with DISTINCT",
             )
         places = [next(place for place, each in enumerate(values) if each is value) for value in order]
-        return _sort_relation(once, [shown[place] for place in places], tree.order, tree.limit, evaluation)
+        return _sort_relation(
+            distinct, [distinct_values[place] for place in places], tree.order, tree.limit, evaluation
+        )
     for place, (value, item) in enumerate(zip(order, tree.order, strict=True)):
         columns[f"{number}.order{place}"] = sort_key(value)
-        evaluation.watch([columns[f"{number}.order{place}"]], base.sql)
+        evaluation.watch_problems([columns[f"{number}.order{place}"]], base.sql)
         terms.append(order_term(quote(f"{number}.order{place}"), item.descending))
-    text = select_query(columns, base.sql, f"{evaluation.number()}:", kept=True)
-    found = Relation(f"({text})", fields, (*terms, *base.order))
-    return replace(found, sql=order_rows(found.sql, found.order, tree.limit)) if tree.limit else found
+    text = select_query(columns, base.sql, f"{evaluation.next_number()}:", kept=True)
+    relation = Relation(f"({text})", fields, (*terms, *base.order))
+    return replace(relation, sql=order_rows(relation.sql, relation.order, tree.limit)) if tree.limit else relation
 
 
 def _export_fields(
@@ -253,12 +259,12 @@ def _export_fields(
 def _sort_relation(
     relation: Relation, values: Sequence[Value], order: Sequence[OrderItem], limit: Limit | None, evaluation: Evaluation
 ) -> Relation:
-    number = evaluation.number()
+    number = evaluation.next_number()
     columns = {f"{number}.order{place}": sort_key(value) for place, value in enumerate(values)}
-    evaluation.watch(columns.values(), relation.sql)
+    evaluation.watch_problems(columns.values(), relation.sql)
     terms = [order_term(quote(column), item.descending) for column, item in zip(columns, order, strict=True)]
     if columns:
-        text = select_query(columns, relation.sql, f"{evaluation.number()}:", kept=True)
+        text = select_query(columns, relation.sql, f"{evaluation.next_number()}:", kept=True)
         relation = replace(relation, sql=f"({text})", order=(*terms, *relation.order))
     return replace(relation, sql=order_rows(relation.sql, relation.order, limit)) if limit else relation
 
@@ -266,7 +272,7 @@ def _sort_relation(
 def _finish_query(
     relation: Relation, order: Sequence[OrderItem], limit: Limit | None, evaluation: Evaluation, outer: QueryScope
 ) -> Relation:
-    """ORDER BY and LIMIT behind several queries, which name their columns alone."""
+    """Apply ORDER BY and LIMIT to a set operation. They may name its columns only."""
     scope = QueryScope(evaluation, relation.fields, "order clause", outer, common=outer.common)
     items = [SelectedColumn(field.name, None, field) for field in relation.fields]
     values = [field.read() for field in relation.fields]
@@ -278,15 +284,15 @@ def _finish_query(
 def _build_set_operation(tree: SetOperation, evaluation: Evaluation, outer: QueryScope) -> Relation:
     sides = [build_relation(side, evaluation, outer) for side in _sides(tree)]
     if tree.operator in ("UNION ALL", "UNION"):
-        found = stack_relations(sides, evaluation)
-        return distinct_rows(found, evaluation) if tree.operator == "UNION" else found
+        stacked = stack_relations(sides, evaluation)
+        return distinct_rows(stacked, evaluation) if tree.operator == "UNION" else stacked
     if tree.operator in ("EXCEPT", "INTERSECT"):
         return except_or_intersect(tree.operator, sides, evaluation)
     raise not_simulated(f"{tree.operator} is not computed; UNION, UNION ALL, EXCEPT and INTERSECT are")
 
 
 def _sides(tree: SetOperation) -> list[QueryTree]:
-    """Chains lean to the left."""
+    """Return the queries of a chain of UNIONs, which leans to the left."""
     left = tree.left
     same = (
         isinstance(left, SetOperation)

@@ -22,10 +22,10 @@ def _common_value(values: Sequence[Value]) -> Value:
 
 
 def stack_relations(sides: Sequence[Relation], evaluation: Evaluation) -> Relation:
-    """The rows of one relation after those of another, in the kinds that their columns have in common."""
+    """Return the rows of all relations one after the other, in the common types of their columns."""
     if len({len(side.fields) for side in sides}) > 1:
         raise SqlError(1222, "21000", "The used SELECT statements have a different number of columns")
-    number = evaluation.number()
+    number = evaluation.next_number()
     columns = list(zip(*([field.read() for field in side.fields] for side in sides), strict=True))
     kinds = [_common_value(values) for values in columns]
     texts, flawed = [], set[tuple[int, str]]()
@@ -40,7 +40,7 @@ def stack_relations(sides: Sequence[Relation], evaluation: Evaluation) -> Relati
             problems = collect_problems(shown[f"{number}.{column}"])
             flawed |= {(column, problem) for problem in problems}
             shown |= {f"{number}.{column} {problem}": problems.get(problem, sql("NULL::VARCHAR")) for problem in KINDS}
-        texts.append(select_query(shown, side.sql, f"{evaluation.number()}:"))
+        texts.append(select_query(shown, side.sql, f"{evaluation.next_number()}:"))
     fields = []
     for column, (field, kind) in enumerate(zip(sides[0].fields, kinds, strict=True)):
         if kind.kind != "null":
@@ -54,11 +54,11 @@ def stack_relations(sides: Sequence[Relation], evaluation: Evaluation) -> Relati
 
 
 def except_or_intersect(operator: str, sides: Sequence[Relation], evaluation: Evaluation) -> Relation:
-    """EXCEPT, INTERSECT: each different row of the first that the second has not, or has."""
+    """Return each distinct row of the first relation that the second does not have (EXCEPT), or has (INTERSECT)."""
     both = stack_relations(sides, evaluation)
     grouping, fields = group_by_values(both, evaluation)
     side = grouping.column(Sql((both.order[0],)))
     first, second = (grouping.over(f"count(*) FILTER (WHERE {side} = {place})") for place in (0, 1))
-    found = grouping.relation()
+    groups = grouping.relation()
     condition = sql(f"{{}} > 0 AND {{}} {'= 0' if operator == 'EXCEPT' else '> 0'}", first, second)
-    return replace(found, sql=filter_rows(found.sql, condition, evaluation), fields=fields)
+    return replace(groups, sql=filter_rows(groups.sql, condition, evaluation), fields=fields)

@@ -1,6 +1,6 @@
-"""What values are sorted and told apart by: ORDER BY, GROUP BY and DISTINCT.
+"""Sort keys and comparison keys for ORDER BY, GROUP BY and DISTINCT.
 
-One law: two values that TiDB takes for one have equal keys, and smaller ones smaller keys; NULL comes first.
+Values that are equal in TiDB have equal keys, and smaller values have smaller keys. NULL comes first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simulator.tidb.syntax.queries import Limit
 
 
 def sort_key(value: Value) -> Sql:
-    """What a value is sorted by, null for NULL."""
+    """Return the key by which a value is sorted; null for NULL."""
     if value.kind == "null":
         return NULL
     if value.kind == "string" and value.number is not None and value.coercibility == 2:
@@ -26,7 +26,7 @@ def sort_key(value: Value) -> Sql:
 
 
 def distinct_key(value: Value) -> Sql:
-    """What a value is told from others by, null for NULL."""
+    """Return the key by which a value is compared with others; null for NULL."""
     if value.kind == "string":
         return collation_key(value.sql, value.collation)
     if value.kind == "json":
@@ -37,19 +37,19 @@ def distinct_key(value: Value) -> Sql:
 
 
 def order_term(column: str, descending: bool) -> str:
-    """A term of ORDER BY."""
+    """Return a term of ORDER BY."""
     return f"{column} DESC NULLS LAST" if descending else f"{column} ASC NULLS FIRST"
 
 
 def order_rows(source: str, terms: Sequence[str], limit: Limit | None) -> str:
-    """The rows of a source in an order, and of those so many."""
+    """Return the rows of a source in an order, limited."""
     cut = "" if limit is None else f" LIMIT {limit.count} OFFSET {limit.offset}"
     order = f" ORDER BY {', '.join(terms)}" if terms else ""
     return f"(SELECT * FROM {source}{order}{cut})"
 
 
 def select_ordinal(text: str, count: int) -> int:
-    """The place of the column that a number in ORDER BY or GROUP BY means, from 0. Raises SqlError."""
+    """Return the position, from 0, of the column that a number in ORDER BY or GROUP BY means. Raises SqlError."""
     place = int(text)
     if not 1 <= place <= count:
         raise SqlError(1054, "42S22", f"Unknown column '{text}' in 'order clause'")

@@ -1,7 +1,7 @@
-"""What stands behind FROM as a relation: rows in DuckDB's SQL, with what their columns mean.
+"""FROM clauses as relations: rows in DuckDB's SQL, and the values of their columns.
 
-One law: no two columns of a statement have the same name in DuckDB's SQL, so that any part of it may name any other
-that it sees.
+No two columns of a statement have the same name in DuckDB's SQL, so every part of it may name every column that it
+sees.
 """
 
 from __future__ import annotations
@@ -46,29 +46,32 @@ class BaseTable:
     key: Key
     table: Table
     place: str
-    """The column of the places of its rows."""
+    """The name of the column with the positions of its rows."""
 
 
 @dataclass(frozen=True)
 class Relation:
+    """Rows in DuckDB's SQL."""
+
     sql: str
-    """What may stand behind FROM."""
+    """A term of FROM."""
 
     fields: tuple[Field, ...]
     order: tuple[str, ...]
-    """The order of its rows, as ORDER BY has it."""
+    """The order of the rows, as terms of ORDER BY."""
 
     bases: tuple[BaseTable, ...] = ()
 
 
 BuildQuery = Callable[[QueryTree | CommonTable, QueryScope], Relation]
-"""The relation of a query, or of a table of WITH RECURSIVE, inside of the queries around it."""
+"""Returns the relation of a query, or of a table of WITH RECURSIVE, inside of the queries around it."""
 
 
 def table_fields(
     table: Table, schema: str, alias: str, number: int, session: SqlSession, present: str = ""
 ) -> tuple[Field, ...]:
-    """The columns of a base table whose cells are the columns `number.place`; `present` is null for no row."""
+    """Return the columns of a base table whose cells are the columns `NUMBER.place`. `present` is null for a missing
+    row."""
     cells = _cells(table, number)
     return tuple(
         Field(
@@ -93,35 +96,35 @@ def _cells(table: Table, number: int) -> dict[str, Sql]:
 
 def _read_column(column: Column, table: Table, cells: dict[str, Sql], session: SqlSession, present: str) -> Value:
     if column.name in cells:
-        found = column_value(column, cells[column.name])
+        value = column_value(column, cells[column.name])
         return (
-            found if column.type.name != "timestamp" or is_utc(session) else _in_session_zone(found, session.time_zone)
+            value if column.type.name != "timestamp" or is_utc(session) else _in_session_zone(value, session.time_zone)
         )
-    found = cast_to_column(translate(parse_expression(column.generated_expression), TableScope(table, cells)), column)
+    value = cast_to_column(translate(parse_expression(column.generated_expression), TableScope(table, cells)), column)
     if not present:
-        return found
-    there = sql(f"{quote(present)} IS NOT NULL")
-    shown = None if found.text is None else when(there, found.text)
-    return replace(found, sql=when(there, found.sql), text=shown)
+        return value
+    exists = sql(f"{quote(present)} IS NOT NULL")
+    shown = None if value.text is None else when(exists, value.text)
+    return replace(value, sql=when(exists, value.sql), text=shown)
 
 
-def _in_session_zone(found: Value, zone: str) -> Value:
-    """A TIMESTAMP, whose cells are UTC, as the session sees it; zero stays zero."""
-    there = from_timestamp(convert_zone(to_timestamp(found.sql), zone, 1))
-    return Value(sql("coalesce({}, {})", there, found.sql), "datetime")
+def _in_session_zone(value: Value, zone: str) -> Value:
+    """Return a TIMESTAMP, whose cells are UTC, in the session's time zone. Zero stays zero."""
+    moved = from_timestamp(convert_zone(to_timestamp(value.sql), zone, 1))
+    return Value(sql("coalesce({}, {})", moved, value.sql), "datetime")
 
 
 def build_source(source: Source, evaluation: Evaluation, outer: QueryScope, queries: BuildQuery) -> Relation:
-    """The relation of a FROM clause inside of the queries around it. Raises SqlError."""
+    """Return the relation of a FROM clause inside of the queries around it. Raises SqlError."""
     names = _aliases(source, evaluation)
-    twice = next((named for place, named in enumerate(names) if named in names[:place]), None)
-    if twice is not None:
-        raise SqlError(1066, "42000", f"Not unique table/alias: '{twice[1]}'")
+    repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if repeated is not None:
+        raise SqlError(1066, "42000", f"Not unique table/alias: '{repeated[1]}'")
     return _build_part(source, evaluation, outer, queries)
 
 
 def _aliases(source: Source, evaluation: Evaluation) -> list[tuple[str, str]]:
-    """Schema (of what has no alias) and name of each part."""
+    """Return schema (without an alias) and name of each part."""
     if isinstance(source, Join):
         return [*_aliases(source.left, evaluation), *_aliases(source.right, evaluation)]
     if isinstance(source, DerivedTable) or source.alias:
@@ -134,14 +137,14 @@ def _build_part(source: Source, evaluation: Evaluation, outer: QueryScope, queri
         return _build_join(source, evaluation, outer, queries)
     if isinstance(source, DerivedTable):
         return _rename_columns(queries(source.query, outer), source.alias, source.columns)
-    called = "" if source.name.schema else source.name.name.lower()
-    if called in outer.working:
-        return _rename_columns(outer.working[called], source.alias or source.name.name, ())
-    common = outer.common.get(called)
+    table_name = "" if source.name.schema else source.name.name.lower()
+    if table_name in outer.working:
+        return _rename_columns(outer.working[table_name], source.alias or source.name.name, ())
+    common = outer.common.get(table_name)
     if common is not None:
-        asked, there = common
-        found = queries(asked if asked.recursive else asked.query, replace(outer, common=there))
-        return _rename_columns(found, source.alias or asked.name, asked.columns)
+        table, its_tables = common
+        relation = queries(table if table.recursive else table.query, replace(outer, common=its_tables))
+        return _rename_columns(relation, source.alias or table.name, table.columns)
     return _build_table(source, evaluation)
 
 
@@ -154,44 +157,44 @@ def _rename_columns(relation: Relation, alias: str, columns: Sequence[str]) -> R
             " column names list have different column counts",
         )
     names = columns or [field.name for field in relation.fields]
-    fields = tuple(Field(called, field.read, table=alias) for called, field in zip(names, relation.fields, strict=True))
+    fields = tuple(Field(name, field.read, table=alias) for name, field in zip(names, relation.fields, strict=True))
     return Relation(relation.sql, fields, relation.order)
 
 
 def _build_table(source: TableSource, evaluation: Evaluation) -> Relation:
     upstream = evaluation.upstream
-    schema, named = source.name.schema or upstream.session.database, source.name.name
+    schema, table_name = source.name.schema or upstream.session.database, source.name.name
     if not schema:
         raise SqlError(1046, "3D000", "No database selected")
-    place = object_key(schema, named)
-    table = upstream.catalog.tables.get(place)
+    key = object_key(schema, table_name)
+    table = upstream.catalog.tables.get(key)
     if table is None:
-        if upstream.catalog.has(schema, named):
+        if upstream.catalog.has(schema, table_name):
             raise not_simulated(
-                f"`{schema}`.`{named}` is a view or a sequence, whose rows are not computed; tables, derived "
+                f"`{schema}`.`{table_name}` is a view or a sequence, whose rows are not computed; tables, derived "
                 f"tables and WITH are"
             )
-        raise SqlError(1146, "42S02", f"Table '{schema}.{named}' doesn't exist")
-    number = evaluation.number()
-    evaluation.scan(place, table, number)
-    alias, rows = source.alias or named, f"{number}.place"
+        raise SqlError(1146, "42S02", f"Table '{schema}.{table_name}' doesn't exist")
+    number = evaluation.next_number()
+    evaluation.add_table(key, table, number)
+    alias, rows = source.alias or table_name, f"{number}.place"
     shown_schema = "" if source.alias else schema
     fields = table_fields(table, shown_schema, alias, number, upstream.session, rows)
     if not table.clustered:
         row_id = Value(identifier(f"{number}.{ROW_ID}"), "int", is_column=True)
         fields += (Field(ROW_ID, lambda: row_id, shown_schema, alias, ROW_ID_COLUMN, source=number, extra=True),)
-    found = Relation(quote(f"rows {number}"), fields, (quote(rows),), (BaseTable(alias, place, table, rows),))
+    relation = Relation(quote(f"rows {number}"), fields, (quote(rows),), (BaseTable(alias, key, table, rows),))
     return (
-        found
+        relation
         if not source.partitions
         else replace(
-            found, sql=filter_rows(found.sql, _partition_condition(table, source.partitions, number), evaluation)
+            relation, sql=filter_rows(relation.sql, _partition_condition(table, source.partitions, number), evaluation)
         )
     )
 
 
 def _partition_condition(table: Table, names: Sequence[str], number: int) -> Sql:
-    """Whether a row is in one of the partitions. Raises SqlError 1735, 1747."""
+    """Return whether a row is in one of the partitions. Raises SqlError 1735, 1747."""
     wanted = resolve_partitions(table, names)
     assert table.partitioning is not None, "checked before"
     ordinal = ordinal_of(table, table.partitioning, _cells(table, number))
@@ -201,23 +204,23 @@ def _partition_condition(table: Table, names: Sequence[str], number: int) -> Sql
 def _build_join(join: Join, evaluation: Evaluation, outer: QueryScope, queries: BuildQuery) -> Relation:
     left, right = (_build_part(side, evaluation, outer, queries) for side in (join.left, join.right))
     names = _using_columns(join, left, right)
-    keeps = join.kind in ("LEFT", "RIGHT")
+    is_outer = join.kind in ("LEFT", "RIGHT")
     first, second = (right, left) if join.kind == "RIGHT" else (left, right)
     fields = (*left.fields, *right.fields)
     scope = QueryScope(evaluation, fields, "on clause", outer, common=outer.common)
-    pairs = [(_one_column(left, called), _one_column(right, called)) for called in names]
+    pairs = [(_one_column(left, column_name), _one_column(right, column_name)) for column_name in names]
     parts = [comparison("=", one.read(), other.read()) for one, other in pairs]
     parts += [] if join.on is None else [as_boolean(translate(join.on, scope))]
     order, bases = (*first.order, *second.order), (*left.bases, *right.bases)
     if names:
         fields = _merge_using(pairs, left, right, join.kind == "RIGHT")
-    if not keeps:
+    if not is_outer:
         both = f"(SELECT * FROM {left.sql}, {right.sql})"
         joined = Relation(both, fields, order, bases)
         return replace(joined, sql=filter_rows(joined.sql, all_true(parts), evaluation)) if parts else joined
     if not parts:
         raise SqlError(1064, "42000", f"a {join.kind} JOIN takes ON or USING")
-    evaluation.watch([all_true(parts)], f"(SELECT * FROM {first.sql}, {second.sql})")
+    evaluation.watch_problems([all_true(parts)], f"(SELECT * FROM {first.sql}, {second.sql})")
     condition = inline_text(is_true(all_true(parts)), LONGEST_CONDITION)
     if condition is None:
         raise not_simulated(f"the ON condition of this {join.kind} JOIN is too long to be computed; a shorter one is")
@@ -225,27 +228,27 @@ def _build_join(join: Join, evaluation: Evaluation, outer: QueryScope, queries: 
 
 
 def _using_columns(join: Join, left: Relation, right: Relation) -> tuple[str, ...]:
-    """The names of the columns that a join takes for one."""
+    """Return the names of the columns that a join merges."""
     if not join.natural:
         return join.using
-    others = {field.name.lower() for field in right.fields if field.shown}
-    return tuple(field.name for field in left.fields if field.shown and field.name.lower() in others)
+    right_names = {field.name.lower() for field in right.fields if field.shown}
+    return tuple(field.name for field in left.fields if field.shown and field.name.lower() in right_names)
 
 
-def _one_column(relation: Relation, called: str) -> Field:
-    """The column of that name. Raises SqlError."""
-    found = [field for field in relation.fields if field.name.lower() == called.lower() and field.shown]
-    if not found:
-        raise SqlError(1054, "42S22", f"Unknown column '{called}' in 'from clause'")
-    if len(found) > 1:
-        raise SqlError(1052, "23000", f"Column '{called}' in from clause is ambiguous")
-    return found[0]
+def _one_column(relation: Relation, name: str) -> Field:
+    """Return the column of a name. Raises SqlError."""
+    fields = [field for field in relation.fields if field.name.lower() == name.lower() and field.shown]
+    if not fields:
+        raise SqlError(1054, "42S22", f"Unknown column '{name}' in 'from clause'")
+    if len(fields) > 1:
+        raise SqlError(1052, "23000", f"Column '{name}' in from clause is ambiguous")
+    return fields[0]
 
 
 def _merge_using(
     pairs: Sequence[tuple[Field, Field]], left: Relation, right: Relation, by_right: bool
 ) -> tuple[Field, ...]:
-    """The fields of a join with USING: what it takes for one comes first, and once."""
+    """Return the fields of a join with USING: each merged column comes first, and once."""
     one = [pair[by_right] for pair in pairs]
     other = {pair[not by_right] for pair in pairs}
     rest = [*right.fields, *left.fields] if by_right else [*left.fields, *right.fields]
@@ -259,16 +262,16 @@ def row_identity(relation: Relation) -> Sql | None:
 
 
 def filter_rows(source: str, condition: Sql, evaluation: Evaluation) -> str:
-    """The rows of a source that a condition is true for."""
-    number = evaluation.number()
+    """Return the rows of a source for which a condition is true."""
+    number = evaluation.next_number()
     held = f"{number}.held"
-    evaluation.watch([condition], source)
+    evaluation.watch_problems([condition], source)
     text = select_query({held: is_true(condition)}, source, f"{number}:", kept=True)
     return f"(SELECT * FROM ({text}) WHERE {quote(held)})"
 
 
 def filter_relation(relation: Relation, where: Node | None, scope: QueryScope) -> Relation:
-    """The rows of a relation that a condition of a statement is true for."""
+    """Return the rows of a relation for which a statement's WHERE is true."""
     if where is None:
         return relation
     condition = as_boolean(translate(_access_conditions_first(where, relation, scope), scope))
@@ -276,8 +279,8 @@ def filter_relation(relation: Relation, where: Node | None, scope: QueryScope) -
 
 
 def _access_conditions_first(where: Node, relation: Relation, scope: QueryScope) -> Node:
-    """The condition with those parts before others that TiDB finds rows by: what the rest would say of other rows, no
-    one hears (tidb pkg/planner/core, access conditions)."""
+    """Move the conditions by which TiDB looks up rows before others, whose problems in other rows do not occur (tidb
+    pkg/planner/core, access conditions)."""
     parts, waiting = [], [strip_parentheses(where)]
     while waiting:
         part = waiting.pop()
@@ -290,7 +293,7 @@ def _access_conditions_first(where: Node, relation: Relation, scope: QueryScope)
 
 
 def _is_by_key(part: Node, relation: Relation, scope: QueryScope) -> bool:
-    """Whether a condition compares the first column of a key with what is the same for all rows."""
+    """Return whether a condition compares the first column of a key with a constant."""
     if isinstance(part, Binary) and part.operator in OPERATORS:
         sides, exact = [strip_parentheses(part.left), strip_parentheses(part.right)], part.operator in ("=", "<=>")
     elif isinstance(part, In) and not part.negated:

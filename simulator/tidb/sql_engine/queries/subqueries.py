@@ -1,6 +1,6 @@
-"""Queries inside of expressions: as a value, as the rows of IN, ANY and ALL, as EXISTS.
+"""Subqueries inside of expressions: as a value, as the rows of IN, ANY and ALL, and in EXISTS.
 
-One law: a subquery is told by its text alone, and names columns of the queries around it as they do themselves.
+A subquery is rendered as text. It names columns of the queries around it as these do.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def _check_columns(relation: Relation, columns: int) -> None:
 
 
 def _verbatim(template: str, *texts: str) -> Sql:
-    """Text that stands for itself, as an expression with a part: used often it is computed once."""
+    """Return text as an expression with one part: if it is used often, it is computed once."""
     return sql("{}", Sql((template.format(*texts),)))
 
 
 def scalar_subquery(query: QueryTree, evaluation: Evaluation, scope: QueryScope) -> Value:
-    """The value of the one row that a query has at most."""
+    """Return the value of a query of at most one row."""
     with evaluation.subquery():
         relation = build_relation(query, evaluation, scope)
     _check_columns(relation, 1)
@@ -56,7 +56,7 @@ def scalar_subquery(query: QueryTree, evaluation: Evaluation, scope: QueryScope)
 
 
 def in_subquery(values: list[Value], query: QueryTree, evaluation: Evaluation, scope: QueryScope) -> Sql:
-    """`value IN (query)`, `(a, b) IN (query)`: NULL where a NULL may be it."""
+    """Return `value IN (query)` or `(a, b) IN (query)`: NULL if only a NULL could match."""
     with evaluation.subquery():
         relation = build_relation(query, evaluation, scope)
     _check_columns(relation, len(values))
@@ -64,8 +64,8 @@ def in_subquery(values: list[Value], query: QueryTree, evaluation: Evaluation, s
     if len(values) == 1 and "null" not in (values[0].kind, others[0].kind):
         return _compare_with_rows("{} IN ({})", values[0], others[0], relation, evaluation)
     conditions = all_true([comparison("=", value, other) for value, other in zip(values, others, strict=True)])
-    evaluation.watch([value.sql for value in others], relation.sql)
-    text = rendered({"found": conditions}, relation.sql, f"{evaluation.number()}:")
+    evaluation.watch_problems([value.sql for value in others], relation.sql)
+    text = rendered({"found": conditions}, relation.sql, f"{evaluation.next_number()}:")
     found = (
         'SELECT CASE WHEN bool_or("found") THEN true WHEN bool_or("found" IS NULL) THEN NULL ELSE false END FROM ({})'
     )
@@ -73,10 +73,10 @@ def in_subquery(values: list[Value], query: QueryTree, evaluation: Evaluation, s
 
 
 def _compare_with_rows(template: str, value: Value, other: Value, relation: Relation, evaluation: Evaluation) -> Sql:
-    """A comparison of a value with those of a column of a relation."""
+    """Return the comparison of a value with the rows of a column."""
     left, right = comparison_operands(value, other)
-    evaluation.watch([right], relation.sql)
-    text = rendered({"found": right}, relation.sql, f"{evaluation.number()}:")
+    evaluation.watch_problems([right], relation.sql)
+    text = rendered({"found": right}, relation.sql, f"{evaluation.next_number()}:")
     before, between, after = template.split("{}")
     return Sql((before, f"{between}{text}{after}"), (left,))
 
@@ -86,14 +86,16 @@ def exists_subquery(query: QueryTree, evaluation: Evaluation, scope: QueryScope)
         return _verbatim("EXISTS (SELECT 1 FROM {})", build_relation(query, evaluation, scope).sql)
 
 
-def quantified_comparison(value: Value, asked: Quantified, evaluation: Evaluation, scope: QueryScope) -> Sql:
-    """`value > ALL (query)`"""
+def quantified_comparison(value: Value, comparison_tree: Quantified, evaluation: Evaluation, scope: QueryScope) -> Sql:
+    """Return `value > ALL (query)` and the like."""
     with evaluation.subquery():
-        relation = build_relation(asked.query, evaluation, scope)
+        relation = build_relation(comparison_tree.query, evaluation, scope)
     _check_columns(relation, 1)
     other = relation.fields[0].read()
-    if "null" in (value.kind, other.kind) or asked.operator == "<=>":
+    if "null" in (value.kind, other.kind) or comparison_tree.operator == "<=>":
         raise not_simulated(
-            f"{asked.operator} {asked.quantifier} of NULL is not computed; a column or a value is accepted"
+            f"{comparison_tree.operator} {comparison_tree.quantifier} of NULL is not computed; a column or a value is accepted"
         )
-    return _compare_with_rows(f"{{}} {asked.operator} {asked.quantifier} ({{}})", value, other, relation, evaluation)
+    return _compare_with_rows(
+        f"{{}} {comparison_tree.operator} {comparison_tree.quantifier} ({{}})", value, other, relation, evaluation
+    )

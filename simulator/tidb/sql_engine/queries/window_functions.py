@@ -1,7 +1,7 @@
-"""Window functions: what each makes of the rows of its window.
+"""Window functions.
 
-They are computed over the rows that a query shows, before its DISTINCT, ORDER BY and LIMIT. Rows that a window finds
-equal come in the order of the query below (TiDB: pkg/executor/window.go, pkg/executor/aggfuncs).
+They are computed over the rows of a query before its DISTINCT, ORDER BY and LIMIT. Rows that a window orders as equal
+are in the order of the query below (TiDB: pkg/executor/window.go, pkg/executor/aggfuncs).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ALL = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 
 
 class _WindowRows:
-    """The rows of a window, as aggregate functions ask for them."""
+    """The rows of a window, as aggregate functions use them."""
 
     def __init__(
         self, partition: Sequence[Sql], order: Sequence[tuple[Sql, bool]], rows: Sequence[str], frame: str
@@ -35,12 +35,12 @@ class _WindowRows:
         self._columns: list[Sql] = []
 
     def column(self, found: Sql) -> str:
-        """A hole for the expression in the text that `over` is given."""
+        """Return a placeholder for the expression, which `over` replaces."""
         self._columns.append(found)
         return f"\x00{len(self._columns) - 1}\x00"
 
     def over(self, shown: str, by_rows: bool = False, frame: str | None = None) -> Sql:
-        """An aggregate of DuckDB's, of the rows of the frame; `by_rows`: no two of them are equal."""
+        """Compute an aggregate of DuckDB over the rows of the frame. With `by_rows` no two rows are equal."""
         terms = [order_term(self.column(key), descending) for key, descending in self._order]
         terms += self._rows if by_rows else []
         clauses = [f"PARTITION BY {', '.join(map(self.column, self._partition))}"] * bool(self._partition)
@@ -50,7 +50,7 @@ class _WindowRows:
         return Sql(tuple(pieces[::2]), tuple(self._columns[int(place)] for place in pieces[1::2]))
 
     def first(self, value: Value, order: str, where: str = "") -> Value:
-        """The value of the row with the least key, or the greatest; rows without a key do not count."""
+        """Return the value of the row with the least key, or the greatest. Rows without a key are ignored."""
         extreme = "arg_max" if order.endswith("NULLS LAST") else "arg_min"
         key = order.partition(" ")[0]
         return self.each(value, lambda column: f"{extreme}({column}, {key})", by_rows=False)
@@ -61,7 +61,7 @@ class _WindowRows:
     def each(
         self, value: Value, function: Callable[[str], str], by_rows: bool = True, frame: str | None = None
     ) -> Value:
-        """A function of each part of a value."""
+        """Apply a function to each part of a value."""
 
         def found(part: Sql | None) -> Sql | None:
             return None if part is None else self.over(function(self.column(part)), by_rows, frame)
@@ -76,7 +76,7 @@ class _WindowRows:
 def window_value(
     tree: WindowFunction, scope: QueryScope, known: Sequence[tuple[str, WindowSpec]], rows: Sequence[str]
 ) -> Value:
-    """The value of a window function for each row. Raises SqlError."""
+    """Return the value of a window function for each row. Raises SqlError."""
     if tree.unsupported:
         raise SqlError(1235, "42000", f"This version of TiDB doesn't yet support '{tree.unsupported}'")
     function = tree.function
@@ -97,7 +97,7 @@ def window_value(
 
 
 def _resolve_window(window: WindowSpec, known: Mapping[str, WindowSpec]) -> WindowSpec:
-    """A window with what the one has that it names. Raises SqlError 3579."""
+    """Return a window merged with the window that it names. Raises SqlError 3579."""
     if not window.base:
         return window
     base = known.get(window.base.lower())
@@ -127,7 +127,7 @@ def _ntile(rows: _WindowRows, values: Sequence[Value], function: Aggregate, wind
 
 
 def _lead_or_lag(name: str) -> WindowFunctionImpl:
-    """LEAD, LAG"""
+    """LEAD, LAG."""
 
     def shifted(rows: _WindowRows, values: Sequence[Value], function: Aggregate, window: WindowSpec) -> Value:
         places = values[1].constant if len(values) > 1 else "1"
@@ -143,7 +143,7 @@ def _lead_or_lag(name: str) -> WindowFunctionImpl:
 
 
 def _frame_value(name: str) -> WindowFunctionImpl:
-    """FIRST_VALUE, LAST_VALUE, NTH_VALUE"""
+    """FIRST_VALUE, LAST_VALUE, NTH_VALUE."""
 
     def of_frame(rows: _WindowRows, values: Sequence[Value], function: Aggregate, window: WindowSpec) -> Value:
         place = ""
@@ -170,4 +170,4 @@ FUNCTIONS: dict[str, WindowFunctionImpl] = {
     "LAST_VALUE": _frame_value("last_value"),
     "NTH_VALUE": _frame_value("nth_value"),
 }
-"""Those that take a window alone, by TiDB's names."""
+"""Functions that exist for windows only, by TiDB's names."""
