@@ -22,7 +22,7 @@ def find_java(who: str) -> str:
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
     if java is None:
-        raise UserError(f"no Java match {f'under JAVA_HOME ({home})' if home else 'on PATH'}. {requirement}")
+        raise UserError(f"no Java found {f'under JAVA_HOME ({home})' if home else 'on PATH'}. {requirement}")
     try:
         text = subprocess.run([java, "-version"], capture_output=True, text=True, errors="replace", timeout=30).stderr
     except OSError as error:

@@ -219,7 +219,7 @@ def _check_between(array: Bytes, rows: Places, width: int, going_on: bool) -> No
 
 def _beside(array: Bytes, position: int) -> Malformed:
     text = quoting.excerpt(array[position : position + 200].tobytes())
-    return Malformed(f"only rows, ',' and ';' may follow VALUES, text {text}", position)
+    return Malformed(f"only rows, ',' and ';' may follow VALUES, found {text}", position)
 
 
 def _wrong_row(array: Bytes, outside: Places, first: int, width: int) -> Malformed:

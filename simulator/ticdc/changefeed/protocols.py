@@ -94,7 +94,7 @@ def fallback_warnings(settings: Settings) -> Iterator[str]:
     """Yield a warning if TiCDC falls back to another protocol than the configured one."""
     name, release = settings.text("protocol"), settings.release
     if not name and not release.unknown_protocol:
-        yield f"protocol is not name: {FALLBACK.name} is used"
+        yield f"protocol is not given: {FALLBACK.name} is used"
     elif name.lower() not in (*release.protocols, FALLBACK.name):
         yield f"protocol {name!r} is unknown to TiCDC {release.name}: {FALLBACK.name} is used"
 

@@ -71,7 +71,7 @@ def dispatcher_warnings(dispatchers: tuple[DispatchRule, ...], release: Release)
 
 
 def _topic_warnings(rule: DispatchRule, release: Release) -> Iterator[str]:
-    if rule.topic and release.topic_rules in ("none", "dispatcher_warnings"):
+    if rule.topic and release.topic_rules in ("none", "idle"):
         yield f"topic has no effect: TiCDC {release.name} sends everything to the topic of the sink-uri"
 
 
