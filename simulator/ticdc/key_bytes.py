@@ -17,7 +17,7 @@ from simulator.columns.hashing import xxhash64
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.collations.compare import is_exact
 from simulator.tidb.keys import SIGN, ordered, prefix
-from simulator.tidb.model.table import Table, common_handle, row_id_column, visible_columns
+from simulator.tidb.model.table import Table, has_common_handle, row_id_column, visible_columns
 from simulator.tidb.model.types import family
 
 POSITIVE = np.int64((1 << 63) - 1)
@@ -60,7 +60,7 @@ def row_ids(table: Table, handles: pa.Array, place: int) -> pa.Array:
     A row id is the integer handle, as the signed number of its bits, or a positive `_tidb_rowid` derived from the
     handle. `place` is the table's position in the run's list.
     """
-    if common_handle(table):
+    if has_common_handle(table):
         return pa.nulls(len(handles), pa.int64())
     name = row_id_column(table)
     if name is not None:

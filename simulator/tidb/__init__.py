@@ -1,1 +1,1 @@
-"""What the database does with a statement or a value."""
+"""The simulated database: how TiDB parses and executes statements, and stores and prints values."""

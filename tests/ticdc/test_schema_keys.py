@@ -9,7 +9,7 @@ import pytest
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key, primary_key_names
 from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.model.table import LastIds, Table, TimeToLive, common_handle, row_id_column, visible_columns
+from simulator.tidb.model.table import LastIds, Table, TimeToLive, has_common_handle, row_id_column, visible_columns
 
 
 def table_of(definition: str) -> Table:
@@ -99,7 +99,7 @@ def test_the_row_id_is_a_clustered_integer_or_hidden_or_none_at_all(
 ) -> None:
     """Rows under another clustered key have none."""
     table = table_of(definition)
-    assert (row_id, common) == (row_id_column(table), common_handle(table))
+    assert (row_id, common) == (row_id_column(table), has_common_handle(table))
 
 
 def test_virtual_columns_are_not_visible_and_pk_names_come_in_table_order() -> None:

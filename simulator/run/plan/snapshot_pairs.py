@@ -18,7 +18,7 @@ from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.catalog import Catalog, object_key
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, find_column_sources
 from simulator.tidb.ddl.session import Job
-from simulator.tidb.model.table import Name, Table, common_handle, row_id_column, visible_columns
+from simulator.tidb.model.table import Name, Table, has_common_handle, row_id_column, visible_columns
 from simulator.tidb.syntax.alter import PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, Statement, TruncateTable
 from simulator.tidb.values.changed_types import convertible
@@ -183,5 +183,7 @@ def _unchanged_columns(before: Table, after: Table, sources: Sequence[ColumnSour
 def _same_key(before: Table, after: Table, unchanged: Mapping[str, str]) -> bool:
     """Return whether a row's handle key and row id keep their values and their encoding."""
     key = tuple(unchanged.get(name, "") for name in handle_key(before))
-    kinds = [(common_handle(table), row_id_column(table) is None, handle_lengths(table)) for table in (before, after)]
+    kinds = [
+        (has_common_handle(table), row_id_column(table) is None, handle_lengths(table)) for table in (before, after)
+    ]
     return bool(key) and key == handle_key(after) and kinds[0] == kinds[1]

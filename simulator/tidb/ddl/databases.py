@@ -14,8 +14,8 @@ from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_po
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
-from simulator.tidb.model.charsets import charset as known
-from simulator.tidb.model.charsets import charset_of, resolve
+from simulator.tidb.model.charsets import canonical_charset as known
+from simulator.tidb.model.charsets import charset_of, resolve_charset_and_collation
 from simulator.tidb.syntax.ddl import AlterDatabase, CreateDatabase, DropDatabase, FlashbackCluster, FlashbackDatabase
 from simulator.tidb.syntax.objects import PlacementPolicy, ResourceGroup
 from simulator.tidb.syntax.tables import TableOption
@@ -77,7 +77,7 @@ def charset(options: Iterable[TableOption], default: tuple[str, str]) -> tuple[s
     with converting_errors("ddl:1115"):
         if charset and collation and charset_of(collation, "database") != known(charset, "database"):
             raise tidb_error("ddl:1253", collation, charset)
-        return resolve(charset, collation, default, "database")
+        return resolve_charset_and_collation(charset, collation, default, "database")
 
 
 def _tables(schema: str, catalog: Catalog | None) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""Tables, their columns and types, as TiDB keeps them."""
+"""Tables, columns and types, as TiDB stores them."""

@@ -1,4 +1,4 @@
-"""The functions that TiDB has, and how many arguments each takes (TiDB v8.0: pkg/expression/builtin.go)."""
+"""TiDB's functions and their numbers of arguments (TiDB v8.0: pkg/expression/builtin.go)."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ _BY_COUNT = {
     (3, 6): ("REGEXP_REPLACE"),
     (4, 4): ("INSERT_FUNC"),
 }
-"""Names in capitals, by the fewest and the most arguments."""
+"""Function names in upper case, by the smallest and largest number of arguments."""
 
 NATIVE_FUNCTIONS = MappingProxyType({name: counts for counts, names in _BY_COUNT.items() for name in names.split()})
-"""The fewest and the most arguments of each function; operators are none."""
+"""The smallest and largest number of arguments of each function. Operators are not included."""
 
 LATER_FUNCTIONS = frozenset(
     """
@@ -71,4 +71,4 @@ LATER_FUNCTIONS = frozenset(
     VEC_COSINE_DISTANCE VEC_DIMS VEC_FROM_TEXT VEC_L1_DISTANCE VEC_L2_DISTANCE VEC_L2_NORM VEC_NEGATIVE_INNER_PRODUCT
     """.split()
 )
-"""What came after v8.0 (TiDB v8.5: the same file)."""
+"""Functions that were added after v8.0 (TiDB v8.5: the same file)."""

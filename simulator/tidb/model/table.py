@@ -1,7 +1,4 @@
-"""Tables as TiDB keeps them: plain frozen values, no parsing and no protocol.
-
-One law: everything a codec, a dispatcher or a reader asks of a table follows from these fields alone.
-"""
+"""Tables as TiDB stores them, as frozen values."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from dataclasses import dataclass, field
 from simulator.tidb.model.types import ColumnType, family
 
 Name = tuple[str, str]
-"""Schema and name of a table, as they were given."""
+"""Schema and name of a table, as written."""
 
 
 @dataclass(frozen=True)
@@ -19,51 +16,51 @@ class Column:
     type: ColumnType
     not_null: bool = False
     default: str | None = None
-    """The default as TiDB text; None where there is none or it is NULL."""
+    """The default as TiDB text. None for NULL or no default."""
 
     default_expression: bool = False
     """Whether `default` is an expression (CURRENT_TIMESTAMP, a function), not a value."""
 
     default_dropped: bool = field(default=False, compare=False)
-    """Whether ALTER COLUMN … DROP DEFAULT took the default: a row has to give the column a value, be it NULL (TiDB:
-    mysql.NoDefaultValueFlag)."""
+    """Whether ALTER COLUMN … DROP DEFAULT removed the default, so that a row must have a value for the column, maybe NULL
+    (TiDB: mysql.NoDefaultValueFlag)."""
 
     on_update: str = ""
-    """The expression of ON UPDATE (CURRENT_TIMESTAMP), or nothing."""
+    """The expression of ON UPDATE (CURRENT_TIMESTAMP), or empty."""
 
     generated: str = ""
-    """`virtual`, `stored`, or nothing."""
+    """`virtual`, `stored`, or empty."""
 
     generated_expression: str = ""
     auto_increment: bool = False
     auto_random: bool = False
     comment: str = ""
     shard_bits: int = 0
-    """Of AUTO_RANDOM; 0 elsewhere."""
+    """The shard bits of AUTO_RANDOM, else 0."""
 
     id: int = field(default=0, compare=False)
-    """Counted from 1 in the order TiDB makes them; never given twice in a table."""
+    """Counted from 1 in the order of creation. A table never reuses an id."""
 
     origin_default: str | None = field(default=None, compare=False)
-    """What rows older than the column hold in it, as TiDB text; None for NULL, and where there are no such rows."""
+    """The value, as TiDB text, of rows that are older than the column. None for NULL, and if there are no such rows."""
 
 
 @dataclass(frozen=True)
 class IndexColumn:
     name: str
-    """As the column is spelled; of a functional index the name of TiDB's hidden column, which `Table.columns` lacks."""
+    """The column's name. In a functional index the name of TiDB's hidden column, which is not in `Table.columns`."""
 
     length: int = -1
     """Prefix length in characters, -1 for the whole column."""
 
     expression: str = ""
-    """SQL text of a part of a functional index."""
+    """The SQL text of a part of a functional index."""
 
 
 @dataclass(frozen=True)
 class Index:
     id: int
-    """Counted from 1 in the order TiDB creates them; a clustered integer primary key has none and is not listed."""
+    """Counted from 1 in the order of creation. A clustered integer primary key has no id and is not listed."""
 
     name: str
     columns: tuple[IndexColumn, ...]
@@ -72,28 +69,28 @@ class Index:
     visible: bool = True
     comment: str = ""
     unpartitioned: bool = False
-    """Whether it is one index over all partitions: GLOBAL."""
+    """Whether the index is GLOBAL: one index over all partitions."""
 
     unmarked: bool = field(default=False, compare=False)
-    """Whether TiDB has made it for a foreign key of CREATE TABLE: it marks no column of it as part of a key."""
+    """Whether TiDB created the index for a foreign key of CREATE TABLE. It sets no key flags on the columns."""
 
 
 @dataclass(frozen=True)
 class ForeignKey:
     id: int
-    """Counted from 1 in the order TiDB makes them."""
+    """Counted from 1 in the order of creation."""
 
     name: str
     columns: tuple[str, ...]
     schema: str
-    """Of the table it refers to."""
+    """The schema of the referenced table."""
 
     table: str
     references: tuple[str, ...]
-    """Columns of the table it refers to."""
+    """The referenced columns."""
 
     on_delete: str = ""
-    """CASCADE, SET NULL, …, or nothing."""
+    """CASCADE, SET NULL, …, or empty."""
 
     on_update: str = ""
 
@@ -111,19 +108,19 @@ class CheckConstraint:
 class TimeToLive:
     column: str
     interval: str
-    """SQL text behind INTERVAL: `3 MONTH`."""
+    """The SQL text after INTERVAL: `3 MONTH`."""
 
     enabled: bool = True
     job_interval: str = ""
-    """Of TTL_JOB_INTERVAL; empty for TiDB's default."""
+    """The value of TTL_JOB_INTERVAL. Empty for TiDB's default."""
 
 
 @dataclass(frozen=True)
 class Partition:
     name: str
     values: tuple[tuple[str, ...], ...] = ()
-    """RANGE: one tuple of upper bounds (`MAXVALUE` spelled so); LIST: one tuple per list member (`NULL` and
-    `DEFAULT` spelled so); HASH, KEY: none."""
+    """RANGE: one tuple of upper bounds, maybe `MAXVALUE`. LIST: one tuple per list member, maybe `NULL` or `DEFAULT`.
+    HASH, KEY: empty."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +129,7 @@ class Partitioning:
     """`range`, `list`, `hash` or `key`."""
 
     expression: str
-    """SQL text of the partitioning expression; empty where `columns` says all (RANGE COLUMNS, LIST COLUMNS, KEY)."""
+    """The SQL text of the partitioning expression. Empty for RANGE COLUMNS, LIST COLUMNS and KEY."""
 
     columns: tuple[str, ...]
     partitions: tuple[Partition, ...]
@@ -140,7 +137,7 @@ class Partitioning:
 
 @dataclass(frozen=True)
 class LastIds:
-    """The highest id that a table has ever given: its next column or key gets the one after it."""
+    """The highest ids that a table has ever used."""
 
     column: int = 0
     index: int = 0
@@ -156,50 +153,50 @@ class Table:
 
     indexes: tuple[Index, ...] = ()
     primary_key: tuple[str, ...] = ()
-    """Column names of the primary key, in key order; empty without one."""
+    """The column names of the primary key, in key order."""
 
     clustered: bool = False
-    """Whether rows are stored under the primary key (`/*T![clustered_index] CLUSTERED */`, TiDB's default)."""
+    """Whether rows are stored by primary key (`/*T![clustered_index] CLUSTERED */`, TiDB's default)."""
 
     partitioning: Partitioning | None = None
     charset: str = "utf8mb4"
     collation: str = "utf8mb4_bin"
     comment: str = ""
     statement: str = ""
-    """The CREATE TABLE text as it was read; of a table that a statement has changed, the text before it."""
+    """The text of CREATE TABLE. After ALTER TABLE, the text before it."""
 
     foreign_keys: tuple[ForeignKey, ...] = ()
     ttl: TimeToLive | None = None
     columnar_indexes: tuple[Index, ...] = ()
-    """Vector and columnar indexes: they take ids and names, and change no flag and no row."""
+    """Vector and columnar indexes. They have ids and names, and affect no flag and no row."""
 
     temporary: str = ""
-    """`local`, `global` or nothing."""
+    """`local`, `global` or empty."""
 
     cached: bool = False
     options: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """AUTO_INCREMENT, AUTO_ID_CACHE, AUTO_RANDOM_BASE, SHARD_ROW_ID_BITS, PRE_SPLIT_REGIONS and their values, in this
-    order, as far as they were said: they change no row."""
+    """The values of AUTO_INCREMENT, AUTO_ID_CACHE, AUTO_RANDOM_BASE, SHARD_ROW_ID_BITS and PRE_SPLIT_REGIONS, in this order,
+    if they were set. They affect no row."""
 
     checks: tuple[CheckConstraint, ...] = field(default=(), compare=False)
-    """Those of the statement; TiDB forgets them where tidb_enable_check_constraint is off."""
+    """The checks of the statement. TiDB ignores them while tidb_enable_check_constraint is off."""
 
     last_ids: LastIds = field(default=LastIds(), compare=False)
 
 
 def visible_columns(table: Table) -> tuple[Column, ...]:
-    """The columns that rows on the wire have, in table order: all but the virtual generated ones."""
+    """Return the columns of rows on the wire, in table order: all but the virtual generated ones."""
     return tuple(column for column in table.columns if column.generated != "virtual")
 
 
 def row_id_column(table: Table) -> str | None:
-    """The clustered primary key of one integer column, whose value is the row id; None for every other table."""
+    """Return the integer column that is the clustered primary key, and whose value is the row id, or None."""
     if not table.clustered or len(table.primary_key) != 1:
         return None
     name = table.primary_key[0]
     return name if any(column.name == name and family(column.type) == "integer" for column in table.columns) else None
 
 
-def common_handle(table: Table) -> bool:
-    """Whether rows are stored under a primary key that is not one integer: they have no row id."""
+def has_common_handle(table: Table) -> bool:
+    """Whether rows are stored by a primary key that is not one integer. Such rows have no row id."""
     return table.clustered and row_id_column(table) is None

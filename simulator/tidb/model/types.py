@@ -1,7 +1,4 @@
-"""TiDB's column types, one row each: codes, names and sizes, and what the protocols print of them.
-
-One law: what depends on a type alone is read from its row in TYPES; nobody compares type names elsewhere.
-"""
+"""TiDB's column types: codes, names, sizes and families. Everything that depends only on a type is in TYPES."""
 
 from __future__ import annotations
 
@@ -10,29 +7,28 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ColumnType:
-    """A column's type after TiDB has filled in what the statement left out."""
+    """The type of a column, with TiDB's defaults filled in."""
 
     name: str
-    """TiDB's base name in lower case: tinyint, smallint, mediumint, int, bigint, float, double, decimal, bit, year,
-    date, time, datetime, timestamp, char, varchar, tinytext, text, mediumtext, longtext, enum, set, json, vector.
-    BINARY is char, VARBINARY varchar and a BLOB a text, of charset `binary` (TiDB: pkg/parser/types/field_type.go)."""
+    """TiDB's base name in lower case: a key of TYPES. BINARY is char, VARBINARY varchar and a BLOB a text, with the
+    character set `binary` (TiDB: pkg/parser/types/field_type.go)."""
 
     length: int = -1
-    """Display width, characters, bytes, bits, precision or dimension; -1 where TiDB keeps none."""
+    """Display width, characters, bytes, bits, precision or dimension. -1 if TiDB stores none."""
 
     decimal: int = -1
-    """Scale of a number or fractional second digits of a time; -1 where TiDB keeps none."""
+    """Scale of a number, or digits of fractional seconds. -1 if TiDB stores none."""
 
     unsigned: bool = False
     zerofill: bool = False
 
     charset: str = "binary"
-    """`binary` for everything that is not text (numbers, times, JSON, binary strings)."""
+    """`binary` for everything that is not text: numbers, times, JSON, binary strings."""
 
     collation: str = "binary"
 
     elements: tuple[str, ...] = ()
-    """Members of an ENUM or SET."""
+    """The members of an ENUM or SET."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +38,21 @@ class TypeInfo:
     """TiDB's type byte, `"t"` of Open Protocol (TiDB: pkg/parser/mysql/type.go)."""
 
     sql_type: int
-    """java.sql.Types of canal's sqlType before unsigned values promote it (tiflow 5.4+: codec/canal, type tables);
-    earlier releases and binary strings have others."""
+    """The java.sql.Types code of canal's sqlType, before unsigned values promote it (tiflow 5.4+: codec/canal, type
+    tables). Earlier releases and binary strings have others."""
 
     family: str
     """integer, float, decimal, bit, year, date, time, datetime, string, text, enum, set, json or vector."""
 
     binary_name: str = ""
-    """What the type is called where the charset is `binary`."""
+    """The name of the type with the character set `binary`."""
 
     length: int = -1
-    """The length TiDB fills in: display width of numbers, bytes of a text, 1 for CHAR and BIT."""
+    """TiDB's default length: display width of numbers, bytes of a text, 1 for CHAR and BIT."""
 
     unsigned_length: int = -1
     maximum: int = -1
-    """The largest length (precision, dimension, member count) a statement may ask for, -1 where there is none."""
+    """The largest length (precision, dimension, member count) of a declaration, or -1."""
 
 
 TYPES = {
@@ -92,27 +88,27 @@ TYPES = {
 INTEGER_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 
 MEMBER_ESCAPES = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})
-"""How TiDB prints members of ENUM and SET; a backslash stays as it is (TiDB: pkg/parser/format)."""
+"""How TiDB escapes members of ENUM and SET. It does not escape backslashes (TiDB: pkg/parser/format)."""
 
 
 def type_code(type: ColumnType) -> int:
-    """TiDB's type byte, `"t"` of Open Protocol."""
+    """Return TiDB's type byte, `"t"` of Open Protocol."""
     return TYPES[type.name].code
 
 
 def family(type: ColumnType) -> str:
-    """What values of the type are: see TypeInfo.family."""
+    """Return the family of the type, as in TypeInfo.family."""
     return TYPES[type.name].family
 
 
 def is_binary(type: ColumnType) -> bool:
-    """Whether values are byte strings: BINARY, VARBINARY, and the BLOBs."""
+    """Whether values are byte strings: BINARY, VARBINARY and the BLOBs."""
     row = TYPES[type.name]
     return bool(row.binary_name) and type.charset == "binary"
 
 
 def is_text(type: ColumnType) -> bool:
-    """Whether values are compared by a collation or by their bytes: strings, binary or not."""
+    """Whether values are strings, binary or not."""
     return family(type) in ("string", "text")
 
 
@@ -122,23 +118,23 @@ def is_blob(type: ColumnType) -> bool:
 
 
 def is_unsigned(type: ColumnType) -> bool:
-    """Whether TiDB's unsigned flag is set: declared so, or a BIT or YEAR, which always have it."""
+    """Whether TiDB's unsigned flag is set. BIT and YEAR always have it."""
     return type.unsigned or type.name in ("bit", "year")
 
 
 def bare_name(type: ColumnType) -> str:
-    """`int`, `varbinary`: the name by itself."""
+    """Return the name without arguments and attributes: `int`, `varbinary`."""
     return TYPES[type.name].binary_name if is_binary(type) else type.name
 
 
 def mysql_type(type: ColumnType, full: bool) -> str:
-    """The type as TiDB names it: `int unsigned`, or with `full` `int(10) unsigned`."""
+    """Return the type as TiDB names it: `int unsigned`, or with `full` `int(10) unsigned`."""
     attributes = (" unsigned" if type.unsigned else "") + (" zerofill" if type.zerofill else "")
-    return bare_name(type) + (arguments(type) if full else "") + attributes
+    return bare_name(type) + (type_arguments(type) if full else "") + attributes
 
 
-def arguments(type: ColumnType) -> str:
-    """`(10,2)` and the like, as TiDB prints a type (TiDB: pkg/parser/types/field_type.go, CompactStr)."""
+def type_arguments(type: ColumnType) -> str:
+    """Return `(10,2)` and the like, as TiDB prints them (TiDB: pkg/parser/types/field_type.go, CompactStr)."""
     kind = family(type)
     if kind in ("enum", "set"):
         return "(" + ",".join(f"'{member.translate(MEMBER_ESCAPES)}'" for member in type.elements) + ")"

@@ -9,7 +9,7 @@ from sqlglot.tokens import TokenType
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
-from simulator.tidb.model.charsets import charset, charset_of, collation
+from simulator.tidb.model.charsets import canonical_charset, canonical_collation, charset_of
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.atoms import parse_atom
 from simulator.tidb.parser.expressions.literals import MAX_UNSIGNED
@@ -36,7 +36,7 @@ def parse_column_name(cursor: Cursor, what: str = "the name of a column") -> tup
 def parse_charset_name(cursor: Cursor) -> str:
     """Parse a character set, and return its name as TiDB stores it."""
     where = position(cursor.sql, cursor.next_token().start)
-    return charset(cursor.name_or_string("a character set"), where)
+    return canonical_charset(cursor.name_or_string("a character set"), where)
 
 
 def parse_collation_name(cursor: Cursor) -> str:
@@ -44,7 +44,7 @@ def parse_collation_name(cursor: Cursor) -> str:
     where = position(cursor.sql, cursor.next_token().start)
     name = cursor.name_or_string("a collation")
     charset_of(name, where)
-    return collation(name)
+    return canonical_collation(name)
 
 
 def parse_restrict_or_cascade(cursor: Cursor) -> str:

@@ -11,7 +11,7 @@ from functools import partial
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
-from simulator.tidb.model.charsets import COLLATIONS, charset, charset_of, collation
+from simulator.tidb.model.charsets import COLLATIONS, canonical_charset, canonical_collation, charset_of
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.dml import parse_delete, parse_update
 from simulator.tidb.parser.queries.query import parse_query, parse_with
@@ -177,19 +177,19 @@ def _parse_set_names(cursor: Cursor, kind: str) -> tuple[syntax.VariableAssignme
         return (syntax.VariableAssignment(kind, None, "session"),)
     name = cursor.name_or_string("a character set")
     try:
-        value = syntax.Literal("string", charset(name, ""), cursor.charset)
+        value = syntax.Literal("string", canonical_charset(name, ""), cursor.charset)
     except SchemaError:
         raise SqlError(1115, "42000", f"Unknown character set: '{name}'") from None
     names = syntax.VariableAssignment(kind, value, "session")
     if kind == "charset" or not cursor.accept("COLLATE"):
         return (names,)
     named = cursor.name_or_string("a collation").lower()
-    if collation(named) not in COLLATIONS:
+    if canonical_collation(named) not in COLLATIONS:
         raise SqlError(1273, "HY000", f"Unknown collation: '{named}'")
     if charset_of(named, "") != value.text:
         raise SqlError(1253, "42000", f"COLLATION '{named}' is not valid for CHARACTER SET '{value.text}'")
     return names, syntax.VariableAssignment(
-        "collation_connection", syntax.Literal("string", collation(named), cursor.charset), "session"
+        "collation_connection", syntax.Literal("string", canonical_collation(named), cursor.charset), "session"
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.errors import SchemaError, did_you_mean
-from simulator.tidb.model.charsets import charset
+from simulator.tidb.model.charsets import canonical_charset
 from simulator.tidb.parser.clauses import parse_count, parse_plain_string
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.syntax.definitions import FieldType
@@ -186,7 +186,7 @@ def parse_type_attributes(cursor: Cursor, type: FieldType, where: str) -> FieldT
     if cursor.accept("BINARY"):
         return replace(type, binary_collation=True, charset=parse_optional_charset(cursor, where))
     if cursor.word() in SHORTHANDS and type.name not in ("char", "varchar"):
-        return replace(type, charset=charset(SHORTHANDS[cursor.take()], where))
+        return replace(type, charset=canonical_charset(SHORTHANDS[cursor.take()], where))
     charset_name = parse_optional_charset(cursor, where)
     return replace(type, charset=charset_name, binary_collation=bool(charset_name) and cursor.accept("BINARY"))
 
@@ -212,7 +212,7 @@ def parse_optional_charset(cursor: Cursor, where: str) -> str:
         return ""
     if cursor.take() != "CHARSET":
         cursor.expect("SET")
-    return charset(cursor.name_or_string("a character set"), where)
+    return canonical_charset(cursor.name_or_string("a character set"), where)
 
 
 def missing_argument(type: FieldType) -> str:

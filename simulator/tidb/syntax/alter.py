@@ -1,7 +1,4 @@
-"""ALTER TABLE's specs as frozen values, each as its text says it.
-
-One law: a spec knows its text's words and nothing of the table. Source: tidb pkg/parser/ast/ddl.go AlterTableSpec.
-"""
+"""The specs of ALTER TABLE (tidb pkg/parser/ast/ddl.go, AlterTableSpec)."""
 
 from __future__ import annotations
 
@@ -22,11 +19,11 @@ from simulator.tidb.syntax.tables import PartitionClause, PartitionDefinition, T
 
 @dataclass(frozen=True)
 class ColumnPosition:
-    """Where a column goes: FIRST (`after` empty) or AFTER a column."""
+    """The position of a column: AFTER a column, or FIRST (`after` empty)."""
 
     after: str = ""
     qualifier: str = ""
-    """What stands before that column's name, as in ColumnDefinition."""
+    """The qualifier of that column, as in ColumnDefinition."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class ChangeColumn:
     place: ColumnPosition | None = None
     if_exists: bool = False
     qualifier: str = ""
-    """Of the old name."""
+    """The qualifier of the old name."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class RenameColumn:
 
 @dataclass(frozen=True)
 class AlterDefault:
-    """ALTER [COLUMN] c SET DEFAULT x | DROP DEFAULT (`default` None)."""
+    """ALTER [COLUMN] c SET DEFAULT x, or DROP DEFAULT (`default` None)."""
 
     column: str
     default: ColumnDefault | None
@@ -126,7 +123,10 @@ class AddPartitions:
 
 @dataclass(frozen=True)
 class IntervalPartitionSpec:
-    """The specs of INTERVAL partitioning: `verb` is LAST, FIRST, MERGE FIRST or SPLIT MAXVALUE … LESS THAN (bound)."""
+    """A spec of INTERVAL partitioning: `verb` PARTITION LESS THAN (bound).
+
+    `verb` is LAST, FIRST, MERGE FIRST or SPLIT MAXVALUE.
+    """
 
     verb: str
     bound: Expression
@@ -136,7 +136,7 @@ class IntervalPartitionSpec:
 
 @dataclass(frozen=True)
 class PartitionAction:
-    """A verb on partitions by name: DROP, TRUNCATE, CHECK, REBUILD, OPTIMIZE, REPAIR, IMPORT, DISCARD."""
+    """DROP, TRUNCATE, CHECK, REBUILD, OPTIMIZE, REPAIR, IMPORT or DISCARD of partitions."""
 
     verb: str
     names: tuple[str, ...]
@@ -155,7 +155,7 @@ class CoalescePartition:
 @dataclass(frozen=True)
 class ReorganizePartition:
     names: tuple[str, ...]
-    """Empty for a REORGANIZE PARTITION of all."""
+    """Empty for all partitions."""
 
     definitions: tuple[PartitionDefinition, ...] = ()
     no_write_to_binlog: bool = False
@@ -192,14 +192,14 @@ class PartitionOptions:
 
 @dataclass(frozen=True)
 class SetOptions:
-    """Table options, one or several in a row without commas."""
+    """One or several consecutive table options without commas."""
 
     options: tuple[TableOption, ...]
 
 
 @dataclass(frozen=True)
 class ConvertCharset:
-    """CONVERT TO CHARACTER SET x [COLLATE y]; `charset` empty for DEFAULT."""
+    """CONVERT TO CHARACTER SET x [COLLATE y], with an empty `charset` for DEFAULT."""
 
     charset: str
     collation: str = ""
@@ -212,7 +212,7 @@ class RenameTo:
 
 @dataclass(frozen=True)
 class Attributes:
-    """ATTRIBUTES of the table; `value` None for DEFAULT."""
+    """ATTRIBUTES of the table, None for DEFAULT."""
 
     value: str | None
 
@@ -237,14 +237,17 @@ class TiflashReplica:
 @dataclass(frozen=True)
 class OrderBy:
     parts: tuple[KeyPart, ...]
-    """`restored` holds a qualified column's whole name."""
+    """`restored` is the whole name of a qualified column."""
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A spec without anything to know but its words: FORCE, ALGORITHM, LOCK, STATS_OPTIONS, ADD and DROP STATS_EXTENDED
-    (with a value), ENABLE KEYS, DISABLE KEYS, WITH VALIDATION, WITHOUT VALIDATION, SECONDARY_LOAD, SECONDARY_UNLOAD,
-    IMPORT TABLESPACE, DISCARD TABLESPACE, READ ONLY, READ WRITE."""
+    """A spec of plain words.
+
+    FORCE, ALGORITHM, LOCK, STATS_OPTIONS, ADD and DROP STATS_EXTENDED (with a value), ENABLE KEYS, DISABLE KEYS, WITH
+    VALIDATION, WITHOUT VALIDATION, SECONDARY_LOAD, SECONDARY_UNLOAD, IMPORT TABLESPACE, DISCARD TABLESPACE, READ ONLY,
+    READ WRITE.
+    """
 
     words: str
     """In upper case."""

@@ -1,8 +1,4 @@
-"""Every DDL statement of TiDB as a frozen value, as its text says it.
-
-One law: a statement knows its text's words and nothing of tables that exist. Names without a schema stay so. Source:
-tidb pkg/parser/ast/ddl.go.
-"""
+"""The DDL statements of TiDB (tidb pkg/parser/ast/ddl.go). Names without a schema stay unqualified."""
 
 from __future__ import annotations
 
@@ -36,10 +32,10 @@ class CreateDatabase:
 @dataclass(frozen=True)
 class AlterDatabase:
     name: str
-    """Empty where the statement means the current database."""
+    """Empty for the current database."""
 
     options: tuple[TableOption, ...]
-    """As of CREATE DATABASE, and `TIFLASH REPLICA`, `READ ONLY`."""
+    """The options of CREATE DATABASE, and `TIFLASH REPLICA` and `READ ONLY`."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +58,10 @@ class DropTable:
     tables: tuple[TableName, ...]
     if_exists: bool = False
     temporary: str = ""
-    """`local`, `global` or nothing."""
+    """`local`, `global` or empty."""
 
     behaviour: str = ""
-    """RESTRICT, CASCADE or nothing."""
+    """RESTRICT, CASCADE or empty."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +116,7 @@ class LockTables:
 @dataclass(frozen=True)
 class UnlockTables:
     tables: tuple[TableName, ...] = ()
-    """Of ADMIN CLEANUP TABLE LOCK; empty for UNLOCK TABLES."""
+    """The tables of ADMIN CLEANUP TABLE LOCK. Empty for UNLOCK TABLES."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +146,7 @@ class DropIndex:
 class AlterTable:
     table: TableName
     specs: tuple[Spec, ...]
-    """As commas separate them; table options that follow each other without a comma are one SetOptions."""
+    """The specs between commas. Consecutive table options without commas are one SetOptions."""
 
     ignore: bool = False
 

@@ -1,7 +1,6 @@
-"""What a statement on tables says, before TiDB fills in what it leaves out: parse trees of frozen values.
+"""Definitions of columns and keys, as written, before TiDB's defaults are filled in.
 
-One law: everything the statement says is kept, in its order, and nothing is interpreted; `at` fields point into the
-text, for error messages.
+The trees keep everything that a statement says, in its order. `at` fields are offsets in the text, for error messages.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 class TableName(NamedTuple):
     schema: str
-    """Empty where the statement does not qualify the name."""
+    """Empty if the statement does not qualify the name."""
 
     name: str
 
@@ -25,7 +24,7 @@ Pair = tuple[TableName, TableName]
 @dataclass(frozen=True)
 class Expression:
     text: str
-    """As the statement has it."""
+    """As written."""
 
     restored: str
     """As TiDB writes it back."""
@@ -34,10 +33,10 @@ class Expression:
 @dataclass(frozen=True)
 class FieldType:
     name: str
-    """TiDB's name of the type, a synonym already replaced: `int` for INTEGER, `char` for BINARY."""
+    """TiDB's name of the type: `int` for INTEGER, `char` for BINARY."""
 
     spelled: str
-    """As the statement spells it."""
+    """As written."""
 
     at: int
     length: int = -1
@@ -47,7 +46,7 @@ class FieldType:
     zerofill: bool = False
     charset: str = ""
     binary_collation: bool = False
-    """Whether the attribute BINARY follows (`VARCHAR(8) BINARY`): the charset's default collation."""
+    """Whether the attribute BINARY follows (`VARCHAR(8) BINARY`), which means the charset's default collation."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,10 @@ class ColumnDefault:
     """The literal without its quotes, or the SQL text of the expression."""
 
     restored: str = ""
-    """What TiDB writes behind DEFAULT."""
+    """The text that TiDB writes after DEFAULT."""
 
     parenthesised: bool = False
-    """Whether a literal or the name of a column stands in parentheses."""
+    """Whether the literal or the column name is in parentheses."""
 
 
 @dataclass(frozen=True)
@@ -78,20 +77,20 @@ class KeyPart:
 
     descending: bool = False
     qualifier: str = ""
-    """What stands before the column's name: `t.` or `d.t.`, without the last dot."""
+    """`t` or `d.t` before the column's name."""
 
 
 @dataclass(frozen=True)
 class References:
-    """What a foreign key refers to."""
+    """The REFERENCES clause of a foreign key."""
 
     table: TableName
     parts: tuple[KeyPart, ...]
     match: str = ""
-    """FULL, PARTIAL, SIMPLE or nothing."""
+    """FULL, PARTIAL, SIMPLE or empty."""
 
     on_delete: str = ""
-    """RESTRICT, CASCADE, SET NULL, NO ACTION, SET DEFAULT or nothing."""
+    """RESTRICT, CASCADE, SET NULL, NO ACTION, SET DEFAULT or empty."""
 
     on_update: str = ""
 
@@ -105,7 +104,7 @@ class CheckDefinition:
 
 @dataclass(frozen=True)
 class KeyOptions:
-    """The options of a key, each empty or None where the statement does not say it."""
+    """The options of a key. A missing option is empty or None."""
 
     using: str = ""
     """BTREE, HASH, RTREE, HNSW, …"""
@@ -114,11 +113,11 @@ class KeyOptions:
     visible: bool | None = None
     comment: str | None = None
     scope: str = ""
-    """GLOBAL, LOCAL or nothing."""
+    """GLOBAL, LOCAL or empty."""
 
     key_block_size: int | None = None
     parser: str = ""
-    """WITH PARSER x"""
+    """The parser of WITH PARSER."""
 
     pre_split: str = ""
     """The restored value of PRE_SPLIT_REGIONS."""
@@ -128,7 +127,7 @@ class KeyOptions:
     """ADD_COLUMNAR_REPLICA_ON_DEMAND"""
 
     condition: Expression | None = None
-    """WHERE of a partial index."""
+    """The WHERE of a partial index."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ class KeyDefinition:
     """`primary`, `unique`, `key`, `foreign`, `check`, `columnar`, `vector`, `fulltext` or `spatial`."""
 
     name: str
-    """Its CONSTRAINT's, else its own, as TiDB's grammar has it; empty without either."""
+    """The name after CONSTRAINT, else the key's own name, else empty."""
 
     parts: tuple[KeyPart, ...]
     options: KeyOptions = KeyOptions()
@@ -146,7 +145,7 @@ class KeyDefinition:
     references: References | None = None
     check: CheckDefinition | None = None
     empty_name: bool = False
-    """Whether two back-quotes stand for the name."""
+    """Whether the name is written as two back-quotes."""
 
     @property
     def clustered(self) -> bool | None:
@@ -158,28 +157,26 @@ class ColumnOption:
     kind: str
     """In lower case: `not null`, `null`, `default`, `on update`, `auto_increment`, `auto_random`, `primary`, `unique`,
     `comment`, `collate`, `generated`, `check`, `references`, `column_format`, `storage`, `engine_attribute`,
-    `secondary_engine_attribute`; SERIAL (the type and DEFAULT VALUE) is written out as its three options."""
+    `secondary_engine_attribute`. SERIAL, the type or DEFAULT VALUE, is replaced by its three options."""
 
     text: str = ""
-    """A comment, a collation in lower case, a word in capitals, an attribute."""
+    """A comment, a collation in lower case, a word in upper case, or an attribute."""
 
     default: ColumnDefault | None = None
-    """Of `default`."""
-
     expression: Expression | None = None
-    """Of `on update` and `generated`."""
+    """The expression of `on update` and `generated`."""
 
     stored: bool = False
-    """Of `generated`."""
+    """Whether a `generated` column is STORED."""
 
     numbers: tuple[int, ...] = ()
-    """Of `auto_random`: shard bits and range bits, as far as they are said."""
+    """The shard bits and range bits of `auto_random`, as far as they are written."""
 
     clustered: bool | None = None
-    """Of `primary`."""
+    """The clustering of `primary`."""
 
     scope: str = ""
-    """Of `primary` and `unique`: GLOBAL, LOCAL or nothing."""
+    """The scope of `primary` and `unique`: GLOBAL, LOCAL or empty."""
 
     check: CheckDefinition | None = None
     references: References | None = None
@@ -194,15 +191,15 @@ class ColumnDefinition:
     """In the order written."""
 
     qualifier: str = ""
-    """What stands before the name: `t.` or `d.t.`, without the last dot."""
+    """`t` or `d.t` before the name."""
 
     def option(self, *kinds: str) -> ColumnOption | None:
-        """The last option of these kinds, which is the one that counts."""
+        """Return the last option of these kinds, which is the one that counts."""
         return next((option for option in reversed(self.options) if option.kind in kinds), None)
 
     @property
     def null(self) -> bool | None:
-        """True for NULL, False for NOT NULL, None where the statement says neither."""
+        """True for NULL, False for NOT NULL, None for neither."""
         option = self.option("null", "not null")
         return option.kind == "null" if option else None
 
@@ -246,8 +243,7 @@ class ColumnDefinition:
 
     @property
     def keys(self) -> tuple[KeyDefinition, ...]:
-        """PRIMARY KEY and UNIQUE written with the column; TiDB makes one index of PRIMARY KEY said twice, two of
-        UNIQUE."""
+        """The PRIMARY KEY and UNIQUE options as keys. A repeated PRIMARY KEY is one key, a repeated UNIQUE is two."""
         return tuple(self._keys())
 
     def _keys(self) -> Iterator[KeyDefinition]:

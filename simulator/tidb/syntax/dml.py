@@ -1,7 +1,4 @@
-"""Statements that change rows, as trees: INSERT, REPLACE, UPDATE, DELETE.
-
-One law: a tree knows its text's words and nothing of tables that exist. Source: tidb pkg/parser/ast/dml.go.
-"""
+"""The statements that change rows: INSERT, REPLACE, UPDATE, DELETE (tidb pkg/parser/ast/dml.go)."""
 
 from __future__ import annotations
 
@@ -34,14 +31,14 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Insert:
-    """INSERT and REPLACE; SET a = 1, b = 2 is one row of columns and values."""
+    """INSERT or REPLACE. SET a = 1, b = 2 becomes columns and one row."""
 
     table: TableName
     columns: tuple[str, ...] | None
-    """None where the statement names none: all columns of the table."""
+    """None for all columns of the table."""
 
     rows: tuple[tuple[Node, ...], ...] | None
-    """An empty row takes all defaults; None where a query gives the rows."""
+    """None if a query provides the rows. An empty row means defaults for all columns."""
 
     query: QueryTree | None = None
     on_duplicate: tuple[Assignment, ...] = ()
@@ -53,7 +50,7 @@ class Insert:
 @dataclass(frozen=True)
 class Update:
     source: Source
-    """A TableSource for an UPDATE of one table, else a Join."""
+    """A TableSource if the UPDATE has one table, else a Join."""
 
     assignments: tuple[Assignment, ...]
     where: Node | None = None
@@ -67,7 +64,7 @@ class Update:
 class Delete:
     source: Source
     targets: tuple[TableName, ...] = ()
-    """The tables (or aliases) whose rows go, where there are several; else empty."""
+    """The tables (or aliases) whose rows a multi-table DELETE deletes. Empty for a single table."""
 
     where: Node | None = None
     order: tuple[OrderItem, ...] = ()

@@ -1,8 +1,4 @@
-"""A MySQL expression as TiDB parses it: frozen nodes, one class per thing that TiDB writes back in its own way.
-
-One law: a node keeps all that the text says and TiDB keeps; what a row alone cannot answer (subqueries, aggregates,
-variables) is kept as text.
-"""
+"""The expression trees of TiDB's parser. A node has everything that TiDB writes back."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 class Node:
-    """Any part of an expression."""
+    """A part of an expression."""
 
 
 @dataclass(frozen=True)
@@ -19,24 +15,24 @@ class Literal(Node):
     """`string`, `integer`, `decimal`, `float`, `hex`, `bit`, `boolean`, `null`, `date`, `time` or `timestamp`."""
 
     text: str = ""
-    """The value: a string without its quotes, hexadecimal or binary digits, a number as TiDB writes it."""
+    """The value: a string without its quotes, hexadecimal or binary digits, or a number as TiDB writes it."""
 
     charset: str = ""
-    """The introducer of a string, in lower case, whether written or implied; empty where TiDB writes none."""
+    """The introducer of a string, in lower case, written or implied. Empty if TiDB writes none."""
 
     introduced: bool = False
-    """Whether it was written, `_latin1'a'`."""
+    """Whether the introducer is written: `_latin1'a'`."""
 
 
 @dataclass(frozen=True)
 class ColumnName(Node):
     parts: tuple[str, ...]
-    """The column's own name last."""
+    """The column's own name is the last part."""
 
 
 @dataclass(frozen=True)
 class Word(Node):
-    """A keyword that stands for an argument: a unit of time, a direction."""
+    """A keyword as an argument: a unit of time, a direction."""
 
     text: str
 
@@ -61,7 +57,7 @@ class Binary(Node):
 @dataclass(frozen=True)
 class Call(Node):
     name: str
-    """In capitals, as TiDB knows the function (INSERT_FUNC for INSERT, CHAR_FUNC for CHAR)."""
+    """TiDB's name of the function in upper case: INSERT_FUNC for INSERT, CHAR_FUNC for CHAR."""
 
     arguments: tuple[Node, ...] = ()
     schema: str = ""
@@ -74,7 +70,7 @@ class Cast(Node):
     """As TiDB writes it: `SIGNED`, `CHAR(3)`, `DECIMAL(10, 2)`, `UNSIGNED ARRAY`, …"""
 
     convert: bool = False
-    """CONVERT(x, type) instead of CAST(x AS type)."""
+    """Whether it is CONVERT(x, type) instead of CAST(x AS type)."""
 
 
 @dataclass(frozen=True)
@@ -150,18 +146,15 @@ class ContextExpression(Node):
 
 
 def names_in(node: Node) -> tuple[ColumnName, ...]:
-    """Every column that the expression names, in no order, each as often as it is named.
-
-    What is kept as text names none.
-    """
+    """Return every column name in the expression, unordered and with repetitions, without those in context expressions."""
     names: list[ColumnName] = []
-    waiting: list[object] = [node]
-    while waiting:
-        part = waiting.pop()
+    queue: list[object] = [node]
+    while queue:
+        part = queue.pop()
         if isinstance(part, ColumnName):
             names.append(part)
         elif isinstance(part, tuple):
-            waiting += part
+            queue += part
         elif isinstance(part, Node):
-            waiting += vars(part).values()
+            queue += vars(part).values()
     return tuple(names)

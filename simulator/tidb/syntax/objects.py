@@ -1,7 +1,4 @@
-"""Statements about what is no table, as their text says it: views, sequences, placement policies, resource groups.
-
-Source: tidb pkg/parser/ast/ddl.go.
-"""
+"""The statements about views, sequences, placement policies and resource groups (tidb pkg/parser/ast/ddl.go)."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ class CreateView:
     or_replace: bool = False
     algorithm: str = "UNDEFINED"
     definer: str = "CURRENT_USER"
-    """As TiDB restores it: CURRENT_USER or `user`@`host`."""
+    """As TiDB writes it back: CURRENT_USER or `user`@`host`."""
 
     security: str = "DEFINER"
     check_option: str = "CASCADED"
@@ -68,7 +65,7 @@ class DropSequence:
 
 @dataclass(frozen=True)
 class PlacementPolicy:
-    """CREATE, ALTER and DROP PLACEMENT POLICY."""
+    """CREATE, ALTER or DROP PLACEMENT POLICY."""
 
     verb: str
     """CREATE, ALTER or DROP."""
@@ -77,16 +74,16 @@ class PlacementPolicy:
     options: tuple[TableOption, ...] = ()
     or_replace: bool = False
     exists: bool = False
-    """IF EXISTS, or IF NOT EXISTS of CREATE."""
+    """Whether the statement has IF EXISTS, or IF NOT EXISTS after CREATE."""
 
 
 @dataclass(frozen=True)
 class ResourceGroup:
-    """CREATE, ALTER and DROP RESOURCE GROUP."""
+    """CREATE, ALTER or DROP RESOURCE GROUP."""
 
     verb: str
     name: str
     options: tuple[tuple[str, str], ...] = ()
-    """Name and restored value."""
+    """Names and restored values."""
 
     exists: bool = False

@@ -1,7 +1,4 @@
-"""Queries as trees: what a SELECT, a set operation or a WITH says, name by name.
-
-One law: a tree knows its text's words and nothing of tables that exist. Source: tidb pkg/parser/ast/dml.go.
-"""
+"""The trees of queries: SELECT, set operations, WITH (tidb pkg/parser/ast/dml.go)."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ class Star:
 class SelectItem:
     expression: Node
     name: str
-    """Its alias, else what TiDB calls the column: a column's own name, the text of an expression as it is written."""
+    """The alias, else TiDB's name: the column's own name, or the text of the expression as written."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class TableSource:
     name: TableName
     alias: str = ""
     partitions: tuple[str, ...] = ()
-    """Of PARTITION (…); empty for all."""
+    """The names in PARTITION (…). Empty for all partitions."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ class Join:
     left: Source
     right: Source
     kind: str = "INNER"
-    """INNER (a comma and CROSS JOIN, too), LEFT or RIGHT."""
+    """INNER (also for a comma and CROSS JOIN), LEFT or RIGHT."""
 
     on: Node | None = None
     using: tuple[str, ...] = ()
@@ -82,7 +79,7 @@ class SelectTree:
     limit: Limit | None = None
     distinct: bool = False
     windows: tuple[tuple[str, WindowSpec], ...] = ()
-    """Of the clause WINDOW."""
+    """The names and windows of the WINDOW clause."""
 
     unsupported: tuple[str, ...] = ()
     """Clauses that are not simulated: `WITH ROLLUP`, `INTO OUTFILE`, …"""
@@ -114,7 +111,7 @@ class CommonTable:
     columns: tuple[str, ...]
     query: QueryTree
     recursive: bool = False
-    """Whether its query names the table itself."""
+    """Whether its query refers to the table itself."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +124,12 @@ class WithTree:
 QueryTree = SelectTree | ValuesTree | SetOperation | WithTree
 
 
-# -- what a query, an aggregate or a session answers inside an expression: the `tree` of a ContextExpression --------------------
+# -- the trees of context expressions ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Subquery:
-    """A query as a value, or as the rows of IN: `In(operand, (ContextExpression(…, tree=Subquery),))`."""
+    """A query as a value, or as the rows of IN."""
 
     query: QueryTree
 
@@ -158,10 +155,10 @@ class Quantified:
 @dataclass(frozen=True)
 class Aggregate:
     name: str
-    """In capitals: COUNT, SUM, GROUP_CONCAT, …"""
+    """In upper case: COUNT, SUM, GROUP_CONCAT, …"""
 
     arguments: tuple[Node, ...]
-    """None for COUNT(*)."""
+    """Empty for COUNT(*)."""
 
     distinct: bool = False
     order: tuple[OrderItem, ...] = ()
@@ -170,20 +167,20 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class WindowSpec:
-    """What stands behind OVER."""
+    """The window after OVER, or of the WINDOW clause."""
 
     partition: tuple[Node, ...] = ()
     order: tuple[OrderItem, ...] = ()
     frame: str = ""
-    """As SQL has it: `ROWS BETWEEN 1 PRECEDING AND CURRENT ROW`."""
+    """The SQL text: `ROWS BETWEEN 1 PRECEDING AND CURRENT ROW`."""
 
     base: str = ""
-    """The window that it goes on from."""
+    """The name of the window that it extends."""
 
 
 @dataclass(frozen=True)
 class WindowFunction:
-    """`function(…) OVER window`: of an aggregate function, or of one for windows alone."""
+    """`function(…) OVER window`, of an aggregate or a window function."""
 
     function: Aggregate
     window: WindowSpec
@@ -197,4 +194,4 @@ class Variable:
     """Without its @ or @@."""
 
     scope: str = ""
-    """`user`, or for a system variable `session`, `global` or nothing."""
+    """`user`, or `session`, `global` or empty for a system variable."""

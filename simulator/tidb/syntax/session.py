@@ -1,7 +1,4 @@
-"""Statements about the session and its transaction, as trees; and what a script of statements is.
-
-One law: a tree knows its text's words alone. Source: tidb pkg/parser/ast/misc.go.
-"""
+"""The statements about the session and its transaction, and the statements of a script (tidb pkg/parser/ast/misc.go)."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Begin:
-    """BEGIN, START TRANSACTION; whether optimistic or pessimistic is the same to a changefeed."""
+    """BEGIN or START TRANSACTION. Optimistic and pessimistic transactions are the same to a changefeed."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class Commit:
 @dataclass(frozen=True)
 class Rollback:
     savepoint: str = ""
-    """ROLLBACK TO; empty for the whole transaction."""
+    """The savepoint of ROLLBACK TO. Empty for the whole transaction."""
 
     chain: bool = False
 
@@ -48,16 +45,16 @@ class ReleaseSavepoint:
 
 @dataclass(frozen=True)
 class VariableAssignment:
-    """One variable of SET; SET NAMES is `names` with the charset."""
+    """One variable of SET. SET NAMES sets `names` to the character set."""
 
     name: str
     """In lower case, without @ or @@."""
 
     value: Node | None
-    """None for DEFAULT; a bare word (ON, STRICT_ALL_TABLES) is a string."""
+    """None for DEFAULT. A bare word (ON, STRICT_ALL_TABLES) is a string."""
 
     scope: str = ""
-    """`user`, `session`, `global` or nothing."""
+    """`user`, `session`, `global` or empty."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ class SetVariables:
 
 @dataclass(frozen=True)
 class SelectStatement:
-    """A query as a statement of its own; SHOW and EXPLAIN are Unsupported."""
+    """A query as a statement."""
 
     query: QueryTree
 
@@ -76,7 +73,7 @@ class SelectStatement:
 class Prepare:
     name: str
     text: str
-    """What is prepared; where `is_variable` the user variable that has it, in lower case."""
+    """The text of the statement or, if `is_variable`, the user variable with the text, in lower case."""
 
     is_variable: bool = False
 
@@ -85,19 +82,19 @@ class Prepare:
 class Execute:
     name: str
     variables: tuple[str, ...] = ()
-    """Of USING, in lower case without @."""
+    """The variables of USING, in lower case without @."""
 
 
 @dataclass(frozen=True)
 class Deallocate:
-    """DEALLOCATE PREPARE, DROP PREPARE."""
+    """DEALLOCATE PREPARE or DROP PREPARE."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class IgnoredStatement:
-    """A statement that a changefeed cannot see and no row feels: ANALYZE, FLUSH, SPLIT TABLE, SELECT SLEEP, SHOW, …"""
+    """A statement that affects neither rows nor the changefeed: ANALYZE, FLUSH, SPLIT TABLE, SHOW, EXPLAIN, …"""
 
     what: str
 
@@ -125,10 +122,10 @@ class ScriptStatement:
     """A statement of a script."""
 
     text: str
-    """Without what ends it."""
+    """Without the semicolon."""
 
     line: int
-    """From 1."""
+    """Counted from 1."""
 
     fails: int | None = None
-    """The error number that `-- fails 1062` before it expects."""
+    """The error number of a `-- fails 1062` before the statement."""

@@ -1,7 +1,4 @@
-"""What CREATE TABLE says beside its columns and keys: options, partitions, the whole statement.
-
-One law: everything is kept as the text has it.
-"""
+"""CREATE TABLE, its options and its partitions, as written."""
 
 from __future__ import annotations
 
@@ -14,29 +11,29 @@ from simulator.tidb.syntax.queries import QueryTree
 @dataclass(frozen=True)
 class TableOption:
     name: str
-    """In upper case, as TiDB restores it: ENGINE, CHARSET, COLLATE, COMMENT, TTL, PLACEMENT POLICY, …"""
+    """In upper case, as TiDB writes it back: ENGINE, CHARSET, COLLATE, COMMENT, TTL, PLACEMENT POLICY, …"""
 
     value: str
-    """The word or the literal without its quotes; of TTL the interval expression as TiDB restores it."""
+    """The word, or the literal without its quotes. For TTL the interval expression as TiDB writes it back."""
 
     quoted: bool = False
     """Whether the value is a string literal."""
 
     default: bool = False
-    """Whether DEFAULT or CHARACTER SET DEFAULT stood for the value."""
+    """Whether the value is DEFAULT."""
 
     force: bool = False
-    """FORCE before AUTO_INCREMENT and AUTO_RANDOM_BASE."""
+    """Whether FORCE precedes AUTO_INCREMENT or AUTO_RANDOM_BASE."""
 
 
 @dataclass(frozen=True)
 class PartitionDefinition:
     name: str
     values: tuple[tuple[str, ...], ...] = ()
-    """SQL text, as `simulator.tidb.model.table.Partition` has it."""
+    """SQL text, as in `simulator.tidb.model.table.Partition`."""
 
     kind: str = ""
-    """`less than`, `in`, `default`, `history`, `current` or nothing."""
+    """`less than`, `in`, `default`, `history`, `current` or empty."""
 
     restored: str = ""
     """The values as TiDB writes them back: `(10)`, `(MAXVALUE)`, `((1, 2), (3, 4))`, …"""
@@ -57,16 +54,16 @@ class PartitionInterval:
     maxvalue_partition: bool = False
     at: int = 0
     length: int = field(default=0, compare=False)
-    """How much of the statement it takes from there on."""
+    """The length of the clause in the text."""
 
 
 @dataclass(frozen=True)
 class PartitionMethod:
-    """How rows are spread: RANGE, LIST, HASH, KEY, SYSTEM_TIME."""
+    """The method of partitioning: RANGE, LIST, HASH, KEY, SYSTEM_TIME."""
 
     kind: str
     expression: str = ""
-    """SQL text of RANGE, LIST and HASH over an expression, and of SYSTEM_TIME INTERVAL."""
+    """The SQL text of the expression of RANGE, LIST, HASH and SYSTEM_TIME INTERVAL."""
 
     restored: str = ""
     """The expression or the list of columns as TiDB writes it back."""
@@ -76,12 +73,12 @@ class PartitionMethod:
     """The unit of time of SYSTEM_TIME INTERVAL."""
 
     limit: int = 0
-    """Of SYSTEM_TIME LIMIT."""
+    """The number of SYSTEM_TIME LIMIT."""
 
     linear: bool = False
     algorithm: int | None = None
     count: int = 0
-    """PARTITIONS or SUBPARTITIONS n, 0 where it is not said."""
+    """The number of PARTITIONS or SUBPARTITIONS, 0 if it is not written."""
 
 
 @dataclass(frozen=True)
@@ -111,13 +108,13 @@ class PartitionClause:
 
     @property
     def partitions(self) -> tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]:
-        """Name and values of each."""
+        """The name and values of each partition."""
         return tuple((partition.name, partition.values) for partition in self.definitions)
 
 
 @dataclass(frozen=True)
 class EmbeddedQuery:
-    """A SELECT inside another statement."""
+    """A query inside another statement."""
 
     text: str
     restored: str
@@ -132,23 +129,23 @@ class CreateTable:
     name: str
     columns: tuple[ColumnDefinition, ...]
     keys: tuple[KeyDefinition, ...]
-    """Keys and constraints beside the columns, in the order written."""
+    """Keys and constraints that are not options of a column, in the order written."""
 
     options: tuple[TableOption, ...]
     partitioning: PartitionClause | None = None
     at: int = 0
     temporary: str = ""
-    """`local`, `global` or nothing."""
+    """`local`, `global` or empty."""
 
     if_not_exists: bool = False
     like: TableName | None = None
     query: EmbeddedQuery | None = None
-    """CREATE TABLE … SELECT, which TiDB parses and refuses."""
+    """The query of CREATE TABLE … SELECT, which TiDB parses and refuses."""
 
     on_duplicate: str = ""
-    """IGNORE, REPLACE or nothing, before the query."""
+    """IGNORE, REPLACE or empty, before the query."""
 
     source_at: int = 0
-    """Where LIKE or what leads to the query stands."""
+    """The offset of LIKE, or of the first word before the query."""
 
     on_commit_delete: bool | None = None

@@ -22,7 +22,7 @@ from simulator.ticdc.codecs.row_changes import OperationRows
 from simulator.tidb.collations.compare import is_weighed, padded, pads
 from simulator.tidb.keys import SIGN
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, IndexColumn, Table, common_handle
+from simulator.tidb.model.table import Column, IndexColumn, Table, has_common_handle
 from simulator.tidb.model.types import ColumnType
 
 BYTES, INT, UINT = b"\x01", b"\x03", b"\x04"
@@ -36,7 +36,7 @@ def encoded_row_keys(changes: OperationRows) -> pa.Array:
     rows = changes.rows
     physical = rows.table_id if rows.partition_id is None else rows.partition_id
     prefix = b"t" + (physical + int(SIGN)).to_bytes(8, "big") + b"_r"
-    if not common_handle(rows.table):
+    if not has_common_handle(rows.table):
         return base64(join(prefix, _big_endian(rows.row_id.to_numpy().view(np.uint64) ^ SIGN, rows.row_id)))
     data = changes.before() if changes.operation == "DELETE" else changes.after()
     return base64(join(prefix, *(_part(rows.table, part, data) for part in _parts(rows.table))))

@@ -21,7 +21,7 @@ from simulator.tidb.ddl.expressions.default_functions import check_default_funct
 from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error
-from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, collation
+from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, canonical_collation
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, TYPES, ColumnType, family, is_binary
 from simulator.tidb.syntax.definitions import ColumnDefault, ColumnDefinition
@@ -142,7 +142,7 @@ def check_charset(syntax: ColumnDefinition, session: Session) -> None:
     for option in syntax.options:
         if option.kind != "collate":
             continue
-        wanted = collation(option.text)
+        wanted = canonical_collation(option.text)
         of = wanted.partition("_")[0]
         check_collation(wanted)
         check_charset_name(of, session)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from simulator.tidb.ddl.tidb_errors import error_with_text, unsupported_error
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import TYPES, ColumnType, arguments, family, is_binary
+from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary, type_arguments
 
 TO_BIT = ("date", "datetime", "time", "year", "string", "text", "json")
 TO_MEMBERS = ("date", "datetime", "time", "year", "decimal", "float", "json", "bit")
@@ -65,7 +65,7 @@ def order_alike(collation: str, other: str) -> bool:
 
 def type_text(type: ColumnType) -> str:
     """The type as TiDB prints it in errors: `decimal(10,2)`."""
-    return (TYPES[type.name].binary_name if is_binary(type) else type.name) + arguments(type)
+    return (TYPES[type.name].binary_name if is_binary(type) else type.name) + type_arguments(type)
 
 
 def is_supported(old: ColumnType, new: ColumnType) -> bool:

@@ -13,7 +13,7 @@ from simulator.tidb.ddl.definitions.checks import build_checks
 from simulator.tidb.ddl.definitions.defaults import default_text
 from simulator.tidb.ddl.definitions.keys import build_keys
 from simulator.tidb.ddl.definitions.types import build_type
-from simulator.tidb.model.charsets import resolve
+from simulator.tidb.model.charsets import resolve_charset_and_collation
 from simulator.tidb.model.table import Column, LastIds, Partition, Partitioning, Table, TimeToLive
 from simulator.tidb.parser.cursor import position
 from simulator.tidb.syntax.definitions import ColumnDefinition
@@ -37,7 +37,7 @@ def build_table(
     its database. Raises SchemaError."""
     options = {option.name: option.value for option in syntax.options}
     where = f"{position(text, syntax.at)}: table {syntax.name!r}"
-    charset = resolve(options.get("CHARSET", ""), options.get("COLLATE", ""), default, where)
+    charset = resolve_charset_and_collation(options.get("CHARSET", ""), options.get("COLLATE", ""), default, where)
     columns = tuple(build_column(column, charset, text, id=number) for number, column in enumerate(syntax.columns, 1))
     names = column_names(columns, syntax, text)
     keys = build_keys(syntax, columns, names, text, syntax.schema or schema, clustered_index)

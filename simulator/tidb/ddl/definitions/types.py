@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.errors import SchemaError
-from simulator.tidb.model.charsets import CHARSETS, charset_of, collation, resolve
+from simulator.tidb.model.charsets import CHARSETS, canonical_collation, charset_of, resolve_charset_and_collation
 from simulator.tidb.model.types import TYPES, ColumnType, TypeInfo
 from simulator.tidb.syntax.definitions import FieldType
 
@@ -44,10 +44,10 @@ def complete_type(syntax: FieldType, collation_name: str, default: tuple[str, st
 def text_charset(syntax: FieldType, collation_name: str, default: tuple[str, str], where: str) -> tuple[str, str]:
     """Charset and collation of a character column; BINARY as an attribute asks for the charset's default collation."""
     if syntax.charset == "binary" and syntax.spelled.split("(")[0].split()[0].upper() not in ("ENUM", "SET"):
-        if collation_name and collation(collation_name) != "binary":
+        if collation_name and canonical_collation(collation_name) != "binary":
             raise SchemaError(f"{where}: type {syntax.spelled} takes no collation {collation_name!r}")
         return "binary", "binary"
-    charset, collate = resolve(syntax.charset, collation_name, default, where)
+    charset, collate = resolve_charset_and_collation(syntax.charset, collation_name, default, where)
     if syntax.binary_collation and not (syntax.charset and collation_name):
         collate = CHARSETS[charset][0]
     return charset, collate

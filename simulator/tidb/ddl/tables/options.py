@@ -18,7 +18,7 @@ from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.ddl.constraints.index_parts import check_parts
 from simulator.tidb.ddl.definitions.table import STORED_OPTIONS, build_ttl
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
-from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve
+from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve_charset_and_collation
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family, is_binary
 from simulator.tidb.syntax.alter import Cache, ConvertCharset, RemoveTtl, SetOptions
@@ -242,7 +242,7 @@ def charset_step(name: str, collation: str, columns_too: bool, alteration: Alter
     database = known.catalog.database(table.schema)
     default = (database.charset, database.collation) if database else (table.charset, table.collation)
     with converting_errors("ddl:1253"):
-        wanted = resolve(name, collation, default, f"table {table.name!r}")
+        wanted = resolve_charset_and_collation(name, collation, default, f"table {table.name!r}")
     textual = [column.type for column in table.columns if column.type.charset != "binary"]
     if (table.charset, table.collation) == wanted and all((type.charset, type.collation) == wanted for type in textual):
         what = "the table and its columns have" if columns_too else "the table has"

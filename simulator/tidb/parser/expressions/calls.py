@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.tidb import syntax
-from simulator.tidb.model.charsets import charset
+from simulator.tidb.model.charsets import canonical_charset
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import AGGREGATES, WINDOWS, parse_aggregate, parse_window
 from simulator.tidb.parser.expressions.times import TIME_FORMS
@@ -76,7 +76,7 @@ def _parse_char_type(cursor: Cursor, length: str) -> str:
     binary = cursor.accept("BINARY")
     name = ""
     if cursor.accept("CHARSET") or cursor.accept("CHARACTER SET") or cursor.accept("CHAR SET"):
-        name = charset(cursor.name_or_string("a character set"), "CAST")
+        name = canonical_charset(cursor.name_or_string("a character set"), "CAST")
         binary = binary or cursor.accept("BINARY")
     if binary or name == "binary":
         return f"BINARY{length}"
@@ -124,7 +124,7 @@ def _parse_convert(cursor: Cursor, name: str) -> syntax.Node:
 
 def _parse_using_charset(cursor: Cursor) -> syntax.Node:
     """Parse the charset after USING, and the `)`."""
-    name = charset(cursor.name_or_string("a character set"), "USING")
+    name = canonical_charset(cursor.name_or_string("a character set"), "USING")
     cursor.expect(")")
     return syntax.Literal("string", name)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
-from simulator.tidb.model.charsets import COLLATIONS, collation
+from simulator.tidb.model.charsets import COLLATIONS, canonical_collation
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.atoms import begins_assignment, parse_assignment, parse_atom
 from simulator.tidb.parser.expressions.times import parse_unit
@@ -79,9 +79,9 @@ def parse_simple_node(cursor: Cursor) -> syntax.Node:
         node = parse_atom(cursor)
     while cursor.accept("COLLATE"):
         name = cursor.name_or_string("a collation")
-        if collation(name) not in COLLATIONS:
+        if canonical_collation(name) not in COLLATIONS:
             raise SchemaError(f"Unknown collation: '{name}'", number=1273)
-        node = syntax.Collate(node, collation(name))
+        node = syntax.Collate(node, canonical_collation(name))
     if cursor.concatenates and cursor.accept("||"):
         return syntax.Call("CONCAT", (node, parse_simple_node(cursor)))
     return node

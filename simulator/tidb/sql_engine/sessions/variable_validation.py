@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, collation
+from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, canonical_collation
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions.variable_types import BOOLEANS, NUMBERS, WORDS
 
@@ -89,9 +89,9 @@ def _charset(name: str, value: str) -> str:
 
 
 def _collation(name: str, value: str) -> str:
-    if collation(value) not in COLLATIONS:
+    if canonical_collation(value) not in COLLATIONS:
         raise sql_error(1273, value)
-    return collation(value)
+    return canonical_collation(value)
 
 
 def _default_collation(name: str, value: str) -> str:

@@ -24,7 +24,7 @@ from simulator.tidb.expressions.translate import TableScope, translate
 from simulator.tidb.expressions.trees import definition_tree
 from simulator.tidb.expressions.values.value import as_text
 from simulator.tidb.keys import SIGN, ordered, prefix
-from simulator.tidb.model.table import Column, IndexColumn, Table, common_handle, row_id_column, visible_columns
+from simulator.tidb.model.table import Column, IndexColumn, Table, has_common_handle, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.syntax.expressions import ColumnName
 
@@ -164,7 +164,7 @@ def encode_handles(
 
 def row_ids_from_handles(table: Table, handles: pa.Array) -> pa.Array:
     """Return the int64 row ids of rows in a table with a clustered key, from handles without ordinals."""
-    if common_handle(table):
+    if has_common_handle(table):
         return pa.nulls(len(handles), pa.int64())
     name = row_id_column(table)
     assert name is not None, "tables without clustered keys number their rows"
