@@ -17,7 +17,7 @@ from simulator.run.plan.snapshot_pairs import SnapshotPair, renamed_tables, spel
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import RunPosition
 from simulator.run.plan.upstream_rows import as_snapshot
-from simulator.run.steps.events import replicated
+from simulator.run.steps.events import is_replicated
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
 from simulator.ticdc import dispatch
@@ -77,7 +77,7 @@ def _expected_rows(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int
         return ExpectedRows(*between(plan, snapshot_pairs[-1], len(snapshot_pairs) - 1, watermark, seed, filtered))
     if watermark >= last_change(plan) and not filtered and not any(_crosses(job, rules) for job in plan.jobs):
         last = plan.positions[-1]
-        places = {place for place, table in last.catalog.tables.items() if replicated(table, rules)}
+        places = {place for place, table in last.catalog.tables.items() if is_replicated(table, rules)}
         return _of_cursor(last, frozenset(places))
     base = _behind(snapshot_pairs[-1], plan) if snapshot_pairs else plan.positions[0]
     if plan.rows is None:
@@ -127,7 +127,7 @@ def _crosses(job: EmittedJob, rules: ChangefeedRules) -> bool:
         there, then = spelled_name(job.applied.before, old), spelled_name(job.applied.after, new)
         if there and then:
             was, now = job.applied.before.tables[object_key(*there)], job.applied.after.tables[object_key(*then)]
-            if replicated(was, rules) != replicated(now, rules):
+            if is_replicated(was, rules) != is_replicated(now, rules):
                 return True
     return False
 

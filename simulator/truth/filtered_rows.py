@@ -23,7 +23,7 @@ from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition
 from simulator.run.plan.upstream_rows import still_unread, with_rows
-from simulator.run.steps.events import replicated
+from simulator.run.steps.events import is_replicated
 from simulator.run.steps.sql import with_upstream
 from simulator.ticdc import key_bytes, split
 from simulator.ticdc.ddl.classify import decide
@@ -62,7 +62,7 @@ def consumed(position: RunPosition, plan: Plan, rules: ChangefeedRules, after: i
     position = with_upstream(position, PlanContext(rules, None, None))
     upstream = position.state
     assert isinstance(upstream, Upstream)
-    known = frozenset(place for place, table in upstream.catalog.tables.items() if replicated(table, rules))
+    known = frozenset(place for place, table in upstream.catalog.tables.items() if is_replicated(table, rules))
     done = Consumer(replace(position, state=rollback(upstream)), known)
     changes = sent_changes(plan, after, until)
     for jobs in statements(plan, after, until):

@@ -1,4 +1,4 @@
-"""The kinds of steps that a scenario can have, each by the key that names it. A new one is a module and a line here."""
+"""The kinds of steps of a scenario, by the key that names each."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a changefeed sees of a statement of scripted SQL: rows in their versions of tables, and jobs.
+"""Converts the effects of a statement of scripted SQL to row changes of table versions, and to DDL jobs.
 
-One law: what was committed together has one commit-ts; jobs come behind the rows of their millisecond.
+Rows of one transaction share a commit-ts. Jobs follow the rows of their millisecond.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTa
 BRING_BACK = (RecoverTable, FlashbackTable, FlashbackDatabase)
 
 
-def added(
+def apply_events(
     events: tuple[CommittedTransaction | CompletedDdl, ...],
     position: RunPosition,
     context: PlanContext,
@@ -42,15 +42,15 @@ def added(
     for number, event in enumerate(events):
         if isinstance(event, CommittedTransaction):
             position = position.passed(1) if number else position
-            rows += _rows(event, position)
+            rows += _row_changes(event, position)
         else:
             jobs += _jobs(event, position, context, origin, job_logical)
             position = replace(position, versions=_versions(event, position, context))
     return position, StepResult(tuple(jobs), rows=tuple(rows))
 
 
-def _rows(event: CommittedTransaction, position: RunPosition) -> Iterator[VersionRows]:
-    """The changes of tables that the changefeed knows."""
+def _row_changes(event: CommittedTransaction, position: RunPosition) -> Iterator[VersionRows]:
+    """Yield the changes of replicated tables."""
     commit_ts = tso.compose(position.now_ms, tso.ROW_LOGICAL)
     for changes in event.changes:
         version = position.versions.get((changes.table.schema, changes.table.name))
@@ -81,7 +81,7 @@ def _jobs(
 
 
 def _versions(event: CompletedDdl, position: RunPosition, context: PlanContext) -> Mapping[Name, int]:
-    """The versions behind a statement: a table that it touches has another, one that it creates its first."""
+    """Return the versions after a statement: each table that it touches has a new one, one that it creates its first."""
     known = {object_key(*name): number for name, number in position.versions.items()}
     touched: set[Key] = set()
     for old, new in (pair for job in event.jobs for pair in renamed_tables(job).items()):
@@ -110,31 +110,31 @@ def _version(
     event: CompletedDdl,
     context: PlanContext,
 ) -> int | None:
-    """What comes of the version that a table had; None for a table whose rows are not replicated."""
-    if not replicated(table, context.rules):
+    """Return the version of a table after a statement; None for a table that is not replicated."""
+    if not is_replicated(table, context.rules):
         return None
     if version is None and isinstance(event.statement, BRING_BACK):
-        version = _gone(table, event.before.dropped.values(), context.versions)
+        version = _dropped_version(table, event.before.dropped.values(), context.versions)
     if version is None:
         return context.versions.created(table)
     return context.versions.altered(table, version, emptied, exchanged)
 
 
-def _gone(table: Table, dropped: Iterable[Table], versions: TableVersions) -> int | None:
-    """The last version of a table that was dropped or truncated, and that is there again, perhaps under another name."""
+def _dropped_version(table: Table, dropped: Iterable[Table], versions: TableVersions) -> int | None:
+    """Return the last version of a table that was dropped or truncated, and now exists again; its name may differ."""
     were = [gone for gone in dropped if gone == replace(table, schema=gone.schema, name=gone.name)]
     every = versions.every
     return next((number for number in reversed(range(len(every))) if every[number].table in were), None)
 
 
-def replicated(table: Table, rules: ChangefeedRules) -> bool:
+def is_replicated(table: Table, rules: ChangefeedRules) -> bool:
     """Whether rows of a table are sent that exists while the changefeed runs: the filter lets it through, and it has a
     valid index, or needs none (tiflow v8.5.3: cdc/entry/schema/snapshot.go, IsIneligibleTableID)."""
     return rules.replicates(table) and (rules.changefeed.force_replicate or bool(handle_key(table)))
 
 
 def _emptied(event: CompletedDdl) -> frozenset[str]:
-    """Partitions, in lower case, whose ids are others behind the statement; `*` for the table's own, too."""
+    """Return the partitions, in lower case, that get new ids; `*` for the whole table."""
     if isinstance(event.statement, TruncateTable):
         return frozenset(EVERYTHING)
     specs = event.statement.specs if isinstance(event.statement, AlterTable) else ()
@@ -153,17 +153,17 @@ def _partitions(event: CompletedDdl) -> Iterator[str]:
 
 
 def _exchanged(event: CompletedDdl, known: Mapping[Key, int], versions: TableVersions) -> dict[Key, ExchangedPartition]:
-    """The two tables of EXCHANGE PARTITION, where both are replicated."""
+    """Return both sides of EXCHANGE PARTITION if both tables are replicated."""
     specs = event.statement.specs if isinstance(event.statement, AlterTable) else ()
     for job, spec in ((job, spec) for job in event.jobs for spec in specs if isinstance(spec, ExchangePartition)):
         if job.exchanged_table is not None:
             plain, parted = object_key(*job.exchanged_table), object_key(job.schema, job.table)
             if plain in known and parted in known:
-                return _swapped(plain, parted, spec.partition.lower(), known, versions)
+                return _exchange_ids(plain, parted, spec.partition.lower(), known, versions)
     return {}
 
 
-def _swapped(
+def _exchange_ids(
     plain: Key, parted: Key, partition: str, known: Mapping[Key, int], versions: TableVersions
 ) -> dict[Key, ExchangedPartition]:
     its_id, partitions = versions.ids(known[plain])[""], versions.ids(known[parted])

@@ -1,4 +1,4 @@
-"""The step `expect`: what the steps since the last one must have sent, what rows there must be.
+"""The step `expect`: the events that the steps since the last `expect` must send, and the rows that must exist.
 
 [[step]]
 expect = ["INSERT shop.item id=1 stock=5", "UPDATE shop.item id=1 stock: 5→4"]
@@ -11,9 +11,8 @@ decision = "not sent: SHARD_ROW_ID_BITS"
 sql = "INSERT INTO shop.item VALUES (1, 1)"
 error = 1062
 
-A message counts for the step of its last row.
-
-One law: it takes no time and changes nothing; it is checked before anything is sent.
+A message counts for the step of its last row. An expectation takes no simulated time and changes nothing; it is
+checked before anything is sent.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ class ExpectStep:
     where: str = "expect"
 
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
-        """Nothing but what is expected here."""
+        """Add the expectation at this position."""
         raised = _raised(self.expectation.sql, position, context) if self.expectation.sql else None
         expected = PlannedExpectation(self.expectation, self.where, position.now_ms, position.state, raised)
         return position, StepResult(expected=(expected,))
 
 
 def _raised(sql: str, position: RunPosition, context: PlanContext) -> tuple[int, str] | None:
-    """The error of a statement that is tried out here, and leaves no trace."""
+    """Return the error of a statement that is run on a copy of the state; None if it succeeds."""
     try:
         outcome = execute_statement(sql, position, replace(context, versions=deepcopy(context.versions)))[2]
     except (SqlError, DdlError) as error:
@@ -59,37 +58,37 @@ def _raised(sql: str, position: RunPosition, context: PlanContext) -> tuple[int,
 
 
 def to_expectation(value: object) -> Expectation:
-    """A list of events, or a table of what is expected; raises UserError with every mistake in it."""
+    """Parse a list of events, or a table of expectations; raises UserError with every mistake."""
     if isinstance(value, list):
         return Expectation(_texts(value))
     if not isinstance(value, dict) or not value:
         raise UserError(f"expected a list of events, or a table with {', '.join(READERS)}; got {value!r}")
     mistakes: list[str] = []
-    found: dict[str, Any] = {}
-    for key, given in value.items():
+    fields: dict[str, Any] = {}
+    for key, content in value.items():
         if key not in READERS:
             mistakes.append(f"unknown key {key!r}.{did_you_mean(key, READERS)} Known: {', '.join(READERS)}")
             continue
         field, read = READERS[key]
         try:
-            found[field] = read(given)
+            fields[field] = read(content)
         except UserError as error:
             mistakes += (f"{key}: {mistake}" for mistake in error.args)
     if ("sql" in value) != ("error" in value):
         mistakes.append("sql and error go together: a statement, and the error that it must raise")
     if mistakes:
         raise UserError(*mistakes)
-    return Expectation(**found)
+    return Expectation(**fields)
 
 
 def _error(value: object) -> tuple[int | None, str]:
-    """A number, or a table of a number and words of the text."""
-    known = {"number": None, "text": ""}
-    given = value if isinstance(value, dict) else {"number": value}
-    number, text = ({**known, **given}[key] for key in known)
-    if not given or not known.keys() >= given.keys() or not isinstance(text, str):
+    """Parse a number, or a table of a number and words of the text."""
+    defaults = {"number": None, "text": ""}
+    table = value if isinstance(value, dict) else {"number": value}
+    number, text = ({**defaults, **table}[key] for key in defaults)
+    if not table or not defaults.keys() >= table.keys() or not isinstance(text, str):
         raise UserError(f"expected 1062, or such as {{number = 1062, text = 'Duplicate entry'}}; got {value!r}")
-    return None if "number" not in given else _number("number", number), text
+    return None if "number" not in table else _number("number", number), text
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -146,7 +145,7 @@ READERS = {
     "sql": ("sql", to_text),
     "error": ("error", _error),
 }
-"""By key: the field of Expectation, and how its value is read."""
+"""By key: the field of Expectation, and the parser of its value."""
 
 
 def _step(expectation: Expectation, _: Mapping[str, Any], place: StepPlace) -> ExpectStep:

@@ -1,6 +1,6 @@
-"""The step `generate`: so many inserts, updates and deletes on a table, from a seed.
+"""The step `generate`: inserts, updates and deletes on a table, generated from a seed.
 
-One law: rows are made and checked whole rounds at a time, then divided among transactions; equal seeds give equal rows.
+Rows are generated and checked in rounds, then divided into transactions. Equal seeds give equal rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simulator.columns.row_image import same
 from simulator.errors import SqlError, UserError, did_you_mean
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, VersionRows
 from simulator.run.plan.upstream_rows import with_rows
-from simulator.run.steps.events import added
+from simulator.run.steps.events import apply_events
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.run.steps.sql import with_upstream
 from simulator.settings import DURATION, Key, to_duration_ms, to_seed, to_text
@@ -46,7 +46,7 @@ MOST = 10_000_000
 """Rows of a step."""
 
 TRIES = 20
-"""At values for an update that are not those of the row."""
+"""Attempts to find values for an update that differ from the row's."""
 
 Columns = Mapping[str, Draw]
 
@@ -59,27 +59,27 @@ class GenerateStep:
     wanted: Round
     rows_per_transaction: int = ROWS_PER_TRANSACTION
     over_ms: int | None = None
-    """None for a millisecond each transaction."""
+    """None for a millisecond per transaction."""
 
     seed: int | None = None
     """None for the run's."""
 
     columns: Mapping[str, ColumnWanted] = field(default_factory=dict)
     skew: Skew = Uniform()
-    """Which rows updates choose."""
+    """The distribution of updates over rows."""
 
     where: str = ""
-    """File and line, before what errors say."""
+    """File and line, the prefix of error messages."""
 
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
-        """Raises UserError with file and line."""
+        """Generate the rows; raises UserError with file and line."""
         position = with_upstream(position, context)
         try:
-            return self._planned(position, context)
+            return self._generate(position, context)
         except (UserError, SqlError) as error:
             raise UserError(*(f"{self.where}generate {self.table}: {each}" for each in error.args)) from None
 
-    def _planned(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
+    def _generate(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         upstream = position.state
         assert isinstance(upstream, Upstream)
         name = TableName(*(["", self.table] if "." not in self.table else self.table.split(".", 1)))
@@ -91,13 +91,15 @@ class GenerateStep:
         salt = position.now_ms - position.start_ms
         fresh = draws(table, self.columns, upstream, seed, salt)
         numbers = np.random.default_rng([seed & (1 << 64) - 1, salt])
-        changing = _changing(table, fresh, self.columns) if self.wanted.updates else {}
+        changing = _updated_columns(table, fresh, self.columns) if self.wanted.updates else {}
         clocked = {name: each.values.changed for name, each in self.columns.items() if isinstance(each.values, Time)}
         each = self.rows_per_transaction
         together = self.wanted.deletes and any(referring_keys(upstream.catalog, table.schema, table.name))
         most = each if together else max(each, -(-self.wanted.rows // ROUNDS // each) * each)
         parts = rounds(self.wanted, table_rows(upstream, table).cells.num_rows, most)
-        times = _Times(position.now_ms, self.over_ms or context.over_ms, sum(-(-part.rows // each) for part in parts))
+        times = _CommitTimes(
+            position.now_ms, self.over_ms or context.over_ms, sum(-(-part.rows // each) for part in parts)
+        )
         rows: list[VersionRows] = []
         begun = 0
         for part in parts:
@@ -105,14 +107,14 @@ class GenerateStep:
             at = times.of(begun, count)
             begun += count
             kinds, milliseconds = numbers.permutation(np.repeat(np.arange(3), part)), at[np.arange(part.rows) // each]
-            making = _Making(
+            generator = _RoundGenerator(
                 table, fresh, changing, numbers, [milliseconds[kinds == kind] for kind in range(3)], clocked, self.skew
             )
-            upstream, timed = making.round(upstream)
+            upstream, timed = generator.round(upstream)
             if count == 1:
                 upstream, committed = commit(upstream)
                 events = (committed,) if committed else ()
-                rows += added(events, position.not_before(int(at[0])), context, "")[1].rows
+                rows += apply_events(events, position.not_before(int(at[0])), context, "")[1].rows
             else:
                 upstream = replace(upstream, transaction=None)
                 version = position.versions.get((table.schema, table.name))
@@ -120,8 +122,8 @@ class GenerateStep:
         return replace(position, state=upstream).not_before(times.end), StepResult(rows=tuple(rows))
 
 
-class _Times:
-    """When transactions are: evenly in the time of the step, each in a millisecond of its own."""
+class _CommitTimes:
+    """The commit times of transactions: evenly spread over the step, each in a millisecond of its own."""
 
     def __init__(self, start_ms: int, over_ms: int | None, count: int) -> None:
         self._start_ms, self._over_ms, self._count = start_ms, max(over_ms or count, count), max(count, 1)
@@ -134,27 +136,27 @@ class _Times:
 
 
 Timed = tuple[RowWrites, Places]
-"""Writes, and the millisecond of each row."""
+"""Writes, with the millisecond of each row."""
 
 
 @dataclass(frozen=True)
-class _Making:
-    """A round."""
+class _RoundGenerator:
+    """The generator of a round."""
 
     table: Table
     fresh: Columns
     changing: Columns
     numbers: np.random.Generator
     milliseconds: list[Places]
-    """Of its inserts, updates and deletes."""
+    """The times of inserts, updates and deletes."""
 
     clocked: Mapping[str, bool]
-    """Columns that are to have the time of a row's insert, and of its last change where this is true."""
+    """Columns that hold the time of a row's insert; True for those that hold the time of its last change."""
 
     skew: Skew
 
     def round(self, upstream: Upstream) -> tuple[Upstream, list[Timed]]:
-        """What it leaves behind, its transaction still open."""
+        """Return the upstream after the round, with its transaction still open, and the writes."""
         stored = table_rows(upstream, self.table)
         assert stored.keys is not None
         inserts, updates, deletes = map(len, self.milliseconds)
@@ -171,22 +173,22 @@ class _Making:
             places = find_keys(_handles(upstream, self.table), handles)
             if number == 0:
                 given = {name: draw(count) for name, draw in self.fresh.items()}
-                given |= self._of_time(upstream, given, at)
+                given |= self._time_columns(upstream, given, at)
                 upstream = insert_rows(self.table, given, count, upstream, now_ms).upstream
             elif number == 1:
-                given, changed = self._others(upstream, places, now_ms)
+                given, changed = self._new_values(upstream, places, now_ms)
                 handles, places, at = handles.take(pa.array(changed)), places[changed], at[changed]
-                given |= self._of_time(upstream, given, at, True)
+                given |= self._time_columns(upstream, given, at, True)
                 upstream = update_rows(self.table, places, given, upstream, now_ms).upstream
             else:
                 upstream = delete_rows(self.table, places, upstream, now_ms).upstream
-            timed += _timed(self.table, before, upstream, None if number == 0 else handles, at)
+            timed += _timed_writes(self.table, before, upstream, None if number == 0 else handles, at)
         return upstream, timed
 
-    def _of_time(
+    def _time_columns(
         self, upstream: Upstream, given: Collection[str], at: Places, updating: bool = False
     ) -> dict[str, pa.Array]:
-        """The columns besides those given that have the time of their transaction."""
+        """Return the values of further columns that hold the time of their transaction."""
         each, which = np.unique(at, return_inverse=True)
         found = {}
         for column in self.table.columns:
@@ -198,8 +200,8 @@ class _Making:
                 found[column.name] = _times(column, each, upstream).take(pa.array(which.reshape(-1)))
         return found
 
-    def _others(self, upstream: Upstream, places: Places, now_ms: int) -> tuple[dict[str, pa.Array], Places]:
-        """Values for rows at places, and which of them (by number) they change: all, as far as that can be."""
+    def _new_values(self, upstream: Upstream, places: Places, now_ms: int) -> tuple[dict[str, pa.Array], Places]:
+        """Return new values for rows, and the numbers of the rows that they change: all of them, if possible."""
         there = column_arrays(table_rows(upstream, self.table).cells.take(pa.array(places)))
         found = {name: draw(len(places)) for name, draw in self.changing.items()}
         every = np.arange(len(places))
@@ -216,7 +218,7 @@ class _Making:
 
 
 def _times(column: Column, milliseconds: Places, upstream: Upstream) -> pa.Array:
-    """Simulated times as a column takes them: seconds as a number, else as CURRENT_TIMESTAMP gives them."""
+    """Return simulated times in a column's type: seconds as a number, or text as CURRENT_TIMESTAMP returns it."""
     if family(column.type) in ("integer", "decimal", "float"):
         return pa.array(milliseconds // 1000)
     digits = max(column.type.decimal, 0)
@@ -230,9 +232,13 @@ def _handles(upstream: Upstream, table: Table) -> pa.Array:
     return keys.handles
 
 
-def _timed(table: Table, before: Upstream, after: Upstream, handles: pa.Array | None, at: Places) -> Iterator[Timed]:
-    """What was written between the two; `handles` are those of the rows that `at` has the times of, None for rows in
-    the order of the writes."""
+def _timed_writes(
+    table: Table, before: Upstream, after: Upstream, handles: pa.Array | None, at: Places
+) -> Iterator[Timed]:
+    """Yield the writes between two states of the upstream.
+
+    `handles` are those of the rows whose times are in `at`; None if the times are in the order of the writes.
+    """
     assert after.transaction is not None
     begun = 0
     for writes in after.transaction.writes[len(before.transaction.writes) if before.transaction else 0 :]:
@@ -269,8 +275,8 @@ def _check_columns(table: Table, columns: Mapping[str, ColumnWanted]) -> None:
             raise UserError(f"columns: {name!r} is NOT NULL, and null = {columns[name].null}")
 
 
-def _changing(table: Table, fresh: Columns, wanted: Mapping[str, ColumnWanted]) -> Columns:
-    """What updates change: the columns that `columns` names, without those of keys; else all others."""
+def _updated_columns(table: Table, fresh: Columns, wanted: Mapping[str, ColumnWanted]) -> Columns:
+    """Return the columns that updates change: those of `columns` outside of keys, or else all outside of keys."""
     counting = {name for name, each in wanted.items() if isinstance(each.values, Sequence)}
     free = {name: draw for name, draw in fresh.items() if name not in keyed(table) and name not in counting}
     found = {name: draw for name, draw in free.items() if name in wanted} or free

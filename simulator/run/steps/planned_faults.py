@@ -1,7 +1,6 @@
-"""Faults that are something else than they would be without them from the plan on: a topic that grows, a row whose
-message has a size that is asked for.
+"""Faults that already change the plan: a topic gets more partitions, a row's message gets a certain size.
 
-One law: a row is changed in TiDB, so that the stream leads to what is there.
+A row is changed in TiDB itself, so that the stream still leads to TiDB's rows.
 """
 
 from __future__ import annotations
@@ -27,46 +26,51 @@ from simulator.tidb.sql_engine.storage.outcome import FailedStatement
 
 TRIES = 12
 FIRST = 30
-"""Characters that are tried first."""
+"""Characters of the first attempt."""
 
-ROOM = 1 << 40
-"""A limit that no message meets."""
+UNLIMITED = 1 << 40
+"""A max-message-bytes that no message exceeds."""
 
 Values = Mapping[str, Any]
 
 
-def grown(values: Values, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
-    """The topic has more partitions from a watermark on, which is the first that goes to all of them: rows below it are
-    hashed over the old ones, rows above it over all."""
+def grow_topic(values: Values, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
+    """Give a topic more partitions from a watermark on.
+
+    That watermark is the first one sent to all of them. Rows below it are hashed over the old partitions, rows above it
+    over all.
+    """
     then = position.passed(1)
     topic = values.get(planned.TOPIC_KEY.field) or context.rules.changefeed.topic
     growth = TopicGrowth(topic, tso.compose(then.now_ms), values[planned.PARTITIONS_KEY.field])
     return then, StepResult(grown=(growth,))
 
 
-def sized(values: Values, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
-    """An UPDATE that fills a column of the table's first row (of those that are asked for) until its message has
-    max-message-bytes, and as many more as are asked for; raises UserError where it cannot."""
+def resize_message(values: Values, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
+    """Fill a column of the table's first matching row until its message has max-message-bytes plus the extra bytes.
+
+    Raises UserError if no text leads to that size.
+    """
     table, column = ".".join(values[TABLE_KEY.field]), values[planned.COLUMN_KEY.field]
     where = values.get(planned.WHERE_KEY.field, "")
     wanted = context.rules.changefeed.codec.max_message_bytes + values.get(planned.EXTRA_KEY.field, 0)
     length, sizes = FIRST, dict[int, int]()
     while length not in sizes and len(sizes) < TRIES:
-        then, result = _updated(table, column, length, where, position, context)
+        then, result = _update_column(table, column, length, where, position, context)
         sizes[length] = _size(result.rows, context, f"{table}.{column}")
         if sizes[length] == wanted:
             return then, result
-        length = _nearer(sizes, wanted)
+        length = _next_length(sizes, wanted)
     tried = sorted(sizes, key=lambda length: abs(sizes[length] - wanted))[:2]
-    said = " and ".join(f"{sizes[length]} with {length} characters" for length in sorted(tried))
+    sizes_tried = " and ".join(f"{sizes[length]} with {length} characters" for length in sorted(tried))
     raise UserError(
-        f"no text in {column} of {table} makes a row's message {wanted} bytes long: it has {said}; "
+        f"no text in {column} of {table} makes a row's message {wanted} bytes long: it has {sizes_tried}; "
         "another column may do, or another max-message-bytes"
     )
 
 
-def _nearer(sizes: Mapping[int, int], wanted: int) -> int:
-    """The next length to try, on the line through the last two."""
+def _next_length(sizes: Mapping[int, int], wanted: int) -> int:
+    """Return the next length to try, by linear extrapolation of the last two."""
     length, size = list(sizes.items())[-1]
     if len(sizes) == 1:
         return max(1, length + wanted - size)
@@ -74,7 +78,7 @@ def _nearer(sizes: Mapping[int, int], wanted: int) -> int:
     return max(1, length + round((wanted - size) * (length - before) / ((size - former) or 1)))
 
 
-def _updated(
+def _update_column(
     table: str, column: str, length: int, where: str, position: RunPosition, context: PlanContext
 ) -> tuple[RunPosition, StepResult]:
     name = ".".join(map(quote_name, table.split(".", 1)))
@@ -82,18 +86,18 @@ def _updated(
     try:
         then, result, outcome = execute_statement(text, position, context)
     except (SqlError, DdlError) as error:
-        raise _unfit(column, error) from None
+        raise _unfit_column(column, error) from None
     if isinstance(outcome, FailedStatement):
-        raise _unfit(column, outcome.error)
+        raise _unfit_column(column, outcome.error)
     return then, result
 
 
-def _unfit(column: str, error: Exception) -> UserError:
+def _unfit_column(column: str, error: Exception) -> UserError:
     return UserError(f"{error}; column is {column}: one that takes so long a text is accepted")
 
 
 def _size(rows: tuple[VersionRows, ...], context: PlanContext, column: str) -> int:
-    """Bytes of the message of the only row, as TiCDC counts them."""
+    """Return the bytes of the only row's message, as TiCDC counts them."""
     if not rows or not rows[0].changes.num_rows:
         raise UserError(f"there is no row to be changed by {column}, or none that the changefeed sends at once")
     changes = rows[0].changes
@@ -112,14 +116,14 @@ def _size(rows: tuple[VersionRows, ...], context: PlanContext, column: str) -> i
     )
     release = context.rules.release
     options = context.rules.changefeed.codec
-    codec, large = CODECS[options.protocol], replace(options, max_message_bytes=ROOM)
+    codec, large = CODECS[options.protocol], replace(options, max_message_bytes=UNLIMITED)
     framed = codec.frame(codec.encode(row, large, release), np.zeros(1, np.int64), large, release)
     keys = 0 if framed.keys is None else int(lengths(framed.keys)[0])
     return keys + int(lengths(framed.values)[0]) + codec.sizes(options, release).record_overhead
 
 
 PLANNED: Mapping[str, Callable[[Values, RunPosition, PlanContext], tuple[RunPosition, StepResult]]] = {
-    "add-partitions": grown,
-    "message-size": sized,
+    "add-partitions": grow_topic,
+    "message-size": resize_message,
 }
 """By their names in FAULTS."""

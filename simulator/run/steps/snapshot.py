@@ -1,7 +1,7 @@
-"""The step `snapshot`: a snapshot becomes the state of all tables. The first one is where the run starts; the changes
-that lead to a later one are spread over its time, with its statements at one point of it.
+"""The step `snapshot`: a snapshot becomes the state of all tables.
 
-One law: whatever is decided here, is decided by names and definitions; no row is looked at.
+The first snapshot is the state in which the run starts. The changes that lead to a later one are spread over the step's
+time, with its statements at one point of it. Planning looks at names and definitions only, not at rows.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from simulator.tidb.sql_engine.storage.state import Upstream
 class SnapshotStep:
     directory: Path
     over_ms: int | None = None
-    """As long as every step takes, where it does not say it."""
+    """None for the duration that the run gives to all steps."""
 
     schema_change: SchemaChangeOptions = SchemaChangeOptions()
 
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
-        """Raises UserError for a snapshot that cannot be read, and for statements that do not lead to it."""
+        """Plan the step; raises UserError for an unreadable snapshot, and for statements that do not lead to it."""
         snapshot = snapshots.open(self.directory)
         if position.state is None:
             return _start(snapshot, position, context), StepResult()
@@ -59,7 +59,7 @@ class SnapshotStep:
         if isinstance(before, Upstream):
             before = as_snapshot(before, position.unread)
         span = ChangePeriod(position.now_ms, self.over_ms or context.over_ms or DEFAULT_OVER_MS)
-        return _move(before, snapshot, span, self.schema_change, position, context)
+        return _plan_changes(before, snapshot, span, self.schema_change, position, context)
 
 
 def _step(directory: str, values: Mapping[str, Any], place: StepPlace) -> SnapshotStep:
@@ -97,7 +97,7 @@ KIND = StepKind(
 
 
 def _start(snapshot: Snapshot, position: RunPosition, context: PlanContext) -> RunPosition:
-    """The state in which the run starts; the time at which it was taken, unless the user says another."""
+    """Return the position at which the run starts: at the time of the snapshot, unless the user gives a start-ts."""
     if context.start_ts is None and snapshot.start_ts:
         position = starting(snapshot.start_ts)
     known = build_catalog((entry.table for entry in snapshot.tables), snapshot.databases)
@@ -109,7 +109,7 @@ def _start(snapshot: Snapshot, position: RunPosition, context: PlanContext) -> R
     return replace(position, catalog=known, versions=versions, state=snapshot)
 
 
-def _move(
+def _plan_changes(
     before: Snapshot,
     after: Snapshot,
     span: ChangePeriod,
@@ -117,11 +117,11 @@ def _move(
     position: RunPosition,
     context: PlanContext,
 ) -> tuple[RunPosition, StepResult]:
-    """From one snapshot to the next."""
+    """Plan the statements and row changes between two snapshots."""
     behind = position.passed(span.next_ms - span.start_ms)
     rules = context.rules
     wanted = {(entry.table.schema, entry.table.name): entry.table for entry in after.tables}
-    known, target = _compared(position.catalog, wanted, change, rules)
+    known, target = _comparable_tables(position.catalog, wanted, change, rules)
     point = _point(change.at, span)
     now = tso.sql_time(tso.compose(span.start_ms + point.slot))
     applied = statements_between(known, target, change, now, rules.release)
@@ -129,8 +129,10 @@ def _move(
     left = applied[-1].after if applied else known
     reached = tables_of(left)
     origins = table_origins((job.applied, job.job) for job in jobs if job.applied.pending.place == AMONG_ROWS)
-    changed = tuple(_changed(origins, tables_of(known), {name: reached[name] for name in target}, position, context))
-    same = _same({name: reached[name] for name in target if name not in origins}, position, context)
+    changed = tuple(
+        _changed_tables(origins, tables_of(known), {name: reached[name] for name in target}, position, context)
+    )
+    same = _unchanged_tables({name: reached[name] for name in target if name not in origins}, position, context)
     every, gone = context.versions.every, {origin.name for origin, *_ in changed}
     sent = {number: rules.replicates(every[number].table) for _, _, *pair in changed for number in pair}
     stay = {name: number for name, number in position.versions.items() if name not in gone}
@@ -146,10 +148,10 @@ def _move(
     return following, StepResult(jobs, (pair_draft,))
 
 
-def _compared(
+def _comparable_tables(
     known: Catalog, wanted: Mapping[Name, Table], change: SchemaChangeOptions, rules: ChangefeedRules
 ) -> tuple[Catalog, Mapping[Name, Table]]:
-    """What statements may be about: only what the filter lets through, unless the user speaks of statements."""
+    """Return the tables that statements may change: those that pass the filter, unless the user gives statements."""
     if change.file or change.renamed:
         return known, wanted
     tables = {key: table for key, table in known.tables.items() if rules.replicates(table)}
@@ -157,27 +159,27 @@ def _compared(
 
 
 def _point(at: str, span: ChangePeriod) -> SchemaChangePoint:
-    """The middle; or the end, with a tenth of the time left for what only the new definition can say."""
+    """Return the point of the schema change; the end leaves a tenth of the time to rows of the new definition."""
     slots = {"start": 0, "middle": span.over_ms // 2, "end": span.over_ms - max(1, span.over_ms // 10)}
     return SchemaChangePoint(slots[at], at == "end")
 
 
 def _first_ts(pending: PendingStatement, span: ChangePeriod, point: SchemaChangePoint) -> int:
-    """The first commit-ts of a statement; rows have the logical part 1, those of its millisecond come before it."""
+    """Return the first commit-ts of a statement: after the rows of its millisecond, whose logical part is 1."""
     if pending.place == AFTER_ROWS:
         return tso.compose(span.end_ms + 1, 1)
     slot = point.slot if pending.place == AMONG_ROWS else 0
     return tso.compose(span.start_ms + slot, 2 if slot else 1)
 
 
-def _changed(
+def _changed_tables(
     origins: Mapping[Name, TableOrigin],
     had: Mapping[Name, Table],
     reached: Mapping[Name, Table],
     position: RunPosition,
     context: PlanContext,
 ) -> Iterator[tuple[TableOrigin, Name, int, int]]:
-    """`UnplacedPair.changed`, in the order in which statements touch the tables."""
+    """Yield `UnplacedPair.changed`, in the order in which statements touch the tables."""
     for name, origin in origins.items():
         if name in reached:
             pair = _versions_of(origin, had, reached[name], position, context)
@@ -185,8 +187,8 @@ def _changed(
                 yield (origin, name, *pair)
 
 
-def _same(untouched: Mapping[Name, Table], position: RunPosition, context: PlanContext) -> dict[Name, int]:
-    """The versions of the tables that are replicated, as they were or new."""
+def _unchanged_tables(untouched: Mapping[Name, Table], position: RunPosition, context: PlanContext) -> dict[Name, int]:
+    """Return the versions of the replicated tables that no statement touches."""
     return {
         name: position.versions[name] if name in position.versions else context.versions.first(table)
         for name, table in untouched.items()
@@ -197,7 +199,7 @@ def _same(untouched: Mapping[Name, Table], position: RunPosition, context: PlanC
 def _versions_of(
     origin: TableOrigin, had: Mapping[Name, Table], table: Table, position: RunPosition, context: PlanContext
 ) -> tuple[int, int] | None:
-    """The versions of a table before and after; None where the changefeed's filter knows neither name."""
+    """Return the versions of a table before and after; None if the changefeed's filter excludes both names."""
     rules, versions = context.rules, context.versions
     was = table if origin.name is None else had[origin.name]
     if not rules.replicates(table) and not rules.replicates(was):

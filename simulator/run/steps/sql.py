@@ -1,7 +1,6 @@
-"""The steps `sql` and `sql-file`: what a MySQL client would send, statement by statement, from one session.
+"""The steps `sql` and `sql-file`: statements of one MySQL session.
 
-One law: a statement, or a transaction, is committed in a millisecond of its own; whatever fails, fails before anything
-is sent.
+Each statement or transaction commits in a millisecond of its own. Errors are raised before anything is sent.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from simulator.errors import DdlError, SqlError, UserError, printable
 from simulator.files import location_beside, read_text
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import still_unread, with_rows
-from simulator.run.steps.events import added
+from simulator.run.steps.events import apply_events
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, Key, to_duration_ms, to_text
 from simulator.tidb.parser.script import split_script
@@ -40,11 +39,11 @@ from simulator.tidb.syntax.session import (
 )
 
 FIRST_DATABASE = "test"
-"""The current one where a script begins: the one that every new TiDB has."""
+"""The current database at the start of a script; every new TiDB has it."""
 
 DEFAULT_MODES = frozenset(DEFAULT_SQL_MODE)
 WORDS = 8
-"""Of a statement, shown where it fails."""
+"""Words of a failing statement in its error message."""
 
 SQL_MODE = re.compile("sql_mode", re.IGNORECASE)
 
@@ -53,16 +52,16 @@ SQL_MODE = re.compile("sql_mode", re.IGNORECASE)
 class SqlStep:
     statements: tuple[ScriptStatement, ...]
     place: str = ""
-    """What errors call the text, before the line."""
+    """The name of the text in error messages, before the line."""
 
     line: int = 1
-    """Of the file, in which the text begins."""
+    """The line of the file on which the text begins."""
 
     over_ms: int | None = None
-    """How long its transactions take together; None for a millisecond each."""
+    """The duration of all transactions together; None for a millisecond each."""
 
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
-        """Raises UserError, with file and line, for the first statement that fails otherwise than it should."""
+        """Run the script; raises UserError, with file and line, for the first statement with an unexpected outcome."""
         position = with_upstream(position, context)
         over_ms = self.over_ms or context.over_ms
         start_ms, taken = position.now_ms, 0
@@ -72,16 +71,16 @@ class SqlStep:
             if over_ms and slots:
                 position = position.not_before(start_ms + min(taken, slots) * over_ms // slots)
             then = position.now_ms
-            position, result = self._played(statement, position, context)
+            position, result = self._play(statement, position, context)
             taken += position.now_ms > then
             parts.append(result)
-        position, notes = self._ended(position)
+        position, notes = self._disconnect(position)
         if over_ms:
             position = position.not_before(start_ms + over_ms)
         jobs, rows = (tuple(each for part in parts for each in getattr(part, name)) for name in ("jobs", "rows"))
         return position, StepResult(jobs, (), rows, notes)
 
-    def _played(
+    def _play(
         self, statement: ScriptStatement, position: RunPosition, context: PlanContext
     ) -> tuple[RunPosition, StepResult]:
         where = f"{self.place}:{self.line + statement.line - 1}" if self.place else f"line {statement.line}"
@@ -91,15 +90,15 @@ class SqlStep:
             result, error = StepResult(), refused
         else:
             if not isinstance(outcome, FailedStatement):
-                return position, self._succeeded(statement, where, result)
+                return position, self._check_success(statement, where, result)
             error = outcome.error
         number = error_number(error)
         if statement.fails is not None and statement.fails == number:
             return position, result
-        raise UserError(f"{where}: {_first_words(statement.text)}: {error}{_meant(statement, number)}") from None
+        raise UserError(f"{where}: {_first_words(statement.text)}: {error}{_hint(statement, number)}") from None
 
-    def _succeeded(self, statement: ScriptStatement, where: str, result: StepResult) -> StepResult:
-        """Raises UserError where it should have failed."""
+    def _check_success(self, statement: ScriptStatement, where: str, result: StepResult) -> StepResult:
+        """Return the result; raises UserError if the statement should have failed."""
         if statement.fails is not None:
             raise UserError(
                 f"{where}: {_first_words(statement.text)}: it succeeds, where the comment `-- fails {statement.fails}` "
@@ -107,8 +106,8 @@ class SqlStep:
             )
         return result
 
-    def _ended(self, position: RunPosition) -> tuple[RunPosition, tuple[str, ...]]:
-        """As where a client disconnects."""
+    def _disconnect(self, position: RunPosition) -> tuple[RunPosition, tuple[str, ...]]:
+        """Roll an open transaction back, as TiDB does when a client disconnects."""
         upstream = position.state
         assert isinstance(upstream, Upstream)
         if upstream.transaction is None:
@@ -137,7 +136,7 @@ def execute_statement(
     statement, text = resolve_execute(statement, text, upstream)
     upstream, unread = with_rows(position, upstream, statement)
     outcome = execute(statement, text, upstream, position.now_ms)
-    behind, result = added(outcome.events, position, context, origin, job_logical)
+    behind, result = apply_events(outcome.events, position, context, origin, job_logical)
     after = outcome.upstream
     ended = outcome.events or not (
         isinstance(outcome, FailedStatement) or isinstance(statement, SessionStatement) or after.transaction is not None
@@ -149,7 +148,7 @@ def execute_statement(
 
 
 def with_upstream(position: RunPosition, context: PlanContext) -> RunPosition:
-    """The cursor with a scripted upstream as its state: of the snapshot before, or a new TiDB's."""
+    """Return the position with an upstream as its state: that of the snapshot before, or of a new TiDB."""
     if isinstance(position.state, Upstream):
         return position
     release = context.rules.release
@@ -168,7 +167,7 @@ def _read(text: str, modes: frozenset[str]) -> SqlStatement | None:
 
 
 def _slots(statements: Sequence[ScriptStatement]) -> int:
-    """How many milliseconds of their own the statements and transactions of a script take at most."""
+    """Return an upper bound of the number of transactions of a script, each of which takes a millisecond."""
     slots, inside = 0, False
     for statement in (_read(each.text, frozenset()) for each in statements if each.fails is None):
         if isinstance(statement, Begin):
@@ -189,15 +188,14 @@ def _first_words(text: str) -> str:
     return printable(" ".join(words[:WORDS]) + (" …" if len(words) > WORDS else ""))
 
 
-def _meant(statement: ScriptStatement, number: int) -> str:
+def _hint(statement: ScriptStatement, number: int) -> str:
     if statement.fails is not None:
         return f" (expected was error {statement.fails})"
     return f" (if it is meant to fail, write the comment line `-- fails {number}` before it)"
 
 
 def statements_of(text: str, place: str, line: int = 1) -> tuple[ScriptStatement, ...]:
-    """The statements of a script; raises UserError with everything in it that is no statement, `place` and line before
-    each."""
+    """Split a script; raises UserError with every syntax error, after `place` and line."""
     try:
         found = split_script(text)
     except SqlError as error:
@@ -222,7 +220,7 @@ def _mistakes(statement: ScriptStatement, place: str, line: int) -> Iterator[str
 
 
 def of_file(file: Path, over_ms: int | None = None) -> SqlStep:
-    """The step of a file; raises UserError for one that cannot be read, and for text that is no SQL."""
+    """Return the step of a file; raises UserError if it is unreadable, or no SQL."""
     if file.suffix.lower() == ".toml":
         raise UserError(f"{file} is no SQL: a file of SQL is accepted, and scenario files do not include each other")
     return SqlStep(statements_of(read_text(file), str(file)), str(file), 1, over_ms)

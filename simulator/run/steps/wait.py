@@ -1,4 +1,4 @@
-"""The step `wait`: simulated time passes, and only watermarks with it."""
+"""The step `wait`: simulated time passes, in which only watermarks are sent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class WaitStep:
     milliseconds: int
 
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
-        """Nothing but later."""
+        """Advance the time."""
         return position.passed(self.milliseconds), StepResult()
 
 
