@@ -39,40 +39,40 @@ class Feed:
 
     def __init__(
         self,
-        stretches: Iterator[SchemaEpoch],
+        epochs: Iterator[SchemaEpoch],
         control: WindowScheduler,
         sink: Sink,
         checkpoint: LoadCheckpoint,
         store: CheckpointFile | None = None,
         observers: Sequence[Observer] = (),
-        asked: StopRequest | None = None,
+        stop_request: StopRequest | None = None,
         clock: Callable[[], float] = time.time,
         reporter: Reporter | None = None,
     ) -> None:
-        """`stretches` from that in which the checkpoint lies; the reporter is the sink's. Sends the statements and the
+        """`epochs` from that in which the checkpoint lies; the reporter is the sink's. Sends the statements and the
         watermark there: raises DeliveryError."""
         self.checkpoint = checkpoint
         self.over = False
-        """Whether the run came to its end; otherwise it was asked to end, or goes on."""
+        """Whether the run came to its end; otherwise it was stop_request to end, or goes on."""
 
-        self._stretches, self._stretch = stretches, next(stretches)
+        self._epochs, self._epoch = epochs, next(epochs)
         self._control, self._sink, self._store, self._observers = control, sink, store, observers
-        self.asked, self._clock, self._reporter = asked or StopRequest(), clock, reporter
+        self.stop_request, self._clock, self._reporter = stop_request or StopRequest(), clock, reporter
         self._due: ScheduledWindow | None = None
         self._handed_out = 0.0
         self._mark()
 
     def next(self) -> Window | None:
-        """The next window, when it is due; None where the run is over, or a signal has asked for its end."""
+        """The next window, when it is due; None where the run is over, or a signal has stop_request for its end."""
         first_ms = self.checkpoint.acknowledged_ms
-        due = None if self.asked.number else self._control.next(first_ms, self._stretch.end_ms, self._clock())
-        while due is not None and not self.asked.number and (left := due.at - self._clock()) > 0:
+        due = None if self.stop_request.number else self._control.next(first_ms, self._epoch.end_ms, self._clock())
+        while due is not None and not self.stop_request.number and (left := due.at - self._clock()) > 0:
             time.sleep(min(left, POLL_SECONDS))
-        if due is None or self.asked.number:
-            self.over = not self.asked.number
+        if due is None or self.stop_request.number:
+            self.over = not self.stop_request.number
             return None
         self._due, self._handed_out = due, self._clock()
-        return Window(self._stretch, due.first_ms, due.end_ms, due.pace(self._handed_out))
+        return Window(self._epoch, due.first_ms, due.end_ms, due.pace(self._handed_out))
 
     def sent(self, window: Window, reports: Iterable[TaskReport], retried: int = 0) -> SentWindow:
         """All tasks have sent the window; `retried` is how often some of them had to begin anew.
@@ -90,8 +90,8 @@ class Feed:
             statements=0,
             totals=self.checkpoint.totals + SentTotals(rows, messages, size, 1),
         )
-        if window.end_ms == self._stretch.end_ms:
-            self._stretch = next(self._stretches)
+        if window.end_ms == self._epoch.end_ms:
+            self._epoch = next(self._epochs)
         self._save()
         self._mark()
         return self._observed(window, reports, partitions, retried)
@@ -111,14 +111,14 @@ class Feed:
 
         What was sent already is passed over, but for the watermark, which may come again.
         """
-        stretch, sent = self._stretch, self.checkpoint.statements
-        batches = list(_split_by_commit_ts(epoch_control_events(stretch, self.checkpoint.acknowledged_ms)))
+        epoch, sent = self._epoch, self.checkpoint.statements
+        batches = list(_split_by_commit_ts(epoch_control_events(epoch, self.checkpoint.acknowledged_ms)))
         places = [place for place, batch in enumerate(batches) if ints(batch, "kind")[0] == DDL]
         if sent:
             batches = batches[places[sent - 1] + 1 :] if sent < len(places) else batches[-1:]
         for batch in batches:
-            for flush in flusher(stretch.spec, eager=False)([batch]):
-                self._sink.write(encode_flush(flush, stretch.spec).records)
+            for flush in flusher(epoch.spec, eager=False)([batch]):
+                self._sink.write(encode_flush(flush, epoch.spec).records)
             self._sink.drain()
             if self._sink.failed:
                 self._require(self._sink.close())
@@ -158,7 +158,7 @@ class Feed:
             window.first_ms,
             window.end_ms,
             self.checkpoint.watermark,
-            self._due.asked,
+            self._due.target_rate,
             self._handed_out,
             began,
             ended,
@@ -187,7 +187,7 @@ def _count_rows(window: Window, reports: Iterable[TaskReport]) -> dict[tuple[int
     """Rows by place in the model, and op."""
     places = {
         index: number
-        for number, table in enumerate(window.stretch.tables)
+        for number, table in enumerate(window.epoch.tables)
         if table is not None
         for index in table.place.indexes
     }
@@ -201,7 +201,7 @@ def _count_by_partition(
     window: Window, reports: Iterable[TaskReport], delivered: Iterable[DeliveryReport]
 ) -> dict[tuple[str, int], tuple[int, int, int]]:
     """Rows, messages and bytes of each partition that got any."""
-    to = window.stretch.spec.destinations
+    to = window.epoch.spec.destinations
     rows: Counter[tuple[int, int]] = Counter()
     for _, _, destination, count in (change for report in reports for change in report.changes):
         rows[to.where(destination)] += count

@@ -10,7 +10,7 @@ def run(feed: Feed, sender: WindowSender) -> None:
     """Sends windows until there are no more; raises DeliveryError. The feed and the sender may share a sink."""
     try:
         while (window := feed.next()) is not None:
-            owned = range(window.stretch.spec.destinations.total)
-            feed.sent(window, [sender.send(window, owned, feed.asked)])
+            owned = range(window.epoch.spec.destinations.total)
+            feed.sent(window, [sender.send(window, owned, feed.stop_request)])
     finally:
         sender.stop()

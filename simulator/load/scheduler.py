@@ -62,7 +62,7 @@ class ScheduledWindow:
     speed: float
     """`Pace.speed`."""
 
-    asked: float
+    target_rate: float
     """Rows a second; 0 for as many as there can be."""
 
     at: float
@@ -144,11 +144,11 @@ class WindowScheduler:
             measured = sum(size for *_, size in window.partitions.values()) / rows
             self._row_bytes += WEIGHT * (measured - self._row_bytes)
         if not self._ended:
-            self._start(window.began - due.begins - (FIRST_ROW_TOLERANCE / due.asked if due.asked else 0.0))
+            self._start(window.began - due.begins - (FIRST_ROW_TOLERANCE / due.target_rate if due.target_rate else 0.0))
         free = max(self._ended, window.handed_out)
         idle = window.began - (max(self._ended, due.begins) if self._ended else free)
-        if due.asked:
-            idle -= FIRST_ROW_TOLERANCE / due.asked
+        if due.target_rate:
+            idle -= FIRST_ROW_TOLERANCE / due.target_rate
         self._idle += WEIGHT * (max(0.0, idle) - self._idle)
         if due.speed:
             if window.handed_out >= due.begins:
@@ -159,7 +159,7 @@ class WindowScheduler:
             self._cost = cost if self._cost is None else self._cost + 0.5 * (cost - self._cost)
         self._ended = window.ended
         if self._search is not None:
-            self._search.sent(due.speed * self._search.first, window.began, window.ended, rows)
+            self._search.add_window(due.speed * self._search.first, window.began, window.ended, rows)
 
     def _start(self, late: float) -> None:
         """The run counts from its first record: what is started before that, on a cluster, may take seconds."""

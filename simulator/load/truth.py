@@ -29,7 +29,7 @@ PLAN = "plan.toml"
 
 
 def write(
-    opening: PreparedLoad,
+    prepared: PreparedLoad,
     output: Output,
     changefeed: Changefeed,
     ms: int,
@@ -41,30 +41,30 @@ def write(
 
     Raises UserError for a directory that is not to be replaced, DeliveryError where the disk refuses.
     """
-    plan, stretch = opening.load, next(schema_epochs(opening, output, ms))
+    plan, epoch = prepared.load, next(schema_epochs(prepared, output, ms))
     tables = [
-        (number, loaded, _routed_table(loaded, stretch))
-        for number, loaded in enumerate(stretch.tables)
+        (number, loaded, _routed_table(loaded, epoch))
+        for number, loaded in enumerate(epoch.tables)
         if loaded is not None
     ]
     with directories.growing(directory, format) as staging:
         directories.write_definitions(staging, (table for *_, table in tables))
         rows = {
-            f"{table.schema}.{table.name}": _write_rows(stretch, number, loaded, table, ms, staging, format)
+            f"{table.schema}.{table.name}": _write_rows(epoch, number, loaded, table, ms, staging, format)
             for number, loaded, table in tables
         }
         (staging / PLAN).write_text(plan.text, "utf-8")
         directories.write_about(
             staging,
-            replace(_metadata(opening, output, changefeed, ms), rows=rows),
+            replace(_metadata(prepared, output, changefeed, ms), rows=rows),
             (f"Plan: {plan.name}, as in {PLAN}", f"Simulated milliseconds since the start: {ms}"),
         )
     return rows
 
 
-def _metadata(opening: PreparedLoad, output: Output, changefeed: Changefeed, ms: int) -> TruthMetadata:
-    plan, to, release = opening.load, output.destinations, opening.standing.context.rules.release
-    watermark = tso.compose(opening.start_ms + ms)
+def _metadata(prepared: PreparedLoad, output: Output, changefeed: Changefeed, ms: int) -> TruthMetadata:
+    plan, to, release = prepared.load, output.destinations, prepared.state.context.rules.release
+    watermark = tso.compose(prepared.start_ms + ms)
     return TruthMetadata(
         "load",
         plan.name,
@@ -72,10 +72,10 @@ def _metadata(opening: PreparedLoad, output: Output, changefeed: Changefeed, ms:
         mask_secrets(changefeed.sink_uri),
         hide_secrets(changefeed.config),
         dict(zip(to.topics, to.counts, strict=True)),
-        tso.compose(opening.start_ms),
+        tso.compose(prepared.start_ms),
         watermark,
         watermark,
-        _empty_tables(next(schema_epochs(opening, output)), plan),
+        _empty_tables(next(schema_epochs(prepared, output)), plan),
         plan.model.seed,
     )
 
@@ -91,15 +91,15 @@ def _empty_tables(first: SchemaEpoch, plan: LoadPlan) -> tuple[str, ...]:
     )
 
 
-def _routed_table(loaded: EpochTable, stretch: SchemaEpoch) -> Table:
+def _routed_table(loaded: EpochTable, epoch: SchemaEpoch) -> Table:
     """The table as messages call it."""
-    return dispatch.sent_table(stretch.rules.routes[loaded.place.indexes[0]], loaded.place.table)
+    return dispatch.sent_table(epoch.rules.routes[loaded.place.indexes[0]], loaded.place.table)
 
 
 def _write_rows(
-    stretch: SchemaEpoch, number: int, loaded: EpochTable, table: Table, ms: int, directory: Path, format: str
+    epoch: SchemaEpoch, number: int, loaded: EpochTable, table: Table, ms: int, directory: Path, format: str
 ) -> int:
-    stream, count = stretch.stream, 0
+    stream, count = epoch.stream, 0
     behind = stream.timetable.transactions_before(ms)
     names = [column.name for column in visible_columns(table)]
     with table_file(directory, table, format) as file:

@@ -65,25 +65,25 @@ dispatchers = [{matcher = ['*.*'], partition = "index-value"}]
 """A changefeed whose rows go to all partitions."""
 
 
-def stretch(preset: str | Path, protocol: str, config: str = "", rows: int = ROWS_A_SECOND) -> SchemaEpoch:
+def epoch(preset: str | Path, protocol: str, config: str = "", rows: int = ROWS_A_SECOND) -> SchemaEpoch:
     """The stream of a preset, or of a plan's file, from its start on."""
     plan = plan_file.load_plan(preset if isinstance(preset, Path) else presets.preset_file(preset))
     changefeed = load(f"kafka://127.0.0.1:9092/load?partition-num=4&protocol={protocol}", config, V8_5)
-    opening = epochs.prepare_load(plan, rates.resolve_rates(rates.parse_rate("max"), rows).segments, changefeed, V8_5)
-    return next(epochs.schema_epochs(opening, outputs.to_nowhere(opening.plan, changefeed)))
+    prepared = epochs.prepare_load(plan, rates.resolve_rates(rates.parse_rate("max"), rows).segments, changefeed, V8_5)
+    return next(epochs.schema_epochs(prepared, outputs.to_nowhere(prepared.plan, changefeed)))
 
 
 class Course:
     """Windows behind the fill, one after the other, for some destinations or all."""
 
     def __init__(self, of: SchemaEpoch, owned: range | None = None) -> None:
-        self._stretch = of
+        self._epoch = of
         self.owned = range(of.spec.destinations.total) if owned is None else owned
         self._ms = int(of.stream.milliseconds(np.array([of.stream.fill_transactions]))[0]) + 1
 
     def next(self) -> Window:
         self._ms += 1000
-        return Window(self._stretch, self._ms - 1000, self._ms, Pace(0.0, 0.0))
+        return Window(self._epoch, self._ms - 1000, self._ms, Pace(0.0, 0.0))
 
 
 def made(course: Course) -> tuple[int, int]:
@@ -182,7 +182,7 @@ def main() -> None:
     for case in given.preset or CASES:
         preset, _, protocol = case.partition("=")
         measured: dict[str, list[Measured]] = {}
-        each = ways(stretch(preset, protocol), given.acknowledged / 1000)
+        each = ways(epoch(preset, protocol), given.acknowledged / 1000)
         if given.pairs:
             print(f"{preset}, {protocol}")
             paired(each, given.pairs, given.seconds / given.pairs)

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import confluent_kafka
 from kafka.future import Future
-from load import SPREAD, Course, made, stretch, timed
+from load import SPREAD, Course, epoch, made, timed
 
 from simulator.broker import jars
 from simulator.broker.java import find_java
@@ -217,7 +217,7 @@ def _generated(
     barrier: Barrier,
     found: multiprocessing.SimpleQueue[float],
 ) -> None:
-    of = stretch(plan, protocol, SPREAD, WINDOW_ROWS)
+    of = epoch(plan, protocol, SPREAD, WINDOW_ROWS)
     course = Course(of, range(number, of.spec.destinations.total, processes))
     way = (
         made
@@ -231,7 +231,7 @@ def _generated(
 
 
 def _sent(loop: str, share: Share, barrier: Barrier, found: multiprocessing.SimpleQueue[float]) -> None:
-    of = stretch(share.plan, share.protocol, SPREAD)
+    of = epoch(share.plan, share.protocol, SPREAD)
     course = Course(of, range(share.number, of.spec.destinations.total, share.processes))
     ready: list[Records] = []
     while sum(len(each.value) for each in ready) < RECORDS and sum(each.value.nbytes for each in ready) < READY_BYTES:

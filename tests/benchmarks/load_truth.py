@@ -48,9 +48,9 @@ def opened(rows: int, statements: tuple[DdlSchedule, ...] = ()) -> tuple[Prepare
 
 def write(rows: int, format: str, directory: Path) -> None:
     """Prints a line; in a process of its own, so that its memory is that of this alone."""
-    opening, output = opened(rows)
+    prepared, output = opened(rows)
     began, cpu = time.perf_counter(), time.process_time()
-    written = truth.write(opening, output, load(URI), AN_HOUR, directory / format, format)
+    written = truth.write(prepared, output, load(URI), AN_HOUR, directory / format, format)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     size = sum(path.stat().st_size for path in (directory / format).iterdir()) / 1e6
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -62,9 +62,9 @@ def write(rows: int, format: str, directory: Path) -> None:
 
 def fold(count: int) -> None:
     """Prints a line."""
-    opening, output = opened(1000, (DdlSchedule((30_000, 60_000), STATEMENT_KINDS, None, True),))
+    prepared, output = opened(1000, (DdlSchedule((30_000, 60_000), STATEMENT_KINDS, None, True),))
     began = time.perf_counter()
-    found = next(schema_epochs(opening, output, 45_000 * count))
+    found = next(schema_epochs(prepared, output, 45_000 * count))
     seconds = time.perf_counter() - began
     print(f"behind {found.number:,} statements after {seconds:.1f} s, {1000 * seconds / found.number:.2f} ms each")
 

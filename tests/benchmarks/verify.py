@@ -199,8 +199,8 @@ def measured(
 
 def two_snapshots(rows: int, masters: Sequence[str], place: Path) -> None:
     """Prints the lines of two equal snapshots of so many rows."""
-    opening, output = opened(rows)
-    truth.write(opening, output, load(URI), AN_HOUR, place / "csv", "csv")
+    prepared, output = opened(rows)
+    truth.write(prepared, output, load(URI), AN_HOUR, place / "csv", "csv")
     shutil.copytree(place / "csv", place / "copy")
     for master in masters:
         found = ran("verify", "--after", str(place / "csv"), "--against", str(place / "copy"), "--master", master)

@@ -31,21 +31,21 @@ def played(
     directory: Path | None = None,
     resumed: bool = False,
     sink: MemorySink | None = None,
-    asked: StopRequest | None = None,
+    stop_request: StopRequest | None = None,
 ) -> list[SentWindow]:
     """Runs for so many seconds of simulated time; what observers saw."""
     seen: list[SentWindow] = []
-    store, start = None, LoadCheckpoint(run.identity, run.opening.start_ms)
+    store, start = None, LoadCheckpoint(run.identity, run.prepared.start_ms)
     if directory is not None:
         store, start = (
             checkpoint.resume(directory, run.identity)
             if resumed
-            else checkpoint.begin(directory, run.identity, run.opening.start_ms)
+            else checkpoint.begin(directory, run.identity, run.prepared.start_ms)
         )
     sink = sink or MemorySink(messages, run.output.destinations.topics)
     try:
         feed = Feed(
-            run.stretches(start.acknowledged_ms), run.control(seconds), sink, start, store, [seen.append], asked
+            run.epochs(start.acknowledged_ms), run.control(seconds), sink, start, store, [seen.append], stop_request
         )
         in_process.run(feed, WindowSender(sink))
         feed.close()
@@ -81,7 +81,7 @@ def keys(messages: Sequence[Message]) -> list[list[tuple[bytes | None, bytes | N
 def test_a_watermark_lies_between_two_windows_and_a_statement_before_it(text: str, protocol: str) -> None:
     run, messages = Run(text, protocol), list[Message]()
     seen = played(run, messages)
-    starts = tso.compose(run.opening.start_ms)
+    starts = tso.compose(run.prepared.start_ms)
 
     assert [window.watermark for window in seen] == [starts + tso.compose(window.end_ms) for window in seen]
     assert [window.first_ms for window in seen[1:]] == [window.end_ms for window in seen[:-1]]
@@ -152,13 +152,13 @@ class Failing(MemorySink):
 
 def test_what_was_not_delivered_ends_the_run_with_what_was(tmp_path: Path) -> None:
     run = Run()
-    behind = tso.compose(run.opening.start_ms + 450)
+    behind = tso.compose(run.prepared.start_ms + 450)
     with pytest.raises(DeliveryError) as error:
         played(run, [], directory=tmp_path, sink=Failing([], behind))
 
     assert error.value.args == (
         "topic load partition 0: refused",
-        f"everything up to {tso.describe(tso.compose(run.opening.start_ms + 400))} is acknowledged; "
+        f"everything up to {tso.describe(tso.compose(run.prepared.start_ms + 400))} is acknowledged; "
         "--resume goes on there",
     )
 
@@ -170,7 +170,7 @@ def test_a_run_that_is_killed_goes_on_where_it_stood(tmp_path: Path, text: str, 
     run, whole, messages = Run(text), list[Message](), list[Message]()
     played(run, whole)
     with pytest.raises(KeyboardInterrupt):
-        killed = Failing(messages, tso.compose(run.opening.start_ms + at_ms), kills=True)
+        killed = Failing(messages, tso.compose(run.prepared.start_ms + at_ms), kills=True)
         played(run, messages, directory=tmp_path, sink=killed)
     stands = json.loads((tmp_path / "checkpoint.json").read_text())["acknowledged_ms"]
     played(run, messages, 1.0 - stands / 1000, tmp_path, resumed=True)
@@ -187,15 +187,15 @@ def test_a_run_that_is_killed_goes_on_where_it_stood(tmp_path: Path, text: str, 
 
 
 def test_an_end_that_is_asked_for_comes_behind_a_watermark(tmp_path: Path) -> None:
-    run, messages, asked = Run(), list[Message](), StopRequest()
+    run, messages, stop_request = Run(), list[Message](), StopRequest()
 
     class Interrupted(MemorySink):
         def write(self, records: Records) -> None:
-            if tso.physical(records.commit_ts[0].as_py()) - run.opening.start_ms > 350:
-                asked.number = 2
+            if tso.physical(records.commit_ts[0].as_py()) - run.prepared.start_ms > 350:
+                stop_request.number = 2
             super().write(records)
 
-    seen = played(run, messages, directory=tmp_path, sink=Interrupted(messages, ["load"]), asked=asked)
+    seen = played(run, messages, directory=tmp_path, sink=Interrupted(messages, ["load"]), stop_request=stop_request)
 
     assert seen[-1].end_ms == 400
     assert all(
@@ -209,10 +209,10 @@ def test_an_end_that_is_asked_for_comes_behind_a_watermark(tmp_path: Path) -> No
 
 def test_a_run_begins_anew_only_where_none_is_left(tmp_path: Path) -> None:
     run = Run()
-    checkpoint.begin(tmp_path, run.identity, run.opening.start_ms)[0].close()
+    checkpoint.begin(tmp_path, run.identity, run.prepared.start_ms)[0].close()
 
     with pytest.raises(UserError, match="did not come to its end .*: --resume goes on with it"):
-        checkpoint.begin(tmp_path, run.identity, run.opening.start_ms)
+        checkpoint.begin(tmp_path, run.identity, run.prepared.start_ms)
     with pytest.raises(UserError, match=r"nothing to --resume: there is no .*/other/checkpoint\.json"):
         checkpoint.resume(tmp_path / "other", run.identity)
 
@@ -230,7 +230,7 @@ def test_a_run_begins_anew_only_where_none_is_left(tmp_path: Path) -> None:
 )
 def test_another_run_is_not_resumed(tmp_path: Path, changed: dict[str, str], told: str) -> None:
     run = Run()
-    checkpoint.begin(tmp_path, run.identity, run.opening.start_ms)[0].close()
+    checkpoint.begin(tmp_path, run.identity, run.prepared.start_ms)[0].close()
 
     with pytest.raises(UserError) as error:
         checkpoint.resume(tmp_path, {**run.identity, **changed})

@@ -62,7 +62,7 @@ class Machine:
             due.first_ms,
             due.end_ms,
             due.end_ms << 18,
-            due.asked,
+            due.target_rate,
             handed_out,
             began,
             ended,
@@ -81,7 +81,7 @@ def test_a_rate_is_kept_in_windows_of_one_resolved_interval() -> None:
     assert [(number * 1000, number * 1000 + 1000) for number in range(60)] == [
         (due.first_ms, due.end_ms) for due, _ in windows
     ]
-    assert {5000.0} == {due.asked for due, _ in windows}
+    assert {5000.0} == {due.target_rate for due, _ in windows}
     assert all(1000 + number <= sent.began < 1000.1 + number for number, (_, sent) in enumerate(windows))
     assert all(0 <= sent.behind < 0.1 for _, sent in windows)
 
@@ -145,7 +145,7 @@ def test_as_fast_as_can_be_makes_windows_of_about_two_seconds() -> None:
         longest = 10_000 / fastest + 2
         assert all(1.0 < seconds < longest + 0.5 for seconds in took), fastest
         assert 1119.9 <= machine.now <= 1120 + longest, fastest
-        assert {(0.0, 0.0)} == {(due.speed, due.asked) for due, _ in windows}
+        assert {(0.0, 0.0)} == {(due.speed, due.target_rate) for due, _ in windows}
         assert {0} == {due.end_ms % 1000 for due, _ in windows}
 
 
@@ -239,8 +239,8 @@ def test_a_search_changes_the_speed_and_ends_the_run() -> None:
         machine.control.sent(sent)
         ms = due.end_ms
         committed = min(rows(ms), committed + 8000 * (machine.now - before))
-        search.sampled(LagSample(machine.now, rows(ms), int(committed)))
+        search.add_sample(LagSample(machine.now, rows(ms), int(committed)))
         assert sent.behind < 1.0
-        assert due.asked == pytest.approx(due.speed * 1000, rel=0.01)
+        assert due.target_rate == pytest.approx(due.speed * 1000, rel=0.01)
     assert search.verdict is not None
     assert 7000 < search.verdict.sustained < 8200

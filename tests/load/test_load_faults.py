@@ -81,13 +81,13 @@ def test_a_broker_that_is_killed_and_comes_back_has_all_of_the_stream(mortal: Pa
     uri = f"kafka://{running.address}/broker-killed?{OPTIONS.partition('&')[2]}&protocol="
     run = Run(PLAN + DDL, "canal-json", uri=uri, toml=BY_KEY)
     messages: list[Message] = []
-    calm = Feed(run.stretches(), run.control(3.0), MemorySink(messages, ["broker-killed"]), run.begun)
+    calm = Feed(run.epochs(), run.control(3.0), MemorySink(messages, ["broker-killed"]), run.begun)
     in_process.run(calm, WindowSender(MemorySink(messages, ["broker-killed"])))
     calm.close()
 
-    run.output = outputs.to_kafka(run.opening.plan, run.changefeed)
+    run.output = outputs.to_kafka(run.prepared.plan, run.changefeed)
     sink = SINKS["kafka"](run.output.settings, ["broker-killed"])
-    feed = Bereft(run.stretches(), run.control(3.0), sink, run.begun, directory=mortal)
+    feed = Bereft(run.epochs(), run.control(3.0), sink, run.begun, directory=mortal)
     began = time.monotonic()
     in_process.run(feed, WindowSender(sink))
     feed.close()

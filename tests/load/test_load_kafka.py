@@ -22,14 +22,14 @@ def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
     topic, seen = f"in-one-process-{driver}", list[SentWindow]()
     uri = f"kafka://{kafka}/{topic}?partition-num=3&protocol="
     expected, run = Run(PLAN + DDL), Run(PLAN + DDL, uri=uri)
-    run.output = outputs.to_kafka(run.opening.plan, run.changefeed, driver=driver)
+    run.output = outputs.to_kafka(run.prepared.plan, run.changefeed, driver=driver)
     messages: list[Message] = []
     for one, sink, observers in (
         (expected, MemorySink(messages, ["load"]), []),
         (run, SINKS["kafka"](run.output.settings, [topic]), [seen.append]),
     ):
-        start = LoadCheckpoint(one.identity, one.opening.start_ms)
-        feed = Feed(one.stretches(), one.control(), sink, start, None, observers)
+        start = LoadCheckpoint(one.identity, one.prepared.start_ms)
+        feed = Feed(one.epochs(), one.control(), sink, start, None, observers)
         in_process.run(feed, WindowSender(sink))
         feed.close()
 

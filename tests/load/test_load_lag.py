@@ -38,8 +38,8 @@ def searched(
         position = min(end, position + consumed(end - position))
         if second - last_commit >= commits_every:
             last_commit, committed = second, position
-        search.sent(asked, second, second + 1.0, round(sent))
-        search.sampled(LagSample(second + 1.0, round(end), round(committed)))
+        search.add_window(asked, second, second + 1.0, round(sent))
+        search.add_sample(LagSample(second + 1.0, round(end), round(committed)))
         if search.verdict is not None:
             return search.verdict
     raise AssertionError(f"no verdict in {seconds} s: {vars(search)}")
@@ -82,15 +82,15 @@ def test_a_consumer_that_does_nothing_sustains_no_rate() -> None:
 def test_a_group_that_commits_nothing_ends_the_search() -> None:
     """Half a minute after rows came; a group that has committed once may take longer."""
     silent, slow = RateSearch(100), RateSearch(100)
-    slow.sampled(LagSample(0.0, 10, 0))
+    slow.add_sample(LagSample(0.0, 10, 0))
     for search in (silent, slow):
-        search.nothing(-1000.0)
-        search.sent(1000.0, 0.0, 1.0, 1000)
-        search.nothing(30.9)
+        search.add_missing_commit(-1000.0)
+        search.add_window(1000.0, 0.0, 1.0, 1000)
+        search.add_missing_commit(30.9)
         assert not search.ended
-        search.nothing(31.0)
+        search.add_missing_commit(31.0)
 
-    assert (silent.unheard, silent.ended, slow.ended) == (True, True, False)
+    assert (silent.group_is_silent, silent.ended, slow.ended) == (True, True, False)
 
 
 def test_lag_that_is_there_before_does_not_count_as_growth() -> None:
@@ -102,8 +102,8 @@ def test_lag_that_is_there_before_does_not_count_as_growth() -> None:
     for second in range(40):
         end += search.rate
         position = min(end, position + 5000.0)
-        search.sent(search.rate, second, second + 1.0, round(search.rate))
-        search.sampled(LagSample(second + 1.0, round(end) + backlog, round(position) + backlog))
+        search.add_window(search.rate, second, second + 1.0, round(search.rate))
+        search.add_sample(LagSample(second + 1.0, round(end) + backlog, round(position) + backlog))
     assert search.rate > 1000.0
     assert search.verdict is None
 

@@ -41,7 +41,7 @@ def window(began: float, ended: float, rows: int = 1000, asked: float = 1000.0, 
 def test_the_points_add_up_to_the_whole_however_few_there_are(spans: list[tuple[float, float]], points: int) -> None:
     series, at = LoadSeries(2 * points), 0.0
     for seconds, gap in spans:
-        series.sent(window(at + gap, at + gap + seconds))
+        series.add(window(at + gap, at + gap + seconds))
         at += gap + seconds
     found = series.points()
 
@@ -56,20 +56,20 @@ def test_a_weekend_fits_and_says_the_same() -> None:
     """Two days and a half of windows of a minute."""
     series, seconds = LoadSeries(), 60 * 3600
     for at in range(0, seconds, 60):
-        series.sent(window(at, at + 59.99, rows=60_000))
+        series.add(window(at, at + 59.99, rows=60_000))
     found = series.points()
 
     assert 1800 <= len(found) <= 3600
     assert {1000.0} == {round(point.rows / point.seconds, -1) for point in found}
-    assert {1000.0} == {point.asked for point in found}
+    assert {1000.0} == {point.target_rate for point in found}
     assert found[-1].at - found[0].at + found[-1].seconds == pytest.approx(seconds, abs=64)
 
 
 def test_the_series_is_told_by_name() -> None:
     """Each list as long as every other; nothing where nothing is known."""
     series = LoadSeries()
-    series.sent(window(0, 1))
-    series.sent(replace(window(3, 5, asked=0.0), latencies=Latencies(), resent=7))
+    series.add(window(0, 1))
+    series.add(replace(window(3, 5, asked=0.0), latencies=Latencies(), resent=7))
     series.lag(START + 3.5, 1200)
     told = columns(series.points())
 
@@ -86,18 +86,18 @@ def test_a_stall_is_told_and_what_is_made_up_for_ends_it() -> None:
     """Half a minute without Kafka; then it catches up."""
     reached = RateCheck()
     for second in range(120):
-        reached.sent(window(second, second + 0.95))
-    reached.sent(window(120, 150.0, behind=29))
+        reached.add(window(second, second + 0.95))
+    reached.add(window(120, 150.0, behind=29))
     for number in range(44):
-        reached.sent(window(150 + number / 3, 150 + (number + 1) / 3))
+        reached.add(window(150 + number / 3, 150 + (number + 1) / 3))
     for second in range(165, 300):
-        reached.sent(window(second, second + 0.95))
+        reached.add(window(second, second + 0.95))
     reached.finish()
 
-    (spell,) = reached.spells
-    assert START + 121 <= spell.first <= START + 124
-    assert START + 160 <= spell.last <= START + 167
-    assert 0.5 < spell.least < 0.55
+    (shortfall,) = reached.shortfalls
+    assert START + 121 <= shortfall.first <= START + 124
+    assert START + 160 <= shortfall.last <= START + 167
+    assert 0.5 < shortfall.least < 0.55
     assert 30 < reached.seconds_below < 60
 
 
@@ -105,31 +105,31 @@ def test_a_rate_that_is_kept_has_no_spells_and_one_out_of_reach_has_one() -> Non
     """A second more or less does not matter over a minute; idle time between windows does."""
     kept, slow, short = RateCheck(), RateCheck(), RateCheck()
     for second in range(200):
-        kept.sent(window(second, second + (0.9 if second % 2 else 1.0)))
-        slow.sent(window(second, second + 0.9, rows=950))
+        kept.add(window(second, second + (0.9 if second % 2 else 1.0)))
+        slow.add(window(second, second + 0.9, rows=950))
     for second in range(20):
-        short.sent(window(second, second + 0.9, rows=500))
+        short.add(window(second, second + 0.9, rows=500))
     for each in (kept, slow, short):
         each.finish()
 
-    assert [] == kept.spells
-    assert [(0.95, 140)] == [(round(spell.least, 2), spell.seconds) for spell in slow.spells]
-    assert [0.5] == [round(spell.least, 1) for spell in short.spells]
+    assert [] == kept.shortfalls
+    assert [(0.95, 140)] == [(round(shortfall.least, 2), shortfall.seconds) for shortfall in slow.shortfalls]
+    assert [0.5] == [round(shortfall.least, 1) for shortfall in short.shortfalls]
 
 
 def test_as_fast_as_can_be_is_always_reached() -> None:
     reached = RateCheck()
     for second in range(200):
-        reached.sent(window(second, second + 1, rows=1, asked=0.0))
+        reached.add(window(second, second + 1, rows=1, asked=0.0))
     reached.finish()
 
-    assert [] == reached.spells
+    assert [] == reached.shortfalls
 
 
 def test_the_account_has_tables_partitions_and_what_was_asked() -> None:
     account = LoadStatistics()
-    account.sent(window(0, 1))
-    account.sent(
+    account.add(window(0, 1))
+    account.add(
         replace(
             window(1, 2, asked=2000.0),
             rows={(0, UPDATE): 10, (1, DELETE): 5},
@@ -140,7 +140,7 @@ def test_the_account_has_tables_partitions_and_what_was_asked() -> None:
     )
 
     assert {0: {"inserted": 1000, "updated": 10, "deleted": 0}, 1: {"inserted": 0, "updated": 0, "deleted": 5}} == (
-        account.of_tables()
+        account.rows_by_table()
     )
     assert {("t", 0): (1005, 1004, 100_300), ("t", 1): (10, 9, 700)} == account.partitions
     assert (2, 1015, 1013, 101_000, 1, 3) == (
@@ -151,7 +151,7 @@ def test_the_account_has_tables_partitions_and_what_was_asked() -> None:
         account.retried,
         account.resent,
     )
-    assert 1015 / 3000 == account.share
+    assert 1015 / 3000 == account.reached_share
     assert 2.0 == account.seconds
 
 
@@ -160,14 +160,19 @@ def test_how_it_goes_counts_the_open_window_too() -> None:
     account, recently = LoadStatistics(), RecentRates()
     for second in range(30):
         for each in (account, recently):
-            each.sent(window(second, second + 1))
+            each.add(window(second, second + 1))
     before = recently.now(account, START + 30)
-    recently.heard(Progress(events={7: 400, 8: 100}, bytes={7: 4000}, in_flight={7: 50, 8: 1}), START + 30.4)
-    recently.heard(Progress(events={7: 100, 8: 100}, bytes={7: 1000}, in_flight={7: 30, 8: 1}), START + 30.9)
+    recently.add_progress(Progress(events={7: 400, 8: 100}, bytes={7: 4000}, in_flight={7: 50, 8: 1}), START + 30.4)
+    recently.add_progress(Progress(events={7: 100, 8: 100}, bytes={7: 1000}, in_flight={7: 30, 8: 1}), START + 30.9)
     after = recently.now(account, START + 31)
     stalled = recently.now(account, START + 45)
 
-    assert (30_000, 1000.0, 1000.0, 0) == (before.rows, round(before.rows_per_second), before.asked, before.in_flight)
+    assert (30_000, 1000.0, 1000.0, 0) == (
+        before.rows,
+        round(before.rows_per_second),
+        before.target_rate,
+        before.in_flight,
+    )
     assert (30_600, 31) == (after.rows, after.in_flight)
     assert after.bytes == 30 * 100_000 + 5000
     assert (30_600, 0.0) == (stalled.rows, stalled.rows_per_second)

@@ -1,4 +1,4 @@
-"""What a changefeed makes of a load plan: stretches between statements, and what goes out where one begins."""
+"""What a changefeed makes of a load plan: epochs between statements, and what goes out where one begins."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ TRUNCATED = DdlSchedule((3_000, 3_000), (TRUNCATE,), 1)
 TOPICS = '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "{schema}_{table}", partition = "index-value"}]\n'
 
 
-def said(stretch: SchemaEpoch, ms: int) -> list[tuple[str, int, tuple[int, ...]]]:
+def said(epoch: SchemaEpoch, ms: int) -> list[tuple[str, int, tuple[int, ...]]]:
     """What goes out there: a statement's first words or `watermark`, commit-ts, and to which destinations."""
-    events = epoch_control_events(stretch, ms)
+    events = epoch_control_events(epoch, ms)
     columns = (ints(events, name).tolist() for name in ("kind", "table", "commit_ts", "destination"))
     found: dict[tuple[str, int], list[int]] = {}
     for kind, index, commit_ts, destination in zip(*columns):
-        text = " ".join(stretch.spec.statements[index].query.split("(")[0].split()[:3]) if kind == DDL else "watermark"
+        text = " ".join(epoch.spec.statements[index].query.split("(")[0].split()[:3]) if kind == DDL else "watermark"
         found.setdefault((text, commit_ts), []).append(destination)
     return [(*event, tuple(where)) for event, where in found.items()]
 
 
-def loaded(stretch: SchemaEpoch) -> list[EpochTable]:
-    return [table for table in stretch.tables if table is not None]
+def loaded(epoch: SchemaEpoch) -> list[EpochTable]:
+    return [table for table in epoch.tables if table is not None]
 
 
 def test_tables_are_created_before_the_first_row() -> None:
     """Each statement in a millisecond of its own, a watermark at once behind it, and one where rows begin."""
-    opening, output = opened(load_plan())
-    first = at(opening, output, 0)
+    prepared, output = opened(load_plan())
+    first = at(prepared, output, 0)
     start, every = tso.physical(tso.DEFAULT_START_TS) + 1, (0, 1, 2)
     texts = [
         "CREATE DATABASE `shop`",
@@ -57,47 +57,47 @@ def test_tables_are_created_before_the_first_row() -> None:
         commit_ts = compose(start + number, 2)
         expected += [(text, commit_ts, (0,)), ("watermark", commit_ts, every)]
     assert said(first, 0) == [*expected, ("watermark", compose(start + 5), every)]
-    assert first.spec.start_ms == opening.start_ms == start + 5
+    assert first.spec.start_ms == prepared.start_ms == start + 5
     assert first.end_ms is None
 
 
 def test_tables_that_are_present_have_no_statement() -> None:
-    opening, output = opened(load_plan(IN_TURN, present=True))
-    first = at(opening, output, 0)
+    prepared, output = opened(load_plan(IN_TURN, present=True))
+    first = at(prepared, output, 0)
     assert said(first, 0) == [("watermark", compose(tso.physical(tso.DEFAULT_START_TS) + 1), (0, 1, 2))]
     assert len(loaded(first)) == 3
 
 
 def test_a_statement_lies_between_the_last_row_before_and_the_first_behind() -> None:
     """At the TSO of its watermark, which comes behind it."""
-    opening, output = opened(load_plan(IN_TURN), load(OPEN))
-    before, behind = islice(schema_epochs(opening, output), 2)
+    prepared, output = opened(load_plan(IN_TURN), load(OPEN))
+    before, behind = islice(schema_epochs(prepared, output), 2)
     assert before.end_ms == behind.first_ms
-    commit_ts = compose(opening.start_ms + behind.first_ms)
+    commit_ts = compose(prepared.start_ms + behind.first_ms)
     assert said(behind, behind.first_ms) == [
         (f"ALTER TABLE {name(behind)}", commit_ts, (0, 1, 2)),
         ("watermark", commit_ts, (0, 1, 2)),
     ]
     assert said(behind, behind.first_ms + 1) == [
-        ("watermark", compose(opening.start_ms + behind.first_ms + 1), (0, 1, 2))
+        ("watermark", compose(prepared.start_ms + behind.first_ms + 1), (0, 1, 2))
     ]
 
 
-def name(stretch: SchemaEpoch) -> str:
-    (event,) = stretch.spec.statements
+def name(epoch: SchemaEpoch) -> str:
+    (event,) = epoch.spec.statements
     return f"`{event.schema}`.`{event.table}`"
 
 
 def test_statements_count_from_where_the_tables_are_filled() -> None:
-    opening, output = opened(load_plan(IN_TURN, rows=500))
-    first = at(opening, output, 0)
+    prepared, output = opened(load_plan(IN_TURN, rows=500))
+    first = at(prepared, output, 0)
     assert first.end_ms == 1_500 + 2_000
     assert first.stream.timetable.transactions_before(1_501) == first.stream.fill_transactions + 1
 
 
 def test_a_protocol_without_watermarks_gets_the_statements_alone() -> None:
-    opening, output = opened(load_plan(IN_TURN), load(URI.replace("enable-tidb-extension=true", "x=y")))
-    first, second = islice(schema_epochs(opening, output), 2)
+    prepared, output = opened(load_plan(IN_TURN), load(URI.replace("enable-tidb-extension=true", "x=y")))
+    first, second = islice(schema_epochs(prepared, output), 2)
     assert [text for text, *_ in said(first, 0)].count("watermark") == 0
     assert len(said(first, 0)) == 5
     assert epoch_control_events(first, 7).num_rows == 0
@@ -107,16 +107,16 @@ def test_a_protocol_without_watermarks_gets_the_statements_alone() -> None:
 def test_a_release_may_leave_the_watermark_behind_a_statement_to_the_next_one() -> None:
     release = named("5.4.0")
     assert not release.watermark_after_ddl
-    opening, output = opened(load_plan(), load(OPEN, release=release), release)
-    texts = [text for text, *_ in said(at(opening, output, 0), 0)]
+    prepared, output = opened(load_plan(), load(OPEN, release=release), release)
+    texts = [text for text, *_ in said(at(prepared, output, 0), 0)]
     assert texts.count("watermark") == 1 and texts[-1] == "watermark" and len(texts) == 6
 
 
 def test_every_topic_is_known_from_the_start() -> None:
     """And a statement goes to that of its table, a database's to the default one."""
-    opening, output = opened(load_plan(TRUNCATED), load(OPEN, TOPICS))
-    assert opening.plan.topics == ("load", "shop_customer", "shop_orders", "log_audit")
-    first, second = islice(schema_epochs(opening, output), 2)
+    prepared, output = opened(load_plan(TRUNCATED), load(OPEN, TOPICS))
+    assert prepared.plan.topics == ("load", "shop_customer", "shop_orders", "log_audit")
+    first, second = islice(schema_epochs(prepared, output), 2)
     assert [where for text, _, where in said(first, 0) if text != "watermark"] == [
         (0, 1, 2),
         (3, 4, 5),
@@ -125,15 +125,15 @@ def test_every_topic_is_known_from_the_start() -> None:
         (9, 10, 11),
     ]
     assert said(first, 0)[1][2] == (0, 1, 2)  # no other topic has a table yet
-    assert said(first, 0)[-1] == ("watermark", compose(opening.start_ms), tuple(range(12)))
+    assert said(first, 0)[-1] == ("watermark", compose(prepared.start_ms), tuple(range(12)))
     assert said(second, second.first_ms)[0][2] == (6, 7, 8)
     assert {route.dispatcher for route in second.rules.routes} == {"index-value"}
-    assert second.rules.destinations.topics == opening.plan.topics
+    assert second.rules.destinations.topics == prepared.plan.topics
 
 
 def test_truncate_begins_the_table_again_under_another_id() -> None:
-    opening, output = opened(load_plan(TRUNCATED))
-    first, second, third = islice(schema_epochs(opening, output), 3)
+    prepared, output = opened(load_plan(TRUNCATED))
+    first, second, third = islice(schema_epochs(prepared, output), 3)
     begins = [found.stream.timetable.transactions_before(found.first_ms) for found in (second, third)]
     assert [[table.since for table in loaded(found)] for found in (first, second, third)] == [
         [0, 0, 0],
@@ -148,22 +148,22 @@ def test_truncate_begins_the_table_again_under_another_id() -> None:
 
 
 def test_a_run_that_begins_later_has_the_same_stretches() -> None:
-    opening, output = opened(load_plan(IN_TURN, AT_RANDOM))
-    whole = list(islice(schema_epochs(opening, output), 25))
+    prepared, output = opened(load_plan(IN_TURN, AT_RANDOM))
+    whole = list(islice(schema_epochs(prepared, output), 25))
     for number in (3, 17):
         found = whole[number]
         for ms in (found.first_ms, found.first_ms + 1, (found.end_ms or 0) - 1):
-            assert at(opening, output, ms) == found
-    assert list(islice(schema_epochs(opening, output, whole[20].first_ms), 5)) == whole[20:]
+            assert at(prepared, output, ms) == found
+    assert list(islice(schema_epochs(prepared, output, whole[20].first_ms), 5)) == whole[20:]
     assert [found.number for found in whole] == list(range(25))
 
 
 def test_a_stretch_travels_light_however_many_statements_were_before() -> None:
     """It has the tables that are there, and no others."""
-    opening, output = opened(load_plan(IN_TURN, AT_RANDOM))
-    sizes = [len(pickle.dumps(found)) for found in islice(schema_epochs(opening, output), 150)]
+    prepared, output = opened(load_plan(IN_TURN, AT_RANDOM))
+    sizes = [len(pickle.dumps(found)) for found in islice(schema_epochs(prepared, output), 150)]
     assert max(sizes) < 2 * sizes[0] < 100_000
-    late = at(opening, output, 10**6)
+    late = at(prepared, output, 10**6)
     assert pickle.loads(pickle.dumps(late)) == late
     assert len(late.rules.tables) == len(late.rules.routes) == len(late.spec.tables) == 1 + 1 + 3
     for table in loaded(late):
@@ -176,19 +176,19 @@ def test_a_stretch_travels_light_however_many_statements_were_before() -> None:
 def test_what_the_filter_leaves_out_has_no_rows_and_no_statements() -> None:
     """Its table changes nevertheless."""
     every = DdlSchedule((1_000, 1_000), (ADD_COLUMN,), 1)
-    opening, output = opened(load_plan(every), load(OPEN, '[filter]\nrules = ["*.*", "!shop.orders"]\n'))
-    assert opening.plan.left_out == (("shop", "orders"),)
-    first, second = islice(schema_epochs(opening, output), 2)
+    prepared, output = opened(load_plan(every), load(OPEN, '[filter]\nrules = ["*.*", "!shop.orders"]\n'))
+    assert prepared.plan.left_out == (("shop", "orders"),)
+    first, second = islice(schema_epochs(prepared, output), 2)
     assert [table is None for table in first.tables] == [False, True, False]
     assert [text for text, *_ in said(first, 0) if "orders" in text] == []
     assert [text for text, *_ in said(second, second.first_ms)] == ["watermark"]
-    assert len(at(opening, output, 5_000).rules.tables) == 1 + 3
+    assert len(at(prepared, output, 5_000).rules.tables) == 1 + 3
 
 
 def test_a_statement_that_an_event_filter_ignores_changes_its_table_unsent() -> None:
     toml = '[[filter.event-filters]]\nmatcher = ["shop.orders"]\nignore-event = ["truncate table", "delete"]\n'
-    opening, output = opened(load_plan(TRUNCATED), load(OPEN, toml))
-    first, second = islice(schema_epochs(opening, output), 2)
+    prepared, output = opened(load_plan(TRUNCATED), load(OPEN, toml))
+    first, second = islice(schema_epochs(prepared, output), 2)
     assert [text for text, *_ in said(second, second.first_ms)] == ["watermark"]
     assert loaded(second)[1].since > 0
     assert second.rules.filtering.tolist() == [False, True, False, False, False]
@@ -216,5 +216,5 @@ def test_what_cannot_be_replicated_is_refused_before_anything_is_sent(
 
 def test_tables_without_keys_are_replicated_where_the_changefeed_wants_it() -> None:
     definitions = ("CREATE TABLE log.free (a INT, b INT)",)
-    opening, output = opened(load_plan(definitions=definitions), load(OPEN, "force-replicate = true\n"))
-    assert len(loaded(at(opening, output, 0))) == 1
+    prepared, output = opened(load_plan(definitions=definitions), load(OPEN, "force-replicate = true\n"))
+    assert len(loaded(at(prepared, output, 0))) == 1

@@ -29,8 +29,8 @@ PARTITIONS = {"load": 3}
 Texts = dict[str, str | None] | None
 
 
-def written(opening: PreparedLoad, output: Output, ms: int, directory: Path, format: str = "csv") -> Path:
-    truth.write(opening, output, load(URI), ms, directory, format)
+def written(prepared: PreparedLoad, output: Output, ms: int, directory: Path, format: str = "csv") -> Path:
+    truth.write(prepared, output, load(URI), ms, directory, format)
     return directory
 
 
@@ -101,16 +101,16 @@ def test_formats_hold_the_same_rows(tmp_path: Path) -> None:
 
 
 def test_a_truth_says_what_it_is(tmp_path: Path) -> None:
-    opening, output = opened(load_plan(seed=99))
-    rows = truth.write(opening, output, load(URI), 700, tmp_path / "truth")
-    watermark = tso.compose(opening.start_ms + 700)
+    prepared, output = opened(load_plan(seed=99))
+    rows = truth.write(prepared, output, load(URI), 700, tmp_path / "truth")
+    watermark = tso.compose(prepared.start_ms + 700)
     snapshot = snapshots.open(tmp_path / "truth")
     assert snapshot.start_ts == watermark
     assert snapshot.databases == {"shop", "log"}
     assert rows == {".".join(name): len(held) for name, held in state(tmp_path / "truth").items()}
     about = (tmp_path / "truth" / "metadata").read_text("utf-8")
     assert f"Watermark: {tso.describe(watermark)}" in about and "Seed: 99" in about
-    assert (tmp_path / "truth" / "plan.toml").read_text("utf-8") == opening.load.text
+    assert (tmp_path / "truth" / "plan.toml").read_text("utf-8") == prepared.load.text
 
 
 def test_tables_that_the_filter_leaves_out_are_not_in_it(tmp_path: Path) -> None:

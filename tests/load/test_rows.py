@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.loaded import CUSTOMERS, LOG, MOVING, ORDERS, PARTS, UNIQUES, stretch, window
+from support.loaded import CUSTOMERS, LOG, MOVING, ORDERS, PARTS, UNIQUES, epoch, window
 
 from simulator import tso
 from simulator.columns.change_frame import DELETE, EVENTS, INSERT, ORDER, ROW_CHANGES, SCRIPTED_CHANGES
@@ -123,7 +123,7 @@ def test_a_partition_gets_the_same_rows_however_they_are_made(
 ) -> None:
     """`dealt` says which task has each destination; the windows end at `cuts`."""
     release, toml = changefeed
-    of = stretch(*tables, *keyless, toml=toml, release=find(release), seed=seed, rows=8)
+    of = epoch(*tables, *keyless, toml=toml, release=find(release), seed=seed, rows=8)
     expected = all_at_once(of, END_MS)
 
     bounds = [0, *sorted(set(cuts)), END_MS]
@@ -139,7 +139,7 @@ def test_a_partition_gets_the_same_rows_however_they_are_made(
 
 def test_a_change_that_changes_nothing_is_not_sent() -> None:
     """TiDB writes nothing where an UPDATE leaves a row as it was."""
-    of = stretch(ORDERS, mix=Mix(1, 98, 1), rows=5)
+    of = epoch(ORDERS, mix=Mix(1, 98, 1), rows=5)
     made = of.stream.window(0, of.stream.timetable.transactions_before(400), [0])
     found = rows(window(of, 0, 400), range(4))
 
@@ -148,7 +148,7 @@ def test_a_change_that_changes_nothing_is_not_sent() -> None:
 
 
 def test_a_row_goes_from_one_partition_of_its_table_to_another_as_delete_and_insert() -> None:
-    found = rows(window(stretch(MOVING, toml="force-replicate = true"), 0, 400), range(4))
+    found = rows(window(epoch(MOVING, toml="force-replicate = true"), 0, 400), range(4))
 
     assert set(pc.unique(found["op"]).to_pylist()) == {DELETE, INSERT}
 
@@ -156,11 +156,11 @@ def test_a_row_goes_from_one_partition_of_its_table_to_another_as_delete_and_ins
 def test_a_row_that_no_partition_takes_is_told_once() -> None:
     low = PARTS.replace("HASH (region) PARTITIONS 3", "RANGE (region) (PARTITION low VALUES LESS THAN (3))")
     with pytest.raises(UserError, match=r"table shop.parts: no partition takes row 3 \(counted from 0"):
-        rows(window(stretch(low), 0, 400), range(4))
+        rows(window(epoch(low), 0, 400), range(4))
 
 
 def test_rows_of_a_table_that_the_filter_leaves_out_are_not_sent() -> None:
-    of = stretch(ORDERS, CUSTOMERS)
+    of = epoch(ORDERS, CUSTOMERS)
     left_out = replace(of, tables=(None, *of.tables[1:]))
     found = rows(window(left_out, 0, 400), range(4))
 
@@ -172,7 +172,7 @@ def test_transactions_of_many_large_rows_come_in_small_batches(monkeypatch: pyte
     """Memory does not follow the size of rows."""
     monkeypatch.setattr(rows_module, "SLICE_BYTES", 2000)
     monkeypatch.setattr(rows_module, "FIRST_ROWS", 10)
-    batches = list(window_rows(window(stretch(ORDERS), 0, 400), range(4)))
+    batches = list(window_rows(window(epoch(ORDERS), 0, 400), range(4)))
 
     assert max(batch.num_rows for batch in batches) < 100
-    assert sum(batch.num_rows for batch in batches) == rows(window(stretch(ORDERS), 0, 400), range(4)).num_rows
+    assert sum(batch.num_rows for batch in batches) == rows(window(epoch(ORDERS), 0, 400), range(4)).num_rows

@@ -1,4 +1,4 @@
-"""Windows sent: a partition gets its messages in order, at the pace asked for, whether they were made ahead or not."""
+"""Windows sent: a partition gets its messages in order, at the pace stop_request for, whether they were made ahead or not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
-from support.loaded import CUSTOMERS, LOG, ORDERS, PARTS, stretch, window
+from support.loaded import CUSTOMERS, LOG, ORDERS, PARTS, epoch, window
 
 from simulator import tso
 from simulator.columns.change_frame import INSERT
@@ -28,7 +28,7 @@ KEYED = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\
 
 def of(protocol: str, **more: object) -> SchemaEpoch:
     options = f"protocol={protocol}&partition-num=4"
-    return stretch(ORDERS, CUSTOMERS, PARTS, options=options, toml=KEYED, **more)  # type: ignore[arg-type]
+    return epoch(ORDERS, CUSTOMERS, PARTS, options=options, toml=KEYED, **more)  # type: ignore[arg-type]
 
 
 def one_by_one(made: SchemaEpoch, bounds: Sequence[int], owned: Sequence[int] = range(4)) -> list[Message]:
@@ -125,10 +125,10 @@ class Clocked(MemorySink):
         super().write(records)
 
 
-def sent(made: SchemaEpoch, end_ms: int, pace: Pace, asked: StopRequest | None = None) -> tuple[Clocked, float]:
+def sent(made: SchemaEpoch, end_ms: int, pace: Pace, stop_request: StopRequest | None = None) -> tuple[Clocked, float]:
     """The sink, and when the window began."""
     sink, began = Clocked(), time.monotonic()
-    send_window(window(made, 0, end_ms, pace), range(4), sink, asked)
+    send_window(window(made, 0, end_ms, pace), range(4), sink, stop_request)
     return sink, began
 
 
@@ -149,9 +149,9 @@ def test_a_window_that_is_late_catches_up() -> None:
 
 
 def test_nothing_is_held_back_once_an_end_is_asked_for() -> None:
-    asked = StopRequest()
-    asked.number = 2
-    sink, began = sent(of("canal-json"), 400, Pace(0.01, 0.0), asked)
+    stop_request = StopRequest()
+    stop_request.number = 2
+    sink, began = sent(of("canal-json"), 400, Pace(0.01, 0.0), stop_request)
 
     assert sink.came[-1][0] - began < 5
     assert len(sink.came) == len(one_by_one(of("canal-json"), (0, 400)))
@@ -170,7 +170,7 @@ def counts(reports: Sequence[TaskReport]) -> Counter[int]:
 
 
 def test_a_report_is_of_the_window_alone() -> None:
-    made = stretch(ORDERS, LOG, toml="force-replicate = true")
+    made = epoch(ORDERS, LOG, toml="force-replicate = true")
     sink = MemorySink([], ["load"])
     reports = [send_window(window(made, first, first + 100), range(4), sink) for first in range(0, 400, 100)]
     whole = send_window(window(made, 0, 400), range(4), MemorySink([], ["load"]))

@@ -65,7 +65,7 @@ class Killing(Feed):
         self.windows += 1
         if self.windows != 3 or window is None:
             return window
-        threading.Thread(target=kill_when_it_grows, args=(window.stretch.spec.settings,)).start()
+        threading.Thread(target=kill_when_it_grows, args=(window.epoch.spec.settings,)).start()
         return replace(window, pace=Pace(0.5, 0.0))
 
 

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.slow  # the module imports pyspark
 class OneWindow:
     """A feed that has one window and no more."""
 
-    def __init__(self, stretch: SchemaEpoch) -> None:
-        self._window: Window | None = Window(stretch, 0, 100, Pace(0.0, 0.0))
+    def __init__(self, epoch: SchemaEpoch) -> None:
+        self._window: Window | None = Window(epoch, 0, 100, Pace(0.0, 0.0))
         self.committed: list[tuple[Window, int]] = []
 
     def next(self) -> Window | None:
@@ -39,7 +39,7 @@ class OneWindow:
 
 @pytest.fixture
 def feed() -> OneWindow:
-    return OneWindow(next(iter(Run().stretches())))
+    return OneWindow(next(iter(Run().epochs())))
 
 
 @pytest.fixture

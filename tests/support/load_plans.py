@@ -1,4 +1,4 @@
-"""Load plans written by hand, and their stretches."""
+"""Load plans written by hand, and their epochs."""
 
 from __future__ import annotations
 
@@ -67,6 +67,6 @@ def opened(
     return found, outputs.to_nowhere(found.plan, changefeed)
 
 
-def at(opening: PreparedLoad, output: Output, ms: int) -> SchemaEpoch:
-    """The stretch of a millisecond."""
-    return next(schema_epochs(opening, output, ms))
+def at(prepared: PreparedLoad, output: Output, ms: int) -> SchemaEpoch:
+    """The epoch of a millisecond."""
+    return next(schema_epochs(prepared, output, ms))

@@ -1,4 +1,4 @@
-"""Stretches of a load run by hand, without a plan: tables by CREATE TABLE, values by functions of key and version."""
+"""Schema epochs of a load run by hand, without a plan: tables by CREATE TABLE, values by functions of key and version."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ COLUMNS: dict[str, dict[str, Text]] = {
 """Some versions of a row of `orders` are alike, and rows of `moving` go from one partition to the other."""
 
 
-def stretch(
+def epoch(
     *statements: str,
     options: str = "protocol=open-protocol&partition-num=4",
     toml: str = "",
@@ -109,7 +109,7 @@ def stretch(
     seed: int = 1,
     mix: Mix = Mix(30, 50, 20),
 ) -> SchemaEpoch:
-    """A stretch from the start of the stream, with these tables."""
+    """A epoch from the start of the stream, with these tables."""
     changefeed = load(f"kafka://127.0.0.1:9092/load?{options}", toml, release)
     compiled = changefeed_rules(changefeed, release)
     tables = [create_table(statement) for statement in statements]

@@ -1,4 +1,4 @@
-"""Load runs in this process, into memory: plans as text, stretches as of a run, a clock that a test turns."""
+"""Load runs in this process, into memory: plans as text, epochs as of a run, a clock that a test turns."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Run:
     ) -> None:
         self.load, self.changefeed = plan(text), load(uri + protocol, toml, release)
         self.rates = rates.resolve_rates(rates.parse_rate("max"), self.load.rows_per_second)
-        self.opening: PreparedLoad = epochs.prepare_load(self.load, self.rates.segments, self.changefeed, release)
-        self.output: Output = outputs.to_nowhere(self.opening.plan, self.changefeed)
+        self.prepared: PreparedLoad = epochs.prepare_load(self.load, self.rates.segments, self.changefeed, release)
+        self.output: Output = outputs.to_nowhere(self.prepared.plan, self.changefeed)
         self.release = release
 
     @property
@@ -64,19 +64,19 @@ class Run:
             self.rates.segments,
             self.release,
             self.changefeed,
-            self.opening.start_ms,
+            self.prepared.start_ms,
             dict(zip(self.output.destinations.topics, self.output.destinations.counts, strict=True)),
         )
 
     @property
     def begun(self) -> LoadCheckpoint:
         """Where it begins."""
-        return LoadCheckpoint(self.identity, self.opening.start_ms)
+        return LoadCheckpoint(self.identity, self.prepared.start_ms)
 
-    def stretches(self, from_ms: int = 0) -> Iterator[SchemaEpoch]:
-        return epochs.schema_epochs(self.opening, self.output, from_ms)
+    def epochs(self, from_ms: int = 0) -> Iterator[SchemaEpoch]:
+        return epochs.schema_epochs(self.prepared, self.output, from_ms)
 
     def control(self, seconds: float = 1.0, resolved_ms: int = 100) -> WindowScheduler:
         """Every window is as long as the resolved interval."""
-        before = self.opening.stream.timetable.rows_before
+        before = self.prepared.stream.timetable.rows_before
         return WindowScheduler((PaceSegment(0, False),), before, resolved_ms, seconds, fixed=True)

@@ -58,7 +58,7 @@ class Loading:
     options: dict[str, Any]
     changefeed: Changefeed
     release: Release
-    opening: PreparedLoad
+    prepared: PreparedLoad
     rates: RateSegments
     bytes_per_row: float
     """As measured, where the rate is in bytes; 0 elsewhere."""
@@ -106,19 +106,21 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
     display = Display()
     if options["at"] is not None:
         known = _loading(plan, options, asked, search, rate)
-        truth_at.write(known.opening, known.changefeed, options["truth"], options["truth_format"], options["at"])
+        truth_at.write(known.prepared, known.changefeed, options["truth"], options["truth_format"], options["at"])
         return
     with opened(wanted) as metrics:
         display.stage("making the plan")
         loading = _loading(plan, options, asked, search, rate)
         display.warn(loading.changefeed.warnings)
-        display.warn(loading.opening.plan.event_filters.warnings)
+        display.warn(loading.prepared.plan.event_filters.warnings)
         if loading.changefeed.codec.large_message_handle_option == "claim-check":
             claim_check.require_writable(loading.changefeed.codec.claim_check_storage_uri)
         shared = loading.master != IN_PROCESS
         place = driver_host(loading.master)
         with ExitStack() as put_away:
-            output = put_away.enter_context(output_of(loading.opening.plan, loading.changefeed, options, place, shared))
+            output = put_away.enter_context(
+                output_of(loading.prepared.plan, loading.changefeed, options, place, shared)
+            )
             display.warn(output.notes)
             ended = _run(loading, output, put_away, wanted, metrics, display)
     if ended is not None:
@@ -201,7 +203,7 @@ def _driver(loading: Loading, output: Output) -> str:
 
 def _begun(loading: Loading, output: Output) -> tuple[CheckpointFile | None, LoadCheckpoint]:
     """Where the run begins, or goes on; raises UserError where it may not."""
-    opened, to = loading.opening, output.destinations
+    opened, to = loading.prepared, output.destinations
     identity = checkpoint.load_identity(
         loading.plan,
         loading.rates.segments,
@@ -228,7 +230,7 @@ def _sent(
     display: Display,
 ) -> None:
     """Sends until the end, and writes the truth that is asked for."""
-    opened = loading.opening
+    opened = loading.prepared
     control = WindowScheduler(
         pace_segments(loading.rates),
         opened.stream.timetable.rows_before,
@@ -240,7 +242,7 @@ def _sent(
     )
     reporter = Reporter(driver)
     sink = SINKS[output.sink](output.settings, output.destinations.topics, reporter.waiting)
-    reported = (_reporting(stretch, driver) for stretch in schema_epochs(opened, output, begun.acknowledged_ms))
+    reported = (_reporting(epoch, driver) for epoch in schema_epochs(opened, output, begun.acknowledged_ms))
     feed = Feed(reported, control, sink, begun, store, observers, signal, reporter=reporter)
     try:
         if loading.master == IN_PROCESS:
@@ -257,9 +259,9 @@ def _sent(
         truth.write(opened, output, loading.changefeed, ms, directory, format)
 
 
-def _reporting(stretch: SchemaEpoch, driver: DriverAddress) -> SchemaEpoch:
+def _reporting(epoch: SchemaEpoch, driver: DriverAddress) -> SchemaEpoch:
     """Whose tasks say how far they are."""
-    return replace(stretch, spec=replace(stretch.spec, progress=driver))
+    return replace(epoch, spec=replace(epoch.spec, progress=driver))
 
 
 def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:

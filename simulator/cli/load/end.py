@@ -85,18 +85,18 @@ def _account(watch: Watch) -> Iterator[str]:
 
 def _of_rate(watch: Watch) -> Iterator[str]:
     account, reached = watch.account, watch.reached
-    if account.share is None or watch.verdict is not None:
+    if account.reached_share is None or watch.verdict is not None:
         return
-    rows, seconds = account.held
+    rows, seconds = account.paced
     yield (
-        f"rate: asked {account.asked / seconds:,.0f} rows/s on average, reached {rows / seconds:,.0f} "
-        f"({100 * account.share:.1f} %)"
+        f"rate: asked {account.target_rows / seconds:,.0f} rows/s on average, reached {rows / seconds:,.0f} "
+        f"({100 * account.reached_share:.1f} %)"
     )
-    if reached.spells:
-        worst = min(reached.spells, key=lambda spell: spell.least)
+    if reached.shortfalls:
+        worst = min(reached.shortfalls, key=lambda shortfall: shortfall.least)
         yield (
             f"rate not reached: over {reached.seconds_below:,} s more than 2 % below what was asked, the first time at "
-            f"{_clock(reached.spells[0].first)}, at worst {100 * (1 - worst.least):.0f} % below (each over a minute)"
+            f"{_clock(reached.shortfalls[0].first)}, at worst {100 * (1 - worst.least):.0f} % below (each over a minute)"
         )
 
 

@@ -27,7 +27,7 @@ NOTICED = 1.0
 
 def line(now: LoadStatus, lag: int | None, driver: str, silent: str = "") -> str:
     """How it goes, for people."""
-    asked = f"asked {now.asked:,.0f} rows/s, reached" if now.asked else "as fast as possible,"
+    asked = f"asked {now.target_rate:,.0f} rows/s, reached" if now.target_rate else "as fast as possible,"
     parts = [
         f"{asked} {now.rows_per_second:,.0f} rows/s",
         f"{now.rows:,} rows",
@@ -36,7 +36,7 @@ def line(now: LoadStatus, lag: int | None, driver: str, silent: str = "") -> str
     ]
     if lag is not None:
         parts.append(f"lag {lag:,}")
-    if now.asked and now.behind > NOTICED:
+    if now.target_rate and now.behind > NOTICED:
         parts.append(f"{now.behind:,.1f} s behind")
     if now.p99:
         parts.append(f"p99 {1000 * now.p99:,.0f} ms")

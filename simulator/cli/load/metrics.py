@@ -70,7 +70,7 @@ class Metrics(Collector):
 def _counters(watch: Watch) -> Iterator[Metric]:
     account, setup = watch.account, watch.setup
     rows = CounterMetricFamily(f"{PREFIX}rows", "Row changes that are acknowledged.", labels=["table", "operation"])
-    for table, ops in account.of_tables().items():
+    for table, ops in account.rows_by_table().items():
         for name, count in ops.items():
             rows.add_metric([setup.tables[table], name], count)
     yield rows
@@ -97,8 +97,8 @@ def _gauges(watch: Watch) -> Iterator[Metric]:
         ("reached_rows_per_second", "Rows a second, over the last ten seconds.", now.rows_per_second),
         ("in_flight_bytes", "Bytes that are written and not acknowledged.", now.in_flight),
     ]
-    if now.asked:
-        gauges.append(("asked_rows_per_second", "Rows a second that are asked for.", now.asked))
+    if now.target_rate:
+        gauges.append(("asked_rows_per_second", "Rows a second that are asked for.", now.target_rate))
         gauges.append(("behind_seconds", "How much later than asked the last window ended.", now.behind))
     if now.watermark:
         gauges.append(

@@ -60,8 +60,8 @@ def _tiles(watch: Watch) -> Iterator[tuple[str, str, str]]:
     """Name, figure, what it is beside."""
     account = watch.account
     asked = "as fast as possible"
-    if account.share is not None:
-        asked = f"{100 * account.share:.1f} % of the {account.asked / account.held[1]:,.0f} asked"
+    if account.reached_share is not None:
+        asked = f"{100 * account.reached_share:.1f} % of the {account.target_rows / account.paced[1]:,.0f} asked"
     yield "rows/s", f"{account.rate:,.0f}", asked
     yield "rows", short(account.rows), f"in {short(account.messages)} messages"
     yield "MiB/s", f"{account.bytes_rate / MIB:,.1f}", f"{account.bytes / MIB:,.0f} MiB in all"
@@ -75,7 +75,7 @@ def _tiles(watch: Watch) -> Iterator[tuple[str, str, str]]:
     if watch.verdict is not None:
         too_much = "kept up with all" if watch.verdict.too_much is None else f"not {watch.verdict.too_much:,.0f}"
         yield "rows/s sustained", f"{watch.verdict.sustained:,.0f}", f"by group {watch.setup.group}; {too_much}"
-    elif account.share is not None:
+    elif account.reached_share is not None:
         below = watch.reached.seconds_below
         yield "s below the rate", f"{below:,}", "by more than 2 %, over a minute"
 

@@ -75,8 +75,8 @@ def showing(
                 stack.enter_context(_lag(watch, kafka, setup.group, search))
             with live.following():
                 yield live
-        if search is not None and not search.heard:
-            seconds = FIRST_COMMIT_WITHIN if search.unheard else watch.account.seconds
+        if search is not None and not search.has_commits:
+            seconds = FIRST_COMMIT_WITHIN if search.group_is_silent else watch.account.seconds
             raise UserError(
                 f"--until-lag: consumer group {setup.group} has committed no offset of {', '.join(setup.topics)} in "
                 f"{seconds:.0f} s: a group that reads and commits is expected"
@@ -98,7 +98,7 @@ def showing(
 
 def _found(search: RateSearch | None, group: str | None) -> tuple[SearchResult | None, str]:
     """The verdict, and what is said where there is none."""
-    if search is None or search.verdict is not None or not search.heard:
+    if search is None or search.verdict is not None or not search.has_commits:
         return None if search is None else search.verdict, ""
     return None, search.unfinished(group or "")
 

@@ -18,7 +18,7 @@ from simulator.sinks.latencies import Latencies
 def document(watch: Watch) -> dict[str, Any]:
     """All that is known; amounts are counts and bytes, times seconds where the name does not say otherwise."""
     setup, account, reached = watch.setup, watch.account, watch.reached
-    held_rows, held_seconds = account.held
+    held_rows, held_seconds = account.paced
     return {
         "plan": setup.plan,
         "protocol": setup.protocol,
@@ -38,12 +38,17 @@ def document(watch: Watch) -> dict[str, Any]:
         "bytes_per_second": round(account.bytes_rate),
         "rate": {
             "given": setup.rate,
-            "asked_rows_per_second": round(account.asked / held_seconds, 1) if held_seconds else None,
+            "asked_rows_per_second": round(account.target_rows / held_seconds, 1) if held_seconds else None,
             "reached_rows_per_second": round(held_rows / held_seconds, 1) if held_seconds else None,
             "seconds_not_reached": reached.seconds_below,
             "not_reached": [
-                {"from": spell.first, "to": spell.last, "seconds": spell.seconds, "least_share": round(spell.least, 4)}
-                for spell in reached.spells
+                {
+                    "from": shortfall.first,
+                    "to": shortfall.last,
+                    "seconds": shortfall.seconds,
+                    "least_share": round(shortfall.least, 4),
+                }
+                for shortfall in reached.shortfalls
             ],
         },
         "sustained": None if watch.verdict is None else asdict(watch.verdict) | {"group": setup.group},
@@ -54,7 +59,7 @@ def document(watch: Watch) -> dict[str, Any]:
         "simulated_ms": account.end_ms,
         "ended_early": watch.ended or None,
         "lost": watch.lost,
-        "tables": {setup.tables[table]: ops for table, ops in account.of_tables().items()},
+        "tables": {setup.tables[table]: ops for table, ops in account.rows_by_table().items()},
         "partitions": [
             {name: value for name, value in place.items() if name != "commit_ts"} for place in partitions(watch)
         ],

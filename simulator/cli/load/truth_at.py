@@ -15,11 +15,11 @@ from simulator.run import outputs
 from simulator.ticdc.changefeed import Changefeed
 
 
-def write(opening: PreparedLoad, changefeed: Changefeed, directory: Path, format: str, at: str) -> None:
+def write(prepared: PreparedLoad, changefeed: Changefeed, directory: Path, format: str, at: str) -> None:
     """Writes it and tells how many rows each table has; raises UserError for a TSO that is no watermark's."""
-    ts = watermark(at, opening.start_ms)
+    ts = watermark(at, prepared.start_ms)
     if not between_milliseconds(ts):
         raise not_between(ts)
-    output = outputs.to_nowhere(opening.plan, changefeed)
-    rows = truth.write(opening, output, changefeed, tso.physical(ts) - opening.start_ms, directory, format)
+    output = outputs.to_nowhere(prepared.plan, changefeed)
+    rows = truth.write(prepared, output, changefeed, tso.physical(ts) - prepared.start_ms, directory, format)
     show(rows, directory, ts)

@@ -88,12 +88,12 @@ class Watch:
         """A window was sent."""
         with self.lock:
             for each in (self.account, self.series, self.reached, self.recently):
-                each.sent(window)
+                each.add(window)
 
     def heard(self, progress: Progress) -> None:
         """What the tasks say of the open window."""
         with self.lock:
-            self.recently.heard(progress, time.time())
+            self.recently.add_progress(progress, time.time())
 
     def sampled(self, sample: LagSample) -> None:
         """The consumer group's lag."""

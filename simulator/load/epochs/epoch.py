@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EpochTable:
-    """One table of the stream as it is in a stretch."""
+    """One table of the stream as it is in a epoch."""
 
     place: PlacedTable
     """Its definition, and which of the run's physical tables its partitions are."""
@@ -37,7 +37,7 @@ class SchemaEpoch:
     all rows before."""
 
     end_ms: int | None
-    """Where the next stretch begins; None where there is no other."""
+    """Where the next epoch begins; None where there is no other."""
 
     stream: Stream
     tables: tuple[EpochTable | None, ...]
@@ -66,7 +66,7 @@ class Pace:
 class Window:
     """Rows from one watermark to the next: those of `first_ms` up to, and not with, `end_ms`."""
 
-    stretch: SchemaEpoch
+    epoch: SchemaEpoch
     first_ms: int
     end_ms: int
     pace: Pace

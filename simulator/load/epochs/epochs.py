@@ -1,7 +1,7 @@
 """What a changefeed makes of a load plan: the definitions and the statements at intervals, folded as in `run`, cut the
-stream into stretches.
+stream into epochs.
 
-One law: a stretch is what the fold from the plan's first statement comes to, wherever a run begins.
+One law: a epoch is what the fold from the plan's first statement comes to, wherever a run begins.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PreparedLoad:
     start_ms: int
     """The stream's: milliseconds since 1970."""
 
-    standing: PlanState
+    state: PlanState
 
 
 def prepare_load(
@@ -99,9 +99,9 @@ def prepare_load(
     plan = plans.assemble_plan((first, position), results, context, timeline)
     values = table_values(tables, load.tables, load.model, position.now_ms)
     jobs = tuple(job for result in results for job in result.jobs)
-    standing = PlanState(position, _drop_old_versions(position, context), values, (0,) * len(values), jobs)
+    state = PlanState(position, _drop_old_versions(position, context), values, (0,) * len(values), jobs)
     stream = Stream(load.model, tuple(segments))
-    return PreparedLoad(load, plan, stream, position.now_ms, replace(standing, position=_renumber_versions(position)))
+    return PreparedLoad(load, plan, stream, position.now_ms, replace(state, position=_renumber_versions(position)))
 
 
 def _create_tables(
@@ -176,44 +176,44 @@ def _drop_old_versions(position: RunPosition, context: PlanContext) -> PlanConte
     return replace(context, versions=found, routes=kept)
 
 
-def schema_epochs(opening: PreparedLoad, output: Output, from_ms: int = 0) -> Iterator[SchemaEpoch]:
-    """The stretches from that in which a simulated millisecond of the stream lies, without end where statements come.
+def schema_epochs(prepared: PreparedLoad, output: Output, from_ms: int = 0) -> Iterator[SchemaEpoch]:
+    """The epochs from that in which a simulated millisecond of the stream lies, without end where statements come.
 
     Raises UserError for a statement that TiDB refuses, or that stops the changefeed.
     """
-    load, stream = opening.load, opening.stream
-    seed, standing = load.model.seed, opening.standing
-    tables = standing.tables(load)
+    load, stream = prepared.load, prepared.stream
+    seed, state = load.model.seed, prepared.state
+    tables = state.tables(load)
     chooser = DdlChooser(
         load.statements, seed, [table.last_ids for table in tables], statements.truncate_refusals(tables, load.tables)
     )
     filled = int(stream.milliseconds(np.array([stream.fill_transactions], np.int64))[0])
     if not load.statements:
-        yield _schema_epoch(opening, standing, output, 0, 0, None)
+        yield _schema_epoch(prepared, state, output, 0, 0, None)
         return
     first_ms = 0
     for number, turn in enumerate(statements.schedule_ddl(load.statements, seed, filled)):
         if turn.ms > from_ms:
-            yield _schema_epoch(opening, standing, output, number, first_ms, turn.ms)
-        standing, first_ms = _next_state(opening, standing, chooser, turn), turn.ms
+            yield _schema_epoch(prepared, state, output, number, first_ms, turn.ms)
+        state, first_ms = _next_state(prepared, state, chooser, turn), turn.ms
 
 
-def _next_state(opening: PreparedLoad, standing: PlanState, chooser: DdlChooser, turn: ScheduledDdl) -> PlanState:
+def _next_state(prepared: PreparedLoad, state: PlanState, chooser: DdlChooser, turn: ScheduledDdl) -> PlanState:
     """Behind a statement, which commits at the very beginning of its millisecond."""
-    load, context = opening.load, standing.context
-    begun = opening.stream.timetable.transactions_before(turn.ms)
-    tables = standing.tables(load)
+    load, context = prepared.load, state.context
+    begun = prepared.stream.timetable.transactions_before(turn.ms)
+    tables = state.tables(load)
     chosen = chooser.chosen(turn, tables, not begun)
-    position = replace(standing.position, now_ms=opening.start_ms + turn.ms)
+    position = replace(state.position, now_ms=prepared.start_ms + turn.ms)
     context = replace(context, versions=_copy_versions(context.versions))
     position, result = _execute(chosen.text, position, context, 0)
-    since = list(standing.since)
+    since = list(state.since)
     if chosen.kind == TRUNCATE:
         since[chosen.table] = begun
-    behind = replace(standing, position=position, since=tuple(since), jobs=result.jobs)
+    behind = replace(state, position=position, since=tuple(since), jobs=result.jobs)
     values = tuple(
         known if before is table else known.altered(table)
-        for known, before, table in zip(standing.values, tables, behind.tables(load), strict=True)
+        for known, before, table in zip(state.values, tables, behind.tables(load), strict=True)
     )
     return replace(
         behind, values=values, context=_drop_old_versions(position, context), position=_renumber_versions(position)
@@ -226,19 +226,19 @@ def _copy_versions(versions: TableVersions) -> TableVersions:
 
 
 def _schema_epoch(
-    opening: PreparedLoad, standing: PlanState, output: Output, number: int, first_ms: int, end_ms: int | None
+    prepared: PreparedLoad, state: PlanState, output: Output, number: int, first_ms: int, end_ms: int | None
 ) -> SchemaEpoch:
-    plan, versions, release = opening.plan, standing.context.versions, standing.context.rules.release
-    tables, routes = tuple(versions.tables), tuple(standing.context.routes)
-    to, options = output.destinations, replace(output.options, claim_check_seed=opening.load.model.seed)
+    plan, versions, release = prepared.plan, state.context.versions, state.context.rules.release
+    tables, routes = tuple(versions.tables), tuple(state.context.routes)
+    to, options = output.destinations, replace(output.options, claim_check_seed=prepared.load.model.seed)
     codec = CODECS[options.protocol]
-    events = [event for job in standing.jobs for event in job.events]
-    topics = [topic for job in standing.jobs for topic in job.topics]
+    events = [event for job in state.jobs for event in job.events]
+    topics = [topic for job in state.jobs for topic in job.topics]
     placed = tuple(
         PlacedDdl(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), release))
         for index, (event, topic) in enumerate(zip(events, topics, strict=True))
     )
-    marks = ControlEvents((), WatermarkSchedule(opening.start_ms, opening.start_ms, 1000), False, False, to)
+    marks = ControlEvents((), WatermarkSchedule(prepared.start_ms, prepared.start_ms, 1000), False, False, to)
     spec = TaskSpec(
         tables,
         routes,
@@ -249,25 +249,25 @@ def _schema_epoch(
         output.sink,
         output.settings,
         0.0,
-        opening.start_ms,
+        prepared.start_ms,
         None,
     )
     rules = RowRules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, to)
-    found = {name: versions.places[place] for name, place in standing.position.versions.items()}
+    found = {name: versions.places[place] for name, place in state.position.versions.items()}
     loaded = tuple(
         EpochTable(found[table.schema, table.name], values, since) if (table.schema, table.name) in found else None
-        for table, values, since in zip(standing.tables(opening.load), standing.values, standing.since, strict=True)
+        for table, values, since in zip(state.tables(prepared.load), state.values, state.since, strict=True)
     )
-    return SchemaEpoch(number, first_ms, end_ms, opening.stream, loaded, rules, spec, placed)
+    return SchemaEpoch(number, first_ms, end_ms, prepared.stream, loaded, rules, spec, placed)
 
 
-def epoch_control_events(stretch: SchemaEpoch, ms: int) -> pa.RecordBatch:
-    """What the driver sends when all rows below a simulated millisecond of the stretch are acknowledged, as events
-    (EVENTS): the watermark there, and before it, where the stretch begins there, its statements; for all destinations,
+def epoch_control_events(epoch: SchemaEpoch, ms: int) -> pa.RecordBatch:
+    """What the driver sends when all rows below a simulated millisecond of the epoch are acknowledged, as events
+    (EVENTS): the watermark there, and before it, where the epoch begins there, its statements; for all destinations,
     in order. No rows where the protocol has no watermarks."""
-    spec, release = stretch.spec, stretch.spec.release
+    spec, release = epoch.spec, epoch.spec.release
     has_watermarks = CODECS[spec.options.protocol].has_watermarks(spec.options, release)
-    placed = stretch.statements if ms == stretch.first_ms else ()
+    placed = epoch.statements if ms == epoch.first_ms else ()
     every = range(spec.destinations.total)
     given = replace(spec.control_events, statements=placed)
     parts = [*given.of(every)]

@@ -50,9 +50,9 @@ class LagMonitor:
                 continue
             if found.committed is None:
                 if self._search is not None:
-                    self._search.nothing(at)
+                    self._search.add_missing_commit(at)
                 continue
             sample = LagSample(at, found.end, found.committed)
             self._heard(sample)
             if self._search is not None:
-                self._search.sampled(sample)
+                self._search.add_sample(sample)

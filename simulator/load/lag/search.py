@@ -92,7 +92,7 @@ class RateSearch:
         """Rows a second that are to be tried now."""
 
         self.verdict: SearchResult | None = None
-        self.unheard = False
+        self.group_is_silent = False
         """Whether it ended as the group commits nothing."""
 
         self._sustained = 0.0
@@ -111,10 +111,10 @@ class RateSearch:
 
     @property
     def ended(self) -> bool:
-        return self.verdict is not None or self.unheard
+        return self.verdict is not None or self.group_is_silent
 
     @property
-    def heard(self) -> bool:
+    def has_commits(self) -> bool:
         """Whether the group has committed anything."""
         return self._commit is not None
 
@@ -125,26 +125,26 @@ class RateSearch:
         so_far = f"group {group} {' and '.join(known)} so far" if known else "no rate was judged so far"
         return f"--until-lag found no verdict before the run ended: {so_far}; a longer --duration gives it time"
 
-    def sent(self, asked: float, began: float, ended: float, rows: int) -> None:
+    def add_window(self, target_rate: float, began: float, ended: float, rows: int) -> None:
         """A window was sent, for which so many rows a second were asked."""
         with self._lock:
             self._began = self._began or ended
-            if math.isclose(asked, self.rate, rel_tol=0.05):
+            if math.isclose(target_rate, self.rate, rel_tol=0.05):
                 self._from = began if self._from is None else self._from
                 self._reached.append((began, ended, rows))
 
-    def nothing(self, at: float) -> None:
+    def add_missing_commit(self, at: float) -> None:
         """The group has committed nothing yet."""
         with self._lock:
             if self._began is not None and self._commit is None and at - self._began >= FIRST_COMMIT_WITHIN:
-                self.unheard = True
+                self.group_is_silent = True
 
-    def sampled(self, sample: LagSample) -> None:
+    def add_sample(self, sample: LagSample) -> None:
         """What was seen, about once a second."""
         with self._lock:
-            self._sampled(sample)
+            self._add_sample(sample)
 
-    def _sampled(self, sample: LagSample) -> None:
+    def _add_sample(self, sample: LagSample) -> None:
         self._committed(sample)
         if self.ended or self._from is None or sample.at < self._from + SETTLING:
             return

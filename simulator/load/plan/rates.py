@@ -175,13 +175,13 @@ def _check(entries: Sequence[RateStep], bursts: Sequence[RateBurst], text: str) 
         raise UserError(f"bad rate {text!r}: {wrong}")
 
 
-def resolve_rates(asked: RateSpec, rows_per_second: float, bytes_per_row: float = 0.0) -> RateSegments:
+def resolve_rates(spec: RateSpec, rows_per_second: float, bytes_per_row: float = 0.0) -> RateSegments:
     """What is asked as segments, where `rows_per_second` is simulated time's rate where the rate is max; what is asked
     in bytes is so many of `bytes_per_row`. Raises UserError for too many bursts."""
-    found = [_segment(entry, rows_per_second, bytes_per_row) for entry in asked.entries]
-    if asked.burst is None:
+    found = [_segment(entry, rows_per_second, bytes_per_row) for entry in spec.entries]
+    if spec.burst is None:
         return RateSegments(tuple(segment for segment, _ in found), tuple(paced for _, paced in found))
-    burst, rows = asked.burst, _rows(asked.burst.amount, rows_per_second, bytes_per_row)
+    burst, rows = spec.burst, _rows(spec.burst.amount, rows_per_second, bytes_per_row)
     if burst.for_ms * rows + (burst.every_ms - burst.for_ms) * found[-1][0].first < 1000:
         raise UserError("from one burst to the next there is less than a row")
     return _with_bursts(found, burst, rows)

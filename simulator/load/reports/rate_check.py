@@ -36,23 +36,23 @@ class RateCheck:
     """Told of windows in their order."""
 
     def __init__(self) -> None:
-        self.spells: list[Shortfall] = []
+        self.shortfalls: list[Shortfall] = []
         self._seconds: deque[tuple[int, float, float]] = deque()
         """Second since 1970, rows that were sent in it, rows that were asked; the last one is not over."""
 
         self._minutes = 0
         self._ended = 0.0
 
-    def sent(self, window: SentWindow) -> None:
+    def add(self, window: SentWindow) -> None:
         """Its rate was asked since the window before ended."""
         since, self._ended = min(self._ended or window.began, window.began), window.ended
-        if not window.asked:
+        if not window.target_rate:
             return
         rows, last = sum(window.rows.values()), max(window.ended, window.began + 1e-6)
         for second in range(int(since), int(last) + 1):
             sending = max(0.0, min(last, second + 1.0) - max(window.began, float(second)))
             asked = min(last, second + 1.0) - max(since, float(second))
-            self._add(second, rows * sending / (last - window.began), window.asked * asked)
+            self._add(second, rows * sending / (last - window.began), window.target_rate * asked)
 
     def finish(self) -> None:
         """The run is over; one of less than a minute counts as one."""
@@ -74,13 +74,15 @@ class RateCheck:
         share = sum(rows for _, rows, _ in self._seconds) / sum(asked for *_, asked in self._seconds)
         if share >= REACHED_SHARE:
             return
-        last = self.spells[-1] if self.spells else None
-        if last is not None and (second <= last.last + 2 or len(self.spells) == MOST_SHORTFALLS):
-            self.spells[-1] = replace(last, last=second + 1.0, seconds=last.seconds + 1, least=min(last.least, share))
+        last = self.shortfalls[-1] if self.shortfalls else None
+        if last is not None and (second <= last.last + 2 or len(self.shortfalls) == MOST_SHORTFALLS):
+            self.shortfalls[-1] = replace(
+                last, last=second + 1.0, seconds=last.seconds + 1, least=min(last.least, share)
+            )
         else:
-            self.spells.append(Shortfall(float(second), second + 1.0, 1, share))
+            self.shortfalls.append(Shortfall(float(second), second + 1.0, 1, share))
 
     @property
     def seconds_below(self) -> int:
         """The ends of minutes in which less was sent than asked."""
-        return sum(spell.seconds for spell in self.spells)
+        return sum(shortfall.seconds for shortfall in self.shortfalls)

@@ -19,7 +19,7 @@ class SentWindow:
     watermark: int
     """The TSO at `end_ms`."""
 
-    asked: float
+    target_rate: float
     """Rows a second; 0 for as many as there can be."""
 
     handed_out: float

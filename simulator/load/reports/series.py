@@ -37,7 +37,7 @@ class SeriesPoint:
     bytes: float
     messages: float
     resent: float
-    asked: float | None
+    target_rate: float | None
     """Rows a second; None where no rate was asked."""
 
     behind: float | None
@@ -64,7 +64,7 @@ class LoadSeries:
         self._most = {name: np.full(self._points, np.nan) for name in LARGEST}
         self._counts = np.zeros((self._points, LATENCY_BUCKETS), np.int64)
 
-    def sent(self, window: SentWindow) -> None:
+    def add(self, window: SentWindow) -> None:
         """Its rows count as sent evenly from its first record to its watermark."""
         messages, size = (sum(counts[place] for counts in window.partitions.values()) for place in (1, 2))
         places, shares = self._shares(window.began, window.ended)
@@ -73,10 +73,10 @@ class LoadSeries:
             self._sums[name][places] += shares * amount
         self._started = self._started or window.began
         since, self._ended = min(self._ended or window.began, window.began), window.ended
-        if window.asked:
+        if window.target_rate:
             places, shares = self._shares(since, window.ended)
             seconds = shares * (window.ended - since)
-            self._sums["asked"][places] += seconds * window.asked
+            self._sums["asked"][places] += seconds * window.target_rate
             self._sums["asked_seconds"][places] += seconds
             self._largest("behind", window.ended, window.behind)
         last = self._place(window.ended)
@@ -165,7 +165,9 @@ def columns(points: Sequence[SeriesPoint]) -> dict[str, list[float | None]]:
     return {
         "second": [point.at - began for point in points],
         "rows_per_second": [round(point.rows / point.seconds, 1) for point in points],
-        "asked_rows_per_second": [None if point.asked is None else round(point.asked, 1) for point in points],
+        "asked_rows_per_second": [
+            None if point.target_rate is None else round(point.target_rate, 1) for point in points
+        ],
         "bytes_per_second": [round(point.bytes / point.seconds) for point in points],
         "messages_per_second": [round(point.messages / point.seconds, 1) for point in points],
         "latency_p50_ms": [None if each is None else round(1000 * each[0], 3) for each in quantiles],

@@ -25,10 +25,10 @@ class LoadStatistics:
     bytes: int = 0
     retried: int = 0
     resent: int = 0
-    asked: float = 0.0
+    target_rows: float = 0.0
     """How many rows were asked, in the time in which a rate was."""
 
-    held: tuple[int, float] = 0, 0.0
+    paced: tuple[int, float] = 0, 0.0
     """Rows that were sent in that time, and how many seconds that was."""
 
     began: float = 0.0
@@ -43,15 +43,15 @@ class LoadStatistics:
 
     latencies: Latencies = Latencies()
 
-    def sent(self, window: SentWindow) -> None:
+    def add(self, window: SentWindow) -> None:
         rows, since = sum(window.rows.values()), min(self.ended or window.began, window.began)
         self.windows += 1
         self.rows += rows
         self.retried += window.retried
         self.resent += window.resent
-        if window.asked:
-            self.asked += window.asked * (window.ended - since)
-            self.held = self.held[0] + rows, self.held[1] + window.ended - since
+        if window.target_rate:
+            self.target_rows += window.target_rate * (window.ended - since)
+            self.paced = self.paced[0] + rows, self.paced[1] + window.ended - since
         self.began, self.ended = self.began or window.began, window.ended
         self.watermark, self.end_ms = window.watermark, window.end_ms
         self.changes.update(window.rows)
@@ -78,11 +78,11 @@ class LoadStatistics:
         return self.bytes / self.seconds if self.seconds else 0.0
 
     @property
-    def share(self) -> float | None:
+    def reached_share(self) -> float | None:
         """Of what was asked, how much was sent; None where no rate was asked."""
-        return self.held[0] / self.asked if self.asked else None
+        return self.paced[0] / self.target_rows if self.target_rows else None
 
-    def of_tables(self) -> dict[int, dict[str, int]]:
+    def rows_by_table(self) -> dict[int, dict[str, int]]:
         """By place in `Model.tables`."""
         names = {INSERT: "inserted", UPDATE: "updated", DELETE: "deleted"}
         tables = sorted({table for table, _ in self.changes})
@@ -99,7 +99,7 @@ class LoadStatus:
     bytes: int
     rows_per_second: float
     bytes_per_second: float
-    asked: float
+    target_rate: float
     behind: float
     in_flight: int
     p99: float
@@ -117,13 +117,13 @@ class RecentRates:
 
         self._in_flight = 0
 
-    def sent(self, window: SentWindow) -> None:
+    def add(self, window: SentWindow) -> None:
         self._windows.append(window)
         while len(self._windows) > 1 and self._windows[1].ended < window.ended - RECENT_SECONDS:
             self._windows.popleft()
         self._open.clear()
 
-    def heard(self, progress: Progress, at: float) -> None:
+    def add_progress(self, progress: Progress, at: float) -> None:
         """What tasks say of the window that they send."""
         self._open.append((at, self._more("events", progress.events), self._more("bytes", progress.bytes)))
         self._in_flight = sum(list(progress.in_flight.values()))
@@ -159,7 +159,7 @@ class RecentRates:
             account.bytes + size,
             rows / seconds,
             bytes_ / seconds,
-            last.asked if last else 0.0,
+            last.target_rate if last else 0.0,
             last.behind if last else 0.0,
             self._in_flight,
             Latencies.total(window.latencies for window in self._windows).quantile(0.99),

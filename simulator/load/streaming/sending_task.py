@@ -32,22 +32,24 @@ class SendingTask:
         self.start = start
         self._file = connect(start.driver)
         self._answers: SimpleQueue[bytes] = SimpleQueue()
-        self._asked = StopRequest()
+        self._stop_request = StopRequest()
         threading.Thread(target=self._listen, daemon=True).start()
         self._ask("hello")
         self._sender: WindowSender | None = None
-        self._stretch: SchemaEpoch | None = None
+        self._epoch: SchemaEpoch | None = None
 
     def send(self, end_ms: int) -> TaskReport:
         """Sends a part of the window that ends there: if it can be, the one that this process had before."""
-        known = self._stretch.number if self._stretch else None
-        group, first_ms, pace, stretch = self._ask("take", end_ms, known)
-        self._stretch = stretch = stretch or self._stretch
-        assert stretch is not None, "a process that has none gets it with its first window"
-        window = Window(stretch, first_ms, end_ms, pace)
+        known = self._epoch.number if self._epoch else None
+        group, first_ms, pace, epoch = self._ask("take", end_ms, known)
+        self._epoch = epoch = epoch or self._epoch
+        assert epoch is not None, "a process that has none gets it with its first window"
+        window = Window(epoch, first_ms, end_ms, pace)
         if self._sender is None:
-            self._sender = _sender(stretch.spec)
-        return self._sender.send(window, range(group, stretch.spec.destinations.total, self.start.tasks), self._asked)
+            self._sender = _sender(epoch.spec)
+        return self._sender.send(
+            window, range(group, epoch.spec.destinations.total, self.start.tasks), self._stop_request
+        )
 
     def _ask(self, what: str, *more: object) -> Any:
         try:
@@ -64,7 +66,7 @@ class SendingTask:
             except (EOFError, OSError):
                 _exit()
             if said == SEND_NOW:
-                self._asked.number = signal.SIGINT
+                self._stop_request.number = signal.SIGINT
             else:
                 self._answers.put(said)
 

@@ -36,7 +36,7 @@ class SendingProcess:
     group: int | None = None
     """Which part of a window it had last: what it keeps is about that one."""
 
-    stretch: int | None = None
+    epoch: int | None = None
 
 
 @dataclass
@@ -91,8 +91,8 @@ class WindowServer:
                     directory.truncate_to(files, self._open.before)
 
     def hurry(self) -> None:
-        """Has the open window sent without pace, where a signal has asked for the end."""
-        if not self._feed.asked.number:
+        """Has the open window sent without pace, where a signal has stop_request for the end."""
+        if not self._feed.stop_request.number:
             return
         with self._lock:
             for sender in self._senders.values():
@@ -171,7 +171,7 @@ class WindowServer:
                 self._open = OpenWindow(window, before={} if files is None else directory.sizes(files))
         return self._open
 
-    def _taken(self, sender: SendingProcess, end_ms: int, stretch: int | None) -> Any:
+    def _taken(self, sender: SendingProcess, end_ms: int, epoch: int | None) -> Any:
         """The part of the window that a process sends: its own, one that is nobody's, or any."""
         opened = self._open
         assert opened is not None and opened.window.end_ms == end_ms, "a task was started for another window"
@@ -183,7 +183,7 @@ class WindowServer:
         opened.given[group] = sender
         sender.group = group
         window = opened.window
-        return group, window.first_ms, window.pace, None if window.stretch.number == stretch else window.stretch
+        return group, window.first_ms, window.pace, None if window.epoch.number == epoch else window.epoch
 
     def _sent(self, messages: Sequence[bytes]) -> bool:
         opened = self._open
@@ -196,5 +196,5 @@ class WindowServer:
 
 def _file_settings(window: Window) -> FileSettings | None:
     """Where a run's fixture files grow."""
-    settings = window.stretch.spec.settings
+    settings = window.epoch.spec.settings
     return settings if isinstance(settings, FileSettings) else None

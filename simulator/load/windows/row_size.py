@@ -21,15 +21,15 @@ ROWS = 4096
 PER_SECOND = 100_000.0
 
 
-def measure_bytes_per_row(opening: PreparedLoad, changefeed: Changefeed) -> float:
+def measure_bytes_per_row(prepared: PreparedLoad, changefeed: Changefeed) -> float:
     """Of keys and values, of the rows behind those with which tables start."""
-    stream = Stream(opening.stream.model, (Segment(0, PER_SECOND, PER_SECOND),))
+    stream = Stream(prepared.stream.model, (Segment(0, PER_SECOND, PER_SECOND),))
     first, last = stream.milliseconds(np.array([stream.fill_transactions, stream.fill_transactions + ROWS])).tolist()
-    output = outputs.to_nowhere(opening.plan, changefeed)
-    still = replace(opening, stream=stream, load=replace(opening.load, statements=()))
-    stretch = next(schema_epochs(still, output))
+    output = outputs.to_nowhere(prepared.plan, changefeed)
+    still = replace(prepared, stream=stream, load=replace(prepared.load, statements=()))
+    epoch = next(schema_epochs(still, output))
     end_ms = min(last, first + round(1000 * ROWS / PER_SECOND)) + 1
-    window = Window(stretch, first, end_ms, Pace(0.0, 0.0))
+    window = Window(epoch, first, end_ms, Pace(0.0, 0.0))
     size = rows = 0
     for made in window_messages(window, range(output.destinations.total)):
         size += made.records.key.nbytes + made.records.value.nbytes

@@ -62,20 +62,20 @@ Mask = npt.NDArray[np.bool_]
 def window_rows(window: Window, owned: Iterable[int], slice_rows: int = SLICE_ROWS) -> Iterator[pa.RecordBatch]:
     """The rows of the owned destinations (EVENTS), in order; raises UserError for a row that no partition of its table
     takes."""
-    stretch, stream = window.stretch, window.stretch.stream
-    mine = np.zeros(stretch.rules.destinations.total, np.bool_)
+    epoch, stream = window.epoch, window.epoch.stream
+    mine = np.zeros(epoch.rules.destinations.total, np.bool_)
     mine[list(owned)] = True
     width = min(MOST_SLICES, len(mine) // max(1, int(mine.sum())))
     step = max(1, 2 * slice_rows * width // sum(stream.model.rows_per_transaction))
     first, end = (stream.timetable.transactions_before(ms) for ms in (window.first_ms, window.end_ms))
     rows = min(slice_rows, FIRST_ROWS)
     for start in range(first, end, step):
-        chosen = _changes_by_table(stretch, start, min(end, start + step), mine)
-        order = _sort_order(chosen, stretch, start)
+        chosen = _changes_by_table(epoch, start, min(end, start + step), mine)
+        order = _sort_order(chosen, epoch, start)
         at = 0
         while at < len(order):
-            some = len(order) if stretch.rules.splitting.any() else rows
-            events = _events(_change_batch(chosen, order[at : at + some]), stretch, mine)
+            some = len(order) if epoch.rules.splitting.any() else rows
+            events = _events(_change_batch(chosen, order[at : at + some]), epoch, mine)
             yield events
             at += some
             size = events.nbytes // max(1, min(some, events.num_rows))
@@ -136,21 +136,21 @@ class TableChanges:
         )
 
 
-def _changes_by_table(stretch: SchemaEpoch, first: int, end: int, mine: Mask) -> list[TableChanges]:
+def _changes_by_table(epoch: SchemaEpoch, first: int, end: int, mine: Mask) -> list[TableChanges]:
     """The changes of some transactions that may lie in these destinations, by table."""
-    since = [table.since if table else 0 for table in stretch.tables]
-    changes = stretch.stream.window(first, end, since)
-    timetable, transactions = stretch.stream.timetable, np.arange(first, end)
-    physical_ms = stretch.spec.start_ms + timetable.milliseconds(transactions)
+    since = [table.since if table else 0 for table in epoch.tables]
+    changes = epoch.stream.window(first, end, since)
+    timetable, transactions = epoch.stream.timetable, np.arange(first, end)
+    physical_ms = epoch.spec.start_ms + timetable.milliseconds(transactions)
     commit_ts = (compose(physical_ms) | timetable.logical(transactions))[changes.transaction - first]
     found = []
     for number, at in by_table(changes.table):
-        table = stretch.tables[number]
+        table = epoch.tables[number]
         if table is not None:
             of_table = TableChanges(
                 number,
                 table,
-                stretch.stream,
+                epoch.stream,
                 changes.transaction[at],
                 commit_ts[at],
                 changes.key[at],
@@ -160,7 +160,7 @@ def _changes_by_table(stretch: SchemaEpoch, first: int, end: int, mine: Mask) ->
                 pa.nulls(len(at), pa.binary()),
                 pa.nulls(len(at), pa.int64()),
             )
-            found.append(_add_handles(_drop_other_destinations(_add_partitions(of_table), stretch, mine)))
+            found.append(_add_handles(_drop_other_destinations(_add_partitions(of_table), epoch, mine)))
     return found
 
 
@@ -194,10 +194,10 @@ def _find_partitions(changes: TableChanges, rows: TableRows) -> Ints:
     return np.asarray(places, np.int64)
 
 
-def _drop_other_destinations(changes: TableChanges, stretch: SchemaEpoch, mine: Mask) -> TableChanges:
+def _drop_other_destinations(changes: TableChanges, epoch: SchemaEpoch, mine: Mask) -> TableChanges:
     """The changes that may lie in these destinations. A split UPDATE lies in two; and where it depends on its
     transaction whether it is split, all of that is looked at."""
-    rules, index = stretch.rules, changes.table.place.indexes[0]
+    rules, index = epoch.rules, changes.table.place.indexes[0]
     if mine.all() or rules.splitting[index] and rules.split.several:
         return changes
     found = mine[_destinations(changes, changes.shown, rules)]
@@ -233,11 +233,11 @@ def _add_handles(changes: TableChanges) -> TableChanges:
     return replace(changes, handles=handles, row_ids=pa.array(row_ids))
 
 
-def _sort_order(parts: Sequence[TableChanges], stretch: SchemaEpoch, first: int) -> Ints:
+def _sort_order(parts: Sequence[TableChanges], epoch: SchemaEpoch, first: int) -> Ints:
     """`ORDER` of the changes of all tables, one table's behind the other's; numbers sort faster than bytes."""
     if not parts:
         return np.zeros(0, np.int64)
-    ranks, tables = np.array(stretch.rules.split.ranks), len(stretch.rules.tables)
+    ranks, tables = np.array(epoch.rules.split.ranks), len(epoch.rules.tables)
     code = np.concatenate(
         [((part.transaction - first) * RANK_LIMIT + ranks[part.op]) * tables + part.physical for part in parts]
     )
@@ -300,9 +300,9 @@ def _images(changes: TableChanges, versions: Ints) -> pa.Array:
     return binary(data, offsets[np.cumsum(np.append(0, there))], pa.array(versions, mask=~there))
 
 
-def _events(changes: pa.RecordBatch, stretch: SchemaEpoch, mine: Mask) -> pa.RecordBatch:
+def _events(changes: pa.RecordBatch, epoch: SchemaEpoch, mine: Mask) -> pa.RecordBatch:
     """What the changefeed makes of the changes (EVENTS), in order."""
-    rules = stretch.rules
+    rules = epoch.rules
     if changes.column("row_id").null_count == changes.num_rows:
         changes = changes.select(ROW_CHANGES.names)
     if not rules.splitting.any():

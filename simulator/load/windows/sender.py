@@ -35,14 +35,14 @@ class WindowSender:
         self._ahead: MessagePrefetch | None = None
         self._length = 0
 
-    def send(self, window: Window, owned: Iterable[int], asked: StopRequest | None = None) -> TaskReport:
+    def send(self, window: Window, owned: Iterable[int], stop_request: StopRequest | None = None) -> TaskReport:
         """Sends the window's rows of these destinations, as `send_window` does."""
         mine, length = frozenset(owned), window.end_ms - window.first_ms
         if self._ahead is None or not self._ahead.fits(window, mine):
             self.stop()
             self._ahead = MessagePrefetch(window, mine, length == self._length)
         self._length = length
-        return send_window(window, mine, self._sink, asked, self._ahead.taken(window), self._reporter)
+        return send_window(window, mine, self._sink, stop_request, self._ahead.taken(window), self._reporter)
 
     def close(self) -> list[DeliveryReport]:
         """Makes nothing more, and ends the sink."""
@@ -50,7 +50,7 @@ class WindowSender:
         return self._sink.close()
 
     def stop(self) -> None:
-        """Makes nothing more of what is not asked for."""
+        """Makes nothing more of what is not stop_request for."""
         if self._ahead is not None:
             self._ahead.stop()
         self._ahead = None
@@ -76,7 +76,7 @@ class MessagePrefetch:
     def __init__(self, window: Window, owned: frozenset[int], steady: bool) -> None:
         """`steady` says that the next window will be as long: what shares a message depends on where it ends."""
         self._window, self._owned = window, owned
-        self._grouped = CODECS[window.stretch.spec.options.protocol].batches
+        self._grouped = CODECS[window.epoch.spec.options.protocol].batches
         self._goes_on = steady or not self._grouped
         self._taken_ms = self._made_ms = window.first_ms
         self._items: deque[QueueItem] = deque()
@@ -88,13 +88,13 @@ class MessagePrefetch:
 
     def fits(self, window: Window, owned: frozenset[int]) -> bool:
         """Whether what comes next is the window's."""
-        same = window.stretch.number == self._window.stretch.number and owned == self._owned
+        same = window.epoch.number == self._window.epoch.number and owned == self._owned
         goes_on = window.first_ms == self._taken_ms and self._goes_on
         return same and goes_on and (not self._grouped or window.end_ms == self._end_behind(window.first_ms))
 
     def taken(self, window: Window) -> Iterator[FlushMessages]:
         """The window's messages; raises what went wrong in making them."""
-        end_ts = compose(window.stretch.spec.start_ms + window.end_ms)
+        end_ts = compose(window.epoch.spec.start_ms + window.end_ms)
         while self._made_ms < window.end_ms:
             item = self._next()
             if item.error is not None:
@@ -122,7 +122,7 @@ class MessagePrefetch:
 
     def _end_behind(self, ms: int) -> int:
         end = ms + self._window.end_ms - self._window.first_ms
-        last = self._window.stretch.end_ms
+        last = self._window.epoch.end_ms
         return end if last is None else min(end, last)
 
     def _make(self) -> None:
@@ -132,14 +132,14 @@ class MessagePrefetch:
                 for made in window_messages(window, self._owned):
                     if not self._put(QueueItem(made)):
                         return
-                if not self._put(QueueItem(up_to_ms=window.end_ms)) or window.end_ms == window.stretch.end_ms:
+                if not self._put(QueueItem(up_to_ms=window.end_ms)) or window.end_ms == window.epoch.end_ms:
                     return
                 window = replace(window, first_ms=window.end_ms, end_ms=self._end_behind(window.end_ms))
         except BaseException as error:  # whoever takes is to hear of it
             self._put(QueueItem(error=error))
 
     def _put(self, item: QueueItem) -> bool:
-        """Waits until there is room; False where nothing more is asked for."""
+        """Waits until there is room; False where nothing more is stop_request for."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or not self._size or self._size + item.size <= MOST_BYTES)
             self._items.append(item)

@@ -1,4 +1,4 @@
-"""A window's rows as messages, and these given to a sink at the pace that was asked for.
+"""A window's rows as messages, and these given to a sink at the pace that was stop_request for.
 
 One law: a partition's records go out in their order; a window that is reported as delivered is acknowledged to its end.
 """
@@ -33,7 +33,7 @@ SLICE_MS = 50
 def window_messages(window: Window, owned: Iterable[int]) -> Iterator[FlushMessages]:
     """What the owned destinations get of a window's rows. No message has rows of two windows, as there is a watermark
     between them."""
-    spec = window.stretch.spec
+    spec = window.epoch.spec
     return (encode_flush(flush, spec) for flush in flusher(spec, eager=False)(window_rows(window, owned)))
 
 
@@ -41,22 +41,22 @@ def send_window(
     window: Window,
     owned: Iterable[int],
     sink: Sink,
-    asked: StopRequest | None = None,
+    stop_request: StopRequest | None = None,
     made: Iterable[FlushMessages] | None = None,
     reporter: Reporter | None = None,
 ) -> TaskReport:
     """Sends the window's rows of the owned destinations, and waits for their acknowledgements.
 
-    `made` has the messages where they are there already. Once `asked`, they are not held back any more. The reporter is
+    `made` has the messages where they are there already. Once `stop_request`, they are not held back any more. The reporter is
     told of what is written.
     """
-    spec, start = window.stretch.spec, time.monotonic()
+    spec, start = window.epoch.spec, time.monotonic()
     before, resent = sink.accounts(), sink.resent
     sink.latencies()
     began, changes = 0.0, Counter[tuple[int, int, int]]()
     for each in window_messages(window, owned) if made is None else made:
         claim_check.write(spec.options.claim_check_storage_uri, each.files)
-        for records in _pace_records(each.records, window, start, asked or StopRequest()):
+        for records in _pace_records(each.records, window, start, stop_request or StopRequest()):
             began = began or time.time()
             sink.write(records)
             if reporter is not None:
@@ -98,14 +98,14 @@ def _delivered_since(before: Sequence[DeliveryReport], sink: Sink, spec: TaskSpe
     return found
 
 
-def _pace_records(records: Records, window: Window, start: float, asked: StopRequest) -> Iterator[Records]:
+def _pace_records(records: Records, window: Window, start: float, stop_request: StopRequest) -> Iterator[Records]:
     """Holds records back until their simulated time has come, since the task began at `start`; those that are late go
     at once."""
     pace = window.pace
     if not pace.speed:
         yield records
         return
-    behind = _latest_ms_by_partition(records) - window.stretch.spec.start_ms - window.first_ms
+    behind = _latest_ms_by_partition(records) - window.epoch.spec.start_ms - window.first_ms
     due = start - pace.behind + behind / 1000 / pace.speed
     slot = np.maximum(0, np.ceil((due - time.monotonic()) * 1000 / SLICE_MS)).astype(np.int64)
     if slot[0] < slot[-1] or (np.diff(slot) < 0).any():
@@ -113,7 +113,7 @@ def _pace_records(records: Records, window: Window, start: float, asked: StopReq
         records, slot, due = take(records, pa.array(order)), slot[order], due[order]
     cuts = np.flatnonzero(np.diff(slot, prepend=-1, append=1 << 62)).tolist()
     for first, end in zip(cuts, cuts[1:]):
-        while not asked.number and (left := due[first:end].min() - time.monotonic()) > 0:
+        while not stop_request.number and (left := due[first:end].min() - time.monotonic()) > 0:
             time.sleep(min(left, POLL_SECONDS))
         yield part(records, first, end - first)
 
