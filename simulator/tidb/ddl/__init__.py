@@ -1,1 +1,1 @@
-"""What TiDB does with a statement: its jobs, and what becomes of the catalog."""
+"""Execution of DDL statements: the jobs that TiDB queues, and the catalog after them."""

@@ -1,7 +1,7 @@
 """TiDB's DDL job types: their codes, which Open Protocol sends as `"t"`, and their names.
 
-One law: a code means one thing for ever; TiDB retires codes and never gives them again. Sources: tidb
-pkg/meta/model/job.go; for 230 and 231, which are TiCDC's own: ticdc v8.5.4 pkg/filter/ddl.go. 66 was never used.
+TiDB never reuses the code of a retired type. Sources: tidb pkg/meta/model/job.go; for 230 and 231, which are TiCDC's
+own, ticdc v8.5.4 pkg/filter/ddl.go. 66 was never used.
 """
 
 from __future__ import annotations
@@ -91,6 +91,8 @@ CREATE_HYBRID_INDEX = 231
 
 @dataclass(frozen=True)
 class Action:
+    """A job type of TiDB."""
+
     code: int
     name: str
     """TiDB's constant without `Action` and, where it is retired, without `_DEPRECATED`: `AddColumn`."""
@@ -181,7 +183,7 @@ _NAMES = (
 )
 
 ACTIONS: Mapping[int, Action] = {code: Action(code, name, text) for code, name, text in _NAMES}
-"""By code. TiDB has no text for TiCDC's own ones and says `none`."""
+"""By code. The text of TiCDC's own types is `none`, as TiDB has none for them."""
 
 CODES: Mapping[str, int] = {action.name: action.code for action in ACTIONS.values()}
 """By TiDB's constant: `CODES["AddColumn"]` is 5."""

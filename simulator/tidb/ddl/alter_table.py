@@ -1,8 +1,8 @@
-"""ALTER TABLE: its specs as steps, all of them or none; the jobs that they are, and the table that they leave.
+"""ALTER TABLE: the sub-jobs of its specs, its jobs, and the table after it. It succeeds or fails as a whole.
 
-One law: SPECS lists every spec; each gives its steps against the table before the statement. Specs between commas,
-ALGORITHM and LOCK not counted, are one job together, and a foreign key with the index that comes with it; of any other
-single spec each step is a job of its own (TiDB: pkg/ddl/executor.go, AlterTable, ResolveAlterTableSpec).
+SPECS maps each kind of spec to its sub-jobs. Several specs are one multi-schema change, not counting ALGORITHM and
+LOCK, and so is a foreign key with its index. Otherwise each sub-job is a job of its own (TiDB: pkg/ddl/executor.go,
+AlterTable, ResolveAlterTableSpec).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ from simulator.tidb.syntax.ddl import AlterTable, CreateIndex, DropIndex, Statem
 from simulator.tidb.syntax.definitions import TableName
 
 IGNORED_CLAUSES = ("ALGORITHM", "LOCK")
-"""Clauses that TiDB takes out before it looks at the specs."""
+"""Clauses that TiDB removes before it checks the specs."""
 
 TABLE_LOCK_IS_OFF = "enable-table-lock is off: no job"
 
@@ -95,7 +95,7 @@ def alter_table(statement: AlterTable, text: str, session: Session) -> Execution
 
 
 def create_index(statement: CreateIndex, text: str, session: Session) -> ExecutionResult:
-    """As ALTER TABLE … ADD does, but for the kinds that only CREATE INDEX refuses."""
+    """Execute CREATE INDEX like ALTER TABLE … ADD, but reject FULLTEXT and SPATIAL."""
     if statement.key.kind in ("fulltext", "spatial"):
         raise error_with_text("ddl:8200", "FULLTEXT and SPATIAL index is not supported")
     schema = session.qualified_name(statement.table).schema
@@ -119,7 +119,7 @@ def drop_index(statement: DropIndex, text: str, session: Session) -> ExecutionRe
 def execute_specs(
     table: TableName, specs: Sequence[Spec], statement: Statement, text: str, session: Session
 ) -> ExecutionResult:
-    """The jobs and the catalog of the specs; raises DdlError, and then nothing is done."""
+    """Return the jobs and the catalog of the specs. Raises DdlError."""
     check_alter_grammar(specs)
     check_algorithm(specs)
     alteration = _alteration(table, text, session)
@@ -150,7 +150,7 @@ def execute_specs(
 
 
 def check_algorithm(specs: Sequence[Spec]) -> None:
-    """Raises DdlError for ALGORITHM = INSTANT of a new key; one slower than asked is a warning (ResolveAlterAlgorithm)."""
+    """Raise DdlError for ALGORITHM = INSTANT of a new key; other ones are only warnings (ResolveAlterAlgorithm)."""
     named = [spec.value for spec in specs if isinstance(spec, Clause) and spec.words == "ALGORITHM"]
     if named and named[-1] == "INSTANT" and any(isinstance(spec, AddKey) for spec in specs):
         raise error_with_text(
@@ -160,7 +160,7 @@ def check_algorithm(specs: Sequence[Spec]) -> None:
 
 
 def _sub_jobs(specs: Sequence[Spec], alteration: Alteration) -> SubJobs:
-    """The steps of all specs; of several, one that may not stand with others ends it before the next is looked at."""
+    """Yield the sub-jobs of all specs. Raises DdlError for the first that cannot be part of a multi-schema change."""
     for spec in specs:
         for step in SPECS[type(spec)](spec, alteration):
             if (
@@ -173,7 +173,7 @@ def _sub_jobs(specs: Sequence[Spec], alteration: Alteration) -> SubJobs:
 
 
 def _depends_on_unknown_variable(step: SubJob, session: Session) -> bool:
-    """Whether the step is a job only if a variable that nobody knows is on."""
+    """Return whether the sub-job depends on a variable whose value is unknown."""
     return step.action in CHECK_ACTIONS and session.check_constraints is None
 
 
@@ -186,7 +186,7 @@ def _alteration(table: TableName, text: str, session: Session) -> Alteration:
 
 
 def _split_columns(spec: Spec) -> Iterator[Spec]:
-    """ADD COLUMN (…, …) as one spec for each column and key."""
+    """Split ADD COLUMN (…, …) into one spec for each column and key."""
     if isinstance(spec, AddColumns) and len(spec.columns) + len(spec.keys) > 1:
         yield from (replace(spec, columns=(column,), keys=()) for column in spec.columns)
         yield from map(AddKey, spec.keys)
@@ -195,7 +195,7 @@ def _split_columns(spec: Spec) -> Iterator[Spec]:
 
 
 def _name_foreign_keys(specs: Sequence[Spec], last: int) -> Iterator[Spec]:
-    """The specs with TiDB's names for foreign keys that have none."""
+    """Yield the specs with TiDB's names for unnamed foreign keys."""
     for spec in specs:
         if isinstance(spec, AddKey) and spec.key.kind == "foreign" and not spec.key.name:
             last += 1
@@ -204,7 +204,7 @@ def _name_foreign_keys(specs: Sequence[Spec], last: int) -> Iterator[Spec]:
 
 
 def _jobs(steps: Sequence[SubJob], specs: Sequence[Spec], whole: Job, session: Session) -> tuple[Job, ...]:
-    """One job of all steps, those of several specs and of a foreign key with its index; else one for each step."""
+    """Return one job for several specs, or for a foreign key with its index; otherwise one for each sub-job."""
     if len(specs) > 1 or len(steps) > 1 and isinstance(specs[0], AddKey):
         parts = tuple(step.action for step in steps) if session.release.multi_schema_change else ()
         return (replace(whole, sub_jobs=parts),) if steps else ()
@@ -212,7 +212,7 @@ def _jobs(steps: Sequence[SubJob], specs: Sequence[Spec], whole: Job, session: S
 
 
 def _job(code: int, spec: Spec, job: Job, session: Session) -> Job:
-    """The job of a spec that stands alone."""
+    """Return the job of a single spec."""
     if isinstance(spec, RenameTo):
         assert isinstance(job.statement, AlterTable)
         new = session.new_name(spec.table)
@@ -223,7 +223,7 @@ def _job(code: int, spec: Spec, job: Job, session: Session) -> Job:
 
 
 def apply_sub_jobs(catalog: Catalog, table: Table, steps: Sequence[SubJob]) -> Catalog:
-    """The catalog with the table changed, foreign keys that refer to it following its names."""
+    """Return the catalog with the table changed and the foreign keys that refer to it updated."""
     if not steps:
         return catalog
     changed = without_invalid_checks(reduce(lambda before, step: step.apply(before), steps, table))
@@ -267,7 +267,7 @@ CLAUSES_WITHOUT_JOB = MappingProxyType(
         "DROP STATS_EXTENDED": "statistics, no job",
     }
 )
-"""Clauses that TiDB reads and makes no job of."""
+"""Clauses that TiDB accepts without a job, and the notes about them."""
 
 
 SPECS: MappingProxyType[type, Callable[[Any, Alteration], SubJobs]] = MappingProxyType(

@@ -1,7 +1,8 @@
-"""What an ALTER TABLE does to a table, step by step, and which steps one statement may have together.
+"""Sub-jobs of ALTER TABLE, and which of them one statement may combine.
 
-One law: a spec is checked against the table before the statement, and applied to what the specs before it left; several
-specs touch no column and no key twice (TiDB: pkg/ddl/executor.go, AlterTable; pkg/ddl/multi_schema_change.go).
+A spec is checked against the table before the statement, and applied to the table that the specs before it left. No two
+specs of a statement may affect the same column or key (TiDB: pkg/ddl/executor.go, AlterTable;
+pkg/ddl/multi_schema_change.go).
 """
 
 from __future__ import annotations
@@ -21,27 +22,27 @@ from simulator.tidb.syntax.definitions import KeyDefinition, TableName
 
 @dataclass(frozen=True)
 class TargetTable:
-    """A table that a statement is about, as it is before the statement."""
+    """The table of a statement, before the statement."""
 
     catalog: Catalog
     table: Table
     text: str
-    """The statement, which positions point into."""
+    """The statement; positions point into it."""
 
     now: str = ""
-    """As a session has it."""
+    """As in Session."""
 
 
 @dataclass(frozen=True)
 class Alteration:
-    """What the specs of an ALTER TABLE are carried out on."""
+    """The session and the table of an ALTER TABLE."""
 
     session: Session
     name: TableName
-    """The table's, with its database."""
+    """The name of the table with its database."""
 
     target: TargetTable | None
-    """None where the session has no catalog."""
+    """None if the session has no catalog."""
 
 
 def unchanged(table: Table) -> Table:
@@ -50,13 +51,13 @@ def unchanged(table: Table) -> Table:
 
 @dataclass(frozen=True)
 class AffectedNames:
-    """Names in lower case that a step adds, drops, changes or refers to."""
+    """Names of columns and keys, in lower case, that a sub-job adds, drops, changes or refers to."""
 
     added: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
     placed: tuple[str, ...] = ()
-    """Columns that others are put behind."""
+    """Columns of AFTER."""
 
     related: tuple[str, ...] = ()
     """Columns of new keys and of new generated columns."""
@@ -68,7 +69,7 @@ class AffectedNames:
 
 @dataclass(frozen=True)
 class SubJob:
-    """What is a job, or together with others a part of one."""
+    """A change of a table: a job, or a part of a multi-schema change (TiDB: model.SubJob)."""
 
     action: int
     """TiDB's job type."""
@@ -80,17 +81,17 @@ class SubJob:
 
 
 SubJobs = Iterator[SubJob | str]
-"""The steps of a spec, and notes on what TiDB takes and makes no job of."""
+"""The sub-jobs of a spec, and notes on parts that are accepted without a job."""
 
 
 def find_column(table: Table, name: str) -> Column | None:
-    """The column of that name, in any case."""
+    """Return the column of that name, ignoring case."""
     wanted = name.lower()
     return next((column for column in table.columns if column.name.lower() == wanted), None)
 
 
 def find_index(table: Table, name: str) -> Index | None:
-    """The index of that name, in any case; columnar ones too."""
+    """Return the index of that name, ignoring case; columnar indexes count, too."""
     wanted = name.lower()
     return next((index for index in (*table.indexes, *table.columnar_indexes) if index.name.lower() == wanted), None)
 
@@ -117,19 +118,19 @@ MULTI_SCHEMA_ACTIONS = frozenset(
         actions.MODIFY_TABLE_CHARSET_AND_COLLATE,
     }
 )
-"""What may be a part of a multi-schema change (fillMultiSchemaInfo)."""
+"""Job types that may be part of a multi-schema change (fillMultiSchemaInfo)."""
 
 CHECK_ACTIONS = frozenset({actions.ADD_CHECK_CONSTRAINT, actions.DROP_CHECK_CONSTRAINT, actions.ALTER_CHECK_CONSTRAINT})
-"""What is no job while tidb_enable_check_constraint is off, as it is by default."""
+"""Job types that need tidb_enable_check_constraint, which is off by default."""
 
 ACTIONS_BEFORE_6_2 = {AddColumns: actions.ADD_COLUMNS, DropColumn: actions.DROP_COLUMNS, DropKey: actions.DROP_INDEXES}
-"""TiDB up to 6.1: several specs of one of these kinds are one job, and nothing else goes together."""
+"""TiDB up to 6.1 combines several specs of one of these kinds to one job, and nothing else."""
 
 COLUMN_KEY_KINDS = frozenset({"key", "unique", "primary", "foreign", "vector", "columnar"})
 
 
 def action_before_6_2(specs: Sequence[Spec]) -> int:
-    """The code of several specs of one kind; raises DdlError for others (release without multi-schema change)."""
+    """Return the job type of several specs in a release without multi-schema change. Raises DdlError."""
     kinds = {type(spec) for spec in specs}
     code = ACTIONS_BEFORE_6_2.get(next(iter(kinds))) if len(kinds) == 1 else None
     constraints = any(isinstance(spec, AddColumns) and spec.keys for spec in specs)
@@ -140,8 +141,10 @@ def action_before_6_2(specs: Sequence[Spec]) -> int:
 
 
 def check_new_columns(specs: Sequence[Spec], steps: Sequence[SubJob]) -> None:
-    """Raises DdlError for a key on a column that the statement itself adds to a table that is not known: a spec sees
-    the table as it is. Of keys inside the parentheses of ADD COLUMN (…) nothing is said."""
+    """Raise DdlError for a key on a column that the same statement adds, in a session without a catalog.
+
+    Keys inside the parentheses of ADD COLUMN (…) are not checked.
+    """
     new = set(collect_names(steps, "added")) - {*collect_names(steps, "dropped"), *collect_names(steps, "modified")}
     for spec in specs:
         if isinstance(spec, AddKey) and spec.key.kind in COLUMN_KEY_KINDS:
@@ -162,13 +165,13 @@ def check_key(key: KeyDefinition, new: set[str]) -> None:
 
 
 def check_allowed_together(step: SubJob) -> None:
-    """Raises DdlError for what is never a part of a multi-schema change."""
+    """Raise DdlError for a job type that cannot be part of a multi-schema change."""
     if step.action not in MULTI_SCHEMA_ACTIONS:
         raise unsupported_error(f"multi schema change for {actions.ACTIONS[step.action].text}")
 
 
 def check_conflicts(steps: Sequence[SubJob], table: Table | None) -> None:
-    """Raises DdlError where steps of one statement may not stand together; a table of None is not known."""
+    """Raise DdlError for conflicting sub-jobs. The table is None in a session without a catalog."""
     check_same_columns(steps, table)
     check_same_keys(steps)
     gone = sum(len(step.affected.dropped) for step in steps)
@@ -177,9 +180,9 @@ def check_conflicts(steps: Sequence[SubJob], table: Table | None) -> None:
 
 
 def check_same_columns(steps: Sequence[SubJob], table: Table | None) -> None:
-    """No column is added, dropped or changed twice, nor named by another step (TiDB: checkOperateSameColAndIdx).
+    """Raise DdlError if two sub-jobs affect one column (TiDB: checkOperateSameColAndIdx).
 
-    What `check_new_columns` lets through, a key inside ADD COLUMN (…) of a table that is not known, is taken.
+    Without a catalog, a key inside ADD COLUMN (…) may refer to added columns, as in `check_new_columns`.
     """
     seen: set[str] = set()
     for names in ("added", "dropped", "placed", "modified", "related"):
@@ -192,7 +195,7 @@ def check_same_columns(steps: Sequence[SubJob], table: Table | None) -> None:
 
 
 def check_same_keys(steps: Sequence[SubJob]) -> None:
-    """No key is added, dropped or altered twice."""
+    """Raise DdlError if two sub-jobs affect one key."""
     seen: set[str] = set()
     for names in ("added_keys", "dropped_keys", "altered_keys"):
         for name in collect_names(steps, names):

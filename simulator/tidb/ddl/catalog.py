@@ -1,6 +1,6 @@
-"""The databases, tables, views and sequences that exist at one moment.
+"""An immutable catalog of databases, tables, views and sequences.
 
-One law: a catalog never changes; names are found whatever their case, and kept as they were given.
+Lookups ignore case; names keep the spelling of their statement.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class DatabaseInfo:
     name: str
     charset: str = DEFAULT_CHARSET[0]
     collation: str = DEFAULT_CHARSET[1]
-    """Of later tables that name none."""
+    """The default of new tables."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,14 @@ MAX_CHANGES = 128
 
 
 class SharedTables(Mapping[Key, Table]):
-    """Tables in the order of a dict, of which a few were changed, added or dropped since: statements on ten thousand
-    tables share those that they leave alone, and none copies them all."""
+    """A mapping of tables with a few changes on top of a shared dict.
+
+    A statement in a catalog of ten thousand tables then copies the changes only.
+    """
 
     def __init__(self, below: Mapping[Key, Table], changed: Mapping[Key, Table | None]) -> None:
         self._below, self._changed = below, changed
-        """A dict, and what is another since; None for a table that is gone."""
+        """A dict, and the changes since; None stands for a dropped table."""
 
     def __getitem__(self, place: Key) -> Table:
         table = self._changed[place] if place in self._changed else self._below[place]
@@ -73,14 +75,14 @@ class SharedTables(Mapping[Key, Table]):
         return TableValues(self)
 
     def every(self) -> Iterator[Table]:
-        """As `values`, but without looking for each; foreign keys are looked for in all tables."""
+        """Yield all tables without a lookup for each, since foreign keys are searched in all tables."""
         changed, below = self._changed, self._below
         there = (table if place not in changed else changed[place] for place, table in below.items())
         yield from (table for table in there if table is not None)
         yield from (table for place, table in changed.items() if table is not None and place not in below)
 
     def also(self, changed: Mapping[Key, Table | None]) -> Mapping[Key, Table]:
-        """With other tables under these names, none where None stands; a name that comes again comes last."""
+        """Return the mapping with changes, None for dropped tables; a name that is added again comes last."""
         again = any(place in self._changed and self._changed[place] is None for place in changed)
         if again or len(self._changed) + len(changed) > MAX_CHANGES:
             return _with_changes(dict(self), changed)
@@ -97,7 +99,7 @@ class TableValues(ValuesView[Table]):
 
 
 def _with_changes(tables: Mapping[Key, Table], changed: Mapping[Key, Table | None]) -> Mapping[Key, Table]:
-    """The tables with others under these names, none where None stands."""
+    """Return the tables with changes, None for dropped tables."""
     if isinstance(tables, SharedTables):
         return tables.also(changed)
     if len(tables) > MAX_CHANGES >= len(changed):
@@ -109,17 +111,17 @@ def _with_changes(tables: Mapping[Key, Table], changed: Mapping[Key, Table | Non
 @dataclass(frozen=True)
 class Catalog:
     databases: Mapping[str, DatabaseInfo] = field(default_factory=dict)
-    """By name in lower case."""
+    """Databases by name in lower case."""
 
     tables: Mapping[Key, Table] = field(default_factory=dict)
     views: Mapping[Key, View] = field(default_factory=dict)
     sequences: Mapping[Key, Sequence] = field(default_factory=dict)
     dropped: Mapping[Key, Table] = field(default_factory=dict)
-    """The last table of that name that was dropped or truncated: what RECOVER and FLASHBACK bring back."""
+    """The last table of each name that was dropped or truncated, for RECOVER and FLASHBACK."""
 
     dropped_databases: Mapping[str, DatabaseInfo] = field(default_factory=dict)
     policies: frozenset[str] | None = None
-    """Placement policies by name in lower case; None where nobody knows them."""
+    """Names of placement policies in lower case; None if they are unknown."""
 
     def database(self, name: str) -> DatabaseInfo | None:
         return self.databases.get(name.lower())
@@ -128,13 +130,13 @@ class Catalog:
         return self.tables.get(object_key(schema, name))
 
     def has(self, schema: str, name: str) -> bool:
-        """Whether a table, a view or a sequence has the name."""
+        """Return whether a table, a view or a sequence has the name."""
         place = object_key(schema, name)
         return place in self.tables or place in self.views or place in self.sequences
 
 
 def check_placement_policy(catalog: Catalog | None, options: Iterable[TableOption]) -> None:
-    """Raises DdlError for a placement policy that does not exist; DEFAULT is none."""
+    """Raise DdlError for a placement policy that does not exist. DEFAULT is no policy."""
     for option in options:
         named = option.name == "PLACEMENT POLICY" and not option.default and option.value.lower() != "default"
         if named and catalog and catalog.policies is not None and option.value.lower() not in catalog.policies:
@@ -146,7 +148,7 @@ def object_key(schema: str, name: str) -> Key:
 
 
 def build_catalog(tables: Iterable[Table], databases: Iterable[str | DatabaseInfo] = ()) -> Catalog:
-    """A catalog of those tables, of their databases and of those named besides."""
+    """Return a catalog of the tables, their databases and further databases."""
     named = [DatabaseInfo(database) if isinstance(database, str) else database for database in databases]
     held = {object_key(table.schema, table.name): table for table in tables}
     known = {schema.lower(): DatabaseInfo(schema) for schema in dict.fromkeys(table.schema for table in held.values())}
@@ -154,7 +156,7 @@ def build_catalog(tables: Iterable[Table], databases: Iterable[str | DatabaseInf
 
 
 def with_table(catalog: Catalog, table: Table) -> Catalog:
-    """The catalog with the table, in place of any of its name."""
+    """Return the catalog with the table, which replaces one of the same name."""
     return with_tables(catalog, (table,))
 
 
@@ -165,12 +167,12 @@ def with_tables(catalog: Catalog, tables: Iterable[Table]) -> Catalog:
 
 
 def without_table(catalog: Catalog, table: Table) -> Catalog:
-    """The catalog without a table that a statement renames."""
+    """Return the catalog without a renamed table."""
     return replace(catalog, tables=_with_changes(catalog.tables, {object_key(table.schema, table.name): None}))
 
 
 def with_dropped(catalog: Catalog, table: Table) -> Catalog:
-    """The catalog that remembers how the table was."""
+    """Return the catalog with the table among the dropped ones."""
     return replace(catalog, dropped=_with_changes(catalog.dropped, {object_key(table.schema, table.name): table}))
 
 
@@ -179,7 +181,7 @@ def with_database(catalog: Catalog, database: DatabaseInfo) -> Catalog:
 
 
 def without_database(catalog: Catalog, name: str) -> Catalog:
-    """The catalog without the database and all that it holds, its tables remembered."""
+    """Return the catalog without the database and its objects; its tables count as dropped."""
     gone = name.lower()
     held = {place: table for place, table in catalog.tables.items() if place[0] == gone}
     return replace(

@@ -1,7 +1,6 @@
-"""Where the values of existing rows come from when a table gets another definition.
+"""Sources of the values of existing rows when a table gets another definition.
 
-One law: pure data, one source for each visible column of the later definition, in its order; a column is known by its
-id, whatever it is called.
+Each visible column of the later definition has one source. Columns are identified by their ids.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary
 
 @dataclass(frozen=True)
 class FromColumn:
-    """The value of a column that was there before."""
+    """The value of a column of the earlier definition."""
 
     index: int
-    """Its place among the visible columns of the definition before."""
+    """Its position among the visible columns of the earlier definition."""
 
     before: ColumnType
     after: ColumnType
@@ -35,7 +34,7 @@ class FromColumn:
 
 @dataclass(frozen=True)
 class FromDefault:
-    """The value that a column has in rows older than itself."""
+    """The value of a new column in existing rows."""
 
     text: str | None
     """TiDB text, None for NULL."""
@@ -43,14 +42,14 @@ class FromDefault:
 
 @dataclass(frozen=True)
 class FromExpression:
-    """The value of a stored generated column, from its expression."""
+    """The value of a stored generated column."""
 
 
 ColumnSource = FromColumn | FromDefault | FromExpression
 
 
 def find_column_sources(before: Table, after: Table) -> tuple[ColumnSource, ...]:
-    """The source of each visible column of `after`, which statements made of `before`."""
+    """Return the source of each visible column of `after`, a later definition of `before`."""
     known = {column.id: (index, column) for index, column in enumerate(visible_columns(before))}
     return tuple(_column_source(column, known.get(column.id)) for column in visible_columns(after))
 
@@ -62,7 +61,7 @@ def _column_source(column: Column, was: tuple[int, Column] | None) -> ColumnSour
 
 
 def text_changes(old: ColumnType, new: ColumnType) -> bool:
-    """Whether some value of the one type has another TiDB text in the other."""
+    """Return whether a value of one type can have another TiDB text in the other."""
     old_family, new_family = family(old), family(new)
     if old == new:
         return False

@@ -1,7 +1,6 @@
-"""What rows are in another definition of their table, which statements made of it.
+"""Conversion of rows, as columns of TiDB text, to a later definition of their table.
 
-One law: rows are whole columns of TiDB text; a value that the later definition cannot hold is null, and `rows_that_fit` tells it
-from NULL.
+A value that the later definition cannot hold becomes null; `rows_that_fit` distinguishes it from NULL.
 """
 
 from __future__ import annotations
@@ -19,20 +18,21 @@ from simulator.tidb.values.changed_types import text_as
 
 
 class ConvertedRows(NamedTuple):
+    """Rows in the later definition."""
+
     texts: dict[str, pa.Array]
-    """Of each visible column of the later definition, in its order."""
+    """TiDB texts of each visible column of the later definition, in its order."""
 
     given: Mapping[str, pa.Array]
-    """What expressions gave for those of computed columns, as a file would have it."""
+    """Results of the expressions of generated columns, as a file would have them."""
 
 
 def convert_rows(
     after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], rows: int, today: str = ""
 ) -> ConvertedRows:
-    """Rows in the definition `after`, from the texts (string) of the visible columns of the one before.
+    """Convert the texts (string) of the visible columns before to the definition `after`.
 
-    `today` (`2020-02-20`) is the day of a TIME that becomes a moment; without it such a value is null.
-
+    `today` (`2020-02-20`) is the date of a TIME that becomes a DATETIME; without it, the value is null.
     Raises SnapshotError for a stored generated column that cannot be computed, if there is a row.
     """
     names = [column.name for column in visible_columns(after)]
@@ -46,7 +46,7 @@ def convert_rows(
 
 
 def convert_column(source: ColumnSource, texts: Sequence[pa.Array], rows: int, today: str = "") -> pa.Array:
-    """What the statements put into a column, from the texts of the table before; all null where it is computed."""
+    """Return the texts of a column from those of the table before; nulls for a generated column."""
     match source:
         case FromColumn(index, before, after):
             return text_as(before, after, texts[index], today) if source.cast else texts[index]
@@ -57,14 +57,14 @@ def convert_column(source: ColumnSource, texts: Sequence[pa.Array], rows: int, t
 
 
 def repeat_text(text: str | None, rows: int) -> pa.Array:
-    """A column with the same TiDB text in every row."""
+    """Return a column with the same TiDB text in every row."""
     return pa.repeat(pa.scalar(text, pa.string()), rows)
 
 
 def rows_that_fit(
     after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], now: ConvertedRows
 ) -> Iterator[tuple[Column, ColumnSource, pa.Array]]:
-    """For each visible column of `after` that some row may not fit, which rows do (boolean, no nulls)."""
+    """Yield each visible column of `after` that values may not fit, with a mask of the rows that fit (no nulls)."""
     for source, column in zip(sources, visible_columns(after), strict=True):
         text = now.texts[column.name]
         if column.not_null and not isinstance(source, FromDefault):

@@ -1,7 +1,6 @@
-"""Statements on databases and on what belongs to the whole cluster.
+"""Statements on databases and on objects of the cluster.
 
-One law: ALTER DATABASE is a job for each kind of option, in TiDB's order, whatever the order written (TiDB:
-pkg/ddl/executor.go, AlterSchema).
+ALTER DATABASE is a job for each kind of option, in TiDB's order (TiDB: pkg/ddl/executor.go, AlterSchema).
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def create_database(statement: CreateDatabase, text: str, session: Session) -> E
 
 
 def alter_database(statement: AlterDatabase, text: str, session: Session) -> ExecutionResult:
-    """Another default for later tables. The replicas of TiFlash are set table by table."""
+    """Execute ALTER DATABASE: the default of new tables changes; TiFlash replicas are a job for each table."""
     schema = session.schema_name(statement.name)
     old = session.catalog.database(schema) if session.catalog else DatabaseInfo(schema)
     if old is None:
@@ -71,7 +70,7 @@ def alter_database(statement: AlterDatabase, text: str, session: Session) -> Exe
 
 
 def charset(options: Iterable[TableOption], default: tuple[str, str]) -> tuple[str, str]:
-    """The charset and collation that the options say, else the default; raises DdlError."""
+    """Return the charset and collation of the options, else the default. Raises DdlError."""
     values = {option.name: "" if option.default else option.value for option in options}
     charset, collation = values.get("CHARSET", ""), values.get("COLLATE", "")
     with converting_errors("ddl:1115"):
@@ -81,14 +80,14 @@ def charset(options: Iterable[TableOption], default: tuple[str, str]) -> tuple[s
 
 
 def _tables(schema: str, catalog: Catalog | None) -> tuple[str, ...]:
-    """The tables of the database; one without a name stands for them where they are not known."""
+    """Return the tables of the database, or one empty name if they are unknown."""
     if catalog is None:
         return ("",)
     return tuple(table.name for (database, _), table in catalog.tables.items() if database == schema.lower())
 
 
 def drop_database(statement: DropDatabase, text: str, session: Session) -> ExecutionResult:
-    """Without all that it holds; raises DdlError where a table elsewhere refers into it."""
+    """Execute DROP DATABASE. Raises DdlError if a table of another database refers to one of its tables."""
     name = statement.name
     if session.catalog and session.catalog.database(name) is None:
         if statement.if_exists:
@@ -108,7 +107,7 @@ def drop_from_catalog(catalog: Catalog, name: str, session: Session) -> Catalog:
 
 
 def flashback_database(statement: FlashbackDatabase, text: str, session: Session) -> ExecutionResult:
-    """A dropped database with its tables; raises DdlError."""
+    """Execute FLASHBACK DATABASE, which restores the tables, too. Raises DdlError."""
     job = Job(actions.RECOVER_SCHEMA, text, statement, statement.new_name or statement.name)
     return session.with_jobs([job], lambda catalog: recover_in_catalog(catalog, statement.name, statement.new_name))
 
@@ -129,14 +128,14 @@ def recover_in_catalog(catalog: Catalog, dropped: str, new_name: str) -> Catalog
 
 
 def flashback_cluster(statement: FlashbackCluster, text: str, session: Session) -> ExecutionResult:
-    """Raises DdlError for single tables and databases."""
+    """Execute FLASHBACK CLUSTER. Raises DdlError for single tables and databases."""
     if statement.tables or statement.database:
         raise unsupported_error(f"FLASHBACK {'table' if statement.tables else 'database'} TO TIMESTAMP")
     return session.with_jobs([Job(actions.FLASHBACK_CLUSTER, text, statement)])
 
 
 def placement_policy(statement: PlacementPolicy, text: str, session: Session) -> ExecutionResult:
-    """Raises DdlError for a policy that is there, or is not."""
+    """Execute a statement on a placement policy. Raises DdlError."""
     job, name = Job(STATEMENT_ACTIONS["policy", statement.verb], text, statement), statement.name.lower()
     policies = session.catalog.policies if session.catalog else None
     if policies is None:

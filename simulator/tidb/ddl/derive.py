@@ -1,7 +1,7 @@
-"""The ALTER statements that lead from one definition of a table to another.
+"""ALTER statements that lead from one definition of a table to another, and SQL text of parts of definitions.
 
-One law: applied in order they give the second definition; each changes one thing, so that every release takes them.
-Reading the text of a column, a key or a partitioning again gives the same one.
+Each statement makes one change, so that every release supports it. Parsing the text of a column, a key or a
+partitioning gives the same object.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ K = TypeVar("K", Index, ForeignKey)
 
 
 def alterations(before: Table, after: Table, renamed: Mapping[str, str]) -> tuple[str, ...]:
-    """Statements, none where nothing differs; `renamed` gives columns' new names by their old ones.
+    """Return the statements; `renamed` has new names of columns by old ones.
 
-    Keys that lose a column go first and new ones come last, as TiDB wants it.
+    Keys that lose a column are dropped first and new ones are added last, as TiDB requires.
     """
     if before is after and not renamed:
         return ()
@@ -52,7 +52,7 @@ def alterations(before: Table, after: Table, renamed: Mapping[str, str]) -> tupl
 
 
 def _renamed(table: Table, names: Mapping[str, str]) -> Table:
-    """The table with those columns under their new names."""
+    """Return the table with columns renamed."""
 
     def new(name: str) -> str:
         return names.get(name, name)
@@ -72,13 +72,13 @@ def _charset(before: Table, after: Table) -> list[str]:
 
 
 def _missing_keys(keys: Sequence[K], others: Sequence[K]) -> list[K]:
-    """The keys that the others have not, or have under the same name as another key."""
+    """Return the keys that are not among the others."""
     known = [_comparable_key(key) for key in others]
     return [key for key in keys if _comparable_key(key) not in known]
 
 
 def _comparable_key(key: Index | ForeignKey) -> Index | ForeignKey:
-    """A key without what can change while it stays."""
+    """Return a key without properties that can be altered."""
     if isinstance(key, ForeignKey):
         return replace(key, id=0, name=key.name.lower())
     return replace(key, id=0, name=key.name.lower(), visible=True)
@@ -96,7 +96,7 @@ def _visibility(before: Table, after: Table) -> Iterator[str]:
 
 
 def _columns(before: Table, after: Table) -> Iterator[str]:
-    """Columns dropped, then from left to right those added, changed or moved."""
+    """Yield specs of dropped columns, then of added, changed or moved ones from left to right."""
     wanted = {column.name.lower() for column in after.columns}
     for column in before.columns:
         if column.name.lower() not in wanted:
@@ -121,7 +121,7 @@ def _column(known: Column | None, column: Column, table: Table, place: str, stay
 
 
 def _kept_in_place(before: Sequence[str], after: Sequence[str]) -> set[str]:
-    """The most columns that can keep their place: a longest common subsequence of two orders of the same names."""
+    """Return the columns that need not move: a longest common subsequence of two orders of the same names."""
     place = {name: number for number, name in enumerate(before)}
     chains: list[tuple[str, ...]] = []
     for name in after:
@@ -142,7 +142,7 @@ def _options(before: Table, after: Table) -> Iterator[str]:
 
 
 def _partitions(before: Partitioning | None, after: Partitioning | None) -> list[str]:
-    """What leads from one partitioning to the other: by name where only the ends differ, else PARTITION BY."""
+    """Return the specs from one partitioning to the other: DROP and ADD PARTITION if they suffice, else PARTITION BY."""
     if before == after:
         return []
     if after is None:
@@ -163,7 +163,7 @@ def _without_partitions(partitioning: Partitioning) -> Partitioning:
 
 
 def _partition_specs(kind: str, before: Sequence[Partition], after: Sequence[Partition]) -> list[str] | None:
-    """DROP and ADD PARTITION; None where they do not lead there."""
+    """Return DROP and ADD PARTITION; None if they do not suffice."""
     gone = [partition for partition in before if partition not in after]
     kept = [partition for partition in before if partition in after]
     new = list(after[len(kept) :])
@@ -174,7 +174,7 @@ def _partition_specs(kind: str, before: Sequence[Partition], after: Sequence[Par
 
 
 def column_text(column: Column, table: Table) -> str:
-    """`name type attributes`, without keys; the charset only where it is not the table's."""
+    """Return `name type attributes` without keys, with the charset if it differs from the table's."""
     words = [quote_name(column.name), type_text(column.type, table.charset, table.collation)]
     if column.generated:
         words.append(f"GENERATED ALWAYS AS ({column.generated_expression}) {column.generated.upper()}")
@@ -188,7 +188,7 @@ def column_text(column: Column, table: Table) -> str:
 
 
 def type_text(type: ColumnType, charset: str, collation: str) -> str:
-    """The type with its charset and collation where they differ from the table's."""
+    """Return the type, with charset and collation if they differ from the table's."""
     kind = family(type)
     if kind in ("enum", "set"):
         text = f"{type.name}({','.join(quote_literal(member) for member in type.elements)})"
@@ -202,14 +202,14 @@ def type_text(type: ColumnType, charset: str, collation: str) -> str:
 
 
 def _is_usual_width(type: ColumnType) -> bool:
-    """Whether a number has the display width it gets when nobody says one."""
+    """Return whether a number has the default display width."""
     row = TYPES[type.name]
     usual = row.unsigned_length if type.unsigned else row.length
     return row.family in ("integer", "year") and type.length == usual
 
 
 def default_text(column: Column) -> str:
-    """`DEFAULT …`, or nothing."""
+    """Return `DEFAULT …`, or nothing."""
     if column.default is None:
         return ""
     if column.default_expression:
@@ -226,7 +226,7 @@ def default_text(column: Column) -> str:
 
 
 def index_text(index: Index) -> str:
-    """`UNIQUE KEY name (columns)` and the like, as it stands behind ADD."""
+    """Return `UNIQUE KEY name (columns)` and the like, as it follows ADD."""
     kind = "PRIMARY KEY" if index.primary else f"{'UNIQUE INDEX' if index.unique else 'INDEX'} {quote_name(index.name)}"
     words = [f"{kind} ({', '.join(_part(part) for part in index.columns)})"]
     words += ["NONCLUSTERED"] if index.primary else []
@@ -242,7 +242,7 @@ def _part(part: IndexColumn) -> str:
 
 
 def foreign_key_text(key: ForeignKey) -> str:
-    """`CONSTRAINT name FOREIGN KEY …`, as it stands behind ADD."""
+    """Return `CONSTRAINT name FOREIGN KEY …`, as it follows ADD."""
     columns, references = (", ".join(map(quote_name, names)) for names in (key.columns, key.references))
     words = [f"CONSTRAINT {quote_name(key.name)} FOREIGN KEY ({columns})"]
     words += [f"REFERENCES {quote_name(key.schema)}.{quote_name(key.table)} ({references})"]
@@ -252,7 +252,7 @@ def foreign_key_text(key: ForeignKey) -> str:
 
 
 def ttl_text(ttl: TimeToLive) -> str:
-    """The table options of a time to live."""
+    """Return the table options of a time to live."""
     words = [
         f"TTL = {quote_name(ttl.column)} + INTERVAL {ttl.interval} TTL_ENABLE = '{'ON' if ttl.enabled else 'OFF'}'"
     ]
@@ -260,7 +260,7 @@ def ttl_text(ttl: TimeToLive) -> str:
 
 
 def partitioning_text(rule: Partitioning) -> str:
-    """What follows PARTITION BY."""
+    """Return the text after PARTITION BY."""
     columns = f"({', '.join(map(quote_name, rule.columns))})"
     if rule.kind == "hash":
         return f"HASH ({rule.expression}) PARTITIONS {len(rule.partitions)}"
@@ -271,7 +271,7 @@ def partitioning_text(rule: Partitioning) -> str:
 
 
 def partitions_text(kind: str, partitions: Sequence[Partition]) -> str:
-    """`(PARTITION p VALUES …, …)`"""
+    """Return `(PARTITION p VALUES …, …)`."""
     texts = (f"PARTITION {quote_name(partition.name)} {_values(kind, partition)}" for partition in partitions)
     return f"({', '.join(texts)})"
 

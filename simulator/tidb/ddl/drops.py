@@ -1,6 +1,6 @@
-"""DROP of several tables, views or sequences: one after another, each a job of its own.
+"""DROP of several tables, views or sequences, each a job of its own.
 
-A name that is not there is told at the end, and what stops TiDB leaves what was dropped before it (TiDB:
+Unknown names are an error after all others are dropped. Another error leaves those dropped that come before it (TiDB:
 pkg/ddl/executor.go, dropTableObject).
 """
 
@@ -15,13 +15,13 @@ from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.syntax.definitions import TableName
 
 Drop = Callable[[Catalog, TableName], Catalog | None]
-"""The catalog without the object, None where there is none of that name; raises DdlError for what stops TiDB."""
+"""Returns the catalog without the object, None for an unknown name. Raises DdlError for an error that ends the DROP."""
 
 
 def drop_each(
     names: Iterable[TableName], drop: Drop, job: Job, unknown: str, if_exists: bool, session: Session
 ) -> ExecutionResult:
-    """`job` is that of each object but for its name, `unknown` the code of the error that lists what is not there."""
+    """Drop objects one by one. `job` lacks the name of the object; `unknown` is the error that lists unknown names."""
     jobs, missing, catalog, error = [], [], session.catalog, None
     for name in map(session.qualified_name, names):
         if catalog is not None:

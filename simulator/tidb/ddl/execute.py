@@ -1,8 +1,7 @@
-"""What TiDB does with a statement: the jobs it queues, what it makes no job of, the catalog behind it.
+"""Execution of DDL statements.
 
-One law: STATEMENTS lists every statement; a job says what TiDB would queue, whether TiCDC replicates it or not; a
-statement that cannot be executed raises DdlError in TiDB's words, and changes nothing. Sources: tidb
-pkg/executor/ddl.go, pkg/ddl/executor.go.
+STATEMENTS maps each kind of statement to its function, which returns the jobs that TiDB queues, whether TiCDC
+replicates them or not, or raises DdlError with TiDB's text. Sources: tidb pkg/executor/ddl.go, pkg/ddl/executor.go.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ __all__ = ["execute", "execute_batch"]
 
 
 def execute(statement: Statement, text: str, session: Session) -> ExecutionResult:
-    """What `attempt` gives of a statement that is carried out whole; raises DdlError for any other."""
+    """Execute a statement. Raises DdlError, also for a statement that fails after some of its jobs."""
     executed = attempt(statement, text, session)
     if executed.error is not None:
         raise executed.error
@@ -62,11 +61,10 @@ def execute(statement: Statement, text: str, session: Session) -> ExecutionResul
 
 
 def attempt(statement: Statement, text: str, session: Session) -> ExecutionResult:
-    """The jobs of a statement in order, its notes, and the catalog behind it; `text` is the statement's, which
-    positions point into and which its jobs have.
+    """Execute a statement, which may fail after some of its jobs; the result then has the error.
 
-    Raises DdlError, in TiDB's words, for what TiDB parses and refuses. Without a catalog, what needs one is not looked
-    at, and the catalog behind is None.
+    `text` is the text of the statement. Raises DdlError with TiDB's text for a statement that fails before its first
+    job. Without a catalog in the session, checks that need one are skipped.
     """
     return _complete(STATEMENTS[type(statement)](statement, text, session), session)
 
@@ -74,13 +72,13 @@ def attempt(statement: Statement, text: str, session: Session) -> ExecutionResul
 def execute_in_catalog(
     catalog: Catalog, statement: Statement, text: str, session: Session
 ) -> tuple[tuple[Job, ...], Catalog]:
-    """`execute` where everything that exists is known: the jobs, and what exists behind them; raises as it does."""
+    """Execute a statement in a catalog; return the jobs and the catalog after it. Raises DdlError."""
     executed = execute(statement, text, replace(session, catalog=catalog))
     return executed.jobs, catalog if executed.catalog is None else executed.catalog
 
 
 def execute_batch(statements: Sequence[CreateTable], text: str, session: Session) -> ExecutionResult:
-    """Several CREATE TABLE in one text, as one job; raises as `execute`."""
+    """Execute several CREATE TABLE in one text as one job. Raises DdlError."""
     return _complete(create.create_tables(statements, text, session), session)
 
 
@@ -91,7 +89,7 @@ def _complete(executed: ExecutionResult, session: Session) -> ExecutionResult:
 
 
 def _with_ticdc_code(job: Job, release: Release) -> Job:
-    """A job under TiCDC's own code, which some releases give by the text alone, comments included
+    """Return a job with TiCDC's own code, which some releases assign by a search in the text, comments included
     (ticdc v8.5.4: logservice/schemastore/persist_storage.go handleDDLJob)."""
     text = job.query.upper() if release.codes_search_indexes else ""
     if text.strip().startswith("CREATE HYBRID INDEX"):

@@ -1,7 +1,7 @@
-"""What TiDB refuses of a CREATE TABLE or ALTER TABLE before it looks at the database (TiDB: pkg/planner/core
-/preprocess.go, checkCreateTableGrammar, checkAlterTableGrammar, checkColumn, checkIndexInfo, checkAutoIncrement).
+"""Checks of CREATE TABLE and ALTER TABLE that need no catalog, in TiDB's order.
 
-The checks come in TiDB's order: the first that fails decides about the error.
+Source: tidb pkg/planner/core/preprocess.go, checkCreateTableGrammar, checkAlterTableGrammar, checkColumn,
+checkIndexInfo, checkAutoIncrement.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ ENGINES = frozenset(
 )
 NOT_ON_TEMPORARY = {"SHARD_ROW_ID_BITS": "shard_row_id_bits", "PLACEMENT POLICY": "PLACEMENT"}
 AUTO_INCREMENT_TYPES = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double")
-"""Types of an AUTO_INCREMENT."""
+"""Types of AUTO_INCREMENT columns."""
 
 NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 NAMED_KEY_KINDS = ("key", "unique", "foreign")
 
 
 def check_grammar(syntax: CreateTable, schema: str) -> None:
-    """Raises DdlError for the first thing that TiDB refuses whatever exists; `schema` is the table's.
+    """Raise DdlError for the first error in a definition; `schema` is that of the table.
 
-    What TiDB finds when it leaves the statement takes the place of what it found before.
+    Errors that TiDB's visitor finds on leaving the statement override earlier ones, so they are checked first.
     """
     check_qualifiers(syntax, schema)
     check_auto_increment(syntax.columns)
@@ -76,7 +76,7 @@ def check_grammar(syntax: CreateTable, schema: str) -> None:
 
 
 def check_alter_grammar(specs: Sequence[Spec]) -> None:
-    """Columns, options and keys of the specs, which no table need have."""
+    """Check columns, options and keys of the specs. Raises DdlError."""
     for spec in specs:
         if isinstance(spec, AddColumns):
             for column in spec.columns:
@@ -90,12 +90,12 @@ def check_alter_grammar(specs: Sequence[Spec]) -> None:
 
 
 def is_incorrect(name: str) -> bool:
-    """Whether nothing may have the name: an empty one, and one with a blank at its end."""
+    """Return whether a name is invalid: empty, or with a trailing blank."""
     return not name or name.endswith(" ")
 
 
 def check_column(column: ColumnDefinition) -> None:
-    """Name, CURRENT_TIMESTAMP as the default, and the sizes of the type."""
+    """Check the name, a default of CURRENT_TIMESTAMP, and the sizes of the type."""
     if is_incorrect(column.name):
         raise tidb_error("ddl:1166", column.name)
     default = column.default
@@ -106,7 +106,7 @@ def check_column(column: ColumnDefinition) -> None:
 
 
 def check_type(name: str, type: FieldType) -> None:
-    """TiDB: checkColumn, from the type on."""
+    """Check the type (TiDB: checkColumn)."""
     if type.length > MAX_TYPE_LENGTH:
         raise tidb_error("types:1439", name, MAX_TYPE_LENGTH)
     if type.name == "char" and type.length > 255:
@@ -130,7 +130,7 @@ def check_type(name: str, type: FieldType) -> None:
 
 
 def check_varchar(name: str, length: int, charset: str) -> None:
-    """Its bytes fit 65535 (TiDB: pkg/types/etc.go, IsVarcharTooBigFieldLength)."""
+    """Raise DdlError for more than 65535 bytes (TiDB: pkg/types/etc.go, IsVarcharTooBigFieldLength)."""
     most = 65535 // CHARSETS[charset][1]
     if length > most:
         raise tidb_error("types:1074", name, most)
@@ -166,14 +166,14 @@ def check_column_options(column: ColumnDefinition, temporary: str) -> None:
 
 
 def check_key_grammar(key: KeyDefinition) -> None:
-    """Name, number and prefixes of a key, and columns that it names twice."""
+    """Check the name of a key, and its parts: their number, prefixes and duplicates."""
     check_parts_grammar(key.name, key.parts)
     if key.empty_name:
         raise error_with_text("ddl:1280", "Incorrect index name ''")
 
 
 def check_parts_grammar(name: str, parts: Sequence[KeyPart]) -> None:
-    """TiDB: checkIndexInfo."""
+    """Check the parts of a key (TiDB: checkIndexInfo)."""
     if name.lower() == "primary":
         raise error_with_text("ddl:1280", f"Incorrect index name '{name}'")
     if len(parts) > MAX_KEY_PARTS:
@@ -190,7 +190,7 @@ def check_parts_grammar(name: str, parts: Sequence[KeyPart]) -> None:
 
 
 def check_table_options(options: Sequence[TableOption]) -> None:
-    """TiDB: checkUnsupportedTableOptions."""
+    """Raise DdlError for unsupported options (TiDB: checkUnsupportedTableOptions)."""
     for option in options:
         if option.name == "UNION":
             raise tidb_error("ddl:8232")
@@ -201,7 +201,7 @@ def check_table_options(options: Sequence[TableOption]) -> None:
 
 
 def check_auto_increment(columns: Sequence[ColumnDefinition]) -> None:
-    """One column at most, a number without a default; which key it is part of does not count."""
+    """Raise DdlError for several AUTO_INCREMENT columns, and for one of another type or with a default."""
     counting = [column for column in columns if column.auto_increment]
     for column in counting:
         check_counting_default(column)
@@ -213,7 +213,7 @@ def check_auto_increment(columns: Sequence[ColumnDefinition]) -> None:
 
 
 def check_counting_default(column: ColumnDefinition) -> None:
-    """Before AUTO_INCREMENT no default may stand but NULL, behind it none but NULL and functions."""
+    """Raise DdlError for a default before AUTO_INCREMENT except NULL, or after it except NULL and functions."""
     places = [place for place, option in enumerate(column.options) if option.kind == "auto_increment"]
     for place, option in enumerate(column.options):
         if option.default is None or option.default.kind == "null":
@@ -223,7 +223,7 @@ def check_counting_default(column: ColumnDefinition) -> None:
 
 
 def check_qualifiers(syntax: CreateTable, schema: str) -> None:
-    """What stands before a column's name is the table's own (TiDB: checkContainDotColumn)."""
+    """Raise DdlError for a column name qualified with another table (TiDB: checkContainDotColumn)."""
     for column in syntax.columns:
         before, _, table = column.qualifier.rpartition(".")
         if before and before != schema:

@@ -1,6 +1,6 @@
-"""What a statement is run in, and what TiDB makes of it: jobs of its queue, notes, the catalog behind it.
+"""The session of a DDL statement, its jobs and its result.
 
-One law: a name in a job is spelled as the catalog spells it, where it knows it, else as the statement does.
+Names in jobs are spelled as in the catalog; names that it does not have, as in the statement.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ STRICT_MODES = ("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES")
 
 @dataclass(frozen=True)
 class Job:
-    """One job of TiDB's queue, as TiCDC reads it (tidb: pkg/meta/model/job.go)."""
+    """A job of TiDB's DDL queue, as TiCDC reads it (tidb: pkg/meta/model/job.go)."""
 
     code: int
     """TiDB's action type, or TiCDC's own 230 and 231."""
 
     query: str
-    """The statement's whole text: all jobs of a statement have the same."""
+    """The whole text of the statement, which all of its jobs share."""
 
     statement: Statement | None
-    """None for the several statements of CREATE TABLES."""
+    """None for CREATE TABLES, which has several statements."""
 
     schema: str = ""
-    """After the job; empty for what belongs to no database."""
+    """The database after the job; empty for objects of the cluster."""
 
     table: str = ""
-    """Table, view or sequence after the job, of several the first; empty for a job on a database or on none."""
+    """The table, view or sequence after the job, the first of several; empty for jobs on databases and the cluster."""
 
     renames: tuple[Pair, ...] = ()
     """RENAME: old and new name of each table."""
 
     renames_as_written: tuple[Pair, ...] = ()
-    """The same names as the statement has them, perhaps without a schema."""
+    """The same names as in the statement, perhaps without a schema."""
 
     tables: tuple[CreateTable, ...] = ()
-    """CREATE TABLES: the statements in the text."""
+    """CREATE TABLES: the statements."""
 
     like: TableName | None = None
     """CREATE TABLE … LIKE: the table that is copied."""
@@ -57,52 +57,54 @@ class Job:
     """EXCHANGE PARTITION: the plain table."""
 
     sub_jobs: tuple[int, ...] = ()
-    """Multi-schema change: the codes of its sub-jobs."""
+    """Multi-schema change: the types of its sub-jobs."""
 
     database: str = ""
-    """The current one of the session, empty for none."""
+    """The current database of the session, empty for none."""
 
     def with_object(self, schema: str, table: str) -> Job:
-        """The same job on another object."""
+        """Return the same job for another object."""
         return replace(self, schema=schema, table=table)
 
 
 @dataclass(frozen=True)
 class ExecutionResult:
-    """What TiDB makes of a statement."""
+    """The result of a statement."""
 
     jobs: tuple[Job, ...]
-    """In order."""
+    """Jobs in the order of the queue."""
 
     notes: tuple[str, ...]
-    """What of the statement is no job, and why."""
+    """Parts of the statement that are no job, with the reason."""
 
     catalog: Catalog | None
-    """What exists behind it; None where the session has no catalog."""
+    """The catalog after the statement; None if the session has none."""
 
     error: DdlError | None = None
-    """What TiDB refuses of it behind the jobs; None where it carries all of it out."""
+    """The error after the jobs, which do happen; None for a statement that succeeds."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """What a statement is run in."""
+    """The session of a statement: database, catalog, release and variables."""
 
     database: str
     """The current database, empty for none."""
 
     catalog: Catalog | None
-    """What exists; None where nothing is known: what needs to be looked up is then taken to be as the statement wants
-    it, and IF EXISTS and IF NOT EXISTS to let the job run."""
+    """What exists, or None if that is unknown.
+
+    Without a catalog, objects are assumed to be as the statement needs them, also for IF EXISTS and IF NOT EXISTS.
+    """
 
     release: Release
     now: str = EPOCH
-    """What CURRENT_TIMESTAMP(6) gives, for rows older than a column with that default: `2020-02-20 02:20:20.123456`."""
+    """CURRENT_TIMESTAMP(6), which rows older than a column with that default get: `2020-02-20 02:20:20.123456`."""
 
     sql_mode: frozenset[str] = frozenset((STRICT_MODES[0], "NO_ZERO_IN_DATE", "NO_ZERO_DATE"))
     foreign_key_checks: bool = True
     check_constraints: bool | None = None
-    """tidb_enable_check_constraint; None where nobody knows."""
+    """tidb_enable_check_constraint; None if it is unknown."""
 
     remove_auto_increment: bool = False
     """tidb_allow_remove_auto_inc"""
@@ -111,7 +113,7 @@ class Session:
     """tidb_enable_clustered_index: ON, OFF or INT_ONLY."""
 
     zone: tzinfo = timezone.utc
-    """The time zone that defaults of TIMESTAMP columns are of."""
+    """The time zone of defaults of TIMESTAMP columns."""
 
     dropped: Mapping[int, TableName] = field(default_factory=dict)
     """The table that each job dropped, for RECOVER TABLE BY JOB."""
@@ -121,7 +123,7 @@ class Session:
         return not self.sql_mode.isdisjoint(STRICT_MODES)
 
     def schema_name(self, name: str) -> str:
-        """The database of an object, as it was created; raises DdlError where none is named or current."""
+        """Return the database of an object, spelled as in the catalog. Raises DdlError without a database."""
         if not name and not self.database:
             raise tidb_error("planner:1046")
         name = name or self.database
@@ -129,17 +131,17 @@ class Session:
         return found.name if found else name
 
     def qualified_name(self, name: TableName) -> TableName:
-        """A name with its database, both as the statement has them; raises as `schema`."""
+        """Return a name with its database, both spelled as in the statement. Raises DdlError without a database."""
         if not name.schema and not self.database:
             raise tidb_error("planner:1046")
         return TableName(name.schema or self.database, name.name)
 
     def new_name(self, name: TableName) -> TableName:
-        """A name that is given to something, with its database."""
+        """Return the name of a new object with its database."""
         return TableName(self.schema_name(name.schema), name.name)
 
     def existing_name(self, name: TableName) -> TableName:
-        """The name of something that exists, with its database, as it was created."""
+        """Return the name of an existing object with its database, spelled as in the catalog."""
         new = self.new_name(name)
         found = self._existing(new)
         return TableName(new.schema, found.name) if found else new
@@ -151,11 +153,11 @@ class Session:
         return self.catalog.tables.get(place) or self.catalog.views.get(place) or self.catalog.sequences.get(place)
 
     def without_jobs(self, *notes: str) -> ExecutionResult:
-        """A statement that is no job and changes nothing."""
+        """Return the result of a statement without jobs."""
         return ExecutionResult((), notes, self.catalog)
 
     def with_jobs(
         self, jobs: Iterable[Job], change: Callable[[Catalog], Catalog] = lambda catalog: catalog
     ) -> ExecutionResult:
-        """Jobs that change the catalog so, where there is one."""
+        """Return the result of jobs that change the catalog."""
         return ExecutionResult(tuple(jobs), (), None if self.catalog is None else change(self.catalog))

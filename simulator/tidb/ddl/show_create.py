@@ -1,7 +1,6 @@
-"""CREATE TABLE of a table as it is now, whatever statements made it so.
+"""The CREATE TABLE of a table.
 
-One law: read again it gives the same table, but for what changes neither rows nor keys: ids, vector indexes, and
-whether it is cached or temporary.
+Parsing it gives the same table, except for ids, vector indexes, and whether it is cached or temporary.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from simulator.tidb.restore.names import quote_literal, quote_name
 
 
 def show_create(table: Table) -> str:
-    """The statement as it was read where that still says the table; else one that is written for it."""
+    """Return the original statement if it still defines the table, else a new one."""
     try:
         if table.statement and create_table(table.statement, table.schema) == table:
             return table.statement
@@ -26,7 +25,7 @@ def show_create(table: Table) -> str:
 
 
 def create_statement(table: Table) -> str:
-    """The statement with columns, then keys in the order of their making, options and partitions."""
+    """Return a statement with columns, keys in the order of their creation, options and partitions."""
     parts = [column_text(column, table) for column in table.columns]
     parts += _keys(table)
     lines = ",\n".join(f"  {part}" for part in parts)

@@ -1,7 +1,7 @@
-"""TiDB's words for statements that do not fit the tables.
+"""Texts of TiDB's DDL errors by class and code.
 
-One law: TEXTS is keyed by TiDB's class and code; a code of several texts is raised by `unsupported_error` or `error_with_text`
-(TiDB v8.5: pkg/errno/errname.go, pkg/util/dbterror/ddl_terror.go, pkg/infoschema/error.go).
+Errors with several texts are made by `unsupported_error` and `error_with_text` (TiDB v8.5: pkg/errno/errname.go,
+pkg/util/dbterror/ddl_terror.go, pkg/infoschema/error.go).
 """
 
 from __future__ import annotations
@@ -193,23 +193,23 @@ TEXTS = MappingProxyType(
 
 
 def tidb_error(code: str, *values: object) -> DdlError:
-    """The error of that class and code about those values."""
+    """Return the error of a class and code."""
     return DdlError(TEXTS[code].format(*values), code)
 
 
 def unsupported_error(what: str) -> DdlError:
-    """An operation that MySQL has and TiDB has not."""
+    """Return the error of an operation that TiDB does not support."""
     return DdlError(f"Unsupported {what}", "ddl:8200")
 
 
 def error_with_text(code: str, text: str) -> DdlError:
-    """An error whose text TiDB writes for the place."""
+    """Return an error with a text of its own."""
     return DdlError(text, code)
 
 
 @contextmanager
 def converting_errors(code: str) -> Iterator[None]:
-    """What the building of tables refuses, as an error of that code."""
+    """Convert a SchemaError to a DdlError of that code."""
     try:
         yield
     except SchemaError as error:

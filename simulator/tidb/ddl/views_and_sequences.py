@@ -1,7 +1,4 @@
-"""Statements on views and sequences.
-
-One law: a name is free for a table, a view or a sequence, whichever comes first (TiDB: pkg/ddl/executor.go).
-"""
+"""Statements on views and sequences, which share one namespace with tables (TiDB: pkg/ddl/executor.go)."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ T = TypeVar("T")
 
 
 def create_view(statement: CreateView, text: str, session: Session) -> ExecutionResult:
-    """OR REPLACE takes the place of a view, not of a table."""
+    """Execute CREATE VIEW. OR REPLACE can replace a view only."""
     name = session.qualified_name(statement.view)
 
     def change(catalog: Catalog) -> Catalog:
@@ -45,7 +42,7 @@ def create_view(statement: CreateView, text: str, session: Session) -> Execution
 
 
 def _checked_key(catalog: Catalog, name: TableName) -> Key:
-    """Where a name belongs; raises DdlError for an unknown database."""
+    """Return the key of a name. Raises DdlError for an unknown database."""
     if catalog.database(name.schema) is None:
         raise tidb_error("schema:1049", name.schema)
     return place_of(*name)
@@ -94,7 +91,7 @@ def alter_sequence(statement: AlterSequence, text: str, session: Session) -> Exe
 
 
 def drop_sequence(statement: DropSequence, text: str, session: Session) -> ExecutionResult:
-    """As DROP VIEW, but that IF EXISTS passes over other objects too."""
+    """Execute DROP SEQUENCE. Unlike DROP VIEW, IF EXISTS skips objects of other kinds."""
 
     def without(catalog: Catalog, name: TableName) -> Catalog | None:
         if place_of(*name) in catalog.sequences:

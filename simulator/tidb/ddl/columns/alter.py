@@ -1,8 +1,7 @@
-"""ALTER TABLE … ADD, DROP and RENAME COLUMN, and another default.
+"""ALTER TABLE … ADD, DROP and RENAME COLUMN, and SET DEFAULT.
 
-One law: a column gets the id after the highest the table ever gave, and existing rows read it as its origin default; a
-name changes wherever the table has it; a default changes for rows to come (TiDB: pkg/ddl/add_column.go,
-pkg/ddl/column.go, pkg/ddl/executor.go).
+A new column gets the id after the highest that the table ever had; existing rows have its origin default. SET DEFAULT
+affects new rows only (TiDB: pkg/ddl/add_column.go, pkg/ddl/column.go, pkg/ddl/executor.go).
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ UNSUPPORTED_OPTIONS = {"auto_increment": "AUTO_INCREMENT", "primary": "PRIMARY K
 
 
 def add_columns(spec: AddColumns, alteration: Alteration) -> SubJobs:
-    """Its columns, then the keys inside its parentheses, each a step."""
+    """Yield a sub-job for each column, then for each key inside the parentheses."""
     for column in spec.columns:
         yield from add_column(column, spec, alteration)
     for key in spec.keys:
@@ -50,7 +49,7 @@ def add_columns(spec: AddColumns, alteration: Alteration) -> SubJobs:
 
 
 def add_column(syntax: ColumnDefinition, spec: AddColumns, alteration: Alteration) -> SubJobs:
-    """One column; no step where IF NOT EXISTS finds it there. Raises DdlError."""
+    """Yield the sub-job of one column. Raises DdlError."""
     known, place = alteration.target, spec.place
     placed = (place.after.lower(),) if place and place.after else ()
     if known is None:
@@ -78,7 +77,7 @@ def add_column(syntax: ColumnDefinition, spec: AddColumns, alteration: Alteratio
 
 
 def check_added_options(syntax: ColumnDefinition, table: TableName) -> None:
-    """A column comes without keys and without AUTO_INCREMENT (TiDB: checkUnsupportedColumnConstraint)."""
+    """Raise DdlError for keys, AUTO_INCREMENT and AUTO_RANDOM of a new column (TiDB: checkUnsupportedColumnConstraint)."""
     where = f"when altering '{table.schema}.{table.name}'"
     for option in syntax.options:
         if option.kind in UNSUPPORTED_OPTIONS:
@@ -89,7 +88,7 @@ def check_added_options(syntax: ColumnDefinition, table: TableName) -> None:
 
 
 def check_added_generated(column: Column, table: Table, place: ColumnPosition | None) -> None:
-    """A column added later is virtual, of columns that are there, and behind the generated ones that it needs."""
+    """Raise DdlError for a new generated column that is stored, or depends on unknown or later generated columns."""
     if not column.generated:
         return
     if column.generated == "stored":
@@ -105,7 +104,7 @@ def check_added_generated(column: Column, table: Table, place: ColumnPosition | 
 
 
 def comes_before(table: Table, place: ColumnPosition | None, name: str) -> bool:
-    """Whether a column put in that place stands before the named one."""
+    """Return whether a column at that position comes before the named one."""
     names = lower_names(column.name for column in table.columns)
     if place is None or place.after.lower() not in (*names, ""):
         return False
@@ -118,7 +117,7 @@ def check_position(place: ColumnPosition | None, table: Table) -> None:
 
 
 def with_column(table: Table, column: Column, place: ColumnPosition | None) -> Table:
-    """The table with the column in its place, the last one without a place, under the next id."""
+    """Return the table with the column at its position, by default the last, and with the next id."""
     at = len(table.columns)
     if place is not None:
         names = lower_names(there.name for there in table.columns)
@@ -133,7 +132,7 @@ def last_column_id(table: Table) -> int:
 
 
 def drop_column(spec: DropColumn, alteration: Alteration) -> SubJobs:
-    """The column and the keys that it alone makes up; raises DdlError where something needs it."""
+    """Yield the sub-job of DROP COLUMN, which drops keys of the column alone, too. Raises DdlError."""
     known, name = alteration.target, spec.name.lower()
     if known is not None:
         column = find_column(known.table, name)
@@ -151,7 +150,7 @@ def drop_column(spec: DropColumn, alteration: Alteration) -> SubJobs:
 
 
 def check_droppable(column: Column, known: TargetTable) -> None:
-    """TiDB: checkIsDroppableColumn."""
+    """Raise DdlError for a column that cannot be dropped (TiDB: checkIsDroppableColumn)."""
     table, name = known.table, column.name.lower()
     if needed := dependent_kind(table, name):
         raise tidb_error("ddl:3108" if needed == "generated" else "ddl:3837", name)
@@ -178,7 +177,7 @@ def check_droppable_key(name: str, parts: tuple[str, ...], columnar: bool, prima
 
 
 def without_column(table: Table, name: str) -> Table:
-    """The table without the column and without the keys of it alone."""
+    """Return the table without the column and the keys of it alone."""
     indexes = tuple(index for index in table.indexes if lower_names(part.name for part in index.columns) != (name,))
     ids = replace(table.last_ids, column=last_column_id(table))
     return replace(
@@ -190,7 +189,7 @@ def without_column(table: Table, name: str) -> Table:
 
 
 def rename_column(spec: RenameColumn, alteration: Alteration) -> SubJobs:
-    """A new name, in the keys, foreign keys and TTL too; raises DdlError."""
+    """Yield the sub-job of RENAME COLUMN. Raises DdlError."""
     known, old, new = alteration.target, spec.old, spec.new
     if known is not None and find_column(known.table, old) is None:
         raise tidb_error("schema:1054", old, known.table.name)
@@ -207,7 +206,7 @@ def rename_column(spec: RenameColumn, alteration: Alteration) -> SubJobs:
 
 
 def check_rename(old: str, new: str, table: Table) -> None:
-    """The new name is free, and no expression has the old one."""
+    """Raise DdlError for a taken new name, and for an old name in an expression."""
     if new.lower() == "_tidb_rowid":
         raise tidb_error("ddl:1166", new.lower())
     if find_column(table, new):
@@ -218,7 +217,7 @@ def check_rename(old: str, new: str, table: Table) -> None:
 
 
 def with_renamed_column(table: Table, old: str, new: str) -> Table:
-    """The table with the column under its new name wherever it is named."""
+    """Return the table with the column renamed, also in keys, foreign keys and TTL."""
 
     def name(given: str) -> str:
         return new if given.lower() == old.lower() else given
@@ -239,7 +238,7 @@ def with_renamed_column(table: Table, old: str, new: str) -> Table:
 
 
 def alter_default(spec: AlterDefault, alteration: Alteration) -> SubJobs:
-    """Another default for rows to come; existing rows keep what they hold. Raises DdlError."""
+    """Yield the sub-job of SET DEFAULT and DROP DEFAULT. Raises DdlError."""
     affected = AffectedNames(modified=(spec.column.lower(),))
     if alteration.target is None:
         yield SubJob(actions.SET_DEFAULT_VALUE, affected=affected)

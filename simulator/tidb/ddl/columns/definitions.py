@@ -1,8 +1,8 @@
-"""A column definition as a column of an existing table: its type, its default, what rows older than it hold in it.
+"""Checks of column definitions with TiDB's errors, and origin defaults.
 
-One law: TiDB's own words for sizes, charsets, members and defaults that it refuses. An origin default is TiDB text of
-the column's type: its default, else the zero of a type that is NOT NULL (TiDB: pkg/ddl/add_column.go, pkg/parser/types;
-pkg/ddl/column.go, generateOriginDefaultValue; pkg/table/column.go, GetZeroValue).
+The origin default, which existing rows have, is the default of the column, or the zero value of a NOT NULL column (TiDB:
+pkg/ddl/add_column.go, pkg/parser/types; pkg/ddl/column.go, generateOriginDefaultValue; pkg/table/column.go,
+GetZeroValue).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from simulator.tidb.syntax.definitions import ColumnDefault, ColumnDefinition
 from simulator.tidb.values import spellings
 
 NARROWEST_CHARSET = ("latin1", "latin1_bin")
-"""Of a column whose table is not known: it may have any character set, and this one lets the longest columns be."""
+"""The charset assumed for a column of an unknown table, since it allows the longest columns."""
 
 MAX_COMMENT_BYTES = 1024
 """Bytes of the comment of a column, an index or a partition; a table's may have twice as many."""
@@ -37,7 +37,7 @@ MAX_COMMENT_BYTES = 1024
 def build_checked_column(
     syntax: ColumnDefinition, known: TargetTable, charset: tuple[str, str], session: Session
 ) -> Column:
-    """The column of the definition; `charset` is the table's with its collation. Raises DdlError."""
+    """Check a definition and return its column; `charset` is the charset and collation of the table. Raises DdlError."""
     check_definition(syntax, charset, session)
     with converting_errors("types:1105"):
         return build_column(syntax, charset, known.text)
@@ -46,8 +46,10 @@ def build_checked_column(
 def check_definition(
     syntax: ColumnDefinition, charset: tuple[str, str], session: Session, primary: bool = False
 ) -> None:
-    """Raises DdlError for a column that no table can have; `primary` is whether a key beside the columns makes it part
-    of the primary key (TiDB: buildColumnAndConstraint, columnDefToCol)."""
+    """Raise DdlError for an invalid column (TiDB: buildColumnAndConstraint, columnDefToCol).
+
+    `primary` is whether a key of the table makes it part of the primary key.
+    """
     check_column(syntax)
     if syntax.type.name == "vector" and not session.release.vectors:
         raise error_with_text(
@@ -78,7 +80,7 @@ NULL = "NULL"
 
 
 def check_options(syntax: ColumnDefinition, column: Column, session: Session) -> str:
-    """The options in their order; NULL where the last default is."""
+    """Check the options in their order; return NULL if the last default is NULL."""
     default = ""
     counting = syntax.option("default")
     for option in syntax.options:
@@ -100,13 +102,13 @@ def check_options(syntax: ColumnDefinition, column: Column, session: Session) ->
 
 
 def check_digits(syntax: ColumnDefinition) -> None:
-    """A time has six digits of a second at most."""
+    """Raise DdlError for more than six digits of a second."""
     if TYPES[syntax.type.name].family in ("time", "datetime") and syntax.type.decimal > 6:
         raise tidb_error("types:1426", syntax.type.decimal, syntax.name, 6)
 
 
 def check_members(syntax: ColumnDefinition, type: ColumnType) -> None:
-    """Members of an ENUM or SET are short, and all different (TiDB: checkColumnValueConstraint)."""
+    """Raise DdlError for long or duplicate members of an ENUM or SET (TiDB: checkColumnValueConstraint)."""
     if not type.elements:
         return
     seen: set[bytes] = set()
@@ -120,13 +122,13 @@ def check_members(syntax: ColumnDefinition, type: ColumnType) -> None:
 
 
 def check_charset_name(charset: str, session: Session) -> None:
-    """The release has the character set."""
+    """Raise DdlError for a charset that the release does not have."""
     if charset == "gb18030" and not session.release.gb18030:
         raise tidb_error("ddl:1115", charset)
 
 
 def check_collation(name: str) -> None:
-    """TiDB compares by the collation."""
+    """Raise DdlError for a collation that TiDB does not have."""
     if name.partition("_")[0] not in CHARSETS:
         raise tidb_error("ddl:1273", name)
     if name not in COLLATIONS:
@@ -134,7 +136,7 @@ def check_collation(name: str) -> None:
 
 
 def check_charset(syntax: ColumnDefinition, session: Session) -> None:
-    """Character set and collation are known, and belong together."""
+    """Raise DdlError for an unknown charset or collation, and for a pair that does not match."""
     named = ALIASES.get(syntax.type.charset.lower(), syntax.type.charset.lower())
     if named and named not in CHARSETS:
         raise tidb_error("ddl:1115", syntax.type.charset)
@@ -156,7 +158,7 @@ WITHOUT_DEFAULT = ("text", "json", "vector")
 
 
 def column_default(syntax: ColumnDefault, column: Column, session: Session) -> tuple[str | None, bool]:
-    """The default's text and whether it is an expression; raises DdlError."""
+    """Return the text of the default and whether it is an expression. Raises DdlError."""
     kind = family(column.type)
     if syntax.parenthesised and not session.release.default_parentheses:
         raise error_with_text(
@@ -192,13 +194,13 @@ FIRST, LAST = datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7, 999
 
 
 def is_timestamp_in_range(text: str, session: Session) -> bool:
-    """Whether a TIMESTAMP of the session's time zone exists."""
+    """Return whether a TIMESTAMP in the session's time zone is in range."""
     moment = datetime.fromisoformat(text).replace(tzinfo=session.zone).astimezone(timezone.utc).replace(tzinfo=None)
     return FIRST <= moment <= LAST
 
 
 def is_valid_literal(text: str, type: ColumnType) -> bool:
-    """Whether a literal's TiDB text is a value of the type."""
+    """Return whether the TiDB text of a literal is a value of the type."""
     kind = family(type)
     if kind == "integer":
         span = 1 << INTEGER_BITS[type.name]
@@ -218,10 +220,9 @@ def is_valid_literal(text: str, type: ColumnType) -> bool:
 
 
 def origin_default(column: Column, now: str) -> str | None:
-    """What rows that were there before the column read in it; None for NULL and for generated columns.
+    """Return the value of a new column in existing rows; None for NULL and for generated columns.
 
-    `now` is the time of the statement with six digits of a second. Raises DdlError for a default that TiDB computes
-    row by row.
+    `now` is the time of the statement with six digits of a second. Raises DdlError for a default that differs by row.
     """
     if column.generated:
         return None
@@ -233,7 +234,7 @@ def origin_default(column: Column, now: str) -> str | None:
 
 
 def current_moment(column: Column, now: str) -> str:
-    """The value of CURRENT_TIMESTAMP and CURRENT_DATE; raises DdlError for any other function."""
+    """Return the value of CURRENT_TIMESTAMP or CURRENT_DATE. Raises DdlError for other functions."""
     call = (column.default or "").partition("(")[0].strip().upper()
     kind = family(column.type)
     if "NEXTVAL" in call or call.startswith("NEXT VALUE"):
@@ -246,7 +247,7 @@ def current_moment(column: Column, now: str) -> str:
 
 
 def implicit_default(type: ColumnType) -> str:
-    """The value that NOT NULL columns without a default give to older rows."""
+    """Return the value of a new NOT NULL column without a default in existing rows."""
     kind = family(type)
     fraction = "." + "0" * type.decimal if type.decimal > 0 else ""
     if kind == "decimal":

@@ -1,8 +1,8 @@
 """ALTER TABLE … MODIFY and CHANGE COLUMN.
 
-One law: the new definition says everything but the keys: what it leaves out is gone. The order of the checks is TiDB's,
-since the first that fails is what the user reads (TiDB v8.5: pkg/ddl/modify_column.go, GetModifiableColumnJob;
-pkg/ddl/foreign_key.go, pkg/ddl/generated_column.go).
+The new definition replaces the old one except for its keys. Checks are in TiDB's order, since the first that fails
+gives the error (TiDB v8.5: pkg/ddl/modify_column.go, GetModifiableColumnJob; pkg/ddl/foreign_key.go,
+pkg/ddl/generated_column.go).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def change_column(spec: ChangeColumn, alteration: Alteration) -> SubJobs:
 
 
 def check_qualifier(qualifier: str, table: TableName) -> None:
-    """`database.table` or `table` before a column's name is the table's own."""
+    """Raise DdlError for a column name qualified with another table."""
     schema, _, name = qualifier.rpartition(".")
     if schema and schema.lower() != table.schema.lower():
         raise tidb_error("ddl:1102", schema)
@@ -68,7 +68,7 @@ def check_qualifier(qualifier: str, table: TableName) -> None:
 def redefine_column(
     name: str, syntax: ColumnDefinition, place: ColumnPosition | None, if_exists: bool, alteration: Alteration
 ) -> SubJobs:
-    """The column under another definition, in another place, by another name; raises DdlError."""
+    """Yield the sub-job of MODIFY or CHANGE COLUMN. Raises DdlError."""
     known, affected = alteration.target, affected_names(name, syntax.name, place)
     if known is None:
         check_options(syntax)
@@ -105,14 +105,14 @@ def affected_names(old: str, new: str, place: ColumnPosition | None) -> Affected
 
 
 def check_options(syntax: ColumnDefinition) -> None:
-    """A new definition says nothing of keys (TiDB: ProcessModifyColumnOptions)."""
+    """Raise DdlError for keys in the new definition (TiDB: ProcessModifyColumnOptions)."""
     for option in syntax.options:
         if option.kind in REFUSED_OPTIONS:
             raise error_with_text("ddl:8200", REFUSED_OPTIONS[option.kind])
 
 
 def build_redefined(old: Column, syntax: ColumnDefinition, known: TargetTable, session: Session) -> Column:
-    """The column as its new definition says, NOT NULL where the primary key has it."""
+    """Return the column of the new definition, which is NOT NULL in a primary key."""
     table = known.table
     check_options(syntax)
     primary = old.name in table.primary_key
@@ -131,7 +131,7 @@ def build_redefined(old: Column, syntax: ColumnDefinition, known: TargetTable, s
 
 
 def check_redefined(old: Column, new: Column, known: TargetTable, session: Session) -> None:
-    """Everything that TiDB refuses of a new definition, in its order."""
+    """Check a new definition in TiDB's order. Raises DdlError."""
     table = known.table
     primary = old.name in table.primary_key
     check_foreign_keys(old, new, known)
@@ -148,7 +148,7 @@ def check_redefined(old: Column, new: Column, known: TargetTable, session: Sessi
 
 
 def check_position(old: Column, place: ColumnPosition | None, table: Table) -> None:
-    """The column that it goes behind is there, and is another."""
+    """Raise DdlError if the column of AFTER is unknown or the column itself."""
     if place is None or not place.after:
         return
     if place.after.lower() == old.name.lower() or find_column(table, place.after) is None:
@@ -158,7 +158,7 @@ def check_position(old: Column, place: ColumnPosition | None, table: Table) -> N
 
 
 def with_redefined_column(table: Table, old: str, new: Column, place: ColumnPosition | None, rewritten: bool) -> Table:
-    """The table with the column so redefined, renamed and moved; where rows are written anew, its keys are new too."""
+    """Return the table with the column redefined, renamed and moved; `rewritten` rows mean new keys, too."""
     changed = with_renamed_column(table, old, new.name) if old != new.name else table
     if rewritten:
         changed = with_new_keys(changed, new.name)
@@ -171,7 +171,7 @@ def with_redefined_column(table: Table, old: str, new: Column, place: ColumnPosi
 
 
 def with_new_keys(table: Table, column: str) -> Table:
-    """The table with the keys of the column under the next ids, each in its place (TiDB: onModifyColumn)."""
+    """Return the table with new ids for the keys of the column (TiDB: onModifyColumn)."""
     last = max(table.last_ids.index, *(index.id for index in table.indexes), 0)
     having = [index.id for index in table.indexes if column in (part.name for part in index.columns)]
     ids = {id: last + number for number, id in enumerate(having, 1)}
@@ -184,7 +184,7 @@ def has_column(index: Index, column: Column) -> bool:
 
 
 def check_foreign_keys(old: Column, new: Column, known: TargetTable) -> None:
-    """A column of a foreign key keeps its type, and its length does not shrink (isAcceptableForeignKeyColumnChange)."""
+    """Raise DdlError for another type or a smaller length in a foreign key (isAcceptableForeignKeyColumnChange)."""
     before, after = old.type, new.type
     if (before.name, before.length, before.decimal) == (after.name, after.length, after.decimal):
         return
@@ -208,7 +208,7 @@ def check_foreign_keys(old: Column, new: Column, known: TargetTable) -> None:
 
 
 def check_reorganized(old: Column, new: Column, table: Table) -> None:
-    """Rows are not written anew for columns that others are computed from, nor in partitioned tables."""
+    """Raise DdlError for a reorganization of a generated or partitioned table, or of a vector index."""
     if old.generated or new.generated or dependent_kind(table, old.name):
         raise unsupported_error("modify column: column has related generated column")
     if table.partitioning is not None:
@@ -218,7 +218,7 @@ def check_reorganized(old: Column, new: Column, table: Table) -> None:
 
 
 def check_partitioning(old: Column, new: Column, table: Table) -> None:
-    """A column of the partitioning keeps name, type and flags; only its length may grow."""
+    """Raise DdlError for a change of a partitioning column, except for a larger length."""
     if old.name.lower() not in partitioning_columns(table.partitioning):
         return
     assert table.partitioning is not None
@@ -255,7 +255,7 @@ def check_auto_increment(old: Column, new: Column, session: Session) -> None:
 
 
 def check_keys(old: Column, new: Column, table: Table) -> None:
-    """Every key that has the column could be made of the new one (checkColumnWithIndexConstraint)."""
+    """Raise DdlError if a key cannot have the new column (checkColumnWithIndexConstraint)."""
     columns = tuple(replace(new, name=old.name) if column.name == old.name else column for column in table.columns)
     changed = replace(table, columns=columns)
     for index in sorted(table.indexes, key=lambda index: not index.primary):
@@ -272,14 +272,15 @@ def check_keys(old: Column, new: Column, table: Table) -> None:
 
 
 def prefix_length(name: str, length: int, old: Column, new: Column) -> int:
-    """The prefix of the column in a key, none where the new type has no prefixes or is not longer."""
+    """Return the prefix length of the column in a key; -1 if the new type has no prefixes or is not longer."""
     if name.lower() != old.name.lower():
         return length
     return length if family(new.type) in ("string", "text") and new.type.length > length else -1
 
 
 def check_generation(old: Column, new: Column, table: Table) -> None:
-    """TiDB: checkModifyGeneratedColumn, and no change at all of what others are computed from."""
+    """Raise DdlError for an invalid change of a generated column, or of one that others depend on (TiDB:
+    checkModifyGeneratedColumn)."""
     if (old.generated == "virtual") != (new.generated == "virtual"):
         raise tidb_error("ddl:3106", "Changing the STORED status")
     if new.generated:
@@ -297,7 +298,7 @@ def check_generation(old: Column, new: Column, table: Table) -> None:
 
 
 def check_auto_random(old: Column, new: Column, clustered: bool) -> None:
-    """AUTO_RANDOM may come from AUTO_INCREMENT, gain shard bits, and never go (TiDB: checkAutoRandom)."""
+    """Raise DdlError unless AUTO_RANDOM replaces AUTO_INCREMENT or gains shard bits (TiDB: checkAutoRandom)."""
     if old.shard_bits == new.shard_bits == 0:
         return
     if old.shard_bits == 0 and not (old.auto_increment and clustered):

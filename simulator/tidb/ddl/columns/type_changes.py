@@ -1,7 +1,6 @@
-"""Which type a column may be changed to, and whether its rows must be written anew for it.
+"""Changes of column types: whether TiDB supports them, and whether they rewrite the rows.
 
-One law: both are TiDB's answers, by type alone (TiDB v8.5: pkg/types/field_type.go, CheckModifyTypeCompatible;
-pkg/ddl/modify_column.go, needChangeColumnData).
+Source: TiDB v8.5: pkg/types/field_type.go, CheckModifyTypeCompatible; pkg/ddl/modify_column.go, needChangeColumnData.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ TO_MEMBERS = ("date", "datetime", "time", "year", "decimal", "float", "json", "b
 TO_TIME = ("enum", "set", "bit", "decimal", "float")
 TEXTUAL = ("string", "text")
 CHARSETS = {("utf8", "utf8mb4"), ("utf8", "utf8"), ("utf8mb4", "utf8mb4"), ("latin1", "utf8mb4")}
-"""Character sets that TiDB changes from and to without writing rows anew."""
+"""Changes of charsets that do not rewrite the rows."""
 
 ALIKE = tuple(
     tuple(f"{charset}_{rest}" for charset in charsets)
@@ -25,12 +24,14 @@ ALIKE = tuple(
         ("bin", ("utf8mb4", "utf8", "latin1")),
     )
 )
-"""Collations that order alike."""
+"""Collations of the same order."""
 
 
 def check_change(before: Column, after: Column, primary: bool, indexed: bool) -> None:
-    """Raises DdlError where TiDB does not change the one type into the other; `primary` says that the column is one of
-    the primary key's, `indexed` that it is in any index."""
+    """Raise DdlError for a change that TiDB does not support.
+
+    `primary` is whether the column is part of the primary key, `indexed` whether it is in any index.
+    """
     old, new = before.type, after.type
     if not is_supported(old, new):
         change = f"change from original type {type_text(old)} to {type_text(new)} is currently unsupported yet"
@@ -50,7 +51,7 @@ def check_change(before: Column, after: Column, primary: bool, indexed: bool) ->
 
 
 def check_charset(charset: str, collation: str, to_charset: str, to_collation: str) -> None:
-    """Raises DdlError for a change of charset or collation that TiDB does not make (checkModifyCharsetAndCollation)."""
+    """Raise DdlError for an unsupported change of charset or collation (checkModifyCharsetAndCollation)."""
     if (charset, to_charset) in CHARSETS:
         return
     if charset != to_charset:
@@ -64,12 +65,12 @@ def order_alike(collation: str, other: str) -> bool:
 
 
 def type_text(type: ColumnType) -> str:
-    """The type as TiDB prints it in errors: `decimal(10,2)`."""
+    """Return the type as TiDB prints it in errors: `decimal(10,2)`."""
     return (TYPES[type.name].binary_name if is_binary(type) else type.name) + type_arguments(type)
 
 
 def is_supported(old: ColumnType, new: ColumnType) -> bool:
-    """Whether TiDB can convert values of the one type to the other (checkTypeChangeSupported)."""
+    """Return whether TiDB can convert values of one type to the other (checkTypeChangeSupported)."""
     old_family, new_family = family(old), family(new)
     if old.name == new.name:
         return True
@@ -83,7 +84,7 @@ def is_supported(old: ColumnType, new: ColumnType) -> bool:
 
 
 def can_reorganize(old: ColumnType, new: ColumnType) -> bool:
-    """Whether TiDB would write rows anew to bring them into another charset (CheckModifyTypeCompatible)."""
+    """Return whether TiDB may rewrite the rows for another charset (CheckModifyTypeCompatible)."""
     kind = family(old)
     if old.name != new.name and not (kind in TEXTUAL and family(new) in TEXTUAL or kind == family(new) == "integer"):
         return True
@@ -98,7 +99,7 @@ def can_reorganize(old: ColumnType, new: ColumnType) -> bool:
 
 
 def needs_reorganization(old: ColumnType, new: ColumnType) -> bool:
-    """Whether TiDB writes every row anew for the change."""
+    """Return whether TiDB rewrites every row for the change."""
     old_family, new_family = family(old), family(new)
     if old.name == new.name:
         return same_type_reorganized(old, new)
@@ -127,13 +128,13 @@ def same_type_reorganized(old: ColumnType, new: ColumnType) -> bool:
 
 
 def is_narrower(old: ColumnType, new: ColumnType) -> bool:
-    """Whether the new type has fewer characters or digits, or another sign."""
+    """Return whether the new type has fewer characters or digits, or another sign."""
     length = field_length(new)
     return length > 0 and (length < field_length(old) or new.decimal < old.decimal) or old.unsigned != new.unsigned
 
 
 def field_length(type: ColumnType) -> int:
-    """TiDB's flen."""
+    """Return TiDB's flen."""
     if type.length >= 0:
         return type.length
     fraction = type.decimal + 1 if type.decimal > 0 else 0

@@ -1,7 +1,7 @@
-"""CHECK constraints in CREATE TABLE and ALTER TABLE: their names, what TiDB takes as a condition, and their jobs.
+"""CHECK constraints in CREATE TABLE and ALTER TABLE: names, conditions and jobs.
 
-A TiDB without tidb_enable_check_constraint forgets every CHECK that it reads (tidb pkg/ddl/ddl_api.go,
-CreateCheckConstraint; pkg/ddl/constraint.go; pkg/table/constraint.go; since 7.2.0).
+Without tidb_enable_check_constraint, TiDB ignores every CHECK (tidb pkg/ddl/ddl_api.go, CreateCheckConstraint;
+pkg/ddl/constraint.go; pkg/table/constraint.go; since 7.2.0).
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ NOT_PLANNED = "node '*ast.{}' is not allowed when building an expression without
 
 
 def copy_checks(table: Table, name: str) -> tuple[CheckConstraint, ...]:
-    """Those of a table under the names that they have in its copy (TiDB: renameCheckConstraint)."""
+    """Return the CHECKs of a table with the names that they have in its copy (TiDB: renameCheckConstraint)."""
     return tuple(replace(check, name=free) for check, free in zip(table.checks, free_names(name, set())))
 
 
 def check_new_checks(syntax: CreateTable, table: Table) -> None:
-    """Raises DdlError for a CHECK in CREATE TABLE that TiDB does not take (BuildTableInfo)."""
+    """Raise DdlError for an invalid CHECK in CREATE TABLE (BuildTableInfo)."""
     for name, check, column in name_checks(syntax):
         tree = parse_or_none(check.condition.text)
         if tree is None:
@@ -78,7 +78,7 @@ def check_new_checks(syntax: CreateTable, table: Table) -> None:
 
 
 def check_own_column(name: str, tree: Node, names: Sequence[str], column: str) -> None:
-    """A column's own CHECK is about that column, or TRUE or FALSE."""
+    """Raise DdlError for a CHECK of a column that names another column, or none, except TRUE and FALSE."""
     if not names and not (isinstance(tree, Literal) and tree.kind == "boolean"):
         raise error_with_text("ddl:1105", "unsupported expression in check constraint")
     if names and names != [column]:
@@ -86,7 +86,7 @@ def check_own_column(name: str, tree: Node, names: Sequence[str], column: str) -
 
 
 def check_condition(name: str, tree: Node) -> None:
-    """Raises DdlError for the first thing in a condition that TiDB allows in no CHECK (IsSupportedExpr)."""
+    """Raise DdlError for the first part of a condition that TiDB does not allow in a CHECK (IsSupportedExpr)."""
     for node in walk_in_order(tree):
         if isinstance(node, Call) and node.name in FORBIDDEN_FUNCTIONS:
             raise tidb_error("ddl:3814", name, node.name.lower())
@@ -99,7 +99,7 @@ def check_condition(name: str, tree: Node) -> None:
 
 
 def check_columns(name: str, tree: Node, names: Sequence[str], table: Table) -> None:
-    """What TiDB asks of the columns of a condition, of its name and its type, in its order."""
+    """Check the columns, the name and the type of a condition in TiDB's order. Raises DdlError."""
     columns = [column for column in table.columns if column.name.lower() in names]
     if any(column.auto_increment for column in columns):
         raise tidb_error("ddl:3818", name)
@@ -119,7 +119,7 @@ def check_columns(name: str, tree: Node, names: Sequence[str], table: Table) -> 
 
 
 def is_boolean(node: Node) -> bool:
-    """Whether TiDB knows the value to be true or false (pkg/expression/function_traits.go, booleanFunctions)."""
+    """Return whether TiDB considers an expression boolean (pkg/expression/function_traits.go, booleanFunctions)."""
     match node:
         case Parenthesised(inner):
             return is_boolean(inner)
@@ -139,12 +139,12 @@ def is_boolean(node: Node) -> bool:
 
 
 def column_names(node: Node) -> list[str]:
-    """Names in lower case, each once."""
+    """Return the distinct names of columns in lower case."""
     return sorted({name.parts[-1].lower() for name in names_in(node)})
 
 
 def check_name_is_free(name: str, table: Table, catalog: Catalog) -> None:
-    """Raises DdlError where a table of the same database has a CHECK of that name (checkConstraintNamesNotExists)."""
+    """Raise DdlError if a table of the same database has a CHECK of that name (checkConstraintNamesNotExists)."""
     for other in catalog.tables.values():
         if other.schema.lower() == table.schema.lower() and any(
             check.name.lower() == name.lower() for check in other.checks
@@ -156,14 +156,14 @@ def check_name_is_free(name: str, table: Table, catalog: Catalog) -> None:
 
 
 def sub_jobs_without_variable(action: int, session: Session) -> SubJobs:
-    """Where nobody knows the variable, a job that changes no table; while it is off, none."""
+    """Yield a job that changes no table if the variable is unknown, and no job if it is off."""
     yield CHECK_IS_OFF
     if session.check_constraints is None:
         yield SubJob(action)
 
 
 def add_check(check: CheckDefinition, alteration: Alteration) -> SubJobs:
-    """The CHECK under its name, or the first free one. Raises DdlError."""
+    """Yield the sub-job of ADD CHECK, with the first free name for an unnamed one. Raises DdlError."""
     known = alteration.target
     if known is None or not alteration.session.check_constraints:
         yield from sub_jobs_without_variable(actions.ADD_CHECK_CONSTRAINT, alteration.session)
@@ -223,13 +223,16 @@ def check_exists(name: str, table: Table) -> None:
 
 
 def with_checks(table: Table, checks: tuple[CheckConstraint, ...]) -> Table:
-    """The table with those; its statement does not say them."""
+    """Return the table with CHECKs, without its statement, which does not have them."""
     return replace(table, checks=checks, statement="")
 
 
 def check_not_constrained(name: str, table: Table, alone: bool) -> None:
-    """Raises DdlError for a column that a CHECK names; `alone` says whether one about it alone counts too (TiDB:
-    IsColumnRenameableWithCheckConstraint, IsColumnDroppableWithCheckConstraint)."""
+    """Raise DdlError for a column that a CHECK names.
+
+    With `alone`, a CHECK of this column alone counts, too (TiDB: IsColumnRenameableWithCheckConstraint,
+    IsColumnDroppableWithCheckConstraint).
+    """
     for check in table.checks:
         names = checked_columns(check)
         if name.lower() in names and (alone or len(names) > 1):
@@ -242,7 +245,7 @@ def checked_columns(check: CheckConstraint) -> list[str]:
 
 
 def without_invalid_checks(table: Table) -> Table:
-    """The table without CHECKs of columns that it no longer has (TiDB: removeInvalidCheckConstraintsInfo)."""
+    """Return the table without CHECKs of dropped columns (TiDB: removeInvalidCheckConstraintsInfo)."""
     there = {column.name.lower() for column in table.columns}
     kept = tuple(check for check in table.checks if there.issuperset(checked_columns(check)))
     return table if len(kept) == len(table.checks) else with_checks(table, kept)

@@ -1,7 +1,6 @@
-"""Foreign keys: added with the index that TiDB gives them, what they keep others from doing, how they follow names.
+"""Foreign keys: ADD with the index that they need, DROP, checks of other statements, and updates after renames.
 
-One law: foreign_key_checks is on, as it is by default, and a foreign key refers to a table and columns, not to names
-(TiDB 6.6+: pkg/ddl/foreign_key.go; pkg/ddl/modify_column.go, adjustForeignKeyChildTableInfoAfterModifyColumn).
+Source: TiDB 6.6+: pkg/ddl/foreign_key.go; pkg/ddl/modify_column.go, adjustForeignKeyChildTableInfoAfterModifyColumn.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ INDEX_NOTE = "a foreign key on columns that begin no index comes with an index, 
 
 
 def add_foreign_key(key: KeyDefinition, alteration: Alteration) -> SubJobs:
-    """The foreign key, behind the index that it needs and the table lacks; raises DdlError.
+    """Yield the sub-jobs of ADD FOREIGN KEY: a missing index, then the foreign key. Raises DdlError.
 
-    TiDB up to 6.4 has no job for that index; the table is taken to have it all the same.
+    TiDB up to 6.4 has no job for the index; the table gets it nevertheless.
     """
     known, of_its_own = alteration.target, alteration.session.release.foreign_key_index
     if known is None:
@@ -67,7 +66,7 @@ def add_foreign_key(key: KeyDefinition, alteration: Alteration) -> SubJobs:
 
 
 def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog, session: Session) -> None:
-    """A foreign key that is added to a table (TiDB: CreateForeignKey)."""
+    """Check a foreign key that is added to a table (TiDB: CreateForeignKey)."""
     if table.temporary:
         raise tidb_error("schema:1215")
     if any(key.name.lower() == foreign.name.lower() for key in table.foreign_keys):
@@ -77,7 +76,7 @@ def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog, sessi
 
 
 def check_new_foreign_key(key: KeyDefinition, number: int, table: Table) -> None:
-    """A foreign key of a table that is being made."""
+    """Check a foreign key of a new table."""
     check_columns(build_foreign_key(key, key.parts, number, table.schema), table)
 
 
@@ -85,7 +84,7 @@ CHANGING_ACTIONS = ("CASCADE", "SET NULL", "SET DEFAULT")
 
 
 def check_columns(foreign: ForeignKey, table: Table) -> None:
-    """Names and columns of its own table (TiDB: buildFKInfo)."""
+    """Check the names and the columns of the foreign key's own table (TiDB: buildFKInfo)."""
     if len(foreign.columns) != len(foreign.references):
         raise tidb_error("schema:1239", foreign.name)
     for name in (foreign.name, foreign.schema, foreign.table):
@@ -118,7 +117,7 @@ def check_columns(foreign: ForeignKey, table: Table) -> None:
 
 
 def check_parent(foreign: ForeignKey, table: Table, catalog: Catalog, session: Session) -> None:
-    """The table that it refers to is there, unless nobody checks, and fits (TiDB: checkTableForeignKeyValid)."""
+    """Check the referenced table, which must exist if foreign_key_checks is on (TiDB: checkTableForeignKeyValid)."""
     itself = place_of(foreign.schema, foreign.table) == place_of(table.schema, table.name)
     if itself and lower_names(foreign.columns) == lower_names(foreign.references):
         raise tidb_error("schema:1215")
@@ -132,7 +131,7 @@ def check_parent(foreign: ForeignKey, table: Table, catalog: Catalog, session: S
 
 
 def check_reference(foreign: ForeignKey, table: Table, parent: Table) -> None:
-    """The table that it refers to has the columns, of the same types, and an index that begins with them (TiDB:
+    """Check the referenced columns, which need the same types and an index that begins with them (TiDB:
     checkTableForeignKey)."""
     if table.temporary or parent.temporary:
         raise tidb_error("schema:1215")
@@ -162,17 +161,17 @@ def check_pair(foreign: ForeignKey, column: Column | None, other: Column | None,
 
 
 def has_key(table: Table, columns: Collection[str], without: int = 0) -> bool:
-    """Whether an index begins with the columns, or they are the clustered integer primary key, which is none."""
+    """Return whether an index begins with the columns, or they are the clustered integer primary key."""
     return lower_names(columns) == ((row_id_column(table) or "").lower(),) or is_covered(table, columns, without)
 
 
 def is_covered(table: Table, columns: Collection[str], without: int = 0) -> bool:
-    """Whether an index begins with the columns; the one of id `without` does not count."""
+    """Return whether an index, except that of id `without`, begins with the columns."""
     return any(begins_with(index, columns) for index in table.indexes if index.id != without)
 
 
 def begins_with(index: Index, columns: Collection[str]) -> bool:
-    """Whether the first columns of the index are these, whole and in this order (FindIndexByColumns)."""
+    """Return whether an index begins with the columns, without prefix lengths (FindIndexByColumns)."""
     parts = index.columns[: len(columns)]
     same = [part.name.lower() for part in parts] == [name.lower() for name in columns]
     return same and all(part.length < 0 for part in parts)
@@ -190,7 +189,7 @@ def with_plain_index(table: Table, foreign: ForeignKey) -> Table:
 
 
 def drop_foreign_key(spec: DropKey, alteration: Alteration) -> SubJobs:
-    """The index that came with it stays."""
+    """Yield the sub-job of DROP FOREIGN KEY; its index stays."""
     known, name = alteration.target, spec.name.lower()
     if known is not None and all(foreign.name.lower() != name for foreign in known.table.foreign_keys):
         raise tidb_error("schema:1091", spec.name)
@@ -202,7 +201,7 @@ def drop_foreign_key(spec: DropKey, alteration: Alteration) -> SubJobs:
 
 
 def referring_keys(catalog: Catalog, schema: str, name: str) -> Iterator[tuple[Table, ForeignKey]]:
-    """Every foreign key that refers to the table, with the table that has it."""
+    """Yield the foreign keys that refer to the table, each with its own table."""
     wanted: Key = place_of(schema, name)
     for table in catalog.tables.values():
         for foreign in table.foreign_keys:
@@ -211,7 +210,7 @@ def referring_keys(catalog: Catalog, schema: str, name: str) -> Iterator[tuple[T
 
 
 def check_not_needed(column: Column, known: TargetTable) -> None:
-    """No foreign key, of this table or of one that refers to it, has the column."""
+    """Raise DdlError if a foreign key uses the column, or refers to it."""
     name = column.name.lower()
     for foreign in known.table.foreign_keys:
         if name in lower_names(foreign.columns):
@@ -222,7 +221,7 @@ def check_not_needed(column: Column, known: TargetTable) -> None:
 
 
 def check_key_not_needed(index: Index, known: TargetTable) -> None:
-    """No foreign key would be without an index (TiDB: checkIndexNeededInForeignKey)."""
+    """Raise DdlError if a foreign key needs the index (TiDB: checkIndexNeededInForeignKey)."""
     table = known.table
     used = [foreign.columns for foreign in table.foreign_keys]
     used += [foreign.references for _, foreign in referring_keys(known.catalog, table.schema, table.name)]
@@ -232,7 +231,7 @@ def check_key_not_needed(index: Index, known: TargetTable) -> None:
 
 
 def check_unreferred(catalog: Catalog, table: Table, code: str, also: Collection[Key] = ()) -> None:
-    """No other table refers to it: `ddl:3730` for DROP, `ddl:1701` for TRUNCATE; tables of `also` do not count."""
+    """Raise DdlError (`ddl:3730` for DROP, `ddl:1701` for TRUNCATE) if a table that is not in `also` refers to it."""
     itself = place_of(table.schema, table.name)
     for child, foreign in referring_keys(catalog, table.schema, table.name):
         if (place := place_of(child.schema, child.name)) != itself and place not in also:
@@ -242,7 +241,7 @@ def check_unreferred(catalog: Catalog, table: Table, code: str, also: Collection
 
 
 def update_references(catalog: Catalog, table: Table, changed: Table, renames: Mapping[str, str]) -> Catalog:
-    """The catalog with the foreign keys that refer to the table following its new name and its columns'."""
+    """Return the catalog with the foreign keys that refer to the table updated to its new names."""
     if (changed.schema, changed.name) == (table.schema, table.name) and not renames:
         return catalog
     children = {id(child): child for child, _ in referring_keys(catalog, table.schema, table.name)}
@@ -252,7 +251,7 @@ def update_references(catalog: Catalog, table: Table, changed: Table, renames: M
 
 
 def with_updated_references(child: Table, table: Table, changed: Table, renames: Mapping[str, str]) -> Table:
-    """The table with its foreign keys to `table` changed to what that is now."""
+    """Return the table with its foreign keys to `table` updated."""
     was = lower_names((table.schema, table.name))
     foreign_keys = tuple(
         replace(
@@ -269,5 +268,5 @@ def with_updated_references(child: Table, table: Table, changed: Table, renames:
 
 
 def with_updated_own_references(changed: Table, renames: Mapping[str, str]) -> Table:
-    """The table with foreign keys to itself following its columns' names."""
+    """Return the table with foreign keys to itself updated to renamed columns."""
     return with_updated_references(changed, changed, changed, renames) if renames and changed.foreign_keys else changed

@@ -1,7 +1,6 @@
-"""What may be part of a key.
+"""Checks of the parts of keys, in TiDB's order.
 
-Parts are refused in TiDB's order (TiDB: pkg/ddl/index.go, buildIndexColumns, checkIndexColumn;
-pkg/ddl/ddl_api.go, BuildHiddenColumnInfo).
+Source: tidb pkg/ddl/index.go, buildIndexColumns, checkIndexColumn; pkg/ddl/ddl_api.go, BuildHiddenColumnInfo.
 """
 
 from __future__ import annotations
@@ -36,23 +35,23 @@ TYPE_BYTES = {
     "datetime": 8,
     "timestamp": 4,
 }
-"""What a value takes in a key (TiDB: pkg/parser/mysql/const.go, DefaultLengthOfMysqlTypes)."""
+"""Bytes of a value in a key (TiDB: pkg/parser/mysql/const.go, DefaultLengthOfMysqlTypes)."""
 
 BLOB_FUNCTIONS = ("JSON_UNQUOTE",)
-"""Functions that give a text as long as any."""
+"""Functions whose result is a LONGTEXT."""
 
 LENGTH_PRESERVING_FUNCTIONS = ("LOWER", "UPPER", "REVERSE")
-"""Functions that give a text as long as theirs."""
+"""Functions whose result is as long as their argument."""
 
 
 def resolve_part(part: KeyPart, table: Table) -> KeyPart:
-    """The part with the column as the table spells it."""
+    """Return the part with its column spelled as in the table."""
     column = find_column(table, part.column) if part.column else None
     return replace(part, column=column.name) if column else part
 
 
 def check_parts(key: KeyDefinition, table: Table, name: str = "", strict: bool = True) -> None:
-    """Raises DdlError for a key that the table cannot have; `name` is the key's (TiDB: buildIndexColumns)."""
+    """Raise DdlError for a key that the table cannot have (TiDB: buildIndexColumns)."""
     check_parts_grammar("", key.parts)
     check_expressions(key, table, name or key.name)
     total = 0
@@ -71,7 +70,7 @@ def check_parts(key: KeyDefinition, table: Table, name: str = "", strict: bool =
 
 
 def check_expressions(key: KeyDefinition, table: Table, name: str) -> None:
-    """The expressions of a functional key (TiDB: buildHiddenColumnInfoWithCheck)."""
+    """Check the expressions of a functional key (TiDB: buildHiddenColumnInfoWithCheck)."""
     if key.kind in COLUMNAR_KINDS:
         return
     for place, part in enumerate(key.parts):
@@ -87,7 +86,7 @@ def check_expressions(key: KeyDefinition, table: Table, name: str) -> None:
 
 
 def check_expression(expression: str, name: str, table: Table) -> None:
-    """An expression is no column alone, names columns that are there, and gives what a key takes."""
+    """Check an expression of a functional key: its columns and its type; it must be more than a column."""
     for parts in qualified_names(expression):
         if len(parts) > 1 and parts[-2].lower() != table.name.lower():
             raise tidb_error("ddl:1054", ".".join(parts), "expression")
@@ -108,7 +107,7 @@ def check_expression(expression: str, name: str, table: Table) -> None:
 
 
 def check_result(tree: Node | None, table: Table) -> None:
-    """What an expression gives is neither JSON nor a long text, unless it is a CAST to an array."""
+    """Raise DdlError for an expression whose result is JSON or a long text, except a CAST to an array."""
     if isinstance(tree, Cast):
         if tree.type == "JSON":
             raise tidb_error("ddl:3753")
@@ -152,8 +151,8 @@ JSON_FUNCTIONS = frozenset(
 
 
 def check_part(column: Column, length: int, strict: bool = True) -> int:
-    """Bytes that the column takes in a key; raises DdlError where it cannot be in one (TiDB: checkIndexColumn,
-    getIndexColumnLength)."""
+    """Return the bytes of the column in a key. Raises DdlError for a column that cannot be in one (TiDB:
+    checkIndexColumn, getIndexColumnLength)."""
     type, kind = column.type, family(column.type)
     if kind == "string" and type.length == 0:
         raise tidb_error("ddl:1167", column.name)
@@ -178,7 +177,7 @@ def check_part(column: Column, length: int, strict: bool = True) -> int:
 
 
 def value_bytes(type: ColumnType) -> int:
-    """Bytes of a value that is no text."""
+    """Return the bytes of a value of a type other than text."""
     if type.name == "bit":
         return (type.length + 7) // 8
     if type.name == "decimal":

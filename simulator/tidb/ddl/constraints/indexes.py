@@ -1,7 +1,7 @@
-"""ALTER TABLE … ADD, DROP, RENAME and ALTER of keys; CREATE INDEX and DROP INDEX are the same.
+"""ALTER TABLE … ADD, DROP, RENAME and ALTER of keys, and so CREATE INDEX and DROP INDEX.
 
-One law: a new key gets the id after the highest the table ever gave, ids decide between equal handle keys, and a key
-under another name keeps its own (TiDB: pkg/ddl/executor.go, pkg/ddl/index.go).
+A new key gets the id after the highest that the table ever had; a renamed key keeps its id. Ids decide between equal
+handle keys (TiDB: pkg/ddl/executor.go, pkg/ddl/index.go).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ HYPOTHETICAL_NOTE = "a hypothetical index lives in its session alone: no job"
 
 
 def add_key(spec: AddKey, alteration: Alteration) -> SubJobs:
-    """The key as TiDB adds it; no step for FULLTEXT and SPATIAL, which it reads and forgets. Raises DdlError.
+    """Yield the sub-jobs of ADD KEY; none for FULLTEXT and SPATIAL, which TiDB ignores. Raises DdlError.
 
-    Releases that replicate full-text indexes stand behind a TiDB that has them.
+    A release of TiCDC that replicates full-text indexes implies a TiDB that has them.
     """
     kind = spec.key.kind
     if kind == "foreign":
@@ -60,7 +60,7 @@ def add_key(spec: AddKey, alteration: Alteration) -> SubJobs:
 
 
 def add_index(key: KeyDefinition, alteration: Alteration) -> SubJobs:
-    """A key that is not the primary one; no step where IF NOT EXISTS finds its name taken. Raises DdlError."""
+    """Yield the sub-job of a key other than the primary key. Raises DdlError."""
     action = actions.ADD_COLUMNAR_INDEX if key.kind in COLUMNAR_KINDS else actions.ADD_INDEX
     name = key.name
     if alteration.target is not None:
@@ -82,7 +82,7 @@ def add_index(key: KeyDefinition, alteration: Alteration) -> SubJobs:
 
 
 def check_index(key: KeyDefinition, table: Table, session: Session) -> str:
-    """The index's name, TiDB's where it has none: that of its first part (getAnonymousIndex); raises DdlError."""
+    """Check an index; return its name, which for an unnamed one is TiDB's. Raises DdlError."""
     check_key_name(key.name)
     if len(table.indexes) >= MAX_KEYS:
         raise tidb_error("ddl:1069", MAX_KEYS)
@@ -93,7 +93,7 @@ def check_index(key: KeyDefinition, table: Table, session: Session) -> str:
 
 
 def anonymous_name(key: KeyDefinition, table: Table) -> str:
-    """TiDB's name for an added key: its first column's, or `expression_index`, numbered from 2 where taken
+    """Return TiDB's name for an added key: its first column or `expression_index`, numbered from 2 if it is taken
     (getAnonymousIndex)."""
     part = key.parts[0]
     column = find_column(table, part.column) if part.column else None
@@ -115,13 +115,13 @@ def check_key_name(name: str) -> None:
 
 
 def related_columns(key: KeyDefinition) -> tuple[str, ...]:
-    """The columns of a key, those in its expressions too."""
+    """Return the columns of a key, including those in its expressions."""
     named = {part.column.lower() for part in key.parts if part.column}
     return tuple(sorted(named.union(*(column_names(part.expression) for part in key.parts if part.expression))))
 
 
 def add_primary_key(key: KeyDefinition, alteration: Alteration) -> SubJobs:
-    """A primary key that is not clustered, its columns NOT NULL; raises DdlError."""
+    """Yield the sub-job of a nonclustered primary key, whose columns become NOT NULL. Raises DdlError."""
     if alteration.target is not None:
         check_primary_key(key, alteration.target.table, alteration.session)
     affected = AffectedNames(added_keys=("primary",), related=related_columns(key))
@@ -155,7 +155,7 @@ def with_primary_key(table: Table, key: KeyDefinition) -> Table:
 
 
 def with_index(table: Table, key: KeyDefinition, name: str) -> Table:
-    """The table with one more index, under the next id."""
+    """Return the table with one more index, which gets the next id."""
     last = max(table.last_ids.index, *(index.id for index in (*table.indexes, *table.columnar_indexes)), 0)
     index = build_index(key, tuple(resolve_part(part, table) for part in key.parts), last + 1, name)
     ids = replace(table.last_ids, index=index.id)
@@ -165,7 +165,7 @@ def with_index(table: Table, key: KeyDefinition, name: str) -> Table:
 
 
 def check_partitioned(key: KeyDefinition, name: str, table: Table, session: Session) -> None:
-    """A unique key that is not GLOBAL holds every column that the partitioning needs."""
+    """Raise DdlError for a unique key that is not GLOBAL and lacks a partitioning column."""
     if key.kind not in ("primary", "unique"):
         return
     if key.options.scope == "GLOBAL" and table.partitioning is None:
@@ -182,7 +182,7 @@ def unprefixed_parts(parts: tuple[KeyPart, ...]) -> tuple[KeyPart, ...]:
 
 
 def drop_key(spec: DropKey, alteration: Alteration) -> SubJobs:
-    """An index, the primary key, a foreign key or a CHECK. Raises DdlError."""
+    """Return the sub-jobs of DROP for an index, the primary key, a foreign key or a CHECK. Raises DdlError."""
     if spec.kind == "check":
         return drop_check(spec.name, alteration)
     if spec.kind == "foreign":
@@ -191,7 +191,7 @@ def drop_key(spec: DropKey, alteration: Alteration) -> SubJobs:
 
 
 def drop_index(name: str, if_exists: bool, alteration: Alteration) -> SubJobs:
-    """TiDB: dropIndex, CheckIsDropPrimaryKey."""
+    """Yield the sub-job of DROP INDEX (TiDB: dropIndex, CheckIsDropPrimaryKey)."""
     known, affected = alteration.target, AffectedNames(dropped_keys=(name.lower(),))
     if known is None:
         primary = name.lower() == "primary"
@@ -226,7 +226,7 @@ def without_index(table: Table, id: int, primary: bool) -> Table:
 
 
 def rename_index(spec: RenameIndex, alteration: Alteration) -> SubJobs:
-    """TiDB: ValidateRenameIndex; letter case alone may change too."""
+    """Yield the sub-job of RENAME INDEX, which may change case only (TiDB: ValidateRenameIndex)."""
     known = alteration.target
     index = find_index(known.table, spec.old) if known else None
     if known is not None and index is None:
@@ -263,7 +263,7 @@ def alter_visibility(spec: IndexVisibility, alteration: Alteration) -> SubJobs:
 
 
 def with_changed_index(table: Table, id: int, name: str, visible: bool | None) -> Table:
-    """The table with the index under a new name, or shown or hidden."""
+    """Return the table with an index renamed, or its visibility changed."""
 
     def changed(index: Index) -> Index:
         if index.id != id:

@@ -1,1 +1,1 @@
-"""Tables as TiDB makes them of their definitions: columns, types, defaults, keys."""
+"""Tables from CREATE TABLE: columns, types, defaults and keys, completed as TiDB does."""

@@ -1,4 +1,4 @@
-"""The CHECK constraints of a CREATE TABLE, and their names."""
+"""CHECK constraints of CREATE TABLE."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from simulator.tidb.syntax.tables import CreateTable
 
 
 def name_checks(syntax: CreateTable) -> list[tuple[str, CheckDefinition, str]]:
-    """The CHECKs of a CREATE TABLE, those beside the columns first: name, the CHECK, the column that it belongs to.
+    """Return the CHECKs of the table, then those of columns: name, definition, and the column that it belongs to.
 
-    Those without a name are called `t_chk_1`, `t_chk_2`, … (TiDB: setEmptyCheckConstraintName).
+    Unnamed ones are called `t_chk_1`, `t_chk_2`, … (TiDB: setEmptyCheckConstraintName).
     """
     beside = [(key.check, "") for key in syntax.keys if key.check]
     checks = beside + [

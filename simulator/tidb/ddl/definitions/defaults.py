@@ -1,7 +1,4 @@
-"""DEFAULT as TiDB text of the column's type.
-
-One law: a literal becomes what a row that takes the default holds; an expression stays SQL text.
-"""
+"""DEFAULT values as TiDB text: a literal is converted to the type of the column, an expression stays SQL text."""
 
 from __future__ import annotations
 
@@ -16,9 +13,9 @@ from simulator.tidb.values import spellings
 
 
 def default_text(syntax: ColumnDefault | None, type: ColumnType, where: str) -> tuple[str | None, bool]:
-    """The default's text and whether it is an expression; None where there is none or it is NULL.
+    """Return the text of the default, None for NULL or no default, and whether it is an expression.
 
-    Raises SchemaError, its text begun by `where`, for a number or member that the type does not have.
+    Raises SchemaError, with a text that begins with `where`, for a value that the type does not have.
     """
     if syntax is None or syntax.kind == "null":
         return None, False
@@ -31,7 +28,7 @@ def default_text(syntax: ColumnDefault | None, type: ColumnType, where: str) -> 
 
 
 def value_text(syntax: ColumnDefault, type: ColumnType) -> str | None:
-    """A literal in the form that TiDB prints values of the type in; None where the type has no such value."""
+    """Return a literal as TiDB text of the type; None if the type has no such value."""
     kind = family(type)
     if syntax.kind in ("hex", "bit"):
         return bytes_text(literal_bytes(syntax.kind, syntax.text), type)
@@ -63,13 +60,13 @@ def _time_text(text: str, type: ColumnType) -> str | None:
 
 
 def bytes_to_number(value: bytes) -> str | None:
-    """The number that bytes stand for; None for one that 64 bits do not hold (tidb: BinaryLiteral.ToInt)."""
+    """Return the number of a binary literal; None if it exceeds 64 bits (tidb: BinaryLiteral.ToInt)."""
     value = value.lstrip(b"\0")
     return str(int.from_bytes(value, "big")) if len(value) <= 8 else None
 
 
 def bytes_text(value: bytes, type: ColumnType) -> str | None:
-    """A hexadecimal or binary literal: a number for a number, the bytes for text."""
+    """Return a hexadecimal or binary literal: its number for a numeric type, its bytes for text."""
     kind = family(type)
     if kind in ("integer", "bit", "decimal", "year", "float"):
         number = bytes_to_number(value)
@@ -89,8 +86,10 @@ def bytes_text(value: bytes, type: ColumnType) -> str | None:
 
 
 def year_text(text: str) -> str | None:
-    """A YEAR, of which one of two digits is from 1970 to 2069. TiDB keeps the number 0 as text, which is 2000, but
-    '0000' is 0."""
+    """Return a YEAR. Two digits are a year from 1970 to 2069.
+
+    TiDB stores the number 0 as text, which is the year 2000; '0000' is the year 0.
+    """
     number = int(number_text(text, 0) or -1)
     if 0 < number < 100 or number == 0 and len(text.strip()) < 4:
         number += 2000 if number < 70 else 1900
@@ -98,7 +97,7 @@ def year_text(text: str) -> str | None:
 
 
 def number_text(text: str, scale: int) -> str | None:
-    """A number with as many decimals as the column has; None for text that is none."""
+    """Return a number with the scale of the column; None for text that is no number."""
     try:
         with localcontext() as context:
             context.prec = 800
@@ -111,7 +110,7 @@ def number_text(text: str, scale: int) -> str | None:
 
 
 def float_text(text: str, type: ColumnType) -> str | None:
-    """A FLOAT or DOUBLE in the form that snapshots have them: `0.0`, `1.5`, `1.0E20`; None for text that is none.
+    """Return a FLOAT or DOUBLE as snapshots have it: `0.0`, `1.5`, `1.0E20`; None for text that is no number.
 
     The form is that of Java's Double.toString and Float.toString.
     """
@@ -129,7 +128,7 @@ def float_text(text: str, type: ColumnType) -> str | None:
 
 
 def shortest_digits(value: float, format: str) -> str | None:
-    """The fewest digits, as `1.5e+20`, that tell a number from all others of its width (`f` is 32 bits, `d` 64)."""
+    """Return the shortest text, such as `1.5e+20`, that identifies a number of its width (`f` is 32 bits, `d` 64)."""
     try:
         packed = struct.pack(format, value)
     except OverflowError:
@@ -139,7 +138,7 @@ def shortest_digits(value: float, format: str) -> str | None:
 
 
 def numbered_members(text: str, type: ColumnType) -> str | None:
-    """The members that a number stands for; None where there are none."""
+    """Return the members of a number; None if the type does not have them."""
     number = int(text) if text.isdecimal() and len(text) < 21 else -1
     if type.name == "set":
         members = (member for bit, member in enumerate(type.elements) if number >> bit & 1)
@@ -148,7 +147,7 @@ def numbered_members(text: str, type: ColumnType) -> str | None:
 
 
 def member_text(text: str, type: ColumnType) -> str | None:
-    """Members by name, in the order and case of their definition; None where one is not there."""
+    """Return members by name in the order and case of their definition; None if one is unknown."""
     fold = str.lower if type.collation.endswith("_ci") else str
     known = {fold(member): member for member in type.elements}
     wanted = [fold(name) for name in (text.split(",") if type.name == "set" and text else [text])]

@@ -1,7 +1,4 @@
-"""CREATE TABLE text → Table: the door to sqlglot for everyone who has a table's definition as text.
-
-One law: whatever the text, it gives a Table or a SchemaError with line and column.
-"""
+"""Tables from the text of CREATE TABLE. Every error is a SchemaError with line and column."""
 
 from __future__ import annotations
 
@@ -19,15 +16,14 @@ from simulator.tidb.syntax.definitions import ColumnDefinition
 from simulator.tidb.syntax.tables import CreateTable
 
 CACHED_TABLES = 1 << 16
-"""Tables that are not read again: two snapshots of a database say most of them in the same words."""
+"""Cached tables: two snapshots of a database define most of their tables with the same text."""
 
 
 @lru_cache(CACHED_TABLES)
 def create_table(text: str, schema: str = "") -> Table:
-    """The table of the one CREATE TABLE in the text; other statements (SET NAMES, USE) are passed over.
+    """Return the table of the one CREATE TABLE in the text; other statements (SET NAMES, USE) are skipped.
 
-    The schema is the statement's where the name is qualified, else the argument. The same words give the same object.
-    Raises SchemaError.
+    `schema` is the schema of an unqualified name. The same text gives the same object. Raises SchemaError.
     """
     tables = create_tables(text, schema)
     if len(tables) > 1:
@@ -38,10 +34,9 @@ def create_table(text: str, schema: str = "") -> Table:
 
 
 def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
-    """The table of each CREATE TABLE in the text, in order.
+    """Return the tables of all CREATE TABLE in the text, in order.
 
-    Statements that make no table and change none (SET, USE, DROP, CREATE DATABASE, …) are passed over; any other raises
-    SchemaError.
+    SET, USE, DROP, CREATE DATABASE and the like are skipped; other statements raise SchemaError.
     """
     try:
         return tuple(
@@ -54,7 +49,7 @@ def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
 
 
 def parse_column_definition(text: str) -> Column:
-    """A column definition as in prose: arguments that TiDB demands (VARCHAR's length) may be missing."""
+    """Return a column from its definition, where arguments that TiDB requires (VARCHAR's length) may be missing."""
     return build_column(parse_tokens(text, tokenize(text), _parse_column_in_prose), DEFAULT_CHARSET, text, prose=True)
 
 
@@ -63,7 +58,7 @@ def _parse_column_in_prose(parser: Cursor) -> ColumnDefinition:
 
 
 def _parse_complete_table(parser: Cursor) -> CreateTable:
-    """A CREATE TABLE statement that says all of its table itself; raises SchemaError for any other."""
+    """Parse a CREATE TABLE that defines its table completely. Raises SchemaError for LIKE, SELECT and INTERVAL."""
     table = parse_create_table(parser)
     if table.like:
         _raise_at(parser, table.source_at, f"CREATE TABLE {table.name!r} LIKE another table: write its columns out")

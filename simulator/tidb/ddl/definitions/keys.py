@@ -1,8 +1,7 @@
-"""Primary key, unique keys, indexes and foreign keys of a table, as TiDB makes them.
+"""Primary key, unique keys, indexes and foreign keys of a table, completed as TiDB does.
 
-One law: the primary key is clustered unless the statement says NONCLUSTERED; one integer column that is clustered has
-no index; a foreign key has an index that begins with its columns (TiDB 6.6+: pkg/ddl/create_table.go, with
-`tidb_enable_clustered_index` at its default).
+The primary key is clustered unless the statement says NONCLUSTERED. A clustered primary key of one integer column has
+no index. A foreign key has an index that begins with its columns (TiDB 6.6+: pkg/ddl/create_table.go).
 """
 
 from __future__ import annotations
@@ -21,8 +20,10 @@ from simulator.tidb.syntax.tables import CreateTable
 
 @dataclass(frozen=True)
 class TableKeys:
+    """All keys of a table."""
+
     columns: tuple[Column, ...]
-    """The table's columns, those of the primary key now NOT NULL."""
+    """The table's columns; those of the primary key are NOT NULL."""
 
     indexes: tuple[Index, ...]
     primary_key: tuple[str, ...]
@@ -44,7 +45,7 @@ def build_keys(
     schema: str = "",
     clustered_index: str = "ON",
 ) -> TableKeys:
-    """Every key of the statement; `names` are the columns' names by lower case. Raises SchemaError."""
+    """Return the keys of the statement; `names` are the columns' names by lower case. Raises SchemaError."""
     keys = tuple(chain(syntax.keys, chain.from_iterable(column.keys for column in syntax.columns)))
     types = {column.name: column.type for column in columns}
     resolved = [(key, tuple(resolve_part(part, names, text) for part in key.parts)) for key in keys]
@@ -71,14 +72,14 @@ def build_keys(
 
 
 def is_clustered(primary: KeyDefinition, integer: bool, clustered_index: str) -> bool:
-    """As the key says, else as tidb_enable_clustered_index does: INT_ONLY is for one integer column."""
+    """Return whether a primary key is clustered. INT_ONLY of tidb_enable_clustered_index means one integer column."""
     if primary.clustered is not None:
         return primary.clustered
     return clustered_index == "ON" or clustered_index == "INT_ONLY" and integer
 
 
 def resolve_part(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
-    """The part with the column as the table spells it; raises SchemaError if the table has no such column."""
+    """Return the part with its column spelled as in the table. Raises SchemaError for an unknown column."""
     if part.expression:
         return part
     spelled = names.get(part.column.lower())
@@ -89,7 +90,7 @@ def resolve_part(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
 
 
 def check_parts(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], types: dict[str, ColumnType], text: str) -> None:
-    """Raises SchemaError for a key on what cannot be one (a TEXT without prefix, a JSON), and for a number's prefix."""
+    """Raise SchemaError for a column that cannot be a key (a TEXT without prefix, a JSON) and a prefix of a number."""
     parts = chain.from_iterable(parts for key, parts in keys if key.kind in ("primary", "unique", "key"))
     for part in parts:
         kind = family(types[part.column]) if part.column else "string"
@@ -103,7 +104,7 @@ def check_parts(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], types: di
 
 
 def find_primary(keys: tuple[KeyDefinition, ...], text: str) -> KeyDefinition | None:
-    """The primary key; raises SchemaError where there are two, or where it holds an expression."""
+    """Return the primary key. Raises SchemaError for two, and for one with an expression."""
     primary = [key for key in keys if key.kind == "primary"]
     if len(primary) > 1:
         raise SchemaError(f"{position(text, primary[1].at)}: a second primary key; a table has one")
@@ -115,7 +116,7 @@ def find_primary(keys: tuple[KeyDefinition, ...], text: str) -> KeyDefinition | 
 def with_primary_key(
     syntax: CreateTable, columns: tuple[Column, ...], primary: KeyDefinition, names: tuple[str, ...], text: str
 ) -> tuple[Column, ...]:
-    """The columns, those of the primary key made NOT NULL; raises SchemaError where one is declared NULL or virtual."""
+    """Return the columns, with those of the primary key NOT NULL. Raises SchemaError if one is NULL or virtual."""
     where = position(text, primary.at)
     if len(set(names)) < len(names):
         raise SchemaError(f"{where}: the primary key names a column twice")
@@ -129,12 +130,12 @@ def with_primary_key(
 def indexed_keys(
     keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]],
 ) -> list[tuple[KeyDefinition, tuple[KeyPart, ...]]]:
-    """The keys that are indexes."""
+    """Return the keys that are indexes."""
     return [(key, parts) for key, parts in keys if key.kind in INDEX_KINDS]
 
 
 def build_indexes(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], names: Mapping[int, str]) -> list[Index]:
-    """Index by index with its id; `names` are those of `key_names`."""
+    """Return the indexes with their ids; `names` are those of `key_names`."""
     return [
         build_index(key, parts, number, "PRIMARY" if key.kind == "primary" else names[id(key)])
         for number, (key, parts) in enumerate(indexed_keys(keys), 1)
@@ -142,8 +143,7 @@ def build_indexes(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], names: 
 
 
 def key_names(keys: Iterable[KeyDefinition], text: str = "") -> dict[int, str]:
-    """Every key's name by its identity, TiDB's own where the statement gives none; raises SchemaError for one given
-    twice.
+    """Return the names of keys by identity, with TiDB's names for unnamed ones. Raises SchemaError for duplicates.
 
     A primary key takes its first column's name like any other (TiDB: checkConstraintNames, setEmptyConstraintName).
     """
@@ -153,7 +153,7 @@ def key_names(keys: Iterable[KeyDefinition], text: str = "") -> dict[int, str]:
 
 
 def build_index(key: KeyDefinition, parts: tuple[KeyPart, ...], id: int, name: str) -> Index:
-    """The index of a key whose parts are spelled as the table's columns are."""
+    """Return the index of a key, whose parts are resolved."""
     primary = key.kind == "primary"
     return Index(
         id,
@@ -168,7 +168,7 @@ def build_index(key: KeyDefinition, parts: tuple[KeyPart, ...], id: int, name: s
 
 
 def check_names(keys: list[KeyDefinition], text: str) -> set[str]:
-    """The names given to keys, in lower case; raises SchemaError for one given twice."""
+    """Return the names of keys in lower case. Raises SchemaError for duplicates."""
     taken: set[str] = set()
     for key in keys:
         name = key.name.lower()
@@ -179,10 +179,9 @@ def check_names(keys: list[KeyDefinition], text: str) -> set[str]:
 
 
 def free_name(parts: tuple[KeyPart, ...], taken: set[str]) -> str:
-    """TiDB's name for a key without one: its first column as it is spelled there, or `expression_index`, numbered from
-    2 where taken.
+    """Return TiDB's name for an unnamed key: its first column or `expression_index`, numbered from 2 if it is taken.
 
-    `taken` are names that were given, in lower case, and TiDB's own: those it compares letter by letter.
+    `taken` are the explicit names in lower case, and TiDB's own, which it compares case-sensitively.
     """
     stem = "expression_index" if any(part.expression for part in parts) else parts[0].column
     name, number = stem, 2
@@ -195,14 +194,14 @@ def free_name(parts: tuple[KeyPart, ...], taken: set[str]) -> str:
 
 
 def index_column(part: KeyPart, index: str, position_in_key: int) -> IndexColumn:
-    """A column of an index; an expression is TiDB's hidden column `_V$_index_0`."""
+    """Return a column of an index; an expression is TiDB's hidden column `_V$_index_0`."""
     if part.expression:
         return IndexColumn(f"_V$_{index}_{position_in_key}", expression=part.expression)
     return IndexColumn(part.column, part.length)
 
 
 def build_foreign_keys(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], schema: str) -> tuple[ForeignKey, ...]:
-    """The foreign keys with TiDB's names for those that have none; `schema` is the table's own."""
+    """Return the foreign keys, with TiDB's names for unnamed ones; `schema` is that of the table."""
     foreign = [(key, parts) for key, parts in keys if key.kind == "foreign"]
     return tuple(build_foreign_key(key, parts, number, schema) for number, (key, parts) in enumerate(foreign, 1))
 
@@ -227,9 +226,9 @@ def foreign_indexes(
     columnar: Collection[int],
     handle: tuple[str, ...],
 ) -> list[Index]:
-    """The indexes TiDB adds for foreign keys whose columns begin none (addIndexForForeignKey).
+    """Return the indexes that TiDB adds for foreign keys without a covering index (addIndexForForeignKey).
 
-    `columnar` are ids of those of the indexes that do not serve; `handle` is the clustered integer primary key.
+    `columnar` are the ids of columnar indexes, which do not count; `handle` is the clustered integer primary key.
     """
     serving = [index for index in indexes if index.id not in columnar]
     added: list[Index] = []

@@ -1,7 +1,7 @@
-"""Makes a Table of a parse tree: what TiDB fills in is filled in, what it refuses is refused.
+"""Tables from syntax trees of CREATE TABLE, completed and checked as in TiDB.
 
-One law: the order of indexes is TiDB's (keys beside the columns, then keys written with columns, then those that
-foreign keys need), since ties between keys go by it (TiDB: pkg/ddl/create_table.go).
+Indexes are in TiDB's order, which decides between equal handle keys: keys of the table, keys of columns, indexes of
+foreign keys (TiDB: pkg/ddl/create_table.go).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simulator.tidb.syntax.tables import CreateTable, PartitionClause
 DEFAULT_CHARSET = ("utf8mb4", "utf8mb4_bin")
 STORED_OPTIONS = ("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS")
 DEFAULT_SHARD_BITS = 5
-"""Of AUTO_RANDOM where it does not say."""
+"""Shard bits of AUTO_RANDOM without an argument."""
 
 
 def build_table(
@@ -33,8 +33,10 @@ def build_table(
     default: tuple[str, str] = DEFAULT_CHARSET,
     clustered_index: str = "ON",
 ) -> Table:
-    """The table that the statement makes; `text` is what positions point into, `default` the charset and collation of
-    its database. Raises SchemaError."""
+    """Return the table of a CREATE TABLE. Raises SchemaError.
+
+    Positions point into `text`; `default` is the charset and collation of the database.
+    """
     options = {option.name: option.value for option in syntax.options}
     where = f"{position(text, syntax.at)}: table {syntax.name!r}"
     charset = resolve_charset_and_collation(options.get("CHARSET", ""), options.get("COLLATE", ""), default, where)
@@ -65,9 +67,9 @@ def build_table(
 
 
 def build_ttl(options: Mapping[str, str]) -> TimeToLive | None:
-    """What TTL, TTL_ENABLE and TTL_JOB_INTERVAL say; None without TTL.
+    """Return the settings of TTL, TTL_ENABLE and TTL_JOB_INTERVAL; None without TTL.
 
-    The value of TTL is ``column + INTERVAL 3 MONTH``, the column quoted or not.
+    The value of TTL is ``column + INTERVAL 3 MONTH``, with a quoted or plain column.
     """
     value = options.get("TTL", "")
     if not value:
@@ -83,7 +85,7 @@ def build_ttl(options: Mapping[str, str]) -> TimeToLive | None:
 def build_column(
     syntax: ColumnDefinition, default: tuple[str, str], text: str, prose: bool = False, id: int = 0
 ) -> Column:
-    """A column with its complete type; the keys may still make it NOT NULL. Raises SchemaError."""
+    """Return a column with its complete type; keys may make it NOT NULL later. Raises SchemaError."""
     where = f"{position(text, syntax.type.at)}: column {syntax.name!r}"
     type = build_type(syntax.type, syntax.collation, default, where, prose)
     value, is_expression = default_text(syntax.default, type, where)
@@ -105,13 +107,13 @@ def build_column(
 
 
 def shard_bits(syntax: ColumnDefinition) -> int:
-    """The shard bits of AUTO_RANDOM; 0 without it."""
+    """Return the shard bits of AUTO_RANDOM; 0 without it."""
     option = syntax.option("auto_random")
     return (option.numbers or (DEFAULT_SHARD_BITS,))[0] if option else 0
 
 
 def column_names(columns: tuple[Column, ...], syntax: CreateTable, text: str) -> dict[str, str]:
-    """Each column's name by its lower-case form; raises SchemaError for none at all and for the same one twice."""
+    """Return the columns' names by lower case. Raises SchemaError for no columns and for duplicates."""
     if not columns:
         raise SchemaError(f"{position(text, syntax.at)}: table {syntax.name!r} has no columns")
     names: dict[str, str] = {}
@@ -124,7 +126,7 @@ def column_names(columns: tuple[Column, ...], syntax: CreateTable, text: str) ->
 def build_partitioning(
     syntax: PartitionClause | None, names: dict[str, str], primary_key: tuple[str, ...], text: str
 ) -> Partitioning | None:
-    """The partitions, those of HASH and KEY named as TiDB does: p0, p1, … Raises SchemaError."""
+    """Return the partitioning; partitions of HASH and KEY are named p0, p1, … Raises SchemaError."""
     if syntax is None:
         return None
     where = position(text, syntax.at)
@@ -138,7 +140,7 @@ def build_partitioning(
 
 
 def check_partitions(syntax: PartitionClause, partitions: tuple[Partition, ...], width: int, where: str) -> None:
-    """Raises SchemaError for partitions without values or with too many, and for a name given twice."""
+    """Raise SchemaError for missing or surplus values and partitions, and for duplicate names."""
     if syntax.count and syntax.count != len(partitions):
         raise SchemaError(f"{where}: PARTITIONS {syntax.count}, but {len(partitions)} are possible or written out")
     if len({partition.name.lower() for partition in partitions}) < len(partitions):
@@ -158,7 +160,7 @@ SINGLE_VALUES = (("MAXVALUE",), ("DEFAULT",))
 
 
 def resolve_column(name: str, names: dict[str, str], where: str) -> str:
-    """The column as the table spells it; raises SchemaError if it has none of that name."""
+    """Return the column's name as in the table. Raises SchemaError for an unknown column."""
     if name.lower() not in names:
         raise SchemaError(f"{where}: no column {name!r}.{did_you_mean(name, names.values())}")
     return names[name.lower()]

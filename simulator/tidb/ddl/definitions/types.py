@@ -1,6 +1,6 @@
-"""Fills in what a column's type leaves out, as TiDB does, and refuses what TiDB refuses.
+"""Column types with TiDB's defaults filled in, so that all spellings of a type are equal, and checked.
 
-One law: after this, two spellings of one type are equal (TiDB: pkg/ddl/add_column.go, pkg/parser/types/field_type.go).
+Source: tidb pkg/ddl/add_column.go, pkg/parser/types/field_type.go.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ TEXT_SIZES = tuple((TYPES[name].length, name) for name in ("tinytext", "text", "
 def build_type(
     syntax: FieldType, collation_name: str, default: tuple[str, str], where: str, prose: bool = False
 ) -> ColumnType:
-    """The complete type of a column; `default` is the table's charset and collation, `where` begins error messages.
+    """Return the complete type of a column. Raises SchemaError, with a text that begins with `where`.
 
-    With `prose`, the arguments that TiDB demands (VARCHAR's length, ENUM's members) may be missing.
+    `default` is the charset and collation of the table. With `prose`, arguments that TiDB requires (VARCHAR's length,
+    ENUM's members) may be missing.
     """
     built = complete_type(syntax, collation_name, default, where)
     check_type(built, TYPES[built.name], syntax, where, prose)
@@ -28,7 +29,7 @@ def build_type(
 
 
 def complete_type(syntax: FieldType, collation_name: str, default: tuple[str, str], where: str) -> ColumnType:
-    """As `build_type`, of sizes and members that nobody has looked at."""
+    """Return the complete type of a column without a check of sizes and members."""
     row = TYPES[syntax.name]
     if row.family == "float":
         syntax = sized_float(syntax, where)
@@ -42,7 +43,7 @@ def complete_type(syntax: FieldType, collation_name: str, default: tuple[str, st
 
 
 def text_charset(syntax: FieldType, collation_name: str, default: tuple[str, str], where: str) -> tuple[str, str]:
-    """Charset and collation of a character column; BINARY as an attribute asks for the charset's default collation."""
+    """Return the charset and collation of a text column. The attribute BINARY means the default collation here."""
     if syntax.charset == "binary" and syntax.spelled.split("(")[0].split()[0].upper() not in ("ENUM", "SET"):
         if collation_name and canonical_collation(collation_name) != "binary":
             raise SchemaError(f"{where}: type {syntax.spelled} takes no collation {collation_name!r}")
@@ -54,7 +55,7 @@ def text_charset(syntax: FieldType, collation_name: str, default: tuple[str, str
 
 
 def sized_float(syntax: FieldType, where: str) -> FieldType:
-    """FLOAT(p) is FLOAT up to 24 bits and DOUBLE up to 53; FLOAT(m,d) and DOUBLE(m,d) keep their digits."""
+    """Return the type of FLOAT(p), which is FLOAT up to 24 bits and DOUBLE up to 53, or another type unchanged."""
     if syntax.length < 0 or syntax.decimal >= 0:
         return syntax
     if syntax.name == "double":
@@ -65,7 +66,7 @@ def sized_float(syntax: FieldType, where: str) -> FieldType:
 
 
 def complete_sizes(syntax: FieldType, row: TypeInfo, charset: str) -> tuple[int, int, str]:
-    """Length, decimal and name, TiDB's defaults filled in; TEXT(n) and BLOB(n) become the smallest that holds them."""
+    """Return length, decimal and name with TiDB's defaults; TEXT(n) and BLOB(n) become the smallest type that fits."""
     if row.family == "text":
         wanted = syntax.length * CHARSETS[charset][1] if syntax.name == "text" and syntax.length >= 0 else row.length
         size, name = next((size for size in TEXT_SIZES if wanted <= size[0]), TEXT_SIZES[-1])
@@ -79,7 +80,7 @@ def complete_sizes(syntax: FieldType, row: TypeInfo, charset: str) -> tuple[int,
 
 
 def check_type(type: ColumnType, row: TypeInfo, syntax: FieldType, where: str, prose: bool) -> None:
-    """Raises SchemaError for sizes and members that TiDB refuses."""
+    """Raise SchemaError for invalid sizes and members."""
     spelled = syntax.spelled
     if row.family in ("enum", "set"):
         return check_members(type, row, where, prose)
@@ -97,7 +98,7 @@ def check_type(type: ColumnType, row: TypeInfo, syntax: FieldType, where: str, p
 
 
 def check_varchar(type: ColumnType, where: str, spelled: str, prose: bool) -> None:
-    """VARCHAR has a length, and its bytes fit 65535."""
+    """Raise SchemaError for a VARCHAR without a length, or of more than 65535 bytes."""
     most = 65535 // CHARSETS[type.charset][1]
     if type.length < 0 and not prose:
         raise SchemaError(f"{where}: {spelled} needs a length, as in {spelled}(255)")
@@ -106,7 +107,7 @@ def check_varchar(type: ColumnType, where: str, spelled: str, prose: bool) -> No
 
 
 def check_members(type: ColumnType, row: TypeInfo, where: str, prose: bool) -> None:
-    """ENUM and SET have members, all different; a SET at most 64, without commas."""
+    """Raise SchemaError for no members, duplicate members, and a SET with commas or more than 64 members."""
     members = type.elements
     if not members and not prose:
         raise SchemaError(f"{where}: {type.name.upper()} needs its members, as in {type.name.upper()}('a','b')")

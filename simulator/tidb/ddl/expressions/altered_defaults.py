@@ -1,8 +1,7 @@
-"""What ALTER COLUMN … SET DEFAULT takes beside a literal: an expression in parentheses.
+"""Expressions of ALTER COLUMN … SET DEFAULT.
 
-The call of a function stays one, and has to be one that TiDB allows; the present moment is CURRENT_TIMESTAMP alone, as
-only CREATE TABLE reads NOW() and its like as that. Any other expression is computed at once (TiDB: pkg/ddl/ddl_api.go,
-SetDefaultValue, getDefaultValue, getFuncCallDefaultValue).
+A function call stays an expression; of the functions for the current time, only CURRENT_TIMESTAMP is allowed. Any other
+expression is evaluated at once (TiDB: pkg/ddl/ddl_api.go, SetDefaultValue, getDefaultValue, getFuncCallDefaultValue).
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ OTHER_NOW_FUNCTIONS = ("NOW", "LOCALTIME", "LOCALTIMESTAMP", "CURDATE")
 LITERALS = MappingProxyType(
     {"null": "null", "int": "number", "uint": "number", "decimal": "number", "real": "number", "string": "string"}
 )
-"""Kinds of values, and of the literals that say them."""
+"""Kinds of literals by kinds of values."""
 
 
 def evaluate_default(default: ColumnDefault, column: str) -> ColumnDefault:
-    """The default as a literal or a call; raises DdlError."""
+    """Return the default as a literal or a call. Raises DdlError."""
     tree = parse_or_none(default.text) if default.kind == "expression" else None
     if tree is None or isinstance(tree, ContextExpression) and tree.kind == "a sequence":
         return default

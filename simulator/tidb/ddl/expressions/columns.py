@@ -1,7 +1,4 @@
-"""The columns that SQL expressions name: of generated columns, functional keys, partitioning.
-
-One law: only names are found; nothing is evaluated.
-"""
+"""Columns that SQL expressions name: in generated columns, functional keys and partitioning."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from simulator.tidb.syntax.expressions import names_in
 
 @lru_cache(maxsize=4096)
 def qualified_names(expression: str) -> frozenset[tuple[str, ...]]:
-    """The columns that an expression names, with what stands before them; none where the text cannot be read."""
+    """Return the columns that an expression names, with their qualifiers; none for invalid text."""
     try:
         tree = parse_tokens(expression, tokenize(expression), parse_node)
     except (SchemaError, RecursionError):
@@ -26,29 +23,29 @@ def qualified_names(expression: str) -> frozenset[tuple[str, ...]]:
 
 
 def column_names(expression: str) -> frozenset[str]:
-    """Names in lower case of the columns in an expression; none where the text cannot be read."""
+    """Return the names of columns in an expression, in lower case; none for invalid text."""
     return frozenset(parts[-1].lower() for parts in qualified_names(expression))
 
 
 def generation_columns(column: Column) -> frozenset[str]:
-    """The columns that a generated column is computed from."""
+    """Return the columns that a generated column depends on."""
     return column_names(column.generated_expression) if column.generated else frozenset()
 
 
 def expression_columns(index: Index) -> frozenset[str]:
-    """The columns in the expressions of a functional key."""
+    """Return the columns in the expressions of a functional key."""
     return frozenset().union(*(column_names(part.expression) for part in index.columns if part.expression))
 
 
 def partitioning_columns(partitioning: Partitioning | None) -> frozenset[str]:
-    """The columns that say which partition a row is in."""
+    """Return the partitioning columns, in lower case."""
     if partitioning is None:
         return frozenset()
     return frozenset(name.lower() for name in partitioning.columns) | column_names(partitioning.expression or "1")
 
 
 def dependent_kind(table: Table, name: str) -> str:
-    """What needs the column: `generated`, `functional` or nothing (TiDB: hasDependentByGeneratedColumn)."""
+    """Return what depends on the column: `generated`, `functional` or nothing (TiDB: hasDependentByGeneratedColumn)."""
     wanted = name.lower()
     if any(wanted in generation_columns(column) for column in table.columns):
         return "generated"
@@ -56,5 +53,5 @@ def dependent_kind(table: Table, name: str) -> str:
 
 
 def normalize(expression: str) -> str:
-    """An expression without what does not count in it."""
+    """Return an expression in lower case without blanks and backquotes."""
     return "".join(expression.replace("`", "").split()).lower()

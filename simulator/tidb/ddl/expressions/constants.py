@@ -1,6 +1,6 @@
-"""Expressions of a definition that name no column: bounds and members of partitions, computed.
+"""Evaluation of constant expressions: bounds and members of partitions, and defaults.
 
-What it comes to is what TiDB's EvalSimpleAst gives (TiDB: pkg/expression/expression.go).
+Results are those of TiDB's EvalSimpleAst (TiDB: pkg/expression/expression.go).
 """
 
 from __future__ import annotations
@@ -41,9 +41,11 @@ RANDOM_FUNCTIONS = {"RAND": "real", "UUID": "string"}
 
 @dataclass(frozen=True)
 class Constant:
+    """The value of a constant expression."""
+
     kind: str
-    """`null`, `int`, `uint`, `string`, `bytes` for a hexadecimal or binary literal, `decimal`, `real`, `moment` or
-    `unknown` for what is not computed here."""
+    """`null`, `int`, `uint`, `string`, `bytes` (a hexadecimal or binary literal), `decimal`, `real`, `moment`, or
+    `unknown` for a value that cannot be computed here."""
 
     text: str = ""
 
@@ -53,7 +55,7 @@ NULL = Constant("null")
 
 @lru_cache(4096)
 def evaluate_constant(expression: str) -> Constant:
-    """What the expression comes to; raises DdlError 1054 for a column in it."""
+    """Return the value of an expression. Raises DdlError 1054 for a column in it."""
     tree = strip_parentheses(parse_expression(expression))
     for node in walk_in_order(tree):
         if isinstance(node, ContextExpression) and node.kind in UNPLANNED_NODES:
@@ -67,7 +69,7 @@ def evaluate_constant(expression: str) -> Constant:
 
 
 def literal_constant(tree: Node) -> Constant | None:
-    """A literal needs no computing."""
+    """Return the value of a literal; None for another expression."""
     sign = ""
     if isinstance(tree, Unary) and tree.operator == "-" and isinstance(strip_parentheses(tree.operand), Literal):
         sign, tree = "-", strip_parentheses(tree.operand)

@@ -1,5 +1,5 @@
-"""Which functions may be a column's default, and of which columns (TiDB: pkg/ddl/ddl_api.go, getFuncCallDefaultValue;
-later pkg/ddl/add_column.go)."""
+"""Functions that may be the default of a column (TiDB: pkg/ddl/ddl_api.go, getFuncCallDefaultValue; later
+pkg/ddl/add_column.go)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ DATE_FORMATS = ("%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H.%i.%s", "%Y-%m-%d %H:%i:%s")
 
 
 def check_default_function(column: str, type: ColumnType, default: ColumnDefault, newer: frozenset[str]) -> None:
-    """Raises DdlError for a function that may not be the column's default; `newer` are those that the release has
-    beside the ones that all have."""
+    """Raise DdlError for a function that may not be the column's default; `newer` are further ones of the release."""
     spelled = default.text.partition("(")[0].strip()
     name = spelled.upper()
     if name in NOW:
@@ -50,13 +49,13 @@ def check_default_function(column: str, type: ColumnType, default: ColumnDefault
 
 
 def digits(text: str) -> int:
-    """The digits of a second that CURRENT_TIMESTAMP asks for."""
+    """Return the argument of CURRENT_TIMESTAMP, its digits of a second."""
     inside = text.partition("(")[2].rstrip(") ")
     return int(inside) if inside.isdecimal() else 0
 
 
 def call_arguments(node: Node, name: str) -> tuple[Node, ...] | None:
-    """The arguments of that function; None for anything else."""
+    """Return the arguments of that function; None for anything else."""
     return node.arguments if isinstance(node, Call) and node.name == name else None
 
 
@@ -65,19 +64,19 @@ def literal_text(node: Node) -> str | None:
 
 
 def is_date_format(arguments: tuple[Node, ...]) -> bool:
-    """`DATE_FORMAT(NOW(), '%Y-%m')`"""
+    """Return whether the arguments are those of `DATE_FORMAT(NOW(), '%Y-%m')`."""
     return call_arguments(arguments[0], "NOW") is not None and literal_text(arguments[1]) in DATE_FORMATS
 
 
 def is_replaced_uuid(arguments: tuple[Node, ...]) -> bool:
-    """`REPLACE(UPPER(UUID()), '-', '')`, with CONVERT or without."""
+    """Return whether the arguments are those of `REPLACE(UPPER(UUID()), '-', '')`, with or without CONVERT."""
     first = (call_arguments(arguments[0], "CONVERT") or arguments)[0]
     upper = call_arguments(first, "UPPER")
     return upper is not None and call_arguments(upper[0], "UUID") is not None
 
 
 def is_user_name(arguments: tuple[Node, ...]) -> bool:
-    """`UPPER(SUBSTRING_INDEX(USER(), '@', 1))`"""
+    """Return whether the arguments are those of `UPPER(SUBSTRING_INDEX(USER(), '@', 1))`."""
     inner = call_arguments(arguments[0], "SUBSTRING_INDEX")
     return inner is not None and call_arguments(inner[0], "USER") is not None and literal_text(inner[1]) == "@"
 
@@ -101,4 +100,4 @@ ALLOWED: MappingProxyType[str, Callable[[tuple[Node, ...]], bool]] = MappingProx
         "STR_TO_DATE": are_literals,
     }
 )
-"""Functions that every release takes, and what their arguments must be."""
+"""Functions that every release allows, with a check of their arguments."""

@@ -1,4 +1,4 @@
-"""What no generated column and no functional key may be computed from (TiDB: pkg/ddl/generated_column.go,
+"""Functions and expressions that generated columns and functional keys may not use (TiDB: pkg/ddl/generated_column.go,
 checkIllegalFn4Generated; pkg/expression/function_traits.go)."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FORBIDDEN = ("a subquery", "the rows of a subquery", "EXISTS", "NOT EXISTS", "a 
 
 
 def check_generated_functions(column: str, expression: str) -> None:
-    """Raises DdlError for a generated column that TiDB would not compute."""
+    """Raise DdlError for an expression that is not allowed in a generated column."""
     tree = parse_or_none(expression)
     if tree is None:
         return
@@ -50,7 +50,7 @@ def check_generated_functions(column: str, expression: str) -> None:
 
 
 def check_key_functions(key: str, expression: str) -> None:
-    """Raises DdlError for a functional key that TiDB would not compute."""
+    """Raise DdlError for an expression that is not allowed in a functional key."""
     tree = parse_or_none(expression)
     if tree is None:
         return
@@ -70,7 +70,7 @@ def is_unsafe(node: Node) -> bool:
 
 
 def parse_or_none(expression: str) -> Node | None:
-    """The expression, or None for text that cannot be read."""
+    """Return the tree of an expression, or None for invalid text."""
     try:
         return parse_tokens(expression, tokenize(expression), parse_node)
     except (SchemaError, RecursionError):
@@ -78,7 +78,7 @@ def parse_or_none(expression: str) -> Node | None:
 
 
 def walk_in_order(node: Node) -> Iterator[Node]:
-    """The node and all nodes in it, in the order of the text."""
+    """Yield the node and all nodes in it, in the order of the text."""
     waiting: list[object] = [node]
     while waiting:
         part = waiting.pop()
@@ -106,8 +106,10 @@ ORDER = ("function", "aggregate", "row", "window", "count", "array")
 
 
 def first_problem(tree: Node, arrays: bool) -> tuple[str, str] | None:
-    """The gravest problem of the expression, in TiDB's order of kinds, and what it is about; `arrays` says whether the
-    whole expression may be a CAST to an array."""
+    """Return the first problem in TiDB's order of kinds, and its subject.
+
+    With `arrays`, the whole expression may be a CAST to an array.
+    """
     found = list(problems(tree, arrays))
     return min(found, key=lambda problem: ORDER.index(problem[0]), default=None)
 

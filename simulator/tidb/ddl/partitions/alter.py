@@ -1,7 +1,6 @@
-"""ALTER TABLE … ADD, DROP, TRUNCATE, REORGANIZE, COALESCE PARTITION.
+"""ALTER TABLE … ADD, DROP, TRUNCATE, REORGANIZE, COALESCE PARTITION (TiDB: pkg/ddl/executor.go, pkg/ddl/partition.go).
 
-Partitions are found by name, whatever its case, and keep their order (TiDB: pkg/ddl/executor.go,
-pkg/ddl/partition.go).
+Lookups of partitions ignore case.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from simulator.tidb.syntax.alter import (
 from simulator.tidb.syntax.tables import PartitionDefinition
 
 UNKNOWN_SPEC = "Unsupported/unknown ALTER TABLE specification"
-"""TiDB says `Unsupported` twice."""
+"""TiDB repeats `Unsupported`."""
 
 
 def table_partitioning(table: Table) -> Partitioning:
-    """How the table is partitioned; raises DdlError where it is not."""
+    """Return the partitioning of the table. Raises DdlError for a table without one."""
     if table.partitioning is None:
         raise tidb_error("ddl:1505")
     return table.partitioning
@@ -56,9 +55,9 @@ def with_partitions(partitions: tuple[Partition, ...]) -> Callable[[Table], Tabl
 
 
 def add_partitions(spec: AddPartitions, alteration: Alteration) -> SubJobs:
-    """At the end; of HASH and KEY by number or by name, which reorganizes them. Raises DdlError.
+    """Yield the sub-job of ADD PARTITION, which reorganizes a HASH or KEY table. Raises DdlError.
 
-    Where the table is not known, only a number, or partitions without values, tell HASH and KEY.
+    Without a catalog, partitions without values mean HASH or KEY.
     """
     if alteration.target is None:
         valued = any(definition.kind for definition in spec.definitions)
@@ -94,7 +93,7 @@ def add_partitions(spec: AddPartitions, alteration: Alteration) -> SubJobs:
 def new_partitions(
     definitions: Iterable[PartitionDefinition], old: Partitioning, table: Table, session: Session
 ) -> tuple[Partition, ...]:
-    """Partitions for a table of RANGE or LIST; raises DdlError."""
+    """Return new partitions of a RANGE or LIST table. Raises DdlError."""
     found = []
     for definition in definitions:
         width = len(old.columns) or 1
@@ -110,7 +109,7 @@ def new_partitions(
 
 
 def partition_action(spec: PartitionAction, alteration: Alteration) -> SubJobs:
-    """DROP and TRUNCATE; raises DdlError for the verbs that TiDB only reads."""
+    """Yield the sub-job of DROP or TRUNCATE PARTITION. Raises DdlError for actions that TiDB does not support."""
     if spec.verb in ("CHECK", "REBUILD", "OPTIMIZE", "REPAIR"):
         raise unsupported_error(f"{spec.verb.lower()} partition")
     if spec.verb not in PARTITION_VERBS:
@@ -127,7 +126,7 @@ PARTITION_VERBS = {"DROP": actions.DROP_TABLE_PARTITION, "TRUNCATE": actions.TRU
 
 
 def drop_partitions(spec: PartitionAction, old: Partitioning) -> SubJobs:
-    """TiDB: CheckDropTablePartition."""
+    """Yield the sub-job of DROP PARTITION (TiDB: CheckDropTablePartition)."""
     if old.kind not in ("range", "list"):
         raise tidb_error("ddl:1512", "DROP")
     gone, names = lower_names(spec.names), lower_names(partition.name for partition in old.partitions)
@@ -143,7 +142,7 @@ def drop_partitions(spec: PartitionAction, old: Partitioning) -> SubJobs:
 
 
 def truncate_partitions(spec: PartitionAction, old: Partitioning, table: Table) -> SubJobs:
-    """The rows go, the partitions stay."""
+    """Yield the sub-job of TRUNCATE PARTITION, which leaves the definition unchanged."""
     names = lower_names(partition.name for partition in old.partitions)
     for name in lower_names(spec.names):
         if name not in names:
@@ -152,7 +151,7 @@ def truncate_partitions(spec: PartitionAction, old: Partitioning, table: Table) 
 
 
 def coalesce(spec: CoalescePartition, alteration: Alteration) -> SubJobs:
-    """The last partitions of HASH and KEY go, their rows to the others."""
+    """Yield the sub-job of COALESCE PARTITION, which removes the last partitions of a HASH or KEY table."""
     if alteration.target is None:
         yield SubJob(actions.REORGANIZE_PARTITION)
         return
@@ -167,7 +166,7 @@ def coalesce(spec: CoalescePartition, alteration: Alteration) -> SubJobs:
 
 
 def reorganize(spec: ReorganizePartition, alteration: Alteration) -> SubJobs:
-    """Named partitions become others that hold the same rows; raises DdlError (TiDB: checkReorgPartitionDefs)."""
+    """Yield the sub-job of REORGANIZE PARTITION. Raises DdlError (TiDB: checkReorgPartitionDefs)."""
     if alteration.target is None:
         yield SubJob(actions.REORGANIZE_PARTITION)
         return
@@ -190,7 +189,7 @@ def reorganize(spec: ReorganizePartition, alteration: Alteration) -> SubJobs:
 
 
 def partition_positions(names: tuple[str, ...], old: Partitioning) -> set[int]:
-    """Places of the named partitions, side by side where they are ranges."""
+    """Return the positions of partitions. Raises DdlError for unknown names, and for ranges that are not adjacent."""
     known = lower_names(partition.name for partition in old.partitions)
     places: set[int] = set()
     for name in lower_names(names):
@@ -205,7 +204,7 @@ def partition_positions(names: tuple[str, ...], old: Partitioning) -> set[int]:
 
 
 def check_range_end(old: Partition, new: Partition, last: bool, rule: Partitioning, table: Table) -> None:
-    """Ranges end where they ended, but for the last, which may end higher."""
+    """Raise DdlError if reorganized ranges end elsewhere than before; the last one may end higher."""
     bounds = old.values[0], new.values[0]
     if rule.columns:
         (left, right) = bounds
@@ -219,7 +218,7 @@ def check_range_end(old: Partition, new: Partition, last: bool, rule: Partitioni
 
 
 def partition_options(spec: PartitionOptions, alteration: Alteration) -> SubJobs:
-    """Placement and attributes of a partition: nothing that rows show."""
+    """Yield the sub-jobs of options of a partition, which change no rows."""
     if alteration.target is not None:
         table = alteration.target.table
         if spec.partition.lower() not in lower_names(
@@ -238,7 +237,7 @@ def partition_options(spec: PartitionOptions, alteration: Alteration) -> SubJobs
 
 
 def check_attributes(text: str) -> None:
-    """Raises DdlError for what is no list of `key=value`, and for a key with two values (TiDB: pkg/ddl/label)."""
+    """Raise DdlError unless a text is a list of `key=value` with distinct keys (TiDB: pkg/ddl/label)."""
     values: dict[str, str] = {}
     for attribute in text.split(",") if text else ():
         name, _, value = (part.strip() for part in attribute.partition("="))
@@ -254,7 +253,7 @@ METHODS_BY_VALUES = {"less than": "range", "in": "list", "default": "list"}
 
 
 def build_partition(definition: PartitionDefinition, kind: str, session: Session) -> Partition:
-    """The partition as the table keeps it; raises DdlError where its values are not those of the partitioning."""
+    """Return the partition of a definition. Raises DdlError if its values do not match the partitioning."""
     said = METHODS_BY_VALUES.get(definition.kind, "")
     if said and said != kind:
         raise tidb_error("ddl:1480", *VALUES_CLAUSES[said])
@@ -267,8 +266,8 @@ def build_partition(definition: PartitionDefinition, kind: str, session: Session
 
 
 def check_partitions(partitioning: Partitioning, table: Table) -> Partitioning:
-    """The partitioning, bounds of expressions computed. Raises DdlError for a name twice, too many, a column twice,
-    bounds that do not grow, a member twice (TiDB: checkPartitionDefinitionConstraints)."""
+    """Return the partitioning with evaluated bounds. Raises DdlError for duplicate names, columns and members, too many
+    partitions, and bounds that do not increase (TiDB: checkPartitionDefinitionConstraints)."""
     names: set[str] = set()
     for partition in partitioning.partitions:
         if partition.name.lower() in names:

@@ -1,5 +1,5 @@
-"""The expression that says which partition a row is in: its functions, its columns and its type (TiDB:
-pkg/ddl/partition.go, checkPartitionFuncValid, checkPartitionFuncType; pkg/expression/function_traits.go)."""
+"""Checks of partitioning expressions: functions, columns and type (TiDB: pkg/ddl/partition.go, checkPartitionFuncValid,
+checkPartitionFuncType; pkg/expression/function_traits.go)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DATES, TIMES = ("date", "datetime"), ("time", "datetime")
 
 
 def check_partition_function(expression: str, table: Table) -> None:
-    """Raises DdlError for an expression that may not spread rows."""
+    """Raise DdlError for an expression that is not allowed in partitioning."""
     tree = parse_or_none(expression)
     columns = 0
     for node in walk_in_order(tree) if tree is not None else ():
@@ -57,12 +57,12 @@ def existing_column(node: ColumnName, table: Table) -> Column:
 
 
 def column_types(nodes: tuple[Node, ...], table: Table) -> list[str]:
-    """The types of those that are columns."""
+    """Return the types of those nodes that are columns."""
     return [existing_column(node, table).type.name for node in nodes if isinstance(node, ColumnName)]
 
 
 def check_arguments(call: Call, table: Table) -> None:
-    """A function of time takes a column of its kind; numbers take no TIMESTAMP."""
+    """Raise DdlError for a function of time whose argument is no such column, or a number from a TIMESTAMP."""
     types = column_types(call.arguments, table)
     if call.name in DATE_FUNCTIONS:
         right = any(type in DATES for type in types)
@@ -92,7 +92,7 @@ def fits_unit(unit: str, types: list[str]) -> bool:
 
 
 def check_allowed(node: Node, table: Table) -> None:
-    """TiDB: checkPartitionExprAllowed."""
+    """Raise DdlError for a node that is not allowed (TiDB: checkPartitionExprAllowed)."""
     if isinstance(node, Call) and node.name in ALLOWED:
         return
     if isinstance(node, Binary) and node.operator in OPERATORS:
@@ -108,7 +108,7 @@ def check_allowed(node: Node, table: Table) -> None:
 
 
 def check_function_type(expression: str, table: Table) -> None:
-    """It gives whole numbers."""
+    """Raise DdlError for an expression that does not return integers."""
     tree = parse_or_none(expression)
     kind = kind_of(tree, table) if tree is not None else INT
     if kind in (INT, UNSIGNED):
@@ -119,18 +119,18 @@ def check_function_type(expression: str, table: Table) -> None:
 
 
 def is_unsigned(expression: str, table: Table) -> bool:
-    """Whether the expression gives numbers without a sign (TiDB: isPartExprUnsigned)."""
+    """Return whether the expression is unsigned (TiDB: isPartExprUnsigned)."""
     tree = parse_or_none(expression)
     return tree is not None and kind_of(tree, table) == UNSIGNED
 
 
 INT, UNSIGNED, DECIMAL, REAL, OTHER = "int", "unsigned", "decimal", "real", "other"
 ORDER = (INT, UNSIGNED, DECIMAL, REAL)
-"""Of two operands the later kind is the result's."""
+"""The result of an operator has the later kind of its operands."""
 
 
 def kind_of(node: Node, table: Table) -> str:
-    """The kind of what an allowed expression gives (TiDB: pkg/expression/builtin_arithmetic.go, builtin_math.go)."""
+    """Return the kind of an expression's result (TiDB: pkg/expression/builtin_arithmetic.go, builtin_math.go)."""
     if isinstance(node, Parenthesised):
         return kind_of(node.inner, table)
     if isinstance(node, ColumnName):
@@ -165,7 +165,7 @@ def column_kind(column: Column) -> str:
 
 
 def number_kind(node: Node, table: Table) -> str:
-    """The kind of an operand as a number: times are whole where they have no digits of a second."""
+    """Return the kind of an operand as a number; times without digits of a second are integers."""
     kind = kind_of(node, table)
     while isinstance(node, Parenthesised):
         node = node.inner

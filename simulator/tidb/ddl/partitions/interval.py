@@ -1,7 +1,6 @@
-"""INTERVAL partitioning of RANGE: the partitions that it stands for, and ALTER TABLE … FIRST and LAST PARTITION.
+"""INTERVAL partitioning: its partitions, and ALTER TABLE … FIRST and LAST PARTITION.
 
-One law: bounds are whole numbers or dates, each the one before plus the interval (TiDB: pkg/ddl/partition.go,
-generatePartitionDefinitionsFromInterval).
+Bounds are integers or dates, at equal intervals (TiDB: pkg/ddl/partition.go, generatePartitionDefinitionsFromInterval).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Bound = int | date
 
 
 def expand_interval(syntax: PartitionClause, table: Table) -> PartitionClause:
-    """The partitioning with the partitions of its INTERVAL written out; raises DdlError where they cannot be."""
+    """Return the partitioning with the partitions of its INTERVAL. Raises DdlError."""
     interval = syntax.interval
     if interval is None:
         return syntax
@@ -51,7 +50,7 @@ def expand_interval(syntax: PartitionClause, table: Table) -> PartitionClause:
 
 
 def lowest_number(syntax: PartitionClause, column: Column | None, table: Table) -> str:
-    """What no number lies below: of the column's type, of 64 bits for an expression (TiDB: getLowerBoundInt)."""
+    """Return the lowest number of the column's type, or of 64 bits for an expression (TiDB: getLowerBoundInt)."""
     if column is None:
         return "0" if is_unsigned(syntax.expression, table) else LOWEST
     bits = INTEGER_BITS.get(column.type.name, 64)
@@ -63,7 +62,7 @@ def range_partition(name: str, value: str) -> PartitionDefinition:
 
 
 def parse_bound(text: str) -> Bound:
-    """A whole number, or a date in quotes, with or without midnight; raises DdlError for anything else."""
+    """Parse a bound: an integer, or a date in quotes, with or without midnight. Raises DdlError."""
     plain = text.strip().strip("'\"")
     try:
         return date.fromisoformat(plain[:10]) if "-" in plain[1:] else int(plain)
@@ -76,7 +75,7 @@ def bound_text(value: Bound, midnight: str = "") -> str:
 
 
 def rewrite_statement(syntax: CreateTable, text: str, table: Table) -> str:
-    """The statement that the job has: the partitions in place of INTERVAL (TiDB: buildTablePartitionInfo,
+    """Return the statement of the job, with the partitions in place of INTERVAL (TiDB: buildTablePartitionInfo,
     AppendPartitionDefs)."""
     interval = syntax.partitioning.interval if syntax.partitioning else None
     if interval is None or table.partitioning is None:
@@ -89,7 +88,7 @@ def rewrite_statement(syntax: CreateTable, text: str, table: Table) -> str:
 
 
 def bound_stepper(every: str, unit: str) -> Callable[[Bound], Bound]:
-    """What comes after a bound; raises DdlError for units below a day."""
+    """Return a function that computes the next bound. Raises DdlError for units below a day."""
     amount = int(every.strip("'\" ")) if every.strip("'\" ").isdecimal() else 0
     if amount < 1 or unit.upper() not in ("", *MONTHS, *DAYS):
         raise unsupported_error("INTERVAL partitioning with that INTERVAL")
@@ -107,7 +106,7 @@ def next_bound(day: date, months: int, days: int) -> date:
 
 
 def bounds_between(first: Bound, last: Bound, following: Callable[[Bound], Bound]) -> Iterator[Bound]:
-    """Every bound from the first to the last; raises DdlError where the last is not one of them."""
+    """Return the bounds from the first to the last. Raises DdlError if the interval misses the last."""
     if type(first) is not type(last):
         raise unsupported_error("INTERVAL partitioning with bounds of two types")
     value, count = first, 0
@@ -126,7 +125,7 @@ def is_above_bound(left: Bound, right: Bound) -> bool:
 
 
 def partitions_up_to(partitions: tuple[Partition, ...], last: str) -> tuple[Partition, ...]:
-    """The partitions that LAST PARTITION LESS THAN adds behind those that are there; raises DdlError."""
+    """Return the partitions that LAST PARTITION LESS THAN adds. Raises DdlError."""
     if partitions[-1].values == (("MAXVALUE",),):
         raise unsupported_error("LAST PARTITION when MAXVALUE partition exists")
     known = [parse_bound(partition.values[0][0]) for partition in partitions if partition.name != "P_NULL"]
@@ -138,7 +137,7 @@ def partitions_up_to(partitions: tuple[Partition, ...], last: str) -> tuple[Part
 
 
 def step_between(before: Bound, last: Bound) -> Callable[[Bound], Bound]:
-    """What leads on as the one bound led to the other: whole months between equal days of months, else days."""
+    """Return a function that repeats the step between two bounds: months between equal days of a month, else days."""
     if isinstance(before, date) and isinstance(last, date):
         months = (last.year - before.year) * 12 + last.month - before.month
         if before.day == last.day and months:
@@ -149,7 +148,7 @@ def step_between(before: Bound, last: Bound) -> Callable[[Bound], Bound]:
 
 
 def last_partition(spec: IntervalPartitionSpec, alteration: Alteration) -> SubJobs:
-    """FIRST and LAST PARTITION LESS THAN of INTERVAL partitioning; raises DdlError."""
+    """Yield the sub-job of FIRST or LAST PARTITION LESS THAN. Raises DdlError."""
     if spec.verb not in INTERVALS:
         what = "SPLIT LAST PARTITION" if spec.verb.startswith("SPLIT") else "MERGE FIRST PARTITION"
         raise unsupported_error(what)
@@ -163,7 +162,7 @@ def last_partition(spec: IntervalPartitionSpec, alteration: Alteration) -> SubJo
 
 
 def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
-    """Without the partitions below the bound."""
+    """Return the partitions from the bound on."""
     places = [place for place, partition in enumerate(old.partitions) if partition.values == ((bound,),)]
     if old.kind != "range" or not places or places[0] == 0:
         raise unsupported_error(
@@ -173,7 +172,7 @@ def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
 
 
 def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:
-    """With partitions as wide as the last one, up to the bound."""
+    """Return the partitions with further ones, as wide as the last, up to the bound."""
     if old.kind != "range":
         raise unsupported_error("LAST PARTITION of HASH/KEY partitioned table")
     return (*old.partitions, *partitions_up_to(old.partitions, last))
@@ -182,4 +181,4 @@ def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:
 INTERVALS: MappingProxyType[str, tuple[int, Callable[[str, Partitioning], tuple[Partition, ...]]]] = MappingProxyType(
     {"FIRST": (actions.DROP_TABLE_PARTITION, from_bound), "LAST": (actions.ADD_TABLE_PARTITION, up_to_bound)}
 )
-"""The job of each verb, and what partitions it leaves."""
+"""The job type of each verb, and the function that returns the partitions after it."""

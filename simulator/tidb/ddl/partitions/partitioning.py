@@ -1,7 +1,7 @@
-"""ALTER TABLE … PARTITION BY, REMOVE PARTITIONING and EXCHANGE PARTITION; what partitioning asks of keys.
+"""ALTER TABLE … PARTITION BY, REMOVE PARTITIONING and EXCHANGE PARTITION.
 
-One law: every unique key holds the columns that say which partition a row is in, or is GLOBAL (TiDB v8.5:
-pkg/ddl/partition.go, checkPartitioningKeysConstraints).
+A unique key that is not GLOBAL must contain all partitioning columns (TiDB v8.5: pkg/ddl/partition.go,
+checkPartitioningKeysConstraints).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from simulator.tidb.syntax.definitions import KeyOptions
 from simulator.tidb.syntax.tables import PartitionClause
 
 PARTITION_COLUMN_FAMILIES = ("integer", "date", "datetime", "time", "string")
-"""Types of columns in RANGE COLUMNS and LIST COLUMNS; KEY takes almost any."""
+"""Types of columns of RANGE COLUMNS and LIST COLUMNS; KEY allows almost any."""
 
 
 def partition_by(spec: PartitionBy, alteration: Alteration) -> SubJobs:
-    """The table under another partitioning; raises DdlError."""
+    """Yield the sub-job of PARTITION BY. Raises DdlError."""
     known = alteration.target
     if known is None:
         yield SubJob(actions.ALTER_TABLE_PARTITIONING)
@@ -47,8 +47,8 @@ def partition_by(spec: PartitionBy, alteration: Alteration) -> SubJobs:
 
 
 def new_partitioning(syntax: PartitionClause, table: Table, session: Session) -> Partitioning | None:
-    """How the table is partitioned from now on, None for what TiDB takes as no partitioning; raises DdlError (TiDB:
-    buildTablePartitionInfo, checkPartitionDefinitionConstraints, checkPartitioningKeysConstraints)."""
+    """Return the partitioning of a clause, or None if TiDB ignores it. Raises DdlError (TiDB: buildTablePartitionInfo,
+    checkPartitionDefinitionConstraints, checkPartitioningKeysConstraints)."""
     if syntax.kind == "system_time":
         return None
     if syntax.kind in ("hash", "key") and syntax.subpartition:
@@ -85,14 +85,14 @@ def new_partitioning(syntax: PartitionClause, table: Table, session: Session) ->
 
 
 def key_columns(table: Table) -> tuple[str, ...]:
-    """By what KEY () spreads rows: the primary key, else the first unique key of columns that are NOT NULL."""
+    """Return the columns of KEY (): the primary key, or the first unique key of NOT NULL columns."""
     filled = {column.name for column in table.columns if column.not_null}
     unique = (tuple(part.name for part in index.columns) for index in table.indexes if index.unique)
     return table.primary_key or next((names for names in unique if filled.issuperset(names)), ())
 
 
 def with_index_scopes(table: Table, scopes: Mapping[str, KeyOptions]) -> Table:
-    """The table with the keys GLOBAL or not as UPDATE INDEXES says."""
+    """Return the table with keys made GLOBAL or LOCAL by UPDATE INDEXES."""
 
     def changed(index: Index) -> Index:
         options = scopes.get(index.name.lower())
@@ -102,7 +102,7 @@ def with_index_scopes(table: Table, scopes: Mapping[str, KeyOptions]) -> Table:
 
 
 def check_unique_keys(table: Table, session: Session) -> None:
-    """Raises DdlError for a unique key that lacks a column of the partitioning."""
+    """Raise DdlError for a unique key that lacks a partitioning column."""
     needed = partitioning_columns(table.partitioning)
     for index in table.indexes:
         if index.unique and needed - set(lower_names(part.name for part in index.columns if part.length < 0)):
@@ -118,7 +118,7 @@ def check_unique_keys(table: Table, session: Session) -> None:
 
 
 def check_partition_column(name: str, kind: str, table: Table) -> None:
-    """A column that rows may be spread by is there, and of a type for it."""
+    """Raise DdlError for an unknown partitioning column, or one of an unsupported type."""
     column = find_column(table, name)
     if column is None:
         raise tidb_error("ddl:1488")
@@ -140,7 +140,7 @@ def remove_partitioning(spec: RemovePartitioning, alteration: Alteration) -> Sub
 
 
 def exchange(spec: ExchangePartition, alteration: Alteration) -> SubJobs:
-    """Rows change places, definitions stay; raises DdlError where they differ."""
+    """Yield the sub-job of EXCHANGE PARTITION. Raises DdlError if the definitions differ."""
     if alteration.target is not None:
         check_exchange(spec, alteration.session.qualified_name(spec.table).schema, alteration.target)
     yield SubJob(actions.EXCHANGE_TABLE_PARTITION)
@@ -164,7 +164,7 @@ def check_exchange(spec: ExchangePartition, schema: str, known: TargetTable) -> 
 
 
 def check_same_definition(table: Table, other: Table) -> None:
-    """TiDB: checkTableDefCompatible."""
+    """Raise DdlError if two definitions differ (TiDB: checkTableDefCompatible)."""
     if other.temporary:
         raise tidb_error("ddl:1733", other.name)
     if comparable_table(table) != comparable_table(other) or len(table.columns) != len(other.columns):
@@ -180,7 +180,7 @@ def check_same_definition(table: Table, other: Table) -> None:
 
 
 def comparable_table(table: Table) -> tuple[object, ...]:
-    """What of a table must be the same beside columns and keys."""
+    """Return the properties that both tables must share, besides columns and keys."""
     bits = dict(table.options).get("SHARD_ROW_ID_BITS", "0")
     return tuple(column.shard_bits for column in table.columns), table.charset, table.collation, bits, table.clustered
 

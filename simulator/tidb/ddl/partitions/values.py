@@ -1,4 +1,4 @@
-"""Bounds and members of partitions: their types, their order, and none twice (TiDB: pkg/ddl/partition.go,
+"""Checks of bounds and members of partitions: types, order, duplicates (TiDB: pkg/ddl/partition.go,
 checkPartitionValuesIsInt, checkRangePartitionValue, checkListPartitionValue; pkg/ddl/ddl_api.go,
 checkAndGetColumnsTypeAndValuesMatch, checkRangeColumnsPartitionValue)."""
 
@@ -30,13 +30,13 @@ COLUMN_CONSTANT_KINDS = {
     "datetime": ("string", "null", "unknown"),
     "time": ("string", "null", "unknown"),
 }
-"""Of constants that a column of RANGE COLUMNS and LIST COLUMNS takes."""
+"""Kinds of constants by type of the column of RANGE COLUMNS or LIST COLUMNS."""
 
 WRAP = 1 << 64
 
 
 def check_types(partition: Partition, partitioning: Partitioning, table: Table) -> None:
-    """Raises DdlError for a value of another type than the partitioning's."""
+    """Raise DdlError for a value of another type than the partitioning."""
     for values in partition.values:
         if values == DEFAULT:
             continue
@@ -51,7 +51,7 @@ def check_types(partition: Partition, partitioning: Partitioning, table: Table) 
 
 
 def check_functions(partition: Partition) -> None:
-    """Bounds and members are computed by what partitioning may be."""
+    """Raise DdlError for a function that is not allowed in bounds and members."""
     for text in {text for values in partition.values for text in values}:
         tree = parse_or_none(text) if text not in (MAXVALUE, *DEFAULT) else None
         for node in walk_in_order(tree) if tree is not None else ():
@@ -66,7 +66,7 @@ def check_number(value: Constant, partition: str, unsigned: bool) -> None:
 
 
 def check_column_value(value: Constant, column: Column) -> None:
-    """The constant is a value of the column."""
+    """Raise DdlError for a constant that is no value of the column."""
     kind = family(column.type)
     if value.kind not in COLUMN_CONSTANT_KINDS.get(kind, (value.kind,)):
         raise tidb_error("ddl:1654")
@@ -77,7 +77,7 @@ def check_column_value(value: Constant, column: Column) -> None:
 
 
 def stored_text(value: Constant, column: Column) -> str | None:
-    """The constant as the column has it; None where it does not take it."""
+    """Return the constant as TiDB text of the column; None if it is no value of the column."""
     syntax = ColumnDefault("string" if value.kind in ("string", "bytes") else "number", value.text)
     try:
         text = value_text(syntax, column.type)
@@ -94,7 +94,7 @@ def column_of(partitioning: Partitioning, place: int, table: Table) -> Column:
 
 
 def check_bounds(partitioning: Partitioning, table: Table) -> Partitioning:
-    """RANGE whose bounds grow, those of expressions computed; raises DdlError."""
+    """Return RANGE partitioning with evaluated bounds. Raises DdlError for bounds that do not increase."""
     if partitioning.columns:
         for lower, upper in pairwise(partitioning.partitions):
             if not is_above(upper.values[0], lower.values[0], partitioning, table):
@@ -117,7 +117,7 @@ def check_bounds(partitioning: Partitioning, table: Table) -> Partitioning:
 
 
 def integer_bound(text: str, unsigned: bool) -> int | None:
-    """A bound as the number that TiDB compares; None for what is not computed here."""
+    """Return a bound as the number that TiDB compares; None if it cannot be computed here."""
     value = evaluate_constant(text)
     if value.kind == "null":
         raise tidb_error("ddl:1659", text)
@@ -130,8 +130,10 @@ def integer_bound(text: str, unsigned: bool) -> int | None:
 
 
 def is_above(upper: Sequence[str], lower: Sequence[str], partitioning: Partitioning, table: Table) -> bool:
-    """Whether a bound of RANGE COLUMNS lies above the one before it: the first column in which it is greater decides,
-    whatever those before it say (TiDB: checkTwoRangeColumns)."""
+    """Return whether a bound of RANGE COLUMNS is above the one before it.
+
+    The first greater column decides, even if columns before it are less (TiDB: checkTwoRangeColumns).
+    """
     for place, (high, low) in enumerate(zip(upper, lower)):
         if high == MAXVALUE and low != MAXVALUE:
             return True
@@ -147,7 +149,7 @@ def is_above(upper: Sequence[str], lower: Sequence[str], partitioning: Partition
 
 
 def sort_key(value: Constant, column: Column) -> bytes | None:
-    """What orders values of the column; None for NULL and for what is not computed here."""
+    """Return the sort key of a value; None for NULL and for a value that cannot be computed here."""
     text = None if value.kind in ("null", "unknown") else stored_text(value, column)
     if text is None:
         return None
@@ -159,7 +161,7 @@ def sort_key(value: Constant, column: Column) -> bytes | None:
 
 
 def check_lists(partitioning: Partitioning, table: Table) -> None:
-    """Raises DdlError for MAXVALUE, and for a member or DEFAULT twice."""
+    """Raise DdlError for MAXVALUE, and for duplicate members or DEFAULT."""
     unsigned = not partitioning.columns and is_unsigned(partitioning.expression, table)
     seen: set[object] = set()
     for partition in partitioning.partitions:
@@ -177,7 +179,7 @@ def check_lists(partitioning: Partitioning, table: Table) -> None:
 
 
 def member_key(text: str, place: int, partitioning: Partitioning, table: Table, unsigned: bool) -> object:
-    """What two equal members have in common."""
+    """Return a key that equal members share."""
     value = evaluate_constant(text)
     if value.kind == "null":
         return None

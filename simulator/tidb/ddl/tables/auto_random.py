@@ -1,4 +1,4 @@
-"""AUTO_RANDOM at CREATE TABLE (TiDB: pkg/ddl/ddl_api.go, setTableAutoRandomBits; pkg/meta/autoid)."""
+"""AUTO_RANDOM in CREATE TABLE (TiDB: pkg/ddl/ddl_api.go, setTableAutoRandomBits; pkg/meta/autoid)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ SHARD_BITS, RANGE_BITS = 5, 64
 MOST_SHARD_BITS = 15
 LEAST_RANGE_BITS = 32
 LEAST_BITS = 27
-"""That count up."""
+"""Bits of the incremental part."""
 
 
 def check_auto_random(syntax: CreateTable, handle: KeyDefinition | None) -> None:
-    """Raises DdlError 8216 for a column that cannot have it; `handle` is the clustered primary key."""
+    """Raise DdlError 8216 for invalid AUTO_RANDOM; `handle` is the clustered primary key."""
     for column in syntax.columns:
         option = column.option("auto_random")
         if option is None:
@@ -56,5 +56,5 @@ def check_bits(column: ColumnDefinition, numbers: tuple[int, ...]) -> None:
 
 
 def type_name(column: ColumnDefinition) -> str:
-    """TiDB's name of the type (TiDB: pkg/parser/types/etc.go, TypeStr)."""
+    """Return TiDB's name of the type (TiDB: pkg/parser/types/etc.go, TypeStr)."""
     return {"text": "text", "mediumtext": "mediumtext"}.get(column.type.name, column.type.name)

@@ -1,7 +1,7 @@
-"""CREATE TABLE, and LIKE another: the job, the table, and what TiDB refuses.
+"""CREATE TABLE and CREATE TABLE … LIKE.
 
-The checks come in TiDB's order: the first that fails decides about the error. That another table has the name is found
-behind those of the definition (TiDB: pkg/ddl/ddl_api.go, CreateTable; later pkg/ddl/create_table.go).
+Checks are in TiDB's order, since the first that fails gives the error; a taken name comes after the definition (TiDB:
+pkg/ddl/ddl_api.go, CreateTable; later pkg/ddl/create_table.go).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TEMPORARY = "a local temporary table lives in its session alone: no job"
 
 
 def existing_table(catalog: Catalog, schema: str, name: str) -> Table:
-    """The table; raises DdlError where it, or its database, is not there, and for a view or a sequence."""
+    """Return the table. Raises DdlError for an unknown table or database, and for a view or a sequence."""
     table = catalog.table(schema, name)
     if table is None and catalog.has(schema, name):
         raise tidb_error("ddl:1347", schema, name, "BASE TABLE")
@@ -54,7 +54,7 @@ def existing_table(catalog: Catalog, schema: str, name: str) -> Table:
 
 
 def create_table(statement: CreateTable, text: str, session: Session) -> ExecutionResult:
-    """No job where IF NOT EXISTS finds one, nor for a local temporary table. Raises DdlError."""
+    """Execute CREATE TABLE. A local temporary table is no job. Raises DdlError."""
     catalog = session.catalog
     check_grammar(statement, statement.schema or session.database)
     written = session.qualified_name(TableName(statement.schema, statement.name))
@@ -84,7 +84,7 @@ def create_table(statement: CreateTable, text: str, session: Session) -> Executi
 
 
 def parse_rewritten(statement: CreateTable, text: str, query: str) -> CreateTable:
-    """The statement as TiCDC reads it in the job, where that is another text."""
+    """Return the statement of a rewritten query, as TiCDC reads it in the job."""
     if query == text:
         return statement
     try:
@@ -100,8 +100,8 @@ def new_job(statement: CreateTable, text: str, session: Session) -> Job:
 
 
 def create_tables(statements: Sequence[CreateTable], text: str, session: Session) -> ExecutionResult:
-    """The one job of several CREATE TABLE in one text (CREATE TABLES), as restoring tools queue it; they are of one
-    database. Raises DdlError."""
+    """Execute several CREATE TABLE of one database as one job (CREATE TABLES), as restore tools queue it. Raises
+    DdlError."""
     names = [session.new_name(TableName(statement.schema, statement.name)) for statement in statements]
     notes: list[str] = []
     behind = session
@@ -118,7 +118,8 @@ def create_tables(statements: Sequence[CreateTable], text: str, session: Session
 def build_new_table(
     catalog: Catalog, syntax: CreateTable, database: DatabaseInfo, text: str, session: Session
 ) -> Table:
-    """The table in a known database; raises DdlError (TiDB: BuildTableInfoWithStmt, checkTableInfoValidWithStmt)."""
+    """Check a definition and return its table. Raises DdlError (TiDB: BuildTableInfoWithStmt,
+    checkTableInfoValidWithStmt)."""
     if syntax.like is not None:
         return copy_table(catalog, syntax, database.name, session)
     charset = check_charset(syntax, (database.charset, database.collation), session)
@@ -157,7 +158,7 @@ def build_new_table(
 
 
 def check_unknown(syntax: CreateTable, session: Session) -> None:
-    """What can be said of a definition where nothing is known of databases and tables."""
+    """Check a definition as far as it is possible without a catalog."""
     if syntax.like is None:
         charset = check_charset(syntax, DEFAULT_CHARSET, session)
         check_columns(syntax, charset, session)
@@ -165,7 +166,7 @@ def check_unknown(syntax: CreateTable, session: Session) -> None:
 
 
 def copy_table(catalog: Catalog, syntax: CreateTable, schema: str, session: Session) -> Table:
-    """Another table's definition, without its foreign keys and its place in other things."""
+    """Return the table of CREATE TABLE … LIKE, which has no foreign keys."""
     assert syntax.like is not None
     model = existing_table(catalog, *session.qualified_name(syntax.like))
     check_copied(syntax, model)
@@ -184,8 +185,8 @@ def copy_table(catalog: Catalog, syntax: CreateTable, schema: str, session: Sess
 
 
 def check_copied(syntax: CreateTable, model: Table) -> None:
-    """A temporary table is not copied, and a copy that is one has no partitions and no options of stored tables (TiDB:
-    checkCreateTableGrammar, checkReferInfoForTemporaryTable)."""
+    """Raise DdlError for LIKE a temporary table, and for a temporary copy of a table with partitions or options of
+    stored tables (TiDB: checkCreateTableGrammar, checkReferInfoForTemporaryTable)."""
     if model.temporary:
         raise tidb_error("planner:8006", "create table like")
     options = dict(model.options)
@@ -203,7 +204,7 @@ def check_copied(syntax: CreateTable, model: Table) -> None:
 
 
 def check_children(table: Table, catalog: Catalog) -> None:
-    """Foreign keys that have waited for the table fit it (TiDB: checkTableForeignKeysValid)."""
+    """Check existing foreign keys that refer to the new table (TiDB: checkTableForeignKeysValid)."""
     for child, foreign in referring_keys(catalog, table.schema, table.name):
         if place_of(child.schema, child.name) != place_of(table.schema, table.name):
             check_reference(foreign, child, table)

@@ -1,5 +1,5 @@
-"""What TiDB refuses of the definition of a new table: its columns, keys, options and names, each in TiDB's order
-(TiDB: pkg/ddl/ddl_api.go, BuildTableInfoWithStmt, checkTableInfoValidWithStmt, checkTableInfoValidExtra)."""
+"""Checks of the definition of a new table: columns, keys, options and names, in TiDB's order (TiDB: pkg/ddl/ddl_api.go,
+BuildTableInfoWithStmt, checkTableInfoValidWithStmt, checkTableInfoValidExtra)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_KEYS = 64
 
 
 def check_charset(syntax: CreateTable, default: tuple[str, str], session: Session) -> tuple[str, str]:
-    """The table's character set and collation, those of its database without any (TiDB:
+    """Return the charset and collation of the table, by default those of its database. Raises DdlError (TiDB:
     GetCharsetAndCollateInTableOption)."""
     charset, collated = "", ""
     for option in syntax.options:
@@ -56,14 +56,14 @@ def check_charset(syntax: CreateTable, default: tuple[str, str], session: Sessio
 
 
 def check_columns(syntax: CreateTable, charset: tuple[str, str], session: Session) -> None:
-    """Each column's own definition."""
+    """Check the definition of each column."""
     primary = {part.column.lower() for key in syntax.keys if key.kind == "primary" for part in key.parts}
     for column in syntax.columns:
         check_definition(column, charset, session, column.name.lower() in primary)
 
 
 def check_keys(syntax: CreateTable, charset: tuple[str, str], schema: str, session: Session) -> None:
-    """Names of keys, then the keys in TiDB's order: those beside the columns first (TiDB: checkConstraintNames,
+    """Check the names of keys, then keys of the table, then keys of columns (TiDB: checkConstraintNames,
     BuildTableInfo)."""
     keys = [*syntax.keys, *(key for column in syntax.columns for key in column.keys)]
     check_constraint_names(keys)
@@ -96,7 +96,7 @@ def check_keys(syntax: CreateTable, charset: tuple[str, str], schema: str, sessi
 
 
 def check_constraint_names(keys: Sequence[KeyDefinition]) -> None:
-    """TiDB: checkDuplicateConstraint."""
+    """Raise DdlError for duplicate names (TiDB: checkDuplicateConstraint)."""
     taken: dict[bool, set[str]] = {True: set(), False: set()}
     for key in keys:
         is_foreign = key.kind == "foreign"
@@ -106,7 +106,7 @@ def check_constraint_names(keys: Sequence[KeyDefinition]) -> None:
 
 
 def check_key(key: KeyDefinition, name: str, table: Table, session: Session) -> None:
-    """A key that the columns can have."""
+    """Raise DdlError for a key that the columns cannot have."""
     if key.kind in ("check", "fulltext", "spatial"):
         return
     if key.kind in COLUMNAR_KINDS and not session.release.vectors:
@@ -127,7 +127,7 @@ def check_key(key: KeyDefinition, name: str, table: Table, session: Session) -> 
 
 
 def check_primary_key(key: KeyDefinition, table: Table) -> bool:
-    """Whether it is one integer under which rows are stored, and so no index."""
+    """Check a primary key; return whether it is one clustered integer column, and so no index."""
     for part in key.parts:
         if part.expression:
             raise tidb_error("ddl:3756")
@@ -143,7 +143,7 @@ def check_primary_key(key: KeyDefinition, table: Table) -> bool:
 
 
 def check_foreign_indexes(keys: Sequence[KeyDefinition], taken: set[str], table: Table) -> None:
-    """The index that a foreign key gets has a name of its own, and columns for it (TiDB: addIndexForForeignKey)."""
+    """Check the name and columns of the index that a foreign key gets (TiDB: addIndexForForeignKey)."""
     beginnings = [
         tuple(part.column.lower() if part.length < 0 else "" for part in key.parts)
         for key in keys
@@ -167,7 +167,7 @@ def check_on_commit(syntax: CreateTable) -> None:
 
 
 def check_options(syntax: CreateTable, session: Session) -> None:
-    """What the table's options ask for (TiDB: setTemporaryType, setTableAutoRandomBits, handleTableOptions)."""
+    """Check table options (TiDB: setTemporaryType, setTableAutoRandomBits, handleTableOptions)."""
     check_on_commit(syntax)
     handle = handle_key(syntax)
     check_auto_random(syntax, handle)
@@ -186,13 +186,13 @@ def check_options(syntax: CreateTable, session: Session) -> None:
 
 
 def handle_key(syntax: CreateTable) -> KeyDefinition | None:
-    """The primary key that rows are stored under."""
+    """Return the clustered primary key."""
     keys = [*syntax.keys, *(key for column in syntax.columns for key in column.keys)]
     return next((key for key in keys if key.kind == "primary" and key.clustered is not False), None)
 
 
 def check_generated_columns(syntax: CreateTable, schema: str) -> None:
-    """Generated columns are computed from what may be, and from generated ones that stand before them (TiDB:
+    """Check the expressions of generated columns, which may depend on earlier generated columns only (TiDB:
     checkGeneratedColumn, verifyColumnGeneration)."""
     places = {column.name.lower(): place for place, column in enumerate(syntax.columns)}
     counting = next((column.name.lower() for column in reversed(syntax.columns) if column.auto_increment), "")
@@ -214,7 +214,7 @@ def check_generated_columns(syntax: CreateTable, schema: str) -> None:
 
 
 def check_names(expression: str, schema: str, table: str) -> None:
-    """What stands before a column's name is the table's own (TiDB: findDependedColumnNames)."""
+    """Raise DdlError for a column name qualified with another table (TiDB: findDependedColumnNames)."""
     for parts in qualified_names(expression):
         if len(parts) > 2 and parts[-3].lower() != schema.lower():
             raise tidb_error("ddl:1102", parts[-3])
@@ -223,7 +223,7 @@ def check_names(expression: str, schema: str, table: str) -> None:
 
 
 def check_limits(syntax: CreateTable, table: Table) -> None:
-    """Lengths of names, and how many columns and keys there may be (TiDB: checkTableInfoValidExtra)."""
+    """Raise DdlError for long names and too many columns or keys (TiDB: checkTableInfoValidExtra)."""
     if len(syntax.name) > MAX_NAME_LENGTH:
         raise tidb_error("ddl:1059", syntax.name)
     for column in syntax.columns:

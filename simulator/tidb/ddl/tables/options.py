@@ -1,7 +1,7 @@
-"""ALTER TABLE's options: comment, charset, TTL, AUTO_INCREMENT and what changes nothing that rows show.
+"""Table options in ALTER TABLE: comment, charset, TTL, AUTO_INCREMENT and options without effect on rows.
 
-One law: OPTIONS lists the options that TiDB alters, by name; any other is refused. Only CONVERT TO changes the charset
-of columns that are there (TiDB: pkg/ddl/executor.go, AlterTable, AlterTableCharsetAndCollate).
+OPTIONS has all options that TiDB can alter. Only CONVERT TO changes the charset of existing columns (TiDB:
+pkg/ddl/executor.go, AlterTable, AlterTableCharsetAndCollate).
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ ENGINES = frozenset(
         "heap",
     )
 )
-"""Those that TiDB takes for MySQL's (pkg/planner/core/preprocess.go, mysqlValidTableEngineNames)."""
+"""Engines that TiDB accepts (pkg/planner/core/preprocess.go, mysqlValidTableEngineNames)."""
 
 Values = Mapping[str, TableOption]
-"""The options of one spec by name; of options said twice the last."""
+"""The options of one spec by name; the last one counts."""
 
 
 def set_options(spec: SetOptions, alteration: Alteration) -> SubJobs:
-    """A step for each option, charset and TTL options together one, and placement last; raises DdlError."""
+    """Yield a sub-job for each option; charset options are one, TTL options are one, placement is last. Raises DdlError."""
     check_charsets([option.value for option in spec.options if option.name == "CHARSET" and not option.default])
     values = {option.name: option for option in spec.options}
     done: set[object] = set()
@@ -66,7 +66,7 @@ def set_options(spec: SetOptions, alteration: Alteration) -> SubJobs:
 
 
 def check_charsets(names: Sequence[str]) -> None:
-    """One charset alone (GetCharsetAndCollateInTableOption)."""
+    """Raise DdlError for several charsets (GetCharsetAndCollateInTableOption)."""
     for name in names:
         if name != names[0]:
             raise error_with_text(
@@ -83,14 +83,14 @@ def comment(option: TableOption, values: Values, alteration: Alteration) -> SubJ
 
 
 def charset(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
-    """The default of later columns."""
+    """Yield the sub-job of another default charset, which applies to new columns."""
     named = "" if "CHARSET" not in values or values["CHARSET"].default else values["CHARSET"].value
     collated = values["COLLATE"].value if "COLLATE" in values else ""
     return charset_step(named, collated, False, alteration)
 
 
 def time_to_live(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
-    """TTL anew, or another of its settings; raises DdlError (TiDB: AlterTableTTLInfoOrEnable)."""
+    """Yield the sub-job of TTL options. Raises DdlError (TiDB: AlterTableTTLInfoOrEnable)."""
     known = alteration.target
     if known is None:
         yield SubJob(actions.ALTER_TTL_INFO)
@@ -112,7 +112,7 @@ def time_to_live(option: TableOption, values: Values, alteration: Alteration) ->
 
 
 def check_ttl(name: str, table: Table, known: TargetTable) -> None:
-    """TiDB: checkTTLInfoValid."""
+    """Raise DdlError for an invalid TTL column (TiDB: checkTTLInfoValid)."""
     if any(referring_keys(known.catalog, table.schema, table.name)):
         raise tidb_error("ddl:8152")
     column = find_column(table, name)
@@ -133,7 +133,7 @@ def remove_ttl(spec: RemoveTtl, alteration: Alteration) -> SubJobs:
 
 
 def stored_option(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
-    """An option that changes no row."""
+    """Return the function of an option that is stored with the table."""
     if alteration.target is not None:
         table = alteration.target.table
         if option.name == "SHARD_ROW_ID_BITS" and dict(table.options).get(option.name) == option.value:
@@ -160,7 +160,7 @@ def with_option(table: Table, name: str, value: str) -> Table:
 
 
 def placement_option(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
-    """Placement, whose job comes behind those of all others."""
+    """Yield the sub-job of placement, which comes after all others."""
     return iter(())
 
 
@@ -175,12 +175,12 @@ def engine(option: TableOption, values: Values, alteration: Alteration) -> SubJo
 
 
 def ignored_option(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
-    """TiDB reads the option, and makes no job of it."""
+    """Return the function of an option that TiDB accepts without a job."""
     yield f"{option.name} is accepted, no job"
 
 
 def cache(spec: Cache, alteration: Alteration) -> SubJobs:
-    """ALTER TABLE … CACHE and NOCACHE (TiDB: AlterTableCache)."""
+    """Yield the sub-job of CACHE or NOCACHE (TiDB: AlterTableCache)."""
     table, on = alteration.target.table if alteration.target else None, spec.on
     if table and table.cached == on:
         yield f"the table is {'' if on else 'not '}cached already: no job"
@@ -221,15 +221,17 @@ OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], SubJo
 
 
 def convert_charset(spec: ConvertCharset, alteration: Alteration) -> SubJobs:
-    """The charset of the table and of all its columns that have one; DEFAULT is a charset without a name to TiDB
-    (GetCharsetAndCollateInTableOption)."""
+    """Yield the sub-job of CONVERT TO, which changes the table and all its text columns.
+
+    To TiDB, DEFAULT is a charset without a name (GetCharsetAndCollateInTableOption).
+    """
     if not spec.charset and alteration.target is not None:
         raise error_with_text("ddl:1105", "Unknown charset ")
     return charset_step(spec.charset, spec.collation, True, alteration)
 
 
 def charset_step(name: str, collation: str, columns_too: bool, alteration: Alteration) -> SubJobs:
-    """TiDB: AlterTableCharsetAndCollate, checkAlterTableCharset."""
+    """Yield the sub-job of another charset (TiDB: AlterTableCharsetAndCollate, checkAlterTableCharset)."""
     if name and ALIASES.get(name.lower(), name.lower()) not in CHARSETS:
         raise tidb_error("ddl:1115", name)
     if collation and collation.lower().partition("_")[0] not in (*CHARSETS, *ALIASES):
@@ -255,7 +257,7 @@ def charset_step(name: str, collation: str, columns_too: bool, alteration: Alter
 
 
 def check_columns(table: Table, wanted: tuple[str, str]) -> None:
-    """Every column can have the charset, and every key is short enough with it."""
+    """Raise DdlError for a column that cannot have the charset, and for a key that gets too long."""
     for column in table.columns:
         type = column.type
         if type.name == "varchar" and type.length > (most := 65535 // CHARSETS[wanted[0]][1]):

@@ -1,7 +1,4 @@
-"""DROP, TRUNCATE, RENAME, RECOVER, REPAIR and LOCK TABLE.
-
-One law: a table that goes is remembered, so that RECOVER and FLASHBACK find it (TiDB: pkg/ddl/executor.go).
-"""
+"""DROP, TRUNCATE, RENAME, RECOVER, REPAIR and LOCK TABLE (TiDB: pkg/ddl/executor.go)."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ from simulator.tidb.syntax.definitions import TableName
 
 
 def drop_table(statement: DropTable, text: str, session: Session) -> ExecutionResult:
-    """A job for each table that is there. Raises DdlError where another table refers to one of them."""
+    """Execute DROP TABLE: a job for each table. Raises DdlError if another table refers to one of them."""
     if statement.temporary == "local":
         return session.without_jobs(TEMPORARY)
     names = [session.qualified_name(name) for name in statement.tables]
@@ -52,7 +49,7 @@ def drop_from_catalog(catalog: Catalog, name: TableName) -> Catalog | None:
 
 
 def truncate_table(statement: TruncateTable, text: str, session: Session) -> ExecutionResult:
-    """The rows go and the definition stays, its origin defaults without a row to serve; raises DdlError."""
+    """Execute TRUNCATE TABLE, which keeps the definition but for origin defaults. Raises DdlError."""
     written = session.qualified_name(statement.table)
 
     def change(catalog: Catalog) -> Catalog:
@@ -73,10 +70,8 @@ def truncate_table(statement: TruncateTable, text: str, session: Session) -> Exe
 
 
 def rename_table(statement: RenameTable, text: str, session: Session) -> ExecutionResult:
-    """Pair by pair, so that names may change places; raises DdlError, and then nothing is done.
-
-    One job, of the code RenameTables for several pairs.
-    """
+    """Execute RENAME TABLE pair by pair, so that names can be swapped. Several pairs are one job RenameTables. Raises
+    DdlError."""
     given: dict[tuple[str, str], TableName] = {}
     pairs, catalog = [], session.catalog
     for old, new in statement.pairs:
@@ -92,7 +87,7 @@ def rename_table(statement: RenameTable, text: str, session: Session) -> Executi
 
 
 def rename_in_catalog(catalog: Catalog, old: TableName, new: TableName) -> Catalog:
-    """With the table, view or sequence under another name."""
+    """Return the catalog with a table, view or sequence renamed."""
     check_rename(catalog, old, new)
     place, database = place_of(*old), catalog.databases[new.schema.lower()]
     if place in catalog.views:
@@ -107,7 +102,7 @@ def rename_in_catalog(catalog: Catalog, old: TableName, new: TableName) -> Catal
 
 
 def check_rename(catalog: Catalog, old: TableName, new: TableName) -> None:
-    """The one name is there and the other free (TiDB: ExtractTblInfos)."""
+    """Raise DdlError for an unknown old name or a taken new name (TiDB: ExtractTblInfos)."""
     if not catalog.has(old.schema, old.name):
         if catalog.has(new.schema, new.name):
             raise tidb_error("schema:1050", f"{new.schema}.{new.name}")
@@ -126,7 +121,7 @@ def check_rename(catalog: Catalog, old: TableName, new: TableName) -> None:
 
 
 def rename_to(spec: RenameTo, alteration: Alteration) -> SubJobs:
-    """Another name, without a database in the current one; raises DdlError."""
+    """Yield the sub-job of ALTER TABLE … RENAME TO. Raises DdlError."""
     known, new = alteration.target, alteration.session.new_name(spec.table)
     if lower_names(new) == lower_names(alteration.name):
         yield "the table has that name: no job"
@@ -142,13 +137,12 @@ def rename_to(spec: RenameTo, alteration: Alteration) -> SubJobs:
 
 
 def move_table(catalog: Catalog, table: Table, changed: Table) -> Catalog:
-    """The catalog with the table under another name."""
+    """Return the catalog with the table renamed."""
     return with_table(without_table(update_references(catalog, table, changed, {}), table), changed)
 
 
 def recover_table(statement: RecoverTable, text: str, session: Session) -> ExecutionResult:
-    """The table of RECOVER TABLE BY JOB is the session's to know; without a catalog it has no name where the session
-    does not."""
+    """Execute RECOVER TABLE. The session knows the table of BY JOB; without a catalog its name may be unknown."""
     name = statement.table or session.dropped.get(statement.job)
     if name is None and session.catalog is not None:
         raise error_with_text(
@@ -160,14 +154,14 @@ def recover_table(statement: RecoverTable, text: str, session: Session) -> Execu
 
 
 def flashback_table(statement: FlashbackTable, text: str, session: Session) -> ExecutionResult:
-    """The job has the new name."""
+    """Execute FLASHBACK TABLE; the job has the new name."""
     old = session.new_name(statement.table)
     job = Job(actions.RECOVER_TABLE, text, statement, old.schema, statement.new_name or old.name)
     return session.with_jobs([job], lambda catalog: recover_in_catalog(catalog, old, statement.new_name))
 
 
 def recover_in_catalog(catalog: Catalog, old: TableName, new: str) -> Catalog:
-    """With the last table of the old name that was dropped or truncated; raises DdlError."""
+    """Return the catalog with the last dropped or truncated table of a name restored. Raises DdlError."""
     table = catalog.dropped.get(place_of(*old))
     if table is None:
         raise error_with_text("ddl:1105", f"Can't find dropped/truncated table: {old.name} in DDL history jobs")
@@ -177,7 +171,7 @@ def recover_in_catalog(catalog: Catalog, old: TableName, new: str) -> Catalog:
 
 
 def repair_table(statement: RepairTable, text: str, session: Session) -> ExecutionResult:
-    """The table as the statement defines it."""
+    """Execute REPAIR TABLE, which takes the definition of the statement."""
 
     def change(catalog: Catalog) -> Catalog:
         table = existing_table(catalog, *session.qualified_name(statement.table))
@@ -191,7 +185,7 @@ def repair_table(statement: RepairTable, text: str, session: Session) -> Executi
 
 
 def lock_tables(statement: LockTables, text: str, session: Session) -> ExecutionResult:
-    """One job, whatever the number of tables."""
+    """Execute LOCK TABLES: one job for any number of tables."""
     return session.with_jobs([Job(actions.LOCK_TABLE, text, statement, *session.existing_name(statement.locks[0][0]))])
 
 
