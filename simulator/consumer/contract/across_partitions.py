@@ -1,6 +1,6 @@
-"""Points 4 and 5 across partitions: watermarks and statements that some have and others lack.
+"""Points 4 and 5 across partitions: watermarks and statements that some partitions have and others lack.
 
-One law: what each partition left behind is enough for it (`summary.PartitionSummary`); no record is read again.
+The partition summaries are enough for these checks; no record is read again.
 """
 
 from __future__ import annotations
@@ -15,47 +15,47 @@ from simulator.columns.change_frame import Ints
 from simulator.consumer.contract.destinations import PartitionCountSpan
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary, Statement
-from simulator.consumer.contract.violations import SHOW, Tally, Violations, new_violation
+from simulator.consumer.contract.violations import SHOW, ViolationCounter, Violations, new_violation
 from simulator.consumer.records import TopicPartition
 from simulator.tso import FOREVER
 
 
 def check_across_partitions(summaries: Iterable[PartitionSummary], spec: StreamSpec, show: int = SHOW) -> Violations:
-    """What is wrong of the partitions as a whole."""
-    tally, topics = Tally(show), topic_summaries(summaries, spec)
+    """Return the violations that concern several partitions."""
+    tally, topics = ViolationCounter(show), topic_summaries(summaries, spec)
     if spec.watermarks:
-        _missing_watermarks(tally, topics, spec)
+        _check_missing_watermarks(tally, topics, spec)
         if spec.finished:
-            _uncovered(tally, topics)
-    _missing_statements(tally, topics, spec)
+            _check_uncovered_rows(tally, topics)
+    _check_missing_statements(tally, topics, spec)
     return tally.found()
 
 
 @dataclass(frozen=True)
 class TopicSummary:
-    """What is left of the partitions of a topic."""
+    """The partition summaries of a topic."""
 
     name: str
     partitions: tuple[PartitionSummary, ...]
-    """All that it should have, by number."""
+    """All partitions that the topic should have, by number."""
 
     since: tuple[int, ...]
-    """Of each, from which commit-ts on it must have what others have: -1 from the first."""
+    """For each partition, the commit-ts from which on it must have what others have; -1 from the start."""
 
     low: int = field(default=NEVER)
     """The lowest commit-ts of all."""
 
     until: int = FOREVER
-    """When all its tables left it."""
+    """When all tables left the topic."""
 
 
 def topic_summaries(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> list[TopicSummary]:
-    """Those that have messages; a partition of which nothing was given is empty."""
-    given: dict[str, dict[int, PartitionSummary]] = defaultdict(dict)
+    """Return the topics that have messages; a partition without a summary is empty."""
+    by_topic: dict[str, dict[int, PartitionSummary]] = defaultdict(dict)
     for each in summaries:
-        given[each.place[0]][each.place[1]] = each
+        by_topic[each.place[0]][each.place[1]] = each
     found = []
-    for name, parts in given.items():
+    for name, parts in by_topic.items():
         lows = [part.low for part in parts.values() if part.low != NEVER]
         if not lows:
             continue
@@ -63,35 +63,37 @@ def topic_summaries(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> 
             parts.get(number) or PartitionSummary((name, number)) for number in range(spec.partitions.get(name, 0))
         )
         last, left = max(part.last_event for part in every)
-        found.append(TopicSummary(name, every, _since(every), min(lows), last if left else FOREVER))
+        found.append(TopicSummary(name, every, _required_since(every), min(lows), last if left else FOREVER))
     return found
 
 
-def _since(partitions: Sequence[PartitionSummary]) -> tuple[int, ...]:
-    """A partition that begins in the middle, or was added on the way, owes nothing of before its first watermark."""
-    begin = _begin(partitions)
+def _required_since(partitions: Sequence[PartitionSummary]) -> tuple[int, ...]:
+    """A partition that starts in the middle, or was added later, must have nothing before its first watermark."""
+    begin = _initial_partition_count(partitions)
     return tuple(
         int(part.watermarks[0]) if len(part.watermarks) and (part.headless or number >= begin) else NEVER
         for number, part in enumerate(partitions)
     )
 
 
-def _begin(partitions: Sequence[PartitionSummary]) -> int:
-    """How many partitions the topic had at first: those behind them have nothing up to the last watermark that came
-    before their own first one."""
+def _initial_partition_count(partitions: Sequence[PartitionSummary]) -> int:
+    """Return the number of partitions at the start. A partition that was added later has nothing up to the last
+    watermark before its own first one."""
     marks = [part.watermarks for part in partitions if len(part.watermarks)]
     if not marks:
         return len(partitions)
     every = np.unique(np.concatenate(marks))
-    added = [len(part.watermarks) > 0 and part.low > _before(every, int(part.watermarks[0])) for part in partitions]
+    added = [
+        len(part.watermarks) > 0 and part.low > _watermark_before(every, int(part.watermarks[0])) for part in partitions
+    ]
     found = len(partitions)
     while found > 1 and added[found - 1] and not partitions[found - 1].headless:
         found -= 1
     return found
 
 
-def _before(marks: Ints, ts: int) -> int:
-    """The last watermark before that one; FOREVER where it is the first."""
+def _watermark_before(marks: Ints, ts: int) -> int:
+    """Return the last watermark before that one; FOREVER if it is the first."""
     at = int(np.searchsorted(marks, ts))
     return int(marks[at - 1]) if at else FOREVER
 
@@ -99,22 +101,22 @@ def _before(marks: Ints, ts: int) -> int:
 def partition_count_spans(
     summaries: Iterable[PartitionSummary], spec: StreamSpec
 ) -> dict[str, tuple[PartitionCountSpan, ...]]:
-    """Of topics that got more partitions on the way, and where rows seem to be in a wrong one therefore: when they had
-    how many (`StreamSpec.grown`).
+    """Return when topics had how many partitions (`StreamSpec.grown`), for topics with rows in wrong partitions that
+    seem to have grown.
 
-    New partitions take rows after the last watermark that they lack and before the first that they have.
+    New partitions receive rows after the last watermark that they lack and before the first that they have.
     """
     every, found = list(summaries), {}
     wrong = {summary.place[0] for summary in every if misplaced_rows(summary)}
     for topic in topic_summaries([summary for summary in every if summary.place[0] in wrong], spec):
         since = np.maximum.accumulate(np.array(topic.since)) if topic.since else np.zeros(0, np.int64)
-        begin = _begin(topic.partitions)
+        begin = _initial_partition_count(topic.partitions)
         steps = sorted({int(ts) for ts in since[begin:]})
         if not steps:
             continue
         marks = np.unique(np.concatenate([part.watermarks for part in topic.partitions]))
         counts = [begin, *(int(np.searchsorted(since, ts, "right")) for ts in steps)]
-        after = [NEVER, *(_before(marks, ts) for ts in steps)]
+        after = [NEVER, *(_watermark_before(marks, ts) for ts in steps)]
         found[topic.name] = tuple(
             PartitionCountSpan(low, high, count)
             for low, high, count in zip(after, [*steps, FOREVER], counts, strict=True)
@@ -123,26 +125,29 @@ def partition_count_spans(
 
 
 def misplaced_rows(summary: PartitionSummary) -> int:
-    """How many of its rows are in a wrong partition."""
+    """Return the number of rows in wrong partitions."""
     return sum(count for (check, _), count in summary.found.counts.items() if check == "wrong-partition")
 
 
 def choose_reading(one: Sequence[PartitionSummary], other: Sequence[PartitionSummary]) -> list[PartitionSummary]:
-    """Of each topic the reading by which fewer rows are in a wrong partition: the first as long as the `other`, which
-    took it to have grown, is no better."""
+    """Return for each topic the reading with fewer misplaced rows; the first reading wins a tie. The `other` reading
+    assumed that topics grew."""
     counts = [Counter[str](), Counter[str]()]
     for count, summaries in zip(counts, (one, other), strict=True):
         for each in summaries:
             count[each.place[0]] += misplaced_rows(each)
-    taken = {each.place[0] for each in other if counts[1][each.place[0]] < counts[0][each.place[0]]}
-    return [*(each for each in one if each.place[0] not in taken), *(each for each in other if each.place[0] in taken)]
+    chosen = {each.place[0] for each in other if counts[1][each.place[0]] < counts[0][each.place[0]]}
+    return [
+        *(each for each in one if each.place[0] not in chosen),
+        *(each for each in other if each.place[0] in chosen),
+    ]
 
 
-def _missing_watermarks(tally: Tally, topics: Sequence[TopicSummary], spec: StreamSpec) -> None:
-    """Point 4: every watermark is in every partition of every topic that is active by then; a topic that ends with
-    DROP or RENAME TABLE may have no more."""
-    missing = _lacking(topics, spec)
-    broken = _broken_off(topics, missing, spec)
+def _check_missing_watermarks(tally: ViolationCounter, topics: Sequence[TopicSummary], spec: StreamSpec) -> None:
+    """Point 4: every watermark is in every partition of every topic that is active by then. A topic that ends with DROP
+    or RENAME TABLE may have no more."""
+    missing = _missing_by_partition(topics, spec)
+    broken = _interrupted(topics, missing, spec)
     for place, every in missing.items():
         lacking = np.setdiff1d(every, broken, assume_unique=True)
         kept = lacking[: tally.room("watermark-missing")].tolist()
@@ -154,13 +159,13 @@ def _missing_watermarks(tally: Tally, topics: Sequence[TopicSummary], spec: Stre
 
 
 def interrupted_watermarks(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> Ints:
-    """The watermarks that some partitions alone have, because TiCDC stopped while it sent them."""
+    """Return the watermarks that only some partitions have, because TiCDC stopped while it sent them."""
     topics = topic_summaries(summaries, spec)
-    return _broken_off(topics, _lacking(topics, spec), spec)
+    return _interrupted(topics, _missing_by_partition(topics, spec), spec)
 
 
-def _lacking(topics: Sequence[TopicSummary], spec: StreamSpec) -> dict[TopicPartition, Ints]:
-    """The watermarks that each partition should have and has not."""
+def _missing_by_partition(topics: Sequence[TopicSummary], spec: StreamSpec) -> dict[TopicPartition, Ints]:
+    """Return the watermarks that each partition should have and lacks."""
     of_topics = {
         topic.name: np.unique(np.concatenate([part.watermarks for part in topic.partitions]))
         for topic in topics
@@ -170,30 +175,32 @@ def _lacking(topics: Sequence[TopicSummary], spec: StreamSpec) -> dict[TopicPart
         return {}
     every, found = np.unique(np.concatenate(list(of_topics.values()))), {}
     for topic in topics:
-        asked = np.union1d(every[(every >= topic.low) & (every <= topic.until)], of_topics.get(topic.name, every[:0]))
+        required = np.union1d(
+            every[(every >= topic.low) & (every <= topic.until)], of_topics.get(topic.name, every[:0])
+        )
         for part, since in zip(topic.partitions, topic.since, strict=True):
-            found[part.place] = _lacking_of(part, since, asked, spec)
+            found[part.place] = _missing_in_partition(part, since, required, spec)
     return {place: lacking for place, lacking in found.items() if len(lacking)}
 
 
-def _lacking_of(part: PartitionSummary, since: int, asked: Ints, spec: StreamSpec) -> Ints:
-    if len(asked) == len(part.watermarks):
+def _missing_in_partition(part: PartitionSummary, since: int, required: Ints, spec: StreamSpec) -> Ints:
+    if len(required) == len(part.watermarks):
         return np.zeros(0, np.int64)  # it has no others
-    wanted = asked[asked >= since]
+    wanted = required[required >= since]
     if not spec.finished:
         wanted = wanted[wanted <= (part.watermarks[-1] if len(part.watermarks) else NEVER)]
     found: Ints = np.setdiff1d(wanted, part.watermarks, assume_unique=True)
     return found
 
 
-def _broken_off(topics: Sequence[TopicSummary], missing: Mapping[TopicPartition, Ints], spec: StreamSpec) -> Ints:
-    """Of the missing watermarks those that a restart explains: one topic has them in part, the others have them or have
-    them not, and every partition has a later one.
+def _interrupted(topics: Sequence[TopicSummary], missing: Mapping[TopicPartition, Ints], spec: StreamSpec) -> Ints:
+    """Return the missing watermarks that a restart explains: at most one topic has them in part, all others have them
+    completely or not at all, and every partition has a later one.
 
     TiCDC sends a watermark to topic after topic, to all partitions of a topic at once, and each message succeeds or
     fails by itself: any of them may have it when TiCDC stops (tiflow: pkg/sink/kafka/factory.go SendMessages,
     cdc/sink/ddlsink/mq/mq_ddl_sink.go WriteCheckpointTs; ticdc: downstreamadapter/sink/kafka/sink.go sendCheckpoint).
-    It need not come again: what is tried next is the newest one (tiflow: cdc/owner/ddl_sink.go writeCheckpointTs).
+    It need not be repeated, since TiCDC then sends the newest one (tiflow: cdc/owner/ddl_sink.go writeCheckpointTs).
     """
     if not spec.restarts or not missing:
         return np.zeros(0, np.int64)
@@ -218,7 +225,7 @@ def _broken_off(topics: Sequence[TopicSummary], missing: Mapping[TopicPartition,
     return found
 
 
-def _uncovered(tally: Tally, topics: Sequence[TopicSummary]) -> None:
+def _check_uncovered_rows(tally: ViolationCounter, topics: Sequence[TopicSummary]) -> None:
     """Point 4: the last watermark of a finished run covers every row."""
     parts = [part for topic in topics for part in topic.partitions]
     mark = max((int(part.watermarks[-1]) for part in parts if len(part.watermarks)), default=NEVER)
@@ -229,7 +236,7 @@ def _uncovered(tally: Tally, topics: Sequence[TopicSummary]) -> None:
             )
 
 
-def _missing_statements(tally: Tally, topics: Sequence[TopicSummary], spec: StreamSpec) -> None:
+def _check_missing_statements(tally: ViolationCounter, topics: Sequence[TopicSummary], spec: StreamSpec) -> None:
     """Point 5: DDL is in every partition of its topic, or in partition 0 alone."""
     for topic in topics:
         wanted = topic.partitions if spec.ddl_in_every_partition else topic.partitions[:1]

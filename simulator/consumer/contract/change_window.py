@@ -1,7 +1,7 @@
-"""The row changes of a partition that no watermark has passed yet: which of them come again, and what came last.
+"""The row changes of a partition since the last watermark, to detect repeated changes and their order.
 
-One law: TiCDC resumes from a checkpoint that no watermark exceeds (tiflow v8.5 cdc/owner/changefeed.go), so what a
-watermark has passed is let go of; where none comes, the oldest beyond LIMIT are.
+TiCDC resumes from a checkpoint that no watermark exceeds (tiflow v8.5 cdc/owner/changefeed.go). So changes covered by a
+watermark are forgotten. Without watermarks the oldest changes above LIMIT are forgotten.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
 
 LIMIT = 1 << 21
-"""Row changes that are remembered at most."""
+"""Maximum number of remembered row changes."""
 
 NEVER = np.int64(-1)
 MIX, TURN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
@@ -23,20 +23,20 @@ MIX, TURN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 @dataclass(frozen=True)
 class RowChangeArrays:
-    """Row changes in the order of their coming."""
+    """Row changes in order of arrival."""
 
     ts: Ints
     row: Ints
-    """Hash of table and handle; of a row that has none, or no exact time, of all its values, too."""
+    """Hash of table and handle. Without a handle or an exact time it includes all values."""
 
     op: Ints
     key: Ints
-    """What TiCDC keeps their order by, as a hash; where that is the table, of no use."""
+    """Hash of the key by which TiCDC keeps the order; unused if that is the table."""
 
     offset: Ints
     table: Ints
     alone: Mask
-    """Whether no other row can be equal; False where there is no handle key."""
+    """Whether the hash identifies the row; False without a handle key."""
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -46,7 +46,7 @@ class RowChangeArrays:
 
     @property
     def changes(self) -> npt.NDArray[np.uint64]:
-        """The same number for the same change."""
+        """Return a hash of each change."""
         found: npt.NDArray[np.uint64] = (
             self.row.view(np.uint64) ^ self.ts.view(np.uint64) * MIX ^ (self.op + 1).view(np.uint64) * TURN
         )
@@ -63,24 +63,24 @@ def concatenate(parts: list[RowChangeArrays]) -> RowChangeArrays:
 
 
 class ChangeWindow:
-    """What was sent since the last watermark."""
+    """The row changes since the last watermark."""
 
     def __init__(self) -> None:
         self._parts: list[RowChangeArrays] = []
         self._top = self._last = NEVER
-        self._stretch = NOTHING
-        """Changes without handle key at the last commit-ts, and whether they came before."""
+        self._same_time = NOTHING
+        """Changes without a handle key at the last commit-ts, and whether they are repeated."""
 
     def __len__(self) -> int:
         return sum(map(len, self._parts))
 
     def tops(self, ts: Ints) -> Ints:
-        """The highest commit-ts before each row: what came again is not above it."""
+        """Return the highest commit-ts before each row; a repeated change is not above it."""
         tops: Ints = np.maximum.accumulate(np.concatenate(([self._top], ts)))[:-1]
         return tops
 
     def again(self, sent: RowChangeArrays, behind: Ints) -> Mask:
-        """Which changes came before; none but those `behind` others can be."""
+        """Return which changes are repeated; without a row hash only those `behind` others can be."""
         found = np.zeros(len(sent), np.bool_)
         if not len(sent) or not len(behind) and sent.alone.all():
             return found
@@ -95,25 +95,25 @@ class ChangeWindow:
         return found
 
     def _equal_rows(self, sent: RowChangeArrays, order: Ints, same: Mask, found: Mask) -> Mask:
-        """Without handle key rows of a transaction may be equal: such a row came before only if the one that it
-        follows did, or if rows of another time lie between."""
-        stretch = np.cumsum(np.concatenate(([self._last != sent.ts[0]], np.diff(sent.ts) != 0)))
-        changes, begun = sent.changes, self._stretch
-        goes_on = ~sent.alone & (stretch == 0) & np.isin(changes, begun[0])
+        """Rows of a transaction without a handle key may be equal. Such a row is repeated only if the row before it is,
+        or if rows of another time lie between."""
+        time_group = np.cumsum(np.concatenate(([self._last != sent.ts[0]], np.diff(sent.ts) != 0)))
+        changes, begun = sent.changes, self._same_time
+        goes_on = ~sent.alone & (time_group == 0) & np.isin(changes, begun[0])
         if goes_on.any():
             found[goes_on] = np.isin(changes[goes_on], begun[0][begun[1]])
-        beside = same & ~sent.alone[order][1:] & (np.diff(stretch[order]) == 0)
+        beside = same & ~sent.alone[order][1:] & (np.diff(time_group[order]) == 0)
         leads = np.maximum.accumulate(np.where(np.concatenate(([True], ~beside)), np.arange(len(order)), 0))
         here = np.concatenate(([False], same & ~beside)) | found[order]
         found[order] = here[leads]
-        last = ~sent.alone & (stretch == stretch[-1])
-        known = begun if stretch[-1] == 0 else NOTHING
-        self._stretch = (np.concatenate((known[0], changes[last])), np.concatenate((known[1], found[last])))
+        last = ~sent.alone & (time_group == time_group[-1])
+        known = begun if time_group[-1] == 0 else NOTHING
+        self._same_time = (np.concatenate((known[0], changes[last])), np.concatenate((known[1], found[last])))
         return same & sent.alone[order][1:]
 
     def highest(self, sent: RowChangeArrays, behind: Ints) -> Ints:
-        """The highest commit-ts with the same key before each of the rows `behind`; -1 where there is none, or it is
-        not above all."""
+        """Return the highest commit-ts with the same key before each of the rows `behind`; -1 if there is none, or it
+        is not above all."""
         found = np.full(len(sent), NEVER)
         if not len(behind):
             return found
@@ -128,12 +128,12 @@ class ChangeWindow:
         return found
 
     def of(self, rows: Ints) -> RowChangeArrays | None:
-        """All changes of these rows that are remembered."""
+        """Return all remembered changes of these rows."""
         parts = [part.at(np.isin(part.row, rows)) for part in self._parts]
         return concatenate(parts) if parts else None
 
     def keep(self, sent: RowChangeArrays, low: int) -> None:
-        """Remembers them, and lets go of what the watermark `low` has passed."""
+        """Remember these changes, and forget those that the watermark `low` covers."""
         if len(sent):
             self._parts.append(sent)
             self._top, self._last = max(self._top, sent.ts.max()), sent.ts[-1]
@@ -143,13 +143,13 @@ class ChangeWindow:
             del self._parts[0]
 
     def _near(self, ts: Ints) -> list[RowChangeArrays]:
-        """The parts in whose time these lie."""
+        """Return the parts that overlap these times."""
         first = ts.min()
         return [part for part in self._parts if part.ts.max() >= first]
 
 
 def highest_before(groups: Ints, ts: Ints) -> Ints:
-    """Of each row the highest commit-ts among the rows of its group before it; -1 for the first."""
+    """Return for each row the highest commit-ts among the earlier rows of its group; -1 for the first."""
     found = np.full(len(ts), NEVER)
     if len(ts) < 2:
         return found
@@ -163,27 +163,27 @@ def highest_before(groups: Ints, ts: Ints) -> Ints:
 
 
 class RewoundRows:
-    """Rows of which an older change came again behind a newer one: a restart sends what lies between again, too, so
-    that none is left out, and the newest has come last when a watermark passes it."""
+    """Rows with an older change repeated after a newer one. A restart repeats everything in between, too: no change may
+    be missing, and the newest must come last before a watermark covers it."""
 
     def __init__(self) -> None:
-        self._owed: RowChangeArrays | None = None
-        """All that was sent of the rows whose newest change is not their last one."""
+        self._pending: RowChangeArrays | None = None
+        """All changes of the rows whose newest change is not their last one."""
 
     def take(
         self, sent: RowChangeArrays, behind: Ints, window: ChangeWindow, marks: Ints, mark_ts: Ints
     ) -> list[RowChangeArrays]:
-        """The older changes that were not followed by what was to come again. `behind` are those that came again
-        behind newer ones, `marks` says before how many of the rows each watermark stands. To be asked before the
-        window keeps the batch."""
-        if self._owed is None and not len(behind):
+        """Return the older changes that were not followed by the changes to repeat. `behind` has the repeated
+        changes after newer ones, `marks` the number of rows before each watermark. Call this before the window keeps
+        the batch."""
+        if self._pending is None and not len(behind):
             return []
-        owed = [] if self._owed is None else [self._owed]
-        rows = np.unique(np.concatenate([each.row for each in owed] + [sent.row[behind]]))
-        before = window.of(rows if self._owed is None else np.setdiff1d(rows, self._owed.row))
-        owed += [] if before is None else [before]
-        known, here = sum(map(len, owed)), np.flatnonzero(np.isin(sent.row, rows))
-        every = concatenate([*owed, sent.at(here)])
+        pending = [] if self._pending is None else [self._pending]
+        rows = np.unique(np.concatenate([each.row for each in pending] + [sent.row[behind]]))
+        before = window.of(rows if self._pending is None else np.setdiff1d(rows, self._pending.row))
+        pending += [] if before is None else [before]
+        known, here = sum(map(len, pending)), np.flatnonzero(np.isin(sent.row, rows))
+        every = concatenate([*pending, sent.at(here)])
         wrong = [_left_out(every, known)]
         left = ~np.isin(every.row, wrong[0].row)
         for place, ts in zip(marks.tolist(), mark_ts.tolist(), strict=True):
@@ -194,16 +194,16 @@ class RewoundRows:
                 wrong.append(late)
                 left &= ~np.isin(every.row, late.row)
         left &= np.isin(every.row, _not_newest(every).row)
-        self._owed = every.at(left) if left.any() else None
+        self._pending = every.at(left) if left.any() else None
         return [each for each in wrong if len(each)]
 
     def end(self) -> RowChangeArrays | None:
-        """The rows left whose last change is not their newest."""
-        return None if self._owed is None else _not_newest(self._owed)
+        """Return the remaining rows whose last change is not the newest."""
+        return None if self._pending is None else _not_newest(self._pending)
 
 
 def _left_out(sent: RowChangeArrays, known: int) -> RowChangeArrays:
-    """The changes that are followed by one further on than the next of their row, which is behind the first `known`."""
+    """Return the changes whose next change of the row skips one, if that next one is after the first `known`."""
     order = np.lexsort((sent.ts, sent.row))
     number = np.empty(len(order), np.int64)
     number[order] = np.cumsum(np.concatenate(([0], (np.diff(sent.ts[order]) != 0) | (np.diff(sent.row[order]) != 0))))
@@ -213,7 +213,7 @@ def _left_out(sent: RowChangeArrays, known: int) -> RowChangeArrays:
 
 
 def _not_newest(sent: RowChangeArrays) -> RowChangeArrays:
-    """The last change of each row that has a newer one."""
+    """Return the last change of each row that has a newer one."""
     if not len(sent):
         return sent
     order = np.argsort(sent.row, kind="stable")

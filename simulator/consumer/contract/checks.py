@@ -1,6 +1,6 @@
 """Points 1, 2, 3, 5 and 6 for one partition, batch by batch.
 
-One law: what is kept is by table, by statement, by watermark, and by row that no watermark has passed.
+The state is limited to tables, statements, watermarks, and the rows above the last watermark.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.consumer.contract.placement import RowGroup, TableDefinitions
 from simulator.consumer.contract.samples import Sampler
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
-from simulator.consumer.contract.violations import SHOW, Tally, Violation, new_violation
+from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter, new_violation
 from simulator.consumer.decode import LEAVING, protocol_of
 from simulator.consumer.frame import UNREADABLE, Layout
 from simulator.consumer.records import TopicPartition
@@ -33,17 +33,16 @@ from simulator.ticdc.table_info import handle_key
 
 LEAVES = frozenset(map(str, LEAVING))
 REASONS = 100
-"""Different reasons why records cannot be read that are told apart."""
+"""Maximum number of different reasons why records cannot be read."""
 
 
 class PartitionChecks:
-    """The checks of a partition; `repeated` says of each event of the last batch whether it is a row that came
-    before."""
+    """The checks of a partition. `repeated` marks the repeated rows among the events of the last batch."""
 
     def __init__(self, place: TopicPartition, spec: StreamSpec, show: int = SHOW) -> None:
         self.place, self.spec = place, spec
         self.repeated: Mask = np.zeros(0, np.bool_)
-        self._tally = Tally(show)
+        self._counter = ViolationCounter(show)
         self._names, self._definitions = TableNumbers(), TableDefinitions(spec)
         self._window, self._newest = ChangeWindow(), RewoundRows()
         self._groups, self._statements, self._sampling = order.PhysicalTableOrder(), order.StatementOrder(), Sampler()
@@ -61,9 +60,9 @@ class PartitionChecks:
     def take(
         self, batch: pa.RecordBatch, layouts: Sequence[Layout], records: pa.RecordBatch | None = None
     ) -> list[Violation]:
-        """What is wrong in the next batch (DECODED), as far as it is kept to be shown. `records` are those that it was
-        decoded from (RECORDS), for times, and to tell foreign ones from damaged ones."""
-        shown = len(self._tally.shown)
+        """Check the next batch (EVENT_SCHEMA) and return the violations that are kept. `records` are the records it was
+        decoded from (RECORD_SCHEMA), for timestamps, and to distinguish foreign records from damaged ones."""
+        shown = len(self._counter.shown)
         events = event_arrays(batch, layouts, self._names, self._low)
         self.repeated = np.zeros(len(events.ts), np.bool_)
         if len(events.ts):
@@ -72,16 +71,16 @@ class PartitionChecks:
                 self._misplaced(events)
             else:
                 self._unreadable_ones(events, records)
-                placement.check_sizes(self._tally, self.place, events, self.spec)
-                order.check_watermarks(self._tally, self.place, events, self.spec)
+                placement.check_sizes(self._counter, self.place, events, self.spec)
+                order.check_watermarks(self._counter, self.place, events, self.spec)
                 self._take_rows(events)
-                self._statements.take(self._tally, self.place, events, self.spec, self.repeated, self._names.schemas)
+                self._statements.take(self._counter, self.place, events, self.spec, self.repeated, self._names.schemas)
             self._sampling.take(events, _timestamps(events, records))
-            self._note(events)
-        return sorted(self._tally.shown[shown:], key=lambda each: each.offset or 0)
+            self._update_times(events)
+        return sorted(self._counter.shown[shown:], key=lambda each: each.offset or 0)
 
     def end(self) -> PartitionSummary:
-        """What is left to tell, and what the other partitions are held against."""
+        """Return the summary of the partition."""
         last = self._newest.end()
         if last is not None and not self.spec.watermarks:
             self._older_last(last)
@@ -106,7 +105,7 @@ class PartitionChecks:
             dict(self._unchecked),
             dict(self._unreadable),
             tuple(self._notes()),
-            self._tally.found(),
+            self._counter.found(),
             self._sampling.samples(),
         )
 
@@ -125,23 +124,23 @@ class PartitionChecks:
         rows = events.rows
         if not len(rows) and not len(self._window):
             return
-        sent = self._sent(events, rows)
-        tops = self._window.tops(sent.ts)
-        again = self._window.again(sent, np.flatnonzero(sent.ts <= tops)) & (sent.ts > events.low[rows])
-        self.repeated[rows] = again
+        changes = self._row_changes(events, rows)
+        tops = self._window.tops(changes.ts)
+        repeated = self._window.again(changes, np.flatnonzero(changes.ts <= tops)) & (changes.ts > events.low[rows])
+        self.repeated[rows] = repeated
         if len(rows):
-            self._order(events, rows, sent, again, np.flatnonzero(sent.ts < tops))
+            self._order(events, rows, changes, repeated, np.flatnonzero(changes.ts < tops))
         if self.spec.restarts:
             marks = events.at(WATERMARK)
-            fallen = np.flatnonzero(again & (sent.ts < tops))
+            fallen = np.flatnonzero(repeated & (changes.ts < tops))
             before = np.searchsorted(rows, marks)
-            for wrong in self._newest.take(sent, fallen, self._window, before, events.ts[marks]):
+            for wrong in self._newest.take(changes, fallen, self._window, before, events.ts[marks]):
                 self._older_last(wrong)
-        self._window.keep(sent, int(events.low[-1]))
-        self._again += int(again.sum())
+        self._window.keep(changes, int(events.low[-1]))
+        self._again += int(repeated.sum())
 
-    def _sent(self, events: EventArrays, rows: Ints) -> RowChangeArrays:
-        """The rows as the window remembers them, their places being checked on the way."""
+    def _row_changes(self, events: EventArrays, rows: Ints) -> RowChangeArrays:
+        """Return the rows for the window, and check their partitions."""
         count, ts = len(rows), events.ts[rows]
         op = np.asarray(events.batch.column("op").fill_null(0), np.int64)[rows]
         row, key = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -149,33 +148,33 @@ class PartitionChecks:
         for alike in self._definitions.alike(events, rows):
             at = alike.at
             row[at], alone[at] = _hashes(events, rows, alike)
-            placed = placement.check_partitions(self._tally, self.place, events, rows, alike, self.spec)
-            if untold := placed.untold_among(len(at)):
-                self._unchecked[alike.name, placed.why] += untold
-            kept = self.spec.orders(alike.table)
-            if kept != "table":
+            placed = placement.check_partitions(self._counter, self.place, events, rows, alike, self.spec)
+            if unknown_rows := placed.count_unknown(len(at)):
+                self._unchecked[alike.name, placed.why] += unknown_rows
+            scope = self.spec.orders(alike.table)
+            if scope != "table":
                 self._ordered[at] = False
-                key[at] = ts[at] if kept == "commit_ts" else _keys(row[at], events.table[rows[at]], placed)
+                key[at] = ts[at] if scope == "commit_ts" else _keys(row[at], events.table[rows[at]], placed)
             self._stages[at] = _stages(events, rows[at], op[at], alike, self.spec)
         return RowChangeArrays(ts, row, op, key, events.offset[rows], events.table[rows], alone)
 
-    def _order(self, events: EventArrays, rows: Ints, sent: RowChangeArrays, again: Mask, behind: Ints) -> None:
+    def _order(self, events: EventArrays, rows: Ints, changes: RowChangeArrays, repeated: Mask, behind: Ints) -> None:
         ptn = events.batch.column("ptn")
         groups = self._groups.of(
-            sent.table, np.asarray(ptn.fill_null(0), np.int64)[rows], np.asarray(ptn.is_valid())[rows]
+            changes.table, np.asarray(ptn.fill_null(0), np.int64)[rows], np.asarray(ptn.is_valid())[rows]
         )
-        high = self._groups.highest(groups, sent.ts)
+        high = self._groups.highest(groups, changes.ts)
         if not self._ordered.all():
-            high = np.where(self._ordered, high, self._window.highest(sent, behind))
-        late = sent.ts < high
+            high = np.where(self._ordered, high, self._window.highest(changes, behind))
+        late = changes.ts < high
         if self._headless:
             late &= events.low[rows] >= 0  # what came before may be the block that comes again
         if self.spec.restarts:
-            late &= ~again
+            late &= ~repeated
         else:
-            twice = rows[again & sent.alone]
+            twice = rows[repeated & changes.alone]
             report_violations(
-                self._tally,
+                self._counter,
                 "row-repeated",
                 self.place,
                 events,
@@ -184,7 +183,7 @@ class PartitionChecks:
             )
         found = dict(zip(rows[late].tolist(), high[late].tolist(), strict=True))
         report_violations(
-            self._tally,
+            self._counter,
             "row-out-of-order",
             self.place,
             events,
@@ -192,21 +191,21 @@ class PartitionChecks:
             lambda at: f"a row of {events.name(at)} at {events.ts[at]} after one at {found[at]}",
         )
         order.check_operation_order(
-            self._tally, self.place, events, rows, groups, np.where(again, -1, self._stages), self._groups
+            self._counter, self.place, events, rows, groups, np.where(repeated, -1, self._stages), self._groups
         )
 
     def _older_last(self, wrong: RowChangeArrays) -> None:
         for number, ts, offset in zip(wrong.table.tolist(), wrong.ts.tolist(), wrong.offset.tolist(), strict=True):
             name = self._names.names[number]
             what = f"a row of {name} at {ts} came again behind a newer change of it, which did not"
-            self._tally.add(new_violation("older-row-last", self.place, offset, what, name))
+            self._counter.add(new_violation("older-row-last", self.place, offset, what, name))
 
     # -- the rest -----------------------------------------------------------------------------------------------
 
     def _misplaced(self, events: EventArrays) -> None:
         count = self.spec.partitions.get(self.place[0], 0)
         report_violations(
-            self._tally,
+            self._counter,
             "partition-unknown",
             self.place,
             events,
@@ -222,10 +221,10 @@ class PartitionChecks:
             self._unreadable[why if why in self._unreadable or len(self._unreadable) < REASONS else "other"] += 1
             foreign = records is not None and _foreign(records, int(events.offset[at]), self.spec.protocol)
             check = "foreign" if foreign else "unreadable"
-            self._tally.add(new_violation(check, self.place, int(events.offset[at]), why))
+            self._counter.add(new_violation(check, self.place, int(events.offset[at]), why))
         rows = events.rows
-        told = np.asarray(texts.is_valid())[rows]
-        report_violations(self._tally, "file-missing", self.place, events, rows[told], lambda at: str(texts[at]))
+        is_known = np.asarray(texts.is_valid())[rows]
+        report_violations(self._counter, "file-missing", self.place, events, rows[is_known], lambda at: str(texts[at]))
 
     def _count(self, events: EventArrays) -> None:
         first = _first_of_each(events)
@@ -243,8 +242,8 @@ class PartitionChecks:
         if len(rows) and self._first_row == NEVER:
             self._late_head = bool(events.low[rows[0]] < 0)
 
-    def _note(self, events: EventArrays) -> None:
-        """The times that are left of the batch."""
+    def _update_times(self, events: EventArrays) -> None:
+        """Update the times of the summary."""
         marks, rows = events.at(WATERMARK), events.rows
         if len(marks):
             self._watermarks.append(np.unique(events.ts[marks]))
@@ -265,7 +264,7 @@ class PartitionChecks:
 
 
 MANY = 256
-"""Batches whose watermarks lie apart."""
+"""Batches whose watermarks are kept apart."""
 P = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -274,12 +273,12 @@ def _lower(known: int, ts: int) -> int:
 
 
 def _first_of_each(events: EventArrays) -> Ints:
-    """The first event of each record."""
+    """Return the first event of each record."""
     return np.flatnonzero(np.diff(events.offset, prepend=-1) != 0)
 
 
 def _hashes(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[Ints, bool]:
-    """What tells a row from others, and whether only one can be so: its handle, or all its values."""
+    """Return a hash of each row and whether it identifies the row: by its handle, or by all its values."""
     names = handle_key(alike.table)
     number, width = int(events.table[rows[alike.at[0]]]), len(alike.layout.names)
     alone = bool(names) and set(names) <= set(alike.layout.names)
@@ -296,31 +295,31 @@ def _hashes(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[Ints, boo
 
 
 def _keys(row: Ints, table: Ints, placed: placement.Placement) -> Ints:
-    """By what TiCDC keeps the order: the hash of the dispatcher with the table, or the row itself where that is not
-    known."""
+    """Return the keys by which TiCDC keeps the order: the dispatcher's hash with the table, or the row if that is
+    unknown."""
     if placed.keys is None:
         return row
     mixed: npt.NDArray[np.uint64] = (table.view(np.uint64) << np.uint64(32) ^ placed.keys.view(np.uint64)) * P
     found: Ints = mixed.view(np.int64)
-    return found if placed.untold is None else np.where(placed.untold, row, found)
+    return found if placed.unknown_rows is None else np.where(placed.unknown_rows, row, found)
 
 
 def _stages(events: EventArrays, rows: Ints, op: Ints, alike: RowGroup, spec: StreamSpec) -> Ints:
-    """Where changes stand among those of their commit-ts; -1 where that is not told."""
+    """Return the place of changes among those of their commit-ts; -1 if unknown."""
     nowhere = np.full(len(rows), -1)
     if spec.stages is None or not alike.defined:
         return nowhere
     stages = spec.stages(alike.table)
     if not stages:
         return nowhere
-    told = events.exact[rows]
+    is_known = events.exact[rows]
     if alike.table.partitioning is not None:
-        told = told & np.asarray(events.batch.column("ptn").is_valid())[rows]
-    return np.where(told, np.array([stages.get(name, -1) for name in OPERATIONS])[op], -1)
+        is_known = is_known & np.asarray(events.batch.column("ptn").is_valid())[rows]
+    return np.where(is_known, np.array([stages.get(name, -1) for name in OPERATIONS])[op], -1)
 
 
 def _timestamps(events: EventArrays, records: pa.RecordBatch | None) -> Ints | None:
-    """When the events' records were sent."""
+    """Return the timestamps of the events' records."""
     if records is None or not records.num_rows:
         return None
     offsets, times = (np.asarray(records.column(name), np.int64) for name in ("offset", "timestamp"))
@@ -329,7 +328,7 @@ def _timestamps(events: EventArrays, records: pa.RecordBatch | None) -> Ints | N
 
 
 def _foreign(records: pa.RecordBatch, offset: int, protocol: str) -> bool:
-    """Whether a record does not look like a message of the protocol."""
+    """Return whether a record does not look like a message of the protocol."""
     at = int(np.searchsorted(np.asarray(records.column("offset"), np.int64), offset))
     try:
         return protocol_of(records.column("key")[at].as_py(), records.column("value")[at].as_py()) != protocol

@@ -1,6 +1,6 @@
-"""Where a changefeed's dispatchers put rows, recomputed for whole columns of what messages tell.
+"""Destinations of rows by the changefeed's dispatchers, recomputed from the columns of messages.
 
-One law: the new row decides, for a DELETE the old one; a row that does not tell enough is put nowhere.
+The new row decides, or the old row of a DELETE. The destination of a row with unknown values is unknown.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from simulator.tidb.syntax.definitions import TableName
 
 @dataclass(frozen=True)
 class RowDestinations:
-    """Where rows of one table belong."""
+    """Destinations of the rows of one table."""
 
     topic: str
     among: Callable[[int], Ints]
-    """Their partitions among so many."""
+    """Returns the partitions of the rows, given the number of partitions."""
 
-    untold: Mask | None = None
-    """Of which rows that is not known; None: of all it is."""
+    unknown_rows: Mask | None = None
+    """The rows whose partition is unknown; None for no row."""
 
     keys: Ints | None = None
-    """What TiCDC groups rows by besides the table; None where the table is all."""
+    """The hash by which TiCDC groups rows besides the table; None if the table is all."""
 
     why: str = ""
-    """Why some are untold."""
+    """Why some partitions are unknown."""
 
 
 Destination: TypeAlias = "Callable[[Table, DispatchRows], RowDestinations | str]"
-"""Of rows of a table as messages call it; in words why nothing is known of any. Raises UserError for a table that the
-dispatchers refuse."""
+"""Returns the destinations of rows of a table under its name in messages, or a text that explains why none is known.
+Raises UserError for a table that the dispatchers refuse."""
 
 
 def upstream_table(rules: Router, tables: Iterable[Table]) -> Callable[[Table], Table | None]:
-    """From a table as messages call it to the one in TiDB, as far as `tables` tells: None where table routing may have
-    given the name to another."""
+    """Return a function from a table under its name in messages to the table in TiDB. It returns None if table routing
+    may have given the name to another table."""
     names = {rules.routes.target(table.schema, table.name): (table.schema, table.name) for table in tables}
 
     def source(sent: Table) -> Table | None:
@@ -66,7 +66,7 @@ def upstream_table(rules: Router, tables: Iterable[Table]) -> Callable[[Table], 
 def changefeed_destination(
     changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()
 ) -> Destination:
-    """What the changefeed does; `tables` are those whose names table routing may change."""
+    """Return the destinations of a changefeed; `tables` are those whose names table routing may change."""
     rules = router(changefeed, release)
     source, routes = upstream_table(rules, tables), dict[int, tuple[Table, Table | None, Route | None]]()
 
@@ -78,13 +78,14 @@ def changefeed_destination(
         _, table, to = routes[id(sent)]
         if table is None or to is None:
             return "table routing may have given several tables this name"
-        return _destined(to, table, told)
+        return _destinations(to, table, told)
 
     return destination
 
 
 def layout_destination(changefeed: Changefeed, release: Release = V8_5) -> Destination:
-    """The same for tables that only layouts tell (`decode.layout_table`): what depends on more stays unknown."""
+    """Return the destinations for tables known from layouts only (`decode.layout_table`). A destination that needs more
+    is unknown."""
     rules = router(changefeed, release)
 
     def destination(table: Table, told: DispatchRows) -> RowDestinations | str:
@@ -97,7 +98,7 @@ def layout_destination(changefeed: Changefeed, release: Release = V8_5) -> Desti
         if rule.index:
             return f"its rows are dispatched by index {rule.index}, and its definition is not known"
         try:
-            return _destined(route(rules, table), table, told)
+            return _destinations(route(rules, table), table, told)
         except UserError as error:
             return f"its definition is not known: {error}"
 
@@ -108,7 +109,7 @@ UNCERTAIN = ("default", "")
 
 
 def _certain(release: Release, rules: Router) -> bool:
-    """Whether `default` needs no more than the table's name."""
+    """Return whether `default` needs only the table's name."""
     return (
         release.default_dispatcher in DISPATCHERS
         or release.default_dispatcher == "old-value"
@@ -116,13 +117,13 @@ def _certain(release: Release, rules: Router) -> bool:
     )
 
 
-def _destined(to: Route, table: Table, told: DispatchRows) -> RowDestinations | str:
-    """What is hashed of the rows, and what the partition follows from."""
+def _destinations(to: Route, table: Table, told: DispatchRows) -> RowDestinations | str:
+    """Hash the rows and compute their partitions."""
     columns = {column.name: column for column in table.columns}
     inexact = ~told.exact if to.groups_by == "commit_ts" else None
     if inexact is not None and inexact.all():
         return "its rows are dispatched by commit-ts, which messages do not have without the TiDB extension"
-    texts, untold = dict[str, pa.Array](), inexact
+    texts, unknown_rows = dict[str, pa.Array](), inexact
     key = row_id_column(table) if to.dispatcher == ROW_ID else None
     if to.dispatcher == ROW_ID and key is None:
         return "its rows are dispatched by row id, which messages do not have"
@@ -132,27 +133,27 @@ def _destined(to: Route, table: Table, told: DispatchRows) -> RowDestinations | 
             return f"its messages do not have column {name}, by which its rows are dispatched"
         texts[name], unknown = found
         if unknown.any():
-            untold = unknown if untold is None else untold | unknown
+            unknown_rows = unknown if unknown_rows is None else unknown_rows | unknown
     hashed = dispatch_hashes(to, table, texts, len(told.commit_ts))
     row_id = _row_ids(columns[key], texts[key]) if key else pa.nulls(len(hashed), pa.int64())
     keys = hashed.astype(np.int64) if to.groups_by == "hash" else None
     return RowDestinations(
         to.topic,
         lambda count: choose_partitions(to, hashed, told.commit_ts, row_id, count),
-        untold,
+        unknown_rows,
         keys,
         "messages do not tell the columns by which they are dispatched",
     )
 
 
 def _row_ids(column: Column, texts: pa.Array) -> pa.Array:
-    """Integer handles as the signed numbers of their bits."""
+    """Return integer handles as signed numbers with the same bits."""
     kind = pa.uint64() if column.type.unsigned else pa.int64()
     return pc.cast(pc.cast(texts, pa.string()), kind).view(pa.int64())
 
 
 OrderScope: TypeAlias = "Callable[[Table], str]"
-"""Of a table: whether TiCDC keeps the order of its rows (`table`), of those with one `hash` or one `commit_ts`."""
+"""Returns the rows among which TiCDC keeps the order: those of the `table`, of one `hash`, or of one `commit_ts`."""
 
 
 def order_by_table(table: Table) -> str:
@@ -161,7 +162,7 @@ def order_by_table(table: Table) -> str:
 
 
 def order_scope(changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()) -> OrderScope:
-    """From 7.4 on order is kept among rows of one partition key alone (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
+    """Since 7.4 order is kept only among rows of one partition key (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
     rules = router(changefeed, release)
     source, known = upstream_table(rules, tables), dict[int, tuple[Table, str]]()
 
@@ -190,7 +191,8 @@ PartitionCountSpans: TypeAlias = "Mapping[str, tuple[PartitionCountSpan, ...]]"
 
 @dataclass(frozen=True)
 class PartitionCountSpan:
-    """How many partitions a topic had for rows with after < commit-ts ≤ until; where two overlap, either."""
+    """The number of partitions of a topic for rows with after < commit-ts ≤ until. Where two spans overlap, both are
+    valid."""
 
     after: int
     until: int

@@ -1,7 +1,5 @@
-"""Rows as far as their messages tell them: texts by column.
-
-One law: what a message does not tell is null here, and nothing is made up for it.
-"""
+"""Column values of rows, as far as their messages contain them, to recompute the dispatcher. Unknown values are
+null."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from simulator.tidb.model.table import Column
 
 @dataclass(frozen=True)
 class DispatchRows:
-    """Rows of one layout that their dispatcher decides by: the new ones, of DELETE the old."""
+    """Rows of one layout by which the dispatcher decides: the new row, or the old row of a DELETE."""
 
     layout: Layout
     images: pa.Array
@@ -29,14 +27,14 @@ class DispatchRows:
     exact: Mask
 
     def cells(self, name: str) -> pa.Array | None:
-        """Texts of a column as messages have them; None where they do not have the column."""
+        """Return the texts of a column as in the messages; None if they do not have the column."""
         if name not in self.layout.names:
             return None
         return row_image.cell(self.images, len(self.layout.names), self.layout.names.index(name))
 
     def texts(self, column: Column) -> tuple[pa.Array, Mask] | None:
-        """TiDB texts of a column, and which of them are not known; raises UserError for a number that is no member of
-        its ENUM or SET."""
+        """Return the TiDB texts of a column, and which of them are unknown; None if messages lack the column. Raises
+        UserError for a number that is no member of the ENUM or SET."""
         found = self.cells(column.name)
         if found is None:
             return None
@@ -48,7 +46,7 @@ class DispatchRows:
 
 
 def member_names(cells: pa.Array, column: Column) -> pa.Array:
-    """Names in place of an ENUM's or SET's numbers."""
+    """Replace the numbers of an ENUM or SET by names."""
     if column.type.name not in MEMBERS:
         return cells
     found = cells.dictionary_encode()

@@ -1,4 +1,4 @@
-"""A decoded batch as arrays that the checks work on, with numbers for its tables that stay the same in a partition."""
+"""A decoded batch as NumPy arrays for the checks. Table numbers are stable within a partition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW, WATERMARK, Ints
 from simulator.consumer.contract.summary import Statement
-from simulator.consumer.contract.violations import Tally, new_violation
+from simulator.consumer.contract.violations import ViolationCounter, new_violation
 from simulator.consumer.frame import Layout
 from simulator.consumer.records import TopicPartition
 
@@ -20,7 +20,7 @@ NEVER = np.int64(-1)
 
 @dataclass(frozen=True)
 class EventArrays:
-    """DECODED as arrays; rows of `rows` are places in them."""
+    """The events of a batch (EVENT_SCHEMA) as arrays; `rows` has the indexes of row changes."""
 
     batch: pa.RecordBatch
     layouts: Sequence[Layout]
@@ -29,16 +29,16 @@ class EventArrays:
     kind: Ints
     exact: Mask
     layout: Ints
-    """-1 for what is no row."""
+    """-1 for other events."""
 
     table: Ints
-    """Number of `db.table`; -1 for what is no row."""
+    """Number of `db.table`; -1 for other events."""
 
     names: Sequence[str]
-    """By that number."""
+    """`db.table` by number."""
 
     low: Ints
-    """The highest watermark before each event, -1 before the first; one more for what is behind the batch."""
+    """The highest watermark before each event, -1 for none; one element more, for the event after the batch."""
 
     @property
     def rows(self) -> Ints:
@@ -52,12 +52,12 @@ class EventArrays:
         return Statement(int(self.ts[at]), *values)
 
     def name(self, at: int) -> str:
-        """`db.table` of a row."""
+        """Return `db.table` of a row."""
         return self.names[int(self.table[at])]
 
 
 class TableNumbers:
-    """Numbers of `db.table` and what they stand for."""
+    """Assigns numbers to table names."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -73,13 +73,13 @@ class TableNumbers:
         return number
 
     def of_layouts(self, layouts: Sequence[Layout]) -> Ints:
-        """By place of the layout; -1 behind the last, for what has none."""
+        """Return the table number by layout index, followed by -1 for events without a layout."""
         self._by_layout += [self.of(each.schema, each.table) for each in layouts[len(self._by_layout) :]]
         return np.array([*self._by_layout, -1], np.int64)
 
 
 def event_arrays(batch: pa.RecordBatch, layouts: Sequence[Layout], names: TableNumbers, low: int) -> EventArrays:
-    """The arrays of a batch; `low` is the highest watermark before it."""
+    """Convert a batch; `low` is the highest watermark before it."""
     kind, ts = (np.asarray(batch.column(name), np.int64) for name in ("kind", "commit_ts"))
     layout = np.asarray(batch.column("layout").fill_null(-1), np.int64)
     marks = np.where(kind == WATERMARK, ts, NEVER)
@@ -98,15 +98,15 @@ def event_arrays(batch: pa.RecordBatch, layouts: Sequence[Layout], names: TableN
 
 
 def report_violations(
-    tally: Tally,
+    tally: ViolationCounter,
     check: str,
     place: TopicPartition,
     events: EventArrays,
     at: Ints,
-    what: Callable[[int], str],
+    describe: Callable[[int], str],
     by_table: bool = True,
 ) -> None:
-    """Counts these events of a batch as wrong; words are made for those that are kept."""
+    """Count these events of a batch as violations; descriptions are made only for those that are kept."""
     if not len(at):
         return
     tables = events.table[at] if by_table else np.full(len(at), -1)
@@ -114,5 +114,5 @@ def report_violations(
         found, name = at[tables == number], "" if number < 0 else events.names[number]
         kept = found[: tally.room(check, name)].tolist()
         for each in kept:
-            tally.add(new_violation(check, place, int(events.offset[each]), what(each), name))
+            tally.add(new_violation(check, place, int(events.offset[each]), describe(each), name))
         tally.more(check, name, len(found) - len(kept))

@@ -1,4 +1,4 @@
-"""Points 2, 3 and 5: what comes after what inside one partition."""
+"""Points 2, 3 and 5: the order inside one partition."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from simulator.consumer.contract.change_window import NEVER, highest_before
 from simulator.consumer.contract.events import EventArrays, report_violations
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import Statement
-from simulator.consumer.contract.violations import Tally
+from simulator.consumer.contract.violations import ViolationCounter
 from simulator.consumer.records import TopicPartition
 
 OPERATIONS = ("DELETE", "UPDATE", "INSERT")
 
 
-def check_watermarks(tally: Tally, place: TopicPartition, events: EventArrays, spec: StreamSpec) -> None:
-    """Points 2 and 4: watermarks never fall, a row is strictly above every earlier one; some changefeeds have none."""
+def check_watermarks(counter: ViolationCounter, place: TopicPartition, events: EventArrays, spec: StreamSpec) -> None:
+    """Points 2 and 4: watermarks never fall, and a row is above every earlier one; some changefeeds have none."""
     marks, rows, low, ts = events.at(WATERMARK), events.rows, events.low, events.ts
     report_violations(
-        tally,
+        counter,
         "watermark-falls",
         place,
         events,
@@ -32,7 +32,7 @@ def check_watermarks(tally: Tally, place: TopicPartition, events: EventArrays, s
     )
     if not spec.watermarks:
         report_violations(
-            tally,
+            counter,
             "watermark-unexpected",
             place,
             events,
@@ -41,7 +41,7 @@ def check_watermarks(tally: Tally, place: TopicPartition, events: EventArrays, s
             by_table=False,
         )
     report_violations(
-        tally,
+        counter,
         "row-below-watermark",
         place,
         events,
@@ -51,14 +51,14 @@ def check_watermarks(tally: Tally, place: TopicPartition, events: EventArrays, s
 
 
 class PhysicalTableOrder:
-    """The highest commit-ts so far, and what came last, in each physical table."""
+    """The highest commit-ts so far, and the last row, in each physical table."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[int, int | None], int] = {}
         self._high = self._ts = self._stage = np.zeros(0, np.int64)
 
     def of(self, tables: Ints, ptn: Ints, partitioned: Mask) -> Ints:
-        """Numbers of the physical tables of rows; `ptn` counts where a row is `partitioned`."""
+        """Return numbers of the physical tables of rows; `ptn` applies where a row is `partitioned`."""
         ids, places = np.unique(np.where(partitioned, ptn, NEVER), return_inverse=True)
         pairs, back = np.unique(tables * len(ids) + places, return_inverse=True)
         numbers = [self._number(int(pair) // len(ids), int(ids[pair % len(ids)])) for pair in pairs]
@@ -74,7 +74,7 @@ class PhysicalTableOrder:
         return number
 
     def highest(self, groups: Ints, ts: Ints) -> Ints:
-        """The highest commit-ts in the same table before each row."""
+        """Return the highest commit-ts in the same table before each row."""
         before = self._high[groups]
         if (np.diff(ts) < 0).any():
             before = np.maximum(before, highest_before(groups, ts))
@@ -84,7 +84,7 @@ class PhysicalTableOrder:
         return before
 
     def last(self, groups: Ints, ts: Ints, stages: Ints) -> tuple[Ints, Ints]:
-        """commit-ts and stage of the row of the same table that came last before each row."""
+        """Return commit-ts and stage of the previous row of the same table."""
         order = np.argsort(groups, kind="stable")
         first = np.concatenate(([True], np.diff(groups[order]) != 0))
         found = []
@@ -97,44 +97,44 @@ class PhysicalTableOrder:
 
 
 class StatementOrder:
-    """Point 5: DDL in commit-ts order, not below a watermark, after each row ≤ C and before rows > C of its tables."""
+    """Point 5: DDL is in commit-ts order, not below a watermark, and between the rows ≤ C and > C of its tables."""
 
     def __init__(self) -> None:
         self.seen: dict[Statement, int] = {}
-        """Each statement, with how often it came."""
+        """Number of occurrences of each statement."""
 
         self._last = -1
         self._rows: dict[tuple[str, str], int] = {}
         """The highest commit-ts of a row by table."""
 
         self._done: dict[tuple[str, str], int] = {}
-        """The highest commit-ts of a statement by table; of those about a database without one."""
+        """The highest commit-ts of a statement by table; statements about a database have an empty table name."""
 
     def take(
         self,
-        tally: Tally,
+        counter: ViolationCounter,
         place: TopicPartition,
         events: EventArrays,
         spec: StreamSpec,
-        again: Mask,
+        repeated: Mask,
         schemas: list[tuple[str, str]],
     ) -> None:
-        """`again` says which events are repeated rows."""
+        """Check the statements of a batch; `repeated` marks repeated rows."""
         begin = 0
         for at in events.at(DDL).tolist():
-            self._take_rows(tally, place, events, np.arange(begin, at), spec, again, schemas)
-            self._take_statement(tally, place, events, at, spec)
+            self._take_rows(counter, place, events, np.arange(begin, at), spec, repeated, schemas)
+            self._take_statement(counter, place, events, at, spec)
             begin = at + 1
-        self._take_rows(tally, place, events, np.arange(begin, len(events.ts)), spec, again, schemas)
+        self._take_rows(counter, place, events, np.arange(begin, len(events.ts)), spec, repeated, schemas)
 
     def _take_rows(
         self,
-        tally: Tally,
+        counter: ViolationCounter,
         place: TopicPartition,
         events: EventArrays,
         span: Ints,
         spec: StreamSpec,
-        again: Mask,
+        repeated: Mask,
         schemas: list[tuple[str, str]],
     ) -> None:
         rows = span[events.table[span] >= 0]
@@ -152,10 +152,10 @@ class StatementOrder:
         limit = limits[tables]
         late = (ts < limit) | (ts == limit) & events.exact[rows]
         if spec.restarts:
-            late &= ~again[rows]
+            late &= ~repeated[rows]
         found = dict(zip(rows[late].tolist(), limit[late].tolist(), strict=True))
         report_violations(
-            tally,
+            counter,
             "row-behind-ddl",
             place,
             events,
@@ -164,10 +164,10 @@ class StatementOrder:
         )
 
     def _take_statement(
-        self, tally: Tally, place: TopicPartition, events: EventArrays, at: int, spec: StreamSpec
+        self, counter: ViolationCounter, place: TopicPartition, events: EventArrays, at: int, spec: StreamSpec
     ) -> None:
         ddl, low = events.statement(at), int(events.low[at])
-        again = ddl in self.seen
+        repeated = ddl in self.seen
         self.seen[ddl] = self.seen.get(ddl, 0) + 1
         ts, name, where = ddl.commit_ts, (ddl.schema, ddl.table), np.array([at])
         of_tables = (
@@ -176,9 +176,9 @@ class StatementOrder:
             else [high for (schema, _), high in self._rows.items() if schema == ddl.schema]
         )
         for kind, mark in (("DDL at", self._last), ("a row of its table at", max(of_tables, default=-1))):
-            if ts < mark and not (again and spec.restarts):
+            if ts < mark and not (repeated and spec.restarts):
                 report_violations(
-                    tally,
+                    counter,
                     "ddl-out-of-order",
                     place,
                     events,
@@ -188,7 +188,7 @@ class StatementOrder:
                 )
         if ts < low:
             report_violations(
-                tally,
+                counter,
                 "ddl-below-watermark",
                 place,
                 events,
@@ -198,7 +198,7 @@ class StatementOrder:
             )
         if place[1] and not spec.ddl_in_every_partition:
             report_violations(
-                tally,
+                counter,
                 "ddl-unexpected",
                 place,
                 events,
@@ -211,7 +211,7 @@ class StatementOrder:
 
 
 def check_operation_order(
-    tally: Tally,
+    counter: ViolationCounter,
     place: TopicPartition,
     events: EventArrays,
     rows: Ints,
@@ -219,22 +219,22 @@ def check_operation_order(
     stages: Ints,
     known: PhysicalTableOrder,
 ) -> None:
-    """Point 3: at one commit-ts the DELETEs, UPDATEs and INSERTs of a physical table stand in the release's order;
-    `stages` says in which, and -1 where there is none or the row came before."""
-    asked = np.flatnonzero(stages >= 0)
-    if not len(asked):
+    """Point 3: at one commit-ts the DELETEs, UPDATEs and INSERTs of a physical table are in the release's order.
+    `stages` has the place of each row in that order, or -1 if there is none or the row is repeated."""
+    ordered = np.flatnonzero(stages >= 0)
+    if not len(ordered):
         return
-    ts, op = events.ts[rows[asked]], np.asarray(events.batch.column("op").fill_null(0), np.int64)
-    coded = stages[asked] * len(OPERATIONS) + op[rows[asked]]
-    before, last = known.last(groups[asked], ts, coded)
-    wrong = (before == ts) & (last // len(OPERATIONS) > stages[asked])
-    after = dict(zip(rows[asked[wrong]].tolist(), (last[wrong] % len(OPERATIONS)).tolist(), strict=True))
+    ts, op = events.ts[rows[ordered]], np.asarray(events.batch.column("op").fill_null(0), np.int64)
+    coded = stages[ordered] * len(OPERATIONS) + op[rows[ordered]]
+    before, last = known.last(groups[ordered], ts, coded)
+    wrong = (before == ts) & (last // len(OPERATIONS) > stages[ordered])
+    after = dict(zip(rows[ordered[wrong]].tolist(), (last[wrong] % len(OPERATIONS)).tolist(), strict=True))
     report_violations(
-        tally,
+        counter,
         "operation-order",
         place,
         events,
-        rows[asked[wrong]],
+        rows[ordered[wrong]],
         lambda at: (
             f"{OPERATIONS[op[at]]} of a row of {events.name(at)} at {events.ts[at]} after "
             f"{OPERATIONS[after[at]]} at the same"

@@ -1,4 +1,4 @@
-"""Points 1 and 6: where rows must be, and how large their messages may be."""
+"""Points 1 and 6: the partition of rows, and the size of messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulator.consumer.contract.destinations import PartitionCountSpan, RowDest
 from simulator.consumer.contract.dispatch_rows import DispatchRows
 from simulator.consumer.contract.events import EventArrays, report_violations
 from simulator.consumer.contract.stream_spec import StreamSpec
-from simulator.consumer.contract.violations import Tally
+from simulator.consumer.contract.violations import ViolationCounter
 from simulator.consumer.decode.layout_table import table_from_layout
 from simulator.consumer.frame import Layout
 from simulator.consumer.records import TopicPartition
@@ -26,18 +26,18 @@ from simulator.tso import FOREVER
 
 @dataclass(frozen=True)
 class RowGroup:
-    """Rows of a batch that have one layout and one definition of their table."""
+    """Rows of a batch with one layout and one table definition."""
 
     at: Ints
-    """Their places among the rows of the batch."""
+    """Their indexes among the rows of the batch."""
 
     layout: Layout
     table: Table
     defined: bool
-    """Whether the definition is known; otherwise the table is what the layout tells."""
+    """Whether the definition is known; otherwise the table is derived from the layout."""
 
     images: pa.Array
-    """The new row, of DELETE the old one."""
+    """The new row, or the old row of a DELETE."""
 
     @property
     def name(self) -> str:
@@ -45,15 +45,15 @@ class RowGroup:
 
 
 class TableDefinitions:
-    """The tables of a stream by layout and time."""
+    """The table definitions of a stream by layout and time."""
 
     def __init__(self, spec: StreamSpec) -> None:
         self._spec = spec
         self._known: dict[tuple[str, str], tuple[Ints, list[Table | None]]] = {}
-        self._told: dict[Layout, Table] = {}
+        self._layout_tables: dict[Layout, Table] = {}
 
     def alike(self, events: EventArrays, rows: Ints) -> Iterator[RowGroup]:
-        """The rows of a batch in groups."""
+        """Yield the rows of a batch in groups."""
         images = pc.coalesce(events.batch.column("after"), events.batch.column("before"))
         for number, of_layout in by_table(events.layout[rows]):
             layout = events.layouts[number]
@@ -64,40 +64,40 @@ class TableDefinitions:
             versions = np.searchsorted(since, events.ts[rows[of_layout]])
             for version, places in by_table(versions) if len(since) else ((0, np.arange(len(of_layout))),):
                 at, table = of_layout[places], tables[version]
-                found = table if table is not None else self._told_by(layout)
+                found = table if table is not None else self._from_layout(layout)
                 yield RowGroup(at, layout, found, table is not None, picked_values(images, rows[at]))
 
-    def _told_by(self, layout: Layout) -> Table:
-        if layout not in self._told:
-            self._told[layout] = table_from_layout(layout)
-        return self._told[layout]
+    def _from_layout(self, layout: Layout) -> Table:
+        if layout not in self._layout_tables:
+            self._layout_tables[layout] = table_from_layout(layout)
+        return self._layout_tables[layout]
 
 
 @dataclass(frozen=True)
 class Placement:
-    """What the dispatcher says of some rows."""
+    """The result of recomputing the dispatcher for some rows."""
 
     keys: Ints | None = None
-    """What TiCDC groups them by besides the table."""
+    """The hash by which TiCDC groups them besides the table."""
 
-    untold: Mask | None = None
-    """Which of them do not tell enough; None with `why`: all of them."""
+    unknown_rows: Mask | None = None
+    """The rows whose partition is unknown; None together with `why` means all of them."""
 
     why: str = ""
 
-    def untold_among(self, count: int) -> int:
-        """How many of so many rows these are."""
-        return int(self.untold.sum()) if self.untold is not None else count if self.why else 0
+    def count_unknown(self, count: int) -> int:
+        """Return the number of these rows, of `count`."""
+        return int(self.unknown_rows.sum()) if self.unknown_rows is not None else count if self.why else 0
 
 
 def check_partitions(
-    tally: Tally, place: TopicPartition, events: EventArrays, rows: Ints, alike: RowGroup, spec: StreamSpec
+    counter: ViolationCounter, place: TopicPartition, events: EventArrays, rows: Ints, alike: RowGroup, spec: StreamSpec
 ) -> Placement:
     """Point 1: recomputing the dispatcher gives the partition that a row is in."""
     where, name = rows[alike.at], alike.name
     if not alike.defined and spec.complete:
         report_violations(
-            tally, "table-unknown", place, events, where, lambda at: f"a row of {name}, a table the run does not have"
+            counter, "table-unknown", place, events, where, lambda at: f"a row of {name}, a table the run does not have"
         )
         return Placement()
     destination = spec.destination if alike.defined else spec.by_layout
@@ -109,12 +109,12 @@ def check_partitions(
     except UserError as error:
         why = str(error)
         report_violations(
-            tally, "cannot-dispatch", place, events, where, lambda at: f"a row of {name} cannot be dispatched: {why}"
+            counter, "cannot-dispatch", place, events, where, lambda at: f"a row of {name} cannot be dispatched: {why}"
         )
         return Placement()
     if isinstance(found, str):
         return Placement(why=found)
-    known = np.ones(len(where), np.bool_) if found.untold is None else ~found.untold
+    known = np.ones(len(where), np.bool_) if found.unknown_rows is None else ~found.unknown_rows
     right, wanted = _right(found, place, told.commit_ts, spec)
     wrong = np.flatnonzero(known & ~right)
     belongs = {
@@ -122,7 +122,7 @@ def check_partitions(
         for at, partition in zip(where[wrong].tolist(), wanted[wrong].tolist(), strict=True)
     }
     report_violations(
-        tally,
+        counter,
         "wrong-partition",
         place,
         events,
@@ -133,7 +133,7 @@ def check_partitions(
 
 
 def _right(found: RowDestinations, place: TopicPartition, ts: Ints, spec: StreamSpec) -> tuple[Mask, Ints]:
-    """Which rows are where they belong, and where that is."""
+    """Return which rows are in the right partition, and the right partitions."""
     spans = spec.grown.get(found.topic) or (PartitionCountSpan(-1, FOREVER, spec.partitions.get(found.topic, 0)),)
     right, wanted = np.zeros(len(ts), np.bool_), np.full(len(ts), -1)
     for span in spans:
@@ -145,14 +145,14 @@ def _right(found: RowDestinations, place: TopicPartition, ts: Ints, spec: Stream
     return right & (found.topic == place[0]), wanted
 
 
-def check_sizes(tally: Tally, place: TopicPartition, events: EventArrays, spec: StreamSpec) -> None:
-    """Point 6: messages of rows are as large as TiCDC lets them be, and DDL and watermarks are by themselves."""
+def check_sizes(counter: ViolationCounter, place: TopicPartition, events: EventArrays, spec: StreamSpec) -> None:
+    """Point 6: messages of rows are within TiCDC's limits, and DDL and watermarks have messages of their own."""
     count, number, size = (np.asarray(events.batch.column(name), np.int64) for name in ("events", "number", "size"))
     first, several = number == 0, count > 1
     other = np.unique(events.offset[several & (events.kind != ROW)])
     mixed = np.isin(events.offset, other) if len(other) else np.zeros(len(count), np.bool_)
     report_violations(
-        tally,
+        counter,
         "message-mixed",
         place,
         events,
@@ -166,7 +166,7 @@ def check_sizes(tally: Tally, place: TopicPartition, events: EventArrays, spec: 
     if spec.large_rows:
         large &= several
     report_violations(
-        tally,
+        counter,
         "message-too-large",
         place,
         events,
@@ -174,7 +174,7 @@ def check_sizes(tally: Tally, place: TopicPartition, events: EventArrays, spec: 
         lambda at: f"{size[at]} bytes, more than max-message-bytes = {spec.max_message_bytes}",
     )
     report_violations(
-        tally,
+        counter,
         "too-many-events",
         place,
         events,

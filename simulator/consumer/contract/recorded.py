@@ -1,4 +1,4 @@
-"""The checks of a stream that lies in memory: all partitions one after another, then what they are to each other."""
+"""Checks of a stream in memory: its partitions one after another, then across partitions."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from simulator.consumer.records import Record, TopicPartition
 
 BATCH = 1 << 14
 ALL = 1 << 20
-"""More violations than anybody looks at."""
+"""More violations than anyone reads."""
 
 
 def find_violations(records: Iterable[Record], spec: StreamSpec) -> Iterator[Violation]:
-    """Every breach of points 1 to 6, by partition; those that only all partitions show come last."""
+    """Yield every violation of points 1 to 6, by partition; those across partitions come last."""
     yield from check_records(records, spec, ALL)[0].shown
 
 
 def check_records(
     records: Iterable[Record], spec: StreamSpec, show: int = ALL, size: int = BATCH
 ) -> tuple[Violations, list[PartitionSummary]]:
-    """What is wrong, and what is left of each partition; so many records are decoded at a time."""
+    """Return the violations and the partition summaries; `size` records are decoded at a time."""
     parts: dict[TopicPartition, list[Record]] = {}
     for record in records:
         parts.setdefault((record.topic, record.partition), []).append(record)
-    summaries = _checked(parts, spec, show, size)
+    summaries = _check_partitions(parts, spec, show, size)
     if spans := partition_count_spans(summaries, spec):
-        summaries = choose_reading(summaries, _checked(parts, replace(spec, grown=spans), show, size))
+        summaries = choose_reading(summaries, _check_partitions(parts, replace(spec, grown=spans), show, size))
     return merge_violations(
         [*(summary.found for summary in summaries), check_across_partitions(summaries, spec, show)], show
     ), summaries
 
 
-def _checked(
+def _check_partitions(
     parts: dict[TopicPartition, list[Record]], spec: StreamSpec, show: int, size: int
 ) -> list[PartitionSummary]:
     decoding = StreamDecoder(spec.protocol, spec.stored)
@@ -55,7 +55,7 @@ def _checked(
 
 
 def record_batches(records: Sequence[Record], size: int = BATCH) -> Iterator[pa.RecordBatch]:
-    """Records of a partition as RECORDS."""
+    """Convert the records of a partition to batches of RECORD_SCHEMA."""
     for first in range(0, len(records), size):
         part = records[first : first + size]
         columns = ([getattr(record, name) for record in part] for name in RECORD_SCHEMA.names)

@@ -1,7 +1,5 @@
-"""How far a partition was, at so many of its records that a picture can be made of it and no more.
-
-One law: when there are too many samples every other one goes, so that they stay evenly spread.
-"""
+"""Progress samples of a partition for the report's charts. When there are too many, every other one is dropped, so that
+they stay evenly spread."""
 
 from __future__ import annotations
 
@@ -13,18 +11,18 @@ from simulator.consumer.contract.events import EventArrays
 from simulator.consumer.contract.summary import NEVER, ProgressSamples
 
 MOST = 1000
-"""Samples that are kept."""
+"""Maximum number of samples."""
 
 
 class Sampler:
-    """Samples, as they are taken."""
+    """Collects the progress samples of a partition."""
 
     def __init__(self) -> None:
         self._samples: npt.NDArray[np.int64] = np.zeros((0, 4), np.int64)
         self._row, self._seen, self._stride = NEVER, 0, 1
 
     def take(self, events: EventArrays, timestamps: Ints | None) -> None:
-        """A sample for each watermark of the batch, and for its last record."""
+        """Add a sample for each watermark of the batch, and for its last record."""
         if not len(events.ts):
             return
         rows = np.where(events.kind == ROW, events.ts, NEVER)

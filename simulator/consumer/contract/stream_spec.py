@@ -1,4 +1,4 @@
-"""What was asked of a stream, from the changefeed that made it."""
+"""The properties that a stream must have, derived from its changefeed."""
 
 from __future__ import annotations
 
@@ -31,62 +31,62 @@ from simulator.tidb.model.table import Table
 
 @dataclass(frozen=True)
 class StreamSpec:
-    """What was asked of the stream."""
+    """The properties that a stream must have."""
 
     protocol: str
     partitions: Mapping[str, int]
-    """Topic -> how many partitions, those that stayed empty included."""
+    """Topic → number of partitions, including empty ones."""
 
     tables: Mapping[tuple[str, str], Table]
     """By schema and name."""
 
     destination: Destination | str
-    """Where the dispatchers put rows of these tables; in words why that is not known."""
+    """Returns the destination of a table's rows; a text explains why it is unknown."""
 
     max_message_bytes: int = 10485760
     max_batch_size: int = 16
     record_overhead: int = RECORD_OVERHEAD
-    """Bytes that the release counts on top of key and value."""
+    """Bytes that the release adds to the size of key and value."""
 
     large_rows: bool = False
-    """Whether a row by itself may be above max_message_bytes, as in releases that do not look."""
+    """Whether a single row may exceed max_message_bytes, as in releases that do not check."""
 
     watermarks: bool = True
-    """Whether the protocol has them with these options."""
+    """Whether the protocol has watermarks with these options."""
 
     fidelity: Fidelity = Fidelity()
 
     stages: Callable[[Table], Mapping[str, int]] | None = None
-    """Of a table, by kind of row change, what comes after what at one commit-ts; empty where TiCDC keeps no order."""
+    """Returns the order of a table's row changes at one commit-ts, by kind; empty if TiCDC keeps no order."""
 
     ddl_in_every_partition: bool = True
-    """False where it is in partition 0 alone."""
+    """False if DDL is in partition 0 only."""
 
     restarts: bool = False
-    """Whether rows may come again, as after a restart of the changefeed."""
+    """Whether rows may be repeated, as after a restart of the changefeed."""
 
     finished: bool = True
-    """Whether the run came to its end, so that a watermark covers the last row."""
+    """Whether the run is complete, so that a watermark covers the last row."""
 
     stored: Callable[[str], bytes] | None = None
-    """Reads what lies at a claim-check location; None: such rows stay cut down to their handle key."""
+    """Reads the file at a claim-check location. None: such rows are limited to their handle key."""
 
     later: tuple[tuple[int, Mapping[tuple[str, str], Table]], ...] = ()
-    """The tables behind each statement that changes them, with its commit-ts, in order (`definitions`)."""
+    """The tables after each statement that changes them, with its commit-ts, in order (`definitions`)."""
 
     complete: bool = True
-    """Whether no other tables can be in the stream; otherwise rows of others are checked as far as messages tell."""
+    """Whether the stream has no other tables. Otherwise rows of unknown tables are checked as far as possible."""
 
     by_layout: Destination | str = "its definition is not known"
-    """Where the dispatchers put rows of a table that only its messages tell (`decode.layout_table`)."""
+    """Returns the destination of rows of a table that is known from its messages only (`decode.layout_table`)."""
 
     orders: OrderScope = order_by_table
     grown: PartitionCountSpans = field(default_factory=dict)
-    """Of topics that got more partitions on the way: when they had how many."""
+    """When topics that got more partitions had how many."""
 
     def definitions(self, schema: str, table: str) -> tuple[Ints, list[Table | None]]:
-        """How a table was defined: from above which commit-ts on, ascending, and its definitions, one more than
-        these."""
+        """Return the definitions of a table, and the commit-ts above which each but the first one applies,
+        ascending."""
         name = schema, table
         since, found = list[int](), [self.tables.get(name)]
         for ts, tables in self.later:
@@ -104,7 +104,7 @@ def stream_spec_of(
     restarts: bool = False,
     release: Release = V8_5,
 ) -> StreamSpec:
-    """How that changefeed writes those tables to topics with so many partitions."""
+    """Return the properties of a stream that this changefeed writes."""
     options, tables = changefeed.codec, list(tables)
     codec = CODECS[options.protocol]
     sizes = codec.sizes(options, release)
@@ -134,7 +134,7 @@ def stream_spec_of(
 def sent_tables(
     changefeed: Changefeed, tables: Iterable[Table], release: Release = V8_5
 ) -> dict[tuple[str, str], Table]:
-    """The tables by the names that messages have for them, and under those."""
+    """Return the tables by their names in messages, renamed accordingly."""
     rules = router(changefeed, release)
     called = [sent_table(route(rules, table), table) for table in tables]
     return {(table.schema, table.name): table for table in called}
@@ -143,8 +143,8 @@ def sent_tables(
 def stages_of(
     changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()
 ) -> Callable[[Table], Mapping[str, int]]:
-    """The order of row changes at one commit-ts. From 7.4 on TiCDC keeps it among rows of one partition key alone, so
-    that tables whose rows have several in a partition have none (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
+    """Return the order of row changes at one commit-ts. Since 7.4 TiCDC keeps it only among rows of one partition key,
+    so that tables whose partitions have several keys have no order (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
     rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
     fidelity = CODECS[changefeed.codec.protocol].fidelity(changefeed.codec, release)
     found = operation_order(rule, fidelity.old_values and not fidelity.hides_unchanged_updates)

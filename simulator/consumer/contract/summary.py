@@ -1,4 +1,4 @@
-"""What is left of a partition when it is read: enough to hold it against the others, however long it was."""
+"""The summary of a partition: enough to compare it with the others, however long it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEVER = -1
 
 @dataclass(frozen=True)
 class Statement:
-    """A DDL event; the same statement in another partition, or again, is equal."""
+    """A DDL event. The same statement in another partition, or repeated, is equal."""
 
     commit_ts: int
     schema: str
@@ -28,17 +28,17 @@ class Statement:
 
 @dataclass(frozen=True)
 class ProgressSamples:
-    """How far a partition was at some of its records, in order: for a timeline."""
+    """Progress of a partition at some of its records, in order, for a chart."""
 
     offset: Ints
     timestamp: Ints
-    """Of the record, milliseconds; -1 where it was not given."""
+    """Of the record, in milliseconds; -1 if unknown."""
 
     watermark: Ints
     """The highest so far; -1 for none."""
 
     row: Ints
-    """commit-ts of the newest row so far; -1 for none."""
+    """The highest commit-ts of a row so far; -1 for none."""
 
 
 def _none() -> Ints:
@@ -55,20 +55,20 @@ class PartitionSummary:
     first_offset: int | None = None
     last_offset: int | None = None
     watermarks: Ints = field(default_factory=_none)
-    """Those that it has, each once, ascending."""
+    """Each watermark once, ascending."""
 
     statements: tuple[Statement, ...] = ()
-    """Each once, in order of their coming."""
+    """Each statement once, in order of arrival."""
 
     rows: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """Row changes by `db.table` and operation, repeated ones included."""
+    """Number of row changes by `db.table` and operation, including repeated ones."""
 
     repeated: int = 0
-    """Row changes that came again."""
+    """Number of repeated row changes."""
 
     repeated_statements: int = 0
     low: int = NEVER
-    """The lowest commit-ts or watermark of all events."""
+    """The lowest commit-ts or watermark."""
 
     first_row: int = NEVER
     """The lowest commit-ts of a row."""
@@ -77,16 +77,16 @@ class PartitionSummary:
     """The highest."""
 
     last_event: tuple[int, bool] = (NEVER, False)
-    """The highest commit-ts of a row or statement, and whether that is a statement by which tables leave the topic."""
+    """The highest commit-ts of a row or statement, and whether it is a statement that moves tables out of the topic."""
 
     headless: bool = False
-    """Whether it begins in the middle: what came before its first record is not there."""
+    """Whether the recording starts in the middle, so that earlier records are missing."""
 
     unchecked: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """Rows by `db.table` and why what should be checked of them cannot be."""
+    """Number of rows that could not be checked, by `db.table` and reason."""
 
     unreadable: Mapping[str, int] = field(default_factory=dict)
-    """Messages that cannot be read, by the reason."""
+    """Number of unreadable messages by reason."""
 
     notes: tuple[str, ...] = ()
     found: Violations = Violations()

@@ -1,4 +1,4 @@
-"""What is found wrong: all of it counted by check and table, the first of each kept to be shown."""
+"""Violations of the contract: all are counted by check and table, and the first of each are kept as examples."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import TypeAlias
 from simulator.consumer.records import TopicPartition
 
 SHOW = 10
-"""Of each check and table so many are kept, where nothing else is asked for."""
+"""Default number of examples of each check and table."""
 
 CheckAndTable: TypeAlias = "tuple[str, str]"
-"""Name of a check, and `db.table` or nothing."""
+"""Name of a check, and `db.table` or an empty text."""
 
 
 @dataclass(frozen=True)
 class Check:
     point: int
-    """Of the contract, 1 to 7; 0 for what is no message of the changefeed."""
+    """Point of the contract, 1 to 7; 0 for an invalid message."""
 
     says: str
-    """What is wrong where it is told."""
+    """Describes a violation."""
 
 
 CHECKS: Mapping[str, Check] = {
@@ -51,27 +51,27 @@ CHECKS: Mapping[str, Check] = {
     "too-many-events": Check(6, "a message with more events than the changefeed allows"),
     "message-mixed": Check(6, "a statement or watermark that shares its message"),
 }
-"""What can be told from the stream alone. The names are stable."""
+"""The checks of the stream alone. Their names are stable."""
 
 
 @dataclass(frozen=True)
 class Violation:
     rule: int
-    """Point of the contract, 1 to 7; 0 for a message that cannot be read."""
+    """Point of the contract, 1 to 7; 0 for an unreadable message."""
 
     topic: str
     partition: int | None
-    """None for what concerns tables, not messages."""
+    """None if it concerns tables and not messages."""
 
     offset: int | None
-    """None for something that is missing."""
+    """None for a missing message."""
 
     what: str
     check: str = ""
-    """Short and stable name of what was checked: `row-below-watermark`."""
+    """Short and stable name of the check, such as `row-below-watermark`."""
 
     table: str = ""
-    """`db.table` that it concerns, if it concerns one."""
+    """`db.table`, if the violation concerns one."""
 
     def __str__(self) -> str:
         if self.partition is None:
@@ -86,14 +86,14 @@ def new_violation(check: str, place: TopicPartition, offset: int | None, what: s
 
 @dataclass(frozen=True)
 class Violations:
-    """Violations: how many of each check and table, and the first of them."""
+    """Number of violations by check and table, and the first of them."""
 
     counts: Mapping[CheckAndTable, int] = field(default_factory=dict)
     shown: tuple[Violation, ...] = ()
 
 
-class Tally:
-    """Found, as it grows."""
+class ViolationCounter:
+    """Counts violations."""
 
     def __init__(self, show: int = SHOW) -> None:
         self.show = show
@@ -102,22 +102,22 @@ class Tally:
         self.shown: list[Violation] = []
 
     def room(self, check: str, table: str = "") -> int:
-        """How many more of it are kept."""
+        """Return how many more examples are kept."""
         return max(self.show - self._kept[check, table], 0)
 
     def add(self, violation: Violation) -> bool:
-        """Counts it; whether it is one of those that are kept."""
+        """Count a violation; return whether it is kept as an example."""
         kind = violation.check, violation.table
         self._counts[kind] += 1
         return self._keep(violation)
 
     def more(self, check: str, table: str, times: int) -> None:
-        """Counts what is not kept."""
+        """Count violations that are not kept."""
         if times:
             self._counts[check, table] += times
 
     def include(self, found: Violations) -> None:
-        """Counts all that was found elsewhere."""
+        """Add violations that were counted elsewhere."""
         self._counts.update(found.counts)
         for each in found.shown:
             self._keep(each)
@@ -135,8 +135,8 @@ class Tally:
 
 
 def merge_violations(found: Iterable[Violations], show: int = SHOW) -> Violations:
-    """What several partitions have, as one."""
-    tally = Tally(show)
+    """Merge the violations of several partitions."""
+    counter = ViolationCounter(show)
     for each in found:
-        tally.include(each)
-    return tally.found()
+        counter.include(each)
+    return counter.found()
