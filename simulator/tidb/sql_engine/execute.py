@@ -13,6 +13,7 @@ from typing import Any
 
 from simulator.errors import DdlError, SqlError
 from simulator.releases import Release
+from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
 from simulator.tidb.ddl.execute import STATEMENTS
 from simulator.tidb.sql_engine import prepared_statements, set_and_use
@@ -31,23 +32,6 @@ from simulator.tidb.sql_engine.storage.outcome import (
     StatementOutcome,
 )
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.syntax.ddl import Statement
-from simulator.tidb.syntax.dml import Delete, Insert, RowStatement, Update
-from simulator.tidb.syntax.session import (
-    Begin,
-    Commit,
-    Deallocate,
-    Execute,
-    IgnoredStatement,
-    Prepare,
-    ReleaseSavepoint,
-    Rollback,
-    Savepoint,
-    SelectStatement,
-    SetVariables,
-    SqlStatement,
-    Use,
-)
 
 __all__ = ["error_number", "execute", "new_upstream"]
 
@@ -59,7 +43,9 @@ def new_upstream(release: Release, catalog: Catalog | None = None, seed: int = 0
     return Upstream(release, catalog, seed=seed)
 
 
-def execute(statement: SqlStatement, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome | FailedStatement:
+def execute(
+    statement: syntax.SqlStatement, text: str, upstream: Upstream, now_ms: int
+) -> StatementOutcome | FailedStatement:
     """Execute a statement at a millisecond of simulated time. `text` is the statement's own text."""
     try:
         return EXECUTORS[type(statement)](statement, text, upstream, now_ms)
@@ -68,7 +54,7 @@ def execute(statement: SqlStatement, text: str, upstream: Upstream, now_ms: int)
 
 
 def _execute_ddl(
-    statement: Statement, text: str, upstream: Upstream, now_ms: int
+    statement: syntax.Statement, text: str, upstream: Upstream, now_ms: int
 ) -> StatementOutcome | FailedStatement:
     """Commit the open transaction before looking at the statement (tidb pkg/executor/ddl.go, DDLExec.Next)."""
     behind, events = _commit_open_transaction(upstream)
@@ -84,11 +70,11 @@ def _commit_open_transaction(upstream: Upstream) -> tuple[Upstream, tuple[Commit
     return behind, () if committed is None else (committed,)
 
 
-def _use(statement: Use, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def _use(statement: syntax.Use, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     return StatementOutcome(set_and_use.use(statement, upstream))
 
 
-def _set(statement: SetVariables, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def _set(statement: syntax.SetVariables, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     """Commit the open transaction if SET turns autocommit on (tidb pkg/sessionctx/variable/sysvar.go, AutoCommit)."""
     behind = set_and_use.set_variables(statement, upstream, now_ms)
     if behind.session.autocommit and not upstream.session.autocommit:
@@ -97,79 +83,81 @@ def _set(statement: SetVariables, text: str, upstream: Upstream, now_ms: int) ->
     return StatementOutcome(behind)
 
 
-def _begin(statement: Begin, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def _begin(statement: syntax.Begin, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     behind, committed = transactions.begin(upstream)
     return StatementOutcome(behind, () if committed is None else (committed,))
 
 
-def _commit(statement: Commit, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def _commit(statement: syntax.Commit, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     behind, events = _commit_open_transaction(upstream)
     return StatementOutcome(behind, events)
 
 
-def _rollback(statement: Rollback, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def _rollback(statement: syntax.Rollback, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     if statement.savepoint:
         return StatementOutcome(transactions.rollback_to(upstream, statement.savepoint))
     behind = transactions.rollback(upstream)
     return StatementOutcome(behind)
 
 
-def _savepoint(statement: Savepoint, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def _savepoint(statement: syntax.Savepoint, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     return StatementOutcome(transactions.savepoint(upstream, statement.name))
 
 
-def _release(statement: ReleaseSavepoint, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def _release(statement: syntax.ReleaseSavepoint, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     return StatementOutcome(transactions.release_savepoint(upstream, statement.name))
 
 
-def _select(statement: SelectStatement, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def _select(statement: syntax.SelectStatement, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     problems = ExpressionProblems(upstream.session)
     result = run_select(statement.query, upstream, now_ms, problems)
     return StatementOutcome(upstream, result=result, warnings=tuple(problems.warnings))
 
 
 def _execute_row_statement(
-    statement: RowStatement, text: str, upstream: Upstream, now_ms: int
+    statement: syntax.RowStatement, text: str, upstream: Upstream, now_ms: int
 ) -> StatementOutcome | FailedStatement:
     outcome = ROW_STATEMENTS[type(statement)](statement, upstream, now_ms)
     return outcome if isinstance(outcome, FailedStatement) else transactions.autocommit(outcome)
 
 
-def _prepare(statement: Prepare, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def _prepare(statement: syntax.Prepare, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     return StatementOutcome(prepared_statements.prepare(statement, upstream, now_ms))
 
 
-def _execute(statement: Execute, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome | FailedStatement:
+def _execute(
+    statement: syntax.Execute, text: str, upstream: Upstream, now_ms: int
+) -> StatementOutcome | FailedStatement:
     return execute(*prepared_statements.resolve_execute(statement, text, upstream), upstream, now_ms)
 
 
-def _deallocate(statement: Deallocate, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def _deallocate(statement: syntax.Deallocate, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     return StatementOutcome(prepared_statements.deallocate(statement, upstream))
 
 
-def _ignore(statement: IgnoredStatement, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def _ignore(statement: syntax.IgnoredStatement, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome:
     return StatementOutcome(upstream)
 
 
 ROW_STATEMENTS: Mapping[type, Callable[[Any, Upstream, int], StatementOutcome | FailedStatement]] = MappingProxyType(
-    {Insert: insert, Update: update, Delete: delete}
+    {syntax.Insert: insert, syntax.Update: update, syntax.Delete: delete}
 )
 
 EXECUTORS: Mapping[type, Callable[[Any, str, Upstream, int], StatementOutcome | FailedStatement]] = MappingProxyType(
     {
         **{kind: _execute_ddl for kind in STATEMENTS},
         **{kind: _execute_row_statement for kind in ROW_STATEMENTS},
-        Use: _use,
-        SetVariables: _set,
-        Begin: _begin,
-        Commit: _commit,
-        Rollback: _rollback,
-        Savepoint: _savepoint,
-        ReleaseSavepoint: _release,
-        SelectStatement: _select,
-        Prepare: _prepare,
-        Execute: _execute,
-        Deallocate: _deallocate,
-        IgnoredStatement: _ignore,
+        syntax.Use: _use,
+        syntax.SetVariables: _set,
+        syntax.Begin: _begin,
+        syntax.Commit: _commit,
+        syntax.Rollback: _rollback,
+        syntax.Savepoint: _savepoint,
+        syntax.ReleaseSavepoint: _release,
+        syntax.SelectStatement: _select,
+        syntax.Prepare: _prepare,
+        syntax.Execute: _execute,
+        syntax.Deallocate: _deallocate,
+        syntax.IgnoredStatement: _ignore,
     }
 )

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.errors import SqlError
+from simulator.tidb import syntax
 from simulator.tidb.parser.expressions.literals import float_literal
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.sql_engine.changes.insert import assigned_columns
@@ -21,13 +22,9 @@ from simulator.tidb.sql_engine.queries.selects import build_relation
 from simulator.tidb.sql_engine.queries.statement_evaluation import StatementEvaluation
 from simulator.tidb.sql_engine.storage.names import resolve_table
 from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, PreparedStatement, SqlSession, Upstream
-from simulator.tidb.syntax.dml import Delete, Insert, Update
-from simulator.tidb.syntax.expressions import Literal, Node, Unary
-from simulator.tidb.syntax.queries import SelectTree, Star
-from simulator.tidb.syntax.session import Deallocate, Execute, Prepare, SelectStatement, SqlStatement
 
 
-def prepare(statement: Prepare, upstream: Upstream, now_ms: int) -> Upstream:
+def prepare(statement: syntax.Prepare, upstream: Upstream, now_ms: int) -> Upstream:
     """Return the upstream with the prepared statement, which replaces one of the same name. Raises SqlError and keeps
     the old one then."""
     session = upstream.session
@@ -43,33 +40,38 @@ def _variable_text(session: SqlSession, name: str) -> str:
     return "NULL" if found is None else found.decode("utf-8", "surrogateescape")
 
 
-def _accept(statement: SqlStatement, upstream: Upstream, now_ms: int) -> None:
+def _accept(statement: syntax.SqlStatement, upstream: Upstream, now_ms: int) -> None:
     """Accept a statement that TiDB checks at EXECUTE only."""
 
 
-def _check_query(statement: SelectStatement, upstream: Upstream, now_ms: int) -> None:
+def _check_query(statement: syntax.SelectStatement, upstream: Upstream, now_ms: int) -> None:
     evaluation = StatementEvaluation(upstream, now_ms)
     build_relation(statement.query, evaluation, QueryScope(evaluation))
 
 
-def _check_insert(statement: Insert, upstream: Upstream, now_ms: int) -> None:
+def _check_insert(statement: syntax.Insert, upstream: Upstream, now_ms: int) -> None:
     assigned_columns(statement, resolve_table(upstream, statement.table, "insert into"))
 
 
-def _check_update(statement: Update | Delete, upstream: Upstream, now_ms: int) -> None:
+def _check_update(statement: syntax.Update | syntax.Delete, upstream: Upstream, now_ms: int) -> None:
     if statement.common is None:
-        tree = SelectTree((Star(),), statement.source, statement.where, order=statement.order)
-        _check_query(SelectStatement(tree), upstream, now_ms)
+        tree = syntax.SelectTree((syntax.Star(),), statement.source, statement.where, order=statement.order)
+        _check_query(syntax.SelectStatement(tree), upstream, now_ms)
 
 
 CHECKS: Mapping[type, Callable[[Any, Upstream, int], None]] = MappingProxyType(
-    {SelectStatement: _check_query, Insert: _check_insert, Update: _check_update, Delete: _check_update}
+    {
+        syntax.SelectStatement: _check_query,
+        syntax.Insert: _check_insert,
+        syntax.Update: _check_update,
+        syntax.Delete: _check_update,
+    }
 )
 
 
-def resolve_execute(statement: SqlStatement, text: str, upstream: Upstream) -> tuple[SqlStatement, str]:
+def resolve_execute(statement: syntax.SqlStatement, text: str, upstream: Upstream) -> tuple[syntax.SqlStatement, str]:
     """Return the statement that EXECUTE runs, and its text; any other statement as it is. Raises SqlError."""
-    if not isinstance(statement, Execute):
+    if not isinstance(statement, syntax.Execute):
         return statement, text
     session = upstream.session
     prepared = _statement_named(session, statement.name)
@@ -82,22 +84,24 @@ def resolve_execute(statement: SqlStatement, text: str, upstream: Upstream) -> t
     return parsed, prepared.text
 
 
-def _variable_literal(session: SqlSession, name: str) -> Node:
+def _variable_literal(session: SqlSession, name: str) -> syntax.Node:
     """Return the value of a user variable as a literal."""
     value, kind = session.variables.get(name), session.variable_kinds.get(name, "string")
     if value is None:
-        return Literal("null")
+        return syntax.Literal("null")
     if kind == "hex":
-        return Literal("hex", value.hex())
+        return syntax.Literal("hex", value.hex())
     shown = value.decode("utf-8", "surrogateescape")
     if kind not in ("integer", "decimal", "float"):
-        return Literal(kind, shown, "utf8mb4" if kind == "string" else "")
-    negate: Callable[[Node], Node] = partial(Unary, "-") if shown.startswith("-") else lambda node: node
+        return syntax.Literal(kind, shown, "utf8mb4" if kind == "string" else "")
+    negate: Callable[[syntax.Node], syntax.Node] = (
+        partial(syntax.Unary, "-") if shown.startswith("-") else lambda node: node
+    )
     size = shown.removeprefix("-")
-    return negate(float_literal(float(size)) if kind == "float" else Literal(kind, size))
+    return negate(float_literal(float(size)) if kind == "float" else syntax.Literal(kind, size))
 
 
-def deallocate(statement: Deallocate, upstream: Upstream) -> Upstream:
+def deallocate(statement: syntax.Deallocate, upstream: Upstream) -> Upstream:
     """Return the upstream without the prepared statement. Raises SqlError."""
     _statement_named(upstream.session, statement.name)
     kept = {name: each for name, each in upstream.session.prepared.items() if name != statement.name}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
+from simulator.tidb import syntax
 from simulator.tidb.expressions.translate import translate
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.evaluate import evaluate
@@ -16,12 +17,9 @@ from simulator.tidb.sql_engine.queries.scopes import QueryScope
 from simulator.tidb.sql_engine.queries.statement_evaluation import StatementEvaluation
 from simulator.tidb.sql_engine.sessions.session_variables import NAMES, set_variable
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
-from simulator.tidb.syntax.expressions import Literal, Node
-from simulator.tidb.syntax.queries import SelectItem, SelectTree
-from simulator.tidb.syntax.session import SetVariables, Use, VariableAssignment
 
 
-def use(statement: Use, upstream: Upstream) -> Upstream:
+def use(statement: syntax.Use, upstream: Upstream) -> Upstream:
     """Return the upstream with another current database. Raises SqlError."""
     database = upstream.catalog.database(statement.database)
     if database is None:
@@ -29,14 +27,14 @@ def use(statement: Use, upstream: Upstream) -> Upstream:
     return replace(upstream, session=replace(upstream.session, database=database.name))
 
 
-def set_variables(statement: SetVariables, upstream: Upstream, now_ms: int) -> Upstream:
+def set_variables(statement: syntax.SetVariables, upstream: Upstream, now_ms: int) -> Upstream:
     """Return the upstream with all variables set. Raises SqlError."""
     for setting in statement.settings:
         upstream = replace(upstream, session=_set_one(setting, upstream, now_ms))
     return upstream
 
 
-def _set_one(setting: VariableAssignment, upstream: Upstream, now_ms: int) -> SqlSession:
+def _set_one(setting: syntax.VariableAssignment, upstream: Upstream, now_ms: int) -> SqlSession:
     session = upstream.session
     if setting.scope == "user":
         assert setting.value is not None, "there is no SET @a = DEFAULT"
@@ -50,11 +48,13 @@ def _set_one(setting: VariableAssignment, upstream: Upstream, now_ms: int) -> Sq
     return set_variable(session, setting.name, setting.scope, text)
 
 
-def _set_user_variable(session: SqlSession, name: str, node: Node, upstream: Upstream, now_ms: int) -> SqlSession:
+def _set_user_variable(
+    session: SqlSession, name: str, node: syntax.Node, upstream: Upstream, now_ms: int
+) -> SqlSession:
     kind = _value_kind(node, upstream, now_ms)
     if kind == "hex":
         value: bytes | None = (
-            run_select(SelectTree((SelectItem(node, name),)), upstream, now_ms).rows.column(0)[0].as_py()
+            run_select(syntax.SelectTree((syntax.SelectItem(node, name),)), upstream, now_ms).rows.column(0)[0].as_py()
         )
     else:
         value = _value_text(node, upstream, now_ms)
@@ -63,16 +63,16 @@ def _set_user_variable(session: SqlSession, name: str, node: Node, upstream: Ups
     )
 
 
-def _value_text(node: Node, upstream: Upstream, now_ms: int) -> bytes | None:
-    if isinstance(node, Literal) and node.kind in ("string", "integer", "decimal"):
+def _value_text(node: syntax.Node, upstream: Upstream, now_ms: int) -> bytes | None:
+    if isinstance(node, syntax.Literal) and node.kind in ("string", "integer", "decimal"):
         return node.text.encode("utf-8", "surrogateescape")
     found: bytes | str | None = evaluate([node], [None], upstream, now_ms)[0][0].as_py()
     return found.encode("utf-8", "surrogateescape") if isinstance(found, str) else found
 
 
-def _value_kind(node: Node, upstream: Upstream, now_ms: int) -> str:
+def _value_kind(node: syntax.Node, upstream: Upstream, now_ms: int) -> str:
     """Return the kind of a user variable's value, named as the kinds of `Literal`."""
-    if isinstance(node, Literal) and node.kind in ("string", "integer", "decimal", "float"):
+    if isinstance(node, syntax.Literal) and node.kind in ("string", "integer", "decimal", "float"):
         return node.kind
     value = translate(node, QueryScope(StatementEvaluation(upstream, now_ms)))
     return "hex" if value.is_binary else LITERAL_KINDS.get(value.kind, "string")

@@ -12,6 +12,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Table
@@ -19,9 +20,6 @@ from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate
 from simulator.tidb.sql_engine.storage.rows import KeyedRows, column_arrays
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.syntax.ddl import Statement
-from simulator.tidb.syntax.expressions import Is
-from simulator.tidb.syntax.tables import CreateTable
 
 
 def check_rows(rows: KeyedRows, table: Table, upstream: Upstream, now_ms: int) -> KeyedRows:
@@ -29,7 +27,7 @@ def check_rows(rows: KeyedRows, table: Table, upstream: Upstream, now_ms: int) -
     checks = [each for each in table.checks if each.enforced]
     if not checks or not len(rows):
         return rows
-    broken = [Is(parse_expression(constraint.expression), "FALSE") for constraint in checks]
+    broken = [syntax.Is(parse_expression(constraint.expression), "FALSE") for constraint in checks]
     values = evaluate(broken, [None] * len(broken), upstream, now_ms, [RowSource(table, rows.texts)])
     names = pa.nulls(len(rows), pa.string())
     for check, truth in reversed([*zip(checks, values, strict=True)]):
@@ -37,9 +35,9 @@ def check_rows(rows: KeyedRows, table: Table, upstream: Upstream, now_ms: int) -
     return replace(rows, violated_checks=names) if names.null_count < len(names) else rows
 
 
-def with_stored_checks(statement: Statement, table: Table, upstream: Upstream) -> Table:
+def with_stored_checks(statement: syntax.Statement, table: Table, upstream: Upstream) -> Table:
     """Return a created or altered table with the CHECKs that TiDB stores."""
-    forgotten = isinstance(statement, CreateTable) and not upstream.session.check_constraints
+    forgotten = isinstance(statement, syntax.CreateTable) and not upstream.session.check_constraints
     return replace(table, checks=()) if forgotten and table.checks else table
 
 
@@ -57,7 +55,7 @@ def verify_added_checks(upstream: Upstream, before: Table | None, table: Table, 
             assert stored is not None
             rows = RowSource(table, column_arrays(stored.cells))
             values = evaluate(
-                [Is(parse_expression(f"NOT {check.expression}"), "TRUE")], [None], upstream, now_ms, [rows]
+                [syntax.Is(parse_expression(f"NOT {check.expression}"), "TRUE")], [None], upstream, now_ms, [rows]
             )
             if pc.any(pc.equal(values[0].cast(pa.string()), "1")).as_py():
                 raise sql_error(3819, check.name.lower())

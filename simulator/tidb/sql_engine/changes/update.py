@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.errors import SqlError
+from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.changes.assign import DefaultMarker, assign_values
@@ -43,10 +44,6 @@ from simulator.tidb.sql_engine.storage.rows import (
 )
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.sql_engine.storage.table_writes import PartialWriteError, TableWrites, rows_differ, start_writes
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.dml import Update
-from simulator.tidb.syntax.expressions import ColumnName
-from simulator.tidb.syntax.queries import DerivedTable, Join, SelectItem, SelectTree, Source, TableSource
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class SourceTable:
     table: Table
 
 
-def update(statement: Update, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def update(statement: syntax.Update, upstream: Upstream, now_ms: int) -> StatementOutcome:
     """Execute UPDATE in the open transaction or in a new one. Raises SqlError."""
     common = () if statement.common is None else tuple(each.name.lower() for each in statement.common.tables)
     tables = list(source_tables(statement.source, upstream, "UPDATE", common))
@@ -150,12 +147,14 @@ def _reject_repeated(tables: Sequence[SourceTable]) -> None:
 # -- the tables and columns of a source --------------------------------------------------------------------------------
 
 
-def source_tables(source: Source, upstream: Upstream, verb: str, common: Sequence[str] = ()) -> Iterator[SourceTable]:
+def source_tables(
+    source: syntax.Source, upstream: Upstream, verb: str, common: Sequence[str] = ()
+) -> Iterator[SourceTable]:
     """Yield the base tables of a source, without those of WITH (`common`). Raises SqlError."""
-    if isinstance(source, Join):
+    if isinstance(source, syntax.Join):
         yield from source_tables(source.left, upstream, verb, common)
         yield from source_tables(source.right, upstream, verb, common)
-    elif isinstance(source, TableSource):
+    elif isinstance(source, syntax.TableSource):
         name = source.name
         if not name.schema and name.name.lower() in common:
             return
@@ -165,17 +164,17 @@ def source_tables(source: Source, upstream: Upstream, verb: str, common: Sequenc
                 source.alias or name.name, "" if source.alias else schema, resolve_table(upstream, name, verb)
             )
     else:
-        assert isinstance(source, DerivedTable)
+        assert isinstance(source, syntax.DerivedTable)
 
 
-def derived_columns(source: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
+def derived_columns(source: syntax.Source) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the aliases of a source's queries, with the names of their columns as far as the text has them."""
-    if isinstance(source, Join):
+    if isinstance(source, syntax.Join):
         yield from derived_columns(source.left)
         yield from derived_columns(source.right)
-    elif isinstance(source, DerivedTable):
-        items = source.query.items if isinstance(source.query, SelectTree) else ()
-        names = source.columns or tuple(item.name for item in items if isinstance(item, SelectItem))
+    elif isinstance(source, syntax.DerivedTable):
+        items = source.query.items if isinstance(source.query, syntax.SelectTree) else ()
+        names = source.columns or tuple(item.name for item in items if isinstance(item, syntax.SelectItem))
         yield source.alias.lower(), tuple(name.lower() for name in names)
 
 
@@ -186,7 +185,7 @@ def with_sorted_rows(upstream: Upstream, tables: Sequence[SourceTable]) -> Upstr
 
 
 def _resolve_assignment(
-    node: ColumnName, tables: Sequence[SourceTable], derived: Mapping[str, Sequence[str]]
+    node: syntax.ColumnName, tables: Sequence[SourceTable], derived: Mapping[str, Sequence[str]]
 ) -> tuple[SourceTable, Column]:
     """Return the table and the column of an assignment. Raises SqlError 1054, 1052, and 1288 for a column of a query."""
     *qualifier, name = node.parts
@@ -216,7 +215,7 @@ def is_table_qualifier(qualifier: Sequence[str], named: SourceTable) -> bool:
     return len(qualifier) == 1 or qualifier[0].lower() == named.schema.lower()
 
 
-def resolve_target(name: TableName, tables: Sequence[SourceTable]) -> SourceTable:
+def resolve_target(name: syntax.TableName, tables: Sequence[SourceTable]) -> SourceTable:
     """Return the table that DELETE names. Raises SqlError 1109."""
     qualifier = (name.schema, name.name) if name.schema else (name.name,)
     table = next((named for named in tables if is_table_qualifier(qualifier, named)), None)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key, with_table, with_tables
 from simulator.tidb.ddl.execute import attempt
 from simulator.tidb.ddl.session import Job, Session
@@ -34,18 +35,6 @@ from simulator.tidb.sql_engine.storage.rows import (
     try_locate_partitions,
 )
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
-from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction, SetOptions, Spec
-from simulator.tidb.syntax.ddl import (
-    AlterTable,
-    FlashbackCluster,
-    FlashbackDatabase,
-    FlashbackTable,
-    RecoverTable,
-    Statement,
-    TruncateTable,
-)
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.tables import CreateTable
 
 Rows = Mapping[Key, StoredRows]
 
@@ -59,7 +48,9 @@ class _TableRows:
     warnings: tuple[str, ...] = ()
 
 
-def execute_ddl(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> StatementOutcome | FailedStatement:
+def execute_ddl(
+    statement: syntax.Statement, text: str, upstream: Upstream, now_ms: int
+) -> StatementOutcome | FailedStatement:
     """Execute a DDL statement outside of a transaction. Raises DdlError and SqlError."""
     session = upstream.session
     zone = clock.time_zone(session.time_zone)
@@ -107,28 +98,35 @@ def execute_ddl(statement: Statement, text: str, upstream: Upstream, now_ms: int
 
 
 def _rows_after(
-    statement: Statement, jobs: Sequence[Job], upstream: Upstream, after: Catalog, ddl_session: Session, now_ms: int
+    statement: syntax.Statement,
+    jobs: Sequence[Job],
+    upstream: Upstream,
+    after: Catalog,
+    ddl_session: Session,
+    now_ms: int,
 ) -> _TableRows:
     """Return the rows after a statement that ran jobs."""
     tables = _TableRows(upstream.rows, upstream.dropped)
     match statement:
-        case FlashbackCluster():
+        case syntax.FlashbackCluster():
             raise sql_error_with_text(1105, "FLASHBACK CLUSTER is not simulated: rows have no history here")
-        case TruncateTable(table):
+        case syntax.TruncateTable(table):
             place = object_key(*ddl_session.existing_name(table))
             return _replace_tables(_drop_rows(tables, place), {place: empty_uncounted(after.tables[place])})
-        case CreateTable():
-            place = object_key(*ddl_session.new_name(TableName(statement.schema, statement.name)))
+        case syntax.CreateTable():
+            place = object_key(*ddl_session.new_name(syntax.TableName(statement.schema, statement.name)))
             return _replace_tables(tables, {place: empty_uncounted(after.tables[place]) if statement.like else None})
-        case RecoverTable() | FlashbackTable():
-            name = ddl_session.new_name(statement.table) if statement.table else TableName("", "")
+        case syntax.RecoverTable() | syntax.FlashbackTable():
+            name = ddl_session.new_name(statement.table) if statement.table else syntax.TableName("", "")
             return _restore_tables(tables, {object_key(*name): object_key(jobs[0].schema, jobs[0].table)}, after)
-        case FlashbackDatabase():
+        case syntax.FlashbackDatabase():
             old, new = statement.name.lower(), jobs[0].schema.lower()
             return _restore_tables(
                 tables, {place: (new, place[1]) for place in tables.dropped if place[0] == old}, after
             )
-        case AlterTable(table, specs) if any(isinstance(spec, (ExchangePartition, PartitionAction)) for spec in specs):
+        case syntax.AlterTable(table, specs) if any(
+            isinstance(spec, (syntax.ExchangePartition, syntax.PartitionAction)) for spec in specs
+        ):
             tables = _TableRows(
                 _change_partitions(
                     tables.rows, object_key(*ddl_session.existing_name(table)), specs, upstream, ddl_session
@@ -139,7 +137,7 @@ def _rows_after(
         tables = _rename_table(tables, object_key(*old_name), object_key(*new_name), upstream.release.rename_renews_ids)
     for place in [place for place in tables.rows if after.tables.get(place) is None]:
         tables = _drop_rows(tables, place)
-    if isinstance(statement, AlterTable):
+    if isinstance(statement, syntax.AlterTable):
         tables = _apply_table_options(
             tables, statement, object_key(*ddl_session.existing_name(statement.table)), upstream
         )
@@ -168,9 +166,11 @@ def _replace_tables(tables: _TableRows, others: Mapping[Key, StoredRows | None])
     return _TableRows(rows, tables.dropped)
 
 
-def _apply_table_options(tables: _TableRows, statement: AlterTable, place: Key, upstream: Upstream) -> _TableRows:
+def _apply_table_options(
+    tables: _TableRows, statement: syntax.AlterTable, place: Key, upstream: Upstream
+) -> _TableRows:
     """Return the tables with the id counters that table options set."""
-    options = [option for spec in statement.specs if isinstance(spec, SetOptions) for option in spec.options]
+    options = [option for spec in statement.specs if isinstance(spec, syntax.SetOptions) for option in spec.options]
     stored = tables.rows.get(place) or empty_rows(upstream.catalog.tables[place])
     counters = auto_ids.counters_with_options(stored.table, stored.counters, options)
     return (
@@ -198,14 +198,16 @@ def _restore_tables(tables: _TableRows, places: Mapping[Key, Key], after: Catalo
 # -- partitions --------------------------------------------------------------------------------------------------------
 
 
-def _change_partitions(rows: Rows, place: Key, specs: Sequence[Spec], upstream: Upstream, ddl_session: Session) -> Rows:
+def _change_partitions(
+    rows: Rows, place: Key, specs: Sequence[syntax.Spec], upstream: Upstream, ddl_session: Session
+) -> Rows:
     """Return the rows without those of dropped partitions, and after exchanging a partition with a table."""
     table = upstream.catalog.tables[place]
     for spec in specs:
-        if isinstance(spec, PartitionAction) and place in rows and spec.verb in ("DROP", "TRUNCATE"):
+        if isinstance(spec, syntax.PartitionAction) and place in rows and spec.verb in ("DROP", "TRUNCATE"):
             inside = _partition_mask(rows[place], spec.names)
             rows = {**rows, place: _filter_rows(rows[place], pc.invert(inside))}
-        if isinstance(spec, ExchangePartition):
+        if isinstance(spec, syntax.ExchangePartition):
             rows = _exchange_partition(
                 rows, table, spec, upstream.catalog.tables[object_key(*ddl_session.existing_name(spec.table))]
             )
@@ -227,7 +229,7 @@ def _filter_rows(stored: StoredRows, mask: pa.Array) -> StoredRows:
     return replace(stored, cells=stored.cells.filter(mask), row_ids=stored.row_ids.filter(mask), keys=None)
 
 
-def _exchange_partition(rows: Rows, table: Table, spec: ExchangePartition, plain: Table) -> Rows:
+def _exchange_partition(rows: Rows, table: Table, spec: syntax.ExchangePartition, plain: Table) -> Rows:
     """Swap the rows of a partition and of a plain table. Raises SqlError 1737 for a row of another partition."""
     whole = rows.get(object_key(table.schema, table.name), empty_rows(table))
     single = rows.get(object_key(plain.schema, plain.name), empty_rows(plain))
@@ -270,9 +272,11 @@ def _with_table(stored: StoredRows, table: Table) -> StoredRows:
 # -- time zones --------------------------------------------------------------------------------------------------------
 
 
-def _origin_defaults_in_utc(upstream: Upstream, after: Catalog, statement: Statement, ddl_session: Session) -> Catalog:
+def _origin_defaults_in_utc(
+    upstream: Upstream, after: Catalog, statement: syntax.Statement, ddl_session: Session
+) -> Catalog:
     """Return the catalog with UTC values for older rows in new TIMESTAMP columns."""
-    if upstream.session.time_zone == "UTC" or not isinstance(statement, AlterTable):
+    if upstream.session.time_zone == "UTC" or not isinstance(statement, syntax.AlterTable):
         return after
     place = object_key(*ddl_session.existing_name(statement.table))
     before, table = upstream.catalog.tables.get(place), after.tables.get(place)

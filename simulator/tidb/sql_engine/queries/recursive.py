@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from simulator.tidb import syntax
 from simulator.tidb.expressions.operators.texts import as_blob
 from simulator.tidb.expressions.sql.graph import Sql, quote, sql
 from simulator.tidb.expressions.translate import KnownValue, translate
@@ -26,22 +27,8 @@ from simulator.tidb.sql_engine.queries.column_types import stored_type
 from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope
 from simulator.tidb.sql_engine.queries.sources import Relation, build_source, table_fields
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
-from simulator.tidb.syntax.expressions import Cast, ColumnName, Literal, Node
-from simulator.tidb.syntax.queries import (
-    Aggregate,
-    CommonTable,
-    Join,
-    Limit,
-    QueryTree,
-    SelectItem,
-    SelectTree,
-    SetOperation,
-    Source,
-    TableSource,
-    WindowFunction,
-)
 
-Relations = Callable[[QueryTree | CommonTable, Evaluation, QueryScope], Relation]
+Relations = Callable[[syntax.QueryTree | syntax.CommonTable, Evaluation, QueryScope], Relation]
 NULL_TYPE = ColumnType("binary", 0, charset="binary", collation="binary")
 """The type of a column whose seed is NULL: all its rows are NULL."""
 
@@ -52,34 +39,34 @@ CHARACTERS = re.compile(r"CHAR\((\d+)\)")
 class RecursiveParts:
     """The parts of a table of WITH RECURSIVE."""
 
-    seed: QueryTree
-    steps: tuple[SelectTree, ...]
+    seed: syntax.QueryTree
+    steps: tuple[syntax.SelectTree, ...]
     """Each names the table once."""
 
     distinct: bool
-    limit: Limit | None
+    limit: syntax.Limit | None
 
 
-def is_recursive(table: CommonTable) -> bool:
+def is_recursive(table: syntax.CommonTable) -> bool:
     return _references(table.query, table.name) > 0
 
 
-def split_recursive(table: CommonTable) -> RecursiveParts:
+def split_recursive(table: syntax.CommonTable) -> RecursiveParts:
     """Split a table into its parts. Raises SqlError for what TiDB does not accept."""
-    tree, steps, operators = table.query, list[QueryTree](), list[str]()
-    while isinstance(tree, SetOperation) and _references(tree.right, table.name):
+    tree, steps, operators = table.query, list[syntax.QueryTree](), list[str]()
+    while isinstance(tree, syntax.SetOperation) and _references(tree.right, table.name):
         steps.insert(0, tree.right)
         operators.append(tree.operator)
         tree = tree.left
     if _references(tree, table.name):
-        if not isinstance(table.query, SetOperation):
+        if not isinstance(table.query, syntax.SetOperation):
             raise sql_error_with_text(3573, f"Recursive Common Table Expression '{table.name}' should contain a UNION")
         raise sql_error_with_text(
             3574,
             f"Recursive Common Table Expression '{table.name}' should have one or more non-recursive"
             " query blocks followed by one or more recursive ones",
         )
-    assert isinstance(table.query, SetOperation), "something of it names the table, and something does not"
+    assert isinstance(table.query, syntax.SetOperation), "something of it names the table, and something does not"
     for operator in operators:
         if operator not in ("UNION", "UNION ALL"):
             raise sql_error(
@@ -93,16 +80,16 @@ def split_recursive(table: CommonTable) -> RecursiveParts:
     return RecursiveParts(tree, checked, "UNION" in operators, table.query.limit)
 
 
-def _check_step(tree: QueryTree, named: str) -> SelectTree:
+def _check_step(tree: syntax.QueryTree, named: str) -> syntax.SelectTree:
     """Return one recursive query block. Raises SqlError for clauses that it may not have."""
-    if not isinstance(tree, SelectTree):
+    if not isinstance(tree, syntax.SelectTree):
         raise not_simulated(
             "a recursive part in parentheses of several queries is not computed; queries side by side are"
         )
     block = f"In recursive query block of Recursive Common Table Expression '{named}', the recursive table must "
     if _references(tree, named) != 1 or tree.source is None or not _in_from(tree.source, named):
         raise sql_error_with_text(3577, f"{block}be referenced only once, and not in any subquery")
-    if tree.group_by or any(isinstance(part, Aggregate | WindowFunction) for part in _walk_tree(tree)):
+    if tree.group_by or any(isinstance(part, syntax.Aggregate | syntax.WindowFunction) for part in _walk_tree(tree)):
         raise sql_error_with_text(
             3575,
             f"Recursive Common Table Expression '{named}' can contain neither aggregation nor window"
@@ -132,22 +119,22 @@ def _walk_tree(tree: object) -> Iterator[object]:
 
 
 def _references(tree: object, named: str) -> int:
-    return sum(isinstance(part, TableSource) and _is_reference(part, named) for part in _walk_tree(tree))
+    return sum(isinstance(part, syntax.TableSource) and _is_reference(part, named) for part in _walk_tree(tree))
 
 
-def _is_reference(source: TableSource, named: str) -> bool:
+def _is_reference(source: syntax.TableSource, named: str) -> bool:
     return not source.name.schema and source.name.name.lower() == named.lower()
 
 
-def _in_from(source: Source, named: str) -> bool:
-    if isinstance(source, Join):
+def _in_from(source: syntax.Source, named: str) -> bool:
+    if isinstance(source, syntax.Join):
         return _in_from(source.left, named) or _in_from(source.right, named)
-    return isinstance(source, TableSource) and _is_reference(source, named)
+    return isinstance(source, syntax.TableSource) and _is_reference(source, named)
 
 
-def _is_optional(source: Source, named: str) -> bool:
+def _is_optional(source: syntax.Source, named: str) -> bool:
     """Return whether an outer join may have no row of the table."""
-    if not isinstance(source, Join):
+    if not isinstance(source, syntax.Join):
         return False
     aside = {"LEFT": source.right, "RIGHT": source.left}.get(source.kind)
     return (
@@ -157,7 +144,9 @@ def _is_optional(source: Source, named: str) -> bool:
     )
 
 
-def build_recursive(table: CommonTable, evaluation: Evaluation, outer: QueryScope, relations: Relations) -> Relation:
+def build_recursive(
+    table: syntax.CommonTable, evaluation: Evaluation, outer: QueryScope, relations: Relations
+) -> Relation:
     """Return the rows of all levels. Raises SqlError."""
     levels = split_recursive(table)
     seed_evaluation = evaluation.separate()
@@ -189,7 +178,7 @@ def build_recursive(table: CommonTable, evaluation: Evaluation, outer: QueryScop
 
 
 def _run_levels(
-    table: CommonTable,
+    table: syntax.CommonTable,
     levels: RecursiveParts,
     level_table: Table,
     names: Sequence[str],
@@ -284,7 +273,7 @@ def _column_text(value: Value, type: ColumnType, scope: QueryScope) -> Sql:
     if is_text(type):
         shown = as_text(value)
         return sql("encode({})", sql(f"left({{}}, {type.length})", shown) if type.length > 0 else shown)
-    return sql("encode({})", as_text(translate(Cast(KnownValue(value), _cast(type)), scope)))
+    return sql("encode({})", as_text(translate(syntax.Cast(KnownValue(value), _cast(type)), scope)))
 
 
 def _cast(type: ColumnType) -> str:
@@ -309,36 +298,38 @@ def _column_type(field: Field, length: int | None) -> ColumnType:
 
 
 def _lengths(
-    tree: QueryTree, evaluation: Evaluation, around: QueryScope, columns: int, relations: Relations
+    tree: syntax.QueryTree, evaluation: Evaluation, around: QueryScope, columns: int, relations: Relations
 ) -> list[int | None]:
     """Return the maximum number of characters of the seed's texts, if a literal, a cast or a column defines it."""
-    if isinstance(tree, SetOperation):
+    if isinstance(tree, syntax.SetOperation):
         left, right = (_lengths(side, evaluation, around, columns, relations) for side in (tree.left, tree.right))
         return [
             None if one is None or other is None else max(one, other) for one, other in zip(left, right, strict=True)
         ]
-    if not isinstance(tree, SelectTree) or not all(isinstance(item, SelectItem) for item in tree.items):
+    if not isinstance(tree, syntax.SelectTree) or not all(isinstance(item, syntax.SelectItem) for item in tree.items):
         return [None] * columns
     fields: tuple[Field, ...] = ()
     if tree.source is not None and any(
-        isinstance(strip_parentheses(item.expression), ColumnName)
+        isinstance(strip_parentheses(item.expression), syntax.ColumnName)
         for item in tree.items
-        if isinstance(item, SelectItem)
+        if isinstance(item, syntax.SelectItem)
     ):
         fields = build_source(
             tree.source, evaluation, around, lambda query, outer: relations(query, evaluation, outer)
         ).fields
     scope = QueryScope(evaluation, fields)
-    return [_length(strip_parentheses(item.expression), scope) for item in tree.items if isinstance(item, SelectItem)]
+    return [
+        _length(strip_parentheses(item.expression), scope) for item in tree.items if isinstance(item, syntax.SelectItem)
+    ]
 
 
-def _length(node: Node, scope: QueryScope) -> int | None:
-    if isinstance(node, Literal) and node.kind == "string":
+def _length(node: syntax.Node, scope: QueryScope) -> int | None:
+    if isinstance(node, syntax.Literal) and node.kind == "string":
         return len(node.text)
-    if isinstance(node, Cast):
+    if isinstance(node, syntax.Cast):
         found = CHARACTERS.match(node.type)
         return int(found[1]) if found else None
-    field = scope.find(node) if isinstance(node, ColumnName) else None
+    field = scope.find(node) if isinstance(node, syntax.ColumnName) else None
     if field is None or field.column is None or field.column.type.name not in ("char", "varchar"):
         return None
     return int(field.column.type.length)

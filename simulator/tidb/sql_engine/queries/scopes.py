@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from simulator.errors import SqlError
+from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key
 from simulator.tidb.expressions.functions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
 from simulator.tidb.expressions.sql.graph import Sql, join, sql, text
@@ -33,18 +34,6 @@ from simulator.tidb.sql_engine.sessions.session_functions import (
 )
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
-from simulator.tidb.syntax.expressions import Call, ColumnName, ContextExpression, Node
-from simulator.tidb.syntax.queries import (
-    Aggregate,
-    CommonTable,
-    Exists,
-    Quantified,
-    QueryTree,
-    Subquery,
-    Variable,
-    WindowFunction,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,16 +75,16 @@ class Evaluation(Protocol):
     upstream: Upstream
     now_ms: int
 
-    def scalar_subquery(self, query: QueryTree, scope: QueryScope) -> Value:
+    def scalar_subquery(self, query: syntax.QueryTree, scope: QueryScope) -> Value:
         """Return the value of a subquery."""
 
-    def in_subquery(self, values: list[Value], query: QueryTree, scope: QueryScope) -> Sql:
+    def in_subquery(self, values: list[Value], query: syntax.QueryTree, scope: QueryScope) -> Sql:
         """Return whether a subquery has a row of these values, as a BOOLEAN."""
 
-    def exists_subquery(self, query: QueryTree, scope: QueryScope) -> Sql:
+    def exists_subquery(self, query: syntax.QueryTree, scope: QueryScope) -> Sql:
         """Return whether a subquery has rows."""
 
-    def quantified_comparison(self, value: Value, comparison: Quantified, scope: QueryScope) -> Sql:
+    def quantified_comparison(self, value: Value, comparison: syntax.Quantified, scope: QueryScope) -> Sql:
         """Return the comparison with ANY or ALL rows of a subquery."""
 
     def next_number(self) -> int:
@@ -148,13 +137,13 @@ class QueryScope:
     row: Sql | None = None
     """Text that identifies the row."""
 
-    aggregate: Callable[[Aggregate], Value] | None = None
+    aggregate: Callable[[syntax.Aggregate], Value] | None = None
     """Returns the value of an aggregate function; None in a clause without them."""
 
-    windowed: Callable[[WindowFunction, QueryScope], Value] | None = None
+    windowed: Callable[[syntax.WindowFunction, QueryScope], Value] | None = None
     """Returns the value of a window function; None in a clause without them."""
 
-    common: Mapping[str, tuple[CommonTable, Mapping[str, Any]]] = field(default_factory=dict)
+    common: Mapping[str, tuple[syntax.CommonTable, Mapping[str, Any]]] = field(default_factory=dict)
     """The tables of WITH by name in lower case, each with the tables that it can name itself."""
 
     working: Mapping[str, Any] = field(default_factory=dict)
@@ -166,7 +155,7 @@ class QueryScope:
     def within(self, clause: str) -> QueryScope:
         return replace(self, clause=clause)
 
-    def find(self, node: ColumnName) -> Field | None:
+    def find(self, node: syntax.ColumnName) -> Field | None:
         """Return the field of this query that a name means. Raises SqlError 1052."""
         fields = [each for each in self.fields if _is_named(node, each)]
         if len(fields) > 1:
@@ -174,7 +163,7 @@ class QueryScope:
             raise SqlError(1052, "23000", f"Column '{shown}' in {self.clause} is ambiguous")
         return fields[0] if fields else None
 
-    def column_value(self, node: ColumnName) -> Value:
+    def column_value(self, node: syntax.ColumnName) -> Value:
         scope: QueryScope | None = self
         while scope is not None:
             found = scope.find(node)
@@ -185,7 +174,7 @@ class QueryScope:
             scope = scope.outer
         raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.parts)}' in '{self.clause}'")
 
-    def call_value(self, node: Call) -> Value:
+    def call_value(self, node: syntax.Call) -> Value:
         name = node.name.removesuffix("_FUNC")
         upstream = self.evaluation.upstream
         if node.schema or node.name not in FUNCTIONS and node.name not in TIDB_ONLY_FUNCTIONS:
@@ -222,24 +211,24 @@ class QueryScope:
         place = text(f"{self.evaluation.next_number()} ")
         return place if self.row is None else sql("{} || {}", place, self.row)
 
-    def context_value(self, node: Node, operand: Node | None = None) -> Value:
-        if isinstance(node, DefaultValue):
+    def context_value(self, node: syntax.Node, operand: syntax.Node | None = None) -> Value:
+        if isinstance(node, syntax.DefaultValue):
             return self._default(node)
-        if isinstance(node, InsertedValue):
+        if isinstance(node, syntax.InsertedValue):
             return replace(self, fields=self.inserted, outer=None).column_value(node.column)
-        tree = node.tree if isinstance(node, ContextExpression) else None
-        if isinstance(tree, Subquery):
+        tree = node.tree if isinstance(node, syntax.ContextExpression) else None
+        if isinstance(tree, syntax.Subquery):
             if operand is None:
                 return self.evaluation.scalar_subquery(tree.query, self)
             return boolean(self.evaluation.in_subquery(row_values(operand, self), tree.query, self))
-        if isinstance(tree, Exists):
+        if isinstance(tree, syntax.Exists):
             value = self.evaluation.exists_subquery(tree.query, self)
             return boolean(sql("NOT {}", value) if tree.negated else value)
-        if isinstance(tree, Quantified):
+        if isinstance(tree, syntax.Quantified):
             return boolean(self.evaluation.quantified_comparison(translate(tree.operand, self), tree, self))
-        if isinstance(tree, Variable):
+        if isinstance(tree, syntax.Variable):
             return variable_value(tree, self.evaluation.upstream, self.evaluation.now_ms)
-        if isinstance(tree, WindowFunction):
+        if isinstance(tree, syntax.WindowFunction):
             if self.windowed is None or self.clause not in ("field list", "order clause"):
                 raise SqlError(
                     3593,
@@ -247,15 +236,15 @@ class QueryScope:
                     f"You cannot use the window function '{tree.function.name.lower()}' in this context.'",
                 )
             return self.windowed(tree, self)
-        if isinstance(tree, Aggregate):
+        if isinstance(tree, syntax.Aggregate):
             if self.aggregate is None:
                 raise SqlError(1111, "HY000", "Invalid use of group function")
             return self.aggregate(tree)
-        description = node.kind if isinstance(node, ContextExpression) else type(node).__name__.lower()
-        text = f"{description} {node.restored}" if isinstance(node, ContextExpression) else description
+        description = node.kind if isinstance(node, syntax.ContextExpression) else type(node).__name__.lower()
+        text = f"{description} {node.restored}" if isinstance(node, syntax.ContextExpression) else description
         raise not_simulated(f"{text} is not computed; expressions, subqueries, aggregate and window functions are")
 
-    def _default(self, node: DefaultValue) -> Value:
+    def _default(self, node: syntax.DefaultValue) -> Value:
         """Return the value of DEFAULT(column)."""
         assert node.column is not None, "DEFAULT alone is no expression"
         field = self.find(node.column)
@@ -273,7 +262,7 @@ def default_value(column: Column) -> Value:
     return column_value(column, sql("NULL::VARCHAR") if column.default is None else text(column.default))
 
 
-def _is_named(node: ColumnName, field: Field) -> bool:
+def _is_named(node: syntax.ColumnName, field: Field) -> bool:
     *qualifier, name = node.parts
     if name.lower() != field.name.lower():
         return False

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from simulator.errors import SqlError
+from simulator.tidb import syntax
 from simulator.tidb.expressions.sql.graph import Sql, quote, select_query, sql
 from simulator.tidb.expressions.translate import translate
 from simulator.tidb.expressions.trees import strip_parentheses, walk
@@ -31,44 +32,28 @@ from simulator.tidb.sql_engine.queries.set_operations import except_or_intersect
 from simulator.tidb.sql_engine.queries.sorting import order_rows, order_term, select_ordinal, sort_key
 from simulator.tidb.sql_engine.queries.sources import Relation, build_source, filter_relation, filter_rows, row_identity
 from simulator.tidb.sql_engine.queries.window_functions import window_value
-from simulator.tidb.syntax.expressions import ColumnName, ContextExpression, Literal, Node
-from simulator.tidb.syntax.queries import (
-    Aggregate,
-    CommonTable,
-    Limit,
-    OrderItem,
-    QueryTree,
-    SelectItem,
-    SelectTree,
-    SetOperation,
-    Source,
-    Star,
-    ValuesTree,
-    WindowFunction,
-    WithTree,
-)
 
 
-def build_relation(query: QueryTree | CommonTable, evaluation: Evaluation, outer: QueryScope) -> Relation:
+def build_relation(query: syntax.QueryTree | syntax.CommonTable, evaluation: Evaluation, outer: QueryScope) -> Relation:
     """Return the relation of a query, or of a table of WITH RECURSIVE, inside of the queries around it. Raises
     SqlError."""
-    if isinstance(query, CommonTable):
+    if isinstance(query, syntax.CommonTable):
         return build_recursive(query, evaluation, outer, build_relation)
-    if isinstance(query, WithTree):
+    if isinstance(query, syntax.WithTree):
         return build_relation(query.query, evaluation, add_common_tables(query, outer))
-    if isinstance(query, SelectTree):
+    if isinstance(query, syntax.SelectTree):
         return _build_select(query, evaluation, outer)
-    if isinstance(query, ValuesTree):
+    if isinstance(query, syntax.ValuesTree):
         raise SqlError(1051, "42S02", "Unknown table ''")  # tidb plans VALUES ROW(…) as a SELECT of all columns
     return _finish_query(_build_set_operation(query, evaluation, outer), query.order, query.limit, evaluation, outer)
 
 
-def build_from(source: Source, evaluation: Evaluation, outer: QueryScope) -> Relation:
+def build_from(source: syntax.Source, evaluation: Evaluation, outer: QueryScope) -> Relation:
     """Return the relation of a FROM clause inside of the queries around it. Raises SqlError."""
     return build_source(source, evaluation, outer, lambda tree, around: build_relation(tree, evaluation, around))
 
 
-def add_common_tables(common: WithTree, scope: QueryScope) -> QueryScope:
+def add_common_tables(common: syntax.WithTree, scope: QueryScope) -> QueryScope:
     """Return a scope with the tables of WITH. Raises SqlError."""
     tables = dict(scope.common)
     for table in common.tables:
@@ -78,7 +63,7 @@ def add_common_tables(common: WithTree, scope: QueryScope) -> QueryScope:
     return replace(scope, common=tables)
 
 
-def _build_select(tree: SelectTree, evaluation: Evaluation, outer: QueryScope) -> Relation:
+def _build_select(tree: syntax.SelectTree, evaluation: Evaluation, outer: QueryScope) -> Relation:
     if tree.unsupported:
         raise not_simulated(
             f"{', '.join(tree.unsupported)} is not computed; SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT is"
@@ -115,25 +100,25 @@ def _build_select(tree: SelectTree, evaluation: Evaluation, outer: QueryScope) -
     return _finish_select(tree, items, values, order, base, evaluation)
 
 
-def _windows(tree: SelectTree, rows: Sequence[str]) -> Callable[[WindowFunction, QueryScope], Value]:
+def _windows(tree: syntax.SelectTree, rows: Sequence[str]) -> Callable[[syntax.WindowFunction, QueryScope], Value]:
     return lambda function, scope: window_value(function, scope, tree.windows, rows)
 
 
-def contains_aggregate(node: Node) -> bool:
+def contains_aggregate(node: syntax.Node) -> bool:
     return any(
-        isinstance(part, ContextExpression)
+        isinstance(part, syntax.ContextExpression)
         and (
-            isinstance(part.tree, Aggregate)
-            or isinstance(part.tree, WindowFunction)
+            isinstance(part.tree, syntax.Aggregate)
+            or isinstance(part.tree, syntax.WindowFunction)
             and (any(map(contains_aggregate, part.tree.function.arguments)))
         )
         for part in walk(node)
     )
 
 
-def _expand_item(part: SelectItem | Star, base: Relation) -> list[SelectedColumn]:
+def _expand_item(part: syntax.SelectItem | syntax.Star, base: Relation) -> list[SelectedColumn]:
     """Return the columns that an item of the select list stands for. Raises SqlError."""
-    if isinstance(part, SelectItem):
+    if isinstance(part, syntax.SelectItem):
         return [SelectedColumn(part.name, part.expression)]
     if part.table is None:
         fields = [field for field in base.fields if field.shown]
@@ -152,7 +137,9 @@ def _expand_item(part: SelectItem | Star, base: Relation) -> list[SelectedColumn
 
 
 def _item_value(
-    item: SelectedColumn, scope: QueryScope, replace_known: Callable[[Node], Node | None] = lambda node: None
+    item: SelectedColumn,
+    scope: QueryScope,
+    replace_known: Callable[[syntax.Node], syntax.Node | None] = lambda node: None,
 ) -> Value:
     if item.node is not None:
         return translate(replace_nodes(item.node, replace_known), scope)
@@ -161,9 +148,9 @@ def _item_value(
 
 
 def _build_grouped(
-    tree: SelectTree, items: Sequence[SelectedColumn], base: Relation, scope: QueryScope, evaluation: Evaluation
+    tree: syntax.SelectTree, items: Sequence[SelectedColumn], base: Relation, scope: QueryScope, evaluation: Evaluation
 ) -> Relation:
-    keys: list[tuple[Node, Value]] = []
+    keys: list[tuple[syntax.Node, Value]] = []
     for item in tree.group_by:
         node = resolve_group_key(item, items, scope)
         if contains_aggregate(node):
@@ -192,25 +179,25 @@ def _build_grouped(
 
 
 def _order_values(
-    order: Sequence[OrderItem],
+    order: Sequence[syntax.OrderItem],
     items: Sequence[SelectedColumn],
     values: Sequence[Value],
     scope: QueryScope,
-    replace_known: Callable[[Node], Node | None],
+    replace_known: Callable[[syntax.Node], syntax.Node | None],
 ) -> list[Value]:
     order_values = []
     for item in order:
         node = strip_parentheses(item.expression)
-        if isinstance(node, Literal) and node.kind == "integer":
+        if isinstance(node, syntax.Literal) and node.kind == "integer":
             order_values.append(values[select_ordinal(node.text, len(values))])
             continue
-        node = resolve_aliases(node, items, values, scope, first=isinstance(node, ColumnName))
+        node = resolve_aliases(node, items, values, scope, first=isinstance(node, syntax.ColumnName))
         order_values.append(translate(replace_nodes(node, replace_known), scope.within("order clause")))
     return order_values
 
 
 def _finish_select(
-    tree: SelectTree,
+    tree: syntax.SelectTree,
     items: Sequence[SelectedColumn],
     values: Sequence[Value],
     order: Sequence[Value],
@@ -257,7 +244,11 @@ def _export_fields(
 
 
 def _sort_relation(
-    relation: Relation, values: Sequence[Value], order: Sequence[OrderItem], limit: Limit | None, evaluation: Evaluation
+    relation: Relation,
+    values: Sequence[Value],
+    order: Sequence[syntax.OrderItem],
+    limit: syntax.Limit | None,
+    evaluation: Evaluation,
 ) -> Relation:
     number = evaluation.next_number()
     columns = {f"{number}.order{place}": sort_key(value) for place, value in enumerate(values)}
@@ -270,7 +261,11 @@ def _sort_relation(
 
 
 def _finish_query(
-    relation: Relation, order: Sequence[OrderItem], limit: Limit | None, evaluation: Evaluation, outer: QueryScope
+    relation: Relation,
+    order: Sequence[syntax.OrderItem],
+    limit: syntax.Limit | None,
+    evaluation: Evaluation,
+    outer: QueryScope,
 ) -> Relation:
     """Apply ORDER BY and LIMIT to a set operation. They may name its columns only."""
     scope = QueryScope(evaluation, relation.fields, "order clause", outer, common=outer.common)
@@ -281,7 +276,7 @@ def _finish_query(
     )
 
 
-def _build_set_operation(tree: SetOperation, evaluation: Evaluation, outer: QueryScope) -> Relation:
+def _build_set_operation(tree: syntax.SetOperation, evaluation: Evaluation, outer: QueryScope) -> Relation:
     sides = [build_relation(side, evaluation, outer) for side in _sides(tree)]
     if tree.operator in ("UNION ALL", "UNION"):
         stacked = stack_relations(sides, evaluation)
@@ -291,13 +286,13 @@ def _build_set_operation(tree: SetOperation, evaluation: Evaluation, outer: Quer
     raise not_simulated(f"{tree.operator} is not computed; UNION, UNION ALL, EXCEPT and INTERSECT are")
 
 
-def _sides(tree: SetOperation) -> list[QueryTree]:
+def _sides(tree: syntax.SetOperation) -> list[syntax.QueryTree]:
     """Return the queries of a chain of UNIONs, which leans to the left."""
     left = tree.left
     same = (
-        isinstance(left, SetOperation)
+        isinstance(left, syntax.SetOperation)
         and left.operator == tree.operator
         and tree.operator.startswith("UNION")
         and (not left.order and left.limit is None)
     )
-    return [*(_sides(left) if same and isinstance(left, SetOperation) else [left]), tree.right]
+    return [*(_sides(left) if same and isinstance(left, syntax.SetOperation) else [left]), tree.right]
