@@ -13,6 +13,7 @@ from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
 from simulator.tidb.syntax.expressions import (
+    Binary,
     Call,
     Cast,
     ColumnName,
@@ -55,6 +56,18 @@ def definition_tree(expression: str, table: Table) -> Node:
         if problem:
             raise SchemaError(f"expression {expression!r}: {problem} cannot be computed outside TiDB")
     return tree
+
+
+def conjuncts(condition: Node | None) -> list[Node]:
+    """Return the parts of a condition that AND joins, from left to right, without parentheses; none for None."""
+    parts, waiting = list[Node](), [] if condition is None else [condition]
+    while waiting:
+        node = strip_parentheses(waiting.pop())
+        if isinstance(node, Binary) and node.operator == "AND":
+            waiting += [node.right, node.left]
+        else:
+            parts.append(node)
+    return parts
 
 
 def walk(node: Node) -> Iterator[Node]:

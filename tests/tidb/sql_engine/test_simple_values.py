@@ -179,4 +179,4 @@ def test_the_condition_of_a_key_needs_no_query() -> None:
         return resolve_stored_column(TABLE, "d", "t", node)  # type: ignore[arg-type]
 
     asked = simple_conditions.parse_conditions(parse_expression("id = 4 AND s = 'a' AND n IN (1, 2) AND u < 5"), named)  # type: ignore[arg-type]
-    assert [each.column.name for each in asked] == ["u", "n", "s", "id"]
+    assert [each.column.name for each in asked] == ["id", "s", "n", "u"]

@@ -13,7 +13,7 @@ from simulator.errors import SqlError
 from simulator.tidb.expressions.sql.graph import Sql, identifier, quote, select_query, sql
 from simulator.tidb.expressions.sql.problems import collect_problems, strip_problems, with_problems
 from simulator.tidb.expressions.translate import KnownValue, translate
-from simulator.tidb.expressions.trees import strip_parentheses
+from simulator.tidb.expressions.trees import conjuncts, strip_parentheses
 from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.sql_engine.queries.aggregates import aggregate_value
 from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, value_field
@@ -212,17 +212,10 @@ def distinct_rows(relation: Relation, evaluation: Evaluation) -> Relation:
 def constant_columns(where: Node | None, scope: QueryScope) -> list[Field]:
     """Return the columns for which a condition allows one value: `a = 1 AND …`."""
     fields: list[Field] = []
-    waiting = [] if where is None else [strip_parentheses(where)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Binary) and node.operator == "AND":
-            waiting += [strip_parentheses(node.left), strip_parentheses(node.right)]
-        elif isinstance(node, Binary) and node.operator == "=":
-            for side, other in ((strip_parentheses(node.left), node.right), (strip_parentheses(node.right), node.left)):
-                field = (
-                    scope.find(side)
-                    if isinstance(side, ColumnName) and isinstance(strip_parentheses(other), Literal)
-                    else None
-                )
-                fields += [] if field is None else [field]
+    for node in conjuncts(where):
+        if isinstance(node, Binary) and node.operator == "=":
+            left, right = strip_parentheses(node.left), strip_parentheses(node.right)
+            for side, other in ((left, right), (right, left)):
+                if isinstance(side, ColumnName) and isinstance(other, Literal) and (field := scope.find(side)):
+                    fields.append(field)
     return fields

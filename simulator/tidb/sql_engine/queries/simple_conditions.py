@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from simulator.columns.cells import raw
 from simulator.tidb.collations import compare
 from simulator.tidb.expressions.sql.evaluate import as_valid_utf8
-from simulator.tidb.expressions.trees import strip_parentheses
+from simulator.tidb.expressions.trees import conjuncts, strip_parentheses
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType, is_binary, is_text
 from simulator.tidb.sql_engine.queries.simple_values import NotSimple, ResolveColumn
@@ -43,12 +43,8 @@ class Condition(NamedTuple):
 def parse_conditions(where: Node | None, resolve: ResolveColumn) -> list[Condition]:
     """Return the conditions that WHERE joins by AND. Raises NotSimple."""
     parsed: list[Condition] = []
-    waiting = [] if where is None else [strip_parentheses(where)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Binary) and node.operator == "AND":
-            waiting += [strip_parentheses(node.left), strip_parentheses(node.right)]
-        elif isinstance(node, Binary) and node.operator in MIRRORED:
+    for node in conjuncts(where):
+        if isinstance(node, Binary) and node.operator in MIRRORED:
             parsed.append(
                 _comparison(node.operator, strip_parentheses(node.left), strip_parentheses(node.right), resolve)
             )

@@ -18,7 +18,7 @@ from simulator.tidb.expressions.operators.comparisons import OPERATORS, comparis
 from simulator.tidb.expressions.sql.graph import Sql, identifier, inline_text, join, quote, select_query, sql, when
 from simulator.tidb.expressions.sql.moments import from_timestamp, to_timestamp
 from simulator.tidb.expressions.translate import TableScope, translate
-from simulator.tidb.expressions.trees import parse_expression, strip_parentheses
+from simulator.tidb.expressions.trees import conjuncts, parse_expression, strip_parentheses
 from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import Value, as_boolean, is_true
 from simulator.tidb.model.table import Column, Table
@@ -281,13 +281,7 @@ def filter_relation(relation: Relation, where: Node | None, scope: QueryScope) -
 def _access_conditions_first(where: Node, relation: Relation, scope: QueryScope) -> Node:
     """Move the conditions by which TiDB looks up rows before others, whose problems in other rows do not occur (tidb
     pkg/planner/core, access conditions)."""
-    parts, waiting = [], [strip_parentheses(where)]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Binary) and part.operator == "AND":
-            waiting += [strip_parentheses(part.right), strip_parentheses(part.left)]
-        else:
-            parts.append(part)
+    parts = conjuncts(where)
     ordered = sorted(parts, key=lambda part: not (isinstance(part, Literal) or _is_by_key(part, relation, scope)))
     return functools.reduce(lambda left, right: Binary("AND", left, right), ordered) if len(parts) > 1 else where
 
