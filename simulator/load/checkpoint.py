@@ -15,7 +15,7 @@ from simulator.load.plan.load_plan import LoadPlan
 from simulator.releases import Release
 from simulator.run import checkpoint_file
 from simulator.run.checkpoint_file import CheckpointFile, changefeed_identity, short_hash
-from simulator.sources.generate.timetable import Segment
+from simulator.sources.generate.changes.timetable import Segment
 from simulator.ticdc.changefeed import Changefeed
 
 LAST_MS = 1 << 45

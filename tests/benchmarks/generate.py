@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.releases import V8_5
+from simulator.sources.generate.changes.stream import Stream
+from simulator.sources.generate.changes.timetable import Segment
 from simulator.sources.generate.model import KeyChanges, Model, TableModel, TableRows
-from simulator.sources.generate.reading import to_columns
-from simulator.sources.generate.stream import Stream
-from simulator.sources.generate.table_values import TableValues, table_values
-from simulator.sources.generate.timetable import Segment
-from simulator.sources.generate.wanted import TableWanted
+from simulator.sources.generate.values.generators import TableWanted
+from simulator.sources.generate.values.reading import to_columns
+from simulator.sources.generate.values.table_values import TableValues, table_values
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql

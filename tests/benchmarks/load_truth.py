@@ -21,9 +21,9 @@ from simulator.load.plan.load_plan import STATEMENT_KINDS, DdlSchedule, LoadPlan
 from simulator.releases import V8_5
 from simulator.run import outputs
 from simulator.run.outputs import Output
+from simulator.sources.generate.changes.timetable import Segment
 from simulator.sources.generate.model import Mix, Model, TableModel
-from simulator.sources.generate.timetable import Segment
-from simulator.sources.generate.wanted import TableWanted
+from simulator.sources.generate.values.generators import TableWanted
 from simulator.ticdc.changefeed import load
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table

@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from simulator.sources.generate.changes.stream import Stream
+from simulator.sources.generate.changes.timetable import Segment
 from simulator.sources.generate.model import HotSet, Mix, Model, Skew, TableModel, Uniform, Zipf
-from simulator.sources.generate.stream import Stream
-from simulator.sources.generate.timetable import Segment
 
 BEGIN = 10**9
 """The first transaction of what is timed: ten thousand million rows from the start."""

@@ -33,7 +33,7 @@ from simulator.load.plan.load_plan import (
     TRUNCATE,
     DdlSchedule,
 )
-from simulator.sources.generate.wanted import ColumnWanted, Reference, TableWanted
+from simulator.sources.generate.values.generators import ColumnWanted, Reference, TableWanted
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table

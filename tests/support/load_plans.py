@@ -10,9 +10,9 @@ from simulator.load.plan.load_plan import DdlSchedule, LoadPlan
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
 from simulator.run.outputs import Output
+from simulator.sources.generate.changes.timetable import Segment
 from simulator.sources.generate.model import Mix, Model, TableModel
-from simulator.sources.generate.timetable import Segment
-from simulator.sources.generate.wanted import ColumnWanted, Reference, TableWanted
+from simulator.sources.generate.values.generators import ColumnWanted, Reference, TableWanted
 from simulator.ticdc.changefeed import Changefeed, load
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table

@@ -19,7 +19,7 @@ from simulator.run.outputs import Output
 from simulator.settings import Settings
 from simulator.sinks import SINKS
 from simulator.sinks.files import directory
-from simulator.sources.generate.timetable import Segment
+from simulator.sources.generate.changes.timetable import Segment
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.dispatch import Destinations
 

@@ -17,9 +17,9 @@ from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.load.epochs.epoch import EpochTable, Pace, SchemaEpoch, Window
 from simulator.releases import V8_5, Release
 from simulator.run import outputs
+from simulator.sources.generate.changes.stream import Stream
+from simulator.sources.generate.changes.timetable import Segment
 from simulator.sources.generate.model import Mix, Model, TableModel, TableRows
-from simulator.sources.generate.stream import Stream
-from simulator.sources.generate.timetable import Segment
 from simulator.sources.snapshots import PlacedTable
 from simulator.sources.snapshots.physical import physical_tables
 from simulator.ticdc import dispatch, key_bytes
@@ -32,7 +32,7 @@ from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
 
 if TYPE_CHECKING:
-    from simulator.sources.generate.table_values import TableValues
+    from simulator.sources.generate.values.table_values import TableValues
 
 START_MS = tso.physical(tso.DEFAULT_START_TS)
 NEVER = WatermarkSchedule(START_MS, START_MS, 1000, START_MS)

@@ -7,9 +7,9 @@ from typing import TypeAlias
 import numpy as np
 from hypothesis import strategies as st
 
+from simulator.sources.generate.changes.stream import Stream
+from simulator.sources.generate.changes.timetable import Segment
 from simulator.sources.generate.model import HotSet, KeyChanges, Mix, Model, TableModel, Uniform, Zipf
-from simulator.sources.generate.stream import Stream
-from simulator.sources.generate.timetable import Segment
 
 Rows: TypeAlias = dict[tuple[int, int], int]
 """(table, key) → version"""

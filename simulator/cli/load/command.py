@@ -44,7 +44,7 @@ from simulator.signals import Stopped, StopRequest, stop_gracefully
 from simulator.signals import defer_signals as defer_signals
 from simulator.sinks import SINKS, claim_check
 from simulator.sinks.kafka.settings import KafkaSettings
-from simulator.sources.generate.stream import Stream
+from simulator.sources.generate.changes.stream import Stream
 from simulator.ticdc.changefeed import Changefeed, load_file
 
 LONGEST_DURATION_MS = 10 * 365 * 86_400_000

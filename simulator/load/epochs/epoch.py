@@ -11,8 +11,8 @@ from simulator.engines.tasks.task import TaskSpec
 from simulator.sources.snapshots.physical import PlacedTable
 
 if TYPE_CHECKING:
-    from simulator.sources.generate.stream import Stream
-    from simulator.sources.generate.table_values import TableValues
+    from simulator.sources.generate.changes.stream import Stream
+    from simulator.sources.generate.values.table_values import TableValues
 
 
 @dataclass(frozen=True)

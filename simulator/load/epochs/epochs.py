@@ -31,9 +31,9 @@ from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, starting
 from simulator.run.plan.versions import TableVersion, TableVersions
 from simulator.run.steps.sql import execute_statement, with_upstream
-from simulator.sources.generate.stream import Stream
-from simulator.sources.generate.table_values import TableValues, table_values
-from simulator.sources.generate.timetable import Segment
+from simulator.sources.generate.changes.stream import Stream
+from simulator.sources.generate.changes.timetable import Segment
+from simulator.sources.generate.values.table_values import TableValues, table_values
 from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed

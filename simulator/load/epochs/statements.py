@@ -14,7 +14,7 @@ from itertools import chain, count
 
 from simulator.errors import UserError
 from simulator.load.plan.load_plan import ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, TRUNCATE, DdlSchedule
-from simulator.sources.generate.wanted import Reference, TableWanted
+from simulator.sources.generate.values.generators import Reference, TableWanted
 from simulator.tidb.ddl.catalog import Key, build_catalog, object_key
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.ddl.tidb_errors import tidb_error

@@ -14,7 +14,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 
 if TYPE_CHECKING:
-    from simulator.sources.generate.wanted import TableWanted
+    from simulator.sources.generate.values.generators import TableWanted
 
 ADD_COLUMN, DROP_COLUMN, ADD_INDEX, DROP_INDEX, TRUNCATE = (
     "add-column",

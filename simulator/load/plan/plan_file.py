@@ -40,11 +40,11 @@ from simulator.load.plan.plan_keys import DDL, TABLE, TOP
 from simulator.releases import Release
 from simulator.run.steps.kind import line_of, read_keys
 from simulator.settings import Settings, merged
+from simulator.sources.generate.changes.possible import check
 from simulator.sources.generate.model import Mix, Model, TableModel
-from simulator.sources.generate.possible import check
-from simulator.sources.generate.reading import to_columns
-from simulator.sources.generate.table_values import table_values
-from simulator.sources.generate.wanted import TableWanted
+from simulator.sources.generate.values.generators import TableWanted
+from simulator.sources.generate.values.reading import to_columns
+from simulator.sources.generate.values.table_values import table_values
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.toml_lines import TableLines, key_lines
 

@@ -13,7 +13,7 @@ from simulator.load.plan import rates
 from simulator.load.plan.load_plan import STATEMENT_KINDS
 from simulator.settings import SETTINGS, Key, to_duration_ms, to_text
 from simulator.sources.generate.model import Mix
-from simulator.sources.generate.reading import to_skew
+from simulator.sources.generate.values.reading import to_skew
 
 MOST_ROWS = 1_000_000_000
 """Of a table."""

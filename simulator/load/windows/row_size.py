@@ -13,8 +13,8 @@ from simulator.load.epochs.epoch import Pace, Window
 from simulator.load.epochs.epochs import PreparedLoad, schema_epochs
 from simulator.load.windows.sending import window_messages
 from simulator.run import outputs
-from simulator.sources.generate.stream import Stream
-from simulator.sources.generate.timetable import Segment
+from simulator.sources.generate.changes.stream import Stream
+from simulator.sources.generate.changes.timetable import Segment
 from simulator.ticdc.changefeed import Changefeed
 
 ROWS = 4096

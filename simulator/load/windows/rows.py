@@ -32,8 +32,8 @@ from simulator.engines import stages
 from simulator.engines.stages import RowRules
 from simulator.errors import UserError
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch, Window
+from simulator.sources.generate.changes.stream import Stream
 from simulator.sources.generate.model import TableRows
-from simulator.sources.generate.stream import Stream
 from simulator.sources.snapshots.physical import locate_rows
 from simulator.ticdc import dispatch, key_bytes, split
 from simulator.ticdc.dispatch import ROW_ID

@@ -22,11 +22,11 @@ from simulator.run.steps.events import apply_events
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.run.steps.sql import with_upstream
 from simulator.settings import DURATION, Key, to_duration_ms, to_seed, to_text
-from simulator.sources.generate.amounts import ROUNDS, Round, chosen_rows, rounds
 from simulator.sources.generate.model import Skew, Uniform
-from simulator.sources.generate.reading import DISTRIBUTIONS, to_columns, to_skew
-from simulator.sources.generate.values import Draw, draws, is_time, keyed
-from simulator.sources.generate.wanted import ColumnWanted, Sequence, Time
+from simulator.sources.generate.rounds import ROUNDS, Round, chosen_rows, rounds
+from simulator.sources.generate.values.generators import ColumnWanted, Sequence, Time
+from simulator.sources.generate.values.reading import DISTRIBUTIONS, to_columns, to_skew
+from simulator.sources.generate.values.scripted_values import Draw, draws, is_time, keyed
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.model.table import Column, Table

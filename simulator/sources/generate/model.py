@@ -100,7 +100,7 @@ class KeyChanges:
 
 
 class RowTimes(Protocol):
-    """When rows get their versions: what `sources.generate.stream.Stream` knows."""
+    """When rows get their versions: what `sources.generate.changes.stream.Stream` knows."""
 
     def born(self, table: int, keys: Ints, since: int) -> Ints:
         """See `TableRows.born`."""

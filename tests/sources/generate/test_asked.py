@@ -9,9 +9,9 @@ from support.streams import stream_of
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE, Ints
 from simulator.errors import UserError
+from simulator.sources.generate.changes.possible import check
+from simulator.sources.generate.changes.stream import Stream
 from simulator.sources.generate.model import HotSet, KeyChanges, Mix, Model, Skew, TableModel, Uniform, Zipf
-from simulator.sources.generate.possible import check
-from simulator.sources.generate.stream import Stream
 
 BEGIN = 10**9
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.streams import STEADY, replayed, rows_before, start, steady, stream_of, streams, tuples
 
+from simulator.sources.generate.changes.stream import Stream
 from simulator.sources.generate.model import Mix, Model, TableModel
-from simulator.sources.generate.stream import Stream
 
 FAR = 10**12
 """Transactions, of up to 40 rows."""

@@ -19,10 +19,10 @@ from support.upstreams import played
 from simulator.columns import row_image
 from simulator.errors import UserError
 from simulator.sources.generate.model import Mix, Model, TableModel, TableRows
-from simulator.sources.generate.reading import to_columns
-from simulator.sources.generate.table_values import TableValues, table_values
-from simulator.sources.generate.tried import Tried
-from simulator.sources.generate.wanted import TableWanted
+from simulator.sources.generate.values.generators import TableWanted
+from simulator.sources.generate.values.probe_rows import Tried
+from simulator.sources.generate.values.reading import to_columns
+from simulator.sources.generate.values.table_values import TableValues, table_values
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.values.changed_types import text_as
 

@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.streams import stream_of
 
+from simulator.sources.generate.changes.timetable import Segment, Timetable
 from simulator.sources.generate.model import HotSet, Skew, TableModel, Uniform, Zipf
-from simulator.sources.generate.timetable import Segment, Timetable
 
 FAR = 10**12
 """Transactions, which take longer than time has numbers where one comes in a century."""

@@ -15,10 +15,10 @@ from simulator.columns import row_image
 from simulator.columns.cells import raw
 from simulator.errors import SchemaError, SnapshotError, UserError
 from simulator.sources.generate.model import Model, TableRows
-from simulator.sources.generate.recipes import Constant, Converted, Recipe
-from simulator.sources.generate.table_recipes import TableRecipes, each_table
-from simulator.sources.generate.tried import tried_rows
-from simulator.sources.generate.wanted import TableWanted
+from simulator.sources.generate.values.generators import TableWanted
+from simulator.sources.generate.values.probe_rows import tried_rows
+from simulator.sources.generate.values.recipes import Constant, Converted, Recipe
+from simulator.sources.generate.values.table_recipes import TableRecipes, each_table
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, find_column_sources

@@ -16,14 +16,23 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import latin1
 from simulator.errors import UserError, did_you_mean
-from simulator.sources.generate.by_type import FIRST_DAY, by_type, drawn
-from simulator.sources.generate.counted import counted as counted_up
-from simulator.sources.generate.draws import seed_of
 from simulator.sources.generate.model import Model, TableRows
-from simulator.sources.generate.recipes import Dice, Recipe
-from simulator.sources.generate.tried import Tried
-from simulator.sources.generate.wanted import Choice, ColumnWanted, Range, Reference, Template, Time, Version, Wanted
-from simulator.sources.generate.wanted import Sequence as Counts
+from simulator.sources.generate.values.by_type import FIRST_DAY, by_type, drawn
+from simulator.sources.generate.values.counted import counted as counted_up
+from simulator.sources.generate.values.draws import seed_of
+from simulator.sources.generate.values.generators import (
+    Choice,
+    ColumnWanted,
+    Range,
+    Reference,
+    Template,
+    Time,
+    Version,
+    Wanted,
+)
+from simulator.sources.generate.values.generators import Sequence as Counts
+from simulator.sources.generate.values.probe_rows import Tried
+from simulator.sources.generate.values.recipes import Dice, Recipe
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Column, ForeignKey, Table
 from simulator.tidb.model.types import family, is_binary

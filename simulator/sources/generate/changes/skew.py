@@ -23,9 +23,9 @@ import numpy as np
 
 from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import xxhash64
-from simulator.sources.generate.cycle import GOLDEN, Cycle, cycle, seed_of, spread
+from simulator.sources.generate.changes.cycle import GOLDEN, Cycle, cycle, seed_of, spread
+from simulator.sources.generate.changes.permutation import permuted, restored
 from simulator.sources.generate.model import HotSet, Skew, Uniform, Zipf
-from simulator.sources.generate.permutation import permuted, restored
 
 SINGLE = 32
 """Ranks of Zipf that are a class each."""

@@ -9,8 +9,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from simulator.errors import SchemaError, UserError
-from simulator.sources.generate.counted import COUNTED
-from simulator.sources.generate.wanted import ColumnWanted, Provider, Range, Reference, Sequence, Template, Text
+from simulator.sources.generate.values.counted import COUNTED
+from simulator.sources.generate.values.generators import (
+    ColumnWanted,
+    Provider,
+    Range,
+    Reference,
+    Sequence,
+    Template,
+    Text,
+)
 from simulator.tidb.expressions.trees import definition_tree, find_column
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family

@@ -22,9 +22,9 @@ from functools import lru_cache
 import numpy as np
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE, Ints
-from simulator.sources.generate.cycle import Cycle, cycle, seed_of, spread
+from simulator.sources.generate.changes.cycle import Cycle, cycle, seed_of, spread
+from simulator.sources.generate.changes.skew import Hits
 from simulator.sources.generate.model import Mix, TableModel
-from simulator.sources.generate.skew import Hits
 
 MIXED = 1024
 """Changes in which a mix repeats itself, at least."""

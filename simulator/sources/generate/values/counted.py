@@ -16,7 +16,7 @@ from simulator.columns.cells import raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.sources.generate.model import TableRows
-from simulator.sources.generate.recipes import Dice, Pooled
+from simulator.sources.generate.values.recipes import Dice, Pooled
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.sql_engine.storage.auto_ids import random_counter_bits

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from simulator.columns.change_frame import Ints
-from simulator.sources.generate.cycle import seed_of
-from simulator.sources.generate.lives import Life, life
+from simulator.sources.generate.changes.cycle import seed_of
+from simulator.sources.generate.changes.net import net
+from simulator.sources.generate.changes.row_lifecycle import Life, life
+from simulator.sources.generate.changes.timetable import Segment, Timetable
+from simulator.sources.generate.changes.transactions import Transactions, transactions
 from simulator.sources.generate.model import KeyChanges, Model, TableRows
-from simulator.sources.generate.net import net
-from simulator.sources.generate.timetable import Segment, Timetable
-from simulator.sources.generate.transactions import Transactions, transactions
 
 CHUNK = 65_536
 

@@ -13,16 +13,12 @@ from typing import TypeVar
 import pyarrow.compute as pc
 
 from simulator.errors import UserError, did_you_mean
-from simulator.sources.generate.by_type import by_type, drawn
-from simulator.sources.generate.counted import Counted, Labelled, auto_random, counted
-from simulator.sources.generate.distinct import Distinct, distinct, fixed_columns
-from simulator.sources.generate.draws import seed_of
 from simulator.sources.generate.model import Model
-from simulator.sources.generate.parents import Pairing, Parents, Referring, grows
-from simulator.sources.generate.recipes import Clock, Dice, Joined, Nullable, Pooled, Recipe, Touched, Versions
-from simulator.sources.generate.row_size import filling, holds, shares
-from simulator.sources.generate.tried import tried_rows
-from simulator.sources.generate.wanted import (
+from simulator.sources.generate.values.by_type import by_type, drawn
+from simulator.sources.generate.values.counted import Counted, Labelled, auto_random, counted
+from simulator.sources.generate.values.distinct import Distinct, distinct, fixed_columns
+from simulator.sources.generate.values.draws import seed_of
+from simulator.sources.generate.values.generators import (
     ColumnWanted,
     Range,
     Reference,
@@ -33,7 +29,11 @@ from simulator.sources.generate.wanted import (
     Version,
     Wanted,
 )
-from simulator.sources.generate.wanted import Sequence as Counts
+from simulator.sources.generate.values.generators import Sequence as Counts
+from simulator.sources.generate.values.parents import Pairing, Parents, Referring, grows
+from simulator.sources.generate.values.probe_rows import tried_rows
+from simulator.sources.generate.values.recipes import Clock, Dice, Joined, Nullable, Pooled, Recipe, Touched, Versions
+from simulator.sources.generate.values.row_size import filling, holds, shares
 from simulator.tidb.model.table import Column, ForeignKey, Table, visible_columns
 from simulator.tidb.model.types import family, is_text
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name

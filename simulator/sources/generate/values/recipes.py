@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from simulator.columns.cells import raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
-from simulator.sources.generate.draws import GOLDEN, MASK, chosen, dealt, hashed
 from simulator.sources.generate.model import TableRows
-from simulator.sources.generate.pools import PooledValues, misfit, numbers, pool
+from simulator.sources.generate.values.draws import GOLDEN, MASK, chosen, dealt, hashed
+from simulator.sources.generate.values.pools import PooledValues, misfit, numbers, pool
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values.changed_types import text_as
 from simulator.tidb.values.conversion import tidb_text

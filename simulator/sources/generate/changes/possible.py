@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from simulator.errors import UserError
-from simulator.sources.generate.lives import spare
+from simulator.sources.generate.changes.row_lifecycle import spare
+from simulator.sources.generate.changes.transactions import MOST
 from simulator.sources.generate.model import HotSet, Mix, Model, Skew, TableModel, Zipf
-from simulator.sources.generate.transactions import MOST
 
 CHANGES = 10_000
 """Most that a mix may say in all, divided by what its numbers have in common."""

@@ -24,8 +24,8 @@ import pyarrow.compute as pc
 from simulator.columns.cells import raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
-from simulator.sources.generate.draws import seed_of
-from simulator.sources.generate.wanted import Choice, Distribution, Provider, Range, Text
+from simulator.sources.generate.values.draws import seed_of
+from simulator.sources.generate.values.generators import Choice, Distribution, Provider, Range, Text
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.conversion import accepted, tidb_text
 
@@ -102,7 +102,7 @@ Given: TypeAlias = tuple[pa.Array, npt.NDArray[np.int64] | None]
 def _given(values: PooledValues, type: ColumnType, seed: int) -> Given:
     match values:
         case Provider(name):
-            from simulator.sources.generate import providers  # Faker takes half a second
+            from simulator.sources.generate.values import providers  # Faker takes half a second
 
             return pa.array(providers.pool(name, seed), pa.string()), None
         case Choice(choices, weights):
@@ -233,7 +233,7 @@ def _quantile(wanted: Distribution, part: float) -> float:
 
 
 def _words(seed: int) -> pa.Array:
-    from simulator.sources.generate import providers  # Faker takes half a second
+    from simulator.sources.generate.values import providers  # Faker takes half a second
 
     return pa.array(providers.pool("word", seed), pa.string())
 

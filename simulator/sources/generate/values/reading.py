@@ -12,7 +12,7 @@ from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.sources.generate.model import HotSet, Skew, Uniform, Zipf
-from simulator.sources.generate.wanted import (
+from simulator.sources.generate.values.generators import (
     Choice,
     ColumnWanted,
     Distribution,
@@ -100,7 +100,7 @@ def _table(value: Mapping[str, Any]) -> ColumnWanted:
 def _provider(name: object) -> Provider:
     if not isinstance(name, str):
         raise UserError(f"expected the name of a provider of Faker such as 'email', got {name!r}")
-    from simulator.sources.generate import providers  # Faker takes half a second
+    from simulator.sources.generate.values import providers  # Faker takes half a second
 
     providers.check(name)
     return Provider(name)

@@ -11,9 +11,9 @@ from typing import TypeAlias, Union
 import pyarrow as pa
 
 from simulator.errors import UserError
-from simulator.sources.generate.pools import Documents, PooledValues, Words, misfit, pool, steps
-from simulator.sources.generate.recipes import Counting, Dice, Pooled, Recipe
-from simulator.sources.generate.wanted import Choice, Range
+from simulator.sources.generate.values.generators import Choice, Range
+from simulator.sources.generate.values.pools import Documents, PooledValues, Words, misfit, pool, steps
+from simulator.sources.generate.values.recipes import Counting, Dice, Pooled, Recipe
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values.conversion import tidb_text

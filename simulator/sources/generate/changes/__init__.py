@@ -1,0 +1,1 @@
+"""Which rows change, when, and from which version to which."""

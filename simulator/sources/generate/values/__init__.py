@@ -1,0 +1,1 @@
+"""The values of generated rows: generators, recipes and TiDB texts."""
