@@ -1,1 +1,1 @@
-"""The other side: a recorded stream, read back and checked."""
+"""The consumer's side: reads a recorded stream, checks it, and replays it."""

@@ -1,4 +1,4 @@
-"""Recorded messages as lines for people or JSON for programs. One law: whatever a message holds, it gives a line."""
+"""Recorded messages as lines for people, or as JSON for programs. Every message gives at least one line."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from simulator.consumer.records import Record
 from simulator.errors import UserError, printable, printable_json
 
 WIDTH = 60
-"""Characters of a value that people get to see."""
+"""Characters of a value that are shown."""
 
 
 def lines(records: Iterable[Record], as_json: bool = False, protocol: str | None = None) -> Iterator[str]:
-    """One line an event; without `protocol` it is seen from each message. Never raises on what is in a record."""
+    """Yield a line for each event. Without `protocol` it is detected for each message. An unreadable record gives a
+    line, too."""
     for record in records:
         try:
             events = decode(record.key, record.value, protocol)
@@ -30,21 +31,22 @@ def lines(records: Iterable[Record], as_json: bool = False, protocol: str | None
 
 
 def raw_lines(records: Iterable[Record]) -> Iterator[str]:
-    """One line a message, as its bytes are: `topic/partition@offset KEY … VALUE …`, what is no text as escapes."""
+    """Yield a line for each message, `topic/partition@offset KEY … VALUE …`, with escapes for bytes that are not
+    text."""
     for record in records:
         key, value = ("null" if data is None else as_text(data) for data in (record.key, record.value))
         yield f"{printable(record.topic)}/{record.partition}@{record.offset} KEY {key} VALUE {value}"
 
 
 def as_text(data: bytes) -> str:
-    """Bytes of a message on one line: text as it is, everything else as escapes."""
+    """Return bytes of a message as one line of text, with escapes for other bytes."""
     return printable(data.decode("utf-8", "backslashreplace"))
 
 
 def line(record: Record, event: Event) -> str:
-    """`topic/partition@offset TSO time KIND schema.table columns`."""
-    ts, at = event_time(event)
-    return printable(f"{record.topic}/{record.partition}@{record.offset} {ts or '-'} {at} {describe(event)}")
+    """Return `topic/partition@offset TSO time KIND schema.table columns`."""
+    ts, time = event_time(event)
+    return printable(f"{record.topic}/{record.partition}@{record.offset} {ts or '-'} {time} {describe(event)}")
 
 
 def json_line(record: Record, event: dict[str, Any]) -> str:
@@ -53,9 +55,9 @@ def json_line(record: Record, event: dict[str, Any]) -> str:
 
 
 def as_dict(event: Event) -> dict[str, Any]:
-    """An event as JSON has it: `event`, `commit_ts`, `time` and what its kind has; bytes as {"hex": …}."""
-    ts, at = event_time(event)
-    head: dict[str, Any] = {"event": kind(event), "commit_ts": ts, "time": at}
+    """Return an event as JSON members: `event`, `commit_ts`, `time`, and those of its kind; bytes as {"hex": …}."""
+    ts, time = event_time(event)
+    head: dict[str, Any] = {"event": kind(event), "commit_ts": ts, "time": time}
     if isinstance(event, Watermark):
         return head
     head |= {"schema": event.schema, "table": event.table}
@@ -69,25 +71,25 @@ def as_dict(event: Event) -> dict[str, Any]:
 
 
 def kind(event: Event) -> str:
-    """INSERT, UPDATE, DELETE, DDL or WATERMARK."""
+    """Return INSERT, UPDATE, DELETE, DDL or WATERMARK."""
     if isinstance(event, RowEvent):
         return event.op
     return "DDL" if isinstance(event, DdlEvent) else "WATERMARK"
 
 
 def event_time(event: Event) -> tuple[int | None, str]:
-    """TSO (None where the message has none) and wall time in UTC, to the millisecond."""
+    """Return the TSO (None if the message has none) and the time in UTC, to the millisecond."""
     ts = event.ts if isinstance(event, Watermark) else event.commit_ts
     ms = tso.physical(ts) if ts is not None else 0 if isinstance(event, Watermark) else event.es or 0
     try:
-        at = datetime.fromtimestamp(ms // 1000, UTC)
+        time = datetime.fromtimestamp(ms // 1000, UTC)
     except (ValueError, OverflowError, OSError):
         return ts, f"{ms}ms"
-    return ts, f"{at:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+    return ts, f"{time:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
 
 
 def unreadable(record: Record, error: UserError) -> dict[str, Any]:
-    """What there is to say of a message that is no event."""
+    """Describe a message that is no event."""
     return {"event": "UNREADABLE", "reason": str(error), "key": _hex(record.key), "value": _hex(record.value)}
 
 
@@ -98,17 +100,17 @@ def unreadable_line(record: Record, error: UserError) -> str:
 
 
 def describe(event: Event) -> str:
-    """`KIND schema.table columns`."""
+    """Return `KIND schema.table columns`."""
     if isinstance(event, Watermark):
         return "WATERMARK"
     name = f"{event.schema}.{event.table}" if event.table else event.schema
     if isinstance(event, DdlEvent):
         return f"DDL {name} [{event.type}] {event.query}"
     columns = _changes(event) if event.op == "UPDATE" else _columns(event)
-    return " ".join((event.op, name, *columns, *_cut(event)))
+    return " ".join((event.op, name, *columns, *_truncation_note(event)))
 
 
-def _cut(event: RowEvent) -> Iterator[str]:
+def _truncation_note(event: RowEvent) -> Iterator[str]:
     if event.only_handle:
         yield f"(the handle key alone, all of it at {event.stored_at})" if event.stored_at else "(the handle key alone)"
 
@@ -133,13 +135,13 @@ def _changes(event: RowEvent) -> Iterator[str]:
 
 
 def quote_if_needed(text: str) -> str:
-    """Text bare where that cannot be misread, else in JSON quotes."""
+    """Return text as it is if that is unambiguous, else in JSON quotes."""
     plain = re.fullmatch(r"[^\s\"'=:,;→\\]+|\d[\d :.-]+", text) and text.isprintable()
     return text if plain and text != "NULL" and not text.startswith("0x") else json.dumps(text, ensure_ascii=False)
 
 
 def value_text(value: Value) -> str:
-    """A value as people get to see it: WIDTH characters of it, bytes in hexadecimal digits."""
+    """Return a value for people: the first WIDTH characters, bytes in hexadecimal digits."""
     if value is None:
         return "NULL"
     if isinstance(value, bytes):

@@ -1,31 +1,30 @@
-"""The frames of a reader: a partition of a stream as Arrow batches, of records and of what is decoded from them.
+"""Arrow schemas of a partition that is read: its records, and their decoded events.
 
-    RECORDS  records as they lie in a partition                                   read.partitions
-    DECODED  their events, one a row                                              read.decode.batches
+    RECORD_SCHEMA  records of a partition               consumer.partitions
+    EVENT_SCHEMA   their events, one in each row        consumer.decode.batches
 
-A row change refers to a `Layout`: what its message says of the table. Columns of DECODED:
+A batch belongs to one partition, and is in the order of its offsets. Row changes refer to a `Layout`, the description
+of the table in their messages. Columns of EVENT_SCHEMA:
 
     offset      of the record
-    number      place of the event in its message, from 0; `events` is how many that has
+    number      index of the event in its message; `events` is the number of events in it
     size        bytes of the record's key and value
-    kind        ROW, DDL, WATERMARK (`columns.change_frame`) or UNREADABLE, a record that is no event
-    commit_ts   TSO; where the message has milliseconds alone, that of the first moment in them, and `exact` is false;
-                0 for UNREADABLE
-    layout      place of the row's layout in the reader's list; null for what is no row
-    op          DELETE, UPDATE or INSERT; null for what is no row
-    ptn, rid    as in `read.decode.RowEvent`; null where the message has none
-    only_handle whether the row is cut down to the handle key
-    stored_at   where claim-check put the whole message; else null. If that was read, the row is whole
-    before      the old row as far as the message tells, the columns of its layout in order, as texts of the message
-                joined like a row image (`columns.row_image`): 0xFE for NULL, 0xFD for what the message does not tell;
-                what an UPDATE leaves out is as in the new row. Bytes of a binary column are Latin-1 text, in which
-                U+FFFD says that some were lost; elsewhere bytes that are not UTF-8 are lone surrogates. Null for INSERT
-    after       the new row in the same way; null for DELETE
+    kind        ROW, DDL, WATERMARK (`columns.change_frame`) or UNREADABLE for a record that is no event
+    commit_ts   TSO; 0 for UNREADABLE. If the message has only milliseconds, it is the first TSO of that millisecond,
+                and `exact` is false
+    layout      index of the row's layout in the decoder's list; null for other events
+    op          DELETE, UPDATE or INSERT; null for other events
+    ptn, rid    as in `decode.RowEvent`; null if the message has none
+    only_handle whether the row is limited to the handle key
+    stored_at   claim-check location of the whole message, else null. If it was read, the row is complete
+    before      the old row as far as the message contains it; null for INSERT. It has the columns of the layout in
+                order, as texts of the message joined like a row image (`columns.row_image`): 0xFE for NULL, 0xFD for
+                an unknown cell. A column that an UPDATE leaves out has the new value. Bytes of a binary column are
+                Latin-1 text, with U+FFFD for lost bytes; in other columns invalid UTF-8 is lone surrogates
+    after       the new row in the same form; null for DELETE
     schema, table, text, type
-                of DDL: database, table, statement and type (a number's digits, or canal's word);
-                of UNREADABLE `text` is why it cannot be read, of a row why the file of claim-check cannot
-
-One law: a batch is of one partition, in the order of its offsets, and what it says depends on its bytes alone.
+                of DDL: database, table, statement and type (digits of a number, or canal's word).
+                `text` of UNREADABLE is the reason; of a row, why the claim-check file cannot be read
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ import pyarrow as pa
 from simulator.columns.change_frame import COLUMNS
 
 UNREADABLE = 3
-"""Behind ROW, DDL and WATERMARK."""
+"""Follows ROW, DDL and WATERMARK."""
 
 UNKNOWN_CELL = b"\xfd"
-"""A cell that a message does not tell; neither UTF-8 nor a row image has this byte."""
+"""A cell that a message does not contain; neither UTF-8 nor a row image has this byte."""
 
 RECORD_SCHEMA = pa.schema(
     [("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary())]
@@ -73,12 +72,12 @@ EVENT_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Layout:
-    """What messages of a table say of it, the same in all that have this layout."""
+    """The columns of a table as its messages describe them; messages with equal descriptions share a layout."""
 
     schema: str
     table: str
     names: tuple[str, ...]
-    """Its columns, those of the old row that the new one lacks behind the others."""
+    """The columns; those that only the old row has come last."""
 
     types: tuple[int | str, ...]
     """Open Protocol's type codes, or canal's mysqlType; as long as `names`."""

@@ -1,7 +1,6 @@
-"""The partitions of a recorded stream, each read as batches of RECORDS: fixtures directories and Kafka topics.
+"""The partitions of a recorded stream in fixtures directories or Kafka topics, read as batches of RECORD_SCHEMA.
 
-One law: a Partition says only where to read, so that any process can do it; what it gives is in offset order, from
-`first` up to `next` where these are known.
+A StreamPartition only describes what to read, so that any process can read it. Records come in offset order.
 """
 
 from __future__ import annotations
@@ -24,21 +23,21 @@ from simulator.ticdc.changefeed import parse_kafka_uri
 
 @dataclass(frozen=True)
 class StreamPartition:
-    """One partition, and how much of it."""
+    """A partition, and the range of offsets to read."""
 
     topic: str
     partition: int
     source: Path | KafkaSettings
-    """A file of fixtures, or the Kafka that has it."""
+    """A file of fixtures, or the settings of a Kafka cluster."""
 
     first: int | None = None
-    """The offset that is read first; None for all that is there."""
+    """The first offset to read; None for everything."""
 
     next: int | None = None
-    """The offset behind the last one that is read."""
+    """The offset after the last one to read."""
 
     records: int | None = None
-    """About how many records that is; None where only reading tells."""
+    """Approximate number of records; None if unknown."""
 
     size: int | None = None
     """Bytes of the file."""
@@ -48,35 +47,35 @@ class StreamPartition:
         return self.topic, self.partition
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """RECORDS, a batch at a time; raises UserError for a broken file, DeliveryError where Kafka fails."""
+        """Yield batches of RECORD_SCHEMA; raises UserError for a broken file, DeliveryError if Kafka fails."""
         read = _of_kafka(self, self.source) if isinstance(self.source, KafkaSettings) else _of_file(self, self.source)
         return (piece for batch in read for piece in split_batch(batch))
 
 
 StreamSources: TypeAlias = "str | Path | Sequence[str | Path]"
-"""Fixtures directories, or `kafka://host:port/topic[,topic]`; several are one stream."""
+"""Fixtures directories, or `kafka://host:port/topic[,topic]`; several sources form one stream."""
 
 
 def partitions(source: StreamSources, warn: Callable[[Iterable[str]], object] = tuple) -> list[StreamPartition]:
-    """Every partition there is, by topic and number, a topic's as far as it goes now.
+    """Return all partitions by topic and number, up to the current end of each topic.
 
-    `warn` gets what of an address has no effect. Raises UserError: no such directory, no fixtures in it, no such topic,
-    a partition that is there twice; DeliveryError where Kafka does not answer.
+    `warn` receives parameters of an address without effect. Raises UserError for a missing directory or topic, a
+    directory without fixtures, or a duplicate partition; DeliveryError if Kafka does not answer.
     """
     sources = [source] if isinstance(source, str | Path) else list(source)
-    found = [partition for one in sources for partition in _partitions(one, warn)]
-    found.sort(key=lambda partition: partition.place)
-    for partition, other in zip(found, found[1:]):
+    all_partitions = [partition for one in sources for partition in _partitions(one, warn)]
+    all_partitions.sort(key=lambda partition: partition.place)
+    for partition, other in zip(all_partitions, all_partitions[1:]):
         if partition.place == other.place:
             raise UserError(
                 f"{partition.topic}/{partition.partition} is there twice: {_where(partition.source)} and "
                 f"{_where(other.source)}; give one of them"
             )
-    return found
+    return all_partitions
 
 
 def split_batch(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """A batch cut to at most about ROWS and BYTES."""
+    """Split a batch into slices of at most about ROWS rows and BYTES bytes."""
     parts = max(-(-batch.num_rows // ROWS), -(-batch.nbytes // BYTES), 1)
     rows = max(1, -(-batch.num_rows // parts))
     return (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))

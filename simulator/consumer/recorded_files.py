@@ -1,6 +1,6 @@
-"""Files of fixtures as batches of RECORDS.
+"""Reads fixtures files as batches of RECORD_SCHEMA.
 
-One law: a file is read by columns as `records` reads it line by line, and what it refuses is refused in its words.
+Files are read by columns; the result and the errors equal those of `records`, which reads line by line.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ BYTES = 8 << 20
 """A batch of RECORDS has at most about so many of each: what reads it by columns takes several times as much."""
 
 BLOCK = 8 << 20
-"""Bytes of lines that are read at one go."""
+"""Bytes of lines that are read at once."""
 
 LINES = pa.schema([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.string()), ("value", pa.string())])
 OPTIONS = pj.ParseOptions(explicit_schema=LINES, unexpected_field_behavior="ignore")
 
 
 def read_batches(shard: FixtureFile) -> Iterator[pa.RecordBatch]:
-    """The records of one file; raises UserError where it is none."""
+    """Yield the records of a file; raises UserError if it is no fixtures file."""
     return (_lines if shard.path.suffix == ".jsonl" else _parquet)(shard)
 
 
 def file_size(shard: FixtureFile) -> dict[str, int]:
-    """Its bytes, and its records where the file says how many."""
+    """Return the bytes of the file, and its records if the format tells."""
     try:
         size = {"size": shard.path.stat().st_size}
         if shard.path.suffix == ".parquet":
@@ -58,38 +58,38 @@ def _parquet(shard: FixtureFile) -> Iterator[pa.RecordBatch]:
 
 
 def _batches(file: pq.ParquetFile, names: list[str]) -> Iterator[pa.RecordBatch]:
-    """Row groups that lie beside each other together, as far as they are small; large ones in parts."""
-    together: list[int] = []
+    """Merge small adjacent row groups and split large ones."""
+    groups: list[int] = []
     rows = size = 0
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)
-        if together and (rows + group.num_rows > ROWS or size + group.total_byte_size > BYTES):
-            yield from _read(file, names, together, rows, size)
-            together, rows, size = [], 0, 0
-        together.append(number)
+        if groups and (rows + group.num_rows > ROWS or size + group.total_byte_size > BYTES):
+            yield from _read(file, names, groups, rows, size)
+            groups, rows, size = [], 0, 0
+        groups.append(number)
         rows, size = rows + group.num_rows, size + group.total_byte_size
-    if together:
-        yield from _read(file, names, together, rows, size)
+    if groups:
+        yield from _read(file, names, groups, rows, size)
 
 
 def _read(file: pq.ParquetFile, names: list[str], groups: list[int], rows: int, size: int) -> Iterator[pa.RecordBatch]:
-    some = max(1, min(ROWS, BYTES * rows // max(1, size)))
-    yield from file.iter_batches(some, row_groups=groups, columns=names, use_threads=False)
+    batch_rows = max(1, min(ROWS, BYTES * rows // max(1, size)))
+    yield from file.iter_batches(batch_rows, row_groups=groups, columns=names, use_threads=False)
 
 
 def _lines(shard: FixtureFile) -> Iterator[pa.RecordBatch]:
     try:
         with shard.path.open("rb") as file:
-            before = 0
+            first_line = 0
             for block in blocks(file):
-                yield _records(shard, before, block)
-                before += block.count(b"\n")
+                yield _records(shard, first_line, block)
+                first_line += block.count(b"\n")
     except OSError as error:
         raise UserError(f"cannot read {shard.path}: {error.strerror}") from error
 
 
 def blocks(file: BinaryIO) -> Iterator[bytes]:
-    """The file in blocks of whole lines."""
+    """Split a file into blocks of whole lines."""
     rest = b""
     while block := file.read(BLOCK):
         end = block.rfind(b"\n") + 1
@@ -102,11 +102,11 @@ def blocks(file: BinaryIO) -> Iterator[bytes]:
         yield rest
 
 
-def _records(shard: FixtureFile, before: int, block: bytes) -> pa.RecordBatch:
-    """The lines of a block, by columns where every one is as the sink of fixtures writes it."""
+def _records(shard: FixtureFile, first_line: int, block: bytes) -> pa.RecordBatch:
+    """Parse a block by columns if every line has the form that the fixtures sink writes, else line by line."""
     try:
-        found = pj.read_json(pa.BufferReader(block), pj.ReadOptions(block_size=BLOCK << 1), OPTIONS)
-        batch = found.combine_chunks().to_batches()[0]
+        table = pj.read_json(pa.BufferReader(block), pj.ReadOptions(block_size=BLOCK << 1), OPTIONS)
+        batch = table.combine_chunks().to_batches()[0]
         if _is_whole(batch, block):
             keys, values = (decode_base64(batch.column(name)) for name in ("key", "value"))
             return pa.RecordBatch.from_arrays(
@@ -114,14 +114,14 @@ def _records(shard: FixtureFile, before: int, block: bytes) -> pa.RecordBatch:
             )
     except (pa.ArrowException, ValueError):
         pass  # `record_of_line` says what is wrong, or that nothing is
-    read = [record_of_line(shard, before + place, line) for place, line in enumerate(block.splitlines(True), 1)]
+    read = [record_of_line(shard, first_line + place, line) for place, line in enumerate(block.splitlines(True), 1)]
     columns = zip(*((record.offset, record.timestamp, record.key, record.value) for record in read))
     arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORD_SCHEMA)]
     return pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA)
 
 
 def _is_whole(batch: pa.RecordBatch, block: bytes) -> bool:
-    """Whether every line has all members; a key or value may be null."""
+    """Return whether every line has all members; a key or value may be null."""
     return (
         batch.num_rows == block.count(b"\n") + (not block.endswith(b"\n"))
         and not batch.column("offset").null_count + batch.column("timestamp").null_count

@@ -1,7 +1,4 @@
-"""Recorded streams, read back: fixtures directories and Kafka topics as one shape.
-
-One law: within a partition records come in offset order.
-"""
+"""The records of fixtures directories and Kafka topics. Within a partition they come in offset order."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from simulator.ticdc.changefeed import parse_kafka_uri
 
 @dataclass(frozen=True)
 class Record:
-    """One Kafka message where it lies."""
+    """A Kafka record with its location."""
 
     topic: str
     partition: int
@@ -38,7 +35,7 @@ TopicPartition: TypeAlias = "tuple[str, int]"
 
 @dataclass(frozen=True)
 class FixtureFile:
-    """One partition of a fixtures directory."""
+    """The file of one partition in a fixtures directory."""
 
     topic: str
     partition: int
@@ -48,10 +45,10 @@ class FixtureFile:
 def read_records(
     source: str, follow: bool = False, warn: Callable[[Iterable[str]], object] = tuple
 ) -> Iterator[Record]:
-    """Every record of a fixtures directory or of `kafka://host:port/topic`, partition by partition.
+    """Yield the records of a fixtures directory or of `kafka://host:port/topic`, partition by partition.
 
-    With `follow` a topic is waited on for ever; `warn` gets what of the address has no effect. Raises UserError:
-    no such directory, no fixtures in it, a broken line.
+    With `follow` the topic is read endlessly. `warn` receives parameters of the address without effect. Raises
+    UserError for a missing directory, a directory without fixtures, or a broken line.
     """
     if "://" in source:
         return kafka_records(source, follow, warn)
@@ -61,7 +58,8 @@ def read_records(
 
 
 def fixture_files(directory: Path) -> list[FixtureFile]:
-    """The partitions in DIR/<topic>/<partition>.jsonl or .parquet, by topic and number; UserError without any."""
+    """Return the files DIR/<topic>/<partition>.jsonl or .parquet by topic and number; raises UserError if there are
+    none."""
     if not directory.is_dir():
         raise UserError(f"no such directory: {directory}. A fixtures directory or kafka://host:port/topic is expected")
     found = sorted(
@@ -77,12 +75,12 @@ def fixture_files(directory: Path) -> list[FixtureFile]:
 
 
 def read_file(shard: FixtureFile) -> Iterator[Record]:
-    """The records of one partition, in the file's order."""
+    """Return the records of one partition, in the file's order."""
     return FORMATS[shard.path.suffix](shard)
 
 
 def jsonl_records(shard: FixtureFile) -> Iterator[Record]:
-    """Lines `{"offset", "timestamp", "key", "value"}`, key and value base64 or null."""
+    """Yield records of lines `{"offset", "timestamp", "key", "value"}`, key and value base64 or null."""
     try:
         with shard.path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
@@ -92,7 +90,7 @@ def jsonl_records(shard: FixtureFile) -> Iterator[Record]:
 
 
 def parquet_records(shard: FixtureFile) -> Iterator[Record]:
-    """A file with the columns of Spark's Kafka source, read a batch at a time."""
+    """Yield records of a file with the columns of Spark's Kafka source."""
     import pyarrow.parquet as pq
 
     with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
@@ -103,7 +101,7 @@ def parquet_records(shard: FixtureFile) -> Iterator[Record]:
 
 @contextmanager
 def parquet_errors(shard: FixtureFile) -> Iterator[None]:
-    """Whatever cannot be read as a Parquet file of records is a UserError."""
+    """Convert errors of reading a Parquet file to UserError."""
     import pyarrow as pa
 
     try:
@@ -122,11 +120,11 @@ COLUMNS = {
     "key": ("binary",),
     "value": ("binary",),
 }
-"""Those of Spark's Kafka source, with Arrow's names of the types that they may have."""
+"""The columns of Spark's Kafka source, with Arrow's names of the accepted types."""
 
 
 def check_types(found: Mapping[str, Any]) -> None:
-    """Raises ValueError for a column that is missing or of another type."""
+    """Raise ValueError for a column that is missing or has another type."""
     for name, accepted in COLUMNS.items():
         if name not in found:
             raise ValueError(f"column {name} is missing")
@@ -136,7 +134,7 @@ def check_types(found: Mapping[str, Any]) -> None:
 
 
 def records_of_batch(batch: Any) -> Iterator[Record]:
-    """The records of an Arrow batch that has the columns of Spark's Kafka source."""
+    """Yield the records of an Arrow batch with the columns of Spark's Kafka source."""
     import pyarrow as pa
 
     arrays = {name: batch.column(name) for name in COLUMNS}
@@ -151,7 +149,7 @@ FORMATS = {".jsonl": jsonl_records, ".parquet": parquet_records}
 def kafka_records(
     source: str, follow: bool = False, warn: Callable[[Iterable[str]], object] = tuple
 ) -> Iterator[Record]:
-    """The records of `kafka://host:port[,host:port]/topic`; TLS and SASL follow as in a sink-uri."""
+    """Yield the records of `kafka://host:port[,host:port]/topic`; TLS and SASL parameters are those of a sink-uri."""
     try:
         topic, kafka, warnings = parse_kafka_uri(source)
     except ChangefeedError as error:
@@ -171,7 +169,7 @@ def _files(directory: Path) -> Iterator[Path]:
 
 
 def record_of_line(shard: FixtureFile, number: int, line: bytes) -> Record:
-    """The record on one line; raises UserError."""
+    """Return the record on a line; raises UserError."""
     try:
         found = json.loads(line)
         key, value = (_bytes(found[name]) for name in ("key", "value"))

@@ -1,7 +1,4 @@
-"""What a truth says of the run that it belongs to, in `truth.json` among its files.
-
-One law: whoever has it can check the stream without being told anything else of the changefeed.
-"""
+"""The file `truth.json` of a truth: how its run was made. It is all that is needed to check the stream."""
 
 from __future__ import annotations
 
@@ -29,34 +26,34 @@ class TruthMetadata:
     """`run`, `diff`, `load` or `TiCDC` (from Python)."""
 
     played: str
-    """What: the name of the scenario, the plan or the snapshots."""
+    """The name of the scenario, the plan or the snapshots."""
 
     release: str
     architecture: str
     sink_uri: str
-    """Without what is secret in it."""
+    """With secrets masked."""
 
     config: str
-    """Text of changefeed.toml without what is secret in it; empty for none."""
+    """Text of changefeed.toml with secrets masked; empty for none."""
 
     topics: Mapping[str, int]
-    """Topic → its partitions, at the end of the run."""
+    """Topic → number of partitions at the end of the run."""
 
     start_ts: int
-    """The TSO above which all changes lie."""
+    """The TSO below all changes."""
 
     watermark: int
-    """The TSO at which the rows are as they stand here."""
+    """The TSO of the rows in this truth."""
 
     final_watermark: int
-    """The last one of the run."""
+    """The last watermark of the run."""
 
     empty: tuple[str, ...]
-    """Tables (`db.table`) without rows where the stream begins; of the others a stream tells no beginning."""
+    """Tables (`db.table`) without rows at the start of the stream; the initial rows of others are not in the stream."""
 
     seed: int = 0
     rows: Mapping[str, int] = field(default_factory=dict)
-    """`db.table` → its rows, of every table: what is no longer there is known to be missing."""
+    """`db.table` → number of rows of every table, so that missing files are noticed."""
 
 
 def write(directory: Path, about: TruthMetadata) -> None:
@@ -65,11 +62,11 @@ def write(directory: Path, about: TruthMetadata) -> None:
 
 
 VALUE = re.compile(r"""((["']?)([\w.-]+)\2\s*=\s*)(["'])([^\n]*?)\4""")
-"""Of a key in TOML, on one line."""
+"""A key and value of TOML, on one line."""
 
 
 def hide_secrets(config: str) -> str:
-    """The text of a changefeed.toml, its secrets hidden, those in URIs too."""
+    """Return the text of a changefeed.toml with secrets masked, including those in URIs."""
 
     def hidden(found: re.Match[str]) -> str:
         head, _, name, quote, value = found.groups()
@@ -79,13 +76,12 @@ def hide_secrets(config: str) -> str:
 
 
 def tag_and_architecture(release: Release) -> tuple[str, str]:
-    """Tag and architecture."""
     architecture, _, tag = full_name(release).partition(":")
     return tag, architecture
 
 
 def read(directory: Path) -> TruthMetadata:
-    """Raises UserError for a directory that is no truth."""
+    """Read the metadata; raises UserError for a directory that is no truth."""
     try:
         found = json.loads((directory / FILE).read_text("utf-8"))
     except OSError:
@@ -118,7 +114,7 @@ def _about(directory: Path, found: Any) -> TruthMetadata:
 
 
 LONG = 60
-"""Letters of a wrong value that are shown."""
+"""Characters of a wrong value that are shown."""
 
 
 def _is_number(value: object) -> bool:
@@ -135,4 +131,4 @@ FIELD_CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "Mapping[str, int]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
     "tuple[str, ...]": lambda value: isinstance(value, list) and all(map(_is_text, value)),
 }
-"""By a field's type, whether a value may be its own."""
+"""Checks a value by the field's type."""

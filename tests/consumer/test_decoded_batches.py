@@ -50,7 +50,7 @@ def held_against_decode(messages: Sequence[Message], protocol: str) -> None:
     """Both ways say the same of them."""
     records = recorded(messages)
     alone, together = StreamDecoder(protocol), StreamDecoder(protocol)
-    expected = row_wise.decode_records(row_wise.iterate_records(records), protocol, alone._place)
+    expected = row_wise.decode_records(row_wise.iterate_records(records), protocol, alone._layout_index)
     for _ in range(2):  # the second time every shape is known
         found = said(together.decoded(records), together.layouts)
         for one, other in zip(said(expected, alone.layouts), found, strict=True):

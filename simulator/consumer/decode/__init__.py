@@ -1,6 +1,5 @@
-"""Messages back into events, for people and for the checker. One law: nothing here is shared with the encoders, so that
-a mistake of theirs shows.
-"""
+"""Decodes messages into events, for people and for the checks. It shares no code with the encoders, so that it finds
+their mistakes."""
 
 from __future__ import annotations
 
@@ -58,7 +57,7 @@ DECODERS = {"open-protocol": open_protocol.DECODER, "canal-json": canal_json.DEC
 
 
 def protocol_of(key: bytes | None, value: bytes | None) -> str:
-    """The protocol a message looks like; raises UserError where it looks like none."""
+    """Return the protocol that a message looks like; raises UserError if there is none."""
     for name, decoder in DECODERS.items():
         if decoder.recognised(key, value):
             return name
@@ -66,7 +65,7 @@ def protocol_of(key: bytes | None, value: bytes | None) -> str:
 
 
 def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) -> tuple[Event, ...]:
-    """The events of one Kafka message, in order; raises UserError with the reason where it cannot be read."""
+    """Return the events of one Kafka message, in order; raises UserError with the reason if it cannot be read."""
     name = protocol or protocol_of(key, value)
     if name not in DECODERS:
         raise UserError(f"no decoder for protocol {name!r}.{did_you_mean(name, DECODERS)} Known: {', '.join(DECODERS)}")
@@ -78,7 +77,7 @@ def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) 
 
 
 def fetch_claim_check(event: RowEvent, read: Callable[[str], bytes], protocol: str) -> RowEvent:
-    """A row of claim-check with all its columns, by way of the file that it names; raises UserError."""
+    """Return a claim-check row with all columns, read from its file; raises UserError."""
     return load_claim_check(event, read, partial(decode, protocol=protocol))
 
 

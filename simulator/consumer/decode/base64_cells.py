@@ -1,4 +1,4 @@
-"""Base64 of whole columns. One law: what Python's strict decoder refuses is refused here, too."""
+"""Decodes base64 of whole columns, as strictly as Python's decoder."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from simulator.columns.cells import binary, buffers, stored_buffers
 LETTERS = (string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/").encode()
 PAD = ord("=")
 ODD = 0xFFFF
-"""In place of the bits of two characters that are none of these."""
+"""Marks two characters that are not both base64."""
 
 
 def decode_base64(cells: pa.Array) -> pa.Array:
-    """The bytes behind texts, null for null; raises ValueError where one is no base64."""
+    """Return the decoded bytes, null for null; raises ValueError for invalid base64."""
     data, bounds = buffers(cells)
     sizes = np.diff(bounds)
     if (sizes % 4).any():
@@ -44,7 +44,7 @@ def decode_base64(cells: pa.Array) -> pa.Array:
 
 @cache
 def _bits() -> npt.NDArray[np.uint16]:
-    """The 12 bits of every two characters, which are read as one little-endian number."""
+    """Return the 12 bits of every two characters, indexed by these as a little-endian number."""
     six = np.full(256, ODD, np.uint16)
     six[list(LETTERS)], six[PAD] = np.arange(64), 0
     second, first = np.divmod(np.arange(1 << 16), 256)

@@ -1,7 +1,5 @@
-"""Batches of a partition decoded: RECORDS to DECODED.
-
-One law: for every record a batch says what `decode` says of it, whichever way it was read.
-"""
+"""Decodes batches of a partition: RECORD_SCHEMA to EVENT_SCHEMA. The result equals that of `decode` for every
+record."""
 
 from __future__ import annotations
 
@@ -18,31 +16,31 @@ from simulator.consumer.frame import EVENT_SCHEMA, Layout
 from simulator.errors import UserError
 
 REMEMBERED = 1 << 15
-"""Skeletons that are remembered at most."""
+"""Maximum number of remembered skeletons."""
 
 
 class StreamDecoder:
-    """Decodes the batches of a stream, one after another, and keeps the layouts that their rows refer to.
+    """Decodes the batches of a stream, and collects the layouts of their rows.
 
-    Without a protocol it is that of the first record that looks like one's. With `stored` the rows of claim-check are
-    taken from the files that they name; where that fails, `text` of the row says why and it stays cut down.
+    Without a protocol it is that of the first recognised record. With `stored`, claim-check rows are read from their
+    files; if that fails, `text` of the row has the reason, and the row stays limited to its handle key.
     """
 
     def __init__(self, protocol: str | None = None, stored: ReadClaimCheck | None = None) -> None:
         self.protocol = protocol
         self.layouts: list[Layout] = []
         self._stored = stored
-        self._places: dict[Layout, int] = {}
+        self._layout_indexes: dict[Layout, int] = {}
         self._shapes: dict[bytes, TextShape | None] = {}
 
     def decoded(self, records: pa.RecordBatch) -> pa.RecordBatch:
-        """The events of RECORDS, as DECODED; `layouts` has the layouts of its rows afterwards."""
+        """Decode records to EVENT_SCHEMA, and add the layouts of the rows to `layouts`."""
         self.protocol = self.protocol or detect_protocol(records)
         columns = COLUMNS.get(self.protocol or "")
         if columns is None or not len(records):
-            return decode_records(iterate_records(records), self.protocol, self._place, self._stored)
+            return decode_records(iterate_records(records), self.protocol, self._layout_index, self._stored)
         events = columns.events(records.column("key"), records.column("value"))
-        found = read_columns(events.texts, columns, self._learn)
+        found = read_columns(events.texts, columns, self._shape_of)
         kept = _whole(events, found.places, len(records))
         record = events.record[found.places[kept]]
         left = np.flatnonzero(~np.isin(np.arange(len(records)), record))
@@ -63,7 +61,7 @@ class StreamDecoder:
             assert fast is not None
             return fast
         rest = records.take(pa.array(left))
-        slow = decode_records(iterate_records(rest), self.protocol, self._place, self._stored)
+        slow = decode_records(iterate_records(rest), self.protocol, self._layout_index, self._stored)
         return slow if fast is None else _merged(fast, record, slow, left[_record_of(slow)])
 
     def _fast(
@@ -84,24 +82,24 @@ class StreamDecoder:
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=EVENT_SCHEMA)
 
-    def _learn(self, skeleton: bytes, sample: TokenizedSample) -> TextShape | None:
+    def _shape_of(self, skeleton: bytes, sample: TokenizedSample) -> TextShape | None:
         assert self.protocol is not None
         if skeleton not in self._shapes:
             if len(self._shapes) >= REMEMBERED:
                 self._shapes.clear()
             message = COLUMNS[self.protocol].message(sample.text)
-            self._shapes[skeleton] = learn_shape(sample, self.protocol, message, self._place)
+            self._shapes[skeleton] = learn_shape(sample, self.protocol, message, self._layout_index)
         return self._shapes[skeleton]
 
-    def _place(self, layout: Layout) -> int:
-        place = self._places.setdefault(layout, len(self.layouts))
+    def _layout_index(self, layout: Layout) -> int:
+        place = self._layout_indexes.setdefault(layout, len(self.layouts))
         if place == len(self.layouts):
             self.layouts.append(layout)
         return place
 
 
 def _whole(events: EventTexts, places: Places, records: int) -> Places:
-    """Which of the places are of records of which every event could be read."""
+    """Return which events belong to records whose events could all be read."""
     if len(places) == len(events.record):
         return np.arange(len(places))
     all_of, read_of = (np.bincount(record, minlength=records) for record in (events.record, events.record[places]))
@@ -109,19 +107,19 @@ def _whole(events: EventTexts, places: Places, records: int) -> Places:
 
 
 def _record_of(decoded: pa.RecordBatch) -> Places:
-    """For each event the place of its record among those that were decoded."""
+    """Return the record's index of each event."""
     return np.cumsum(np.asarray(decoded.column("number")) == 0) - 1
 
 
 def _merged(fast: pa.RecordBatch, record: Places, slow: pa.RecordBatch, other: Places) -> pa.RecordBatch:
-    """Both in the order of their records."""
+    """Merge both batches in the order of their records."""
     order = np.argsort(np.concatenate((record, other)), kind="stable")
     both = pa.Table.from_batches([fast, slow]).combine_chunks().to_batches()[0]
     return both.take(pa.array(order))
 
 
 def detect_protocol(records: pa.RecordBatch) -> str | None:
-    """The protocol of the first record that looks like one of a protocol; None where none does."""
+    """Return the protocol of the first recognised record; None if there is none."""
     for key, value in zip(records.column("key"), records.column("value"), strict=True):
         try:
             return protocol_of(key.as_py(), value.as_py())

@@ -1,7 +1,7 @@
-"""Texts of events to DECODED, all of a batch at one go, however many tables they are of.
+"""Decodes a batch of event texts by columns, whatever tables they are of.
 
-One law: a text is read by columns where it differs from one that `decode` read in the content of values alone
-(`tokenize`, `shapes`), and these are what they may be; every other one is left.
+A text is read by columns if it differs from a text that `decode` read in the content of its tokens only (`tokens`,
+`shapes`), and these are valid. All others are left to `row_wise`.
 """
 
 from __future__ import annotations
@@ -42,69 +42,71 @@ from simulator.consumer.decode.tokens import TokenizedTexts, tokenize
 from simulator.consumer.frame import UNKNOWN_CELL
 
 Learn = Callable[[bytes, TokenizedSample], "TextShape | None"]
-"""A skeleton and a text with it → its shape."""
+"""Returns the shape of a skeleton, learned from one text with it."""
 
 LAST = (1 << 63) - 1
 DIGITS = 18
-"""So many fit into 63 bits, whatever they are."""
+"""Any number with so many digits fits into 63 bits."""
 
 
 @dataclass(frozen=True)
 class ColumnarEvents:
-    """The texts that were read, and the columns of DECODED that say what is in them."""
+    """The texts that were read, and the columns of EVENT_SCHEMA that depend on them."""
 
     places: Places
     columns: Mapping[str, pa.Array]
 
 
 def read_columns(texts: pa.Array, protocol: ColumnarProtocol, learn: Learn) -> ColumnarEvents:
-    """Texts (binary, no nulls) as far as they can be read by columns."""
-    done = tokenize(texts, protocol.values)
-    shapes, of_row = _shapes(done, texts, learn)
+    """Read texts (binary, no nulls) by columns, as far as possible."""
+    tokenized = tokenize(texts, protocol.values)
+    shapes, of_row = _shapes(tokenized, texts, learn)
     fits = np.array([shape is not None for shape in shapes], np.bool_)[of_row] & _is_text(texts, protocol.breaks)
     known = [shape for shape in shapes if shape is not None]
     number = np.cumsum([shape is not None for shape in shapes]) - 1
     rows = np.flatnonzero(fits)
     if not len(rows):
         return ColumnarEvents(rows, {})
-    return _Batch(done, known, rows, number[of_row[rows]]).read()
+    return _TextDecoder(tokenized, known, rows, number[of_row[rows]]).read()
 
 
-def _shapes(done: TokenizedTexts, texts: pa.Array, learn: Learn) -> tuple[list[TextShape | None], Places]:
-    """The shapes of all texts, and for each which it is."""
-    encoded = done.skeletons.dictionary_encode()
+def _shapes(tokenized: TokenizedTexts, texts: pa.Array, learn: Learn) -> tuple[list[TextShape | None], Places]:
+    """Return all shapes, and the index of each text's shape."""
+    encoded = tokenized.skeletons.dictionary_encode()
     codes = np.asarray(encoded.indices, dtype=np.int64)
     _, samples = np.unique(codes, return_index=True)
     _, bounds = buffers(texts)
     shapes = []
     for row, skeleton in zip(samples.tolist(), encoded.dictionary.to_pylist(), strict=True):
-        tokens, origin = slice(done.first[row], done.first[row + 1]), bounds[row]
-        quotes = done.quoted[tokens]
-        spans = zip((done.starts[tokens] - quotes - origin).tolist(), (done.ends[tokens] + quotes - origin).tolist())
-        lengths = done.lengths[done.first[row] + row : done.first[row + 1] + row + 1]
+        tokens, origin = slice(tokenized.first[row], tokenized.first[row + 1]), bounds[row]
+        quotes = tokenized.quoted[tokens]
+        spans = zip(
+            (tokenized.starts[tokens] - quotes - origin).tolist(), (tokenized.ends[tokens] + quotes - origin).tolist()
+        )
+        lengths = tokenized.lengths[tokenized.first[row] + row : tokenized.first[row + 1] + row + 1]
         shapes.append(learn(skeleton, TokenizedSample(texts[row].as_py(), list(spans), lengths)))
     return shapes, codes
 
 
 def _is_text(texts: pa.Array, breaks: int) -> Mask:
-    """Texts that are UTF-8 and have no control characters but where their parts are joined."""
+    """Return which texts are UTF-8 and have no control characters except where their parts are joined."""
     data, bounds = buffers(texts)
     controls = np.flatnonzero(data < 0x20)
-    fine: Mask = np.diff(np.searchsorted(controls, bounds)) == breaks
+    valid: Mask = np.diff(np.searchsorted(controls, bounds)) == breaks
     if not is_utf8(texts):
-        for row in np.flatnonzero(fine).tolist():
-            fine[row] = is_utf8(texts.slice(row, 1))
-    return fine
+        for row in np.flatnonzero(valid).tolist():
+            valid[row] = is_utf8(texts.slice(row, 1))
+    return valid
 
 
 def ragged_ranges(starts: Places, counts: Places) -> Places:
-    """From each start on so many numbers, one after another."""
+    """Return the concatenated ranges that begin at each start and have that many numbers."""
     ends = np.cumsum(counts)
     return np.repeat(starts - (ends - counts), counts) + np.arange(int(ends[-1]) if len(ends) else 0)
 
 
-class _Stacked:
-    """Arrays of shapes, one behind another."""
+class _StackedArrays:
+    """Concatenated arrays of shapes."""
 
     def __init__(self, parts: Sequence[npt.NDArray[np.generic]]) -> None:
         self.counts = np.array([len(part) for part in parts], np.int64)
@@ -112,45 +114,45 @@ class _Stacked:
         self.values = np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
     def of(self, shape: Places) -> npt.NDArray[np.generic]:
-        """Those of each of these shapes."""
+        """Return the concatenated arrays of these shapes."""
         found: npt.NDArray[np.generic] = self.values[ragged_ranges(self.starts[shape], self.counts[shape])]
         return found
 
 
-class _Batch:
-    """Texts that have a shape, on their way to DECODED."""
+class _TextDecoder:
+    """Decodes texts that have a shape."""
 
-    def __init__(self, done: TokenizedTexts, shapes: Sequence[TextShape], rows: Places, shape: Places) -> None:
-        self.cut, self.shapes = done, shapes
-        lengths = _Stacked([each.lengths for each in shapes])
-        counts = np.diff(done.first)[rows]
+    def __init__(self, tokenized: TokenizedTexts, shapes: Sequence[TextShape], rows: Places, shape: Places) -> None:
+        self.cut, self.shapes = tokenized, shapes
+        lengths = _StackedArrays([each.lengths for each in shapes])
+        counts = np.diff(tokenized.first)[rows]
         fits = lengths.counts[shape] == counts + 1
         rows, shape, counts = rows[fits], shape[fits], counts[fits]
-        actual = done.lengths[ragged_ranges(done.first[rows] + rows, counts + 1)]
+        actual = tokenized.lengths[ragged_ranges(tokenized.first[rows] + rows, counts + 1)]
         wrong = np.flatnonzero(actual != lengths.of(shape))
         if len(wrong):
             fits = np.ones(len(rows), np.bool_)
             fits[np.searchsorted(np.cumsum(counts + 1), wrong, side="right")] = False
             rows, shape, counts = rows[fits], shape[fits], counts[fits]
         self.rows, self.shape, self.counts = rows, shape, counts
-        self.tokens = ragged_ranges(done.first[rows], counts)
+        self.tokens = ragged_ranges(tokenized.first[rows], counts)
         self.first = np.cumsum(counts) - counts
-        self.starts, self.ends = done.starts[self.tokens], done.ends[self.tokens]
-        self.quoted, self.escaped = done.quoted[self.tokens], done.escaped[self.tokens]
-        self.roles = _Stacked([each.roles for each in shapes]).of(shape)
-        self.fine = np.ones(len(self.tokens), np.bool_)
+        self.starts, self.ends = tokenized.starts[self.tokens], tokenized.ends[self.tokens]
+        self.quoted, self.escaped = tokenized.quoted[self.tokens], tokenized.escaped[self.tokens]
+        self.roles = _StackedArrays([each.roles for each in shapes]).of(shape)
+        self.valid = np.ones(len(self.tokens), np.bool_)
         self.cells = 3 * np.arange(len(self.tokens)) + 1
-        """Where in the pool the cell of each token is."""
+        """Index of each token's cell in the pool."""
 
         self.extra: list[pa.Array] = []
 
     def read(self) -> ColumnarEvents:
-        """What can be read."""
-        self._look_at_values()
+        """Return the events that can be read."""
+        self._check_tokens()
         self._convert()
-        fine = np.ones(len(self.rows), np.bool_)
-        fine[np.searchsorted(np.cumsum(self.counts), np.flatnonzero(~self.fine), side="right")] = False
-        kept = np.flatnonzero(fine)
+        valid = np.ones(len(self.rows), np.bool_)
+        valid[np.searchsorted(np.cumsum(self.counts), np.flatnonzero(~self.valid), side="right")] = False
+        kept = np.flatnonzero(valid)
         exact = np.array([each.exact for each in self.shapes])
         moment = self._numbers("commit_ts", self.shape[kept], self.first[kept])
         far = ~exact[self.shape[kept]] & (np.abs(moment) > tso.physical(LAST))
@@ -175,8 +177,8 @@ class _Batch:
             ]
         return pa.array(values, kind).take(pa.array(shape))
 
-    def _taken(self, tokens: Places, quotes: bool = False) -> pa.Array:
-        """The text of tokens, by their number here, ascending."""
+    def _token_texts(self, tokens: Places, quotes: bool = False) -> pa.Array:
+        """Return the text of tokens, by their ascending index in this batch."""
         around = self.quoted[tokens] if quotes else np.zeros(len(tokens), np.bool_)
         edges = np.empty(2 * len(tokens) + 1, np.int32)
         edges[:-1:2], edges[1::2] = self.starts[tokens] - around, self.ends[tokens] + around
@@ -184,8 +186,8 @@ class _Batch:
         pieces = _pieces(edges, self.cut.data)
         return pieces.take(pa.array(np.arange(0, 2 * len(tokens), 2)))
 
-    def _look_at_values(self) -> None:
-        """Sorts out what is not as its role would have it."""
+    def _check_tokens(self) -> None:
+        """Exclude tokens that do not fit their role."""
         loose = np.flatnonzero(~self.quoted)
         role = self.roles
         nulls = loose[self.ends[loose] - self.starts[loose] == 4]
@@ -196,22 +198,22 @@ class _Batch:
         self.is_null = is_null
         numbers = ~self.quoted & ~is_null
         integer = role == NUMBER
-        self.fine &= np.where(integer, numbers & (self.ends - self.starts <= DIGITS), True)
-        self.fine &= ~numbers | integer | (role == ANY) | (role == FIXED)
-        looked = np.flatnonzero(numbers & (integer | (role == ANY)) & self.fine)
-        self.fine[looked] = _are_numbers(self._taken(looked), integer[looked])
+        self.valid &= np.where(integer, numbers & (self.ends - self.starts <= DIGITS), True)
+        self.valid &= ~numbers | integer | (role == ANY) | (role == FIXED)
+        looked = np.flatnonzero(numbers & (integer | (role == ANY)) & self.valid)
+        self.valid[looked] = _are_numbers(self._token_texts(looked), integer[looked])
         same = np.flatnonzero(role == FIXED)
         if len(same):
             wanted = [
                 np.array([each.fixed.get(token, b"") for token in range(len(each.roles))], object)
                 for each in self.shapes
             ]
-            expected = pa.array(_Stacked(wanted).of(self.shape)[same].tolist(), pa.binary())
-            self.fine[same] = np.asarray(pc.equal(self._taken(same, quotes=True), expected))
+            expected = pa.array(_StackedArrays(wanted).of(self.shape)[same].tolist(), pa.binary())
+            self.valid[same] = np.asarray(pc.equal(self._token_texts(same, quotes=True), expected))
 
     def _convert(self) -> None:
-        """Puts cells that are not as they stand in the text into the pool."""
-        role, strings = self.roles, self.quoted & self.fine & (self.roles != FIXED)
+        """Convert cells whose text in JSON differs from the value, and add them to the pool."""
+        role, strings = self.roles, self.quoted & self.valid & (self.roles != FIXED)
         high = np.isin(role, (LATIN, ASCII, QUOTED)) & strings
         if high.any():
             limits = np.where(role == LATIN, 0xC4, 0x80)
@@ -221,38 +223,39 @@ class _Batch:
                 token = np.maximum(np.searchsorted(self.starts, bytes_above, side="right") - 1, 0)
                 inside = (bytes_above < self.ends[token]) & (self.cut.data[bytes_above] >= limits[token])
                 above[token[inside]] = True
-            self.fine &= ~(above & np.isin(role, (LATIN, ASCII)) & strings)
+            self.valid &= ~(above & np.isin(role, (LATIN, ASCII)) & strings)
         else:
             above = high
         base64 = np.isin(role, (BASE64_BYTES, BASE64_TEXT)) & strings
-        self.fine &= ~(self.escaped & (base64 | (role == ASCII) & strings))
+        self.valid &= ~(self.escaped & (base64 | (role == ASCII) & strings))
         for kind, convert in ((BASE64_BYTES, bytes_from_base64), (BASE64_TEXT, text_from_base64)):
-            self._put(np.flatnonzero((role == kind) & strings & self.fine), convert)
-        self._put(np.flatnonzero(self.escaped & strings & self.fine & (role != QUOTED) & (role != LATIN)), unescape)
-        self._put(np.flatnonzero(self.escaped & strings & self.fine & (role == LATIN)), _latin)
-        self._put(np.flatnonzero((self.escaped | above) & strings & self.fine & (role == QUOTED)), _quoted)
+            self._put(np.flatnonzero((role == kind) & strings & self.valid), convert)
+        self._put(np.flatnonzero(self.escaped & strings & self.valid & (role != QUOTED) & (role != LATIN)), unescape)
+        self._put(np.flatnonzero(self.escaped & strings & self.valid & (role == LATIN)), _latin)
+        self._put(np.flatnonzero((self.escaped | above) & strings & self.valid & (role == QUOTED)), _quoted)
 
     def _put(self, tokens: Places, convert: Callable[[pa.Array], ConvertedTokens]) -> None:
         if len(tokens):
-            made, fine = convert(self._taken(tokens))
+            made, valid = convert(self._token_texts(tokens))
             behind = 3 * len(self.tokens) + POOLED + sum(map(len, self.extra))
             self.cells[tokens] = behind + np.arange(len(tokens))
-            self.fine[tokens] = fine
+            self.valid[tokens] = valid
             self.extra.append(made)
 
     def _numbers(self, name: str, shape: Places, first: Places) -> Places:
-        """The integers of a field; 0 where there is none."""
+        """Return the integers of a field; 0 if a text has none."""
         field = np.array([getattr(each, name) for each in self.shapes])[shape]
         there = np.flatnonzero(field >= 0)
         found = np.zeros(len(shape), np.int64)
-        texts = self._taken(first[there] + field[there])
+        texts = self._token_texts(first[there] + field[there])
         found[there] = np.asarray(pc.cast(pc.cast(texts, pa.string()), pa.int64()))
         return found
 
     def _pool(self) -> pa.Array:
-        """Pieces to make images of: before each cell a separator; behind all one for what nobody told, and nothing.
+        """Return the pieces that images consist of: a separator and a cell for each token, then a separator, an unknown
+        cell, and an empty piece.
 
-        The texts themselves become the pool: nothing is read from them any more.
+        The buffer of the texts is reused, since they are not read any more.
         """
         data, end = self.cut.data, len(self.cut.data)
         data[self.starts - 1] = SEPARATOR
@@ -268,9 +271,9 @@ class _Batch:
     def _images(
         self, pool: pa.Array, cells: Sequence[npt.NDArray[np.int32] | None], shape: Places, first: Places
     ) -> pa.Array:
-        """The cells of each row joined; null where the row has none."""
+        """Return the joined cells of each row; null if there is no row."""
         there = np.array([each is not None for each in cells])[shape]
-        stacked = _Stacked([np.zeros(0, np.int32) if each is None else each for each in cells])
+        stacked = _StackedArrays([np.zeros(0, np.int32) if each is None else each for each in cells])
         counts = stacked.counts[shape]
         ordinals = np.asarray(stacked.of(shape), np.int64)
         bounds = np.concatenate(([0], np.cumsum(counts)))
@@ -293,7 +296,7 @@ class _Batch:
 
 
 POOLED = 3
-"""Pieces behind those of the tokens: a separator, 0xFD, and nothing."""
+"""Number of pieces after those of the tokens: a separator, 0xFD, and an empty one."""
 
 CONSTANTS = {"kind": pa.int8(), "op": pa.int8(), "layout": pa.int32(), "exact": pa.bool_(), "only_handle": pa.bool_()}
 OF_ROWS = frozenset(("op", "layout", "only_handle"))
@@ -304,10 +307,10 @@ def _pieces(edges: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> pa.Arr
 
 
 def _are_numbers(texts: pa.Array, integer: Mask) -> Mask:
-    """Which are numbers as JSON has them, or integers."""
+    """Return which texts are JSON numbers, or integers where `integer` is set."""
     data, bounds = buffers(texts)
     odd = np.flatnonzero((data < ord("0")) | (data > ord("9")))
-    fine = np.ones(len(texts), np.bool_)
+    valid = np.ones(len(texts), np.bool_)
     padded = np.append(data, 0)
     looked = (padded[bounds[:-1]] == ord("0")) & (np.diff(bounds) > 1) | (np.diff(bounds) == 0)
     looked[np.searchsorted(bounds, odd, side="right") - 1] = True
@@ -316,21 +319,21 @@ def _are_numbers(texts: pa.Array, integer: Mask) -> Mask:
         some = pc.cast(texts.take(pa.array(places)), pa.string())
         whole = np.asarray(pc.match_substring_regex(some, r"^-?(0|[1-9][0-9]*)$"))
         real = np.asarray(pc.match_substring_regex(some, r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"))
-        fine[places] = np.where(integer[places], whole, real)
-    return fine
+        valid[places] = np.where(integer[places], whole, real)
+    return valid
 
 
 def _latin(tokens: pa.Array) -> ConvertedTokens:
-    """JSON strings that are to be Latin-1."""
-    made, fine = unescape(tokens)
+    """Decode JSON strings that must be Latin-1."""
+    made, valid = unescape(tokens)
     data, bounds = buffers(made)
-    fine = fine.copy()
-    fine[np.searchsorted(bounds, np.flatnonzero(data >= 0xC4), side="right") - 1] = False
-    return made, fine
+    valid = valid.copy()
+    valid[np.searchsorted(bounds, np.flatnonzero(data >= 0xC4), side="right") - 1] = False
+    return made, valid
 
 
 def _quoted(tokens: pa.Array) -> ConvertedTokens:
-    """Go's quoted text in JSON strings."""
-    made, fine = unescape(tokens)
+    """Decode Go's quoted text in JSON strings."""
+    made, valid = unescape(tokens)
     found, good = unquote_go(made)
-    return found, fine & good
+    return found, valid & good

@@ -1,6 +1,6 @@
-"""TiCDC's Canal-JSON messages into events (docs: canal-json; tiflow v8.5 pkg/sink/codec/canal).
+"""Decodes TiCDC's Canal-JSON messages (docs: canal-json; tiflow v8.5 pkg/sink/codec/canal).
 
-One message is one event; every value is text or null, binary ones in Latin-1.
+One message is one event. Every value is text or null; bytes are Latin-1 text.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ BINARY = frozenset(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "lo
 """mysqlTypes of bytes."""
 
 BLOB = 2004
-"""The sqlType of bytes in Latin-1. Before 5.4 BINARY and VARBINARY had those of CHAR and VARCHAR, and were written as
-text (tiflow v4.0 cdc/sink/codec/canal.go)."""
+"""The sqlType of bytes as Latin-1 text. Before 5.4 BINARY and VARBINARY had the sqlTypes of CHAR and VARCHAR, and were
+written as text (tiflow v4.0 cdc/sink/codec/canal.go)."""
 
 
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
-    """Whether a message looks like one of the protocol."""
+    """Return whether a message looks like Canal-JSON."""
     try:
         text = decompress_value(value or b"")
     except ValueError:
@@ -42,7 +42,7 @@ def looks_like(key: bytes | None, value: bytes | None) -> bool:
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
-    """The events of one message; raises ValueError or KeyError where it is not one."""
+    """Return the events of one message; raises ValueError or KeyError if it is no Canal-JSON."""
     if value is None:
         raise ValueError("the value is null")
     message = parse(decompress_value(value))
@@ -94,13 +94,13 @@ def _image(row: dict[str, Any], columns: dict[str, ColumnInfo]) -> Image:
 
 
 def _old_image(row: dict[str, Any], columns: dict[str, ColumnInfo]) -> Image:
-    """Without the columns that column selectors leave out, which the new architecture up to 8.5.4 writes into `old` as
-    empty texts (ticdc pkg/sink/codec/canal/canal_json_encoder.go)."""
+    """Drop the columns that column selectors exclude, which the new architecture up to 8.5.4 writes into `old` as empty
+    texts (ticdc pkg/sink/codec/canal/canal_json_encoder.go)."""
     return {name: _value(value, columns[name]) for name, value in row.items() if name in columns or value != ""}
 
 
 def _value(value: object, column: ColumnInfo) -> Value:
-    """Text, or bytes of a binary column; its text where Canal-JSON before 5.4 lost bytes that were not UTF-8."""
+    """Return text, or bytes of a binary column; the text if Canal-JSON before 5.4 lost bytes that were not UTF-8."""
     if value is None:
         return None
     content = text(value)
@@ -112,7 +112,7 @@ def _value(value: object, column: ColumnInfo) -> Value:
 
 
 def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes | None, bytes | None], ...]:
-    """A message is one event."""
+    """Return key and value; a message is one event."""
     return ((key, value),)
 
 

@@ -1,6 +1,6 @@
-"""Tokens of whole columns as cells: escapes, base64 and Go's quoted text taken off.
+"""Converts the tokens of whole columns to cells: JSON escapes, base64 and Go's quoting are removed.
 
-One law: a cell is what `decode` makes of its token; one that it would refuse is refused here, by a mask.
+The result equals that of `decode`; a mask excludes tokens that it would reject.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from simulator.consumer.decode.base64_cells import decode_base64
 from simulator.consumer.decode.go_json import unquote
 
 ConvertedTokens = tuple[pa.Array, Mask]
-"""Cells (binary), and which of them may be taken."""
+"""Cells (binary), and which of them are valid."""
 
 
 def unescape(tokens: pa.Array) -> ConvertedTokens:
-    """JSON strings, given without their quotes."""
+    """Decode JSON strings without quotes."""
     texts = tokens.to_pylist()
     try:
         return _encoded(json.loads(b'["' + b'","'.join(texts) + b'"]')), np.ones(len(texts), np.bool_)
     except ValueError:
-        fine = np.array([_is_string(text) for text in texts], np.bool_)
-        return _encoded([json.loads(b'"' + text + b'"') if good else "" for text, good in zip(texts, fine)]), fine
+        valid = np.array([_is_string(text) for text in texts], np.bool_)
+        return _encoded(
+            [json.loads(b'"' + text + b'"') if is_valid else "" for text, is_valid in zip(texts, valid)]
+        ), valid
 
 
 def _is_string(text: bytes) -> bool:
@@ -47,17 +49,17 @@ def _encoded(texts: list[str]) -> pa.Array:
 
 
 def bytes_from_base64(tokens: pa.Array) -> ConvertedTokens:
-    """Bytes in base64, as Latin-1 text."""
-    found, fine = _base64(tokens)
-    return latin1_text(found), fine
+    """Decode base64 to bytes, as Latin-1 text."""
+    found, valid = _base64(tokens)
+    return latin1_text(found), valid
 
 
 def text_from_base64(tokens: pa.Array) -> ConvertedTokens:
-    """UTF-8 in base64."""
-    found, fine = _base64(tokens)
+    """Decode base64 to UTF-8."""
+    found, valid = _base64(tokens)
     if not is_utf8(found):
-        fine &= np.array([_is_utf8(cell) for cell in found.to_pylist()], np.bool_)
-    return found, fine
+        valid &= np.array([_is_utf8(cell) for cell in found.to_pylist()], np.bool_)
+    return found, valid
 
 
 def _base64(tokens: pa.Array) -> ConvertedTokens:
@@ -70,12 +72,12 @@ def _base64(tokens: pa.Array) -> ConvertedTokens:
                 cells.append(base64.b64decode(token, validate=True))
             except ValueError:
                 cells.append(None)
-        fine = np.array([cell is not None for cell in cells], np.bool_)
-        return pa.array([cell or b"" for cell in cells], pa.binary()), fine
+        valid = np.array([cell is not None for cell in cells], np.bool_)
+        return pa.array([cell or b"" for cell in cells], pa.binary()), valid
 
 
 def is_utf8(cells: pa.Array) -> bool:
-    """Whether every cell is."""
+    """Return whether all cells are UTF-8."""
     if not (buffers(cells)[0] >= 0x80).any():
         return True
     try:
@@ -94,7 +96,7 @@ def _is_utf8(cell: bytes) -> bool:
 
 
 def latin1_text(cells: pa.Array) -> pa.Array:
-    """Bytes as the UTF-8 of the text that they are in Latin-1."""
+    """Convert bytes to the UTF-8 of their Latin-1 text."""
     data, offsets = buffers(cells)
     high = data >= 0x80
     if not high.any():
@@ -107,24 +109,24 @@ def latin1_text(cells: pa.Array) -> pa.Array:
 
 
 BETWEEN = "\u0100"
-"""Behind Latin-1."""
+"""Not in Latin-1."""
 
 PLAIN = re.compile(rb'(?:[^\\]|\\(?:x[0-9a-f]{2}|[abfnrtv\\"]))*', re.DOTALL)
-"""Quoted text that Python's unicode_escape reads as Go wrote it, each byte as a character of Latin-1."""
+"""Quoted text that Python's unicode_escape decodes as Go encoded it, each byte as a Latin-1 character."""
 
 
 def unquote_go(cells: pa.Array) -> ConvertedTokens:
-    """What Go's strconv.Quote wrote, JSON's escapes already taken off, as Latin-1 text of its bytes."""
+    """Decode Go's strconv.Quote, without JSON escapes, to Latin-1 text of its bytes."""
     texts = cells.to_pylist()
-    fine = np.ones(len(texts), np.bool_)
+    valid = np.ones(len(texts), np.bool_)
     if all(map(PLAIN.fullmatch, texts)):
         joined, _ = codecs.unicode_escape_decode(BETWEEN.encode("unicode_escape").join(texts))
-        return _encoded(joined.split(BETWEEN)), fine
+        return _encoded(joined.split(BETWEEN)), valid
     found: list[str] = []
     for place, text in enumerate(texts):
         try:
             found.append(unquote(text.decode("utf-8")).decode("latin-1"))
         except ValueError:
             found.append("")
-            fine[place] = False
-    return _encoded(found), fine
+            valid[place] = False
+    return _encoded(found), valid

@@ -1,6 +1,6 @@
-"""Records as the JSON texts of their events, whole columns at a time, and which values of them differ from row to row.
+"""Splits records into the JSON texts of their events, by columns, and tells which JSON values differ from row to row.
 
-Open Protocol's key and value of an event are one text, with NEW_LINE between them.
+The text of an Open Protocol event is its key and its value, joined by NEW_LINE.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ DATA, OLD = np.frombuffer(b"data", np.uint8), np.frombuffer(b'old"', np.uint8)
 
 @dataclass(frozen=True)
 class EventTexts:
-    """Events of those records that are framed as they should be."""
+    """The events of those records that are framed correctly."""
 
     record: Places
-    """Place of each event's record among all."""
+    """Index of each event's record."""
 
     number: Places
     texts: pa.Array
@@ -35,33 +35,33 @@ class EventTexts:
 
 @dataclass(frozen=True)
 class ColumnarProtocol:
-    """What of a protocol is needed to read it by columns."""
+    """Functions to read a protocol by columns."""
 
     events: Callable[[pa.Array, pa.Array], EventTexts]
-    """Keys and values of records → their events, as far as they can be told."""
+    """Splits keys and values of records into events, as far as possible."""
 
     values: Callable[[JsonStrings], tuple[Mask, Mask]]
-    """`cut.Values`"""
+    """The protocol's `tokens.TokenRule`."""
 
     message: Callable[[bytes], tuple[bytes | None, bytes]]
-    """The text of one event → key and value of a message with it alone."""
+    """Converts the text of one event to the key and value of a message."""
 
     breaks: int
-    """Control characters that a text has: where its parts are joined."""
+    """Number of control characters in a text, where its parts are joined."""
 
     rows: tuple[str, tuple[str, ...]]
-    """A column of RECORDS, and what only those records have in it, each by itself, that are no statements."""
+    """A column of RECORD_SCHEMA, and texts in it that only records without statements contain."""
 
 
 def canal_events(keys: pa.Array, values: pa.Array) -> EventTexts:
-    """A message is one event."""
+    """Return the events of Canal-JSON; a message is one event."""
     places = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
-    texts, fine = _plain(_without_line_end(values.take(pa.array(places)) if values.null_count else values))
+    texts, fine = _decompress(_without_line_end(values.take(pa.array(places)) if values.null_count else values))
     return EventTexts(places[fine], np.zeros(int(fine.sum()), np.int64), texts.filter(pa.array(fine)))
 
 
 def _without_line_end(values: pa.Array) -> pa.Array:
-    """Values without the CR LF behind them that rows of 6.5.0 to 6.5.11, 6.6 and 7.0 have."""
+    """Remove the CR LF that rows of 6.5.0 to 6.5.11, 6.6 and 7.0 end with."""
     data, bounds = buffers(values)
     if not len(data) or not (data[bounds[1:] - 1] == LINE_END[1]).any():
         return values
@@ -71,10 +71,10 @@ def _without_line_end(values: pa.Array) -> pa.Array:
 
 
 def canal_values(strings: JsonStrings) -> tuple[Mask, Mask]:
-    """From `data` or `old` on every string that is no key, every NULL and commitTs; before them `es` and `ts`.
+    """From `data` or `old` on, every string that is no key, every NULL, and commitTs; before them `es` and `ts`.
 
-    Both are the only members with an object in a list behind them; `data` without one is that of statements and
-    watermarks.
+    Only these two members have a list with an object as value. `data` with another value is that of a statement or
+    watermark.
     """
     data, opens, behind = strings.data, strings.opens, strings.behind
     size = strings.closes - opens - 1
@@ -96,12 +96,12 @@ def canal_values(strings: JsonStrings) -> tuple[Mask, Mask]:
 
 
 def canal_message(text: bytes) -> tuple[bytes | None, bytes]:
-    """The value alone."""
+    """Return the value alone."""
     return None, text
 
 
 def open_events(keys: pa.Array, values: pa.Array) -> EventTexts:
-    """The frames of keys and values, a number at a time through all records."""
+    """Split keys and values of Open Protocol; in each round the next event of every record."""
     there = np.asarray(keys.is_valid()) & np.asarray(values.is_valid())
     sides = [buffers(side.fill_null(b"")) for side in (keys, values)]
     padded = [np.concatenate((data, np.zeros(8, np.uint8))) for data, _ in sides]
@@ -133,7 +133,7 @@ def open_events(keys: pa.Array, values: pa.Array) -> EventTexts:
     keep = np.flatnonzero(fine[record]) if len(record) else record
     keep = keep[np.lexsort((number[keep], record[keep]))]
     heads = _spans(padded[0], spans[0][keep], spans[1][keep])
-    bodies, whole = _plain(_spans(padded[1], spans[2][keep], spans[3][keep]))
+    bodies, whole = _decompress(_spans(padded[1], spans[2][keep], spans[3][keep]))
     texts = pc.binary_join_element_wise(heads, bodies, NEW_LINE)
     if not whole.all():
         whole = ~np.isin(record[keep], record[keep[~whole]])
@@ -142,7 +142,7 @@ def open_events(keys: pa.Array, values: pa.Array) -> EventTexts:
 
 
 def open_values(strings: JsonStrings) -> tuple[Mask, Mask]:
-    """The members `v` of columns; of the key, the numbers that are not its type."""
+    """The members `v` of columns; in the key, the numbers except its type."""
     data, opens, behind, size = strings.data, strings.opens, strings.behind, strings.closes - strings.opens - 1
     breaks = np.flatnonzero(data == NEW_LINE[0])
     rows = int(strings.row[-1]) + 1 if len(opens) else 0
@@ -162,14 +162,14 @@ def open_values(strings: JsonStrings) -> tuple[Mask, Mask]:
 
 
 def open_message(text: bytes) -> tuple[bytes | None, bytes]:
-    """Key and value, framed."""
+    """Return key and value with their length prefixes."""
     head, _, body = text.partition(NEW_LINE)
     framed = len(body).to_bytes(8, "big") + body if body else b""
     return open_protocol.VERSION + len(head).to_bytes(8, "big") + head, framed
 
 
 def possible_statements(records: pa.RecordBatch, protocol: str) -> pa.RecordBatch:
-    """RECORDS without those of which a glance shows that they are no statements."""
+    """Drop records that cannot be statements, by a simple text search."""
     if protocol not in COLUMNS or not len(records):
         return records
     name, marks = COLUMNS[protocol].rows
@@ -199,20 +199,20 @@ def _bytes_at(data: Bytes, places: Places, count: int) -> Bytes:
 
 
 def _numbers(data: Bytes, places: Places) -> Places:
-    """Numbers of eight bytes, the highest first."""
+    """Read big-endian integers of eight bytes."""
     return np.ascontiguousarray(_bytes_at(data, places, 8)).view(">i8")[:, 0].astype(np.int64)
 
 
 def _spans(data: Bytes, starts: Places, ends: Places) -> pa.Array:
-    """The bytes between places, which ascend."""
+    """Return the bytes between places, which must ascend."""
     edges = np.empty(2 * len(starts) + 1, np.int32)
     edges[:-1:2], edges[1::2], edges[-1] = starts, ends, len(data)
     pieces = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(data)])
     return pieces.take(pa.array(np.arange(0, 2 * len(starts), 2)))
 
 
-def _plain(values: pa.Array) -> tuple[pa.Array, Mask]:
-    """Values decompressed, and which of them could be."""
+def _decompress(values: pa.Array) -> tuple[pa.Array, Mask]:
+    """Decompress values; return them and whether each could be decompressed."""
     fine = np.ones(len(values), np.bool_)
     data, bounds = buffers(values)
     padded = np.concatenate((data, np.zeros(2, np.uint8)))
@@ -220,13 +220,13 @@ def _plain(values: pa.Array) -> tuple[pa.Array, Mask]:
     odd = np.flatnonzero(((heads[:, 0] != ord("{")) | (heads[:, 1] != ord('"'))) & (np.diff(bounds) > 0))
     if not len(odd):
         return values, fine
-    made: list[bytes] = []
+    decompressed: list[bytes] = []
     for place, value in zip(odd.tolist(), values.take(pa.array(odd)).to_pylist(), strict=True):
         try:
-            made.append(decompress_value(value))
+            decompressed.append(decompress_value(value))
         except ValueError:
             fine[place] = False
-            made.append(b"")
+            decompressed.append(b"")
     where = np.arange(len(values))
     where[odd] = len(values) + np.arange(len(odd))
-    return pa.concat_arrays([values, pa.array(made, pa.binary())]).take(pa.array(where)), fine
+    return pa.concat_arrays([values, pa.array(decompressed, pa.binary())]).take(pa.array(where)), fine

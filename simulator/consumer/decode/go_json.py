@@ -1,4 +1,4 @@
-"""JSON and quoted text as Go writes them, read back. One law: a number keeps the digits it was sent with."""
+"""Reads JSON and quoted text as Go writes them. Numbers keep their digits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Digits(str):
-    """A JSON number, as its text: so that it cannot be taken for a JSON string."""
+    """The text of a JSON number, distinct from a JSON string."""
 
 
 def _refuse(name: str) -> None:
@@ -22,9 +22,9 @@ PAIRS = json.JSONDecoder(parse_int=Digits, parse_float=Digits, parse_constant=_r
 
 
 def parse(text: bytes, errors: str = "strict") -> dict[str, Any]:
-    """One JSON object, its numbers as Digits; raises ValueError for anything else.
+    """Parse a JSON object with numbers as Digits; raises ValueError for anything else.
 
-    With `surrogateescape` for `errors` invalid UTF-8 is no error but lone surrogates, as in row images.
+    With `errors` = `surrogateescape` invalid UTF-8 becomes lone surrogates, as in row images.
     """
     found = DECODER.decode(text.decode("utf-8", errors))
     if not isinstance(found, dict):
@@ -33,28 +33,28 @@ def parse(text: bytes, errors: str = "strict") -> dict[str, Any]:
 
 
 def pairs(text: bytes, errors: str = "strict") -> list[tuple[str, Any]]:
-    """One JSON object as its members in order, members of the same name included; objects in it are lists, too."""
+    """Parse a JSON object as a list of its members in order, including duplicates; nested objects are lists, too."""
     found = PAIRS.decode(text.decode("utf-8", errors))
     assert isinstance(found, list)
     return found
 
 
 def integer(value: object) -> int:
-    """The integer behind a JSON number; raises ValueError for anything else."""
+    """Return the integer of a JSON number; raises ValueError for anything else."""
     if not isinstance(value, Digits):
         raise ValueError(f"a number is expected, this is {value!r}")
     return int(value)
 
 
 def text(value: object) -> str:
-    """A JSON string; raises ValueError for anything else."""
+    """Return a JSON string; raises ValueError for anything else."""
     if not isinstance(value, str) or isinstance(value, Digits):
         raise ValueError(f"a string is expected, this is {value!r}")
     return value
 
 
 def members(value: object) -> dict[str, Any]:
-    """A JSON object; raises ValueError for anything else."""
+    """Return a JSON object; raises ValueError for anything else."""
     if not isinstance(value, dict):
         raise ValueError(f"an object is expected, this is {value!r}")
     return value
@@ -65,7 +65,7 @@ SHORT = dict(zip(b'abfnrtv\\"', (b"\a", b"\b", b"\f", b"\n", b"\r", b"\t", b"\v"
 
 
 def unquote(quoted: str) -> bytes:
-    """The bytes behind Go's strconv.Quote without its quotes (Go: strconv/quote.go); ValueError for a stray `\\`."""
+    r"""Decode Go's strconv.Quote without its quotes (Go: strconv/quote.go); raises ValueError for a stray `\\`."""
     return ESCAPE.sub(_unescape, quoted.encode("utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""A table made of a layout alone, for one that nobody defines."""
+"""Derives a table from a layout, for tables whose definition is unknown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simulator.tidb.model.types import TYPES, ColumnType
 
 
 def table_from_layout(layout: Layout) -> Table:
-    """The table as the layout tells it: its key is the primary key, and members of ENUM and SET stay numbers."""
+    """Return the table. The layout's key becomes its primary key, and ENUM and SET values stay numbers."""
     keys = frozenset(layout.keys)
     columns = tuple(
         Column(name, _type(kind, flags), not_null=name in keys)

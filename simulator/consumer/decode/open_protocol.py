@@ -1,10 +1,10 @@
-"""Open Protocol messages into events (docs: open-protocol; tiflow v8.5 pkg/sink/codec/open).
+"""Decodes Open Protocol messages (docs: open-protocol; tiflow v8.5 pkg/sink/codec/open).
 
-A key is version 1 and length-prefixed JSON objects, a value as many of them; a resolved event's is empty.
+A key has version 1 and length-prefixed JSON objects, a value as many; the value of a resolved event is empty.
 
 With only-output-updated-columns the new architecture writes a column that becomes NULL into `p` as `"t":15,"f":64,
-"v":"…"` beside the named ones (ticdc up to v8.5.7 and v26.3.4: pkg/sink/codec/open/codec.go); such a value gets a name
-only where no other column could have it.
+"v":"…"` beside the named ones (ticdc up to v8.5.7 and v26.3.4: pkg/sink/codec/open/codec.go). Such a value gets a name
+only if it can belong to no other column.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ INVALID = "surrogateescape"
 
 
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
-    """Whether a message looks like one of the protocol."""
+    """Return whether a message looks like Open Protocol."""
     return key is not None and key[:8] == VERSION
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
-    """The events of one message; raises ValueError or KeyError where it is not one."""
+    """Return the events of one message; raises ValueError or KeyError if it is no Open Protocol."""
     return tuple(_event(parse(head), decompress_value(body)) for head, body in texts(key, value))
 
 
 def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes, bytes], ...]:
-    """Key and value of each event of one message; raises ValueError where it is not one."""
+    """Return key and value of each event of one message; raises ValueError if it is no Open Protocol."""
     if key is None or value is None:
         raise ValueError(f"the {'key' if key is None else 'value'} is null")
     if key[:8] != VERSION:
@@ -123,8 +123,8 @@ def _info(column: Mapping[str, Any]) -> ColumnInfo:
 
 
 def _image(columns: dict[str, Any] | None, infos: Mapping[str, ColumnInfo]) -> Image | None:
-    """Values by column. In `p` of the new architecture's 8.5.4 and 8.5.5 `f` is TiDB's own flag word, so that those of
-    `u` and `d` are taken."""
+    """Return values by column. In `p` of the new architecture's 8.5.4 and 8.5.5 `f` is TiDB's own flag word, so that
+    the flags of `u` and `d` are used."""
     if columns is None:
         return None
     return {
@@ -134,7 +134,7 @@ def _image(columns: dict[str, Any] | None, infos: Mapping[str, ColumnInfo]) -> I
 
 
 def _early(value: str) -> Value:
-    """A string of 4.0.0 to 4.0.4: base64, or text as it is where the row was in TiKV's second format."""
+    """Return a string of 4.0.0 to 4.0.4: base64, or plain text if the row was in TiKV's second format."""
     try:
         data = base64.b64decode(value, validate=True)
     except ValueError:
@@ -146,7 +146,7 @@ def _early(value: str) -> Value:
 
 
 def _value(column: Mapping[str, Any], info: ColumnInfo) -> Value:
-    """Text, or bytes of a binary column; without `f` (before 4.0.5) either, and text where the bytes are."""
+    """Return text, or bytes of a binary column. Without `f` (before 4.0.5) it may be either."""
     code, value = integer(column["t"]), column["v"]
     binary = info.flags is not None and bool(info.flags & BINARY)
     if value is None:
@@ -170,7 +170,7 @@ Column: TypeAlias = "dict[str, Any]"
 def match_nameless(
     value: list[tuple[str, Any]], updated: Mapping[str, Column]
 ) -> tuple[dict[str, Column], list[Column]]:
-    """The members of `p` by name, and those that stay without one; `value` is the message's value as pairs."""
+    """Return the members of `p` by name, and those without a name; `value` is the message's value as pairs."""
     columns: dict[str, Column] = {}
     nameless: list[Column] = []
     for name, column in next(content for member, content in value if member == "p"):
@@ -188,8 +188,9 @@ def match_nameless(
 def _matched(
     columns: dict[str, Column], nameless: list[Column], updated: Mapping[str, Column]
 ) -> tuple[dict[str, Column], list[Column]]:
-    """Where as many columns became NULL as values of their type and flags have no name, both in table order."""
-    left: list[Column] = []
+    """Name values where as many columns became NULL as there are nameless values of their type and flags, both in table
+    order."""
+    remaining: list[Column] = []
     for kind in dict.fromkeys(map(_kind, nameless)):
         values = [column for column in nameless if _kind(column) == kind]
         empty = [
@@ -200,8 +201,8 @@ def _matched(
         if len(empty) == len(values):
             columns.update(zip(empty, values, strict=True))
         else:
-            left += values
-    return columns, left
+            remaining += values
+    return columns, remaining
 
 
 def _kind(column: Column) -> tuple[Any, Any]:

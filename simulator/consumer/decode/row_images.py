@@ -1,7 +1,7 @@
-"""Decoded rows of one layout as TiDB text in the columns of their table, whole columns at a time.
+"""Converts decoded rows of one layout to TiDB text in the columns of their table, by columns.
 
-One law: a column takes the way of `row_texts` for each value that it has, once; one whose texts are TiDB's already
-stays as it is.
+Values are converted by `row_texts`, each different value of a column once. Columns that already have TiDB's text are
+not touched.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from simulator.tidb.model.types import family, is_binary
 
 
 def row_images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity) -> tuple[pa.Array, pa.Array]:
-    """Images before and after of rows (DECODED) of a layout: TiDB text of the table's visible columns, in its order.
+    """Return the images before and after of rows (EVENT_SCHEMA) of a layout: TiDB text of the table's visible columns.
 
-    A cell is 0xFD where the message does not tell it, or tells what may stand for another value; an old NULL of an
-    UPDATE is in doubt wherever that of a changed column would be. Raises UserError for a column that the table lacks,
+    A cell is 0xFD if the message does not contain it, or contains a text that may stand for several values. An old NULL
+    of an UPDATE is unknown if that of a changed column would be. Raises UserError for a column that the table lacks,
     and for a number that is no member of its ENUM or SET.
     """
     columns = {column.name: column for column in table.columns}
@@ -47,32 +47,32 @@ def _image(
 ) -> pa.Array:
     wanted = visible_columns(table)
     places = {name: place for place, name in enumerate(layout.names)}
-    given = {
+    binary_columns = {
         column.name: is_bytes(layout.types[places[column.name]], layout.flags[places[column.name]])
         for column in wanted
         if column.name in places
     }
     stays = tuple(column.name for column in wanted) == layout.names and not any(
-        _is_odd(column, given[column.name], fidelity) for column in wanted
+        _needs_conversion(column, binary_columns[column.name], fidelity) for column in wanted
     )
     if stays or found.null_count == len(found):
         return found
     there = found.drop_null()
     cut = row_image.split(there, len(layout.names))
     updated = old[found.is_valid().to_numpy(zero_copy_only=False)]
-    nobody = pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
+    unknown = pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
     made = row_image.pack(
         [
-            nobody
+            unknown
             if column.name not in places
-            else _column(cut.cells(places[column.name]), column, given[column.name], fidelity, updated)
+            else _column(cut.cells(places[column.name]), column, binary_columns[column.name], fidelity, updated)
             for column in wanted
         ]
     )
     return made if not found.null_count else _spread(made, found)
 
 
-def _is_odd(column: Column, as_bytes: bool, fidelity: Fidelity) -> bool:
+def _needs_conversion(column: Column, as_bytes: bool, fidelity: Fidelity) -> bool:
     kind = family(column.type)
     return (
         column.type.name in MEMBERS
@@ -89,20 +89,20 @@ def _loses_seconds(column: Column, fidelity: Fidelity) -> bool:
 def _column(
     cells: pa.Array, column: Column, as_bytes: bool, fidelity: Fidelity, old: np.typing.NDArray[np.bool_]
 ) -> pa.Array:
-    kind, untold = family(column.type), pa.scalar(UNKNOWN_CELL)
+    kind, unknown = family(column.type), pa.scalar(UNKNOWN_CELL)
     if _loses_seconds(column, fidelity):
-        cells = pc.if_else(pc.is_valid(cells), untold, cells)
+        cells = pc.if_else(pc.is_valid(cells), unknown, cells)
     elif column.type.name in MEMBERS or as_bytes != is_binary(column.type):
-        cells = _each(cells, lambda cell: _text(cell, column, as_bytes))
+        cells = _convert_distinct(cells, lambda cell: _text(cell, column, as_bytes))
     if kind in fidelity.nulls:
-        return pc.fill_null(cells, untold)
+        return pc.fill_null(cells, unknown)
     if kind in fidelity.old_nulls:
-        return pc.if_else(pc.and_(pc.is_null(cells), pa.array(old)), untold, cells)
+        return pc.if_else(pc.and_(pc.is_null(cells), pa.array(old)), unknown, cells)
     return cells
 
 
-def _each(cells: pa.Array, text: Callable[[bytes], bytes | None]) -> pa.Array:
-    """Each of the different cells brought to another text."""
+def _convert_distinct(cells: pa.Array, text: Callable[[bytes], bytes | None]) -> pa.Array:
+    """Convert each different cell once."""
     encoded = cells.dictionary_encode()
     return pa.array([text(cell) for cell in encoded.dictionary.to_pylist()], pa.binary()).take(encoded.indices)
 

@@ -1,6 +1,6 @@
-"""Decoded rows as TiDB text, to be held against row images.
+"""Converts decoded rows to TiDB text, to compare them with row images.
 
-One law: of the table only what the wire leaves out is taken, the names of ENUM and SET members and the columns' order.
+The table provides only what messages lack: the names of ENUM and SET members, and the order of columns.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from simulator.tidb.model.types import is_binary
 
 
 def before_image(event: RowEvent) -> Image | None:
-    """The old row: what an UPDATE left out is as in the new one.
+    """Return the old row; values that an UPDATE leaves out equal the new ones.
 
-    Columns of which that is not certain, since one of the old values has no name, are not there.
+    Columns for which this is uncertain, as an old value has no name, are left out.
     """
     if event.before is None or event.after is None:
         return event.before
@@ -25,19 +25,18 @@ def before_image(event: RowEvent) -> Image | None:
 
 
 def full_image(event: RowEvent) -> Image:
-    """The row the event leaves behind, or for a DELETE the one it removes."""
+    """Return the row that the event leaves, or that a DELETE removes."""
     image = event.before if event.after is None else event.after
     assert image is not None
     return image
 
 
 def row_text(image: Image, table: Table) -> dict[str, str | None]:
-    """TiDB text of the columns that the image has, in table order; bytes as their Latin-1 text.
+    """Return TiDB text of the image's columns, in table order; bytes as Latin-1 text.
 
-    A binary column whose text has U+FFFD, which no Latin-1 text has, held bytes that were lost: Canal-JSON before 5.4
-    writes such columns as text.
-
-    Raises UserError for a column that the table lacks, or a number that is no member of its ENUM or SET.
+    A binary column whose text has U+FFFD, which is not in Latin-1, has lost bytes: Canal-JSON before 5.4 writes such
+    columns as text. Raises UserError for a column that the table lacks, or a number that is no member of its ENUM or
+    SET.
     """
     columns = {column.name: column for column in table.columns}
     unknown = [name for name in image if name not in columns]
@@ -47,7 +46,7 @@ def row_text(image: Image, table: Table) -> dict[str, str | None]:
 
 
 def value_text(value: Value, column: Column) -> str | None:
-    """TiDB text of one value."""
+    """Return the TiDB text of one value."""
     if value is None:
         return None
     if isinstance(value, bytes):

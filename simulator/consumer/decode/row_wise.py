@@ -1,8 +1,5 @@
-"""Records as DECODED one by one, by `decode`: what the columns of `batches` are held against, and the way of whatever
-is too odd for them.
-
-One law: this says what a record means; whoever is faster says the same.
-"""
+"""Decodes records one by one with `decode`: the reference for `batches`, and the fallback for messages it cannot read
+by columns."""
 
 from __future__ import annotations
 
@@ -32,17 +29,17 @@ from simulator.ticdc.table_info import BINARY
 OPERATIONS = {"DELETE": DELETE, "UPDATE": UPDATE, "INSERT": INSERT}
 LONGEST = (1 << 63) - 1
 NO_INFO = ColumnInfo(0)
-"""Of a column that only an old row has."""
+"""For a column that only the old row has."""
 
 LayoutIndex = Callable[[Layout], int]
-"""A layout → its place in the reader's list."""
+"""Returns the index of a layout in the decoder's list."""
 
 ReadClaimCheck = Callable[[str], bytes]
-"""What is in a file of claim-check."""
+"""Reads a claim-check file."""
 
 
 def is_bytes(kind: int | str, flags: int | None) -> bool:
-    """Whether messages have a column's values as bytes, which stand as Latin-1 text in DECODED."""
+    """Return whether messages have the column's values as bytes, which are Latin-1 text in EVENT_SCHEMA."""
     if isinstance(kind, str):
         return kind.split("(")[0].split(" ")[0] in canal_json.BINARY
     return bool((flags or 0) & BINARY) and kind in open_protocol.STRINGS | open_protocol.LONG_STRINGS
@@ -51,31 +48,33 @@ def is_bytes(kind: int | str, flags: int | None) -> bool:
 def decode_records(
     records: Iterable[tuple[int, bytes | None, bytes | None]],
     protocol: str | None,
-    place: LayoutIndex,
-    stored: ReadClaimCheck | None = None,
+    layout_index: LayoutIndex,
+    read_claim_check: ReadClaimCheck | None = None,
 ) -> pa.RecordBatch:
-    """The events of records given as offset, key and value; without a protocol, each is read as what it looks like."""
+    """Decode records given as offset, key and value. Without a protocol it is detected for each."""
     found: list[dict[str, Any]] = []
     for offset, key, value in records:
         head = {"offset": offset, "size": len(key or b"") + len(value or b"")}
         try:
             events = decode(key, value, protocol)
-            parts = [event_row(event, protocol, place, stored) for event in events]
+            parts = [event_row(event, protocol, layout_index, read_claim_check) for event in events]
         except UserError as error:
             parts = [{"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": arrow_text(str(error))}]
         found += ({**head, "number": number, "events": len(parts), **part} for number, part in enumerate(parts))
     return pa.RecordBatch.from_pylist(found, EVENT_SCHEMA)
 
 
-def event_row(event: Event, protocol: str | None, place: LayoutIndex, stored: ReadClaimCheck | None) -> dict[str, Any]:
-    """One event as a row of DECODED, without its place; raises UserError for numbers that are none of TiDB's."""
+def event_row(
+    event: Event, protocol: str | None, layout_index: LayoutIndex, read_claim_check: ReadClaimCheck | None
+) -> dict[str, Any]:
+    """Return an event as a row of EVENT_SCHEMA, without its offset; raises UserError for numbers out of range."""
     ts = check_int64(time_of(event), "commit-ts")
     if isinstance(event, RowEvent):
         return {
             "kind": ROW,
             "commit_ts": ts,
             "exact": is_exact(event),
-            **row_change_fields(event, protocol, place, stored),
+            **row_change_fields(event, protocol, layout_index, read_claim_check),
         }
     if isinstance(event, DdlEvent):
         texts = {"schema": event.schema, "table": event.table, "text": event.query, "type": str(event.type)}
@@ -89,19 +88,19 @@ def event_row(event: Event, protocol: str | None, place: LayoutIndex, stored: Re
 
 
 def row_change_fields(
-    event: RowEvent, protocol: str | None, place: LayoutIndex, stored: ReadClaimCheck | None
+    event: RowEvent, protocol: str | None, layout_index: LayoutIndex, read_claim_check: ReadClaimCheck | None
 ) -> dict[str, Any]:
-    """What a row change has beside its time; from the file of claim-check where that can be read."""
+    """Return the fields of a row change except its time; from the claim-check file if that can be read."""
     stored_at, why = arrow_text(event.stored_at) if event.stored_at else None, None
-    if stored_at is not None and stored is not None:
+    if stored_at is not None and read_claim_check is not None:
         try:
-            event = fetch_claim_check(event, stored, protocol or "")
+            event = fetch_claim_check(event, read_claim_check, protocol or "")
         except UserError as error:
             why = arrow_text(f"{error}; the row stays cut down to its handle key")
     layout = event_layout(event)
     old = before_image(event)
     return {
-        "layout": place(layout),
+        "layout": layout_index(layout),
         "op": OPERATIONS[event.op],
         "ptn": check_int64(event.ptn, "ptn"),
         "rid": check_int64(event.rid, "rid"),
@@ -114,7 +113,7 @@ def row_change_fields(
 
 
 def event_layout(event: RowEvent) -> Layout:
-    """What the message says of its table."""
+    """Return the layout of a row's message."""
     names = tuple({**(event.after or {}), **(event.before or {})})
     infos: Mapping[str, ColumnInfo] = event.columns
     found = [infos.get(name, NO_INFO) for name in names]
@@ -129,7 +128,7 @@ def event_layout(event: RowEvent) -> Layout:
 
 
 def encode_image(image: Image | None, layout: Layout) -> bytes | None:
-    """The cells of a row in the order of its layout."""
+    """Return the cells of a row in the order of its layout."""
     if image is None:
         return None
     columns = zip(layout.names, layout.types, layout.flags, strict=True)
@@ -140,14 +139,15 @@ def encode_image(image: Image | None, layout: Layout) -> bytes | None:
 
 
 def encode_cell(value: Value, as_bytes: bool) -> bytes | None:
-    """Bytes as Latin-1 text where the column has them, else as text whose invalid UTF-8 is lone surrogates."""
+    """Encode a value: bytes as Latin-1 text for a binary column, else as text with lone surrogates for invalid
+    UTF-8."""
     if isinstance(value, bytes):
         value = value.decode("latin-1") if as_bytes else value.decode("utf-8", "surrogateescape")
     return None if value is None else value.encode("utf-8", "surrogatepass")
 
 
 def arrow_text(text: str) -> str:
-    """As Arrow can have it: without lone surrogates."""
+    """Replace lone surrogates, which Arrow does not accept."""
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
@@ -158,5 +158,5 @@ def check_int64(number: int | None, name: str) -> int | None:
 
 
 def iterate_records(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes | None, bytes | None]]:
-    """Offset, key and value of RECORDS."""
+    """Yield offset, key and value."""
     return zip(*(batch.column(name).to_pylist() for name in ("offset", "key", "value")), strict=True)

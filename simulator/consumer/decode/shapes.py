@@ -1,6 +1,6 @@
-"""What the texts with one skeleton are, learned from one of them by `decode`.
+"""Shapes of texts with one skeleton, learned from one of them with `decode`.
 
-One law: what cannot be said for all of them is not said: then there is no shape, and each is decoded by itself.
+If something does not apply to all texts with the skeleton, there is no shape, and each is decoded by itself.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from simulator.errors import UserError
 from simulator.ticdc.table_info import BINARY
 
 NUMBER, FIXED, ANY, TEXT, LATIN, ASCII, BASE64_BYTES, BASE64_TEXT, QUOTED = range(9)
-"""What a token may be: an integer of the event; always the same; of cells a string, number or NULL; a string or NULL;
-the same in Latin-1; in ASCII; base64 of bytes or text; Go's quoted text."""
+"""Roles of tokens: an integer of the event; a fixed token; and cells with a string, number or NULL; a string or NULL;
+the same in Latin-1; the same in ASCII; base64 of bytes; base64 of text; Go's quoted text."""
 
 NO_TOKEN = -1
-"""In place of a token that is not there."""
+"""The index of a missing token."""
 
 PLACEHOLDER = "\ufdd0#"
-"""In place of tokens, to see where in the JSON they are; no message has U+FDD0."""
+"""Replaces tokens to find their paths in the JSON; no message has U+FDD0."""
 
 Path = tuple["str | int", ...]
 
 
 @dataclass(frozen=True)
 class TextShape:
-    """Texts with one skeleton."""
+    """The meaning of texts with one skeleton."""
 
     lengths: npt.NDArray[np.int32]
-    """Bytes of the skeleton's pieces."""
+    """Lengths of the skeleton's pieces."""
 
     roles: npt.NDArray[np.int8]
     """Of each token."""
@@ -53,50 +53,50 @@ class TextShape:
     only_handle: bool
     layout: int
     commit_ts: int
-    """The token that has it; where `exact` is false, in milliseconds."""
+    """Index of its token; in milliseconds if `exact` is false."""
 
     rid: int
     ptn: int
     before: npt.NDArray[np.int32] | None
-    """The token of each cell."""
+    """Index of each cell's token."""
 
     after: npt.NDArray[np.int32] | None
 
 
 @dataclass(frozen=True)
 class TokenizedSample:
-    """One text, as it was cut."""
+    """One tokenized text."""
 
     text: bytes
     tokens: Sequence[tuple[int, int]]
-    """Where each begins and ends, quotes included."""
+    """Start and end of each token, including quotes."""
 
     lengths: npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class ProtocolMembers:
-    """Where a protocol has what."""
+    """The JSON paths of a protocol."""
 
     numbers: Mapping[Path, str]
-    """Path → the field of Shape, or nothing for an integer that is only looked at."""
+    """Path → field of TextShape, or an empty text for an integer that is only checked."""
 
     cell: Callable[[Path], tuple[str, str] | None]
-    """Path → side of the row (`old` or `new`) and column, for what is a cell."""
+    """Returns the side of the row (`old` or `new`) and the column at a path; None if it is no cell."""
 
     role: Callable[[ColumnInfo], int | None]
     parts: Callable[[bytes], Sequence[dict[str, Any]]]
-    """A text → its JSON objects."""
+    """Splits a text into its JSON objects."""
 
 
 def learn_shape(
     sample: TokenizedSample, protocol: str, message: tuple[bytes | None, bytes], place: Callable[[Layout], int]
 ) -> TextShape | None:
-    """The shape of all texts with the skeleton of this one; None where there is none."""
+    """Return the shape of all texts with the skeleton of this one; None if there is none."""
     try:
         (event,) = decode(*message, protocol)
         known = PROTOCOLS[protocol]
-        found = dict(_paths(known.parts(_marked(sample)), ()))
+        found = dict(_paths(known.parts(_with_placeholders(sample)), ()))
     except (UserError, ValueError):
         return None
     if len(found) != len(sample.tokens):
@@ -164,13 +164,13 @@ Cells = npt.NDArray[np.int32]
 
 
 def _sides(event: RowEvent, cells: Mapping[str, Mapping[str, int]]) -> tuple[Cells | None, Cells | None] | None:
-    """The tokens of both rows; None where a value that the event has is in no token."""
+    """Return the tokens of both rows; None if a value of the event is in no token."""
     new, old = cells["new"], cells["old"]
     if event.after is None:
         new, old = {}, {**new, **old}
     names = event_layout(event).names
-    told = (event.after or {}).keys() == new.keys() and (event.before or {}).keys() == old.keys()
-    if not told:
+    is_complete = (event.after or {}).keys() == new.keys() and (event.before or {}).keys() == old.keys()
+    if not is_complete:
         return None
     before = {**new, **old}
     return (
@@ -179,8 +179,8 @@ def _sides(event: RowEvent, cells: Mapping[str, Mapping[str, int]]) -> tuple[Cel
     )
 
 
-def _marked(sample: TokenizedSample) -> bytes:
-    """The text with a mark in place of every token."""
+def _with_placeholders(sample: TokenizedSample) -> bytes:
+    """Return the text with placeholders for its tokens."""
     parts, at = [], 0
     for number, (start, end) in enumerate(sample.tokens):
         parts += [sample.text[at:start], b'"%s%d"' % (PLACEHOLDER.encode(), number)]
@@ -189,7 +189,7 @@ def _marked(sample: TokenizedSample) -> bytes:
 
 
 def _paths(value: object, path: Path) -> Iterator[tuple[int, Path]]:
-    """Each mark's number, and the path to it."""
+    """Yield the number and path of each placeholder."""
     if isinstance(value, dict):
         for name, member in value.items():
             yield from _paths(member, (*path, name))
@@ -223,7 +223,7 @@ def _open_parts(text: bytes) -> Sequence[dict[str, Any]]:
 
 
 def _regular(body: Mapping[str, Any]) -> bool:
-    """Whether every old value has a name, and the type that the new one has."""
+    """Return whether every old value has a name and the type of the new one."""
     new = body.get("u", {})
     return all(
         isinstance(column, dict) and name in new and column.get("t") == new[name].get("t")

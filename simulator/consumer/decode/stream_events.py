@@ -1,7 +1,7 @@
-"""What a consumer reads: row changes, DDL statements and watermarks as plain frozen values.
+"""Decoded events: row changes, DDL statements and watermarks.
 
-A value is None, TiDB text, or bytes where the column is binary; ENUM and SET are their number as text, as on the wire.
-Invalid UTF-8 that the wire carries is lone surrogates, as Python's surrogateescape makes them.
+A value is None, TiDB text, or bytes if the column is binary. ENUM and SET are their number as text, as in messages.
+Invalid UTF-8 in messages becomes lone surrogates, as with Python's surrogateescape.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import TypeAlias
 from simulator import tso
 
 LOST = "\ufffd"
-"""What messages have for each byte that is not UTF-8."""
+"""Messages have this character for each byte that is not UTF-8."""
 
 Value: TypeAlias = "str | bytes | None"
 Image: TypeAlias = "Mapping[str, Value]"
-"""Column name -> value, in the order of the message."""
+"""Column name → value, in the order of the message."""
 
 
 @dataclass(frozen=True)
 class ColumnInfo:
-    """What the message says of a column."""
+    """The description of a column in a message."""
 
     type: int | str
     """Open Protocol's type code, or canal's mysqlType."""
@@ -48,7 +48,7 @@ class RowEvent:
     """`INSERT`, `UPDATE` or `DELETE`."""
 
     before: Image | None
-    """The old row as far as the message has it: an UPDATE may leave out unchanged columns."""
+    """The old row as far as the message contains it: an UPDATE may leave out unchanged columns."""
 
     after: Image | None
     columns: Mapping[str, ColumnInfo] = field(default_factory=dict)
@@ -62,15 +62,15 @@ class RowEvent:
     """canal: commit time in milliseconds."""
 
     unnamed: tuple[Value, ...] = ()
-    """Old values that Open Protocol's `p` holds without a column's name, and that could be of several columns. All of
-    them became NULL: with only-output-updated-columns the new architecture leaves out the names of such columns (up to
-    8.5.7 and 26.3.4: ticdc pkg/sink/codec/open/codec.go)."""
+    """Old values in Open Protocol's `p` without a column name that may belong to several columns. All of them became
+    NULL: with only-output-updated-columns the new architecture leaves out the names of such columns (up to 8.5.7 and
+    26.3.4: ticdc pkg/sink/codec/open/codec.go)."""
 
     only_handle: bool = False
-    """Whether the message was cut down to the handle key columns (`ohk`, `onlyHandleKey`, and with `stored_at`)."""
+    """Whether the message is limited to the handle key columns (`ohk`, `onlyHandleKey`, and with `stored_at`)."""
 
     stored_at: str = ""
-    """Where claim-check put the whole message (`ccl`, `claimCheckLocation`)."""
+    """Claim-check location of the whole message (`ccl`, `claimCheckLocation`)."""
 
 
 @dataclass(frozen=True)
@@ -96,37 +96,37 @@ DROPPING = (4, "ERASE")
 """Type of DROP TABLE in Open Protocol and in canal."""
 
 LEAVING = (*DROPPING, 14, 47, "RENAME")
-"""Types after which a topic may be without tables: RENAME TABLE's, too."""
+"""Types after which a topic may be without tables; includes RENAME TABLE."""
 
 TRUNCATING = (11, "TRUNCATE")
 EMPTYING = (*DROPPING, *TRUNCATING)
-"""Types after which a table has no rows: TRUNCATE TABLE's, too."""
+"""Types after which a table has no rows; includes TRUNCATE TABLE."""
 
 
 def time_of(event: Event) -> int:
-    """The TSO; where canal-json has none, that of the beginning of its millisecond."""
+    """Return the TSO; without one, that of the beginning of the event's millisecond."""
     if isinstance(event, Watermark):
         return event.ts
     return event.commit_ts if event.commit_ts is not None else tso.compose(event.es or 0)
 
 
 def is_exact(event: RowEvent | DdlEvent) -> bool:
-    """Whether `time_of` is the TSO itself."""
+    """Return whether `time_of` is the TSO itself."""
     return event.commit_ts is not None
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """One protocol read back."""
+    """The decoder of a protocol."""
 
     decode: Callable[[bytes | None, bytes | None], tuple[Event, ...]]
-    """Key and value → the events of one message; raises ValueError or KeyError where it is not one."""
+    """Returns the events of one message; raises ValueError or KeyError if it is invalid."""
 
     texts: Callable[[bytes | None, bytes | None], tuple[tuple[bytes | None, bytes | None], ...]]
-    """Key and value → those of each event in them, without what frames them; raises ValueError."""
+    """Returns key and value of each event, without framing; raises ValueError."""
 
     recognised: Callable[[bytes | None, bytes | None], bool]
-    """Whether key and value look like a message of the protocol."""
+    """Returns whether key and value look like a message of the protocol."""
 
     looks: str
-    """The same in words."""
+    """Describes such a message."""

@@ -1,7 +1,6 @@
-"""JSON texts of events cut into the values that differ from row to row, and the skeleton that is around them.
+"""Splits JSON texts of events into tokens, the values that differ from row to row, and the skeleton around them.
 
-One law: a skeleton with the lengths of its pieces and a JSON scalar in each gap is the same text again, so that what
-`decode` makes of one text tells what it makes of all with that skeleton.
+Texts with the same skeleton differ in their tokens only. So what `decode` finds in one of them applies to all.
 """
 
 from __future__ import annotations
@@ -17,57 +16,56 @@ from simulator.columns.cells import Bytes, Mask, Places, buffers
 
 QUOTE, BACKSLASH, COLON = b'"\\:'
 PADDING = 16
-"""Bytes behind all texts, so that one may look a little further than the last."""
+"""Zero bytes after all texts, so that reading a little past the last one is safe."""
 
 
 @dataclass(frozen=True)
 class JsonStrings:
-    """Every string of the texts."""
+    """All strings of the texts."""
 
     data: Bytes
-    """All texts, and PADDING."""
+    """All texts, followed by PADDING."""
 
     row: Places
-    """The text that each is in."""
+    """Index of the text."""
 
     opens: Places
-    """Where its first quote is."""
+    """Position of the opening quote."""
 
     closes: Places
     is_key: Mask
     """Whether a colon follows."""
 
     behind: Bytes
-    """The first byte behind the colon; of what is no key, any."""
+    """The first byte after the colon; undefined for a string that is no key."""
 
 
 @dataclass(frozen=True)
 class TokenizedTexts:
-    """Texts cut. A token is a value without its quotes."""
+    """Tokens and skeletons of texts. A token is a value without its quotes."""
 
     data: Bytes
     starts: Places
     ends: Places
     quoted: Mask
     escaped: Mask
-    """Tokens with a backslash in them."""
+    """Tokens with a backslash."""
 
     row: Places
     first: Places
-    """For each text the number of its first token, and behind them how many there are."""
+    """Index of each text's first token, followed by the number of tokens."""
 
     skeletons: pa.Array
     lengths: npt.NDArray[np.int32]
-    """Bytes of the skeleton's pieces: of text r the pieces from first[r] + r on, one more than it has tokens."""
+    """Lengths of the skeleton's pieces; those of text r start at first[r] + r, and are one more than its tokens."""
 
 
 TokenRule = Callable[[JsonStrings], tuple[Mask, Mask]]
-"""A protocol's rule: which strings are values that differ from row to row, and which keys have such a value that is no
-string."""
+"""A protocol's rule: which strings are tokens, and which keys have a token that is no string."""
 
 
 def tokenize(texts: pa.Array, values: TokenRule) -> TokenizedTexts:
-    """Texts (binary, no nulls) cut. One with an odd number of quotes has no tokens."""
+    """Split texts (binary, no nulls). A text with an odd number of quotes has no tokens."""
     stored, bounds = buffers(texts)
     data = np.concatenate((stored, np.zeros(PADDING, np.uint8)))
     opens, closes, row, escapes = _quotes(data, bounds)
@@ -88,7 +86,7 @@ def tokenize(texts: pa.Array, values: TokenRule) -> TokenizedTexts:
 
 
 def _quotes(data: Bytes, bounds: Places) -> tuple[Places, Places, Places, Places]:
-    """Where strings begin and end, the text that each is in, and every backslash."""
+    """Return opening and closing quotes of strings, the text of each, and all backslashes."""
     quotes, escapes = np.flatnonzero(data == QUOTE), np.zeros(0, np.int64)
     escaping = data == BACKSLASH
     if escaping.any():
@@ -108,7 +106,8 @@ CLOSING = np.isin(np.arange(256), list(b",{}[]"))
 
 
 def _ends(data: Bytes, bounds: Places, row: Places, opens: Places, places: Places, quoted: Mask) -> Places:
-    """Where values end that are no strings: before what closes them ahead of the next string or the text's end."""
+    """Return the ends of values that are no strings: before the brackets or comma that precede the next string or the
+    end."""
     ends = np.zeros(len(places), np.int64)
     loose = np.flatnonzero(~quoted)
     at = places[loose]
@@ -125,7 +124,7 @@ def _ends(data: Bytes, bounds: Places, row: Places, opens: Places, places: Place
 def _skeletons(
     data: Bytes, bounds: Places, starts: Places, ends: Places, row: Places, first: Places
 ) -> tuple[pa.Array, npt.NDArray[np.int32]]:
-    """What is left of the texts without their tokens, and the lengths of its pieces."""
+    """Return the texts without their tokens, and the lengths of the remaining pieces."""
     rows = len(bounds) - 1
     edges = np.empty(2 * len(starts) + rows + 1, np.int32)
     opening = 2 * np.arange(len(starts)) + row + 1

@@ -1,8 +1,8 @@
-"""Large messages as they were: values decompressed, and rows of claim-check with all their columns.
+"""Restores large messages: decompresses values, and reads claim-check rows with all columns.
 
-One law: the bytes say how they were made. TiCDC's JSON begins with `{"` or is `{}`, an LZ4 frame with its magic number,
-and a Snappy block with its length and a literal; none of them can be another. A file of claim-check must tell of the
-row that the message tells of (tiflow v8.5.3: pkg/sink/codec/common/helper.go UnmarshalClaimCheckMessage).
+The first bytes tell the compression. TiCDC's JSON begins with `{"` or is `{}`, an LZ4 frame with its magic number, and
+a Snappy block with its length and a literal; these cannot be confused. A claim-check file must contain the row of its
+message (tiflow v8.5.3: pkg/sink/codec/common/helper.go UnmarshalClaimCheckMessage).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SNAPPY = pa.Codec("snappy")
 
 
 def decompress_value(value: bytes) -> bytes:
-    """The value itself, or what it decompresses to; what is neither JSON nor compressed stays as it is."""
+    """Return the decompressed value. A value that is neither JSON nor compressed is returned as it is."""
     if value[:4] == LZ4:
         return _lz4(value)
     return value if value[:2] in (b'{"', b"{}", b"") else _snappy(value)
@@ -52,7 +52,7 @@ def _snappy(value: bytes) -> bytes:
 
 
 def _length(value: bytes) -> bytes:
-    """The bytes of the length that opens a block: seven bits each, the highest bit says that more follow."""
+    """Return the bytes of a block's length prefix: seven bits each, the highest bit is set if more follow."""
     ends = (place for place, byte in enumerate(value[:5]) if byte < 0x80)
     return value[: next(ends, -1) + 1]
 
@@ -61,7 +61,7 @@ DecodeMessage = Callable[[bytes | None, bytes | None], tuple[Event, ...]]
 
 
 def load_claim_check(event: RowEvent, read: Callable[[str], bytes], decode: DecodeMessage) -> RowEvent:
-    """The row with all its columns; raises UserError where the file cannot be read or tells of another row."""
+    """Return the row with all columns; raises UserError if the file cannot be read or contains another row."""
     content = read(event.stored_at)
     try:
         found = decode(*_message(content))
@@ -73,8 +73,8 @@ def load_claim_check(event: RowEvent, read: Callable[[str], bytes], decode: Deco
 
 
 def _message(content: bytes) -> tuple[bytes | None, bytes]:
-    """Key and value: JSON with both in base64, which 7.3.0 may compress, or with claim-check-raw-value the value
-    alone."""
+    """Return key and value: from JSON with both in base64, which 7.3.0 may compress, or with claim-check-raw-value the
+    value alone."""
     content = decompress_value(content)
     if content[:7] != b'{"key":':
         return None, content
