@@ -1,1 +1,1 @@
-"""The text of statements and expressions as trees, by TiDB's grammar."""
+"""Parse statements and expressions with TiDB's grammar into syntax trees."""

@@ -1,1 +1,1 @@
-"""Trees of statements and expressions as the text that TiDB writes back."""
+"""Restore statements and expressions: return the text that TiDB writes back."""

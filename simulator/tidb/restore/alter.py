@@ -1,6 +1,6 @@
-"""Writes ALTER TABLE.
+"""Restore ALTER TABLE.
 
-One law: a spec of placement alone is left out, its comma too; so are attributes (TiDB: pkg/parser/ast/ddl.go,
+A spec that has only placement or attributes is left out, with its comma (TiDB: pkg/parser/ast/ddl.go,
 AlterTableSpec.IsAllPlacementRule).
 """
 
@@ -86,7 +86,7 @@ def restore_alter_default(spec: syntax.AlterDefault) -> str:
 
 
 def restore_default(default: syntax.ColumnDefault) -> str:
-    """A literal as it is; an expression in parentheses, and a number with its sign is one."""
+    """Restore a literal as it is, and an expression or a signed number in parentheses."""
     literal = default.kind != "expression" and default.restored[:1] not in ("-", "+")
     return default.restored if literal else f"({default.restored})"
 
@@ -133,7 +133,7 @@ def restore_add_partitions(spec: syntax.AddPartitions) -> str:
 
 
 def restore_interval_partition_spec(spec: syntax.IntervalPartitionSpec) -> str:
-    """FIRST … IF EXISTS is forgotten, as TiDB forgets it."""
+    """Restore a spec of INTERVAL partitioning. TiDB does not write the IF EXISTS of FIRST."""
     return join_words(
         f"{spec.verb} PARTITION LESS THAN ({spec.bound.restored})", restore_no_write_to_binlog(spec.no_write_to_binlog)
     )
@@ -187,7 +187,7 @@ def restore_partition_options(spec: syntax.PartitionOptions) -> str:
 
 
 def sent_spec(spec: syntax.Spec) -> syntax.Spec | None:
-    """The spec as it is written; None where it is not."""
+    """Return the spec as TiCDC sends it, or None if TiCDC does not send it."""
     if isinstance(spec, syntax.Attributes):
         return None
     if isinstance(spec, syntax.PartitionOptions):
@@ -201,7 +201,7 @@ def sent_spec(spec: syntax.Spec) -> syntax.Spec | None:
 
 
 def restore_set_options(spec: syntax.SetOptions) -> str:
-    """Table options; those beginning with the charset have forms of their own (TiDB: AlterTableSpec.Restore)."""
+    """Restore table options. Options that begin with CHARSET have other forms (TiDB: AlterTableSpec.Restore)."""
     first, *others = spec.options
     if first.name == "CHARSET":
         if len(others) == 1 and others[0].name == "COLLATE":
@@ -252,7 +252,7 @@ WITHOUT_COMMA = ("IMPORT TABLESPACE", "DISCARD TABLESPACE")
 
 
 def restore_alter_table(statement: syntax.AlterTable) -> str:
-    """Nothing where the statement is about the placement of partitions alone, or about nothing."""
+    """Restore the statement. The result is empty without specs, or with only the placement of partitions."""
     if all(isinstance(spec, syntax.PartitionOptions) and is_placement(spec) for spec in statement.specs):
         return ""
     text = f"ALTER TABLE {restore_table_name(statement.table)}"
@@ -263,7 +263,7 @@ def restore_alter_table(statement: syntax.AlterTable) -> str:
 
 
 def has_no_comma(spec: syntax.Spec) -> bool:
-    """Whether no comma is written before the spec."""
+    """Whether TiDB writes no comma before the spec."""
     return isinstance(spec, (syntax.PartitionBy, syntax.RemovePartitioning)) or (
         isinstance(spec, syntax.Clause) and spec.words in WITHOUT_COMMA
     )

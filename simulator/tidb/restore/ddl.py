@@ -1,7 +1,6 @@
-"""Statement → text as TiDB writes it back for TiCDC: capital keywords, back-quoted names, features as comments.
+"""Restore DDL statements, as TiDB does for TiCDC: with keywords in upper case, quoted names, and features as comments.
 
-One law: what MySQL could not read is inside a comment (TiDB: pkg/parser/ast/ddl.go under the flags of tiflow
-cdc/owner/ddl_sink.go addSpecialComment).
+Source: TiDB pkg/parser/ast/ddl.go, under the flags of tiflow cdc/owner/ddl_sink.go, addSpecialComment.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ from simulator.tidb.restore.tables import restore_table
 
 
 def restore_statement(statement: syntax.Statement, placement: bool = False, ttl_off: bool = True) -> str:
-    """The text TiCDC sends; empty where nothing is left without placement.
+    """Return the text that TiCDC sends, which is empty if only dropped placement options would remain.
 
-    `placement`: whether it stays (tiflow before 6.0). `ttl_off`: whether TTL comes with TTL_ENABLE = 'OFF', and
-    TTL_ENABLE not otherwise (tiflow from 7.0).
+    `placement`: whether placement options are kept (tiflow before 6.0). `ttl_off`: whether TTL is followed by TTL_ENABLE
+    = 'OFF', and another TTL_ENABLE is dropped (tiflow from 7.0).
     """
     if placement and isinstance(statement, syntax.PlacementPolicy):
         return restore_kept_placement_policy(statement)

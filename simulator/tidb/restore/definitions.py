@@ -1,8 +1,7 @@
-"""Columns and keys as TiDB writes them back: types, options, checks, references.
+"""Restore columns and keys: types, options, checks, references.
 
-One law: synonyms are gone and what the statement leaves out stays out; options of a column keep their order, those of
-a key come in TiDB's (TiDB: pkg/parser/types/field_type.go, Restore; pkg/parser/ast/ddl.go, ColumnOption.Restore,
-Constraint.Restore and IndexOption.Restore).
+The options of a column keep their order, those of a key get TiDB's (TiDB: pkg/parser/types/field_type.go, Restore;
+pkg/parser/ast/ddl.go, ColumnOption.Restore, Constraint.Restore and IndexOption.Restore).
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ CHARACTERS = ("char", "varchar")
 TEXTS = ("tinytext", "text", "mediumtext", "longtext")
 WIDEST_FLOAT = 24
 WIDEST_DOUBLE = 53
-"""Bits of precision that make FLOAT(p) a FLOAT or a DOUBLE (TiDB: pkg/parser/mysql/const.go)."""
+"""The largest precisions p for which FLOAT(p) is a FLOAT or a DOUBLE (TiDB: pkg/parser/mysql/const.go)."""
 
 
 def restore_type(type: syntax.FieldType) -> str:
-    """The type with its arguments and attributes; charsets of ENUM and SET are lost, as TiDB loses them."""
+    """Restore the type with its arguments and attributes. TiDB does not write the charset of ENUM and SET."""
     name, length = type_name_and_length(type)
     flags = (" UNSIGNED" if type.unsigned else "") + (" ZEROFILL" if type.zerofill else "")
     binary = " BINARY" if type.binary_collation and type.charset != "binary" else ""
@@ -38,7 +37,7 @@ def restore_type(type: syntax.FieldType) -> str:
 
 
 def type_name_and_length(type: syntax.FieldType) -> tuple[str, int]:
-    """TiDB's word for the type, and its length."""
+    """Return TiDB's name of the type, and its length."""
     if type.name == "float" and type.decimal < 0 and type.length <= WIDEST_DOUBLE:
         return "DOUBLE" if type.length > WIDEST_FLOAT else "FLOAT", -1
     length = 1 if type.name == "bit" and type.length < 0 else type.length
@@ -50,7 +49,7 @@ def type_name_and_length(type: syntax.FieldType) -> tuple[str, int]:
 
 
 def type_arguments(type: syntax.FieldType, length: int) -> str:
-    """What stands in parentheses."""
+    """Return the arguments of the type in parentheses."""
     if type.name in ("enum", "set"):
         return f"({','.join(map(quote_string, type.elements))})"
     if type.name in ("time", "datetime", "timestamp"):
@@ -60,13 +59,13 @@ def type_arguments(type: syntax.FieldType, length: int) -> str:
 
 
 def restore_check(check: syntax.CheckDefinition) -> str:
-    """A check of a column or of a table."""
+    """Restore a check of a column or a table."""
     name = f"CONSTRAINT {quote_name(check.name)} " if check.name else ""
     return f"{name}CHECK({check.condition.restored}) {'ENFORCED' if check.enforced else 'NOT ENFORCED'}"
 
 
 def restore_references(references: syntax.References) -> str:
-    """What a foreign key refers to."""
+    """Restore the REFERENCES of a foreign key."""
     parts = f"({', '.join(map(restore_part, references.parts))})" if references.parts else ""
     actions = (("MATCH", references.match), ("ON DELETE", references.on_delete), ("ON UPDATE", references.on_update))
     tail = "".join(f" {words} {action}" for words, action in actions if action)
@@ -74,7 +73,7 @@ def restore_references(references: syntax.References) -> str:
 
 
 def restore_part(part: syntax.KeyPart) -> str:
-    """A column, a prefix of one, or an expression in parentheses."""
+    """Restore a column, its prefix, or an expression in parentheses."""
     if part.column:
         text = restore_column_name(part.column, part.qualifier) + (f"({part.length})" if part.length > 0 else "")
     else:
@@ -83,13 +82,13 @@ def restore_part(part: syntax.KeyPart) -> str:
 
 
 def restore_column(definition: syntax.ColumnDefinition) -> str:
-    """The column's name, type and options."""
+    """Restore a column: name, type and options."""
     options = (f" {OPTIONS[option.kind](option)}" for option in definition.options)
     return f"{restore_column_name(definition.name, definition.qualifier)} {restore_type(definition.type)}{''.join(options)}"
 
 
 def restore_clustering(clustered: bool) -> str:
-    """CLUSTERED or NONCLUSTERED, which only TiDB reads."""
+    """Restore CLUSTERED or NONCLUSTERED as a comment of the feature."""
     return feature_comment("CLUSTERED" if clustered else "NONCLUSTERED", "clustered_index")
 
 
@@ -99,7 +98,7 @@ def restore_primary_option(option: syntax.ColumnOption) -> str:
 
 
 def restore_scope(option: syntax.ColumnOption) -> str:
-    """LOCAL is what TiDB does anyway, and never written."""
+    """Restore GLOBAL. TiDB does not write LOCAL, the default."""
     return " GLOBAL" if option.scope == "GLOBAL" else ""
 
 
@@ -157,7 +156,7 @@ WORDS = MappingProxyType(
 
 
 def restore_key(key: syntax.KeyDefinition) -> str:
-    """A key or constraint, as it stands beside the columns or behind ADD."""
+    """Restore a key or constraint of CREATE TABLE or ADD."""
     if key.check:
         return restore_check(key.check)
     parts = f"({', '.join(map(restore_part, key.parts))})"
@@ -171,7 +170,7 @@ def restore_key(key: syntax.KeyDefinition) -> str:
 
 
 def restore_key_options(options: syntax.KeyOptions) -> str:
-    """The options, a blank between them; empty where there are none."""
+    """Restore the options of a key, with blanks between them."""
     return " ".join(key_option_texts(options))
 
 
@@ -190,10 +189,6 @@ def key_option_texts(options: syntax.KeyOptions) -> Iterator[str]:
         yield "ADD_COLUMNAR_REPLICA_ON_DEMAND"
     if options.scope == "GLOBAL":
         yield feature_comment("GLOBAL", "global_index")
-    yield from late_option_texts(options)
-
-
-def late_option_texts(options: syntax.KeyOptions) -> Iterator[str]:
     if options.visible is not None:
         yield "VISIBLE" if options.visible else "INVISIBLE"
     if options.pre_split:

@@ -1,7 +1,7 @@
-"""The text of an expression as TiDB writes it back.
+"""Restore expressions, as TiDB's Restore (pkg/parser/ast/{expressions,functions}.go) under the flags of TiCDC's DDL sink.
 
-One law: TiDB's Restore (pkg/parser/ast/{expressions,functions}.go) under the flags of TiCDC's DDL sink: keywords in
-capitals, names in back-quotes, strings in single quotes with their charset, no spaces around symbols.
+Keywords are in upper case, names in back-quotes, strings in single quotes with their charset, without spaces around
+symbols.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ TEMPLATES = {
     "EXTRACT": "{} FROM {}",
     "POSITION": "{} IN {}",
 }
-"""Functions whose arguments are written with words between them."""
+"""Functions with words between the arguments."""
 
 
 def restore_node(node: syntax.Node) -> str:
-    """The text of a node."""
+    """Return the text of an expression."""
     return _WRITERS[type(node)](node)
 
 
@@ -49,7 +49,7 @@ def _restore_unary(node: syntax.Unary) -> str:
 
 
 def _restore_binary(node: syntax.Binary) -> str:
-    """Long chains lean to the left, so the left side is walked, not recursed into."""
+    """Restore a binary operator. Long chains are left-associative, so a loop walks the left sides."""
     parts: list[str] = []
     left: syntax.Node = node
     while isinstance(left, syntax.Binary):

@@ -1,7 +1,4 @@
-"""Names and strings as TiDB writes them back into a statement.
-
-One law: what is written here reads back as the same name or string; a name's case is the statement's.
-"""
+"""Quote names and strings as TiDB does."""
 
 from __future__ import annotations
 
@@ -11,19 +8,19 @@ from simulator.tidb.syntax.definitions import TableName
 
 
 def quote_name(name: str) -> str:
-    """A name between back-quotes (TiDB: pkg/parser/format/format.go, RestoreNameBackQuotes)."""
+    """Return a name between back-quotes (TiDB: pkg/parser/format/format.go, RestoreNameBackQuotes)."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def quote_string(text: str) -> str:
-    """A string between single quotes, its backslashes left alone, as values of options are."""
+    """Return a string between single quotes with unescaped backslashes, as in values of options."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def quote_literal(text: str, charset: str = "") -> str:
-    """A string literal of an expression: backslashes doubled, the charset as its introducer in capitals.
+    """Return a string literal of an expression, a column comment or a default: with escaped backslashes and introducer.
 
-    TiDB: pkg/types/parser_driver/value_expr.go. Comments of columns and defaults are such literals too.
+    TiDB: pkg/types/parser_driver/value_expr.go.
     """
     introducer = f"_{charset.upper()}" if charset else ""
     return introducer + quote_string(text.replace("\\", "\\\\"))
@@ -38,15 +35,15 @@ def restore_table_names(names: Iterable[TableName]) -> str:
 
 
 def restore_column_name(name: str, qualifier: str = "") -> str:
-    """`qualifier` is what stands before the last dot."""
+    """Return a quoted column name. `qualifier` is the part before the last dot."""
     return ".".join(map(quote_name, (*qualifier.split("."), name))) if qualifier else quote_name(name)
 
 
 def feature_comment(text: str, name: str = "") -> str:
-    """Text as a comment that only a TiDB with the feature reads (TiDB: pkg/parser/format/format.go)."""
+    """Return a comment that only a TiDB with the feature executes (TiDB: pkg/parser/format/format.go)."""
     return f"/*T![{name}] {text} */" if name else f"/*T! {text} */"
 
 
 def join_words(*parts: str) -> str:
-    """The parts that are not empty, a blank between them."""
+    """Join the non-empty parts with blanks."""
     return " ".join(part for part in parts if part)

@@ -1,7 +1,7 @@
-"""Writes the statements about what is no table: views, sequences, placement policies and resource groups.
+"""Restore the statements about views, sequences, placement policies and resource groups.
 
-One law: everything a view is by default is written out, but WITH CASCADED CHECK OPTION; a statement on a policy or a
-group is one comment as a whole, and of placement nothing stays but names.
+TiDB writes all defaults of a view except WITH CASCADED CHECK OPTION. A statement on a policy or group is one comment,
+and the options of a policy are dropped.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ def restore_sequence_options(options: tuple[syntax.SequenceOption, ...]) -> str:
 
 
 def restore_placement_policy(statement: syntax.PlacementPolicy) -> str:
-    """Nothing for ALTER; each option of CREATE leaves the blank before it."""
+    """Restore CREATE or DROP; ALTER is empty. Of each option of CREATE, the blank before it remains."""
     if statement.verb == "ALTER":
         return ""
     return feature_comment(restore_policy_head(statement) + " " * len(statement.options), "placement")
 
 
 def restore_kept_placement_policy(statement: syntax.PlacementPolicy) -> str:
-    """All of it, as releases before 6.0 send it."""
+    """Restore the whole statement, as releases before 6.0 send it."""
     return feature_comment(
         join_words(restore_policy_head(statement), *map(restore_policy_option, statement.options)), "placement"
     )

@@ -1,6 +1,6 @@
-"""Statements of old releases, which keep placement and the switch of TTL: what later ones drop, written out beforehand.
+"""Keep the placement and TTL options that later releases drop.
 
-One law: a kept option is one whose name and value are its text already, so that it is written as it is.
+An option is kept by replacing it with one whose name and value are its restored text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TIME_TO_LIVE = ("TTL", "TTL_ENABLE")
 
 
 def keep_dropped_options(statement: syntax.Statement, placement: bool, time_to_live: bool) -> syntax.Statement:
-    """The statement, its options of placement and of time to live under names that no writer drops."""
+    """Return the statement with verbatim options of placement and TTL, which are never dropped."""
 
     def keep(option: syntax.TableOption) -> syntax.TableOption:
         if placement and option.name == "PLACEMENT POLICY":
@@ -28,7 +28,7 @@ def keep_dropped_options(statement: syntax.Statement, placement: bool, time_to_l
 
 
 def verbatim_option(text: str) -> syntax.TableOption:
-    """An option that is written as the text, which has a ` = `."""
+    """Return an option that is restored as the text, which must contain ` = `."""
     name, _, value = text.partition(" = ")
     return syntax.TableOption(name, value)
 
@@ -88,7 +88,7 @@ def keep_in_definitions(
 
 
 def restore_partition_options(spec: syntax.PartitionOptions) -> str:
-    """One comment of the feature, and none inside it; attributes without one."""
+    """Restore options in one comment of the feature, and attributes without a comment."""
     for option in spec.options:
         if option.name == "ATTRIBUTES":
             return (

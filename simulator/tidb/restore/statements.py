@@ -1,6 +1,6 @@
-"""Writes the statements on databases, on whole tables and on indexes.
+"""Restore the statements on databases, on whole tables and on indexes.
 
-One law: what TiDB forgets is not written: RESTRICT and CASCADE, LOCK and ALGORITHM that are the default.
+TiDB does not write RESTRICT, CASCADE, and LOCK and ALGORITHM with default values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def restore_create_database(statement: syntax.CreateDatabase) -> str:
 
 
 def restore_alter_database(statement: syntax.AlterDatabase) -> str:
-    """Nothing for a statement of placement alone."""
+    """Restore ALTER DATABASE, which is empty if it has only placement."""
     if is_placement(statement):
         return ""
     name = quote_name(statement.name) if statement.name else ""
@@ -39,7 +39,7 @@ def is_placement(statement: syntax.AlterDatabase) -> bool:
 
 
 def restore_alter_database_placement(statement: syntax.AlterDatabase) -> str:
-    """A statement of placement alone, kept."""
+    """Restore an ALTER DATABASE that has only placement."""
     name = quote_name(statement.name) if statement.name else ""
     policies = (f"PLACEMENT POLICY = {quote_name(option.value)}" for option in statement.options)
     return join_words("ALTER DATABASE", name, *policies)
@@ -50,7 +50,7 @@ def restore_database_options(options: tuple[syntax.TableOption, ...]) -> str:
 
 
 def restore_database_option(option: syntax.TableOption) -> str:
-    """PLACEMENT POLICY leaves nothing but the blank before it."""
+    """Restore an option. PLACEMENT POLICY is empty."""
     if option.name == "PLACEMENT POLICY":
         return ""
     if option.name == "TIFLASH REPLICA":
@@ -138,7 +138,7 @@ def restore_create_index(statement: syntax.CreateIndex) -> str:
 
 
 def restore_drop_index(statement: syntax.DropIndex) -> str:
-    """IF EXISTS is TiDB's own here, and its comment stands without a blank before the name."""
+    """Restore DROP INDEX. IF EXISTS is a comment of TiDB, without a blank before the name."""
     exists = feature_comment("IF EXISTS ") if statement.if_exists else ""
     tail = restore_lock_and_algorithm(statement.algorithm, statement.lock)
     return join_words(f"DROP INDEX {exists}{quote_name(statement.name)} ON", restore_table_name(statement.table), tail)

@@ -1,8 +1,7 @@
-"""CREATE TABLE as TiDB writes it back and TiCDC sends it: columns and keys, options, partitions.
+"""Restore CREATE TABLE as TiCDC sends it: without placement, and with TTL turned off.
 
-One law: what only TiDB reads stands in a comment of its feature; placement is left out, and time to live is turned off
-(TiDB: pkg/parser/ast/ddl.go, CreateTableStmt.Restore, TableOption.Restore and PartitionOptions.Restore; tiflow v8.5.3:
-cdc/owner/ddl_sink.go, addSpecialComment).
+Features that only TiDB has are in comments (TiDB: pkg/parser/ast/ddl.go, CreateTableStmt.Restore, TableOption.Restore
+and PartitionOptions.Restore; tiflow v8.5.3: cdc/owner/ddl_sink.go, addSpecialComment).
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ OFF = syntax.TableOption("TTL_ENABLE", "OFF", quoted=True)
 
 
 def sent_options(options: Iterable[syntax.TableOption]) -> tuple[syntax.TableOption, ...]:
-    """The options that TiCDC sends: TTL_ENABLE is dropped, and 'OFF' behind every TTL."""
+    """Return the options that TiCDC sends: without TTL_ENABLE, but with TTL_ENABLE = 'OFF' after every TTL."""
     kept = (option for option in options if option.name != "TTL_ENABLE")
     return tuple(sent for option in kept for sent in ((option, OFF) if option.name == "TTL" else (option,)))
 
 
 def restore_options(options: Iterable[syntax.TableOption]) -> str:
-    """Each option behind a blank, which stays where TiCDC drops the option."""
+    """Restore options with a blank before each. The blank remains if TiCDC drops the option."""
     return "".join(f" {restore_option(option)}" for option in options)
 
 
 def restore_option(option: syntax.TableOption) -> str:
-    """One option, of a table or of a partition; empty for placement."""
+    """Restore an option of a table or a partition. Placement is empty."""
     return WRITERS.get(option.name, restore_plain)(option)
 
 
@@ -46,19 +45,19 @@ def restore_word(option: syntax.TableOption) -> str:
 
 
 def restore_unsupported(kind: str) -> Callable[[syntax.TableOption], str]:
-    """An option that TiDB reads and never keeps, as it says in a comment between blanks."""
+    """Return the function that restores an option which TiDB does not support."""
     return lambda option: f"{option.name} = DEFAULT /* TableOption{kind} is not supported */ "
 
 
 def restore_in_feature(
     name: str, write: Callable[[syntax.TableOption], str] = restore_plain
 ) -> Callable[[syntax.TableOption], str]:
-    """An option in a comment that only a TiDB with the feature reads."""
+    """Return the function that restores an option in a comment of the feature."""
     return lambda option: feature_comment(write(option), name)
 
 
 def restore_with_force(write: Callable[[syntax.TableOption], str]) -> Callable[[syntax.TableOption], str]:
-    """An option that FORCE may stand before."""
+    """Return the function that restores an option with an optional FORCE."""
     return lambda option: (feature_comment("FORCE", "force_inc") + " " if option.force else "") + write(option)
 
 
@@ -104,7 +103,7 @@ WRITERS: MappingProxyType[str, Callable[[syntax.TableOption], str]] = MappingPro
 
 
 def restore_partitioning(partitioning: syntax.PartitionClause) -> str:
-    """PARTITION BY with all that follows it."""
+    """Restore PARTITION BY."""
     definitions = partitioning.definitions
     return "".join(
         (
@@ -135,7 +134,7 @@ def restore_partition_count(method: syntax.PartitionMethod) -> str:
 
 
 def restore_subpartitioning(partitioning: syntax.PartitionClause) -> str:
-    """SUBPARTITION BY; how many there are is also said where they are written out."""
+    """Restore SUBPARTITION BY, with the number of subpartitions, also if they are defined."""
     method = partitioning.subpartition
     if not method:
         return ""
@@ -158,7 +157,7 @@ def restore_index_updates(partitioning: syntax.PartitionClause) -> str:
 
 
 def restore_definition(definition: syntax.PartitionDefinition, word: str = "PARTITION") -> str:
-    """One partition with its values, options and subpartitions."""
+    """Restore a partition with its values, options and subpartitions."""
     options = restore_options(definition.options)
     parts = ",".join(restore_definition(part, "SUBPARTITION") for part in definition.subpartitions)
     return f"{word} {quote_name(definition.name)}{restore_values(definition)}{options}" + (
@@ -176,7 +175,7 @@ TEMPORARY = MappingProxyType({"": "", "local": "TEMPORARY", "global": "GLOBAL TE
 
 
 def restore_table(statement: syntax.CreateTable) -> str:
-    """The whole statement."""
+    """Restore the whole statement."""
     name = restore_table_name(syntax.TableName(statement.schema, statement.name))
     elements = ",".join((*map(restore_column, statement.columns), *map(restore_key, statement.keys)))
     return "".join(

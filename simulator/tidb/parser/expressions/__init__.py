@@ -1,1 +1,1 @@
-"""Expressions, from names and literals to operators."""
+"""Parse expressions, from names and literals to operators."""
