@@ -16,8 +16,8 @@ from simulator.releases import V8_5
 from simulator.sources.generate.changes.stream import Stream
 from simulator.sources.generate.changes.timetable import Segment
 from simulator.sources.generate.model import KeyChanges, Model, TableModel, TableRows
-from simulator.sources.generate.values.generators import TableWanted
-from simulator.sources.generate.values.reading import to_columns
+from simulator.sources.generate.values.generators import TableGenerators
+from simulator.sources.generate.values.reading import parse_columns
 from simulator.sources.generate.values.table_values import TableValues, table_values
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
@@ -62,7 +62,9 @@ def main() -> None:
     given = options.parse_args()
     created = table(definition(given.columns))
     model = Model(7, (TableModel("test", "t", ROWS),))
-    wanted = TableWanted(to_columns({"c2": "name", "c5": "street_address"} if given.columns > 5 else {}), given.updates)
+    wanted = TableGenerators(
+        parse_columns({"c2": "name", "c5": "street_address"} if given.columns > 5 else {}), given.updates
+    )
     (values,) = table_values([created], [wanted], model)
     stream = Stream(model, (Segment(0, 100_000.0, 100_000.0),))
     at = stream.fill_transactions + 1000

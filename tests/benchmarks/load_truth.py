@@ -23,7 +23,7 @@ from simulator.run import outputs
 from simulator.run.outputs import Output
 from simulator.sources.generate.changes.timetable import Segment
 from simulator.sources.generate.model import Mix, Model, TableModel
-from simulator.sources.generate.values.generators import TableWanted
+from simulator.sources.generate.values.generators import TableGenerators
 from simulator.ticdc.changefeed import load
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -41,7 +41,7 @@ def opened(rows: int, statements: tuple[DdlSchedule, ...] = ()) -> tuple[Prepare
     """A table with so many rows, whose changes come at 60 thousand a second."""
     table, changefeed = create_table(DEFINITION), load(URI)
     model = Model(7, (TableModel("bench", "t", rows, mix=Mix(20, 60, 20)),), present=True)
-    plan = LoadPlan("bench", model, (DEFINITION,), (TableWanted(),), build_catalog([table]), statements)
+    plan = LoadPlan("bench", model, (DEFINITION,), (TableGenerators(),), build_catalog([table]), statements)
     found = prepare_load(plan, (Segment(0, 60_000, 60_000),), changefeed, V8_5)
     return found, outputs.to_nowhere(found.plan, changefeed)
 

@@ -33,7 +33,7 @@ from simulator.load.plan.load_plan import (
     TRUNCATE,
     DdlSchedule,
 )
-from simulator.sources.generate.values.generators import ColumnWanted, Reference, TableWanted
+from simulator.sources.generate.values.generators import ColumnGenerator, Reference, TableGenerators
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
@@ -46,7 +46,7 @@ ORDERS = create_table(
     "shop",
 )
 SHOP = (CUSTOMER, ORDERS)
-NOTHING = (TableWanted(), TableWanted())
+NOTHING = (TableGenerators(), TableGenerators())
 """What is said of their columns."""
 
 
@@ -157,7 +157,7 @@ def test_truncate_of_a_table_that_a_foreign_key_refers_to_is_refused_when_the_pl
 def test_truncate_of_a_table_to_whose_rows_those_of_another_refer_is_refused_too() -> None:
     """Without a foreign key TiDB would take it, and the other's rows would refer to none."""
     free = (CUSTOMER, replace(ORDERS, foreign_keys=()))
-    wanted = (TableWanted(), TableWanted({"customer_id": ColumnWanted(Reference("shop", "customer", "id"))}))
+    wanted = (TableGenerators(), TableGenerators({"customer_id": ColumnGenerator(Reference("shop", "customer", "id"))}))
     with pytest.raises(UserError, match="truncate: rows of shop.orders refer to those of shop.customer"):
         check_truncate([every(TRUNCATE, table=0)], free, wanted)
     check_truncate([every(TRUNCATE, table=0)], free, NOTHING)

@@ -12,7 +12,7 @@ from simulator.run import outputs
 from simulator.run.outputs import Output
 from simulator.sources.generate.changes.timetable import Segment
 from simulator.sources.generate.model import Mix, Model, TableModel
-from simulator.sources.generate.values.generators import ColumnWanted, Reference, TableWanted
+from simulator.sources.generate.values.generators import ColumnGenerator, Reference, TableGenerators
 from simulator.ticdc.changefeed import Changefeed, load
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -27,7 +27,7 @@ AUDIT = (
     "PRIMARY KEY (region, name)) PARTITION BY HASH (region) PARTITIONS 3"
 )
 DEFINITIONS = (CUSTOMER, ORDERS, AUDIT)
-REFERENCE = TableWanted({"customer_id": ColumnWanted(Reference("shop", "customer", "id"))})
+REFERENCE = TableGenerators({"customer_id": ColumnGenerator(Reference("shop", "customer", "id"))})
 
 URI = "kafka://127.0.0.1:9/load?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
 OPEN = "kafka://127.0.0.1:9/load?protocol=open-protocol&partition-num=3"
@@ -46,7 +46,7 @@ def load_plan(
     models = tuple(
         TableModel(table.schema, table.name, rows, mix=mix, kept=table.name == "customer") for table in tables
     )
-    wanted = tuple(REFERENCE if table.foreign_keys else TableWanted() for table in tables)
+    wanted = tuple(REFERENCE if table.foreign_keys else TableGenerators() for table in tables)
     return LoadPlan(
         "shop",
         Model(seed, models, (1, 9), 2, present),

@@ -14,7 +14,7 @@ from itertools import chain, count
 
 from simulator.errors import UserError
 from simulator.load.plan.load_plan import ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, TRUNCATE, DdlSchedule
-from simulator.sources.generate.values.generators import Reference, TableWanted
+from simulator.sources.generate.values.generators import Reference, TableGenerators
 from simulator.tidb.ddl.catalog import Key, build_catalog, object_key
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.ddl.tidb_errors import tidb_error
@@ -92,7 +92,7 @@ def _choose(choices: int, seed: int, entry: int, number: int, what: str) -> int:
     return int.from_bytes(digest, "big") % choices
 
 
-def check_truncate(wanted: Sequence[DdlSchedule], tables: Sequence[Table], values: Sequence[TableWanted]) -> None:
+def check_truncate(wanted: Sequence[DdlSchedule], tables: Sequence[Table], values: Sequence[TableGenerators]) -> None:
     """Raises UserError for TRUNCATE of what rows of other tables refer to."""
     refused = truncate_refusals(tables, values)
     for each in (each for each in wanted if TRUNCATE in each.kinds):
@@ -101,7 +101,7 @@ def check_truncate(wanted: Sequence[DdlSchedule], tables: Sequence[Table], value
             raise UserError(f"[[ddl]]: {TRUNCATE}: {chosen[0]}; leave it out of kinds, or name another table")
 
 
-def truncate_refusals(tables: Sequence[Table], values: Sequence[TableWanted]) -> tuple[str, ...]:
+def truncate_refusals(tables: Sequence[Table], values: Sequence[TableGenerators]) -> tuple[str, ...]:
     """Of each table why TRUNCATE may not empty it, as rows of another refer to its rows; empty where it may."""
     known, found = build_catalog(tables), []
     for table in tables:
@@ -128,7 +128,7 @@ def truncate_refusals(tables: Sequence[Table], values: Sequence[TableWanted]) ->
     return tuple(found)
 
 
-def _references(wanted: TableWanted) -> set[Key]:
+def _references(wanted: TableGenerators) -> set[Key]:
     columns = (column.values for column in wanted.columns.values())
     return {object_key(values.schema, values.table) for values in columns if isinstance(values, Reference)}
 

@@ -14,7 +14,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 
 if TYPE_CHECKING:
-    from simulator.sources.generate.values.generators import TableWanted
+    from simulator.sources.generate.values.generators import TableGenerators
 
 ADD_COLUMN, DROP_COLUMN, ADD_INDEX, DROP_INDEX, TRUNCATE = (
     "add-column",
@@ -54,7 +54,7 @@ class LoadPlan:
     definitions: tuple[str, ...]
     """CREATE TABLE of each of `model.tables`."""
 
-    tables: tuple[TableWanted, ...]
+    tables: tuple[TableGenerators, ...]
     """As long as `model.tables`: what their columns hold."""
 
     catalog: Catalog

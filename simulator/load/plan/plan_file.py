@@ -42,8 +42,8 @@ from simulator.run.steps.kind import line_of, read_keys
 from simulator.settings import Settings, merged
 from simulator.sources.generate.changes.possible import check
 from simulator.sources.generate.model import Mix, Model, TableModel
-from simulator.sources.generate.values.generators import TableWanted
-from simulator.sources.generate.values.reading import to_columns
+from simulator.sources.generate.values.generators import TableGenerators
+from simulator.sources.generate.values.reading import parse_columns
 from simulator.sources.generate.values.table_values import table_values
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
 from simulator.toml_lines import TableLines, key_lines
@@ -115,7 +115,7 @@ def _read(
         return None
     modelled = tuple(_modelled(each, ordered, tables, mistakes) for each in ordered)
     model = Model(**{**_of(Model, values), "seed": settings.seed or 0, "tables": modelled})
-    wanted = tuple(TableWanted(**_of(TableWanted, tables.values[each.number])) for each in ordered)
+    wanted = tuple(TableGenerators(**_of(TableGenerators, tables.values[each.number])) for each in ordered)
     plan = LoadPlan(
         **{
             "name": name,
@@ -177,7 +177,7 @@ def _read_table(number: int, given: dict[str, Any], tables: _Tables, mistakes: l
     values["columns"] = {}
     for column, wanted in columns.items():
         try:
-            values["columns"] |= to_columns({column: wanted})
+            values["columns"] |= parse_columns({column: wanted})
         except UserError as error:
             mistakes += (f"{tables.where(number, 'columns', column)}columns: {each}" for each in error.args)
     if len(mistakes) == before:

@@ -13,7 +13,7 @@ from simulator.load.plan import rates
 from simulator.load.plan.load_plan import STATEMENT_KINDS
 from simulator.settings import SETTINGS, Key, to_duration_ms, to_text
 from simulator.sources.generate.model import Mix
-from simulator.sources.generate.values.reading import to_skew
+from simulator.sources.generate.values.reading import parse_skew
 
 MOST_ROWS = 1_000_000_000
 """Of a table."""
@@ -153,7 +153,7 @@ TABLE: Mapping[str, Key] = {
     "rows": Key("rows", to_count(0, MOST_ROWS)),
     "weight": Key("weight", to_count(0, MOST_WEIGHT)),
     "mix": Key("mix", to_mix),
-    "skew": Key("skew", to_skew),
+    "skew": Key("skew", parse_skew),
     "update-columns": Key("update_columns", to_update_columns),
     "row-size": Key("row_size", to_size),
     "columns": Key("columns", dict),

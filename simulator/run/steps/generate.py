@@ -24,8 +24,8 @@ from simulator.run.steps.sql import with_upstream
 from simulator.settings import DURATION, Key, to_duration_ms, to_seed, to_text
 from simulator.sources.generate.model import Skew, Uniform
 from simulator.sources.generate.rounds import ROUNDS, Round, chosen_rows, rounds
-from simulator.sources.generate.values.generators import ColumnWanted, Sequence, Time
-from simulator.sources.generate.values.reading import DISTRIBUTIONS, to_columns, to_skew
+from simulator.sources.generate.values.generators import ColumnGenerator, NumberSequence, RowTime
+from simulator.sources.generate.values.reading import DISTRIBUTIONS, parse_columns, parse_skew
 from simulator.sources.generate.values.scripted_values import Draw, draws, is_time, keyed
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
@@ -64,7 +64,7 @@ class GenerateStep:
     seed: int | None = None
     """None for the run's."""
 
-    columns: Mapping[str, ColumnWanted] = field(default_factory=dict)
+    columns: Mapping[str, ColumnGenerator] = field(default_factory=dict)
     skew: Skew = Uniform()
     """The distribution of updates over rows."""
 
@@ -92,7 +92,7 @@ class GenerateStep:
         fresh = draws(table, self.columns, upstream, seed, salt)
         numbers = np.random.default_rng([seed & (1 << 64) - 1, salt])
         changing = _updated_columns(table, fresh, self.columns) if self.wanted.updates else {}
-        clocked = {name: each.values.changed for name, each in self.columns.items() if isinstance(each.values, Time)}
+        clocked = {name: each.values.changed for name, each in self.columns.items() if isinstance(each.values, RowTime)}
         each = self.rows_per_transaction
         together = self.wanted.deletes and any(referring_keys(upstream.catalog, table.schema, table.name))
         most = each if together else max(each, -(-self.wanted.rows // ROUNDS // each) * each)
@@ -264,7 +264,7 @@ def _batch(writes: RowWrites, at: Places) -> pa.RecordBatch:
     )
 
 
-def _check_columns(table: Table, columns: Mapping[str, ColumnWanted]) -> None:
+def _check_columns(table: Table, columns: Mapping[str, ColumnGenerator]) -> None:
     known = {column.name: column for column in table.columns}
     for name in columns:
         if name not in known:
@@ -275,9 +275,9 @@ def _check_columns(table: Table, columns: Mapping[str, ColumnWanted]) -> None:
             raise UserError(f"columns: {name!r} is NOT NULL, and null = {columns[name].null}")
 
 
-def _updated_columns(table: Table, fresh: Columns, wanted: Mapping[str, ColumnWanted]) -> Columns:
+def _updated_columns(table: Table, fresh: Columns, wanted: Mapping[str, ColumnGenerator]) -> Columns:
     """Return the columns that updates change: those of `columns` outside of keys, or else all outside of keys."""
-    counting = {name for name, each in wanted.items() if isinstance(each.values, Sequence)}
+    counting = {name for name, each in wanted.items() if isinstance(each.values, NumberSequence)}
     free = {name: draw for name, draw in fresh.items() if name not in keyed(table) and name not in counting}
     found = {name: draw for name, draw in free.items() if name in wanted} or free
     if not found:
@@ -370,7 +370,7 @@ KIND = StepKind(
                 ),
                 "columns": Key(
                     "columns",
-                    to_columns,
+                    parse_columns,
                     {
                         "type": "object",
                         "additionalProperties": {
@@ -385,7 +385,7 @@ KIND = StepKind(
                 ),
                 "skew": Key(
                     "skew",
-                    to_skew,
+                    parse_skew,
                     {
                         "oneOf": [
                             {"const": "uniform"},

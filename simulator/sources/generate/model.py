@@ -1,6 +1,6 @@
-"""What a stream of changes is asked to be: tables, how their rows come, change and go, and how transactions are made.
+"""The model of a stream of changes: its tables, the lifecycle of their rows, and the sizes of transactions.
 
-One law: with these values and a seed every change is known, wherever in the stream it stands; nothing else counts.
+The model and a seed determine every change of the stream.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from simulator.columns.change_frame import Ints
 
 @dataclass(frozen=True)
 class Mix:
-    """Of so many changes of a table so many are of each kind, where several updates of a hot row in one transaction
-    are counted each, though they are one change in the end."""
+    """Numbers of inserts, updates and deletes among the changes of a table.
+
+    Several updates of a hot row in one transaction count each, although they become one change.
+    """
 
     inserts: int
     updates: int
@@ -24,7 +26,7 @@ class Mix:
 
 @dataclass(frozen=True)
 class Uniform:
-    """Every row is updated as often as any other."""
+    """Every row is updated equally often."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,10 @@ class Zipf:
 @dataclass(frozen=True)
 class HotSet:
     rows: float
-    """Share of the rows that are hot, between 0 and 1."""
+    """Share of hot rows, between 0 and 1."""
 
     updates: float
-    """Share of the updates that they get."""
+    """Share of the updates that hot rows get."""
 
 
 Skew: TypeAlias = Union[Uniform, Zipf, HotSet]
@@ -47,20 +49,20 @@ Skew: TypeAlias = Union[Uniform, Zipf, HotSet]
 
 @dataclass(frozen=True)
 class TableModel:
-    """How the rows of one table live. They are numbered from 0 as they are inserted (`key` below)."""
+    """The lifecycle of the rows of one table. Rows are numbered from 0 in the order of insertion (`key` below)."""
 
     schema: str
     name: str
     rows: int
-    """With how many rows the table starts; they are inserted first, or there before."""
+    """Number of rows at the start; they are inserted first, or exist before the stream."""
 
     weight: int = 1
-    """How many of the changes of all tables are this one's, beside the others' weights."""
+    """Share of this table's changes, relative to the other tables' weights."""
 
     mix: Mix = Mix(20, 70, 10)
     skew: Skew = Uniform()
     kept: bool = False
-    """Whether the rows with which it starts are never deleted, as rows of other tables refer to them."""
+    """Whether the first rows are never deleted, because rows of other tables refer to them."""
 
 
 @dataclass(frozen=True)
@@ -70,21 +72,21 @@ class Model:
     """Parents before the tables that refer to them: they are filled in this order."""
 
     rows_per_transaction: tuple[int, int] = (10, 10)
-    """Least and most."""
+    """Minimum and maximum."""
 
     tables_per_transaction: int = 1
-    """Most."""
+    """Maximum."""
 
     present: bool = False
-    """Whether the rows with which tables start are there before the stream; otherwise it begins with them."""
+    """Whether the first rows exist before the stream; otherwise it begins with inserting them."""
 
 
 @dataclass(frozen=True)
 class KeyChanges:
-    """Net changes of a window, one of each row and transaction, ordered by transaction; columns are equally long."""
+    """Net changes of a window, one for each row and transaction, ordered by transaction; columns have equal lengths."""
 
     table: Ints
-    """Place in `Model.tables`."""
+    """Index in `Model.tables`."""
 
     transaction: Ints
     """Number of the transaction in the stream, from 0."""
@@ -93,14 +95,14 @@ class KeyChanges:
     """Number of the row in its table, from 0 since the table was created or truncated."""
 
     before: Ints
-    """Version of the row before; -1 where it was not there."""
+    """Version of the row before; -1 if it did not exist."""
 
     after: Ints
-    """Version of the row after; -1 where it is not there any more. Versions of a row only rise."""
+    """Version of the row after; -1 if it no longer exists. Versions of a row only increase."""
 
 
 class RowTimes(Protocol):
-    """When rows get their versions: what `sources.generate.changes.stream.Stream` knows."""
+    """The times of rows' versions, as in `sources.generate.changes.stream.Stream`."""
 
     def born(self, table: int, keys: Ints, since: int) -> Ints:
         """See `TableRows.born`."""
@@ -109,36 +111,36 @@ class RowTimes(Protocol):
         """See `TableRows.changed`."""
 
     def arrived(self, table: int, keys: Ints, since: int) -> Ints:
-        """The version in which each row was inserted."""
+        """Return the version in which each row was inserted."""
 
     def inserted(self, table: int, transactions: Ints, since: int) -> Ints:
-        """How many rows of a table had been inserted before each transaction."""
+        """Return how many rows of a table had been inserted before each transaction."""
 
     def milliseconds(self, transactions: Ints) -> Ints:
-        """When transactions commit, in milliseconds since the stream's start; -1 for -1."""
+        """Return when transactions commit, in milliseconds since the stream's start; -1 for -1."""
 
 
 @dataclass(frozen=True)
 class TableRows:
-    """Some rows of a table in some versions: what the values of columns are made of."""
+    """Rows of a table in some versions, from which the values of columns are derived."""
 
     keys: Ints
     versions: Ints
     since: int
-    """Number of the transaction before which the table was empty: 0, or that behind its last TRUNCATE."""
+    """Number of the transaction before which the table was empty: 0, or the one after its last TRUNCATE."""
 
     lives: RowTimes
-    """Asked for `born` and `changed`."""
+    """The source of `born` and `changed`."""
 
     table: int
-    """Place in `Model.tables`."""
+    """Index in `Model.tables`."""
 
     @cached_property
     def born(self) -> Ints:
-        """The transaction in which each row was inserted; -1 for those that were there before the stream."""
+        """The transaction in which each row was inserted; -1 for rows that existed before the stream."""
         return self.lives.born(self.table, self.keys, self.since)
 
     @cached_property
     def changed(self) -> Ints:
-        """The transaction in which each row got this version; -1 as above."""
+        """The transaction in which each row got this version; -1 as for `born`."""
         return self.lives.changed(self.table, self.keys, self.versions, self.since)

@@ -1,7 +1,7 @@
-"""How inserts, updates and deletes follow each other: in rounds, in each of which they are about different rows.
+"""Rounds of inserts, updates and deletes; each row occurs once in a round.
 
-One law: updates and deletes of a round are of rows that were there when it began, each row once, so that its
-transactions may have them in any order.
+Updates and deletes of a round concern rows that existed when it began, so that its transactions may have them in any
+order.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Round(NamedTuple):
 
 
 def rounds(wanted: Round, there: int, most: int) -> list[Round]:
-    """Rounds of about `most` rows that come to all that is wanted, of a table with so many rows. Raises UserError."""
+    """Return rounds of about `most` rows that add up to `wanted`, for a table with `there` rows; raise UserError."""
     if wanted.deletes > there + wanted.inserts:
         raise UserError(
             f"deletes: {wanted.deletes:,} are more than the rows there are: {there:,} before, and {wanted.inserts:,} "
@@ -54,16 +54,17 @@ def _rounds(wanted: Round, there: int, count: int) -> Iterator[Round]:
 
 
 def chosen_rows(numbers: np.random.Generator, rows: int, updates: int, deletes: int, skew: Skew) -> Places:
-    """Places of rows, each once: those of the updates by the skew, the first rows being the hot ones."""
+    """Return positions of rows, each once; those of the updates follow the skew, with the first rows as the hot
+    ones."""
     if isinstance(skew, Uniform) or not updates:
-        found: Places = numbers.choice(rows, updates + deletes, replace=False)
-        return found
+        positions: Places = numbers.choice(rows, updates + deletes, replace=False)
+        return positions
     if isinstance(skew, Zipf):
         weights = np.arange(1, rows + 1, dtype=np.float64) ** -skew.exponent
     else:
         hot = min(max(1, round(skew.rows * rows)), rows)
         weights = np.full(rows, (1 - skew.updates) / max(rows - hot, 1))
         weights[:hot] = skew.updates / hot
-    changed = numbers.choice(rows, updates, replace=False, p=weights / weights.sum())
-    others = np.setdiff1d(np.arange(rows), changed)
-    return np.concatenate((changed, numbers.choice(others, deletes, replace=False)))
+    updated_rows = numbers.choice(rows, updates, replace=False, p=weights / weights.sum())
+    others = np.setdiff1d(np.arange(rows), updated_rows)
+    return np.concatenate((updated_rows, numbers.choice(others, deletes, replace=False)))

@@ -19,9 +19,9 @@ from support.upstreams import played
 from simulator.columns import row_image
 from simulator.errors import UserError
 from simulator.sources.generate.model import Mix, Model, TableModel, TableRows
-from simulator.sources.generate.values.generators import TableWanted
-from simulator.sources.generate.values.probe_rows import Tried
-from simulator.sources.generate.values.reading import to_columns
+from simulator.sources.generate.values.generators import TableGenerators
+from simulator.sources.generate.values.probe_rows import ProbeTimes
+from simulator.sources.generate.values.reading import parse_columns
 from simulator.sources.generate.values.table_values import TableValues, table_values
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.values.changed_types import text_as
@@ -53,23 +53,23 @@ def modelled(tables: list[Table], rows: int = 1000, mix: Mix = Mix(20, 70, 10)) 
     )
 
 
-def valued(text: str, wanted: Mapping[str, TableWanted] | None = None, rows: int = 1000) -> dict[str, TableValues]:
+def valued(text: str, wanted: Mapping[str, TableGenerators] | None = None, rows: int = 1000) -> dict[str, TableValues]:
     tables = defined(text)
     made = table_values(
-        tables, [(wanted or {}).get(table.name, TableWanted()) for table in tables], modelled(tables, rows)
+        tables, [(wanted or {}).get(table.name, TableGenerators()) for table in tables], modelled(tables, rows)
     )
     return {each.table.name: each for each in made}
 
 
 def one(type_: str, spec: object, **wanted: object) -> TableValues:
-    asked = TableWanted(to_columns({"v": spec}), **wanted)  # type: ignore[arg-type]
+    asked = TableGenerators(parse_columns({"v": spec}), **wanted)  # type: ignore[arg-type]
     return valued(ONE.format(type_), {"t": asked})["t"]
 
 
 def rows(count: int = 5000, version: int = 0, first: int = 0, place: int = 0) -> TableRows:
     keys = np.arange(first, first + count)
     tables = tuple(TableModel("test", str(number), 1000) for number in range(4))
-    return TableRows(keys, np.full(count, version), 0, Tried(Model(7, tables)), place)
+    return TableRows(keys, np.full(count, version), 0, ProbeTimes(Model(7, tables)), place)
 
 
 def texts(values: TableValues, name: str = "v", version: int = 0, count: int = 5000) -> list[str | None]:
@@ -107,7 +107,7 @@ def test_every_column_of_every_type_is_as_tidb_keeps_it_and_another_process_make
 def test_an_update_touches_its_group_of_columns_and_nothing_else() -> None:
     """Two columns at a time, in turn, each of which differs; never the key; generated ones follow."""
     columns = "id BIGINT PRIMARY KEY, a VARCHAR(20), b INT, c DATE, d DECIMAL(9, 2), e DATETIME, f ENUM('x', 'y')"
-    values = valued(f"CREATE TABLE t ({columns})", {"t": TableWanted({}, 2)})["t"]
+    values = valued(f"CREATE TABLE t ({columns})", {"t": TableGenerators({}, 2)})["t"]
     names = list("abcdef")
     groups = set()
     for version in range(6):
@@ -117,12 +117,12 @@ def test_an_update_touches_its_group_of_columns_and_nothing_else() -> None:
             assert not any(np.asarray(pc.equal(before[name], after[name])))
         groups.add(changed)
     assert sorted(groups) == [("a", "d"), ("b", "e"), ("c", "f")]
-    named = valued(f"CREATE TABLE t ({columns})", {"t": TableWanted({}, ("b",))})["t"]
+    named = valued(f"CREATE TABLE t ({columns})", {"t": TableGenerators({}, ("b",))})["t"]
     assert named.texts(["a"], rows(9, 1))["a"].equals(named.texts(["a"], rows(9, 2))["a"])
 
 
 def test_rows_refer_to_rows_that_were_there() -> None:
-    values = valued(SHOP, {"customer": TableWanted(to_columns({"email": "email"}))})
+    values = valued(SHOP, {"customer": TableGenerators(parse_columns({"email": "email"}))})
     customers = set(texts(values["customer"], "id", count=1000))
     assert set(texts(values["orders"], "customer_id")) <= customers
     earlier = texts(values["orders"], "earlier")
@@ -134,11 +134,11 @@ def test_rows_refer_to_rows_that_were_there() -> None:
 
 
 def test_two_columns_that_refer_to_one_table_refer_to_rows_of_their_own() -> None:
-    spec = to_columns({"payer": {"reference": "test.account.id"}, "payee": {"reference": "test.account.id"}})
+    spec = parse_columns({"payer": {"reference": "test.account.id"}, "payee": {"reference": "test.account.id"}})
     transfer = valued(
         "CREATE TABLE account (id INT PRIMARY KEY, v INT);"
         "CREATE TABLE transfer (id INT PRIMARY KEY, payer INT, payee INT, v INT)",
-        {"transfer": TableWanted(spec)},
+        {"transfer": TableGenerators(spec)},
     )["transfer"]
     alike = sum(payer == payee for payer, payee in zip(texts(transfer, "payer"), texts(transfer, "payee")))
     assert alike < 5000 / 100
@@ -161,7 +161,7 @@ def test_a_column_that_is_new_has_its_default_and_others_stay() -> None:
 @pytest.mark.parametrize("row_size", [600, 4096, 200_000])
 def test_a_row_is_about_as_long_as_asked(row_size: int) -> None:
     text = "CREATE TABLE t (id BIGINT PRIMARY KEY, a VARCHAR(100), b MEDIUMTEXT, c JSON, d INT)"
-    values = valued(text, {"t": TableWanted({}, None, row_size)})["t"]
+    values = valued(text, {"t": TableGenerators({}, None, row_size)})["t"]
     sizes = [len(image) for image in values.images(rows(200)).to_pylist()]
     assert 0.9 * row_size < mean(sizes) < 1.1 * row_size
 
@@ -218,8 +218,8 @@ def test_values_lie_between_their_bounds(type_: str, spec: object, least: str, g
 
 
 def test_templates_times_and_versions_follow_the_row() -> None:
-    columns = to_columns({"v": {"template": "{{{w}}}.{id}"}, "w": {"version": True}, "z": {"time": "changed"}})
-    values = valued(ONE.format("VARCHAR(20)"), {"t": TableWanted(columns)})["t"]
+    columns = parse_columns({"v": {"template": "{{{w}}}.{id}"}, "w": {"version": True}, "z": {"time": "changed"}})
+    values = valued(ONE.format("VARCHAR(20)"), {"t": TableGenerators(columns)})["t"]
     assert texts(values, "v", 3, 2) == ["{3}.1", "{3}.2"]
     assert texts(values, "z", 3000, 1) == [str(1735689600 + 3)]
 
@@ -251,7 +251,7 @@ def test_another_life_of_a_table_has_other_values() -> None:
 )
 def test_what_no_row_could_hold_is_refused_in_a_line(type_: str, spec: object, words: list[str]) -> None:
     with pytest.raises(UserError) as caught:
-        valued(ONE.format(type_), {"t": TableWanted(to_columns({} if spec is None else {"v": spec}))})
+        valued(ONE.format(type_), {"t": TableGenerators(parse_columns({} if spec is None else {"v": spec}))})
     assert len(caught.value.args) == 1
     assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
 
@@ -259,14 +259,14 @@ def test_what_no_row_could_hold_is_refused_in_a_line(type_: str, spec: object, w
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        (TableWanted({}, ("id",)), ["update-columns", "'id'", "accepted: v, w, z"]),
-        (TableWanted({}, ("y",)), ["update-columns", "no column 'y'"]),
-        (TableWanted({}, 0), ["update-columns", "1 or more"]),
-        (TableWanted({}, None, 5000), ["row-size", "hold 20: v"]),
-        (TableWanted(to_columns({"x": 1})), ["columns: the table has no column 'x'"]),
+        (TableGenerators({}, ("id",)), ["update-columns", "'id'", "accepted: v, w, z"]),
+        (TableGenerators({}, ("y",)), ["update-columns", "no column 'y'"]),
+        (TableGenerators({}, 0), ["update-columns", "1 or more"]),
+        (TableGenerators({}, None, 5000), ["row-size", "hold 20: v"]),
+        (TableGenerators(parse_columns({"x": 1})), ["columns: the table has no column 'x'"]),
     ],
 )
-def test_what_no_table_could_be_is_refused_in_a_line(wanted: TableWanted, words: list[str]) -> None:
+def test_what_no_table_could_be_is_refused_in_a_line(wanted: TableGenerators, words: list[str]) -> None:
     with pytest.raises(UserError) as caught:
         valued(ONE.format("VARCHAR(20)"), {"t": wanted})
     assert len(caught.value.args) == 1
@@ -302,6 +302,6 @@ def test_updates_of_a_table_that_is_all_key_are_refused() -> None:
 )
 def test_a_mistake_in_a_generator_is_a_line(given: object, words: list[str]) -> None:
     with pytest.raises(UserError) as caught:
-        to_columns({"v": given})
+        parse_columns({"v": given})
     assert len(caught.value.args) == 1
     assert [word for word in ["v: ", *words] if word not in str(caught.value)] == [], str(caught.value)

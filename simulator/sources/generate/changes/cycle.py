@@ -1,11 +1,11 @@
-"""Cycle: kinds of things that follow each other in a pattern that repeats for ever.
+"""Cycles: a pattern of kinds that repeats forever.
 
-One law: each question about it is answered by a division and a look into tables as long as the pattern, wherever in the
-stream it is asked, and the answers are inverse to each other:
+Each question is answered by a division and a look-up in tables of the pattern's length, at any position, and the
+answers are inverse to each other:
 
-    at(position)             kind, and how many of the kind lie before
-    before(kind, position)   how many of the kind lie before a position
-    position(kind, ordinal)  where the kind comes for that time, counted from 0
+at(position)             kind, and how many of the kind precede
+    before(kind, position)   how many of the kind precede a position
+    position(kind, ordinal)  the position of the kind's occurrence with that number, from 0
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from simulator.columns.hashing import xxhash64
 @dataclass(frozen=True, eq=False)
 class Cycle:
     kinds: Ints
-    """Of each place of the pattern."""
+    """The kind at each position of the pattern."""
 
     ranks: Ints
-    """How many of its kind lie before each place."""
+    """How many of its kind precede each position."""
 
     counts: Ints
-    """Of each kind."""
+    """How many of each kind the pattern has."""
 
     starts: Ints
-    """How many places have lower kinds."""
+    """How many positions have lower kinds."""
 
     places: Ints
-    """kind × length + place, in order."""
+    """kind × length + position, in order."""
 
     @property
     def length(self) -> int:
         return len(self.kinds)
 
     def at(self, positions: Ints) -> tuple[Ints, Ints]:
-        """Kinds, and how many of the same kind lie before."""
+        """Return kinds, and how many of the same kind precede."""
         rounds = positions // self.length
         places = positions - rounds * self.length
         kinds = self.kinds[places]
@@ -50,18 +50,18 @@ class Cycle:
     def before(self, kind: int | Ints, positions: Ints) -> Ints:
         rounds = positions // self.length
         places = positions - rounds * self.length
-        found = np.searchsorted(self.places, kind * self.length + places) - self.starts[kind]
-        return rounds * self.counts[kind] + found
+        in_pattern = np.searchsorted(self.places, kind * self.length + places) - self.starts[kind]
+        return rounds * self.counts[kind] + in_pattern
 
     def position(self, kind: int | Ints, ordinals: Ints) -> Ints:
-        """Of kinds that the pattern has."""
+        """Return the positions of occurrences of kinds that the pattern has."""
         rounds = ordinals // self.counts[kind]
         ranks = ordinals - rounds * self.counts[kind]
         return (rounds - kind) * self.length + self.places[self.starts[kind] + ranks]
 
 
 def cycle(kinds: Ints, count: int) -> Cycle:
-    """Of a pattern in which kinds are numbers below `count`."""
+    """Return the cycle of a pattern in which kinds are numbers below `count`."""
     order = np.argsort(kinds, kind="stable")
     counts = np.bincount(kinds, minlength=count)
     starts = np.cumsum(counts) - counts
@@ -71,7 +71,8 @@ def cycle(kinds: Ints, count: int) -> Cycle:
 
 
 def spread(counts: Sequence[int], seed: int | None = None) -> Ints:
-    """A pattern with so many of each kind, each at about equal distances; with a seed each somewhere in its stretch."""
+    """Return a pattern with `counts` of each kind at about equal distances; with a seed each is somewhere in its
+    interval."""
     kinds = np.repeat(np.arange(len(counts)), counts)
     each = np.asarray(counts)[kinds]
     ranks = np.arange(len(kinds)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -80,17 +81,17 @@ def spread(counts: Sequence[int], seed: int | None = None) -> Ints:
 
 
 def fractions(count: int, seed: int) -> np.typing.NDArray[np.float64]:
-    """So many numbers from 0 to 1."""
+    """Return that many numbers from 0 to 1."""
     return (xxhash64(seed, np.arange(count)).view(np.uint64) >> np.uint64(11)) / 2.0**53
 
 
 def shuffled(count: int, seed: int) -> Ints:
-    """The numbers below `count` in an order of their own."""
+    """Return the numbers below `count`, shuffled."""
     return np.argsort(xxhash64(seed, np.arange(count)), kind="stable")
 
 
 def seed_of(*numbers: int) -> int:
-    """A seed that these numbers have together."""
+    """Return a seed derived from these numbers."""
     return int(xxhash64(*((number + HIGHEST) % (2 * HIGHEST) - HIGHEST for number in numbers))[0])
 
 

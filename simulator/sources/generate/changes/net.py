@@ -1,7 +1,7 @@
-"""Several changes of one row in one transaction as one: what a database writes of them when it commits.
+"""Merge of several changes of one row in one transaction into the change that a database writes at commit.
 
-One law: of each row and transaction there is one change at most, from what was before the first to what is behind the
-last; a row that comes and goes within a transaction is not seen.
+The change leads from the version before the first to the version after the last. A row that is inserted and deleted in
+one transaction does not appear.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import numpy as np
 from simulator.columns.change_frame import Ints
 
 
-def net(transactions: Ints, keys: Ints, before: Ints, after: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Changes of one table in the order in which they happen, each in its transaction."""
+def net_changes(transactions: Ints, keys: Ints, before: Ints, after: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return the net changes of one table, given in the order in which they happen, each with its transaction."""
     order = _by_key(keys)
     sorted_keys, numbers = keys[order], transactions[order]
     again = np.flatnonzero((sorted_keys[1:] == sorted_keys[:-1]) & (numbers[1:] == numbers[:-1])) + 1
@@ -31,7 +31,7 @@ def net(transactions: Ints, keys: Ints, before: Ints, after: Ints) -> tuple[Ints
 
 
 def _by_key(keys: Ints) -> Ints:
-    """The places of changes by key, those of one key in their order."""
+    """Return the positions of changes by key, those of one key in their order."""
     bits = max(1, len(keys) - 1).bit_length()
     least = int(keys.min()) if len(keys) else 0
     if len(keys) and (int(keys.max()) - least) >> (63 - bits):

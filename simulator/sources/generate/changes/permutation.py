@@ -1,10 +1,8 @@
-"""Permutations of the numbers below n, as many as there are keys, without a table of them.
+"""Permutations of the numbers below n, one for each key, without a table. `restored` is the inverse of `permuted`.
 
-One law: `restored` undoes `permuted`.
-
-A number of b bits is added to, multiplied by an odd number and shifted into itself by at least b / 2 bits, three times
-over, each of which can be undone; n is at most 2 ** b. What comes out at n or above goes through it again, until it is
-below n ("cycle walking").
+A number of b bits is added to, multiplied by an odd number and shifted into itself by at least b / 2 bits, three times,
+each of which is invertible; n is at most 2 ** b. A result of n or above goes through it again until it is below n
+("cycle walking").
 """
 
 from __future__ import annotations
@@ -24,12 +22,12 @@ HALF = np.uint64(32)
 
 
 def permuted(numbers: Ints, sizes: int | Ints, keys: Ints) -> Ints:
-    """Where each of the numbers below its size goes. Sizes and keys are one for all, or one for each."""
+    """Return the image of each number below its size. Sizes and keys are one for all, or one for each."""
     return _walked(_forth, numbers, sizes, keys)
 
 
 def restored(numbers: Ints, sizes: int | Ints, keys: Ints) -> Ints:
-    """The numbers that `permuted` took to these."""
+    """Return the numbers that `permuted` maps to these."""
     return _walked(_back, numbers, sizes, keys)
 
 
@@ -39,36 +37,36 @@ def _walked(step: Callable[[Words, Words, Words, Words], Words], numbers: Ints, 
     size = np.atleast_1d(np.asarray(sizes, np.int64)).view(np.uint64)
     masks, shifts = _bits(size)
     key = keys.view(np.uint64)
-    found = step(numbers.view(np.uint64), key, masks, shifts)
-    open_ = np.flatnonzero(found >= size)
+    results = step(numbers.view(np.uint64), key, masks, shifts)
+    open_ = np.flatnonzero(results >= size)
     while len(open_):
-        again = step(found[open_], *(each if len(each) == 1 else each[open_] for each in (key, masks, shifts)))
-        found[open_] = again
+        again = step(results[open_], *(each if len(each) == 1 else each[open_] for each in (key, masks, shifts)))
+        results[open_] = again
         open_ = open_[again >= (size if len(size) == 1 else size[open_])]
-    return found.view(np.int64)
+    return results.view(np.int64)
 
 
 def _bits(sizes: Words) -> tuple[Words, Words]:
-    """The mask of the bits that numbers below a size have, and half of the bits."""
+    """Return the mask of the bits of numbers below a size, and half of the number of bits."""
     bits = np.maximum(np.frexp((sizes - np.uint64(1)).astype(np.float64))[1], 1).astype(np.uint64)
     return (np.uint64(1) << bits) - np.uint64(1), (bits + np.uint64(1)) >> np.uint64(1)
 
 
 def _forth(numbers: Words, keys: Words, masks: Words, shifts: Words) -> Words:
     first, second, third = map(np.uint64, ODD)
-    found = ((numbers + keys) * first) & masks
-    found ^= found >> shifts
-    found = ((found + (keys >> HALF)) * second) & masks
-    found ^= found >> shifts
-    found = (found * third) & masks
-    found ^= found >> shifts
-    return found
+    results = ((numbers + keys) * first) & masks
+    results ^= results >> shifts
+    results = ((results + (keys >> HALF)) * second) & masks
+    results ^= results >> shifts
+    results = (results * third) & masks
+    results ^= results >> shifts
+    return results
 
 
 def _back(numbers: Words, keys: Words, masks: Words, shifts: Words) -> Words:
     first, second, third = map(np.uint64, INVERSE)
-    found = ((numbers ^ numbers >> shifts) * third) & masks
-    found ^= found >> shifts
-    found = (found * second - (keys >> HALF)) & masks
-    found ^= found >> shifts
-    return (found * first - keys) & masks
+    results = ((numbers ^ numbers >> shifts) * third) & masks
+    results ^= results >> shifts
+    results = (results * second - (keys >> HALF)) & masks
+    results ^= results >> shifts
+    return (results * first - keys) & masks

@@ -1,25 +1,25 @@
-"""What no stream can be made of, told before it begins."""
+"""Checks of a model before its stream begins."""
 
 from __future__ import annotations
 
 import math
 
 from simulator.errors import UserError
-from simulator.sources.generate.changes.row_lifecycle import spare
+from simulator.sources.generate.changes.row_lifecycle import spare_rows
 from simulator.sources.generate.changes.transactions import MOST
 from simulator.sources.generate.model import HotSet, Mix, Model, Skew, TableModel, Zipf
 
 CHANGES = 10_000
-"""Most that a mix may say in all, divided by what its numbers have in common."""
+"""Maximum sum of a mix, divided by the common divisor of its numbers."""
 
 ROWS = 2_000_000_000
-"""Of a table to begin with: products of two of them are numbers of 64 bits."""
+"""Maximum rows at the start of a table: a product of two such numbers has 64 bits."""
 
 TRANSACTION = 1_000_000
 
 
 def check(model: Model) -> None:
-    """Raises UserError for a model that asks for what cannot be."""
+    """Raise UserError for a model that is not possible."""
     if not model.tables:
         raise UserError("a stream needs a table at least")
     least, most = model.rows_per_transaction
@@ -71,7 +71,7 @@ def _check_mix(table: TableModel, mix: Mix, most: int) -> None:
     if not table.weight:
         return
     if mix.deletes > mix.inserts:
-        after = -(-spare(table, most) * changes // (mix.deletes - mix.inserts))
+        after = -(-spare_rows(table, most) * changes // (mix.deletes - mix.inserts))
         kept = ", whose first rows are kept as others refer to them," if table.kept else ""
         raise UserError(
             f"{_name(table)}: {mix.deletes:,} deletes for {mix.inserts:,} inserts exhaust the table{kept} after "
@@ -79,7 +79,7 @@ def _check_mix(table: TableModel, mix: Mix, most: int) -> None:
         )
     if mix.updates and not table.rows:
         raise UserError(f"{_name(table)}: rows 0, but a mix of {mix.updates:,} updates: expected 1 row or more")
-    if mix.deletes and spare(table, most) < most:
+    if mix.deletes and spare_rows(table, most) < most:
         raise UserError(
             f"{_name(table)}: rows {table.rows:,} are too few for deletes in transactions of up to {most:,} rows: "
             f"expected rows {most:,} or more, so that a transaction does not delete what it inserts"

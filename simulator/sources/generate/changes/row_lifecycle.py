@@ -1,16 +1,16 @@
-"""How the rows of one table come, change and go, from when it is empty.
+"""The lifecycle of the rows of one table since it was last empty.
 
-One law: what a change does to which row is a function of its position among the changes of the table alone, and the
-change that brought a row into a version is found from key and version.
+The effect of a change depends only on its position among the table's changes; the change that gave a row a version is
+computed from key and version.
 
-Rows are numbered by insertion (*key*). The first `rows` changes are inserts; then a cycle of the mix says what each is,
-in which at any place there were at least as many inserts as deletes. Deletes take the oldest row. Updates hit *slots*,
-as many as the table starts with rows: row k is in slot k mod rows, until row k + rows takes the slot over, which comes
-before k is deleted. A row's version counts the hits of its slot, also those before it was in it; it rises by one with
-each of its updates.
+Rows are numbered by insertion (*key*). The first `rows` changes are inserts; then a cycle of the mix gives the kind of
+each, with at least as many inserts as deletes before any position. Deletes remove the oldest row. Updates hit *slots*,
+as many as the table has rows at the start: row k is in slot k mod rows, until row k + rows takes over the slot, which
+happens before k is deleted. A row's version counts the hits of its slot, including those before the row was in it; it
+increases by one with each update of the row.
 
-Where the first rows are kept, deletes take the oldest of the others, of which the table gets some before its mix
-begins, and updates hit the kept rows alone.
+If the first rows are kept, deletes remove the oldest of the other rows, some of which are inserted before the mix
+begins, and updates hit only the kept rows.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ import numpy as np
 
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE, Ints
 from simulator.sources.generate.changes.cycle import Cycle, cycle, seed_of, spread
-from simulator.sources.generate.changes.skew import Hits
+from simulator.sources.generate.changes.skew import SlotUpdates
 from simulator.sources.generate.model import Mix, TableModel
 
 MIXED = 1024
-"""Changes in which a mix repeats itself, at least."""
+"""Minimum number of changes in a repetition of a mix."""
 
 
 @dataclass(frozen=True, eq=False)
-class Life:
-    """Positions count the changes of the table since it was empty."""
+class RowLifecycle:
+    """The lifecycle of a table's rows. Positions count the changes of the table since it was empty."""
 
     rows: int
-    """Slots that updates hit."""
+    """Number of slots that updates hit."""
 
     first: int
-    """Inserts with which the table begins, before the mix."""
+    """Number of inserts before the mix."""
 
     mixed: Cycle
-    hits: Hits
+    hits: SlotUpdates
     permanent: bool
-    """Whether the first rows are in their slots for ever."""
+    """Whether the first rows stay in their slots forever."""
 
     @property
     def undeleted(self) -> int:
@@ -51,7 +51,7 @@ class Life:
         return self.rows if self.permanent else 0
 
     def changes(self, first: int, end: int) -> tuple[Ints, Ints, Ints]:
-        """Keys of the changes from one position to another, and versions before and after; -1 where there is none."""
+        """Return keys of the changes between two positions, and versions before and after; -1 for none."""
         positions = np.arange(first, end)
         keys, before, after = positions, np.full(len(positions), -1), np.zeros(len(positions), np.int64)
         mixed = np.flatnonzero(positions >= self.first)
@@ -81,34 +81,34 @@ class Life:
         return keys, self.versions(keys, positions), -1
 
     def inserted(self, positions: Ints) -> Ints:
-        """How many rows were inserted before each position."""
+        """Return how many rows were inserted before each position."""
         return np.minimum(positions, self.first) + self._before(INSERT, positions)
 
     def deleted(self, positions: Ints) -> Ints:
-        """How many rows were deleted before each position."""
+        """Return how many rows were deleted before each position."""
         return self._before(DELETE, positions)
 
     def updated(self, positions: Ints) -> Ints:
-        """How many updates lie before each position."""
+        """Return how many updates precede each position."""
         return self._before(UPDATE, positions)
 
     def _before(self, kind: int, positions: Ints) -> Ints:
         return self.mixed.before(kind, np.maximum(positions - self.first, 0))
 
     def insertion(self, keys: Ints) -> Ints:
-        """At which position each row is inserted."""
-        found = keys.copy()
+        """Return the position at which each row is inserted."""
+        positions = keys.copy()
         mixed = np.flatnonzero(keys >= self.first)
         if len(mixed):
-            found[mixed] = self.first + self.mixed.position(INSERT, keys[mixed] - self.first)
-        return found
+            positions[mixed] = self.first + self.mixed.position(INSERT, keys[mixed] - self.first)
+        return positions
 
     def arrived(self, keys: Ints) -> Ints:
-        """The version in which each row is inserted."""
+        """Return the version in which each row is inserted."""
         return self._hits(keys, self.updated(self.insertion(keys)))
 
     def versions(self, keys: Ints, positions: Ints) -> Ints:
-        """Of rows at positions before which they were inserted; a deleted row keeps its last."""
+        """Return the versions of rows at positions after their insertion; a deleted row keeps its last."""
         if not self.mixed.counts[UPDATE]:
             return np.zeros(len(keys), np.int64)
         if not self.permanent and self.mixed.counts[INSERT]:
@@ -119,28 +119,28 @@ class Life:
         return self._hits(keys, self.updated(positions))
 
     def _hits(self, keys: Ints, updates: Ints) -> Ints:
-        """The versions of rows that are in their slots, behind so many updates."""
+        """Return the versions of rows in their slots, after that many updates."""
         if not self.mixed.counts[UPDATE]:
             return np.zeros(len(keys), np.int64)
         if not self.permanent:
             return self.hits.hits(keys % self.rows, updates)
-        found = np.zeros(len(keys), np.int64)
+        versions = np.zeros(len(keys), np.int64)
         first = np.flatnonzero(keys < self.rows)
-        found[first] = self.hits.hits(keys[first], updates[first])
-        return found
+        versions[first] = self.hits.hits(keys[first], updates[first])
+        return versions
 
     def written(self, keys: Ints, versions: Ints) -> Ints:
-        """At which position each row gets its version: where its slot is hit for that time, or where it is inserted
-        if that comes later."""
-        found = self.insertion(keys)
+        """Return the position at which each row gets its version: that of its slot's hit, or of its insertion if
+        that is later."""
+        positions = self.insertion(keys)
         hit = np.flatnonzero(versions > 0)
         if len(hit):
             numbers = self.hits.number(keys[hit] % self.rows, versions[hit] - 1)
-            found[hit] = np.maximum(found[hit], self.first + self.mixed.position(UPDATE, numbers))
-        return found
+            positions[hit] = np.maximum(positions[hit], self.first + self.mixed.position(UPDATE, numbers))
+        return positions
 
     def there(self, position: int) -> tuple[range, ...]:
-        """The keys of the rows before a position."""
+        """Return the keys of the rows that exist before a position."""
         at = np.array([position])
         inserted, first = int(self.inserted(at)[0]), self.undeleted
         oldest = first + int(self.deleted(at)[0])
@@ -148,24 +148,28 @@ class Life:
 
 
 @lru_cache(maxsize=4096)
-def life(table: TableModel, most: int, seed: int, since: int) -> Life:
-    """Of a table of whose rows a transaction changes so many at most, and which was empty for the last time before
-    transaction `since`."""
+def row_lifecycle(table: TableModel, most: int, seed: int, since: int) -> RowLifecycle:
+    """Return the lifecycle of a table that was last empty before transaction `since`.
+
+    `most` is the maximum number of the table's rows that a transaction changes.
+    """
     permanent = table.kept and table.rows > 0 and table.mix.deletes > 0
-    first = table.rows + spare(table, most) if permanent else table.rows
-    hits = Hits(table.rows, table.skew, seed_of(seed, since))
-    return Life(table.rows, first, _mixed(table.mix, seed), hits, permanent)
+    first = table.rows + spare_rows(table, most) if permanent else table.rows
+    hits = SlotUpdates(table.rows, table.skew, seed_of(seed, since))
+    return RowLifecycle(table.rows, first, _mixed(table.mix, seed), hits, permanent)
 
 
-def spare(table: TableModel, most: int) -> int:
-    """How many rows there are for deletes when the mix begins. They must be more than a transaction changes: a row
-    that comes and goes within one is not seen."""
+def spare_rows(table: TableModel, most: int) -> int:
+    """Return how many rows exist for deletes when the mix begins.
+
+    They must be more than a transaction changes: a row that is inserted and deleted in one transaction does not appear.
+    """
     return max(2 * most, table.rows // 100) if table.kept and table.rows else table.rows
 
 
 @lru_cache(maxsize=4096)
 def _mixed(mix: Mix, seed: int) -> Cycle:
-    """The kinds of changes, turned so that at any place there were at least as many inserts as deletes before."""
+    """Return the kinds of changes, rotated so that at least as many inserts as deletes precede any position."""
     wanted = {INSERT: mix.inserts, UPDATE: mix.updates, DELETE: mix.deletes}
     divisor = math.gcd(mix.inserts, mix.updates, mix.deletes)
     times = -(-MIXED * divisor // sum(wanted.values()))

@@ -1,14 +1,14 @@
-"""Which rows updates hit: as often each, or some more often than others.
+"""The distribution of updates over rows: even, or skewed.
 
-One law: of the first n updates a slot got as many as `hits` says, and its next one is where `update` says.
+`hits` returns how many of the first n updates a slot got, and `update` the next one; they are consistent.
 
-Slots are divided in classes, each of which is hit evenly: all slots (uniform), hot and other ones (hot set), or the
-first ranks one by one and then ever longer stretches of ranks (Zipf). A cycle deals the updates out to the classes. The
-updates of a class go round in passes, each of which hits every one of its n slots once: the m-th hits, in pass m div n,
-the slot to which a permutation of that pass takes m mod n. So a slot has been hit div many times, and once more if the
-permutation takes it from below mod.
+Slots are divided into classes, each of which is hit evenly: all slots (uniform), hot and other slots (hot set), or the
+first ranks one by one and then growing ranges of ranks (Zipf). A cycle distributes the updates over the classes. The
+updates of a class are passes, each of which hits every one of its n slots once: the m-th hits, in pass m div n, the
+slot to which that pass's permutation maps m mod n. So a slot has been hit div times, and once more if the permutation
+maps it from below mod.
 
-Places of ranks are strewn over the slots by steps of about the golden section, which meet every slot once.
+Ranks are spread over the slots in steps of about the golden section, which reach every slot once.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from simulator.sources.generate.changes.permutation import permuted, restored
 from simulator.sources.generate.model import HotSet, Skew, Uniform, Zipf
 
 SINGLE = 32
-"""Ranks of Zipf that are a class each."""
+"""Number of ranks of Zipf with a class of their own."""
 
 GROWTH = 1.25
-"""By how much each class behind them is longer than the one before."""
+"""Growth of the size of the following classes."""
 
 DEALT = 1 << 14
-"""Updates in which classes come as often as asked."""
+"""Number of updates in which the classes have their exact shares."""
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
     sizes: Ints
-    """How many slots each class has."""
+    """Number of slots of each class."""
 
     bounds: Ints
     """The first rank of each class."""
@@ -48,22 +48,22 @@ class Classes:
     dealt: Cycle
 
     step: int
-    """From a rank's slot to the next one's."""
+    """Distance from a rank's slot to the next one's."""
 
     back: int
-    """From a slot's rank to the next one's."""
+    """Distance from a slot's rank to the next one's."""
 
 
 @dataclass(frozen=True)
-class Hits:
-    """Updates of slots, numbered from 0."""
+class SlotUpdates:
+    """The updates of slots, numbered from 0."""
 
     slots: int
     skew: Skew
     seed: int
 
     def update(self, numbers: Ints) -> tuple[Ints, Ints]:
-        """The slot that each update hits, and how often it was hit before."""
+        """Return the slot that each update hits, and how often it was hit before."""
         if self._even:
             passes = numbers // self.slots
             return permuted(numbers - passes * self.slots, self.slots, self._keys(passes)), passes
@@ -75,7 +75,7 @@ class Hits:
         return ((classes.bounds[kinds] + within) * classes.step + self._first) % self.slots, passes
 
     def hits(self, slots: Ints, numbers: Ints) -> Ints:
-        """How often each slot is hit by so many first updates."""
+        """Return how often each slot is hit by that many first updates."""
         if self._even:
             passes = numbers // self.slots
             return passes + (restored(slots, self.slots, self._keys(passes)) < numbers - passes * self.slots)
@@ -85,7 +85,7 @@ class Hits:
         return passes + (restored(within, sizes, self._keys(passes, kinds)) < updates - passes * sizes)
 
     def number(self, slots: Ints, hits: Ints) -> Ints:
-        """The update that hits a slot when it was hit so often before."""
+        """Return the update that hits a slot after that many hits."""
         if self._even:
             return hits * self.slots + restored(slots, self.slots, self._keys(hits))
         kinds, sizes, within = self._placed(slots)
@@ -93,7 +93,7 @@ class Hits:
         return self._classes.dealt.position(kinds, ordinals)
 
     def _placed(self, slots: Ints) -> tuple[Ints, Ints, Ints]:
-        """The class of each slot, its size, and the place in it."""
+        """Return the class of each slot, its size, and the position in it."""
         classes = self._classes
         ranks = (slots - self._first) % self.slots * classes.back % self.slots
         kinds = np.searchsorted(classes.bounds, ranks, side="right") - 1
@@ -105,7 +105,7 @@ class Hits:
 
     @property
     def _even(self) -> bool:
-        """Whether there is one class only."""
+        """Whether there is only one class."""
         return len(self._classes.sizes) == 1
 
     @property
@@ -114,7 +114,7 @@ class Hits:
         return seed_of(self.seed, -1) % self.slots
 
     def _keys(self, passes: Ints, kinds: Ints | None = None) -> Ints:
-        """One key where they are all of one class and pass."""
+        """Return a key for each pass; one key if all are of one class and pass."""
         if kinds is None and len(passes) and passes[0] == passes[-1] and (passes == passes[0]).all():
             passes = passes[:1]
         return xxhash64(self.seed, passes) if kinds is None else xxhash64(self.seed, passes << 8 | kinds)
@@ -132,7 +132,7 @@ def _classes(slots: int, skew: Skew) -> Classes:
 
 
 def _shares(slots: int, skew: Skew) -> tuple[list[int], list[float]]:
-    """Where each class begins, and its share of the updates."""
+    """Return the start of each class, and its share of the updates."""
     match skew:
         case HotSet(rows, updates):
             hot = max(1, round(slots * rows))
@@ -148,8 +148,8 @@ def _shares(slots: int, skew: Skew) -> tuple[list[int], list[float]]:
 
 
 def _zipf(exponent: float, first: int, end: int) -> float:
-    """About the sum of 1 / rank ** exponent for the ranks first + 1 … end: the integral from half before to half
-    behind."""
+    """Return approximately the sum of 1 / rank ** exponent for the ranks first + 1 … end, as an integral from half a
+    rank before to half a rank after."""
     if end - first == 1:
         return math.pow(end, -exponent)
     if exponent == 1:
@@ -158,7 +158,7 @@ def _zipf(exponent: float, first: int, end: int) -> float:
 
 
 def _counted(shares: Sequence[float]) -> list[int]:
-    """How many of `DEALT` updates each class gets: those that are rounded down furthest get the rest."""
+    """Return how many of `DEALT` updates each class gets; the rest goes to those that are rounded down most."""
     if len(shares) == 1:
         return [1]
     exact = [share / math.fsum(shares) * DEALT for share in shares]

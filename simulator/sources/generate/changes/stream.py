@@ -1,9 +1,9 @@
-"""The stream of changes: for any window of transactions, which rows change, and from which version to which.
+"""The stream of changes: the changed rows of any window of transactions, and their versions before and after.
 
-One law: nothing is kept from one window to the next; two windows give what the window over both gives.
+Nothing is stored between windows; two adjacent windows give the same changes as one over both.
 
 A table that was truncated before transaction `since` begins again there: with its first position, as empty as at the
-start of the stream, and with a seed of its own.
+start of the stream, and with its own seed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 
 from simulator.columns.change_frame import Ints
 from simulator.sources.generate.changes.cycle import seed_of
-from simulator.sources.generate.changes.net import net
-from simulator.sources.generate.changes.row_lifecycle import Life, life
+from simulator.sources.generate.changes.net import net_changes
+from simulator.sources.generate.changes.row_lifecycle import RowLifecycle, row_lifecycle
 from simulator.sources.generate.changes.timetable import Segment, Timetable
 from simulator.sources.generate.changes.transactions import Transactions, transactions
 from simulator.sources.generate.model import KeyChanges, Model, TableRows
@@ -26,7 +26,7 @@ from simulator.sources.generate.model import KeyChanges, Model, TableRows
 CHUNK = 65_536
 
 SAMPLE = 100_000
-"""Changes by which the rate at which they are seen is told."""
+"""Number of changes from which the share of visible changes is measured."""
 
 NEARLY = 0.995
 PARTS = 10_000
@@ -34,7 +34,8 @@ PARTS = 10_000
 
 @dataclass(frozen=True)
 class Stream:
-    """All that it holds beside its fields is made of them where it is needed, so that it travels light."""
+    """A stream of changes. Everything besides its fields is computed where it is needed, so that it is cheap to
+    send."""
 
     model: Model
     segments: tuple[Segment, ...]
@@ -49,20 +50,22 @@ class Stream:
 
     @property
     def fill_transactions(self) -> int:
-        """The first transaction behind those that fill the tables."""
+        """The first transaction after those that fill the tables."""
         return self.transactions.fill
 
     def window(self, first: int, end: int, since: Sequence[int]) -> KeyChanges:
-        """Net changes of the transactions from `first` to `end`, without it. Each table was empty before the
-        transaction that `since` says of it, which is not behind `first`."""
+        """Return the net changes of the transactions from `first` to `end`, exclusive.
+
+        `since` has for each table the transaction before which it was empty, not after `first`.
+        """
         tables = [
             each
             for each in range(len(self.model.tables))
             if self.model.tables[each].weight or (first < self.transactions.fills[each + 1])
         ]
-        found = [self._of_table(table, first, end, since[table]) for table in tables]
-        columns = [np.concatenate(each) for each in zip((np.zeros(0, np.int64),) * 5, *found)]
-        if len(found) > 1:
+        changes_of_tables = [self._of_table(table, first, end, since[table]) for table in tables]
+        columns = [np.concatenate(each) for each in zip((np.zeros(0, np.int64),) * 5, *changes_of_tables)]
+        if len(changes_of_tables) > 1:
             order = np.argsort(columns[1], kind="stable")
             columns = [column[order] for column in columns]
         return KeyChanges(*columns)
@@ -72,56 +75,56 @@ class Stream:
         if not len(numbers):
             return (numbers,) * 5
         begin = self._position(table, first, since)
-        changes = net(numbers, *self._life(table, since).changes(begin, begin + len(numbers)))
+        changes = net_changes(numbers, *self._life(table, since).changes(begin, begin + len(numbers)))
         return np.full(len(changes[0]), table), *changes
 
     def alive(self, table: int, transaction: int, since: int, rows: int = CHUNK) -> Iterator[TableRows]:
-        """The rows that are there before a transaction, by key, so many at a time."""
+        """Yield the rows that exist before a transaction, by key, in chunks."""
         position = self._position(table, transaction, since)
-        found = self._life(table, since)
-        for keys in found.there(position):
+        lifecycle = self._life(table, since)
+        for keys in lifecycle.there(position):
             for first in range(keys.start, keys.stop, rows):
                 some = np.arange(first, min(first + rows, keys.stop))
-                versions = found.versions(some, np.full(len(some), position))
+                versions = lifecycle.versions(some, np.full(len(some), position))
                 yield TableRows(some, versions, since, self, table)
 
     def born(self, table: int, keys: Ints, since: int) -> Ints:
-        """The transaction in which each row was inserted; -1 for those that were there before the stream."""
+        """Return the transaction in which each row was inserted; -1 for rows that existed before the stream."""
         return self._transaction(table, self._life(table, since).insertion(keys), since)
 
     def changed(self, table: int, keys: Ints, versions: Ints, since: int) -> Ints:
-        """The transaction in which each row got its version; -1 as above."""
+        """Return the transaction in which each row got its version; -1 as for `born`."""
         return self._transaction(table, self._life(table, since).written(keys, versions), since)
 
     def arrived(self, table: int, keys: Ints, since: int) -> Ints:
-        """The version in which each row was inserted; updates of the same transaction are counted beyond it."""
+        """Return the version in which each row was inserted; updates in the same transaction come on top."""
         return self._life(table, since).arrived(keys)
 
     def inserted(self, table: int, transactions: Ints, since: int) -> Ints:
-        """How many rows of a table had been inserted before each transaction."""
+        """Return how many rows of a table had been inserted before each transaction."""
         return self._life(table, since).inserted(self._positions(table, transactions, since))
 
     def deleted(self, table: int, transactions: Ints, since: int) -> Ints:
-        """How many rows of a table had been deleted before each transaction."""
+        """Return how many rows of a table had been deleted before each transaction."""
         return self._life(table, since).deleted(self._positions(table, transactions, since))
 
     def milliseconds(self, transactions: Ints) -> Ints:
-        """When transactions commit, in milliseconds since the stream's start; -1 for -1."""
+        """Return when transactions commit, in milliseconds since the stream's start; -1 for -1."""
         return np.where(transactions < 0, -1, self.timetable.milliseconds(np.maximum(transactions, 0)))
 
-    def _life(self, table: int, since: int) -> Life:
+    def _life(self, table: int, since: int) -> RowLifecycle:
         most = self.model.rows_per_transaction[1]
-        return life(self.model.tables[table], most, seed_of(self.model.seed, table), since)
+        return row_lifecycle(self.model.tables[table], most, seed_of(self.model.seed, table), since)
 
     def _begin(self, table: int, since: int) -> int:
-        """How many changes the table had before it was empty for the last time."""
+        """Return how many changes the table had before it was last empty."""
         return _begin(self.transactions, table, since) if since else 0
 
     def _position(self, table: int, transaction: int, since: int) -> int:
         return int(self._positions(table, np.array([transaction]), since)[0])
 
     def _positions(self, table: int, transactions: Ints, since: int) -> Ints:
-        """How many changes the table had before each transaction, since it was empty for the last time."""
+        """Return how many changes the table had before each transaction since it was last empty."""
         return self.transactions.changes_before(table, transactions) - self._begin(table, since)
 
     def _transaction(self, table: int, positions: Ints, since: int) -> Ints:
@@ -133,7 +136,8 @@ class Stream:
 
 @lru_cache(maxsize=8)
 def _seen(model: Model) -> tuple[int, int]:
-    """Of how many changes of the mix how many are seen, in a part of it; all where nearly all are."""
+    """Return a ratio (visible, all) of the changes of the mix, measured in a part of it; (1, 1) if nearly all are
+    visible."""
     stream = Stream(model, ())
     count = max(1, SAMPLE // sum(model.rows_per_transaction) * 2)
     first = stream.fill_transactions + count

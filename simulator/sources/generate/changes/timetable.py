@@ -1,11 +1,11 @@
-"""Timetable: in which millisecond of simulated time each transaction commits.
+"""The timetable: the millisecond of simulated time at which each transaction commits.
 
-One law: in whole numbers, without drift: `milliseconds` and `transactions_before` are inverse to each other.
+It is computed in integers without drift; `milliseconds` and `transactions_before` are inverse to each other.
 
-Rates are given by segments, in rows a second. Between two that differ the rate rises or falls in *pieces* of a second
-(longer ones in ramps of more than `STEPS` seconds), each with the rate of its middle in thousandths of a row, so that
-d milliseconds of rate q bring d × q millionths of a row. A transaction commits in the millisecond that brings its first
-row. What comes again and again brings whole rows each time, or so many times.
+Segments give rates in rows a second. Between two different rates the rate changes in *pieces* of a second (longer ones
+in ramps of more than `STEPS` seconds), each with the rate at its middle in thousandths of a row, so that d milliseconds
+at rate q bring d × q millionths of a row. A transaction commits in the millisecond that brings its first row. A
+repeated part brings whole rows each time, or in a number of repetitions.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from simulator.sources.generate.changes.transactions import Transactions
 from simulator.tso import FOREVER
 
 STEPS = 1 << 14
-"""Most pieces of a ramp."""
+"""Maximum pieces of a ramp."""
 
 MILLION = 10**6
 
 MOST_TIMES = 1024
-"""That what comes again is written out, so that it brings whole rows in all."""
+"""Maximum repetitions that are written out so that they bring whole rows."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """From a moment of simulated time to where the next segment begins; the last one never ends."""
+    """A period of simulated time until the next segment begins; the last one never ends."""
 
     from_ms: int
-    """Milliseconds since the stream's start; the first begins at 0."""
+    """Milliseconds since the stream's start; the first segment begins at 0."""
 
     first: float
-    """Rows a second where it begins."""
+    """Rows a second at the beginning."""
 
     last: float
-    """Rows a second where the next one begins; linear between. Of the last segment the same as `first`."""
+    """Rows a second where the next segment begins, linear in between; in the last segment equal to `first`."""
 
     again_ms: int = 0
-    """After so long this segment and those behind it come again, without end; 0 for never. One segment may say it."""
+    """This segment and the following ones repeat forever with this period; 0 for never. At most one segment has it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
-    """Stretches of time with a rate that does not change."""
+class RatePieces:
+    """Periods with a constant rate."""
 
     starts: Ints
     """Milliseconds."""
@@ -58,14 +58,13 @@ class Pieces:
     """Thousandths of a row a second: millionths of a row a millisecond."""
 
     rows: Ints
-    """That come before each piece."""
+    """Whole rows before each piece."""
 
     parts: Ints
-    """Millionths of a row that come before each piece beside these."""
+    """Millionths of a row before each piece, in addition."""
 
     again: tuple[int, int, int, int]
-    """What comes again and again: where it begins and how long it takes, in milliseconds; how many rows come before it,
-    and how many with it."""
+    """The repeated part: start and length in milliseconds, rows before it, and rows in it."""
 
 
 @dataclass(frozen=True)
@@ -73,19 +72,19 @@ class Timetable:
     segments: tuple[Segment, ...]
     transactions: Transactions
     seen: tuple[int, int] = (1, 1)
-    """Of how many changes how many are seen, behind the fill: rates are of those, and several of one row in a
-    transaction are seen as one."""
+    """Ratio (visible, all) of changes after the fill: rates count visible changes, and several changes of a row in a
+    transaction are visible as one."""
 
     def rows_before(self, ms: int) -> int:
-        """How many rows the rates bring before a millisecond."""
+        """Return how many rows the rates bring before a millisecond."""
         return int(self._rows_before(np.array([ms]))[0])
 
     def transactions_before(self, ms: int) -> int:
-        """How many transactions commit before a millisecond: the first of those that do not."""
+        """Return how many transactions commit before a millisecond: the number of the first that does not."""
         return int(self._transactions_before(np.array([ms]))[0])
 
     def milliseconds(self, transactions: Ints) -> Ints:
-        """When each transaction commits."""
+        """Return when each transaction commits."""
         pieces = _pieces(self.segments)
         rows = self._seen_before(transactions)
         _, every_ms, before, every = pieces.again
@@ -96,11 +95,11 @@ class Timetable:
         needed = rows + 1 - pieces.rows[place]
         whole = needed // rates
         rest = (needed - whole * rates) * MILLION - pieces.parts[place]
-        found: Ints = times * every_ms + pieces.starts[place] + whole * MILLION - (-rest // rates) - 1
-        return found
+        times_ms: Ints = times * every_ms + pieces.starts[place] + whole * MILLION - (-rest // rates) - 1
+        return times_ms
 
     def logical(self, transactions: Ints) -> Ints:
-        """Which of its millisecond each transaction is, from 1."""
+        """Return the number of each transaction in its millisecond, from 1."""
         return 1 + transactions - self._transactions_before(self.milliseconds(transactions))
 
     def _transactions_before(self, ms: Ints) -> Ints:
@@ -110,11 +109,11 @@ class Timetable:
         return self.transactions.beginning_before(np.minimum(rows, filled) - (-mixed * of // seen))
 
     def _seen_before(self, transactions: Ints) -> Ints:
-        """How many rows are seen of what lies before each transaction."""
+        """Return how many visible rows precede each transaction."""
         rows, filled = self.transactions.rows_before(transactions), self.transactions.filling
         seen, of = self.seen
-        found: Ints = np.minimum(rows, filled) + np.maximum(rows - filled, 0) * seen // of
-        return found
+        visible_rows: Ints = np.minimum(rows, filled) + np.maximum(rows - filled, 0) * seen // of
+        return visible_rows
 
     def _rows_before(self, ms: Ints) -> Ints:
         pieces = _pieces(self.segments)
@@ -125,12 +124,12 @@ class Timetable:
         rates, since = pieces.rates[place], ms - pieces.starts[place]
         whole = since // MILLION
         rest = (since - whole * MILLION) * rates + pieces.parts[place]
-        found: Ints = times * every + pieces.rows[place] + whole * rates + rest // MILLION
-        return found
+        rows_before: Ints = times * every + pieces.rows[place] + whole * rates + rest // MILLION
+        return rows_before
 
 
 @lru_cache(maxsize=8)
-def _pieces(segments: Sequence[Segment]) -> Pieces:
+def _pieces(segments: Sequence[Segment]) -> RatePieces:
     segments, every_ms = _written_out(segments)
     starts, rates, rows, parts = [], [], [], []
     millionths, before = 0, (0, 0)
@@ -146,11 +145,11 @@ def _pieces(segments: Sequence[Segment]) -> Pieces:
         begin, end = segments[-1].from_ms - every_ms, len(starts) - 1
         first = rows[starts.index(begin)]
         again = begin, every_ms, first, rows[end] - first
-    return Pieces(np.array(starts), np.array(rates), np.array(rows), np.array(parts), again)
+    return RatePieces(np.array(starts), np.array(rates), np.array(rows), np.array(parts), again)
 
 
 def _written_out(segments: Sequence[Segment]) -> tuple[Sequence[Segment], int]:
-    """The segments with those that come again so many times, a last one behind them, and how long all these take."""
+    """Return the segments with the repeated ones written out, a final one, and the length of all repetitions."""
     place = next((place for place, segment in enumerate(segments) if segment.again_ms), None)
     if place is None:
         return segments, 0
@@ -165,7 +164,7 @@ def _written_out(segments: Sequence[Segment]) -> tuple[Sequence[Segment], int]:
 
 
 def _steps(segments: Sequence[Segment]) -> Iterator[tuple[int, int]]:
-    """The start and the rate of each piece."""
+    """Yield the start and the rate of each piece."""
     for segment, following in zip(segments, (*segments[1:], None)):
         if following is None or segment.first == segment.last:
             yield segment.from_ms, round(1000 * segment.first)

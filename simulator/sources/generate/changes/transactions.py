@@ -1,13 +1,12 @@
-"""Transactions: how many rows each has, and of which tables.
+"""The sizes of transactions and their tables.
 
-One law: which transaction a table's n-th change belongs to, and how many changes of a table lie before a transaction,
-are inverse to each other.
+The transaction of a table's n-th change, and the number of a table's changes before a transaction, are inverse to each
+other.
 
-Transactions are numbered from 0. First come those that fill the tables, one table after the other, of even size; the
-mix follows: a pattern of transactions that repeats for ever, in which each size that is asked for is as frequent. A
-transaction has as many *parts* as tables are asked for, of about the same size, each of a table; in the order of a
-shuffle, each part's place on the line from 0 to all rows says which table it has, by stretches as long as the tables'
-weights.
+Transactions are numbered from 0. The first ones fill the tables, one table after the other, with equal sizes. Then
+follows the mix: a pattern of transactions that repeats forever, in which each allowed size is equally frequent. A
+transaction has as many *parts* as tables per transaction, of about equal sizes, each of one table. Parts are shuffled
+and laid on a line of all rows; intervals proportional to the tables' weights give the table of each part.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ from simulator.sources.generate.changes.cycle import seed_of, shuffled
 from simulator.sources.generate.model import Model
 
 FEWEST = 4096
-"""Transactions of the pattern."""
+"""Minimum transactions of the pattern."""
 
 MOST = 1 << 18
 
 EACH = 256
-"""Transactions that the table with the lowest weight gets of the pattern, where it does not get too long."""
+"""Transactions of the pattern for the table with the lowest weight, unless the pattern gets too long."""
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """What a table has of the pattern."""
+class TableParts:
+    """A table's share of the pattern."""
 
     places: Ints
-    """Of the transactions."""
+    """Positions of its transactions."""
 
     sums: Ints
     """Its changes before each of these transactions, and in all."""
@@ -44,32 +43,32 @@ class Parts:
 @dataclass(frozen=True, eq=False)
 class Transactions:
     size: int
-    """Rows that a transaction of the fill has."""
+    """Rows of a transaction of the fill."""
 
     filled: Ints
-    """Rows with which the tables before each start, and all tables."""
+    """First rows of the tables before each one, and of all tables."""
 
     fills: Ints
-    """The first transaction that fills each table, and the first behind the fill; 0 where rows are there before."""
+    """The first transaction that fills each table, and the first after the fill; 0 if the rows exist before."""
 
     sums: Ints
     """Rows of the pattern before each of its transactions, and in all."""
 
-    parts: tuple[Parts, ...]
+    parts: tuple[TableParts, ...]
 
     @property
     def fill(self) -> int:
-        """The first transaction behind the fill."""
+        """The first transaction after the fill."""
         return int(self.fills[-1])
 
     @property
     def filling(self) -> int:
-        """How many rows the fill has."""
+        """Number of rows of the fill."""
         return 0 if self.present else int(self.filled[-1])
 
     @property
     def length(self) -> int:
-        """How many transactions the pattern has."""
+        """Number of transactions in the pattern."""
         return len(self.sums) - 1
 
     @property
@@ -77,23 +76,23 @@ class Transactions:
         return not self.fill
 
     def rows_before(self, transactions: Ints) -> Ints:
-        """How many changes of all tables lie before each transaction."""
+        """Return how many changes of all tables precede each transaction."""
         rounds, places = self._pattern(transactions)
-        found: Ints = rounds * self.sums[-1] + self.sums[places]
+        rows: Ints = rounds * self.sums[-1] + self.sums[places]
         if self.present:
-            return found
+            return rows
         table = np.searchsorted(self.fills, transactions, side="right") - 1
         filling = np.flatnonzero(table < len(self.parts))
-        found += self.filled[-1]
+        rows += self.filled[-1]
         table = table[filling]
-        found[filling] = self.filled[table] + (transactions[filling] - self.fills[table]) * self.size
-        return found
+        rows[filling] = self.filled[table] + (transactions[filling] - self.fills[table]) * self.size
+        return rows
 
     def beginning_before(self, rows: Ints) -> Ints:
-        """How many transactions have their first row among so many first rows."""
+        """Return how many transactions have their first row among that many first rows."""
         mixed = rows - self.filling
         rounds = np.maximum(mixed, 0) // self.sums[-1]
-        found: Ints = (
+        counts: Ints = (
             self.fill
             + rounds * self.length
             + np.searchsorted(self.sums[:-1], mixed - rounds * self.sums[-1], side="left")
@@ -102,32 +101,32 @@ class Transactions:
         if len(filling) and not self.present:
             there = rows[filling]
             table = np.searchsorted(self.filled, there, side="left") - 1
-            found[filling] = np.where(there > 0, self.fills[table] - (self.filled[table] - there) // self.size, 0)
-        return found
+            counts[filling] = np.where(there > 0, self.fills[table] - (self.filled[table] - there) // self.size, 0)
+        return counts
 
     def changes_before(self, table: int, transactions: Ints) -> Ints:
-        """How many changes of a table lie before each transaction; the rows that are there before the stream count."""
+        """Return how many changes of a table precede each transaction, including rows that exist before the stream."""
         rounds, places = self._pattern(transactions)
         parts = self.parts[table]
-        found: Ints = rounds * parts.sums[-1] + parts.sums[np.searchsorted(parts.places, places)]
+        changes: Ints = rounds * parts.sums[-1] + parts.sums[np.searchsorted(parts.places, places)]
         rows = self.filled[table + 1] - self.filled[table]
-        found += rows if self.present else np.clip((transactions - self.fills[table]) * self.size, 0, rows)
-        return found
+        changes += rows if self.present else np.clip((transactions - self.fills[table]) * self.size, 0, rows)
+        return changes
 
     def of_changes(self, table: int, numbers: Ints) -> Ints:
-        """The transactions of a table's changes; -1 for rows that are there before the stream."""
+        """Return the transactions of a table's changes; -1 for rows that exist before the stream."""
         mixed = numbers - (self.filled[table + 1] - self.filled[table])
-        found = np.full(len(numbers), -1) if self.present else self.fills[table] + numbers // self.size
+        transaction_numbers = np.full(len(numbers), -1) if self.present else self.fills[table] + numbers // self.size
         behind = np.flatnonzero(mixed >= 0)
         if len(behind):
             parts = self.parts[table]
             rounds = mixed[behind] // parts.sums[-1]
             places = np.searchsorted(parts.sums, mixed[behind] - rounds * parts.sums[-1], side="right") - 1
-            found[behind] = self.fill + rounds * self.length + parts.places[places]
-        return found
+            transaction_numbers[behind] = self.fill + rounds * self.length + parts.places[places]
+        return transaction_numbers
 
     def of_window(self, table: int, first: int, end: int) -> Ints:
-        """The transaction of each change of a table in a window of transactions."""
+        """Return the transaction of each change of a table in a window of transactions."""
         transactions, sizes = self._fill_of_window(table, first, end)
         parts = self.parts[table]
         if end > self.fill and len(parts.places):
@@ -147,7 +146,7 @@ class Transactions:
         return transactions, np.minimum(self.size, rows - (transactions - begin) * self.size)
 
     def _pattern(self, transactions: Ints) -> tuple[Ints, Ints]:
-        """The repetition, and the place in the pattern; the beginning for those of the fill."""
+        """Return the repetition, and the position in the pattern; the beginning for transactions of the fill."""
         behind = np.maximum(transactions - self.fill, 0)
         rounds = behind // self.length
         return rounds, behind - rounds * self.length
@@ -164,7 +163,7 @@ def transactions(model: Model) -> Transactions:
 
 
 def _sizes(model: Model) -> Ints:
-    """Rows of each transaction of the pattern."""
+    """Return the rows of each transaction of the pattern."""
     least, most = model.rows_per_transaction
     weights = [table.weight for table in model.tables if table.weight]
     wanted = min(max(FEWEST, EACH * sum(weights) // min(weights)), MOST)
@@ -173,7 +172,7 @@ def _sizes(model: Model) -> Ints:
     return least + shuffled(count, seed_of(model.seed, 1)) * different // count
 
 
-def _parts(model: Model, sizes: Ints) -> tuple[Parts, ...]:
+def _parts(model: Model, sizes: Ints) -> tuple[TableParts, ...]:
     stretches = np.cumsum([table.weight for table in model.tables])
     most, tables = model.tables_per_transaction, len(model.tables)
     codes, rows = [], []
@@ -184,15 +183,15 @@ def _parts(model: Model, sizes: Ints) -> tuple[Parts, ...]:
         codes.append(np.searchsorted(stretches, line, side="right") * len(sizes) + order)
         rows.append(own)
     code, own = np.concatenate(codes), np.concatenate(rows)
-    found, places = np.unique(code[own > 0], return_inverse=True)
-    sums = np.bincount(places, own[own > 0], len(found)).astype(np.int64)
-    bounds = np.searchsorted(found, np.arange(tables + 1) * len(sizes))
+    codes_, places = np.unique(code[own > 0], return_inverse=True)
+    sums = np.bincount(places, own[own > 0], len(codes_)).astype(np.int64)
+    bounds = np.searchsorted(codes_, np.arange(tables + 1) * len(sizes))
     return tuple(
-        Parts(found[first:end] - table * len(sizes), _sums(sums[first:end]))
+        TableParts(codes_[first:end] - table * len(sizes), _sums(sums[first:end]))
         for table, (first, end) in enumerate(zip(bounds, bounds[1:]))
     )
 
 
 def _sums(numbers: Ints) -> Ints:
-    """What comes before each of the numbers, and all of them."""
+    """Return the sum before each number, and of all."""
     return np.concatenate(([0], np.cumsum(numbers)))

@@ -1,6 +1,6 @@
-"""Values for columns that nobody says anything of, and the recipe of what somebody says.
+"""Default values of a column by its type, and the recipe of a generator.
 
-One law: every column of every type has values that it takes.
+Every column type has values that it accepts.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from typing import TypeAlias, Union
 import pyarrow as pa
 
 from simulator.errors import UserError
-from simulator.sources.generate.values.generators import Choice, Range
+from simulator.sources.generate.values.generators import Range, ValueChoice
 from simulator.sources.generate.values.pools import Documents, PooledValues, Words, misfit, pool, steps
-from simulator.sources.generate.values.recipes import Counting, Dice, Pooled, Recipe
+from simulator.sources.generate.values.recipes import ColumnRandom, PooledRecipe, RangeRecipe, Recipe
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values.conversion import tidb_text
 from simulator.tidb.values.numbers import bounds
 
 MOST = 1_000_000
-"""Of whole numbers that nobody asked for."""
+"""Maximum of default integers."""
 
 FIRST_DAY = date(2020, 1, 1)
 DAYS = 5 * 365
 
 POOLED = 1 << 12
-"""Values of a range up to which they are made once."""
+"""Maximum size of a range whose values are pooled."""
 
 Drawn: TypeAlias = Union[PooledValues, Range]
 
 
-def by_type(column: Column) -> Drawn:
-    """Raises UserError for a type that nobody makes values of."""
+def default_generator(column: Column) -> Drawn:
+    """Return the default generator of a column; raise UserError for a type without one."""
     type_, kind = column.type, family(column.type)
     match kind:
         case "integer":
@@ -52,7 +52,7 @@ def by_type(column: Column) -> Drawn:
         case "time":
             return Range(time(0), time(23, 59, 59))
         case "enum":
-            return Choice(type_.elements)
+            return ValueChoice(type_.elements)
         case "set" | "json" | "vector":
             return Documents()
         case "string" | "text":
@@ -61,23 +61,23 @@ def by_type(column: Column) -> Drawn:
 
 
 def _most(digits: int) -> float:
-    """Of numbers with so many digits before the point."""
+    """Return the largest default number with that many digits before the point."""
     return float(10 ** min(digits, 6) - 1) if digits > 0 else 0.99
 
 
-def drawn(values: Drawn, type: ColumnType, seed: int, dice: Dice) -> Recipe:
-    """Raises UserError for values that the column does not take."""
+def make_recipe(values: Drawn, type: ColumnType, seed: int, dice: ColumnRandom) -> Recipe:
+    """Return the recipe of a generator; raise UserError for values that the column does not accept."""
     if isinstance(values, Range):
         least, size, digits = steps(values.least, values.greatest)
         if size > POOLED:
-            recipe = Counting(values.least.__class__, least, size, digits, type, dice)
+            recipe = RangeRecipe(values.least.__class__, least, size, digits, type, dice)
             _check_ends(recipe, values)
             return recipe
     pool(values, type, seed)
-    return Pooled(values, type, seed, dice)
+    return PooledRecipe(values, type, seed, dice)
 
 
-def _check_ends(recipe: Counting, values: Range) -> None:
+def _check_ends(recipe: RangeRecipe, values: Range) -> None:
     for bound in (values.least, values.greatest):
         given = pa.array([bound.replace(tzinfo=None).isoformat(" ") if isinstance(bound, datetime) else str(bound)])
         if not tidb_text(recipe.type, given)[0].is_valid:

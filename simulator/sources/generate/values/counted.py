@@ -1,6 +1,6 @@
-"""Values that no two rows of a table share: they count up by the row's key.
+"""Values that are unique in a table: they count up by the row's key.
 
-One law: a column that has counted to its end says so; it never begins again.
+A column that has reached its last number raises an error; it never starts again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from simulator.columns.cells import raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.sources.generate.model import TableRows
-from simulator.sources.generate.values.recipes import Dice, Pooled
+from simulator.sources.generate.values.recipes import ColumnRandom, PooledRecipe
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.sql_engine.storage.auto_ids import random_counter_bits
@@ -24,7 +24,7 @@ from simulator.tidb.values.conversion import tidb_text
 from simulator.tidb.values.numbers import bounds
 
 COUNTED = ("integer", "string", "text", "decimal", "date", "datetime", "float", "bit")
-"""Families that count, those that do it best first."""
+"""Families that can count, best first."""
 
 FIRST_DAY = date(2020, 1, 1)
 EPOCH = date(1970, 1, 1)
@@ -33,7 +33,7 @@ LAST = {"date": (date.max - EPOCH).days, "datetime": (date.max - EPOCH).days * 8
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountingRecipe:
     type: ColumnType
     first: int
     step: int
@@ -47,7 +47,7 @@ class Counted:
         return text_of(self.type, self.first + self.step * rows.keys)
 
     def check(self, *keys: int) -> None:
-        """Raises UserError for a key that the column does not count up to."""
+        """Raise UserError for a key beyond the column's numbers."""
         for number in (self.first + self.step * each for each in keys):
             if not self.least <= number <= self.most:
                 raise UserError(
@@ -56,8 +56,10 @@ class Counted:
                 )
 
 
-def counted(type: ColumnType, where: str, first: int | None = None, step: int = 1, prefix: int = -1) -> Counted:
-    """A column that counts from `first`; `prefix`: how many characters of it have to differ."""
+def counting_recipe(
+    type: ColumnType, where: str, first: int | None = None, step: int = 1, prefix: int = -1
+) -> CountingRecipe:
+    """Return the recipe of a column that counts from `first`; `prefix` is the number of characters that must differ."""
     kind = family(type)
     least, most = 0, WIDEST
     if kind == "integer":
@@ -79,11 +81,11 @@ def counted(type: ColumnType, where: str, first: int | None = None, step: int = 
     else:
         length = prefix if prefix >= 0 else type.length
         most = min(10 ** min(max(length, 0), 18) - 1, WIDEST) if length >= 0 else WIDEST
-    return Counted(type, 1 if first is None else first, step, least, most, where)
+    return CountingRecipe(type, 1 if first is None else first, step, least, most, where)
 
 
 def text_of(type: ColumnType, whole: Ints) -> pa.Array:
-    """Whole numbers as values of a column; days and seconds since 1970 as dates and times."""
+    """Return integers as values of a column; days and seconds since 1970 become dates and times."""
     kind = family(type)
     if kind == "date":
         return raw(tidb_text(type, pa.array(whole.astype(np.int32)).view(pa.date32())))
@@ -96,13 +98,13 @@ def text_of(type: ColumnType, whole: Ints) -> pa.Array:
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """Texts behind a number, which tells them apart."""
+class NumberedTextRecipe:
+    """A number that makes the value unique, followed by a text."""
 
-    counted: Counted
-    pooled: Pooled
+    counted: CountingRecipe
+    pooled: PooledRecipe
     length: int
-    """Characters that the column takes; -1 for as many as there are."""
+    """Maximum characters of the column; -1 for no limit."""
 
     def texts(self, rows: TableRows) -> pa.Array:
         numbers = self.counted.texts(rows)
@@ -113,14 +115,14 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class AutoRandom:
-    """A counter below a shard."""
+class AutoRandomRecipe:
+    """AUTO_RANDOM: shard bits above a counter."""
 
-    counted: Counted
+    counted: CountingRecipe
     shard_bits: int
     counter_bits: int
     unsigned: bool
-    dice: Dice
+    dice: ColumnRandom
 
     def texts(self, rows: TableRows) -> pa.Array:
         self.counted.texts(rows)
@@ -129,7 +131,7 @@ class AutoRandom:
         return raw(pa.array(ids.view(np.uint64) if self.unsigned else ids).cast(pa.string()))
 
 
-def auto_random(column: Column, where: str, dice: Dice) -> AutoRandom:
+def auto_random_recipe(column: Column, where: str, dice: ColumnRandom) -> AutoRandomRecipe:
     bits = random_counter_bits(column)
-    within = Counted(column.type, 1, 1, 1, (1 << bits) - 1, where)
-    return AutoRandom(within, column.shard_bits, bits, column.type.unsigned, dice)
+    within = CountingRecipe(column.type, 1, 1, 1, (1 << bits) - 1, where)
+    return AutoRandomRecipe(within, column.shard_bits, bits, column.type.unsigned, dice)

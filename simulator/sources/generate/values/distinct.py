@@ -1,6 +1,6 @@
-"""Which columns tell the rows of a table apart, and which no update may touch.
+"""The columns that make rows unique, and the columns that updates must not change.
 
-One law: of each unique key one column at least differs from row to row, and it stays as it is.
+At least one column of each unique key differs from row to row and is never changed.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import NamedTuple
 from simulator.errors import SchemaError, UserError
 from simulator.sources.generate.values.counted import COUNTED
 from simulator.sources.generate.values.generators import (
-    ColumnWanted,
-    Provider,
+    ColumnGenerator,
+    FakerProvider,
+    NumberSequence,
     Range,
     Reference,
-    Sequence,
     Template,
     Text,
 )
@@ -25,19 +25,19 @@ from simulator.tidb.model.types import family
 from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, columns_by_name, unique_keys
 from simulator.tidb.syntax.expressions import names_in
 
-Wants = Mapping[str, ColumnWanted]
+Wants = Mapping[str, ColumnGenerator]
 
 
-class Distinct(NamedTuple):
+class DistinctColumns(NamedTuple):
     counted: Mapping[str, int]
-    """Columns that count up by key, and how many characters of each have to differ; -1 for all."""
+    """Columns that count up by key, with the number of characters that must differ; -1 for all."""
 
     paired: tuple[frozenset[str], ...]
-    """Unique keys of columns that all refer to other tables."""
+    """Unique keys whose columns all refer to other tables."""
 
 
-def distinct(table: Table, wanted: Wants) -> Distinct:
-    """Raises UserError for a unique key whose columns cannot tell rows apart."""
+def distinct_columns(table: Table, wanted: Wants) -> DistinctColumns:
+    """Return the columns that make rows unique; raise UserError for a unique key whose columns cannot."""
     counted: dict[str, int] = {}
     paired = []
     referring = _referring(table)
@@ -62,7 +62,7 @@ def distinct(table: Table, wanted: Wants) -> Distinct:
                 f"unique key {key.name}: nothing tells rows apart in {', '.join(columns)}; accepted: a column of it "
                 "without a generator, with a sequence, or with a template that has such a column in it"
             )
-    return Distinct(counted, tuple(paired))
+    return DistinctColumns(counted, tuple(paired))
 
 
 def _tells(table: Table, name: str, wanted: Wants, counted: Collection[str]) -> bool:
@@ -77,14 +77,14 @@ def _tells(table: Table, name: str, wanted: Wants, counted: Collection[str]) -> 
             for _, other in values.parts
             if other
         )
-    return isinstance(values, Sequence)
+    return isinstance(values, NumberSequence)
 
 
-def _may_count(wanted: ColumnWanted | None) -> bool:
+def _may_count(wanted: ColumnGenerator | None) -> bool:
     values = wanted.values if wanted else None
     return (
         values is None
-        or isinstance(values, Provider | Text)
+        or isinstance(values, FakerProvider | Text)
         or isinstance(values, Range)
         and (isinstance(values.least, int))
     )
@@ -95,7 +95,7 @@ def _wanting_references(wanted: Wants) -> set[str]:
 
 
 def _parts(table: Table, key: UniqueKey) -> list[tuple[Column, int]]:
-    """The columns that a key is made of, and how many of their first characters; those that expressions name."""
+    """Return the columns of a key with their prefix lengths, including those in expressions."""
     found: dict[str, tuple[Column, int]] = {}
     for part in key.columns:
         for name in _based(table, part.expression or part.name, bool(part.expression)):
@@ -104,7 +104,7 @@ def _parts(table: Table, key: UniqueKey) -> list[tuple[Column, int]]:
 
 
 def _based(table: Table, text: str, expression: bool) -> Iterator[str]:
-    """Columns with values of their own that a column or an expression comes down to."""
+    """Yield the columns with their own values that a column or an expression is derived from."""
     known = columns_by_name(table)
     if not expression:
         column = known.get(text.lower())
@@ -133,7 +133,7 @@ def _referring(table: Table) -> set[str]:
 
 
 def fixed_columns(table: Table) -> set[str]:
-    """Columns that no update touches: of unique keys and foreign keys, and those that a row's partition follows."""
+    """Return the columns that updates do not change: those of unique keys and foreign keys, and of the partitioning."""
     found = {column.name for key in unique_keys(table) for column, _ in _parts(table, key)} | _referring(table)
     rule = table.partitioning
     if rule is None:

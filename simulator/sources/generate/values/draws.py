@@ -1,7 +1,6 @@
-"""Numbers of rows out of hashes of their keys: whole columns at a time, and each by itself.
+"""Random numbers of rows, from hashes of their keys, for whole columns.
 
-One law: what a row is dealt depends on the seed, its key and how often it was touched, and on nothing that was asked
-before.
+A row's number depends only on the seed, its key and how often it was changed.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ from simulator.columns.hashing import Hashes
 MASK = (1 << 64) - 1
 
 PRIME = np.uint64(0xD6E8FEB86659FD93)
-"""Of Pelle Evensen's and Degski's mixers of 64 bits."""
+"""Constant of Pelle Evensen's and Degski's 64-bit mixers."""
 
 GOLDEN = 0x9E3779B97F4A7C15
 HALF = np.uint64(32)
 NARROW = 1 << 31
-"""Sizes up to this one are dealt in turns; above it two draws are hardly ever alike."""
+"""Sizes up to this one are drawn without immediate repetition; above it two draws hardly ever coincide."""
 
 
 def seed_of(seed: int, *names: object) -> int:
-    """A seed of its own for whatever is named, not below 0."""
+    """Return a seed derived from these names, not below 0."""
     text = "\0".join(str(name).lower() for name in names).encode()
     found = (seed & MASK) ^ zlib.crc32(text) << 32 ^ zlib.crc32(text[::-1] + b"\1")
     return int(_mixed(np.array([found * GOLDEN & MASK], np.uint64))[0])
 
 
 def hashed(seed: int, numbers: Ints) -> Hashes:
-    """64 bits for each number."""
+    """Return 64 bits for each number."""
     return _mixed(numbers.view(np.uint64) * np.uint64(GOLDEN) + np.uint64(seed))
 
 
@@ -43,11 +42,11 @@ def _mixed(numbers: Hashes) -> Hashes:
     return numbers ^ numbers >> HALF
 
 
-def dealt(seed: int, keys: Ints, touches: Ints | None, size: int, least: int = 1) -> Ints:
-    """A number below `size` for each row, all as likely as any; None for rows that are never touched.
+def random_below(seed: int, keys: Ints, touches: Ints | None, size: int, least: int = 1) -> Ints:
+    """Return a uniform number below `size` for each row; `touches` is None for rows that never change.
 
-    Each touch moves it on by a stride of the row's own, round and round: by `least` at least either way, as far as
-    that can be, so that a row does not stay in a stretch of so many equal numbers.
+    Each touch advances the number by the row's own stride, modulo `size`: by at least `least` in either direction, if
+    possible, so that a row does not stay in an interval of equal values.
     """
     hashes = hashed(seed, keys)
     if size > NARROW:
@@ -65,8 +64,8 @@ def dealt(seed: int, keys: Ints, touches: Ints | None, size: int, least: int = 1
     return dealt
 
 
-def chosen(seed: int, keys: Ints, touches: Ints | None, share: float) -> Mask:
-    """Which rows are of a share of all; never one twice in succession while that is at most a half."""
+def random_share(seed: int, keys: Ints, touches: Ints | None, share: float) -> Mask:
+    """Return which rows belong to a share of all; none twice in succession if the share is at most a half."""
     part = round(share * NARROW)
-    found: Mask = dealt(seed, keys, touches, NARROW, part if part <= NARROW // 2 else NARROW // 2) < part
+    found: Mask = random_below(seed, keys, touches, NARROW, part if part <= NARROW // 2 else NARROW // 2) < part
     return found

@@ -1,6 +1,6 @@
-"""What a user says of the values of a column, as values: where they come from, and how often there is none.
+"""The generators of columns that a user can configure, as values.
 
-One law: nothing here knows a table; what a column does not take is found where the two meet (`table_values`).
+They do not know the table; `table_values` checks whether a column accepts them.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ Bound: TypeAlias = Union[int, float, date, time]
 
 
 @dataclass(frozen=True)
-class Provider:
+class FakerProvider:
     name: str
-    """Of Faker's."""
+    """A provider of Faker."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class ValueChoice:
     values: tuple[Scalar, ...]
     weights: tuple[float, ...] = ()
-    """How often each comes beside the others; empty for all alike."""
+    """Relative frequencies; empty for equal ones."""
 
 
 @dataclass(frozen=True)
 class Range:
     least: Bound
     greatest: Bound
-    """Of the same kind; both may be chosen."""
+    """Of the same type as `least`; both are included."""
 
 
 @dataclass(frozen=True)
-class Sequence:
-    """Counts up by row."""
+class NumberSequence:
+    """A number that counts up by row."""
 
     first: int = 1
     step: int = 1
@@ -49,10 +49,10 @@ class Distribution:
 
     mean: float = 0.0
     deviation: float = 1.0
-    """Both of the values themselves."""
+    """Mean and deviation are those of the values."""
 
     exponent: float = 1.0
-    """Of zipf: the n-th value from `least` comes 1 / n ** exponent times as often as the first."""
+    """For zipf: the n-th value from `least` is 1 / n ** exponent times as frequent as the first."""
 
     least: float | None = None
     greatest: float | None = None
@@ -60,7 +60,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Text:
-    """Words of so many characters together."""
+    """Words with that many characters in all."""
 
     least: int
     greatest: int
@@ -68,7 +68,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Reference:
-    """What a row of another table holds that was there when this one came."""
+    """The value of a row of another table that existed when this row was inserted."""
 
     schema: str
     table: str
@@ -78,40 +78,42 @@ class Reference:
 @dataclass(frozen=True)
 class Template:
     parts: tuple[tuple[str, str], ...]
-    """Texts, and the name of the column that follows each; empty behind the last."""
+    """Texts, each with the name of the column after it; empty after the last."""
 
 
 @dataclass(frozen=True)
-class Time:
-    """When the row was inserted, or changed last."""
+class RowTime:
+    """When the row was inserted, or last changed."""
 
     changed: bool
 
 
 @dataclass(frozen=True)
-class Version:
+class UpdateCount:
     """How often the row was updated."""
 
 
-Wanted: TypeAlias = Union[Provider, Choice, Range, Sequence, Distribution, Text, Reference, Template, Time, Version]
+Generator: TypeAlias = Union[
+    FakerProvider, ValueChoice, Range, NumberSequence, Distribution, Text, Reference, Template, RowTime, UpdateCount
+]
 
 
 @dataclass(frozen=True)
-class ColumnWanted:
-    values: Wanted | None = None
-    """None for values by the column's type."""
+class ColumnGenerator:
+    values: Generator | None = None
+    """None for default values by the column's type."""
 
     null: float = 0.0
-    """Share of the rows that have NULL."""
+    """Share of rows with NULL."""
 
 
 @dataclass(frozen=True)
-class TableWanted:
-    columns: Mapping[str, ColumnWanted] = field(default_factory=dict)
-    """By the column's name; of the others the type decides."""
+class TableGenerators:
+    columns: Mapping[str, ColumnGenerator] = field(default_factory=dict)
+    """By column name; the others have default values by type."""
 
     update_columns: int | tuple[str, ...] | None = None
-    """How many columns an UPDATE touches, or which; None for all that are in no key."""
+    """How many columns an UPDATE changes, or which; None for all that are in no key."""
 
     row_size: int | None = None
-    """Bytes of TiDB text that a row has about; the texts without a generator share what the others leave."""
+    """Approximate bytes of TiDB text of a row; texts without a generator fill the rest."""

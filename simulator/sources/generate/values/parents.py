@@ -1,7 +1,7 @@
-"""Which row of another table a row refers to.
+"""The row of another table that a row refers to.
 
-One law: one that was there when the row came, and that never goes: any of a table that loses no rows, else one of those
-that the table began with.
+It existed when the row was inserted, and is never deleted: any row of a table without deletes, otherwise one of the
+table's first rows.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ from simulator.tidb.values.changed_types import text_as
 
 @dataclass(frozen=True)
 class Pairing:
-    """For rows that no unique column tells apart: one combination of parents after another."""
+    """Combinations of parents for rows without another unique column."""
 
     before: int
-    """How many combinations the parents ahead of this one have."""
+    """Number of combinations of the preceding parents."""
 
     combinations: int
-    """Of all parents."""
+    """Number of combinations of all parents."""
 
     again: bool
-    """Whether combinations may come again, as the rows that had them are gone by then."""
+    """Whether combinations may repeat, because the rows that had them are deleted by then."""
 
 
 @dataclass(frozen=True)
 class Parents:
     place: int
-    """In `Model.tables`."""
+    """Index in `Model.tables`."""
 
     rows: int
-    """With which the parent began."""
+    """Number of rows of the parent at the start."""
 
     grows: bool
-    """Whether later ones are referred to, too."""
+    """Whether later rows are referred to, too."""
 
     itself: bool
-    """Whether it is the table of the rows: they refer to earlier ones, the first to none."""
+    """Whether the parent is the rows' own table: they refer to earlier rows, the first to none."""
 
     seed: int
     where: str
     pairing: Pairing | None = None
 
     def keys(self, rows: TableRows) -> Ints:
-        """Of the parent's rows; -1 for none. Raises UserError where combinations run out."""
+        """Return the keys of the parent's rows; -1 for none. Raise UserError if there are no more combinations."""
         if self.pairing is not None:
             return self._paired(rows.keys, self.pairing)
         hashes = hashed((self.seed + rows.since * GOLDEN) & MASK, rows.keys)
@@ -65,8 +65,8 @@ class Parents:
         elif self.grows:
             inserted = rows.lives.inserted(self.place, np.maximum(rows.born, 0), 0)
             there = np.where(rows.born < 0, self.rows, inserted)
-        found: Ints = ((hashes >> np.uint64(32)) * there.astype(np.uint64) >> np.uint64(32)).view(np.int64)
-        return found if there.min(initial=1) else np.where(there > 0, found, -1)
+        parent_keys: Ints = ((hashes >> np.uint64(32)) * there.astype(np.uint64) >> np.uint64(32)).view(np.int64)
+        return parent_keys if there.min(initial=1) else np.where(there > 0, parent_keys, -1)
 
     def _paired(self, keys: Ints, pairing: Pairing) -> Ints:
         most = int(keys.max(initial=-1))
@@ -84,8 +84,8 @@ def grows(model: TableModel) -> bool:
 
 
 @dataclass(frozen=True)
-class Referring:
-    """What the rows that are referred to have in a column, which is never touched."""
+class ReferenceRecipe:
+    """A column with the values of a referred column, which updates never change."""
 
     recipe: Recipe
     parents: Parents
@@ -95,17 +95,19 @@ class Referring:
 
     def texts(self, rows: TableRows) -> pa.Array:
         keys = self.parents.keys(rows)
-        gone = keys < 0
+        is_missing = keys < 0
         since = rows.since if self.parents.itself else 0
-        known = np.maximum(keys, 0)
-        found = self.recipe.texts(TableRows(known, np.zeros_like(known), since, rows.lives, self.parents.place))
+        parent_keys = np.maximum(keys, 0)
+        texts = self.recipe.texts(
+            TableRows(parent_keys, np.zeros_like(parent_keys), since, rows.lives, self.parents.place)
+        )
         if text_changes(self.before, self.after):
-            made = raw(text_as(self.before, self.after, found))
-            if made.null_count > found.null_count:
+            made = raw(text_as(self.before, self.after, texts))
+            if made.null_count > texts.null_count:
                 raise UserError(f"{self.parents.where}: {self.after.name} does not hold every value that it refers to")
-            found = made
-        if not gone.any() or self.not_null and self.parents.itself:
-            return found
+            texts = made
+        if not is_missing.any() or self.not_null and self.parents.itself:
+            return texts
         if self.not_null:
             raise UserError(f"{self.parents.where}: NOT NULL, and there is no row yet that it could refer to")
-        return found.filter(pa.array(~gone)).take(pa.array(np.cumsum(~gone) - 1, mask=gone))
+        return texts.filter(pa.array(~is_missing)).take(pa.array(np.cumsum(~is_missing) - 1, mask=is_missing))

@@ -1,7 +1,7 @@
-"""Values of which there are few enough to make them once: rows choose among them.
+"""Pools of values: few enough to be made once, so that rows choose among them.
 
-One law: what is in a pool is TiDB text of its column, or the pool is refused with the value that is not; a pool is the
-same in every process, so nobody sends one to another.
+All values are TiDB text of the column; a pool with a value that the column does not accept is refused. A pool is equal
+in every process and is never sent.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from simulator.columns.cells import raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.sources.generate.values.draws import seed_of
-from simulator.sources.generate.values.generators import Choice, Distribution, Provider, Range, Text
+from simulator.sources.generate.values.generators import Distribution, FakerProvider, Range, Text, ValueChoice
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.conversion import accepted, tidb_text
 
 SLOTS = 1 << 16
-"""Into which weights are divided."""
+"""Number of slots that weights are divided into."""
 
 QUANTILES = 1 << 14
-"""Values of a distribution."""
+"""Number of values of a distribution."""
 
 TEXTS, TEXT_BYTES = 1000, 1 << 23
-"""Texts of a length that are made, and of how many bytes together."""
+"""Number of texts of a length, and their maximum bytes in all."""
 
 SHOWN = 60
-"""Characters of a value that an error shows."""
+"""Maximum characters of a value in an error."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """One each, as much of it as the column takes."""
+    """One word each, cut to the column's length."""
 
 
 @dataclass(frozen=True)
 class Documents:
-    """JSON of about so many bytes; bytes, vectors and sets by the column's type."""
+    """JSON of about that many bytes; bytes, vectors and sets for columns of these types."""
 
     size: int = 0
 
 
-PooledValues: TypeAlias = Union[Provider, Choice, Range, Distribution, Text, Words, Documents]
+PooledValues: TypeAlias = Union[FakerProvider, ValueChoice, Range, Distribution, Text, Words, Documents]
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ class Pool:
     """binary TiDB text, each value once."""
 
     slots: Ints | None
-    """Which value each of the numbers that rows are dealt stands for; None for that of the same number."""
+    """The value of each slot; None if slot and value have the same number."""
 
     widest: int
-    """Slots of the value that has most of them; they lie together."""
+    """Number of slots of the most frequent value; they are contiguous."""
 
     @property
     def size(self) -> int:
@@ -75,7 +75,7 @@ class Pool:
 
 @lru_cache(1024)
 def pool(values: PooledValues, type: ColumnType, seed: int) -> Pool:
-    """Raises UserError for a value that the column does not take."""
+    """Return the pool; raise UserError for a value that the column does not accept."""
     given, weights = _given(values, type, seed)
     texts = tidb_text(type, given)
     wrong = np.flatnonzero(np.asarray(texts.is_null()))
@@ -90,22 +90,22 @@ def pool(values: PooledValues, type: ColumnType, seed: int) -> Pool:
 
 
 def misfit(type: ColumnType, value: object) -> UserError:
-    """A value that a column does not take."""
+    """Return the error for a value that a column does not accept."""
     shown = str(value) if len(str(value)) <= SHOWN else f"{str(value)[:SHOWN]}… ({len(str(value))} characters)"
     return UserError(f"{type.name} does not take {shown!r}; accepted: {accepted(type)}")
 
 
 Given: TypeAlias = tuple[pa.Array, npt.NDArray[np.int64] | None]
-"""Values as a file would have them, and how many slots each has."""
+"""Values as in a file, and the number of slots of each."""
 
 
 def _given(values: PooledValues, type: ColumnType, seed: int) -> Given:
     match values:
-        case Provider(name):
+        case FakerProvider(name):
             from simulator.sources.generate.values import providers  # Faker takes half a second
 
             return pa.array(providers.pool(name, seed), pa.string()), None
-        case Choice(choices, weights):
+        case ValueChoice(choices, weights):
             return _choices(choices), _slots(weights) if weights else None
         case Range(least, greatest):
             return every(least, greatest, type), None
@@ -129,7 +129,7 @@ def _choices(values: Sequence[Any]) -> pa.Array:
 
 
 def _slots(weights: Sequence[float]) -> npt.NDArray[np.int64]:
-    """So many slots for each value, at least one where there is a weight."""
+    """Return the number of slots for each value, at least one if it has a weight."""
     total = math.fsum(weights)
     if total <= SLOTS and all(weight == int(weight) for weight in weights):
         return np.array(weights).astype(np.int64) // math.gcd(*(int(weight) for weight in weights))
@@ -138,8 +138,10 @@ def _slots(weights: Sequence[float]) -> npt.NDArray[np.int64]:
 
 
 def steps(least: object, greatest: object) -> tuple[int, int, int]:
-    """A range as whole numbers: the least one, how many there are, and the digits behind the point that they count in;
-    seconds of times, days of dates."""
+    """Return a range as integers: the first, the count, and the number of digits after the point.
+
+    Times count in seconds, dates in days.
+    """
     match least, greatest:
         case (int(), int()):
             return least, greatest - least + 1, 0
@@ -160,7 +162,7 @@ def steps(least: object, greatest: object) -> tuple[int, int, int]:
 
 
 def numbers(kind: type, whole: Ints, digits: int, of: ColumnType) -> pa.Array:
-    """Whole numbers of `steps` as what they count, of the kind of a bound, as a column of some type takes it best."""
+    """Return integers of `steps` as the values that they count, in the type that the column accepts best."""
     if issubclass(kind, datetime):
         return pa.array(whole).view(pa.timestamp("s"))
     if issubclass(kind, date):
@@ -177,13 +179,13 @@ def numbers(kind: type, whole: Ints, digits: int, of: ColumnType) -> pa.Array:
 
 
 def every(least: object, greatest: object, type: ColumnType) -> pa.Array:
-    """All values of a range."""
+    """Return all values of a range."""
     first, count, digits = steps(least, greatest)
     return numbers(least.__class__, np.arange(first, first + count), digits, type)
 
 
 def _distributed(wanted: Distribution, type: ColumnType) -> pa.Array:
-    """Values of which each stands for as large a part of the distribution as any other."""
+    """Return values that each represent an equal part of the distribution."""
     if wanted.name == "zipf":
         assert wanted.least is not None and wanted.greatest is not None
         shares = np.cumsum(np.arange(1, int(wanted.greatest - wanted.least) + 2) ** -wanted.exponent)
@@ -191,28 +193,28 @@ def _distributed(wanted: Distribution, type: ColumnType) -> pa.Array:
     inside = _below(wanted, wanted.least, 0.0), _below(wanted, wanted.greatest, 1.0)
     if inside[1] - inside[0] < 1e-12:
         raise UserError(f"{wanted.name}: hardly any value lies between min, {wanted.least}, and max, {wanted.greatest}")
-    found = np.array([_quantile(wanted, part) for part in _parts(*inside).tolist()])
-    found = found.clip(
+    values = np.array([_quantile(wanted, part) for part in _parts(*inside).tolist()])
+    values = values.clip(
         -math.inf if wanted.least is None else wanted.least, math.inf if wanted.greatest is None else wanted.greatest
     )
     if family(type) in ("integer", "bit", "year"):
-        return pa.array(np.rint(found).astype(np.int64))
-    return pa.array(np.round(found, 4))
+        return pa.array(np.rint(values).astype(np.int64))
+    return pa.array(np.round(values, 4))
 
 
 def _parts(least: float, greatest: float) -> npt.NDArray[np.float64]:
-    found: npt.NDArray[np.float64] = least + (np.arange(QUANTILES) + 0.5) / QUANTILES * (greatest - least)
-    return found
+    parts: npt.NDArray[np.float64] = least + (np.arange(QUANTILES) + 0.5) / QUANTILES * (greatest - least)
+    return parts
 
 
 def _lognormal(wanted: Distribution) -> NormalDist:
-    """Of the logarithms."""
+    """Return the distribution of the logarithms."""
     variance = math.log1p((wanted.deviation / wanted.mean) ** 2)
     return NormalDist(math.log(wanted.mean) - variance / 2, math.sqrt(variance))
 
 
 def _below(wanted: Distribution, bound: float | None, otherwise: float) -> float:
-    """Which part of the distribution lies below a bound."""
+    """Return the part of the distribution below a bound."""
     if bound is None:
         return otherwise
     if wanted.name == "normal":
@@ -250,7 +252,7 @@ def _texts(least: int, greatest: int, seed: int) -> list[str]:
 
 
 def _ended(text: str) -> str:
-    """Without a space at either end, which a CHAR would lose."""
+    """Return the text without a space at either end, which a CHAR would lose."""
     inside = text.strip()
     return text if len(inside) == len(text) else inside.ljust(len(text), "s")
 

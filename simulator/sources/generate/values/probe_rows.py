@@ -1,6 +1,6 @@
-"""Rows that are made before any other, to see whether they can be and how long they are.
+"""Rows that are generated before any other, to check the recipes and measure the length of rows.
 
-One law: they need no stream; what a stream would say of their times is made up.
+They need no stream; their times are invented.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from simulator.sources.generate.model import Model, TableRows
 TRIED = 64
 
 
-def tried_rows(model: Model, place: int) -> TableRows:
-    """Some of the rows with which a table begins, in a few versions."""
+def probe_rows(model: Model, place: int) -> TableRows:
+    """Return some of a table's first rows, in a few versions."""
     keys = np.arange(min(TRIED, max(model.tables[place].rows, 1)))
-    return TableRows(keys, keys % 3, 0, Tried(model), place)
+    return TableRows(keys, keys % 3, 0, ProbeTimes(model), place)
 
 
 @dataclass(frozen=True)
-class Tried:
-    """All are there from the first transaction on."""
+class ProbeTimes:
+    """Times with which all rows exist from the first transaction on."""
 
     model: Model
 

@@ -1,6 +1,6 @@
-"""Faker's values, a pool of each provider's from a seed.
+"""Values of Faker's providers, a pool for each provider and seed.
 
-One law: Faker is asked for a thousand values of a column, whatever the number of rows: these are chosen from them.
+Faker generates a thousand values of a column, whatever the number of rows; rows choose among them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ACCEPTED = (str, int, float, Decimal, date, datetime, time, timedelta)
 
 @lru_cache(1024)
 def check(name: str) -> None:
-    """Raises UserError for a provider that Faker has not, and for one whose values no column takes."""
+    """Raise UserError for a provider that Faker does not have, and for one whose values no column accepts."""
     faker = Faker()
     known = [each for each in dir(faker) if not each.startswith("_")]
     if name not in known:
@@ -33,7 +33,7 @@ def check(name: str) -> None:
 
 @lru_cache(256)
 def pool(name: str, seed: int) -> tuple[str, ...]:
-    """Values of a provider as text. Raises UserError as `check` does."""
+    """Return values of a provider as text; raise UserError as `check` does."""
     check(name)
     faker = Faker()
     faker.seed_instance(seed)

@@ -1,7 +1,7 @@
-"""What a user writes of the values of columns, read: a provider of Faker, a list, a table such as {min = 1, max = 9};
-and of how unevenly rows are chosen.
+"""Parsing of the generators in a plan or scenario: a provider of Faker, a list, a table such as {min = 1, max = 9}; and
+of the skew.
 
-One law: what cannot be is refused when a file is read, before any row is made.
+Invalid generators are refused when the file is read, before any row is generated.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 from simulator.errors import UserError, did_you_mean
 from simulator.sources.generate.model import HotSet, Skew, Uniform, Zipf
 from simulator.sources.generate.values.generators import (
-    Choice,
-    ColumnWanted,
+    ColumnGenerator,
     Distribution,
-    Provider,
+    FakerProvider,
+    Generator,
+    NumberSequence,
     Range,
     Reference,
+    RowTime,
     Scalar,
-    Sequence,
     Template,
     Text,
-    Time,
-    Version,
-    Wanted,
+    UpdateCount,
+    ValueChoice,
 )
 
 ACCEPTED = (
@@ -36,20 +36,20 @@ ACCEPTED = (
 
 SCALAR = (str, int, float, date, time)
 LONGEST = 1 << 24
-"""Characters of a text."""
+"""Maximum characters of a text."""
 
 MOST_RANKS = 1_000_000
-"""Values of a zipf distribution."""
+"""Maximum values of a zipf distribution."""
 
 
-def to_columns(value: object) -> Mapping[str, ColumnWanted]:
-    """By column; raises UserError with every mistake."""
+def parse_columns(value: object) -> Mapping[str, ColumnGenerator]:
+    """Return the generators by column; raise UserError with all mistakes."""
     if not isinstance(value, dict):
         raise UserError(f"expected a table such as {{name = 'name', price = {{min = 1, max = 9}}}}, got {value!r}")
     found, mistakes = {}, []
     for column, given in value.items():
         try:
-            found[column] = to_column(given)
+            found[column] = parse_column(given)
         except UserError as error:
             mistakes += [f"{column}: {each}" for each in error.args]
     if mistakes:
@@ -57,27 +57,27 @@ def to_columns(value: object) -> Mapping[str, ColumnWanted]:
     return found
 
 
-def to_column(value: object) -> ColumnWanted:
-    """One column; raises UserError."""
+def parse_column(value: object) -> ColumnGenerator:
+    """Return one column's generator; raise UserError."""
     match value:
         case str():
-            return ColumnWanted(_provider(value))
+            return ColumnGenerator(_provider(value))
         case list():
-            return ColumnWanted(_choice(value, None))
+            return ColumnGenerator(_choice(value, None))
         case dict():
             return _table(value)
         case int() | float() | date() | time():
-            return ColumnWanted(Choice((_scalar(value),)))
+            return ColumnGenerator(ValueChoice((_scalar(value),)))
     raise UserError(f"expected {ACCEPTED}; got {value!r}")
 
 
-def _table(value: Mapping[str, Any]) -> ColumnWanted:
+def _table(value: Mapping[str, Any]) -> ColumnGenerator:
     null = value.get("null", 0)
     if not _is_number(null) or not 0 <= null <= 1:
         raise UserError(f"null: expected a share from 0 to 1, got {null!r}")
     given = {name: each for name, each in value.items() if name != "null"}
     if not given and "null" in value:
-        return ColumnWanted(None, float(null))
+        return ColumnGenerator(None, float(null))
     kinds = [kind for kind in KINDS if kind in given and kind != "min"] or (
         ["min"] if given.keys() & {"min", "max"} else []
     )
@@ -94,28 +94,28 @@ def _table(value: Mapping[str, Any]) -> ColumnWanted:
             raise UserError(
                 f"{kinds[0]} takes no {name!r}.{did_you_mean(name, (*names, 'null'))} Beside it: {accepted}"
             )
-    return ColumnWanted(read(given), float(null))
+    return ColumnGenerator(read(given), float(null))
 
 
-def _provider(name: object) -> Provider:
+def _provider(name: object) -> FakerProvider:
     if not isinstance(name, str):
         raise UserError(f"expected the name of a provider of Faker such as 'email', got {name!r}")
     from simulator.sources.generate.values import providers  # Faker takes half a second
 
     providers.check(name)
-    return Provider(name)
+    return FakerProvider(name)
 
 
-def _choice(values: object, weights: object) -> Choice:
+def _choice(values: object, weights: object) -> ValueChoice:
     if not isinstance(values, list) or not values or not all(isinstance(each, SCALAR) for each in values):
         raise UserError(f"choice: expected a list such as ['new', 'paid'], got {values!r}")
     if weights is None:
-        return Choice(tuple(map(_scalar, values)))
+        return ValueChoice(tuple(map(_scalar, values)))
     if not isinstance(weights, list) or not all(_is_number(each) and each >= 0 for each in weights) or not sum(weights):
         raise UserError(f"weights: expected numbers from 0 on, at least one above it, got {weights!r}")
     if len(weights) != len(values):
         raise UserError(f"weights: there are {len(weights)} for {len(values)} values; expected one for each")
-    return Choice(tuple(map(_scalar, values)), tuple(map(float, weights)))
+    return ValueChoice(tuple(map(_scalar, values)), tuple(map(float, weights)))
 
 
 def _scalar(value: Any) -> Scalar:
@@ -154,11 +154,11 @@ def _range(given: Mapping[str, Any]) -> Range:
     return Range(least, greatest)
 
 
-def _sequence(given: Mapping[str, Any]) -> Sequence:
+def _sequence(given: Mapping[str, Any]) -> NumberSequence:
     step = _whole("step", given.get("step", 1))
     if not step:
         raise UserError("step: expected a whole number other than 0")
-    return Sequence(_whole("sequence", given["sequence"]), step)
+    return NumberSequence(_whole("sequence", given["sequence"]), step)
 
 
 def _distribution(given: Mapping[str, Any]) -> Distribution:
@@ -204,7 +204,7 @@ DISTRIBUTIONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "exponential": (("mean",), ("min", "max")),
     "zipf": (("exponent", "min", "max"), ()),
 }
-"""What each needs, and what it may have."""
+"""The required and the optional parameters of each."""
 
 
 def _text(given: Mapping[str, Any]) -> Text:
@@ -245,25 +245,25 @@ def _template(given: Mapping[str, Any]) -> Template:
     return Template((*parts, (literal, "")))
 
 
-def _time(given: Mapping[str, Any]) -> Time:
+def _time(given: Mapping[str, Any]) -> RowTime:
     if given["time"] not in ("born", "changed"):
         raise UserError(f"time: expected 'born' or 'changed', got {given['time']!r}")
-    return Time(given["time"] == "changed")
+    return RowTime(given["time"] == "changed")
 
 
-def _version(given: Mapping[str, Any]) -> Version:
+def _version(given: Mapping[str, Any]) -> UpdateCount:
     if given["version"] is not True:
         raise UserError(f"version: expected true, got {given['version']!r}")
-    return Version()
+    return UpdateCount()
 
 
-def _value(given: Mapping[str, Any]) -> Choice:
+def _value(given: Mapping[str, Any]) -> ValueChoice:
     if not isinstance(given["value"], SCALAR):
         raise UserError(f"value: expected a text, a number or a time, got {given['value']!r}")
-    return Choice((_scalar(given["value"]),))
+    return ValueChoice((_scalar(given["value"]),))
 
 
-KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Wanted]]] = {
+KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Generator]]] = {
     "faker": ((), lambda given: _provider(given["faker"])),
     "choice": (("weights",), lambda given: _choice(given["choice"], given.get("weights"))),
     "sequence": (("step",), _sequence),
@@ -276,14 +276,14 @@ KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Wanted]
     "value": ((), _value),
     "min": (("max",), _range),
 }
-"""By the key that names a generator: what may stand beside it, and how it is read."""
+"""By the key that names a generator: the other keys that it accepts, and its parser."""
 
 
 SKEWS = "'uniform', {zipf = 1.1} or {hot = 0.01, updates = 0.9}"
 
 
-def to_skew(value: object) -> Skew:
-    """How unevenly the rows are chosen that change; raises UserError."""
+def parse_skew(value: object) -> Skew:
+    """Return the distribution of updates over rows; raise UserError."""
     if value == "uniform":
         return Uniform()
     if isinstance(value, dict) and value.keys() == {"zipf"}:

@@ -1,7 +1,7 @@
-"""How the values of a column come about, a recipe for each kind: rows in, TiDB text out.
+"""Recipes of the values of columns: rows → TiDB text.
 
-One law: a recipe is a small value that says all; given the same rows it gives the same texts in any process, whatever
-rows are beside them.
+A recipe is a small value. The same rows give the same texts in any process, whatever other rows are generated with
+them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simulator.columns.cells import raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.sources.generate.model import TableRows
-from simulator.sources.generate.values.draws import GOLDEN, MASK, chosen, dealt, hashed
+from simulator.sources.generate.values.draws import GOLDEN, MASK, hashed, random_below, random_share
 from simulator.sources.generate.values.pools import PooledValues, misfit, numbers, pool
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values.changed_types import text_as
@@ -26,38 +26,38 @@ from simulator.tidb.values.conversion import tidb_text
 
 class Recipe(Protocol):
     def texts(self, rows: TableRows) -> pa.Array:
-        """TiDB text (binary) of each row; null for NULL."""
+        """Return the TiDB text (binary) of each row; null for NULL."""
 
 
 @dataclass(frozen=True)
-class Touched:
-    """Which updates touch a column: every `groups`-th, each group in its turn."""
+class UpdateGroup:
+    """The updates that change a column: every `groups`-th, each group in turn."""
 
     group: int
     groups: int
 
     def touches(self, rows: TableRows) -> Ints:
-        """How often each row's column has been touched."""
+        """Return how often each row's column has been changed."""
         if self.groups == 1:
             return rows.versions
         return (rows.versions + (self.groups - self.group)) // self.groups
 
 
 @dataclass(frozen=True)
-class Dice:
-    """Numbers for the rows of one column."""
+class ColumnRandom:
+    """Random numbers for the rows of one column."""
 
     seed: int
-    touched: Touched | None
-    """None where no update touches the column."""
+    touched: UpdateGroup | None
+    """None if no update changes the column."""
 
     def of(self, rows: TableRows, size: int, least: int = 1) -> Ints:
         touches = None if self.touched is None else self.touched.touches(rows)
-        return dealt(self._seed(rows), rows.keys, touches, size, least)
+        return random_below(self._seed(rows), rows.keys, touches, size, least)
 
     def chosen(self, rows: TableRows, share: float) -> pa.Array:
         touches = None if self.touched is None else self.touched.touches(rows)
-        return pa.array(chosen(self._seed(rows) ^ GOLDEN, rows.keys, touches, share))
+        return pa.array(random_share(self._seed(rows) ^ GOLDEN, rows.keys, touches, share))
 
     def hashed(self, rows: TableRows) -> Ints:
         found: Ints = hashed(self._seed(rows), rows.keys).view(np.int64)
@@ -68,49 +68,49 @@ class Dice:
 
 
 @dataclass(frozen=True)
-class Pooled:
+class PooledRecipe:
     values: PooledValues
     type: ColumnType
     pool_seed: int
-    dice: Dice
+    dice: ColumnRandom
 
     def texts(self, rows: TableRows) -> pa.Array:
-        found = pool(self.values, self.type, self.pool_seed)
-        places = self.dice.of(rows, found.size, found.widest)
-        return found.texts.take(pa.array(places if found.slots is None else found.slots[places]))
+        pool_values = pool(self.values, self.type, self.pool_seed)
+        places = self.dice.of(rows, pool_values.size, pool_values.widest)
+        return pool_values.texts.take(pa.array(places if pool_values.slots is None else pool_values.slots[places]))
 
 
 @dataclass(frozen=True)
-class Counting:
-    """Any of the numbers, dates or times of a range (`pools.steps`)."""
+class RangeRecipe:
+    """The numbers, dates or times of a range (`pools.steps`)."""
 
     kind: type
     least: int
     size: int
     digits: int
     type: ColumnType
-    dice: Dice
+    dice: ColumnRandom
 
     def texts(self, rows: TableRows) -> pa.Array:
-        found = (self.dice.of(rows, self.size).view(np.uint64) + np.uint64(self.least & MASK)).view(np.int64)
+        integers = (self.dice.of(rows, self.size).view(np.uint64) + np.uint64(self.least & MASK)).view(np.int64)
         if self.type.name == "bit" and not self.digits:
-            return raw(pa.array(found.view(np.uint64)).cast(pa.string()))
-        return raw(tidb_text(self.type, numbers(self.kind, found, self.digits, self.type)))
+            return raw(pa.array(integers.view(np.uint64)).cast(pa.string()))
+        return raw(tidb_text(self.type, numbers(self.kind, integers, self.digits, self.type)))
 
 
 @dataclass(frozen=True)
-class Nullable:
+class NullableRecipe:
     recipe: Recipe
     share: float
-    dice: Dice
+    dice: ColumnRandom
 
     def texts(self, rows: TableRows) -> pa.Array:
-        found = self.recipe.texts(rows)
-        return pc.if_else(self.dice.chosen(rows, self.share), pa.scalar(None, pa.binary()), found)
+        texts = self.recipe.texts(rows)
+        return pc.if_else(self.dice.chosen(rows, self.share), pa.scalar(None, pa.binary()), texts)
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantRecipe:
     text: bytes | None
 
     def texts(self, rows: TableRows) -> pa.Array:
@@ -118,13 +118,13 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Clock:
-    """When rows were inserted, or changed last."""
+class RowTimeRecipe:
+    """When rows were inserted, or last changed."""
 
     changed: bool
     type: ColumnType
     start_ms: int
-    """When the stream starts, in milliseconds since 1970."""
+    """Start of the stream, in milliseconds since 1970."""
 
     def texts(self, rows: TableRows) -> pa.Array:
         ms = rows.lives.milliseconds(rows.changed if self.changed else rows.born) + self.start_ms
@@ -132,7 +132,7 @@ class Clock:
 
 
 def moments(type: ColumnType, ms: Ints) -> pa.Array:
-    """Milliseconds since 1970 as CURRENT_TIMESTAMP gives them to a column, in UTC; seconds as numbers."""
+    """Return milliseconds since 1970 as CURRENT_TIMESTAMP of a column, in UTC; seconds as numbers."""
     if family(type) in ("integer", "decimal", "float"):
         return raw(tidb_text(type, pa.array(ms // 1000)))
     digits = min(max(type.decimal, 0), 3)
@@ -144,7 +144,7 @@ def moments(type: ColumnType, ms: Ints) -> pa.Array:
 
 
 @dataclass(frozen=True)
-class Versions:
+class UpdateCountRecipe:
     """How often rows were updated."""
 
     type: ColumnType
@@ -156,11 +156,11 @@ class Versions:
 
 
 @dataclass(frozen=True)
-class Joined:
-    """A template: the texts of other columns with others between them; NULL is as nothing."""
+class TemplateRecipe:
+    """A template: texts of other columns with literals between them; NULL is empty."""
 
     literals: tuple[str, ...]
-    """One before each recipe, and one behind the last."""
+    """One before each recipe, and one after the last."""
 
     recipes: tuple[Recipe, ...]
     type: ColumnType
@@ -171,13 +171,13 @@ class Joined:
         for recipe, literal in zip(self.recipes, self.literals[1:], strict=True):
             parts += [pc.fill_null(recipe.texts(rows), b""), literal.encode()]
         if not self.recipes:
-            return Constant(self.literals[0].encode()).texts(rows)
+            return ConstantRecipe(self.literals[0].encode()).texts(rows)
         joined = pc.binary_join_element_wise(*parts, b"")
         return fitting(self.type, joined if is_binary(self.type) else joined.cast(pa.string()), self.where)
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConvertedRecipe:
     """A column whose type was changed after the stream began."""
 
     recipe: Recipe
@@ -186,14 +186,14 @@ class Converted:
     where: str
 
     def texts(self, rows: TableRows) -> pa.Array:
-        found = self.recipe.texts(rows)
-        made = raw(text_as(self.before, self.after, found))
-        _check(made, found, self.after, self.where)
-        return made
+        texts = self.recipe.texts(rows)
+        converted = raw(text_as(self.before, self.after, texts))
+        _check(converted, texts, self.after, self.where)
+        return converted
 
 
 def fitting(type: ColumnType, given: pa.Array, where: str) -> pa.Array:
-    """TiDB text of values. Raises UserError for one that the column does not take."""
+    """Return the TiDB text of values; raise UserError for one that the column does not accept."""
     made = raw(tidb_text(type, given))
     _check(made, given, type, where)
     return made

@@ -1,6 +1,6 @@
-"""How long the texts of a table are that nobody asked for, where its rows are to have some size.
+"""The lengths of default texts in tables with a configured row size.
 
-One law: no text gets more than its column holds, and what it cannot take the others share alike.
+No text is longer than its column; the others share the rest equally.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.strings import BYTES
 
 DOCUMENT = 60
-"""Bytes of a JSON document around its text."""
+"""Bytes of a JSON document without its text."""
 
 
-def holds(type: ColumnType) -> int:
-    """Bytes of ASCII that a column takes at most; 0 for one that holds no text."""
+def text_capacity(type: ColumnType) -> int:
+    """Return the maximum bytes of ASCII in a column; 0 for one that holds no text."""
     kind = family(type)
     if kind in ("string", "text"):
         return min(BYTES.get(type.name, type.length), LONGEST)
     return LONGEST if kind == "json" else 0
 
 
-def shares(missing: int, room: Mapping[str, int]) -> dict[str, int]:
-    """How many of the bytes that are missing each column gets. Raises UserError where there is not room enough."""
+def share_bytes(missing: int, room: Mapping[str, int]) -> dict[str, int]:
+    """Return how many of the missing bytes each column gets; raise UserError if there is not enough room."""
     if sum(room.values()) < missing:
         raise UserError(
             f"row-size: {missing:,} bytes are missing beside the columns that have a generator or are no texts, and "
@@ -40,9 +40,9 @@ def shares(missing: int, room: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def filling(type: ColumnType, size: int) -> Text | Documents:
-    """Texts of about so many bytes."""
+def filling_text(type: ColumnType, size: int) -> Text | Documents:
+    """Return a generator of texts with about that many bytes."""
     if family(type) == "json":
         return Documents(max(size, DOCUMENT))
-    spread = min(size // 10, holds(type) - size)
+    spread = min(size // 10, text_capacity(type) - size)
     return Text(size - spread, size + spread)

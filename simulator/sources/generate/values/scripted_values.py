@@ -1,6 +1,6 @@
-"""Values of columns, chosen from pools or counted up, whole columns at a time.
+"""Values of columns for the step `generate`, chosen from pools or counted up, for whole columns.
 
-One law: each column has random numbers of its own, so that its values do not depend on which other columns there are.
+Each column has its own random numbers, so that its values do not depend on the other columns.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import pyarrow.compute as pc
 from simulator.columns.cells import latin1
 from simulator.errors import UserError, did_you_mean
 from simulator.sources.generate.model import Model, TableRows
-from simulator.sources.generate.values.by_type import FIRST_DAY, by_type, drawn
-from simulator.sources.generate.values.counted import counted as counted_up
+from simulator.sources.generate.values.by_type import FIRST_DAY, default_generator, make_recipe
+from simulator.sources.generate.values.counted import counting_recipe as counted_up
 from simulator.sources.generate.values.draws import seed_of
 from simulator.sources.generate.values.generators import (
-    Choice,
-    ColumnWanted,
+    ColumnGenerator,
+    Generator,
     Range,
     Reference,
+    RowTime,
     Template,
-    Time,
-    Version,
-    Wanted,
+    UpdateCount,
+    ValueChoice,
 )
-from simulator.sources.generate.values.generators import Sequence as Counts
-from simulator.sources.generate.values.probe_rows import Tried
-from simulator.sources.generate.values.recipes import Dice, Recipe
+from simulator.sources.generate.values.generators import NumberSequence as Counts
+from simulator.sources.generate.values.probe_rows import ProbeTimes
+from simulator.sources.generate.values.recipes import ColumnRandom, Recipe
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Column, ForeignKey, Table
 from simulator.tidb.model.types import family, is_binary
@@ -41,59 +41,61 @@ from simulator.tidb.sql_engine.storage.rows import column_arrays, table_rows
 from simulator.tidb.sql_engine.storage.state import Upstream
 
 Draw: TypeAlias = Callable[[int], pa.Array]
-"""So many values, as `upstream.assign` takes them; each call goes on where the one before ended."""
+"""Return that many values in the form of `upstream.assign`; each call continues where the last one ended."""
 
 NOTHING = Model(0, ())
 MASK = (1 << 64) - 1
 
 
 def draws(
-    table: Table, wanted: Mapping[str, ColumnWanted], upstream: Upstream, seed: int, salt: int
+    table: Table, wanted: Mapping[str, ColumnGenerator], upstream: Upstream, seed: int, salt: int
 ) -> dict[str, Draw]:
-    """Of each column that new rows need a value for, by its name. Raises UserError for a column whose type nobody
-    makes values of, and for rows of other tables that are not there."""
+    """Return a Draw for each column that new rows need a value for, by name.
+
+    Raise UserError for a column type without default values, and for missing rows of other tables.
+    """
     counted = _counted(table, wanted)
-    found: dict[str, Draw] = {}
+    draws_by_column: dict[str, Draw] = {}
     for column in table.columns:
-        said = wanted.get(column.name, ColumnWanted())
+        said = wanted.get(column.name, ColumnGenerator())
         if (
             column.generated
             or column.auto_increment
             or column.auto_random
-            or isinstance(said.values, Time)
+            or isinstance(said.values, RowTime)
             or (is_time(column) and column.name not in wanted)
         ):
             continue
-        found[column.name] = _draw(table, column, said, column.name in counted, upstream, seed, salt)
+        draws_by_column[column.name] = _draw(table, column, said, column.name in counted, upstream, seed, salt)
     for foreign in table.foreign_keys:
         named = {
             columns_by_name(table)[name.lower()].name: other
             for name, other in zip(foreign.columns, foreign.references, strict=True)
         }
-        open_ = {name: other for name, other in named.items() if name in found and name not in wanted}
-        found |= _of_parents(table, foreign, open_, upstream, _numbers(seed, table, foreign.name, salt))
-    return found
+        open_ = {name: other for name, other in named.items() if name in draws_by_column and name not in wanted}
+        draws_by_column |= _of_parents(table, foreign, open_, upstream, _numbers(seed, table, foreign.name, salt))
+    return draws_by_column
 
 
 def is_time(column: Column) -> bool:
-    """Whether new rows have the time of their transaction in it."""
+    """Return whether new rows have the time of their transaction in the column."""
     return column.default_expression and (column.default or "").upper().startswith("CURRENT_TIMESTAMP")
 
 
 def keyed(table: Table) -> Collection[str]:
-    """Columns of unique keys and of foreign keys, which updates leave alone."""
+    """Return the columns of unique keys and of foreign keys, which updates do not change."""
     known = columns_by_name(table)
     names = [part.name.lower() for each in unique_keys(table) for part in each.columns]
     names += [name.lower() for foreign in table.foreign_keys for name in foreign.columns]
     return {known[name].name for name in names if name in known}
 
 
-def _sequence(wanted: Mapping[str, ColumnWanted], column: Column) -> bool:
+def _sequence(wanted: Mapping[str, ColumnGenerator], column: Column) -> bool:
     return column.name in wanted and isinstance(wanted[column.name].values, Counts)
 
 
-def _counted(table: Table, wanted: Mapping[str, ColumnWanted]) -> Collection[str]:
-    """A column of each unique key, counted up so that no two rows are alike in it."""
+def _counted(table: Table, wanted: Mapping[str, ColumnGenerator]) -> Collection[str]:
+    """Return a column of each unique key that counts up, so that no two rows are equal in it."""
     known, found = columns_by_name(table), set[str]()
     foreign = {name.lower() for each in table.foreign_keys for name in each.columns}
     for unique in unique_keys(table):
@@ -122,21 +124,21 @@ def _numbers(seed: int, table: Table, name: str, salt: int) -> np.random.Generat
 
 
 def _draw(
-    table: Table, column: Column, wanted: ColumnWanted, counted: bool, upstream: Upstream, seed: int, salt: int
+    table: Table, column: Column, wanted: ColumnGenerator, counted: bool, upstream: Upstream, seed: int, salt: int
 ) -> Draw:
     kind, values = family(column.type), wanted.values
     if isinstance(values, Reference):
         referred = _referred(values, upstream, _numbers(seed, table, column.name, salt))
         return _nullable(referred, wanted, table, column, seed, salt)
-    if isinstance(values, Template | Version):
+    if isinstance(values, Template | UpdateCount):
         raise UserError(
             f"columns: {column.name!r}: a template and a version are for the tables of a load; accepted here: faker, "
             "choice, min and max, sequence, distribution, text, reference, time or value"
         )
-    dice = Dice(seed_of(seed, table.schema, table.name, column.name, salt), None)
+    dice = ColumnRandom(seed_of(seed, table.schema, table.name, column.name, salt), None)
     if isinstance(values, Counts):
         return _drawing(column, counted_up(column.type, f"column {column.name!r}", values.first, values.step))
-    if not counted or isinstance(values, Choice):
+    if not counted or isinstance(values, ValueChoice):
         return _nullable(_chosen(column, values, seed, dice), wanted, table, column, seed, salt)
     first = _first(column_arrays(table_rows(upstream, table).cells)[column.name].cast(pa.string()), kind)
     if isinstance(values, Range) and isinstance(values.least, int) and isinstance(first, int):
@@ -148,36 +150,36 @@ def _draw(
     return lambda count: pc.binary_join_element_wise(step(count), chosen(count).cast(pa.string()), "-")
 
 
-def _chosen(column: Column, values: Wanted | None, seed: int, dice: Dice) -> Draw:
-    assert not isinstance(values, Reference | Template | Version | Time | Counts), "handled before"
+def _chosen(column: Column, values: Generator | None, seed: int, dice: ColumnRandom) -> Draw:
+    assert not isinstance(values, Reference | Template | UpdateCount | RowTime | Counts), "handled before"
     try:
-        recipe = drawn(by_type(column) if values is None else values, column.type, seed, dice)
+        recipe = make_recipe(default_generator(column) if values is None else values, column.type, seed, dice)
     except UserError as error:
         raise UserError(*(f"column {column.name!r}: {each}" for each in error.args)) from None
     return _drawing(column, recipe)
 
 
 def _drawing(column: Column, recipe: Recipe) -> Draw:
-    """What a recipe gives to rows that are numbered as they are asked for."""
+    """Return a Draw of a recipe, with rows numbered in the order of the calls."""
     asked = 0
 
     def draw(count: int) -> pa.Array:
         nonlocal asked
         keys = np.arange(asked, asked + count)
         asked += count
-        return as_given(column, recipe.texts(TableRows(keys, np.zeros_like(keys), 0, Tried(NOTHING), 0)))
+        return as_given(column, recipe.texts(TableRows(keys, np.zeros_like(keys), 0, ProbeTimes(NOTHING), 0)))
 
     return draw
 
 
 def as_given(column: Column, text: pa.Array) -> pa.Array:
-    """TiDB text as `upstream.assign` takes values: the bytes of a binary column, a BIT's number tagged."""
+    """Return TiDB text in the form of `upstream.assign`: the bytes of a binary column, a BIT's number tagged."""
     if column.type.name == "bit":
         return pc.binary_join_element_wise(b"n", text, b"")
     return latin1(text) if is_binary(column.type) else text.view(pa.string())
 
 
-def _nullable(draw: Draw, wanted: ColumnWanted, table: Table, column: Column, seed: int, salt: int) -> Draw:
+def _nullable(draw: Draw, wanted: ColumnGenerator, table: Table, column: Column, seed: int, salt: int) -> Draw:
     if not wanted.null:
         return draw
     numbers = _numbers(seed, table, column.name, ~salt & MASK)
@@ -205,7 +207,7 @@ def _referred(values: Reference, upstream: Upstream, numbers: np.random.Generato
 
 
 def _first(there: pa.Array, kind: str) -> int | date:
-    """What a column goes on counting with, above all that it has."""
+    """Return the number from which a column continues counting, above all its values."""
     if kind in ("date", "datetime"):
         days = pc.utf8_slice_codeunits(there, 0, 10)
         highest = pc.max(days).as_py()
@@ -236,7 +238,7 @@ def _from(values: pa.Array, numbers: np.random.Generator) -> Draw:
 def _of_parents(
     table: Table, foreign: ForeignKey, columns: Mapping[str, str], upstream: Upstream, numbers: np.random.Generator
 ) -> dict[str, Draw]:
-    """Values of rows that a foreign key may refer to; NULL where there are none, and in a table that refers to
+    """Return values of rows that a foreign key may refer to; NULL if there are none, and if a table refers to
     itself."""
     parent = upstream.catalog.tables.get(object_key(foreign.schema, foreign.table))
     if not columns or parent is None:

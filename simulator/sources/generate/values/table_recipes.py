@@ -1,6 +1,6 @@
-"""Which recipe each column of each table of a model has: what a user says of it, what refers to what, else its type.
+"""The recipe of each column of each table of a model: from its generator, its references, its definition or its type.
 
-One law: what no row could be made by is refused here, before the first.
+Recipes that could generate no row are refused before the first row.
 """
 
 from __future__ import annotations
@@ -14,38 +14,52 @@ import pyarrow.compute as pc
 
 from simulator.errors import UserError, did_you_mean
 from simulator.sources.generate.model import Model
-from simulator.sources.generate.values.by_type import by_type, drawn
-from simulator.sources.generate.values.counted import Counted, Labelled, auto_random, counted
-from simulator.sources.generate.values.distinct import Distinct, distinct, fixed_columns
+from simulator.sources.generate.values.by_type import default_generator, make_recipe
+from simulator.sources.generate.values.counted import (
+    CountingRecipe,
+    NumberedTextRecipe,
+    auto_random_recipe,
+    counting_recipe,
+)
+from simulator.sources.generate.values.distinct import DistinctColumns, distinct_columns, fixed_columns
 from simulator.sources.generate.values.draws import seed_of
 from simulator.sources.generate.values.generators import (
-    ColumnWanted,
+    ColumnGenerator,
+    Generator,
     Range,
     Reference,
-    TableWanted,
+    RowTime,
+    TableGenerators,
     Template,
     Text,
-    Time,
-    Version,
-    Wanted,
+    UpdateCount,
 )
-from simulator.sources.generate.values.generators import Sequence as Counts
-from simulator.sources.generate.values.parents import Pairing, Parents, Referring, grows
-from simulator.sources.generate.values.probe_rows import tried_rows
-from simulator.sources.generate.values.recipes import Clock, Dice, Joined, Nullable, Pooled, Recipe, Touched, Versions
-from simulator.sources.generate.values.row_size import filling, holds, shares
+from simulator.sources.generate.values.generators import NumberSequence as Counts
+from simulator.sources.generate.values.parents import Pairing, Parents, ReferenceRecipe, grows
+from simulator.sources.generate.values.probe_rows import probe_rows
+from simulator.sources.generate.values.recipes import (
+    ColumnRandom,
+    NullableRecipe,
+    PooledRecipe,
+    Recipe,
+    RowTimeRecipe,
+    TemplateRecipe,
+    UpdateCountRecipe,
+    UpdateGroup,
+)
+from simulator.sources.generate.values.row_size import filling_text, share_bytes, text_capacity
 from simulator.tidb.model.table import Column, ForeignKey, Table, visible_columns
 from simulator.tidb.model.types import family, is_text
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
 
 ColumnPlace = tuple[int, str]
-"""Of a table in the model, and the column's name."""
+"""Index of a table in the model, and the column's name."""
 
 Found = TypeVar("Found")
 
 
 def each_table(tables: Sequence[Table], found: Callable[[int], Found]) -> tuple[Found, ...]:
-    """Of each table by its place. Raises UserError with every mistake, and whose it is."""
+    """Return the result for each table by its index; raise UserError with all mistakes and their tables."""
     made, mistakes = [], []
     for place, table in enumerate(tables):
         try:
@@ -71,19 +85,20 @@ def _place(tables: Sequence[Table], schema: str, name: str, of: Table) -> int:
 @dataclass(frozen=True)
 class TableRecipes:
     tables: tuple[Table, ...]
-    wanted: tuple[TableWanted, ...]
+    wanted: tuple[TableGenerators, ...]
     model: Model
     start_ms: int
     _made: dict[ColumnPlace, Recipe] = field(default_factory=dict)
     _open: list[ColumnPlace] = field(default_factory=list)
-    """Columns whose recipe is being looked for, each for the one before."""
+    """Columns whose recipe is being built, each for the one before."""
 
     def check(self) -> None:
-        """Raises UserError for what is wrong with tables as a whole."""
+        """Raise UserError for mistakes of tables as a whole."""
         assert len(self._distincts) == len(self._referred) == len(self.touched)
 
     def recipes(self, place: int) -> tuple[Recipe | None, ...]:
-        """Of the visible columns of a table; None for those that are generated. Raises UserError with every mistake."""
+        """Return the recipes of a table's visible columns; None for generated ones. Raise UserError with all
+        mistakes."""
         found: list[Recipe | None] = []
         mistakes = list(self._unknown(place))
         self._fill(place)
@@ -97,7 +112,7 @@ class TableRecipes:
         return tuple(found)
 
     def recipe(self, place: int, name: str) -> Recipe:
-        """Of a column, as its table spells it. Raises UserError."""
+        """Return the recipe of a column, as its table spells it; raise UserError."""
         at = place, name
         if at in self._open:
             raise UserError("its values lead back to itself by references and templates")
@@ -118,12 +133,12 @@ class TableRecipes:
                 yield f"columns: {name!r} is a generated column, which takes no values"
 
     def _column(self, place: int, column: Column) -> Recipe:
-        wanted = self.wanted[place].columns.get(column.name, ColumnWanted())
+        wanted = self.wanted[place].columns.get(column.name, ColumnGenerator())
         if wanted.null and column.not_null:
             raise UserError(f"null: expected none, as the column is NOT NULL; got {wanted.null}")
-        dice = Dice(self._seed(place, column.name), self.touched[place].get(column.name))
+        dice = ColumnRandom(self._seed(place, column.name), self.touched[place].get(column.name))
         recipe = self._values(place, column, wanted.values, dice)
-        return Nullable(recipe, wanted.null, dice) if wanted.null else recipe
+        return NullableRecipe(recipe, wanted.null, dice) if wanted.null else recipe
 
     def _seed(self, place: int, name: str) -> int:
         table = self.tables[place]
@@ -133,13 +148,13 @@ class TableRecipes:
         table = self.tables[place]
         return f"table {table.schema}.{table.name}: column {column.name!r}"
 
-    def _values(self, place: int, column: Column, values: Wanted | None, dice: Dice) -> Recipe:
+    def _values(self, place: int, column: Column, values: Generator | None, dice: ColumnRandom) -> Recipe:
         where, table = self._where(place, column), self.tables[place]
         if column.name in self._distinct(place).counted:
             return self._counted(place, column, values, dice)
         match values:
             case Counts(first, step):
-                return self._checked(place, counted(column.type, where, first, step))
+                return self._checked(place, counting_recipe(column.type, where, first, step))
             case Reference(schema, name, other):
                 parent = _place(self.tables, schema, name, table)
                 known = columns_by_name(self.tables[parent])
@@ -152,59 +167,61 @@ class TableRecipes:
                 )
             case Template(parts):
                 names = [self._in_template(place, each) for _, each in parts if each]
-                return Joined(
+                return TemplateRecipe(
                     tuple(text for text, _ in parts),
                     tuple(self.recipe(place, each) for each in names),
                     column.type,
                     where,
                 )
-            case Time(changed):
+            case RowTime(changed):
                 return self._clock(column, changed)
-            case Version():
-                return Versions(column.type, where)
+            case UpdateCount():
+                return UpdateCountRecipe(column.type, where)
         if values is None:
             found = self._by_definition(place, column, dice)
             if found is not None:
                 return found
         size = self._sizes[place].get(column.name) if values is None else None
         if size is not None:
-            return drawn(filling(column.type, size), column.type, self.model.seed, dice)
-        return drawn(by_type(column) if values is None else values, column.type, self.model.seed, dice)
+            return make_recipe(filling_text(column.type, size), column.type, self.model.seed, dice)
+        return make_recipe(default_generator(column) if values is None else values, column.type, self.model.seed, dice)
 
     @cached_property
     def _sizes(self) -> list[Mapping[str, int]]:
-        """How long the texts of each table are that fill its rows."""
+        """Lengths of the texts that fill the rows of each table."""
         return [{} for _ in self.tables]
 
     def _fill(self, place: int) -> None:
-        """Raises UserError where a row cannot be as long as is wanted."""
+        """Compute the lengths of texts; raise UserError if a row cannot have the configured size."""
         table, wanted = self.tables[place], self.wanted[place]
         if wanted.row_size is None:
             return
-        room = {column.name: holds(column.type) for column in visible_columns(table) if self._fills(place, column)}
-        rows, known = tried_rows(self.model, place), 0
+        room = {
+            column.name: text_capacity(column.type) for column in visible_columns(table) if self._fills(place, column)
+        }
+        rows, known = probe_rows(self.model, place), 0
         for column in visible_columns(table):
-            values = wanted.columns.get(column.name, ColumnWanted()).values
+            values = wanted.columns.get(column.name, ColumnGenerator()).values
             named = {name for _, name in values.parts} if isinstance(values, Template) else set()
             if column.name not in room and not column.generated and named.isdisjoint(room):
                 texts = self.recipe(place, column.name).texts(rows)
                 known += (pc.sum(pc.binary_length(texts)).as_py() or 0) // len(rows.keys)
-        self._sizes[place] = shares(max(wanted.row_size - known, 0), room)
+        self._sizes[place] = share_bytes(max(wanted.row_size - known, 0), room)
 
     def _fills(self, place: int, column: Column) -> bool:
-        """Whether a column is a text that nobody says anything of."""
-        wanted = self.wanted[place].columns.get(column.name, ColumnWanted())
+        """Return whether a column is a text without a generator."""
+        wanted = self.wanted[place].columns.get(column.name, ColumnGenerator())
         free = not column.generated and column.name not in fixed_columns(self.tables[place]) | self._referred[place]
-        return wanted.values is None and free and holds(column.type) > 0
+        return wanted.values is None and free and text_capacity(column.type) > 0
 
-    def _by_definition(self, place: int, column: Column, dice: Dice) -> Recipe | None:
-        """What the table says of a column without a generator."""
+    def _by_definition(self, place: int, column: Column, dice: ColumnRandom) -> Recipe | None:
+        """Return the recipe from the table definition for a column without a generator, or None."""
         table, where = self.tables[place], self._where(place, column)
         if column.auto_random:
-            return auto_random(column, where, dice)
+            return auto_random_recipe(column, where, dice)
         if column.auto_increment:
             first = int(dict(table.options).get("AUTO_INCREMENT", 1))
-            return self._checked(place, counted(column.type, where, max(first, 1)))
+            return self._checked(place, counting_recipe(column.type, where, max(first, 1)))
         for foreign in table.foreign_keys:
             for name, other in zip(foreign.columns, foreign.references, strict=True):
                 if name.lower() == column.name.lower():
@@ -223,7 +240,7 @@ class TableRecipes:
     def _clock(self, column: Column, changed: bool) -> Recipe:
         if family(column.type) not in ("date", "datetime", "time", "integer") and not is_text(column.type):
             raise UserError(f"time: a {column.type.name} holds none; accepted: a date, a time, an integer or a text")
-        return Clock(changed, column.type, self.start_ms)
+        return RowTimeRecipe(changed, column.type, self.start_ms)
 
     def _in_template(self, place: int, name: str) -> str:
         known = {column.name: column for column in self.tables[place].columns}
@@ -233,28 +250,28 @@ class TableRecipes:
             raise UserError(f"template: {name!r} is a generated column, which is computed behind all others")
         return name
 
-    def _distinct(self, place: int) -> Distinct:
+    def _distinct(self, place: int) -> DistinctColumns:
         return self._distincts[place]
 
     @cached_property
-    def _distincts(self) -> tuple[Distinct, ...]:
-        return each_table(self.tables, lambda place: distinct(self.tables[place], self.wanted[place].columns))
+    def _distincts(self) -> tuple[DistinctColumns, ...]:
+        return each_table(self.tables, lambda place: distinct_columns(self.tables[place], self.wanted[place].columns))
 
-    def _counted(self, place: int, column: Column, values: Wanted | None, dice: Dice) -> Recipe:
-        """A column by which rows are told apart."""
+    def _counted(self, place: int, column: Column, values: Generator | None, dice: ColumnRandom) -> Recipe:
+        """Return the recipe of a column that makes rows unique."""
         where, prefix = self._where(place, column), self._distinct(place).counted[column.name]
         first = values.least if isinstance(values, Range) and isinstance(values.least, int) else None
         if not is_text(column.type) or values is None:
-            return self._checked(place, counted(column.type, where, first, 1, prefix))
+            return self._checked(place, counting_recipe(column.type, where, first, 1, prefix))
         length = values.greatest if isinstance(values, Text) else column.type.length
-        numbers = counted(column.type, where, None, 1, prefix if prefix >= 0 else length)
-        assert not isinstance(values, Counts | Reference | Template | Time | Version), "told apart otherwise"
-        words = drawn(values, column.type, self.model.seed, dice)
-        assert isinstance(words, Pooled)
-        return Labelled(self._checked(place, numbers), words, length)
+        numbers = counting_recipe(column.type, where, None, 1, prefix if prefix >= 0 else length)
+        assert not isinstance(values, Counts | Reference | Template | RowTime | UpdateCount), "told apart otherwise"
+        words = make_recipe(values, column.type, self.model.seed, dice)
+        assert isinstance(words, PooledRecipe)
+        return NumberedTextRecipe(self._checked(place, numbers), words, length)
 
-    def _checked(self, place: int, recipe: Counted) -> Counted:
-        """Raises UserError where the rows with which the table begins are more than a column counts."""
+    def _checked(self, place: int, recipe: CountingRecipe) -> CountingRecipe:
+        """Return the recipe; raise UserError if the table begins with more rows than the column counts."""
         rows = self.model.tables[place].rows
         if rows:
             recipe.check(0, rows - 1)
@@ -276,7 +293,7 @@ class TableRecipes:
             self._pairing(place, column),
         )
         recipe = self.recipe(parent, other.name)
-        return Referring(recipe, parents, other.type, column.type, column.not_null)
+        return ReferenceRecipe(recipe, parents, other.type, column.type, column.not_null)
 
     def _pairing(self, place: int, column: Column) -> Pairing | None:
         for names in self._distinct(place).paired:
@@ -299,7 +316,7 @@ class TableRecipes:
         return None
 
     def _paired_parents(self, place: int, names: frozenset[str]) -> list[tuple[int, frozenset[str]]]:
-        """Each parent that columns of a unique key refer to, and by which columns."""
+        """Return each parent that columns of a unique key refer to, with these columns."""
         table, found, left = self.tables[place], [], set(names)
         for name, each in self.wanted[place].columns.items():
             if name in left and isinstance(each.values, Reference):
@@ -313,12 +330,12 @@ class TableRecipes:
         return found
 
     @cached_property
-    def touched(self) -> tuple[Mapping[str, Touched], ...]:
-        """The columns of each table that updates touch. Raises UserError where there are none, or not those that are
-        wanted."""
+    def touched(self) -> tuple[Mapping[str, UpdateGroup], ...]:
+        """The columns of each table that updates change. Raise UserError if there are none, or not the configured
+        ones."""
         return each_table(self.tables, self._groups)
 
-    def _groups(self, place: int) -> Mapping[str, Touched]:
+    def _groups(self, place: int) -> Mapping[str, UpdateGroup]:
         table, wanted = self.tables[place], self.wanted[place]
         fixed = fixed_columns(table) | self._referred[place]
         free = [column.name for column in visible_columns(table) if self._free(place, column, fixed)]
@@ -332,20 +349,22 @@ class TableRecipes:
                         f"update-columns: no update touches {name!r}: it is of a key, refers to another table, is "
                         f"generated, or its generator rules it; accepted: {', '.join(free) or 'none'}"
                     )
-            return {name: Touched(0, 1) for name in asked}
+            return {name: UpdateGroup(0, 1) for name in asked}
         model = self.model.tables[place]
-        timed = any(isinstance(each.values, Version) or each.values == Time(True) for each in wanted.columns.values())
+        timed = any(
+            isinstance(each.values, UpdateCount) or each.values == RowTime(True) for each in wanted.columns.values()
+        )
         if model.mix.updates and not free and not timed:
             raise UserError("mix: updates are asked for, and the table has no column outside of its keys to change")
         if asked is not None and asked < 1:
             raise UserError(f"update-columns: expected 1 or more, got {asked}")
         groups = -(-len(free) // asked) if asked else 1
-        return {name: Touched(at % groups, groups) for at, name in enumerate(free)}
+        return {name: UpdateGroup(at % groups, groups) for at, name in enumerate(free)}
 
     def _free(self, place: int, column: Column, fixed: set[str]) -> bool:
-        """Whether updates may touch a column."""
-        values = self.wanted[place].columns.get(column.name, ColumnWanted()).values
-        ruled = isinstance(values, Counts | Reference | Template | Time | Version) or (
+        """Return whether updates may change a column."""
+        values = self.wanted[place].columns.get(column.name, ColumnGenerator()).values
+        ruled = isinstance(values, Counts | Reference | Template | RowTime | UpdateCount) or (
             values is None and bool(column.auto_increment or column.auto_random or column.on_update)
         )
         clocked = values is None and column.default_expression and (column.default or "").upper().startswith("CURRENT")

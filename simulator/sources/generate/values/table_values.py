@@ -1,7 +1,7 @@
-"""The values of the rows of a table: out of keys and versions come TiDB texts, images and handles.
+"""The values of a table's rows: from keys and versions to TiDB texts, images and handles.
 
-One law: a column's text depends on the seed, the table, the row's key and the column's version alone; nothing is kept
-between two questions, and whoever asks, wherever, is told the same.
+A column's text depends only on the seed, the table, the row's key and the column's version. Nothing is stored between
+calls.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from simulator.columns import row_image
 from simulator.columns.cells import raw
 from simulator.errors import SchemaError, SnapshotError, UserError
 from simulator.sources.generate.model import Model, TableRows
-from simulator.sources.generate.values.generators import TableWanted
-from simulator.sources.generate.values.probe_rows import tried_rows
-from simulator.sources.generate.values.recipes import Constant, Converted, Recipe
+from simulator.sources.generate.values.generators import TableGenerators
+from simulator.sources.generate.values.probe_rows import probe_rows
+from simulator.sources.generate.values.recipes import ConstantRecipe, ConvertedRecipe, Recipe
 from simulator.sources.generate.values.table_recipes import TableRecipes, each_table
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
@@ -31,11 +31,11 @@ START_MS = int(DEFAULT_START.timestamp() * 1000)
 
 
 def table_values(
-    tables: Sequence[Table], wanted: Sequence[TableWanted], model: Model, start_ms: int = START_MS
+    tables: Sequence[Table], wanted: Sequence[TableGenerators], model: Model, start_ms: int = START_MS
 ) -> tuple[TableValues, ...]:
-    """Of the tables of a model, in its order; `start_ms` is when the stream starts, in milliseconds since 1970.
+    """Return the values of a model's tables, in its order; `start_ms` is the stream's start in milliseconds since 1970.
 
-    Raises UserError with every mistake: a column or a row that is not there, a value that its column does not take.
+    Raise UserError with all mistakes: a missing column or row, a value that its column does not accept.
     """
     making = TableRecipes(tuple(tables), tuple(wanted), model, start_ms)
     making.check()
@@ -52,11 +52,11 @@ def table_values(
 class TableValues:
     table: Table
     recipes: tuple[Recipe | None, ...]
-    """Of the visible columns; None for those that are generated."""
+    """Recipes of the visible columns; None for generated ones."""
 
     def texts(self, names: Sequence[str], rows: TableRows) -> dict[str, pa.Array]:
-        """TiDB text (binary) of columns, by name; null for NULL. Raises UserError for a column that has counted to its
-        end."""
+        """Return the TiDB text (binary) of columns by name; null for NULL. Raise UserError for a column without
+        further numbers."""
         recipes = self._recipes
         computed = [name for name in names if recipes.get(name) is None]
         if not computed:
@@ -68,17 +68,17 @@ class TableValues:
         return {name: found[name] for name in names}
 
     def images(self, rows: TableRows) -> pa.Array:
-        """`columns.row_image` of the visible columns."""
+        """Return the row images of the visible columns."""
         names = [column.name for column in visible_columns(self.table)]
         return row_image.pack(list(self.texts(names, rows).values()))
 
     def handles(self, rows: TableRows) -> pa.Array:
-        """`ticdc.key_bytes.handle_keys`."""
+        """Return the handles, as `ticdc.key_bytes.handle_keys`."""
         names = handle_key(self.table) or [column.name for column in visible_columns(self.table)]
         return key_bytes.handle_keys(self.table, self.texts(names, rows))
 
     def altered(self, table: Table) -> TableValues:
-        """The same rows in an altered definition: a column that is new has its default in all of them."""
+        """Return the same rows in an altered definition: a new column has its default in all of them."""
         names = f"table {table.schema}.{table.name}"
         recipes: list[Recipe | None] = []
         for column, source in zip(visible_columns(table), find_column_sources(self.table, table), strict=True):
@@ -86,9 +86,11 @@ class TableValues:
             if column.generated:
                 recipes.append(None)
             elif isinstance(source, FromDefault):
-                recipes.append(Constant(None if source.text is None else source.text.encode("utf-8", "surrogatepass")))
+                recipes.append(
+                    ConstantRecipe(None if source.text is None else source.text.encode("utf-8", "surrogatepass"))
+                )
             elif isinstance(source, FromColumn) and was is not None and source.cast:
-                recipes.append(Converted(was, source.before, source.after, f"{names}: column {column.name!r}"))
+                recipes.append(ConvertedRecipe(was, source.before, source.after, f"{names}: column {column.name!r}"))
             else:
                 recipes.append(was)
         return replace(self, table=table, recipes=tuple(recipes))
@@ -99,7 +101,7 @@ class TableValues:
         return dict(zip(names, self.recipes, strict=True))
 
     def _all(self, rows: TableRows) -> dict[str, pa.Array]:
-        """All visible columns, those that are generated computed."""
+        """Return all visible columns, with generated ones computed."""
         texts = {name: recipe.texts(rows) for name, recipe in self._recipes.items() if recipe is not None}
         if len(texts) == len(self.recipes):
             return texts
@@ -111,5 +113,5 @@ class TableValues:
 
 
 def _try(values: TableValues, place: int, model: Model) -> None:
-    """Raises UserError for rows that cannot be made."""
-    values.images(tried_rows(model, place))
+    """Raise UserError for rows that cannot be generated."""
+    values.images(probe_rows(model, place))
