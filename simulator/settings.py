@@ -1,6 +1,6 @@
-"""What a user sets of a run, by options of the command line or by keys of a scenario file, and how it is read.
+"""The settings of a run, which are command line options and keys of scenario files, and their parsers.
 
-One law: nothing is imported here but what takes no time: `--help` imports it.
+`--help` imports this module, so it imports only what is fast.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from simulator import tso
 from simulator.errors import UserError, mask_secrets
 
 DEFAULT_SINK_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
-"""Where nothing is contacted, and the user says nothing."""
+"""The sink URI if the user gives none and nothing is contacted."""
 
 IN_PROCESS = "none"
-"""The --master that needs no Spark."""
+"""The --master without Spark."""
 
 ON_SPARK = "local[*]"
-"""The --master where none is said and Spark is wanted."""
+"""The default --master with Spark."""
 
 DEFAULT_OVER_MS = 60_000
 DEFAULT_RESOLVED_INTERVAL_MS = 1000
 
 PLACES = ("start", "middle", "end")
-"""Where in the time of a step its schema change may be; the end leaves the last tenth behind it."""
+"""The points of a step's time at which its schema change may run; `end` is before the last tenth."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line's options and a scenario's settings both say; None is unsaid."""
+    """The settings that command line and scenario files share; None is unset."""
 
     sink_uri: str | None = None
     config: Path | None = None
@@ -42,13 +42,13 @@ class Settings:
     over_ms: int | None = None
     resolved_interval_ms: int | None = None
     speed: float | None = None
-    """Simulated seconds in a real one; 0.0 for as fast as Kafka takes it."""
+    """Simulated seconds per real second; 0.0 for unlimited."""
 
     seed: int | None = None
 
 
 def merged(options: Settings, file: Settings) -> Settings:
-    """Each setting from the options, else from the file."""
+    """Merge settings; the options take precedence over the file."""
     pairs = {name: (getattr(options, name), getattr(file, name)) for name in Settings.__dataclass_fields__}
     return Settings(**{name: in_file if option is None else option for name, (option, in_file) in pairs.items()})
 
@@ -58,52 +58,52 @@ class Key:
     """A key of a scenario file."""
 
     field: str
-    """What its value is called in Python."""
+    """The name of its value in Python."""
 
     read: Callable[[Any], Any]
-    """From the value as TOML has it; raises UserError for one that cannot be."""
+    """Converts the TOML value; raises UserError for an invalid one."""
 
     type: Mapping[str, Any] = dataclasses.field(default_factory=lambda: TEXT)
-    """JSON Schema of its values."""
+    """The JSON Schema of its values."""
 
     says: str = ""
-    """What it is for, in a sentence that editors show."""
+    """Its description, a sentence that editors show."""
 
 
 TEXT: Mapping[str, Any] = {"type": "string"}
 TEXTS: Mapping[str, Any] = {"type": "array", "items": TEXT}
 DURATION: Mapping[str, Any] = {"type": "string", "pattern": r"^([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+$"}
-"""As `tso.duration_ms` reads it."""
+"""A duration as `tso.duration_ms` parses it."""
 
 
 def to_text(value: object) -> str:
-    """A text; raises UserError."""
+    """Return a text; raises UserError."""
     if not isinstance(value, str):
         raise UserError(f"expected text, got {mask_secrets(repr(value))}")
     return value
 
 
 def to_texts(value: object) -> tuple[str, ...]:
-    """A list of texts; raises UserError."""
+    """Return a list of texts; raises UserError."""
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise UserError(f"expected a list of texts such as ['name=full_name'], got {value!r}")
     return tuple(value)
 
 
 def to_duration_ms(value: object) -> int:
-    """`1m30s` in milliseconds; raises UserError."""
+    """Return a duration such as `1m30s` in milliseconds; raises UserError."""
     return tso.duration_ms(to_text(value))
 
 
 def to_place(value: object) -> str:
-    """One of PLACES; raises UserError."""
+    """Return one of PLACES; raises UserError."""
     if value not in PLACES:
         raise UserError(f"expected one of {', '.join(PLACES)}, got {value!r}")
     return str(value)
 
 
 def to_speed(value: object) -> float:
-    """`max`, or how many simulated seconds pass in a real one; raises UserError. 0.0 stands for max."""
+    """Return simulated seconds per real second, 0.0 for `max`; raises UserError."""
     text = str(value)
     if text == "max":
         return 0.0
@@ -117,7 +117,7 @@ def to_speed(value: object) -> float:
 
 
 def to_seed(value: object) -> int:
-    """A number of 64 bits; raises UserError."""
+    """Return an integer of 64 bits; raises UserError."""
     if not isinstance(value, int) or isinstance(value, bool) or not -(1 << 63) <= value < 1 << 63:
         raise UserError(f"bad seed {value!r}: expected a whole number of 64 bits")
     return value
@@ -148,4 +148,4 @@ SETTINGS: Mapping[str, Key] = {
     ),
     "seed": Key("seed", to_seed, {"type": "integer"}, "Chooses what is random."),
 }
-"""The settings by their keys in a scenario file, which are also the names of the options."""
+"""The settings by key in a scenario file, which is also the option's name."""

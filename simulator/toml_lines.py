@@ -1,7 +1,4 @@
-"""Where in the text of a scenario file its keys stand, which tomllib does not say.
-
-One law: the text is TOML, as tomllib has read it before; only what opens and closes is looked at.
-"""
+"""Finds the line numbers of keys in a TOML file, which tomllib does not report. The text must be valid TOML."""
 
 from __future__ import annotations
 
@@ -27,10 +24,10 @@ KEY = re.compile(r"""[ \t]*["']?([^\s.="'\[\]#]+)["']?[ \t]*[.=][ \t]*((?:\"{3}|
 @dataclass(frozen=True)
 class KeyLine:
     line: int
-    """Of the key, from 1."""
+    """The line of the key, from 1."""
 
     text: int
-    """Where its value begins: the line behind a key whose text takes several lines."""
+    """The line on which the value begins: for a multi-line text the line after the key."""
 
 
 Lines = Mapping[str, KeyLine]
@@ -39,19 +36,18 @@ Lines = Mapping[str, KeyLine]
 
 @dataclass
 class TableLines:
-    """Where the keys of a table stand."""
+    """The lines of a table's keys."""
 
     line: int = 1
-    """Of its header."""
+    """The line of its header."""
 
     keys: dict[str, KeyLine] = field(default_factory=dict)
     inside: dict[str, TableLines] = field(default_factory=dict)
-    """Of the tables in it that have a header."""
+    """The inner tables that have a header."""
 
 
 def key_lines(text: str, array: str) -> tuple[TableLines, list[TableLines]]:
-    """The lines of the keys before all headers, and of those below each `[[array]]`; a table inside of these counts as
-    a key of theirs."""
+    """Return the lines of the top-level keys, and of the keys of each table of `[[array]]`, inner tables included."""
     top, tables = TableLines(), list[TableLines]()
     now, here, line = top, 0, 1
     while here < len(text):
@@ -66,7 +62,7 @@ def key_lines(text: str, array: str) -> tuple[TableLines, list[TableLines]]:
 
 
 def _table(header: re.Match[str], array: str, line: int, tables: list[TableLines]) -> TableLines:
-    """Whose keys stand behind a header."""
+    """Return the table to which the keys after a header belong."""
     if header[1] != array:
         return TableLines(line)
     if header[2] is not None and tables:
@@ -81,7 +77,7 @@ def _table(header: re.Match[str], array: str, line: int, tables: list[TableLines
 
 
 def _end(text: str, start: int) -> int:
-    """Where what begins there ends, with its last line."""
+    """Return the end of the value or header that begins at `start`, including its last line break."""
     depth = 0
     for token in TOKEN.finditer(text, start):
         depth += {"open": 1, "close": -1}.get(token.lastgroup or "", 0)

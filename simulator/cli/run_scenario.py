@@ -68,7 +68,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     display = Display()
     display.warn(changefeed.warnings)
     began = time.monotonic()
-    display.stage("reading the snapshots' tables" if scenario.reads else "playing the statements")
+    display.stage("reading the snapshots' tables" if scenario.has_snapshots else "playing the statements")
     planned = plan.plan(script, changefeed, release)
     resuming.check_plan(options, planned)
     display.warn(planned.event_filters.warnings)

@@ -47,7 +47,7 @@ def write(
         for number, loaded in enumerate(epoch.tables)
         if loaded is not None
     ]
-    with directories.growing(directory, format) as staging:
+    with directories.staging_directory(directory, format) as staging:
         directories.write_definitions(staging, (table for *_, table in tables))
         rows = {
             f"{table.schema}.{table.name}": _write_rows(epoch, number, loaded, table, ms, staging, format)

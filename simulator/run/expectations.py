@@ -1,6 +1,6 @@
-"""What a run sent, held against what its scenario expects.
+"""Compares what a run sent with the expectations of its scenario.
 
-One law: a failure is read without knowing the simulator: where it stands, what was wanted (-), what there was (+).
+A failure names file and line, and shows the expected lines (-) and the actual ones (+).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from simulator.tidb.model.types import is_binary
 from simulator.tidb.sql_engine.storage.state import Upstream
 
 REST = ("…", "...")
-"""At the end of an expected line: whatever follows, and whatever other columns."""
+"""The ends of an expected line that allow any further text or columns."""
 
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"')
 COLUMN = re.compile(
@@ -43,18 +43,18 @@ COLUMN = re.compile(
 
 @dataclass(frozen=True)
 class SentEvent:
-    """An event of rows or a statement."""
+    """A row event or a DDL event."""
 
     at_ms: int
     order: int
-    """The TSO; the millisecond's first where the message has none."""
+    """The commit-ts; the first TSO of the millisecond if the message has none."""
 
     name: str
     """schema.table"""
 
     kind: str
     text: str
-    """As `inspect` writes it behind the time."""
+    """The line of `inspect`, without the time."""
 
 
 def check(
@@ -65,13 +65,13 @@ def check(
     protocol: str,
     injections: Sequence[Injection] = (),
 ) -> None:
-    """Raises ExpectationError with a line for each thing that is otherwise than expected, and a diff behind it.
+    """Check all expectations; raises ExpectationError with a line and a diff for each failure.
 
-    What is sent again behind a fault counts for the fault's step; `injections` says when faults began.
+    Events that are sent again because of a fault count for the fault's step; `injections` are the faults that began.
     """
-    found = list(_failures(expected, start_ms, messages, tuple(jobs), protocol, injections))
-    if found:
-        raise ExpectationError(*found)
+    failures = list(_failures(expected, start_ms, messages, tuple(jobs), protocol, injections))
+    if failures:
+        raise ExpectationError(*failures)
 
 
 def _failures(
@@ -87,44 +87,45 @@ def _failures(
     carried = [
         max(since, tso.physical(message.commit_ts))
         for since, message in zip(earliest, messages, strict=True)
-        if _carries(message, protocol)
+        if _has_events(message, protocol)
     ]
     since_ms = start_ms
     for each in expected:
         wanted, where = each.expectation, each.where
         window = range(since_ms, each.until_ms)
         since_ms = each.until_ms
-        there = [event for event in sent if event.at_ms in window]
+        events = [event for event in sent if event.at_ms in window]
         if wanted.events is not None:
-            lines = _in_order_of(wanted.events, there)
-            yield from _differing(f"{where}: events", wanted.events, lines)
-        yield from _miscounted(where, wanted.counts, there, sum(at in window for at in carried))
+            lines = _in_wanted_order(wanted.events, events)
+            yield from _diff(f"{where}: events", wanted.events, lines)
+        yield from _count_failures(where, wanted.counts, events, sum(at in window for at in carried))
         if wanted.decisions is not None:
-            told = [_decision(job) for job in jobs if tso.physical(job.commit_ts) in window]
-            yield from _differing(f"{where}: decision", wanted.decisions, _aligned(wanted.decisions, told, _decided))
+            decisions = [_decision(job) for job in jobs if tso.physical(job.commit_ts) in window]
+            yield from _diff(
+                f"{where}: decision", wanted.decisions, _align(wanted.decisions, decisions, _fits_decision)
+            )
         if wanted.sql and not _raises(wanted.error, each.raised):
             number, text = wanted.error
             error = " ".join(part for part in (f"error {number}" if number else "an error", text) if part)
             yield f"{where}: {wanted.sql}: expected {error}, but {each.raised[1] if each.raised else 'it succeeds'}"
         for name, rows in wanted.rows.items():
-            yield from _other_rows(f"{where}: rows of {name}", name, rows, each.state)
+            yield from _row_failures(f"{where}: rows of {name}", name, rows, each.state)
 
 
 # -- events -------------------------------------------------------------------------------------------------------
 
 
 def _earliest(count: int, injections: Sequence[Injection]) -> list[int]:
-    """For each message the time of the last fault before it; 0 before any."""
-    begins = sorted((injection.records, injection.at_ms) for injection in injections)
-    found = [0] * count
-    for records, at_ms in begins:
-        found[records:] = [at_ms] * (count - records)
-    return found
+    """Return for each message the time of the last fault before it; 0 if there is none."""
+    times = [0] * count
+    for records, at_ms in sorted((injection.records, injection.at_ms) for injection in injections):
+        times[records:] = [at_ms] * (count - records)
+    return times
 
 
 def _sent(messages: Iterable[Message], protocol: str, earliest: Sequence[int]) -> list[SentEvent]:
-    """In the order of commit-ts; a statement that several partitions have counts once."""
-    found: dict[object, SentEvent] = {}
+    """Return the events in the order of commit-ts; a statement that is sent to several partitions counts once."""
+    events: dict[object, SentEvent] = {}
     for since, message in zip(earliest, messages, strict=True):
         for number, event in enumerate(decode(message.key, message.value, protocol)):
             if isinstance(event, Watermark):
@@ -132,27 +133,27 @@ def _sent(messages: Iterable[Message], protocol: str, earliest: Sequence[int]) -
             at_ms = tso.physical(event.commit_ts) if event.commit_ts is not None else event.es or 0
             order = event.commit_ts if event.commit_ts is not None else tso.compose(at_ms)
             name = f"{event.schema}.{event.table}" if event.table else event.schema
-            told = SentEvent(max(since, at_ms), order, name, kind(event).lower(), describe(event))
+            sent_event = SentEvent(max(since, at_ms), order, name, kind(event).lower(), describe(event))
             place = (message.topic, message.partition, message.offset, number)
-            found.setdefault(told if isinstance(event, DdlEvent) else place, told)
-    return sorted(found.values(), key=lambda event: event.order)
+            events.setdefault(sent_event if isinstance(event, DdlEvent) else place, sent_event)
+    return sorted(events.values(), key=lambda event: event.order)
 
 
-def _carries(message: Message, protocol: str) -> bool:
+def _has_events(message: Message, protocol: str) -> bool:
     return any(isinstance(event, RowEvent | DdlEvent) for event in decode(message.key, message.value, protocol))
 
 
-def _in_order_of(wanted: Sequence[str], there: Sequence[SentEvent]) -> list[str]:
-    """The lines; those of one commit-ts, which lie in any order, in that of the lines wanted there."""
+def _in_wanted_order(wanted: Sequence[str], events: Sequence[SentEvent]) -> list[str]:
+    """Return the lines of events; those of one commit-ts, whose order is arbitrary, in the order of the wanted lines."""
     lines: list[str] = []
-    for _, group in groupby(there, lambda event: event.order):
+    for _, group in groupby(events, lambda event: event.order):
         texts = [event.text for event in group]
-        lines += _aligned(wanted[len(lines) : len(lines) + len(texts)], texts, _is)
+        lines += _align(wanted[len(lines) : len(lines) + len(texts)], texts, _fits_event)
     return lines
 
 
-def _aligned(wanted: Sequence[str], texts: Sequence[str], fits: Callable[[str, str], bool]) -> list[str]:
-    """The texts, each at the place of a wanted one that it fits, which it then is; the others where there is room."""
+def _align(wanted: Sequence[str], texts: Sequence[str], fits: Callable[[str, str], bool]) -> list[str]:
+    """Replace each text that fits a wanted one by it, at its place; the other texts fill the gaps."""
     left = list(texts)
     placed: list[str | None] = []
     for want in wanted:
@@ -165,36 +166,37 @@ def _aligned(wanted: Sequence[str], texts: Sequence[str], fits: Callable[[str, s
     return [*found, *rest]
 
 
-def _is(wanted: str, text: str) -> bool:
-    """Whether an event is as wanted, whatever spaces, arrows, quotes and numbers of DDL types there are, and in
-    whatever order columns."""
+def _fits_event(wanted: str, text: str) -> bool:
+    """Return whether an event fits a line, apart from spaces, arrows, quotes, DDL type numbers and column order."""
     if wanted.startswith("DDL "):
-        return any(_begins(" ".join(wanted.split()), " ".join(each.split())) for each in (text, _without_type(text)))
+        return any(
+            _begins_with(" ".join(wanted.split()), " ".join(each.split())) for each in (text, _without_type(text))
+        )
     return _same_columns(wanted.replace("->", "→"), text)
 
 
-def _begins(wanted: str, text: str) -> bool:
-    """Whether a line is as wanted, or begins so where anything may follow."""
+def _begins_with(wanted: str, text: str) -> bool:
+    """Return whether a line equals the wanted one, or begins with it if that ends in `…`."""
     rest = next((rest for rest in REST if wanted.endswith(f" {rest}")), None)
     return text == wanted or rest is not None and f"{text} ".startswith(wanted.removesuffix(rest))
 
 
 def _same_columns(wanted: str, text: str) -> bool:
-    """Whether a line names the same columns with the same values, or some of them where it says so."""
+    """Return whether a line has the wanted columns and values, and no others unless the wanted line ends in `…`."""
     rest = next((rest for rest in REST if wanted.endswith(f" {rest}") or wanted == rest), "")
     (head, columns), (other, found) = (_columns(line) for line in (wanted.removesuffix(rest), text))
     return head == other and (columns <= found if rest else columns == found)
 
 
 def _columns(line: str) -> tuple[str, Counter[str]]:
-    """What stands before the columns, and each column with its value."""
+    """Split a line into the text before the columns, and the columns with their values."""
     plain = " ".join(QUOTED.sub(_unquoted, line).split())
     first = COLUMN.search(plain)
     return plain[: first.start() if first else None].strip(), Counter(found[0] for found in COLUMN.finditer(plain))
 
 
 def _unquoted(quoted: re.Match[str]) -> str:
-    """Text in JSON quotes as `inspect` would write it."""
+    """Return text in JSON quotes as `inspect` prints it."""
     try:
         return quote_if_needed(json.loads(quoted[0]))
     except ValueError:
@@ -202,26 +204,26 @@ def _unquoted(quoted: re.Match[str]) -> str:
 
 
 def _without_type(text: str) -> str:
-    """`DDL shop.item [3] CREATE …` without its number."""
+    """Return `DDL shop.item [3] CREATE …` without the number."""
     head, _, rest = text.partition(" [")
     return f"{head} {rest.partition('] ')[2]}" if text.startswith("DDL ") and rest else text
 
 
-def _differing(what: str, wanted: Sequence[str], there: Sequence[str]) -> Iterator[str]:
-    if list(wanted) != list(there):
+def _diff(what: str, wanted: Sequence[str], events: Sequence[str]) -> Iterator[str]:
+    if list(wanted) != list(events):
         yield f"{what}: not as expected (- is wanted, + is there)"
-        yield from (f"  {line.rstrip()}" for line in difflib.ndiff(wanted, there) if not line.startswith("?"))
+        yield from (f"  {line.rstrip()}" for line in difflib.ndiff(wanted, events) if not line.startswith("?"))
 
 
 # -- counts and decisions -----------------------------------------------------------------------------------------
 
 
-def _miscounted(
-    where: str, wanted: Mapping[str, int | Mapping[str, int]], there: Sequence[SentEvent], messages: int
+def _count_failures(
+    where: str, wanted: Mapping[str, int | Mapping[str, int]], events: Sequence[SentEvent], messages: int
 ) -> Iterator[str]:
-    kinds = Counter((event.name, event.kind) for event in there)
-    rows = Counter(event.name for event in there if event.kind != "ddl")
-    totals = {"messages": messages, "ddl": sum(event.kind == "ddl" for event in there)}
+    kinds = Counter((event.name, event.kind) for event in events)
+    rows = Counter(event.name for event in events if event.kind != "ddl")
+    totals = {"messages": messages, "ddl": sum(event.kind == "ddl" for event in events)}
     for name, count in wanted.items():
         if isinstance(count, int):
             counts = [(name, count, totals.get(name, rows[name]))]
@@ -236,7 +238,7 @@ def _decision(job: EmittedJob) -> str:
     return f"{'sent' if job.events else 'not sent'}: {job.why}".removesuffix(": ")
 
 
-def _decided(wanted: str, told: str) -> bool:
+def _fits_decision(wanted: str, told: str) -> bool:
     head, _, why = wanted.partition(":")
     return told.partition(":")[0] == head and why.strip() in told
 
@@ -248,7 +250,7 @@ def _raises(wanted: tuple[int | None, str], raised: tuple[int, str] | None) -> b
 # -- rows ---------------------------------------------------------------------------------------------------------
 
 
-def _other_rows(what: str, name: str, wanted: Sequence[str], state: Snapshot | Upstream | None) -> Iterator[str]:
+def _row_failures(what: str, name: str, wanted: Sequence[str], state: Snapshot | Upstream | None) -> Iterator[str]:
     if not isinstance(state, Upstream):
         yield f"{what}: only SQL before it makes them known; counts and events can be expected behind a snapshot"
         return
@@ -258,12 +260,12 @@ def _other_rows(what: str, name: str, wanted: Sequence[str], state: Snapshot | U
         yield f"{what}: there is no such table"
         return
     stored = state.rows.get(place)
-    there = _row_texts(visible_columns(state.catalog.tables[place]), stored.cells) if stored else []
-    yield from _differing(what, wanted, _aligned(wanted, sorted(there), _same_columns))
+    events = _row_texts(visible_columns(state.catalog.tables[place]), stored.cells) if stored else []
+    yield from _diff(what, wanted, _align(wanted, sorted(events), _same_columns))
 
 
 def _row_texts(columns: Sequence[Column], cells: pa.Table) -> list[str]:
-    """`a=1 b=NULL` of each row."""
+    """Return each row as `a=1 b=NULL`."""
     texts = [
         [f"{value_text(column.name)}={_cell_text(cell, column)}" for cell in cells[column.name].to_pylist()]
         for column in columns

@@ -1,7 +1,6 @@
-"""A changefeed that stays open: steps are played one at a time, as they come.
+"""A changefeed that stays open and plays steps one at a time.
 
-One law: a step is planned, merged with its watermarks and encoded as in a run that knows all its steps; everything
-that a step made has arrived when it is played.
+A step sends the same messages as in a run that knows all steps, and they are delivered when `play` returns.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from simulator.tidb.sql_engine.storage.outcome import FailedStatement, Statement
 from simulator.tidb.sql_engine.storage.state import Upstream
 
 JOINED = 256
-"""Additions that are kept as one: a batch of each of their rows takes twenty times what is in it."""
+"""Results of steps that are merged into one: a tiny Arrow batch costs 20 times its payload."""
 
 
 class OpenChangefeed:
-    """Holds where the changefeed stands, and its sink."""
+    """An open changefeed: its position and its sink."""
 
     def __init__(
         self,
@@ -54,15 +53,15 @@ class OpenChangefeed:
         seed: int = 0,
     ) -> None:
         self.position = starting(start_ts or tso.DEFAULT_START_TS)
-        self._planning = PlanContext(changefeed_rules(changefeed, release), start_ts, over_ms, seed)
+        self._context = PlanContext(changefeed_rules(changefeed, release), start_ts, over_ms, seed)
         self._cursors = [self.position]
-        """Around and between what was played; those behind the first one, without rows."""
+        """The positions before and between the results; only the first one has rows."""
 
         self._additions: list[StepResult] = []
-        """Between two cursors each."""
+        """The result between each two positions."""
 
         self._joined = 0
-        """How many of them are joined ones, or before a snapshot."""
+        """The number of leading results that are merged, or precede a snapshot."""
 
         self._output = output
         self._resolved_interval_ms = resolved_interval_ms
@@ -73,16 +72,16 @@ class OpenChangefeed:
 
     @property
     def watermark(self) -> int:
-        """The highest TSO below or at which everything has been sent, and said to be."""
-        said = tso.compose(self._resolved_ms or self.position.start_ms)
-        return self._faults.checkpoint if self._faults.holds_back(said) else said
+        """The last watermark that was sent."""
+        watermark = tso.compose(self._resolved_ms or self.position.start_ms)
+        return self._faults.checkpoint if self._faults.holds_back(watermark) else watermark
 
     def play(self, step: ScenarioStep) -> StepResult:
-        """Plays a step, with the watermarks of the time that it takes, and says what it added.
+        """Play a step with the watermarks of its time, and return its result.
 
-        Raises UserError for a step that cannot be played, which leaves everything as it was, and DeliveryError.
+        Raises UserError for an impossible step, which changes nothing, and DeliveryError.
         """
-        position, result = step.plan(self.position, self._planning)
+        position, result = step.plan(self.position, self._context)
         self._faults.add(result.faults)
         try:
             self._send((self.position, position), (result,), False)
@@ -92,12 +91,10 @@ class OpenChangefeed:
         return result
 
     def foresee(self, steps: Iterable[ScenarioStep]) -> None:
-        """These steps will be played next: what has to be known before some of them come is found out."""
+        """Plan the steps that will be played next, for faults that must know the events after them."""
         spans, last, position = [], 0, self.position
-        context = replace(
-            self._planning, versions=deepcopy(self._planning.versions), routes=list(self._planning.routes)
-        )
-        with suppress(SimulatorError):  # which whoever plays the step is told
+        context = replace(self._context, versions=deepcopy(self._context.versions), routes=list(self._context.routes))
+        with suppress(SimulatorError):  # `play` raises it again
             for step in steps:
                 position, result = step.plan(position, context)
                 last = max([last, *(job.commit_ts for job in result.jobs if job.events)])
@@ -109,78 +106,78 @@ class OpenChangefeed:
         self._faults.foresee(spans)
 
     def execute(self, text: str) -> StatementOutcome:
-        """Plays one statement of SQL; the session, and its transaction, stay open.
+        """Execute one SQL statement; the session and its transaction stay open.
 
-        Raises SqlError and DdlError as TiDB words them, and DeliveryError. DDL that is refused inside a transaction has
-        committed it; whatever else is refused leaves everything as it was, but for ids that it used up.
+        Raises SqlError and DdlError with TiDB's texts, and DeliveryError. A failed statement changes nothing but the
+        auto ids that it used; failed DDL commits an open transaction first.
         """
-        position, result, outcome = execute_statement(text, self.position, self._planning)
+        position, result, outcome = execute_statement(text, self.position, self._context)
         self._send((self.position, position), (result,), False)
         if isinstance(outcome, FailedStatement):
             raise outcome.error
         return outcome
 
     def upstream(self) -> Upstream:
-        """What exists, and the rows of tables that statements have met."""
-        state = with_upstream(self.position, self._planning).state
+        """Return the state of TiDB; it has the rows of those tables that statements named."""
+        state = with_upstream(self.position, self._context).state
         assert isinstance(state, Upstream)
         return state
 
     def create_database(self, database: DatabaseInfo) -> None:
-        """A database that counts as having been there from the start: no statement of it is sent."""
+        """Create a database as if it existed from the start: no statement is sent for it."""
         upstream = self.upstream()
         catalog = with_database(upstream.catalog, database)
-        position = with_upstream(self.position, self._planning)
+        position = with_upstream(self.position, self._context)
         self.position = replace(position, catalog=catalog, state=replace(upstream, catalog=catalog))
-        first = with_upstream(self._cursors[0], self._planning)
+        first = with_upstream(self._cursors[0], self._context)
         assert isinstance(first.state, Upstream)
         known = with_database(first.catalog, database)
         self._cursors[0] = replace(first, catalog=known, state=replace(first.state, catalog=known))
 
     def played(self) -> Plan:
-        """All of it as one plan, for what a consumer has at a watermark so far."""
+        """Return one plan of all steps so far, for the rows that a consumer holds at a watermark."""
         since, last = self._cursors[0], self.position
         end_ms = self._resolved_ms or since.start_ms
         timeline = WatermarkSchedule(since.start_ms, end_ms, self._resolved_interval_ms)
         positions = (*self._cursors, last) if len(self._cursors) == 1 else (*self._cursors[:-1], last)
-        return assemble_plan(positions, self._additions, self._planning, timeline, self._output.topics)
+        return assemble_plan(positions, self._additions, self._context, timeline, self._output.topics)
 
     @property
     def partitions(self) -> Mapping[str, int]:
-        """Of each topic so far."""
+        """The number of partitions by topic."""
         return self._output.counts
 
     def resolve(self) -> None:
-        """Sends a watermark above everything so far, unless there is one."""
+        """Send a watermark above everything so far, unless that was done."""
         if self.position.now_ms > (self._resolved_ms or self.position.start_ms):
             self._send((self.position, self.position), (), True)
 
     @property
     def topics(self) -> Sequence[str]:
-        """Those that are known so far."""
+        """The topics so far."""
         return self._output.topics
 
     @property
     def injections(self) -> Sequence[Injection]:
-        """When faults began."""
+        """The faults that began, with their times."""
         return self._faults.injections
 
     @property
     def records(self) -> int:
-        """How many have been sent."""
+        """The number of records sent."""
         return self._faults.records
 
     @property
     def unmet(self) -> Sequence[str]:
-        """InjectedFaults that have ended, and never met what they wait for."""
+        """Faults that ended without their trigger."""
         return self._faults.unmet
 
     def accounts(self) -> list[DeliveryReport]:
-        """What of each partition has arrived."""
+        """Return the deliveries of each partition."""
         return self._output.sink.accounts()
 
     def close(self, complete: bool = True) -> None:
-        """Ends the sink; raises DeliveryError. What is not complete leaves no files."""
+        """Close the sink; raises DeliveryError. An incomplete output leaves no files."""
         if complete and self._faults.holding:
             self._faults.stays_open = False
             self._resolved_ms = tso.physical(self.watermark)
@@ -195,20 +192,20 @@ class OpenChangefeed:
             return
         since = self._resolved_ms or last.start_ms
         timeline = WatermarkSchedule(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
-        plan = assemble_plan(positions, results, self._planning, timeline, self._output.topics)
-        output, release = self._output.for_plan(plan), self._planning.rules.release
+        plan = assemble_plan(positions, results, self._context, timeline, self._output.topics)
+        output, release = self._output.for_plan(plan), self._context.rules.release
         rows, owned, spec = in_process.ordered_rows(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
         self._faults.begin(spec)
         self._note(last, results)
         self._resolved_ms = max(
             [timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)]
         )
-        self._give(rows, owned, spec)
+        self._send_rows(rows, owned, spec)
 
     def _note(self, position: RunPosition, results: Sequence[StepResult]) -> None:
-        """Keeps what was played, and where that ends."""
+        """Append the results of steps and the position after them."""
         if self.position.state is None and isinstance(position.state, Snapshot):
-            self._cursors = [position]  # it was there when the changefeed began
+            self._cursors = [position]  # the snapshot exists when the changefeed begins
         elif results:
             self._cursors.append(replace(position, state=None, unread=None))
             self._additions += results
@@ -220,7 +217,7 @@ class OpenChangefeed:
                 self._cursors[self._joined :] = self._cursors[-1:]
         self.position = position
 
-    def _give(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], spec: TaskSpec) -> None:
+    def _send_rows(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], spec: TaskSpec) -> None:
         send.feed(rows, owned, spec, self._output.sink, lambda: True, self._reporter, None, self._faults)
         self._output.sink.drain()
         if self._output.sink.failed:

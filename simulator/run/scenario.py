@@ -16,7 +16,7 @@ sql = "UPDATE shop.item SET stock = 0"
 snapshot = "tuesday"    # its difference to the state before, spread over …
 over = "10m"
 
-One law: every mistake in a file is reported at once, each with its line.
+All mistakes in a file are reported at once, each with its line.
 """
 
 from __future__ import annotations
@@ -43,54 +43,54 @@ class Scenario:
     settings: Settings
     steps: tuple[ScenarioStep, ...]
     names: tuple[str, ...] = ()
-    """Of the steps, empty for those without; none at all where no step has one."""
+    """The names of the steps, empty for steps without one; an empty tuple if no step has a name."""
 
     about: About = About()
 
     @property
-    def reads(self) -> bool:
-        """Whether it has snapshots."""
+    def has_snapshots(self) -> bool:
         return any(isinstance(step, SnapshotStep) for step in self.steps)
 
     def run_spec(self, options: Settings = Settings(), first: str | None = None, last: str | None = None) -> RunSpec:
-        """What is to be played, where options win over the file; from the step `first`, and up to the step `last`, each
-        a number or a name. Raises ScenarioError for a step that is not there."""
-        wanted = merged(options, self.settings)
+        """Return the steps and settings of a run; `options` override the file's settings.
+
+        The run sends from the step `first` up to the step `last`, each a number or a name. Raises ScenarioError for a
+        missing step.
+        """
+        settings = merged(options, self.settings)
         start = 0 if first is None else self._number("--from", first) - 1
         end = len(self.steps) if last is None else self._number("--until", last)
         if end <= start:
             raise ScenarioError(f"--until {last}: this step comes before --from {first}")
         return RunSpec(
             self.steps[:end],
-            wanted.over_ms,
-            wanted.start_ts,
-            wanted.resolved_interval_ms or DEFAULT_RESOLVED_INTERVAL_MS,
-            wanted.seed or 0,
-            wanted.speed or 0.0,
+            settings.over_ms,
+            settings.start_ts,
+            settings.resolved_interval_ms or DEFAULT_RESOLVED_INTERVAL_MS,
+            settings.seed or 0,
+            settings.speed or 0.0,
             start,
         )
 
     def _number(self, option: str, text: str) -> int:
-        """The number of a step, from 1."""
+        """Return the number of a step, from 1."""
         if text and text in self.names:
             return self.names.index(text) + 1
         if text.isdecimal() and len(text) < 9 and 1 <= int(text) <= len(self.steps):
             return int(text)
-        named = ", ".join(f"{number} {name}".rstrip() for number, name in enumerate(self._every_name(), 1))
-        meant = did_you_mean(text, filter(None, self.names))
-        raise ScenarioError(f"{option} {text!r}: no such step.{meant} Steps: {named}")
-
-    def _every_name(self) -> tuple[str, ...]:
-        return self.names or ("",) * len(self.steps)
+        names = self.names or ("",) * len(self.steps)
+        steps = ", ".join(f"{number} {name}".rstrip() for number, name in enumerate(names, 1))
+        hint = did_you_mean(text, filter(None, self.names))
+        raise ScenarioError(f"{option} {text!r}: no such step.{hint} Steps: {steps}")
 
 
 def diff(before: Path, after: Path, schema_change: SchemaChangeOptions = SchemaChangeOptions()) -> Scenario:
-    """The scenario of two snapshots."""
+    """Return the scenario of two snapshots."""
     return Scenario(Settings(), (SnapshotStep(before), SnapshotStep(after, None, schema_change)))
 
 
 def load(file: Path) -> Scenario:
-    """The scenario of that file; raises ScenarioError with every mistake in it, a line each."""
+    """Read a scenario; raises ScenarioError with a line for each mistake."""
     if file.suffix.lower() == ".sql":
         return _of_sql(file)
     text = read_text(file)
@@ -104,10 +104,10 @@ def load(file: Path) -> Scenario:
     steps = document.pop("step", [])
     about = read_about(document.pop(ABOUT, {}), lambda key: line_of(top, ABOUT), mistakes)
     settings = _settings(document, file, top, mistakes)
-    read = _steps(steps, file, tables, mistakes)
+    parsed = _steps(steps, file, tables, mistakes)
     if mistakes:
         raise ScenarioError(*(f"scenario {file}: {mistake}" for mistake in mistakes))
-    return Scenario(settings, tuple(step.step for step in read), tuple(step.name for step in read), about)
+    return Scenario(settings, tuple(step.step for step in parsed), tuple(step.name for step in parsed), about)
 
 
 def _of_sql(file: Path) -> Scenario:
@@ -127,23 +127,23 @@ def _settings(table: dict[str, Any], file: Path, lines: TableLines, mistakes: li
 
 
 def _steps(tables: object, file: Path, lines: list[TableLines], mistakes: list[str]) -> list[ReadStep]:
-    found: list[ReadStep] = []
+    steps: list[ReadStep] = []
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         mistakes.append("step must be a list of tables: write each step under [[step]]")
         return []
-    known = lines if len(lines) == len(tables) else [None] * len(tables)
-    for number, (table, its_lines) in enumerate(zip(tables, known, strict=True), 1):
-        step = read_step(STEPS, table, StepPlace(file, number, its_lines), mistakes)
-        found += [step] if step else []
+    line_numbers = lines if len(lines) == len(tables) else [None] * len(tables)
+    for number, (table, table_lines) in enumerate(zip(tables, line_numbers, strict=True), 1):
+        step = read_step(STEPS, table, StepPlace(file, number, table_lines), mistakes)
+        steps += [step] if step else []
     if not mistakes:
-        mistakes += _missing(found)
-    names = [step.name for step in found if step.name]
+        mistakes += _missing(steps)
+    names = [step.name for step in steps if step.name]
     mistakes += (f"name {name!r} is that of several steps" for name in dict.fromkeys(names) if names.count(name) > 1)
-    return found
+    return steps
 
 
 def _missing(steps: list[ReadStep]) -> list[str]:
-    """What a scenario of such steps lacks."""
+    """Return a message if the steps lack a start or a change."""
     if not steps or not steps[0].kind.starts:
         first = ", ".join(name for name, kind in STEPS.items() if kind.starts)
         return [f"the first [[step]] must be one of {first}: the state in which the run starts"]

@@ -1,1 +1,1 @@
-"""The truth of a run: the rows that its consumer should have at a watermark, as a snapshot that says whose it is."""
+"""The truth of a run: a snapshot of the rows that a correct consumer holds at a watermark, with metadata of the run."""

@@ -1,6 +1,6 @@
-"""The rows at a watermark between two snapshots: as they were where their change lies above it, else as they are then.
+"""The rows at a watermark between two snapshots: changes up to it are applied, changes above it are not.
 
-One law: a row is in the definition that its table has at the watermark, whichever definition its change was sent in.
+A row has the columns that its table has at the watermark, whichever definition its change was sent with.
 """
 
 from __future__ import annotations
@@ -32,44 +32,47 @@ from simulator.truth.row_files import LEFT_OUT, ROWS
 
 @dataclass(frozen=True)
 class BetweenSnapshots:
-    """What tells the rows between two snapshots; it travels to the tasks."""
+    """The data from which tasks compute the rows at a watermark between two snapshots."""
 
     before: tuple[TableScan, ...]
     after: tuple[TableScan, ...]
     comparison: Comparison
     numbers: tuple[int, ...]
-    """Of each physical table of the run the number of its table in the truth; LEFT_OUT where it is not there."""
+    """The number in the truth of each physical table of the run; LEFT_OUT if the truth does not have it."""
 
     watermark: int
     behind: bool
     """Whether the statements of the schema change have run."""
 
     unknown: frozenset[int]
-    """Physical tables behind the statements whose rows before them were not replicated."""
+    """Physical tables whose rows were not replicated before the statements."""
 
     rules: RowRules
     filtered: bool
-    """Whether event filters may keep rows back."""
+    """Whether event filters may drop rows."""
 
     input_bytes: int
 
 
 @dataclass(frozen=True)
 class _Placed:
-    """A table that is there at the watermark."""
+    """A table that exists at the watermark."""
 
     table: PlacedTable
     read: frozenset[int] = frozenset()
-    """Its physical tables whose rows all are as they are in the snapshot before."""
+    """Its physical tables whose rows all equal those of the snapshot before."""
 
     unknown: bool = False
 
 
-def between(
+def between_snapshots(
     plan: Plan, pair: SnapshotPair, number: int, watermark: int, seed: int, filtered: bool
 ) -> tuple[tuple[Table, ...], tuple[TableScan, ...], BetweenSnapshots]:
-    """The tables at a watermark that lies inside of a move, or behind it; the rows that are as they are in the snapshot
-    before, and what tells the others. Raises UserError for a watermark between the statements of a schema change."""
+    """Return the tables at a watermark, the scans of unchanged tables, and the data to compute all other rows.
+
+    The watermark lies between the two snapshots or behind them. Raises UserError for a watermark between the statements
+    of a schema change.
+    """
     jobs = [
         job for job in plan.jobs if tso.compose(pair.span.start_ms) <= job.commit_ts < tso.compose(pair.span.next_ms)
     ]
@@ -103,7 +106,7 @@ def between(
 
 
 def rules_of(plan: Plan, scripted: frozenset[int] = frozenset()) -> RowRules:
-    """What the changefeed does with row changes, but for where they go."""
+    """Return the changefeed's rules for row changes, with one partition per topic."""
     to = Destinations(plan.topics, (1,) * len(plan.topics), plan.active)
     return RowRules(plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, to, scripted)
 
@@ -128,7 +131,7 @@ def _behind(jobs: list[EmittedJob], watermark: int) -> bool:
 
 
 def _placed(pair: SnapshotPair, catalog: Catalog, behind: bool) -> Iterator[tuple[Key, _Placed]]:
-    """The tables that a consumer has."""
+    """Yield the tables that a consumer holds."""
     present = {index for place in pair.places[1].values() for index in place.indexes}
     for name, place in pair.places[1].items():
         if object_key(*name) in catalog.tables:
@@ -175,7 +178,7 @@ def rows_at(joined: pa.RecordBatch, of: BetweenSnapshots) -> pa.RecordBatch:
 
 
 def _unaltered(joined: pa.RecordBatch, table: Ints, image: pa.Array) -> tuple[Ints, pa.Array]:
-    """Tables and images before the statements."""
+    """Return the tables and row images as they were before the statements."""
     altered = np.flatnonzero(np.asarray(joined["unaltered"].is_valid()))
     if not len(altered):
         return table, image
@@ -186,7 +189,7 @@ def _unaltered(joined: pa.RecordBatch, table: Ints, image: pa.Array) -> tuple[In
 
 
 def _done(changes: pa.RecordBatch, of: BetweenSnapshots) -> tuple[Ints, pa.Array]:
-    """Which of the changes a consumer has at the watermark, and of each whether the row is gone then."""
+    """Return the numbers of the changes that a consumer has applied at the watermark, and whether each deletes a row."""
     done = np.flatnonzero(ints(changes, "commit_ts") <= of.watermark)
     if not of.filtered:
         return done, changes["after"].take(pa.array(done)).is_null().to_numpy(zero_copy_only=False)

@@ -1,6 +1,6 @@
-"""The directory of a truth: a snapshot that grows beside its place and is moved there when it is whole.
+"""The directory of a truth: a snapshot that is written beside its place and moved there when it is complete.
 
-One law: nothing half-written is seen under the directory, and nothing but a truth is ever replaced.
+Only an empty directory or an earlier truth is replaced.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from simulator.tidb.model.table import Table
 
 FORMATS = tuple(written.FORMATS)
 OURS = "Written by: ticdc-sim"
-"""How the line of `metadata` begins that says whose snapshot it is."""
+"""The beginning of the line in `metadata` that marks a truth."""
 
 
 def check(directory: Path, format: str = FORMATS[0]) -> None:
-    """Raises UserError for a format that is none, and where the directory holds anything but a truth, which is
-    replaced."""
+    """Check format and directory; raises UserError for an unknown format, or other files in the directory."""
     if format not in FORMATS:
         raise UserError(f"unknown format of a snapshot {format!r}: {' or '.join(FORMATS)}")
     if directory.exists() and not directory.is_dir():
@@ -47,9 +46,11 @@ def _is_ours(directory: Path) -> bool:
 
 
 @contextmanager
-def growing(directory: Path, format: str = FORMATS[0]) -> Iterator[Path]:
-    """Where the files are to be written; they appear under `directory` when the block ends well, and not at all
-    otherwise. Raises UserError as `check` does, DeliveryError where the disk refuses."""
+def staging_directory(directory: Path, format: str = FORMATS[0]) -> Iterator[Path]:
+    """Yield a staging directory, which replaces `directory` only if the block succeeds.
+
+    Raises UserError as `check` does, and DeliveryError for errors of the disk.
+    """
     final = directory.absolute()
     check(directory, format)
     with disk_errors(final), ExitStack() as undo:
@@ -62,7 +63,7 @@ def growing(directory: Path, format: str = FORMATS[0]) -> Iterator[Path]:
 
 
 def write_definitions(directory: Path, tables: Iterable[Table]) -> None:
-    """The schema files of the tables and of their databases."""
+    """Write the schema files of the tables and their databases."""
     tables = list(tables)
     for name in sorted({table.schema for table in tables}):
         written.write_database(directory, name)
@@ -71,7 +72,7 @@ def write_definitions(directory: Path, tables: Iterable[Table]) -> None:
 
 
 def write_about(directory: Path, about: TruthMetadata, lines: Sequence[str] = ()) -> None:
-    """What the snapshot says of itself: `metadata`, as Dumpling writes it, and `truth.json`."""
+    """Write `metadata`, in Dumpling's format, and `truth.json`."""
     truth_about.write(directory, about)
     written.write_metadata(
         directory,

@@ -1,7 +1,6 @@
-"""What stands at a watermark: which tables a right consumer has then, and where their rows are.
+"""The tables that a correct consumer holds at a watermark, and the sources of their rows.
 
-One law: a truth is of the tables that were replicated, under the names that were sent; what event filters keep back is
-not in it.
+A truth has the replicated tables under the names that messages use, without the changes that event filters drop.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.truth.between_snapshots import BetweenSnapshots, between
-from simulator.truth.filtered_rows import consumed
+from simulator.truth.between_snapshots import BetweenSnapshots, between_snapshots
+from simulator.truth.filtered_rows import apply_sent
 
 SMALL = 1 << 20
-"""Bytes of files that may come to no row."""
+"""Files of up to this many bytes are read to see whether they have rows."""
 
 
 @dataclass(frozen=True)
@@ -38,30 +37,30 @@ class ExpectedRows:
     """All rows of a truth."""
 
     tables: tuple[Table, ...]
-    """By schema and name; rows refer to them by number."""
+    """Ordered by schema and name; rows refer to them by index."""
 
     scans: tuple[TableScan, ...]
-    """What is written as it is read, in the order of the numbers."""
+    """Tables whose rows are copied as they are, in this order."""
 
     between: BetweenSnapshots | None = None
-    """Two snapshots out of whose differences rows come."""
+    """Two snapshots from which the rows of other tables are computed."""
 
     @property
     def input_bytes(self) -> int:
-        """Of what is read."""
+        """The size of the input."""
         held: int = sum(scan.table.rows.nbytes for scan in self.scans if scan.table.rows is not None)
         files = sum(file.size for scan in self.scans for each in scan.table.files.values() for file in each)
         return held + files + (self.between.input_bytes if self.between else 0)
 
 
 def expected_rows(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> ExpectedRows:
-    """What stands at a watermark of a run, by the names that messages have; raises UserError where it cannot be told."""
+    """Return the rows at a watermark of a run, under the names of messages; raises UserError if they are unknown."""
     found = _expected_rows(plan, rules, seed, watermark)
     return replace(found, tables=tuple(as_sent(table, rules) for table in found.tables))
 
 
 def as_sent(table: Table, rules: ChangefeedRules) -> Table:
-    """The table as messages call it."""
+    """Return the table under its name in messages."""
     return dispatch.sent_table(dispatch.route(rules.router, table), table)
 
 
@@ -74,33 +73,39 @@ def _expected_rows(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int
             "let the run have two snapshots alone, or SQL alone"
         )
     if snapshot_pairs and (filtered or watermark < tso.compose(snapshot_pairs[-1].span.next_ms)):
-        return ExpectedRows(*between(plan, snapshot_pairs[-1], len(snapshot_pairs) - 1, watermark, seed, filtered))
-    if watermark >= last_change(plan) and not filtered and not any(_crosses(job, rules) for job in plan.jobs):
+        return ExpectedRows(
+            *between_snapshots(plan, snapshot_pairs[-1], len(snapshot_pairs) - 1, watermark, seed, filtered)
+        )
+    if (
+        watermark >= last_change(plan)
+        and not filtered
+        and not any(_changes_replication(job, rules) for job in plan.jobs)
+    ):
         last = plan.positions[-1]
         places = {place for place, table in last.catalog.tables.items() if is_replicated(table, rules)}
-        return _of_cursor(last, frozenset(places))
-    base = _behind(snapshot_pairs[-1], plan) if snapshot_pairs else plan.positions[0]
+        return _rows_at_position(last, frozenset(places))
+    base = _position_after(snapshot_pairs[-1], plan) if snapshot_pairs else plan.positions[0]
     if plan.rows is None:
-        return _of_cursor(base, frozenset(object_key(*name) for name in base.versions))
-    consumer = consumed(base, plan, rules, tso.compose(base.now_ms) if snapshot_pairs else 0, watermark)
-    return _of_cursor(consumer.position, consumer.known)
+        return _rows_at_position(base, frozenset(object_key(*name) for name in base.versions))
+    consumer = apply_sent(base, plan, rules, tso.compose(base.now_ms) if snapshot_pairs else 0, watermark)
+    return _rows_at_position(consumer.position, consumer.known)
 
 
 def last_change(plan: Plan) -> int:
-    """The commit-ts of the last change or statement; 0 where there is none."""
+    """Return the commit-ts of the last change or statement; 0 if there is none."""
     rows = (pc.max(plan.rows["commit_ts"]).as_py() or 0) if plan.rows is not None else 0
     jobs = max((job.commit_ts for job in plan.jobs), default=0)
     snapshot_pairs = max((tso.compose(pair.span.next_ms) for pair in plan.snapshot_pairs), default=0)
     return max(rows, jobs, snapshot_pairs)
 
 
-def empty(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
-    """The replicated tables without rows where the stream begins."""
+def empty_tables(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
+    """Return the replicated tables that have no rows where the stream begins."""
     first = plan.positions[0]
     if first.state is None:
         return ()
     known = frozenset(object_key(*name) for name in first.versions)
-    begun = _of_cursor(first, known)
+    begun = _rows_at_position(first, known)
     names = (as_sent(table, rules) for table in begun.tables)
     return tuple(
         f"{table.schema}.{table.name}" for table, scan in zip(names, begun.scans, strict=True) if not _has_rows(scan)
@@ -114,15 +119,14 @@ def _has_rows(scan: TableScan) -> bool:
     return any(batch.num_rows for batch in batches)
 
 
-def _behind(pair: SnapshotPair, plan: Plan) -> RunPosition:
-    """Where a run stands when a snapshot is reached."""
+def _position_after(pair: SnapshotPair, plan: Plan) -> RunPosition:
+    """Return the position of the run when it reaches the second snapshot."""
     found = next(position for position in plan.positions if position.now_ms >= pair.span.next_ms)
     return replace(found, state=pair.after, unread=None)
 
 
-def _crosses(job: EmittedJob, rules: ChangefeedRules) -> bool:
-    """Whether a table comes under the changefeed's rules with rows that were never sent, or leaves them with rows that
-    a consumer keeps."""
+def _changes_replication(job: EmittedJob, rules: ChangefeedRules) -> bool:
+    """Return whether a job changes whether a table with rows is replicated."""
     for old, new in renamed_tables(job.job).items():
         there, then = spelled_name(job.applied.before, old), spelled_name(job.applied.after, new)
         if there and then:
@@ -132,7 +136,7 @@ def _crosses(job: EmittedJob, rules: ChangefeedRules) -> bool:
     return False
 
 
-def _of_cursor(position: RunPosition, places: frozenset[Key]) -> ExpectedRows:
+def _rows_at_position(position: RunPosition, places: frozenset[Key]) -> ExpectedRows:
     state, unread = position.state, position.unread
     if state is None:
         return ExpectedRows((), ())
@@ -141,13 +145,13 @@ def _of_cursor(position: RunPosition, places: frozenset[Key]) -> ExpectedRows:
     ordered = sorted(place for place in places if place in entries)
     definitions = [position.catalog.tables.get(place, entries[place].table) for place in ordered]
     scans = [
-        as_it_is(entries[place], table, number, found)
+        scan_as_table(entries[place], table, number, found)
         for number, (place, table) in enumerate(zip(ordered, definitions, strict=True))
     ]
     return ExpectedRows(tuple(definitions), tuple(scans))
 
 
-def as_it_is(entry: SnapshotTable, table: Table, number: int, of: Snapshot) -> TableScan:
-    """The rows of a table of a snapshot under that number."""
+def scan_as_table(entry: SnapshotTable, table: Table, number: int, of: Snapshot) -> TableScan:
+    """Return a scan that gives a table of a snapshot that number."""
     count = len(table.partitioning.partitions) if table.partitioning else 1
     return TableScan(entry, PlacedTable(table, (number,) * count), of.csv)

@@ -1,7 +1,7 @@
-"""A consumer of scripted SQL: a TiDB that takes the statements and the row changes that a changefeed sends.
+"""A consumer of scripted SQL: a TiDB that applies the statements and row changes that a changefeed sends.
 
-One law: what event filters keep back, it does not have; a statement that they keep back takes none of its rows, and a
-table whose CREATE TABLE they keep back is there all the same, as its rows are sent.
+Changes that event filters drop do not reach it; a dropped DROP or TRUNCATE leaves its rows. A table whose CREATE TABLE
+is dropped exists all the same, because its rows are sent.
 """
 
 from __future__ import annotations
@@ -42,38 +42,37 @@ from simulator.truth.between_snapshots import rules_of
 
 
 @dataclass(frozen=True)
-class Consumer:
-    """What a consumer has."""
+class ConsumerState:
+    """The state of a consumer."""
 
     position: RunPosition
-    """Its state is an Upstream, with tables in it that the consumer does not know."""
+    """Its state is an Upstream, which may have tables that the consumer does not know."""
 
     known: frozenset[Key]
-    """The tables that it has."""
+    """The consumer's tables."""
 
 
-def consumed(position: RunPosition, plan: Plan, rules: ChangefeedRules, after: int, until: int) -> Consumer:
-    """What a consumer that had the replicated tables of the cursor has at a watermark: it took what was sent above
-    `after` and up to `until`.
+def apply_sent(position: RunPosition, plan: Plan, rules: ChangefeedRules, after: int, until: int) -> ConsumerState:
+    """Return the state of a consumer that began with a position's tables and applied what was sent in (after, until].
 
-    Raises UserError for a watermark between the jobs of one statement, and where event filters leave rows without what
-    a consumer would need to take them.
+    Raises UserError for a watermark between the jobs of one statement, and for rows that a consumer cannot apply because
+    event filters dropped a statement.
     """
     position = with_upstream(position, PlanContext(rules, None, None))
     upstream = position.state
     assert isinstance(upstream, Upstream)
     known = frozenset(place for place, table in upstream.catalog.tables.items() if is_replicated(table, rules))
-    done = Consumer(replace(position, state=rollback(upstream)), known)
+    done = ConsumerState(replace(position, state=rollback(upstream)), known)
     changes = sent_changes(plan, after, until)
     for jobs in statements(plan, after, until):
         ahead = int(np.searchsorted(ints(changes, "commit_ts"), jobs[0].commit_ts))
-        done = _defined(_written(done, changes.slice(0, ahead), plan), jobs, rules)
+        done = _apply_statement(_apply_changes(done, changes.slice(0, ahead), plan), jobs, rules)
         changes = changes.slice(ahead)
-    return _written(done, changes, plan)
+    return _apply_changes(done, changes, plan)
 
 
 def statements(plan: Plan, after: int, until: int) -> Iterator[list[EmittedJob]]:
-    """The jobs above `after` and up to `until`, those of a statement together."""
+    """Yield the jobs of each statement with a commit-ts in (after, until]."""
     of: dict[int, list[EmittedJob]] = {}
     for job in plan.jobs:
         of.setdefault(id(job.applied), []).append(job)
@@ -88,7 +87,7 @@ def statements(plan: Plan, after: int, until: int) -> Iterator[list[EmittedJob]]
 
 
 def sent_changes(plan: Plan, after: int, until: int) -> pa.RecordBatch:
-    """The row changes of scripted SQL that are sent (SENT, row_id), ordered by commit-ts and rank."""
+    """Return the row changes of scripted SQL that are sent, ordered by commit-ts and rank."""
     assert plan.rows is not None
     commit_ts = ints(plan.rows, "commit_ts")
     changes = plan.rows.filter(pa.array((after < commit_ts) & (commit_ts <= until)))
@@ -103,11 +102,11 @@ def sent_changes(plan: Plan, after: int, until: int) -> pa.RecordBatch:
 # -- statements --------------------------------------------------------------------------------------------------------
 
 
-def _defined(consumer: Consumer, jobs: list[EmittedJob], rules: ChangefeedRules) -> Consumer:
-    """Behind a statement."""
+def _apply_statement(consumer: ConsumerState, jobs: list[EmittedJob], rules: ChangefeedRules) -> ConsumerState:
+    """Apply a statement."""
     applied = jobs[0].applied
-    kept_back = any(_kept_back(job, rules) for job in jobs)
-    if kept_back and not isinstance(applied.statement, CreateTable):
+    is_filtered = any(_is_filtered(job, rules) for job in jobs)
+    if is_filtered and not isinstance(applied.statement, CreateTable):
         return consumer
     position = consumer.position
     upstream = position.state
@@ -116,21 +115,21 @@ def _defined(consumer: Consumer, jobs: list[EmittedJob], rules: ChangefeedRules)
     upstream = replace(upstream, session=replace(upstream.session, database=applied.pending.database))
     outcome = execute(applied.statement, applied.pending.text, upstream, tso.physical(jobs[0].commit_ts))
     if isinstance(outcome, FailedStatement):
-        if kept_back:
+        if is_filtered:
             return consumer
         raise UserError(
             f"no truth behind {applied.pending.text!r}: a consumer that never got what event filters keep back "
             f"refuses it: {outcome.error}"
         )
     after = outcome.upstream
-    return Consumer(
+    return ConsumerState(
         replace(position, state=after, catalog=after.catalog, unread=still_unread(unread, after.catalog)),
         _known(consumer.known, jobs, after),
     )
 
 
-def _kept_back(job: EmittedJob, rules: ChangefeedRules) -> bool:
-    """Whether nothing of a job is sent that would be without event filters and ignored transactions."""
+def _is_filtered(job: EmittedJob, rules: ChangefeedRules) -> bool:
+    """Return whether only event filters or ignored transactions keep a job from being sent."""
     if job.events:
         return False
     unfiltered = replace(
@@ -142,7 +141,7 @@ def _kept_back(job: EmittedJob, rules: ChangefeedRules) -> bool:
 
 
 def _known(known: frozenset[Key], jobs: list[EmittedJob], upstream: Upstream) -> frozenset[Key]:
-    """The tables that the consumer has behind a statement."""
+    """Return the consumer's tables after a statement."""
     came: set[Key] = set()
     for job in jobs:
         for old, new in renamed_tables(job.job).items():
@@ -154,8 +153,8 @@ def _known(known: frozenset[Key], jobs: list[EmittedJob], upstream: Upstream) ->
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _written(consumer: Consumer, changes: pa.RecordBatch, plan: Plan) -> Consumer:
-    """Behind row changes, between which no statement changes a table."""
+def _apply_changes(consumer: ConsumerState, changes: pa.RecordBatch, plan: Plan) -> ConsumerState:
+    """Apply row changes between two statements."""
     if not changes.num_rows:
         return consumer
     names: dict[Key, list[Ints]] = {}
@@ -166,11 +165,11 @@ def _written(consumer: Consumer, changes: pa.RecordBatch, plan: Plan) -> Consume
         tables[object_key(table.schema, table.name)] = table
     for place, found in names.items():
         rows = changes.take(pa.array(np.sort(np.concatenate(found))))
-        consumer = _table_written(consumer, place, tables[place], rows)
+        consumer = _apply_table_changes(consumer, place, tables[place], rows)
     return replace(consumer, known=consumer.known | names.keys())
 
 
-def _table_written(consumer: Consumer, place: Key, sent: Table, changes: pa.RecordBatch) -> Consumer:
+def _apply_table_changes(consumer: ConsumerState, place: Key, sent: Table, changes: pa.RecordBatch) -> ConsumerState:
     position = consumer.position
     upstream = position.state
     assert isinstance(upstream, Upstream)
@@ -187,7 +186,7 @@ def _table_written(consumer: Consumer, place: Key, sent: Table, changes: pa.Reco
         if stored
         else pa.array([], pa.binary())
     )
-    images = (_upserted if handle_key(table) else _counted)(table, now, changes)
+    images = (_upsert if handle_key(table) else _count_rows)(table, now, changes)
     rows = {**upstream.rows, place: _stored(table, images)}
     return replace(consumer, position=replace(position, state=replace(upstream, rows=rows), unread=unread))
 
@@ -210,9 +209,8 @@ def _handles(table: Table, images: pa.Array) -> pa.Array:
     return key_bytes.handle_keys(table, {name: texts[name].view(pa.string()) for name in handle_key(table)})
 
 
-def _upserted(table: Table, now: pa.Array, changes: pa.RecordBatch) -> pa.Array:
-    """The rows behind changes, by their keys: of a key the last change counts, and inside of a transaction what comes
-    counts more than what goes."""
+def _upsert(table: Table, now: pa.Array, changes: pa.RecordBatch) -> pa.Array:
+    """Apply changes by key: the last change of a key counts, and within a transaction a new row wins over a delete."""
     before, after = changes["before"], changes["after"]
     goes, comes = (np.flatnonzero(np.asarray(image.is_valid())) for image in (before, after))
     written = after.take(pa.array(comes))
@@ -229,8 +227,8 @@ def _upserted(table: Table, now: pa.Array, changes: pa.RecordBatch) -> pa.Array:
     return images.take(pc.sort_indices(_handles(table, images)))
 
 
-def _counted(table: Table, now: pa.Array, changes: pa.RecordBatch) -> pa.Array:
-    """The same of a table without a handle key: as many rows of each kind as came and did not go."""
+def _count_rows(table: Table, now: pa.Array, changes: pa.RecordBatch) -> pa.Array:
+    """Apply changes of a table without a handle key, by counting equal rows."""
     parts = [now, changes["after"].drop_null(), changes["before"].drop_null()]
     encoded = pa.concat_arrays(parts).dictionary_encode()
     by = np.repeat([1, 1, -1], [len(part) for part in parts])

@@ -1,7 +1,4 @@
-"""The truth of a run, written by this process.
-
-One law: files are read and written a batch at a time; only snapshots that are compared are held whole.
-"""
+"""Writes a truth in this process, a batch at a time; only compared snapshots are held in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from simulator.truth.row_files import write_rows
 
 
 def write(found: ExpectedRows, directory: Path, format: str) -> Counter[int]:
-    """As `TruthEngine`; raises UserError for more than fits into memory."""
+    """Implement `TruthEngine`; raises UserError if compared snapshots are too large."""
     try:
         batches = (
             batch for pieces in snapshots.divide_into_tasks(found.scans) for batch in snapshots.state_batches(pieces)
@@ -36,7 +33,7 @@ def write(found: ExpectedRows, directory: Path, format: str) -> Counter[int]:
 def _compared(
     found: ExpectedRows, between: BetweenSnapshots, directory: Path, format: str, begun: frozenset[int]
 ) -> Counter[int]:
-    """Writes what two snapshots come to; some tables are `begun`."""
+    """Write the rows computed from two snapshots; tables in `begun` already have a file."""
     require_small(between.input_bytes)
     placing = RowPlacement(between.comparison, between.rules)
     before, after = (read_side(scans, placing, None) for scans in (between.before, between.after))

@@ -1,6 +1,6 @@
-"""The truth of a run, written by Spark's tasks, each into files of its own.
+"""Writes a truth with Spark tasks, each into files of its own.
 
-One law: no task holds more than a batch of rows, and the plan is as large for a thousand tables as for one.
+A task holds one batch of rows in memory. Spark's plan does not grow with the number of tables.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from simulator.truth.expected_rows import ExpectedRows
 from simulator.truth.row_files import ROWS, write_rows
 
 BYTES_A_FILE = 64 << 20
-"""Bytes of the snapshots' files of a table that come to one file of the truth."""
+"""Bytes of a table's input for each file of the truth."""
 
 WRITTEN_ROWS = pa.schema([("table", pa.int32()), ("rows", pa.int64())])
 
 
 @unwrap_errors()
 def write(spark: SparkSession, found: ExpectedRows, directory: Path, format: str) -> Counter[int]:
-    """As `TruthEngine`; raises SimulatorError for whatever its tasks found wrong."""
+    """Implement `TruthEngine`; raises SimulatorError for errors of its tasks."""
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
     tasks = snapshots.divide_into_tasks(found.scans, spark.sparkContext.defaultParallelism)
@@ -64,7 +64,7 @@ def _counted(frame: DataFrame) -> Counter[int]:
 def _scanned(
     spark: SparkSession, tasks: list[list[snapshots.FilePiece]], found: ExpectedRows, directory: Path, format: str
 ) -> DataFrame:
-    """Writes the rows that are as they lie in files or in memory."""
+    """Write the rows that are copied from files or memory."""
     tables = found.tables
 
     def written(batches: Batches) -> Batches:
@@ -82,7 +82,7 @@ def _written(
     format: str,
     part: Callable[[int], int | None],
 ) -> pa.RecordBatch:
-    """Writes rows in a task and says how many."""
+    """Write rows in a task and return their counts."""
     with wrap_errors(), disk_errors(directory):
         rows = write_rows(batches, tables, directory, format, part)
     return pa.RecordBatch.from_pydict({"table": [*rows], "rows": [*rows.values()]}, schema=WRITTEN_ROWS)
@@ -91,7 +91,7 @@ def _written(
 def _compared(
     spark: SparkSession, found: ExpectedRows, between: BetweenSnapshots, directory: Path, format: str, first_part: int
 ) -> Counter[int]:
-    """Writes what two snapshots come to: the files of a table are parts, numbered through all tables."""
+    """Write the rows computed from two snapshots; the files of all tables are numbered consecutively."""
     counts = _parts(found.tables, between)
     firsts = np.concatenate([[0], np.cumsum(counts)])
     of = np.repeat(np.arange(len(counts)), counts)
@@ -125,7 +125,7 @@ def _compared(
 
 
 def _parts(tables: tuple[Table, ...], between: BetweenSnapshots) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """How many files each table has."""
+    """Return the number of files of each table."""
     size = np.zeros(len(tables), np.int64)
     for scan in (*between.before, *between.after):
         number = between.numbers[scan.place.indexes[0]]
@@ -138,7 +138,7 @@ def _size(scan: TableScan) -> int:
 
 
 def _joined(spark: SparkSession, between: BetweenSnapshots) -> DataFrame:
-    """The rows (ROW_DIFFERENCES) of both snapshots."""
+    """Join the rows of both snapshots (ROW_DIFFERENCES)."""
     placing = RowPlacement(between.comparison, between.rules)
     old, new = (
         snapshot_side(spark, scans, placing, number, None, lambda reported: None)

@@ -1,7 +1,4 @@
-"""The rows of a truth as files of their tables.
-
-One law: memory is bounded by a batch, and no more than one file is open at a time.
-"""
+"""Writes the rows of a truth to one file per table, with one batch in memory and one open file at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ LEFT_OUT = -1
 """The number of a table whose rows are not written."""
 
 ROWS = pa.schema([("table", pa.int32()), ("image", pa.binary())])
-"""Rows of a truth: number of the table in its list, row image."""
+"""Rows of a truth: the table's index, and the row image."""
 
 
 def write_rows(
@@ -31,9 +28,9 @@ def write_rows(
     format: str,
     part: Callable[[int], int | None],
 ) -> Counter[int]:
-    """Writes the rows (`table` and `image`, those of a table one after the other) and says how many each table has.
+    """Write rows (ROWS, grouped by table) and return their counts by table.
 
-    `part` numbers the file of a table that has several; None for its only one.
+    `part` returns the number of a table's file; None if it has only one.
     """
     found: Counter[int] = Counter()
     with ExitStack() as opened:

@@ -1,7 +1,4 @@
-"""The truth of a run, written: what stands at a watermark, by an engine, into a directory.
-
-One law: a truth is whole or not there.
-"""
+"""Writes the truth of a run into a directory; the directory appears when the truth is complete."""
 
 from __future__ import annotations
 
@@ -17,10 +14,10 @@ from simulator.run.plan import Plan
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.truth import directory as directories
-from simulator.truth.expected_rows import ExpectedRows, empty
+from simulator.truth.expected_rows import ExpectedRows, empty_tables
 
 TruthEngine = Callable[[ExpectedRows, Path, str], Counter[int]]
-"""Writes all rows into a directory, in a format, and says how many each table has, by its number."""
+"""Writes all rows into a directory in a format, and returns the counts by table index."""
 
 
 def write(
@@ -31,12 +28,12 @@ def write(
     format: str = directories.FORMATS[0],
     lines: Sequence[str] = (),
 ) -> Mapping[str, int]:
-    """Writes the rows, and `lines` into what they say of themselves; gives how many each table has.
+    """Write the rows and their metadata, which includes `lines`; return the number of rows by `schema.table`.
 
-    Raises UserError for a directory that is not to be replaced, SnapshotError for files that cannot be read, and
-    DeliveryError where the disk refuses.
+    Raises UserError for a directory with other files, SnapshotError for unreadable files, and DeliveryError for errors
+    of the disk.
     """
-    with directories.growing(directory, format) as staging:
+    with directories.staging_directory(directory, format) as staging:
         directories.write_definitions(staging, found.tables)
         counts = engine(found, staging, format)
         rows = {f"{table.schema}.{table.name}": counts[number] for number, table in enumerate(found.tables)}
@@ -54,7 +51,7 @@ def about_run(
     seed: int,
     watermark: int,
 ) -> TruthMetadata:
-    """What the truth of a plan says of it; `topics` has how many partitions each is written to."""
+    """Return the metadata of a plan's truth; `topics` has the number of partitions by topic."""
     release = rules.release
     return TruthMetadata(
         command,
@@ -66,6 +63,6 @@ def about_run(
         tso.compose(plan.positions[0].now_ms),
         watermark,
         tso.compose(plan.timeline.end_ms),
-        empty(plan, rules),
+        empty_tables(plan, rules),
         seed,
     )

@@ -34,9 +34,11 @@ def apply_events(
     origin: str,
     job_logical: int = tso.ROW_LOGICAL + 1,
 ) -> tuple[RunPosition, StepResult]:
-    """What events at `cursor.now_ms` add, and the cursor with the tables behind them, in the last millisecond that they
-    take. `origin` is where the statement stands, for errors, `job_logical` the logical part of a job's commit-ts;
-    raises DdlError where TiCDC stops the changefeed."""
+    """Return the position after the events of a statement that begins at `position.now_ms`, and their result.
+
+    The position is in the last millisecond that the events take. `origin` is the statement's source, for error
+    messages, `job_logical` the logical part of a job's commit-ts. Raises DdlError if TiCDC would stop the changefeed.
+    """
     rows: list[VersionRows] = []
     jobs: list[EmittedJob] = []
     for number, event in enumerate(events):
@@ -128,8 +130,10 @@ def _dropped_version(table: Table, dropped: Iterable[Table], versions: TableVers
 
 
 def is_replicated(table: Table, rules: ChangefeedRules) -> bool:
-    """Whether rows of a table are sent that exists while the changefeed runs: the filter lets it through, and it has a
-    valid index, or needs none (tiflow v8.5.3: cdc/entry/schema/snapshot.go, IsIneligibleTableID)."""
+    """Return whether a running changefeed sends the rows of a table: it passes the filter and has a valid index.
+
+    With force-replicate it needs no index (tiflow v8.5.3: cdc/entry/schema/snapshot.go, IsIneligibleTableID).
+    """
     return rules.replicates(table) and (rules.changefeed.force_replicate or bool(handle_key(table)))
 
 

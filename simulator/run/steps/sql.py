@@ -120,12 +120,10 @@ class SqlStep:
 def execute_statement(
     text: str, position: RunPosition, context: PlanContext, origin: str = "", job_logical: int = tso.ROW_LOGICAL + 1
 ) -> tuple[RunPosition, StepResult, StatementOutcome | FailedStatement]:
-    """One statement, at `cursor.now_ms`; the time behind it is the next millisecond where it ended a transaction.
-    `job_logical` is the logical part of the commit-ts of DDL.
+    """Execute one statement at `position.now_ms`; the position advances by a millisecond if it ends a transaction.
 
-    `cursor.state` is an Upstream or what `upstream_of` makes one of. Raises SqlError for text that is no statement,
-    DdlError where TiCDC stops the changefeed, SnapshotError for a snapshot that cannot be read; the cursor given is
-    still good then.
+    `job_logical` is the logical part of the commit-ts of DDL. Raises SqlError for a syntax error, DdlError if TiCDC
+    would stop the changefeed, and SnapshotError for an unreadable snapshot.
     """
     position = with_upstream(position, context)
     upstream = position.state
