@@ -9,9 +9,9 @@ from typing import Any
 from simulator import releases
 from simulator.cli.output import show_json, show_lines, warn
 from simulator.errors import UserError, did_you_mean
-from simulator.explain.ddl import DdlExplained, explain_each
-from simulator.explain.ddl_render import ddl_as_dict, ddl_lines, several_lines
-from simulator.explain.schema_files import read_catalog
+from simulator.explain.ddl import DdlExplained, explain_statements
+from simulator.explain.ddl_lines import ddl_as_dict, ddl_lines, statements_lines
+from simulator.explain.schema_files import catalog_from_files
 from simulator.explain.table import explain_table, table_as_dict, table_lines
 from simulator.files import parse_json, read_text
 from simulator.releases import Release
@@ -35,13 +35,13 @@ def row(
     as_json: bool,
 ) -> None:
     # statements and tables are explained without these, and with less to wait for
-    from simulator.explain.change import read_row
+    from simulator.explain.change import parse_row_change
     from simulator.explain.row import explain_row, filter_decision, row_as_dict, row_lines
     from simulator.tidb.ddl.definitions.from_sql import create_table
 
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
     table = create_table(read_text(schema), database)
-    filters, asked = changefeed_rules(changefeed, found), read_row(table, _document(change))
+    filters, asked = changefeed_rules(changefeed, found), parse_row_change(table, _document(change))
     check_expressions(filters, [table])
 
     decision = filter_decision(table, asked, filters)
@@ -68,7 +68,7 @@ def ddl(
     statements = _statements(statement, database)
     explained = []
     try:
-        for explanation in explain_each(statements, catalog, said):
+        for explanation in explain_statements(statements, catalog, said):
             explained.append(explanation)
     finally:
         if explained:
@@ -111,7 +111,7 @@ def _show_all(as_json: bool, explained: Sequence[DdlExplained], total: int) -> N
         documents = [ddl_as_dict(explanation) for explanation in explained]
         show_json(documents[0] if total == 1 else documents)
     else:
-        show_lines(ddl_lines(explained[0]) if total == 1 else several_lines(explained, total))
+        show_lines(ddl_lines(explained[0]) if total == 1 else statements_lines(explained, total))
 
 
 def _changefeed(
@@ -138,7 +138,7 @@ def _document(text: str) -> dict[str, Any]:
 
 
 def _catalog(schemas: tuple[Path, ...], database: str) -> Catalog:
-    return read_catalog(((str(path), read_text(path)) for path in schemas), database)
+    return catalog_from_files(((str(path), read_text(path)) for path in schemas), database)
 
 
 def _table(catalog: Catalog, name: str, database: str) -> Table:

@@ -27,7 +27,7 @@ from simulator.releases.release import Release, behaviours
 from simulator.tidb.ddl.actions import ACTIONS
 
 if TYPE_CHECKING:
-    from simulator.explain.examples.shown import Shown
+    from simulator.explain.examples.selection import SelectedExample
 
 WIDE = 130
 """Columns of a screen that has room for everything side by side."""
@@ -97,11 +97,11 @@ def _with_examples(
 
 def _examples(
     before: Release, after: Release, changed: Iterable[Difference]
-) -> Iterator[tuple[Difference, Shown | None]]:
-    from simulator.explain.examples.shown import shown
+) -> Iterator[tuple[Difference, SelectedExample | None]]:
+    from simulator.explain.examples.selection import select_example
 
     for difference in changed:
-        yield difference, shown(difference, before, after) if difference.behaviour.on_the_wire else None
+        yield difference, select_example(difference, before, after) if difference.behaviour.on_the_wire else None
 
 
 def _difference(difference: Difference) -> dict[str, Any]:

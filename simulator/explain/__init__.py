@@ -1,1 +1,1 @@
-"""What the simulator makes of a row, a statement or a table, and why: for people first."""
+"""Explains what the simulator makes of a row, a statement or a table, and why."""

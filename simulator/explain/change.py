@@ -1,6 +1,6 @@
-"""A row change as a user writes it in JSON: null, TiDB text, numbers, {"hex": "…"} for bytes.
+"""A row change that a user writes as JSON: null, TiDB text, numbers, {"hex": "…"} for bytes.
 
-One law: a value that TiDB could not hold, or would only hold as another value, is refused.
+A value is rejected if TiDB cannot store it, or would store another value.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from simulator.tso import DEFAULT_START_TS, FOREVER
 
 LONG = (-1 << 63, FOREVER)
 NUMBERS = {"commit_ts": (1, FOREVER), "partitions": (1, (1 << 31) - 1), "row_id": LONG, "partition_id": LONG}
-"""From which number to which."""
+"""Ranges of the integer members."""
 
 KNOWN = ("before", "after", *NUMBERS)
 
 
 @dataclass(frozen=True)
 class RowChange:
-    """A row change as a user writes it in JSON."""
+    """A row change that a user wrote as JSON."""
 
     before: Mapping[str, str | None] | None
     after: Mapping[str, str | None] | None
-    """TiDB text by visible column, all of them, as `read_value` gives it."""
+    """TiDB text of all visible columns, as `parse_value` returns it."""
 
     commit_ts: int = DEFAULT_START_TS + 1
     partitions: int | None = None
-    """None takes the changefeed's."""
+    """None means the changefeed's number."""
 
     row_id: int | None = None
-    """`_tidb_rowid`; by itself the value of a clustered integer primary key."""
+    """`_tidb_rowid`; a clustered integer primary key gives it by itself."""
 
     partition_id: int | None = None
 
@@ -48,17 +48,14 @@ class RowChange:
 
     @property
     def image(self) -> Mapping[str, str | None]:
-        """The new row, or for a DELETE the old one."""
+        """Return the new row, or the old row of a DELETE."""
         image = self.before if self.after is None else self.after
         assert image is not None
         return image
 
 
-def read_row(table: Table, row: Mapping[str, Any]) -> RowChange:
-    """The JSON of a row checked against its table: null, TiDB text, numbers, {"hex": "…"}; raises UserError.
-
-    Columns that are not given are NULL.
-    """
+def parse_row_change(table: Table, row: Mapping[str, Any]) -> RowChange:
+    """Check the JSON of a row against its table and return the change; raises UserError. Missing columns are NULL."""
     for name in row:
         if name not in KNOWN:
             raise UserError(f"unknown member {name!r} of a row.{did_you_mean(name, KNOWN)} Known: {', '.join(KNOWN)}")
@@ -79,7 +76,7 @@ def _image(table: Table, values: Any, name: str) -> dict[str, str | None] | None
         if column not in known:
             hint = did_you_mean(column, known)
             raise UserError(f"{table.schema}.{table.name} has no column {column!r}.{hint} It has {', '.join(known)}")
-    return {column.name: read_value(values.get(column.name), column) for column in visible_columns(table)}
+    return {column.name: parse_value(values.get(column.name), column) for column in visible_columns(table)}
 
 
 def _integer(name: str, value: Any) -> int:
@@ -89,9 +86,9 @@ def _integer(name: str, value: Any) -> int:
     raise UserError(f"{name}: {value!r} is not an integer from {low} to {high}")
 
 
-def read_value(value: Any, column: Column) -> str | None:
-    """Null, text, a number or {"hex": "…"} as TiDB text: bytes of a binary column as Latin-1 text, in a column of text
-    bytes that are not UTF-8 as lone surrogates; raises UserError."""
+def parse_value(value: Any, column: Column) -> str | None:
+    """Convert null, text, a number or {"hex": "…"} to TiDB text; raises UserError. Bytes become Latin-1 text in a
+    binary column, and lone surrogates in a text column if they are not UTF-8."""
     if value is None:
         if column.not_null:
             raise UserError(f"column {column.name!r} is NOT NULL: a value is needed")
@@ -101,7 +98,7 @@ def read_value(value: Any, column: Column) -> str | None:
     if text is None:
         wanted = accepted(type)
         raise _refused(value, column, f"{wanted} are" if family(type) == "integer" else f"accepted: {wanted}")
-    same = SAME.get(family(type))
+    same = KEEPS_VALUE.get(family(type))
     if same and not same(data.decode(), text):
         raise _refused(value, column, f"TiDB would keep {text!r}")
     if family(type) in ("string", "text") and not is_binary(type) and "\ufffd" in text:
@@ -114,7 +111,8 @@ def _refused(value: Any, column: Column, reason: str) -> UserError:
 
 
 def _tidb_text(type: ColumnType, data: bytes) -> str | None:
-    """The TiDB text of a value; TiCDC also meets text that is not UTF-8, which an INSERT in strict mode is not."""
+    """Return the TiDB text of a value. TiCDC may also receive text that is not UTF-8, though strict mode rejects it in
+    an INSERT."""
     if family(type) in ("string", "text") and not is_binary(type):
         data = data.decode("utf-8", "replace").encode()
     text: str | None = tidb_text(type, pa.array([b"n" + data if type.name == "bit" else data], pa.binary()))[0].as_py()
@@ -138,27 +136,27 @@ def _data(value: Any, column: Column) -> bytes:
         raise UserError(f"column {column.name!r}: hex {value['hex'][:40]!r}: {error}") from None
 
 
-def _number(text: str, kept: str) -> bool:
-    return Decimal(text.strip()) == Decimal(kept)
+def _same_number(text: str, stored: str) -> bool:
+    return Decimal(text.strip()) == Decimal(stored)
 
 
-def _spelling(text: str, kept: str) -> bool:
-    return text == kept
+def _same_text(text: str, stored: str) -> bool:
+    return text == stored
 
 
-def _members(text: str, kept: str) -> bool:
-    return set(text.split(",")) == set(kept.split(","))
+def _same_members(text: str, stored: str) -> bool:
+    return set(text.split(",")) == set(stored.split(","))
 
 
-SAME: dict[str, Callable[[str, str], bool]] = {
-    "integer": _number,
-    "decimal": _number,
-    "bit": _number,
-    "year": _number,
-    "date": _spelling,
-    "time": _spelling,
-    "datetime": _spelling,
-    "enum": _spelling,
-    "set": _members,
+KEEPS_VALUE: dict[str, Callable[[str, str], bool]] = {
+    "integer": _same_number,
+    "decimal": _same_number,
+    "bit": _same_number,
+    "year": _same_number,
+    "date": _same_text,
+    "time": _same_text,
+    "datetime": _same_text,
+    "enum": _same_text,
+    "set": _same_members,
 }
-"""Family -> whether what TiDB keeps is what was written; of the others TiDB keeps its own spelling."""
+"""Family → whether TiDB's text is the value that was written; in other families TiDB's own spelling is accepted."""

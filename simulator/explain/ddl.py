@@ -1,6 +1,7 @@
-"""A statement under a changefeed: its jobs, what TiCDC decides about each, what is sent, and how tables change.
+"""A statement under a changefeed: its jobs, TiCDC's decision about each, the events that are sent, and the changes of
+tables.
 
-One law: it asks the modules that the pipeline asks, and works nothing out itself.
+It calls the modules that a run calls.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.errors import DdlError
-from simulator.explain.schema_differences import SchemaChange, schema_changes
+from simulator.explain.schema_differences import TableDifference, schema_changes
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, DdlEvent
@@ -28,7 +29,7 @@ from simulator.tso import DEFAULT_START_TS
 class MessageExplained:
     protocol: str
     chosen: bool
-    """Whether the changefeed has this protocol."""
+    """Whether this is the changefeed's protocol."""
 
     partitions: tuple[int, ...]
     key: bytes | None
@@ -44,12 +45,12 @@ class EventExplained:
     schema: str
     table: str
     sent_as: str
-    """Full name in messages, where table routing gives another one."""
+    """Full name in messages, if table routing changes it."""
 
     topic: str
     query: str
     holds_back: str
-    """Whose later rows wait for it: `its own table` or `all tables`."""
+    """The tables whose later rows wait for it: `its own table` or `all tables`."""
 
     messages: tuple[MessageExplained, ...]
     """One for each protocol."""
@@ -62,7 +63,7 @@ class JobExplained:
     """TiDB's constant."""
 
     text: str
-    """What ADMIN SHOW DDL JOBS prints."""
+    """As in ADMIN SHOW DDL JOBS."""
 
     schema: str
     table: str
@@ -89,19 +90,19 @@ class DdlExplained:
     architecture: str
     jobs: tuple[JobExplained, ...]
     notes: tuple[str, ...]
-    """What of the statement is no job, and why."""
+    """Parts of the statement that are no job, and why."""
 
-    schema_changes: tuple[SchemaChange, ...]
-    """Of the tables that are known."""
+    schema_changes: tuple[TableDifference, ...]
+    """Of known tables."""
 
 
-def explain_each(
+def explain_statements(
     statements: Sequence[tuple[str, str]], catalog: Catalog | None, rules: ChangefeedRules
 ) -> Iterator[DdlExplained]:
-    """What becomes of statements (current database and text), each seeing the tables as the one before leaves them.
+    """Explain statements (current database and text), each with the tables as the one before leaves them.
 
-    Raises DdlError at the first that TiDB does not take, or that does not fit the tables; with its number where there
-    are several. Without a catalog, nothing is said of tables, and every table is taken for one with a valid index.
+    Raises DdlError for the first statement that TiDB rejects or that does not fit the tables, with its number if there
+    are several. Without a catalog no tables are explained, and every table is assumed to have a valid index.
     """
     for number, (database, text) in enumerate(statements, 1):
         try:
@@ -158,7 +159,7 @@ def _event(event: JobEvent, rules: ChangefeedRules) -> EventExplained:
 def _messages(
     event: JobEvent, router: Router, changefeed: Changefeed, release: Release, commit_ts: int
 ) -> tuple[str, tuple[MessageExplained, ...]]:
-    """The topic, and a message of each protocol that the release has; the event's query is the text that is sent."""
+    """Return the topic, and a message of each protocol of the release; the event's query is the text that is sent."""
     topic = topic_of_ddl(router, event.schema, event.table, event.old)
     sent = DdlEvent(commit_ts, *event.sent_name, event.query, event.type_code)
     protocols = [name for name, codec in CODECS.items() if codec.protocol.exists(release)]

@@ -1,6 +1,6 @@
-"""One row change under a changefeed: whether it is sent and why, types, flags, handle key, dispatching and bytes.
+"""A row change under a changefeed: whether it is sent and why, types, flags, handle key, destination and bytes.
 
-One law: it asks the modules that the pipeline asks, and works nothing out itself.
+It calls the modules that a run calls.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ class ColumnExplained:
     flag_names: tuple[str, ...]
     handle: bool
     fields: Mapping[str, str | int]
-    """What else messages say of it, by the names of the protocols."""
+    """Other fields of messages, by their names in the protocols."""
 
     sent: bool
-    """False for a virtual generated column, and for one that column selectors leave out."""
+    """False for a virtual generated column, and for one that column selectors exclude."""
 
 
 @dataclass(frozen=True)
 class FilterDecision:
-    """Whether the filters let a row change through."""
+    """Whether the filters pass a row change."""
 
     sent: bool
     why: str
-    """The rule that decides; empty where none was asked."""
+    """The rule that decides; empty if none was applied."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class RowExplained:
     handle_key: tuple[str, ...]
     dispatcher: str
     hashed: tuple[str, ...]
-    """The columns whose values the dispatcher hashes, beside the names of schema and table."""
+    """The columns whose values the dispatcher hashes, besides the names of schema and table."""
 
     hash: int
     partition: int
@@ -79,28 +79,27 @@ class RowExplained:
     """Key and value."""
 
     split_by: tuple[str, ...] = ()
-    """Columns of unique keys that the UPDATE changes, for which TiCDC sends it as DELETE and INSERT."""
+    """Columns of unique keys that the UPDATE changes, so that TiCDC sends it as DELETE and INSERT."""
 
     moved_by: tuple[str, ...] = ()
-    """Columns of a clustered primary key that the UPDATE changes, by their collations: TiDB itself writes DELETE and
+    """Columns of a clustered primary key that the UPDATE changes, by their collations; TiDB itself writes DELETE and
     INSERT."""
 
     stored: tuple[tuple[str, int], ...] = ()
-    """Where claim-check puts the whole message, and the file's bytes."""
+    """Claim-check location of the whole message, and the file's size."""
 
     sent_as: str = ""
-    """Full name in messages, where table routing gives another one."""
+    """Full name in messages, if table routing changes it."""
 
     sent: bool = True
-    """Whether the filters let it through; there are no messages else."""
+    """Whether the filters pass it; otherwise there are no messages."""
 
     why: str = ""
 
 
 def filter_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> FilterDecision:
-    """What the filters make of a row change, asked in TiCDC's order: table filter, valid index, ignored transactions,
-    kinds of changes, and values where a rule looks at them (tiflow v8.5.3: pkg/filter/filter.go ShouldIgnoreDMLEvent).
-    """
+    """Apply the filters in TiCDC's order: table filter, valid index, ignored transactions, kinds of changes, and values
+    if a rule uses them (tiflow v8.5.3: pkg/filter/filter.go ShouldIgnoreDMLEvent)."""
     name, kind = (table.schema, table.name), change.op.lower()
     passes = filter_rule(rules.replication, *name)
     if not rules.replication.table(*name):
@@ -120,7 +119,7 @@ def filter_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> 
             rule_ignoring_values,  # MySQL's functions take long to import
         )
 
-        rule = rule_ignoring_values(rules.event_filters, table, packed(change.before), packed(change.after))
+        rule = rule_ignoring_values(rules.event_filters, table, encode_image(change.before), encode_image(change.after))
         if rule is not None:
             return FilterDecision(False, f"{rule.where}: an expression on the row's values holds")
     return FilterDecision(True, passes)
@@ -133,7 +132,7 @@ def explain_row(
     release: Release = V8_5,
     decision: FilterDecision = FilterDecision(True, ""),
 ) -> RowExplained:
-    """What becomes of a row change that `read_row` has checked; raises EncodeError where TiCDC could not encode it."""
+    """Explain a row change that `parse_row_change` has checked; raises EncodeError if TiCDC could not encode it."""
     partitions = change.partitions or changefeed.kafka.partitions
     to = route(router(changefeed, release), table)
     hashed, row_id = (
@@ -187,7 +186,7 @@ def _columns(
 
 
 def _fields(type: ColumnType, options: CodecOptions, release: Release) -> Mapping[str, str | int]:
-    """What messages say of a column: the changefeed's, then those of other protocols, a field of several once."""
+    """Return the fields of messages about a column: the changefeed's first, then those of other protocols."""
     fields: dict[str, str | int] = {}
     for protocol in (options.protocol, *CODECS):
         said = CODECS[protocol].column_fields(type, replace(options, protocol=protocol), release)
@@ -216,7 +215,7 @@ def _encoded(
         table,
         change.partition_id,
         *(pa.array([number], pa.int64()) for number in (change.commit_ts, _row_id(table, change))),
-        *(pa.array([packed(image)], pa.binary()) for image in (change.before, change.after)),
+        *(pa.array([encode_image(image)], pa.binary()) for image in (change.before, change.after)),
     )
     return CODECS[changefeed.codec.protocol].encode(replace(rows, selected=selected), changefeed.codec, release)
 
@@ -239,29 +238,29 @@ def _row_id(table: Table, change: RowChange) -> int | None:
     return (int(text) + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-def packed(image: Mapping[str, str | None] | None) -> bytes | None:
-    """The row image of TiDB texts."""
+def encode_image(image: Mapping[str, str | None] | None) -> bytes | None:
+    """Return the row image of TiDB texts."""
     if image is None:
         return None
     return row_image.joined(None if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())
 
 
 def row_as_dict(found: RowExplained) -> dict[str, Any]:
-    """For programs: everything, message bytes in hex."""
+    """Return everything as JSON members, message bytes in hex."""
     result: dict[str, Any] = {**vars(found), "columns": [*map(_column_as_dict, found.columns)]}
     result["messages"] = [{"key": _hex(key), "value": _hex(value)} for key, value in found.messages]
     return result
 
 
 def _column_as_dict(column: ColumnExplained) -> dict[str, Any]:
-    """With the fields of messages among its own: mysqlType is mysql_type."""
+    """Merge the fields of messages into the members: mysqlType becomes mysql_type."""
     own = {name: value for name, value in vars(column).items() if name not in ("fields", "sent")}
     fields = {re.sub("[A-Z]", r"_\g<0>", name).lower(): value for name, value in column.fields.items()}
     return {**own, **fields, "sent": column.sent}
 
 
 def row_lines(found: RowExplained) -> Iterator[str]:
-    """For people: the columns as a table, then where the row goes, then its bytes."""
+    """Yield the columns as a table, then the destination, then the bytes."""
     yield f"{found.op} on {found.schema}.{found.table} under TiCDC {found.release} ({found.architecture})"
     yield ""
     fields = dict.fromkeys(name for column in found.columns for name in column.fields)
@@ -293,7 +292,7 @@ def row_lines(found: RowExplained) -> Iterator[str]:
 
 
 def _source(found: RowExplained) -> str:
-    """What the partition is made from."""
+    """Describe the input of the partition."""
     values = ", ".join(found.hashed)
     if found.dispatcher in (TS, ROW_ID):
         return "the commit-ts" if found.dispatcher == TS else "the row id"

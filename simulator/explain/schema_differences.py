@@ -1,7 +1,4 @@
-"""How a statement changes tables: what rows looked like before it, and how they do after it.
-
-One law: a table is compared as consumers see it: its columns, its keys, the key that identifies a row.
-"""
+"""Differences of tables before and after a statement, as consumers see them: columns, keys and the handle key."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from simulator.tidb.syntax.definitions import Pair
 
 
 @dataclass(frozen=True)
-class ColumnShown:
+class ColumnView:
     name: str
     type: str
     null: bool
@@ -28,7 +25,7 @@ class ColumnShown:
 
 
 @dataclass(frozen=True)
-class KeyShown:
+class KeyView:
     name: str
     columns: tuple[str, ...]
     unique: bool
@@ -36,22 +33,22 @@ class KeyShown:
 
 
 @dataclass(frozen=True)
-class TableShown:
+class TableView:
     schema: str
     table: str
-    columns: tuple[ColumnShown, ...]
-    keys: tuple[KeyShown, ...]
+    columns: tuple[ColumnView, ...]
+    keys: tuple[KeyView, ...]
     handle_key: tuple[str, ...]
     partitions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class SchemaChange:
-    before: TableShown | None
+class TableDifference:
+    before: TableView | None
     """None for a table that the statement creates."""
 
-    after: TableShown | None
-    """None for one that it drops."""
+    after: TableView | None
+    """None for a table that it drops."""
 
     lines: tuple[str, ...]
     """The differences, for people."""
@@ -59,23 +56,23 @@ class SchemaChange:
 
 def schema_changes(
     before: Catalog, after: Catalog, renamed: Iterable[Pair], release: Release
-) -> tuple[SchemaChange, ...]:
-    """Every table that differs, in the order of the catalogs, those first that a statement renames."""
+) -> tuple[TableDifference, ...]:
+    """Return every table that differs, in the order of the catalogs, renamed ones first."""
     moved = {object_key(*old): object_key(*new) for old, new in renamed}
     places = {place: place for place in [*before.tables, *after.tables] if place not in {*moved, *moved.values()}}
     pairs = [(before.tables.get(old), after.tables.get(new)) for old, new in {**moved, **places}.items()]
     return tuple(_change(old, new, release) for old, new in pairs if old != new)
 
 
-def _change(before: Table | None, after: Table | None, release: Release) -> SchemaChange:
-    old, new = (shown(table, release) if table else None for table in (before, after))
-    return SchemaChange(old, new, tuple(_lines(old, new)))
+def _change(before: Table | None, after: Table | None, release: Release) -> TableDifference:
+    old, new = (table_view(table, release) if table else None for table in (before, after))
+    return TableDifference(old, new, tuple(_lines(old, new)))
 
 
-def shown(table: Table, release: Release) -> TableShown:
+def table_view(table: Table, release: Release) -> TableView:
     bits = flags(table, release)
     parts = table.partitioning.partitions if table.partitioning else ()
-    return TableShown(
+    return TableView(
         table.schema,
         table.name,
         tuple(_column(column, bits[column.name]) for column in table.columns),
@@ -85,8 +82,8 @@ def shown(table: Table, release: Release) -> TableShown:
     )
 
 
-def _column(column: Column, bits: int) -> ColumnShown:
-    return ColumnShown(
+def _column(column: Column, bits: int) -> ColumnView:
+    return ColumnView(
         column.name,
         mysql_type(column.type, True),
         not column.not_null,
@@ -97,18 +94,18 @@ def _column(column: Column, bits: int) -> ColumnShown:
     )
 
 
-def _keys(table: Table) -> Iterator[KeyShown]:
-    """The clustered integer primary key, which is no index of TiDB's, comes first."""
+def _keys(table: Table) -> Iterator[KeyView]:
+    """Yield the keys. The clustered integer primary key, which is no index in TiDB, comes first."""
     if table.primary_key and not any(index.primary for index in table.indexes):
-        yield KeyShown("PRIMARY", table.primary_key, True, True)
+        yield KeyView("PRIMARY", table.primary_key, True, True)
     yield from (_key(index) for index in table.indexes)
 
 
-def _key(index: Index) -> KeyShown:
-    return KeyShown(index.name, tuple(part.name for part in index.columns), index.unique, index.primary)
+def _key(index: Index) -> KeyView:
+    return KeyView(index.name, tuple(part.name for part in index.columns), index.unique, index.primary)
 
 
-def _lines(before: TableShown | None, after: TableShown | None) -> Iterator[str]:
+def _lines(before: TableView | None, after: TableView | None) -> Iterator[str]:
     if before is None or after is None:
         what = before or after
         assert what is not None
@@ -124,7 +121,7 @@ def _lines(before: TableShown | None, after: TableShown | None) -> Iterator[str]
         yield f"handle key {_listed(before.handle_key)} → {_listed(after.handle_key)}"
 
 
-def _columns(before: TableShown, after: TableShown) -> Iterator[str]:
+def _columns(before: TableView, after: TableView) -> Iterator[str]:
     old = {column.name: column for column in before.columns}
     new = {column.name: column for column in after.columns}
     yield from _differences("column", old, new)
@@ -133,23 +130,23 @@ def _columns(before: TableShown, after: TableShown) -> Iterator[str]:
         yield f"columns are now in the order {_listed(tuple(new))}"
 
 
-Named = Mapping[str, ColumnShown] | Mapping[str, KeyShown]
+Named = Mapping[str, ColumnView] | Mapping[str, KeyView]
 
 
 def _differences(what: str, before: Named, after: Named) -> Iterator[str]:
     for name, shown in before.items():
         if name not in after:
-            yield f"{what} {name} goes: {described(shown)}"
+            yield f"{what} {name} goes: {describe(shown)}"
     for name, other in after.items():
         if name not in before:
-            yield f"{what} {name} comes: {described(other)}"
+            yield f"{what} {name} comes: {describe(other)}"
         elif before[name] != other:
-            yield f"{what} {name}: {described(before[name])} → {described(other)}"
+            yield f"{what} {name}: {describe(before[name])} → {describe(other)}"
 
 
-def described(shown: ColumnShown | KeyShown) -> str:
-    """A column or a key in words."""
-    if isinstance(shown, KeyShown):
+def describe(shown: ColumnView | KeyView) -> str:
+    """Describe a column or a key."""
+    if isinstance(shown, KeyView):
         kind = "primary" if shown.primary else "unique" if shown.unique else "not unique"
         return f"{kind} ({', '.join(shown.columns)})"
     default = "" if shown.default is None else f" default {shown.default!r}"

@@ -1,6 +1,6 @@
-"""Files of statements as a catalog: what exists before the statement that is explained.
+"""Reads files of statements as a catalog: the tables before the explained statement.
 
-One law: the files are run as TiDB 8.5 would run them, USE included; what changes no schema in them is passed over.
+The files are executed as TiDB 8.5 would, including USE. Statements that change no schema are skipped.
 """
 
 from __future__ import annotations
@@ -20,25 +20,23 @@ from simulator.tidb.syntax.ddl import CreateDatabase, Statement
 from simulator.tidb.syntax.tables import CreateTable
 
 
-def read_catalog(files: Iterable[tuple[str, str]], database: str) -> Catalog:
-    """What the statements of the files (name, text) make, beginning in that current database.
-
-    Raises UserError with the file for what TiDB would not take.
-    """
+def catalog_from_files(files: Iterable[tuple[str, str]], database: str) -> Catalog:
+    """Return the catalog after the statements of the files (name, text), starting in that database; raises UserError
+    with the file name for a statement that TiDB rejects."""
     catalog = Catalog()
     for name, text in files:
         try:
-            for current, read, own in _statements(text, database):
+            for current, statement, own in _statements(text, database):
                 _, catalog = execute_in_catalog(
-                    _prepared(catalog, read, current), read, own, Session(current, None, V8_5)
+                    _with_existing_database(catalog, statement, current), statement, own, Session(current, None, V8_5)
                 )
         except DdlError as error:
             raise UserError(f"{name}: {error}") from error
-    return _with(catalog, database)
+    return _ensure_database(catalog, database)
 
 
 def _statements(text: str, database: str) -> Iterator[tuple[str, Statement, str]]:
-    """Current database, statement and its text, of what is DDL."""
+    """Yield current database, statement and text of the DDL statements."""
     with parse_errors():
         parts = split_tokens(tokenize(text))
     for tokens in parts:
@@ -47,22 +45,22 @@ def _statements(text: str, database: str) -> Iterator[tuple[str, Statement, str]
             continue
         try:
             with parse_errors():
-                read = parse_statement(text, tokens, "")
+                statement = parse_statement(text, tokens, "")
         except DdlError as error:
             if error.code:
                 raise
             continue
-        yield database, read, text
+        yield database, statement, text
 
 
-def _prepared(catalog: Catalog, read: Statement, database: str) -> Catalog:
-    """A database that is not created in the files is taken to be there; one that is created twice, once."""
-    if isinstance(read, CreateDatabase):
-        key = read.name.lower()
+def _with_existing_database(catalog: Catalog, statement: Statement, database: str) -> Catalog:
+    """Add a database that the files do not create; drop one that they create again."""
+    if isinstance(statement, CreateDatabase):
+        key = statement.name.lower()
         return replace(catalog, databases={name: known for name, known in catalog.databases.items() if name != key})
-    return _with(catalog, read.schema or database) if isinstance(read, CreateTable) else catalog
+    return _ensure_database(catalog, statement.schema or database) if isinstance(statement, CreateTable) else catalog
 
 
-def _with(catalog: Catalog, database: str) -> Catalog:
+def _ensure_database(catalog: Catalog, database: str) -> Catalog:
     known = not database or catalog.database(database)
     return catalog if known else with_database(catalog, DatabaseInfo(database))

@@ -1,6 +1,6 @@
-"""A table under a changefeed: whether it is replicated and why, which key identifies its rows, and where they go.
+"""A table under a changefeed: whether it is replicated and why, its handle key, and the destination of its rows.
 
-One law: it asks the modules that the pipeline asks, and works nothing out itself.
+It calls the modules that a run calls.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from simulator.explain.schema_differences import TableShown, described, shown
+from simulator.explain.schema_differences import TableView, describe, table_view
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
 from simulator.ticdc.ddl.allow import is_eligible
@@ -21,7 +21,7 @@ from simulator.tidb.model.table import Table
 
 @dataclass(frozen=True)
 class TableExplained:
-    table: TableShown
+    table: TableView
     release: str
     architecture: str
     replicated: bool
@@ -33,30 +33,30 @@ class TableExplained:
 
     force_replicate: bool
     handle: str
-    """Which key identifies a row: `primary key`, `clustered primary key`, `unique key x`, or nothing."""
+    """The key that identifies a row: `primary key`, `clustered primary key`, `unique key x`, or empty."""
 
     dispatcher_rule: str
-    """The matcher of the dispatch rule, `*.*` of TiCDC's own where none matches."""
+    """The matcher of the dispatch rule, or TiCDC's own `*.*`."""
 
     dispatcher: str
     hashed: tuple[str, ...]
-    """Columns whose values the dispatcher hashes, beside the names of schema and table."""
+    """Columns whose values the dispatcher hashes, besides the names of schema and table."""
 
     topic: str
     topic_rule: str
     """Its expression; empty for the default topic."""
 
     sent_as: str
-    """Full name in messages, where table routing gives another one."""
+    """Full name in messages, if table routing changes it."""
 
 
 def explain_table(table: Table, changefeed: Changefeed, release: Release) -> TableExplained:
-    """Raises ChangefeedError for a rule that TiCDC rejects, or that the table does not fit."""
+    """Explain a table; raises ChangefeedError for a rule that TiCDC rejects, or that the table does not fit."""
     rules = replication(changefeed.rules, changefeed.case_sensitive, changefeed.ignore_txn_start_ts, release)
     routes, name = router(changefeed, release), (table.schema, table.name)
     to, (number, rule) = route(routes, table), matching_rule(routes, *name)
     return TableExplained(
-        shown(table, release),
+        table_view(table, release),
         release.name,
         release.architecture,
         rules.table(*name),
@@ -88,19 +88,18 @@ def _rule(number: int | None, rule: DispatchRule) -> str:
 
 
 def table_as_dict(found: TableExplained) -> dict[str, object]:
-    """For programs."""
     return asdict(found)
 
 
 def table_lines(found: TableExplained) -> Iterator[str]:
-    """Columns, keys, then what the changefeed does with its rows."""
+    """Yield columns and keys, then what the changefeed does with the rows."""
     table = found.table
     yield f"{table.schema}.{table.table} under TiCDC {found.release} ({found.architecture})"
     yield ""
     for column in table.columns:
-        yield f"column       {column.name} {described(column)}"
+        yield f"column       {column.name} {describe(column)}"
     for key in table.keys:
-        yield f"key          {key.name} {described(key)}"
+        yield f"key          {key.name} {describe(key)}"
     if table.partitions:
         yield f"partitions   {', '.join(table.partitions)}"
     yield ""

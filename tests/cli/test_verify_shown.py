@@ -15,12 +15,12 @@ from simulator.consumer.verify.verification import (
     RIGHT,
     UNFINISHED,
     WRONG,
-    Example,
+    AssumedSetting,
     Failure,
-    Moment,
+    FailureExample,
     NotChecked,
+    PartitionProgress,
     PartitionRead,
-    Setting,
     TableCompared,
     Verification,
 )
@@ -29,7 +29,9 @@ TS = 455000619746590720
 
 
 def partition(number: int, records: int = 5) -> PartitionRead:
-    moments = tuple(Moment(offset, (TS >> 18) + 1000 * offset, TS + (offset << 26), TS) for offset in range(4))
+    moments = tuple(
+        PartitionProgress(offset, (TS >> 18) + 1000 * offset, TS + (offset << 26), TS) for offset in range(4)
+    )
     return PartitionRead("bank", number, 0, records, records, 100, 3, 1, 4, 1, 0, TS, TS, moments)
 
 
@@ -37,7 +39,7 @@ FOUND = Verification(
     "out",
     "",
     "the truth in truth",
-    (Setting("protocol", "canal-json", "the truth"),),
+    (AssumedSetting("protocol", "canal-json", "the truth"),),
     (partition(0), partition(1)),
     {"bank.account": {"INSERT": 4, "UPDATE": 1, "DELETE": 1}},
     (),
@@ -46,9 +48,9 @@ FOUND = Verification(
     wanted=TS,
 )
 LOST = Failure(
-    "row-missing", {"bank.account": 12, "": 1}, (Example("", None, None, "bank.account, row 1: is missing"),)
+    "row-missing", {"bank.account": 12, "": 1}, (FailureExample("", None, None, "bank.account, row 1: is missing"),)
 )
-LATE = Failure("row-below-watermark", {"bank.account": 1}, (Example("bank", 1, 7, "a row <b>at</b> 5"),))
+LATE = Failure("row-below-watermark", {"bank.account": 1}, (FailureExample("bank", 1, 7, "a row <b>at</b> 5"),))
 BAD = replace(FOUND, failures=(LATE, LOST), not_checked=(NotChecked("rows of x.y", "nobody says what it is"),))
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from simulator.cli import run
-from simulator.explain.examples.played import played
-from simulator.explain.examples.shown import EXAMPLES, shown
+from simulator.explain.examples.playback import play
+from simulator.explain.examples.selection import EXAMPLES, select_example
 from simulator.releases import RELEASES, Release, find
 from simulator.releases.compare import Difference, differences
 from simulator.releases.release import behaviours
@@ -45,7 +45,7 @@ def test_every_behaviour_on_the_wire_has_an_example_and_no_other() -> None:
 
 def test_every_change_between_neighbouring_releases_is_shown() -> None:
     """By outputs that differ, all else being as in one of the two."""
-    found = [(shown(*upgrade), *upgrade) for upgrade in upgrades()]
+    found = [(select_example(*upgrade), *upgrade) for upgrade in upgrades()]
 
     assert {difference.behaviour.name for _, difference, _, _ in found} == set(WIRE)
     assert [difference.behaviour.name for example, difference, _, _ in found if example is None] == []
@@ -60,9 +60,9 @@ def test_an_example_is_what_the_release_itself_makes_of_it() -> None:
     """The output of the release as which all else is has nothing hybrid."""
     before, after = find("v6.5.6"), find("v8.5.3")
     for difference in differences(before, after):
-        found = shown(difference, before, after) if difference.behaviour.on_the_wire else None
+        found = select_example(difference, before, after) if difference.behaviour.on_the_wire else None
         if found:
-            assert (found.before if found.base == before else found.after) == played(found.example, found.base)
+            assert (found.before if found.base == before else found.after) == play(found.example, found.base)
 
 
 def test_examples_are_shown_to_people(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from simulator.cli import run
 from simulator.errors import UserError
-from simulator.explain.change import RowChange, read_row, read_value
+from simulator.explain.change import RowChange, parse_row_change, parse_value
 from simulator.explain.row import RowExplained, explain_row, row_as_dict, row_lines
 from simulator.releases import V8_5, Release, find
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
@@ -40,7 +40,7 @@ CANAL = replace(OPEN, codec=CodecOptions("canal-json"))
 
 def explained(row: Mapping[str, Any], changefeed: Changefeed = OPEN, dispatcher: str = "index-value") -> RowExplained:
     rule = DispatchRule(("*.*",), dispatcher)
-    return explain_row(TABLE, replace(changefeed, dispatchers=(rule,)), read_row(TABLE, row))
+    return explain_row(TABLE, replace(changefeed, dispatchers=(rule,)), parse_row_change(TABLE, row))
 
 
 INSERT = {"after": {"id": 2, "name": "é", "b": {"hex": "89ff"}, "n": "18446744073709551615"}, "commit_ts": 1}
@@ -245,7 +245,9 @@ def test_an_update_that_ticdc_splits_says_so() -> None:
     table = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, n INT)", "test")
 
     def sent_update(after: Mapping[str, Any], changefeed: Changefeed = OPEN, release: Release = V8_5) -> RowExplained:
-        return explain_row(table, changefeed, read_row(table, {"before": {"id": 1, "uk": 1}, "after": after}), release)
+        return explain_row(
+            table, changefeed, parse_row_change(table, {"before": {"id": 1, "uk": 1}, "after": after}), release
+        )
 
     other = {"id": 1, "uk": 2}
     assert ("uk",) == sent_update(other).split_by
@@ -269,7 +271,7 @@ def test_a_clustered_key_in_another_letter_case_is_one_update_that_ticdc_splits(
     """Its collation takes it for the same key; TiCDC compares bytes."""
     table = create_table("CREATE TABLE t (k VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY CLUSTERED)", "test")
 
-    found = explain_row(table, OPEN, read_row(table, {"before": {"k": "ann"}, "after": {"k": "Ann "}}))
+    found = explain_row(table, OPEN, parse_row_change(table, {"before": {"k": "ann"}, "after": {"k": "Ann "}}))
 
     assert (found.moved_by, found.split_by) == ((), ("k",))
 
@@ -298,7 +300,7 @@ def test_a_clustered_key_in_another_letter_case_is_one_update_that_ticdc_splits(
 def test_values_become_tidb_text(type_: str, value: Any, text: str) -> None:
     """As a MySQL client prints them."""
     (column,) = create_table(f"CREATE TABLE `t` (`c` {type_})", "test").columns
-    assert text == read_value(value, column)
+    assert text == parse_value(value, column)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +344,7 @@ def test_values_that_tidb_could_not_hold_are_refused(type_: str, value: Any) -> 
     """With column, value and type."""
     (column,) = create_table(f"CREATE TABLE `t` (`c` {type_})", "test").columns
     with pytest.raises(UserError, match=re.escape(f"column 'c': {value!r} is no {column.type.name} (")):
-        read_value(value, column)
+        parse_value(value, column)
 
 
 FILTER = """[filter]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from simulator.cli import run
-from simulator.explain.ddl import DdlExplained, explain_each
-from simulator.explain.ddl_render import ddl_lines
-from simulator.explain.schema_files import read_catalog
+from simulator.explain.ddl import DdlExplained, explain_statements
+from simulator.explain.ddl_lines import ddl_lines
+from simulator.explain.schema_files import catalog_from_files
 from simulator.explain.table import TableExplained, explain_table
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
@@ -38,7 +38,7 @@ ignore-event = ['drop column']
 dispatchers = [{matcher = ['shop.o*'], topic = 'of_{schema}_{table}', partition = 'index-value'}]
 """
 
-KNOWN = read_catalog([("schema.sql", SCHEMA)], "shop")
+KNOWN = catalog_from_files([("schema.sql", SCHEMA)], "shop")
 
 
 def explained(
@@ -50,7 +50,7 @@ def explained(
     uri: str = "kafka://127.0.0.1:9092/main?protocol=open-protocol&partition-num=2",
 ) -> DdlExplained:
     found = find(release, architecture)
-    (only,) = explain_each([("shop", text)], known, changefeed_rules(load(uri, config, found), found))
+    (only,) = explain_statements([("shop", text)], known, changefeed_rules(load(uri, config, found), found))
     return only
 
 
@@ -109,7 +109,7 @@ def test_losing_the_last_valid_index_stops_the_changefeed_in_some_releases() -> 
 
 
 def test_a_table_that_enters_the_filter_stops_the_changefeed() -> None:
-    known = read_catalog([("s.sql", SCHEMA + "CREATE TABLE hidden.t (a INT PRIMARY KEY);")], "shop")
+    known = catalog_from_files([("s.sql", SCHEMA + "CREATE TABLE hidden.t (a INT PRIMARY KEY);")], "shop")
     (job,) = explained("rename table hidden.t to shop.t", known=known).jobs
     assert job.outcome == "error" and "CDC:ErrSyncRenameTableFailed" in job.why
 

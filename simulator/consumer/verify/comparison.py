@@ -18,7 +18,7 @@ from simulator.consumer.verify import truth_checks
 from simulator.consumer.verify.checks import CHECKS
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.origin import StreamOrigin
-from simulator.consumer.verify.verification import Example, Failure, NotChecked, TableCompared
+from simulator.consumer.verify.verification import Failure, FailureExample, NotChecked, TableCompared
 from simulator.errors import uri_without_secrets
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
@@ -152,7 +152,7 @@ def failures(outcome: ReplayOutcome, of: str = "") -> Iterator[Failure]:
         tables.setdefault(check, {})[table] = count
     for check in sorted(tables, key=list(CHECKS).index):
         examples = tuple(
-            Example(
+            FailureExample(
                 "" if each.place is None else each.place[0],
                 None if each.place is None else each.place[1],
                 each.offset,

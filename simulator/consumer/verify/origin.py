@@ -14,7 +14,7 @@ from simulator.consumer.decode import RowEvent, decode, is_exact, protocol_of
 from simulator.consumer.records import Record
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.options import VerifyOptions
-from simulator.consumer.verify.verification import NotChecked, Setting
+from simulator.consumer.verify.verification import AssumedSetting, NotChecked
 from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.files import read_text
 from simulator.releases import Release
@@ -40,7 +40,7 @@ class StreamOrigin:
     """Whether this is the changefeed of the stream. Otherwise it is a placeholder, whose dispatchers and sizes have no
     meaning."""
 
-    settings: tuple[Setting, ...]
+    settings: tuple[AssumedSetting, ...]
     not_checked: tuple[NotChecked, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -100,12 +100,12 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
         protocol, uri_source = _recognised_protocol(options, evidence), "the stream"
         changefeed = load(_placeholder_uri(protocol, release, evidence), "", release)
     settings = (
-        Setting("protocol", protocol, uri_source),
-        Setting("release", release.title, release_source),
-        *([Setting("sink-uri", mask_secrets(uri), uri_source)] if uri else []),
+        AssumedSetting("protocol", protocol, uri_source),
+        AssumedSetting("release", release.title, release_source),
+        *([AssumedSetting("sink-uri", mask_secrets(uri), uri_source)] if uri else []),
         *(
             [
-                Setting(
+                AssumedSetting(
                     "changefeed.toml",
                     str(options.config or "as in truth.json"),
                     "--config" if options.config else "the truth",
@@ -114,7 +114,7 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
             if config
             else []
         ),
-        Setting(
+        AssumedSetting(
             "restarts",
             "rows may come again" if options.restarts else "nothing may come again",
             "the default" if options.restarts else "--no-restarts",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
 from simulator.consumer.contract.violations import Violations
 from simulator.consumer.verify.checks import CHECKS
-from simulator.consumer.verify.verification import Example, Failure, Moment, NotChecked, PartitionRead
+from simulator.consumer.verify.verification import Failure, FailureExample, NotChecked, PartitionProgress, PartitionRead
 from simulator.tidb.model.table import Name
 
 FEW = 5
@@ -35,7 +35,7 @@ def partition_read(summary: PartitionSummary) -> PartitionRead:
         last_watermark(summary),
         max(0, summary.last_row),
         tuple(
-            Moment(*(int(value) for value in moment))
+            PartitionProgress(*(int(value) for value in moment))
             for moment in zip(samples.offset, samples.timestamp, samples.watermark, samples.row, strict=True)
             if moment[2] != NEVER
         ),
@@ -82,7 +82,8 @@ def failures(violations: Violations, show: int) -> Iterator[Failure]:
         of_check = [violation for violation in violations.shown if violation.check == check]
         ordered = sorted(tables[check].items(), key=lambda item: (-item[1], item[0]))
         examples = [
-            Example(violation.topic, violation.partition, violation.offset, violation.what) for violation in of_check
+            FailureExample(violation.topic, violation.partition, violation.offset, violation.what)
+            for violation in of_check
         ]
         yield Failure(check, dict(ordered), tuple(examples[:show]))
 

@@ -16,7 +16,7 @@ rows."""
 
 
 @dataclass(frozen=True)
-class Setting:
+class AssumedSetting:
     """A property of the changefeed that the verification assumed."""
 
     name: str
@@ -26,7 +26,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Moment:
+class PartitionProgress:
     """Progress of a partition at a watermark."""
 
     offset: int
@@ -67,12 +67,12 @@ class PartitionRead:
     newest: int
     """The greatest commit-ts of a row; 0 for none."""
 
-    moments: tuple[Moment, ...] = ()
+    moments: tuple[PartitionProgress, ...] = ()
     """Some of its watermarks, including the first and the last."""
 
 
 @dataclass(frozen=True)
-class Example:
+class FailureExample:
     """The location of a failure."""
 
     topic: str
@@ -102,7 +102,7 @@ class Failure:
     tables: Mapping[str, int]
     """Count by table; the empty name is for failures without a table."""
 
-    examples: tuple[Example, ...]
+    examples: tuple[FailureExample, ...]
     """Some, in the order of the stream."""
 
     of: str = ""
@@ -168,7 +168,7 @@ class Verification:
     expected: str
     """The source of the expected rows: `the truth in DIR` and the like; empty for none."""
 
-    settings: tuple[Setting, ...]
+    settings: tuple[AssumedSetting, ...]
     partitions: tuple[PartitionRead, ...]
     tables: Mapping[str, Mapping[str, int]]
     """Row changes by table and kind: INSERT, UPDATE, DELETE."""

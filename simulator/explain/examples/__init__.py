@@ -1,1 +1,1 @@
-"""What two releases do differently, as the messages that show it."""
+"""Differences between two releases, as the messages that show them."""

@@ -1,11 +1,10 @@
-"""Rows that show to which topic and partition releases send them, as which messages and in which order, by the field of
-Release."""
+"""Examples of topics, partitions, messages and their order in different releases, by the field of Release."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simulator.explain.examples.played import OPEN, Example, Row, insert, update
+from simulator.explain.examples.playback import OPEN, ExampleRow, ReleaseExample, insert, update
 
 SEVERAL = "protocol=open-protocol&partition-num=16"
 DISPATCH = "[sink]\ndispatchers = [{matcher = ['*.*'], %s}]"
@@ -24,31 +23,34 @@ NO_DELETES = "[[filter.event-filters]]\nmatcher = ['*.*']\nignore-event = ['dele
 FOLDED = "CREATE TABLE t (a VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY)"
 
 
-def together(*parts: tuple[Row, ...]) -> tuple[Row, ...]:
-    """The changes as one transaction."""
+def one_transaction(*parts: tuple[ExampleRow, ...]) -> tuple[ExampleRow, ...]:
+    """Return the changes as one transaction."""
     return tuple(row for part in parts for row in part)
 
 
 MOVED = update(dict(id=1, a=1), dict(id=1, a=2))
-BESIDE = together(MOVED, insert(id=2, a=3))
+BESIDE = one_transaction(MOVED, insert(id=2, a=3))
 
-PLACES: Mapping[str, tuple[Example, ...]] = {
+PLACES: Mapping[str, tuple[ReleaseExample, ...]] = {
     "dispatchers": (
-        Example((insert(id=1),), uri=SEVERAL, config=OLD_DISPATCH % "index-value"),
-        Example((insert(id=1),), uri=SEVERAL, config=BY_COLUMNS % "id"),
+        ReleaseExample((insert(id=1),), uri=SEVERAL, config=OLD_DISPATCH % "index-value"),
+        ReleaseExample((insert(id=1),), uri=SEVERAL, config=BY_COLUMNS % "id"),
     ),
-    "default_dispatcher": (Example((insert(id=1),), uri=SEVERAL), Example((insert(id=1),), uri=SEVERAL, config=NO_OLD)),
-    "rowid_is_row_id": (Example((insert(id=1),), uri=SEVERAL, config=OLD_DISPATCH % "rowid"),),
-    "dispatch_needs_index": (Example((), uri=SEVERAL, config=BY % "index-value", warns=True),),
-    "dispatch_ignores_case": (Example((insert(id=1),), uri=SEVERAL, config=BY_COLUMNS % "ID"),),
+    "default_dispatcher": (
+        ReleaseExample((insert(id=1),), uri=SEVERAL),
+        ReleaseExample((insert(id=1),), uri=SEVERAL, config=NO_OLD),
+    ),
+    "rowid_is_row_id": (ReleaseExample((insert(id=1),), uri=SEVERAL, config=OLD_DISPATCH % "rowid"),),
+    "dispatch_needs_index": (ReleaseExample((), uri=SEVERAL, config=BY % "index-value", warns=True),),
+    "dispatch_ignores_case": (ReleaseExample((insert(id=1),), uri=SEVERAL, config=BY_COLUMNS % "ID"),),
     "dispatch_lowers_names": (
-        Example((insert(ID=1),), "CREATE TABLE t (ID INT PRIMARY KEY)", SEVERAL, BY_COLUMNS % "ID"),
+        ReleaseExample((insert(ID=1),), "CREATE TABLE t (ID INT PRIMARY KEY)", SEVERAL, BY_COLUMNS % "ID"),
     ),
-    "dispatch_skips_virtual": (Example((insert(id=1, a=2, b=3),), VIRTUAL, SEVERAL, BY_COLUMNS % "a"),),
-    "dispatch_refuses_virtual": (Example((insert(id=1, a=2, b=3),), VIRTUAL, SEVERAL, BY_COLUMNS % "v"),),
+    "dispatch_skips_virtual": (ReleaseExample((insert(id=1, a=2, b=3),), VIRTUAL, SEVERAL, BY_COLUMNS % "a"),),
+    "dispatch_refuses_virtual": (ReleaseExample((insert(id=1, a=2, b=3),), VIRTUAL, SEVERAL, BY_COLUMNS % "v"),),
     "dispatch_nulls": (
-        Example((insert(id=1),), TWO_COLUMNS, SEVERAL, BY_COLUMNS % "a"),
-        Example(
+        ReleaseExample((insert(id=1),), TWO_COLUMNS, SEVERAL, BY_COLUMNS % "a"),
+        ReleaseExample(
             (insert(id=1),),
             "CREATE TABLE t (id INT NOT NULL, v INT AS (id) VIRTUAL NOT NULL, UNIQUE KEY x (v), UNIQUE KEY y (id, v))",
             SEVERAL,
@@ -56,7 +58,7 @@ PLACES: Mapping[str, tuple[Example, ...]] = {
         ),
     ),
     "dispatch_time_fraction": (
-        Example(
+        ReleaseExample(
             (insert(id=1, a="01:02:03.456"),),
             "CREATE TABLE t (id INT PRIMARY KEY, a TIME(3))",
             SEVERAL,
@@ -64,13 +66,13 @@ PLACES: Mapping[str, tuple[Example, ...]] = {
         ),
     ),
     "topic_rules": (
-        Example((insert(id=1),), config=TO % "of_{schema}"),
-        Example((insert(id=1),), config=TO % "plain"),
-        Example((insert(id=1),), config=TO % "{schema}_{table}_"),
+        ReleaseExample((insert(id=1),), config=TO % "of_{schema}"),
+        ReleaseExample((insert(id=1),), config=TO % "plain"),
+        ReleaseExample((insert(id=1),), config=TO % "{schema}_{table}_"),
     ),
     "column_selectors": (
-        Example((insert(id=1, a=1),), TWO_COLUMNS, OPEN, SELECT % "a"),
-        Example(
+        ReleaseExample((insert(id=1, a=1),), TWO_COLUMNS, OPEN, SELECT % "a"),
+        ReleaseExample(
             (insert(id=1, a=1),),
             "CREATE TABLE t (id INT PRIMARY KEY, a INT NOT NULL UNIQUE)",
             SEVERAL,
@@ -78,39 +80,45 @@ PLACES: Mapping[str, tuple[Example, ...]] = {
         ),
     ),
     "selectors_checked": (
-        Example((insert(id=1, a=1),), TWO_COLUMNS, SEVERAL, BY_COLUMNS % "a" + "\n" + LEAVING % "a"),
+        ReleaseExample((insert(id=1, a=1),), TWO_COLUMNS, SEVERAL, BY_COLUMNS % "a" + "\n" + LEAVING % "a"),
     ),
-    "selectors_want_key": (Example((insert(a=1),), "CREATE TABLE t (a INT NOT NULL UNIQUE)", OPEN, SELECT % "a"),),
+    "selectors_want_key": (
+        ReleaseExample((insert(a=1),), "CREATE TABLE t (a INT NOT NULL UNIQUE)", OPEN, SELECT % "a"),
+    ),
 }
 
-SPLITS: Mapping[str, tuple[Example, ...]] = {
-    "update_split": (Example((MOVED,), UNIQUE), Example((BESIDE,), UNIQUE)),
+SPLITS: Mapping[str, tuple[ReleaseExample, ...]] = {
+    "update_split": (ReleaseExample((MOVED,), UNIQUE), ReleaseExample((BESIDE,), UNIQUE)),
     "split_by_text": (
-        Example(
+        ReleaseExample(
             (update(dict(id=1, a=None), dict(id=1, a="null")),),
             "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(9) UNIQUE)",
         ),
     ),
     "split_interleaved": (
-        Example((together(MOVED, update(dict(id=2, a=4), dict(id=2, a=5)), insert(id=3, a=6)),), UNIQUE),
-        Example((together(insert(id=0, a=6), MOVED),), UNIQUE),
+        ReleaseExample((one_transaction(MOVED, update(dict(id=2, a=4), dict(id=2, a=5)), insert(id=3, a=6)),), UNIQUE),
+        ReleaseExample((one_transaction(insert(id=0, a=6), MOVED),), UNIQUE),
     ),
-    "raw_change_events": (Example((MOVED,), UNIQUE, config=RAW),),
-    "filters_halves": (Example((MOVED,), UNIQUE, config=NO_DELETES),),
+    "raw_change_events": (ReleaseExample((MOVED,), UNIQUE, config=RAW),),
+    "filters_halves": (ReleaseExample((MOVED,), UNIQUE, config=NO_DELETES),),
     "handle_split": (
-        Example((together(update(dict(a="a"), dict(a="A")), update(dict(a="b"), dict(a="B"))),), FOLDED, config=NO_OLD),
+        ReleaseExample(
+            (one_transaction(update(dict(a="a"), dict(a="A")), update(dict(a="b"), dict(a="B"))),),
+            FOLDED,
+            config=NO_OLD,
+        ),
     ),
     "updates_before_inserts": (
-        Example((together(insert(id=1, a=1), update(dict(id=2, a=2), dict(id=2, a=3))),), TWO_COLUMNS),
+        ReleaseExample((one_transaction(insert(id=1, a=1), update(dict(id=2, a=2), dict(id=2, a=3))),), TWO_COLUMNS),
     ),
 }
 
-SHARED: Mapping[str, tuple[Example, ...]] = {
+SHARED: Mapping[str, tuple[ReleaseExample, ...]] = {
     "group_by_partition_key": (
-        Example(
-            (together(insert(id=1), insert(table="u", id=1)),),
+        ReleaseExample(
+            (one_transaction(insert(id=1), insert(table="u", id=1)),),
             "CREATE TABLE t (id INT PRIMARY KEY); CREATE TABLE u (id INT PRIMARY KEY)",
         ),
     ),
-    "flush_rows": (Example((insert(times=2049, id=1),), uri=f"{OPEN}&max-batch-size=1000"),),
+    "flush_rows": (ReleaseExample((insert(times=2049, id=1),), uri=f"{OPEN}&max-batch-size=1000"),),
 }

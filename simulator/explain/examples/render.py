@@ -9,17 +9,17 @@ from typing import Any
 from simulator.consumer.decode import DECODERS, protocol_of
 from simulator.consumer.event_lines import as_text
 from simulator.errors import UserError
-from simulator.explain.examples.played import OPEN, Event, Example, Played, Row
-from simulator.explain.examples.shown import Shown
+from simulator.explain.examples.playback import OPEN, ExampleEvent, ExampleOutput, ExampleRow, ReleaseExample
+from simulator.explain.examples.selection import SelectedExample
 from simulator.sinks.memory import Message
 
 FEW = 3
-"""Events of a message, and messages, that people get to see all of."""
+"""Number of events of a message, and of messages, up to which all are shown."""
 
 
-def example_lines(found: Shown, names: tuple[str, str], base: str) -> Iterator[str]:
-    """For people: what there is and what happens, then what each release, called so, makes of it."""
-    example = found.example
+def example_lines(selected: SelectedExample, names: tuple[str, str], base: str) -> Iterator[str]:
+    """Yield the tables and events of an example, then the output of each release under its name."""
+    example = selected.example
     yield f"  given   {example.tables}"
     for number, event in enumerate(example.events):
         yield f"  {'' if number else 'event':<7} {event_text(event)}"
@@ -33,27 +33,27 @@ def example_lines(found: Shown, names: tuple[str, str], base: str) -> Iterator[s
         if told:
             yield f"  {label:<7} {told}"
     yield f"  else as in {base}"
-    outputs = (found.before, found.after)
+    outputs = (selected.before, selected.after)
     places = {(message.topic, message.partition) for output in outputs for message in output.messages}
     for name, output in zip(names, outputs, strict=True):
         for line in output_lines(output, len(places) > 1):
             yield f"  {name}: {line}"
 
 
-def event_text(event: Event) -> str:
-    """A statement, or the row changes of a transaction."""
+def event_text(event: ExampleEvent) -> str:
+    """Return a statement, or the row changes of a transaction, as text."""
     return event if isinstance(event, str) else "; ".join(map(_row_text, event))
 
 
-def _row_text(row: Row) -> str:
+def _row_text(row: ExampleRow) -> str:
     kind = "INSERT" if row.before is None else "DELETE" if row.after is None else "UPDATE"
     images = (json.dumps(image, ensure_ascii=False) for image in (row.before, row.after) if image is not None)
     many = f"{row.times:,} × " if row.times > 1 else ""
     return f"{many}{kind} {row.table} {' → '.join(images)}"
 
 
-def output_lines(output: Played, placed: bool) -> Iterator[str]:
-    """A line for each message, `placed` with where it lies; then what else there is to see."""
+def output_lines(output: ExampleOutput, placed: bool) -> Iterator[str]:
+    """Yield a line for each message, with its location if `placed`, then the other output."""
     for message in output.messages:
         where = f"{message.topic}/{message.partition} " if placed else ""
         yield where + " + ".join(_event_texts(message))
@@ -63,7 +63,7 @@ def output_lines(output: Played, placed: bool) -> Iterator[str]:
 
 
 def _event_texts(message: Message) -> list[str]:
-    """The events of a message as they stand in it; of many the first, and how many."""
+    """Return the events of a message as text; of many the first ones, and their number."""
     try:
         texts = DECODERS[protocol_of(message.key, message.value)].texts(message.key, message.value)
     except (UserError, ValueError):
@@ -72,9 +72,9 @@ def _event_texts(message: Message) -> list[str]:
     return every if len(every) <= FEW else [every[0], f"{len(every) - 1:,} more"]
 
 
-def example_as_dict(found: Shown) -> Mapping[str, Any]:
-    """For programs: everything, bytes in hex and as text."""
-    example = found.example
+def example_as_dict(selected: SelectedExample) -> Mapping[str, Any]:
+    """Return everything as JSON members, bytes in hex and as text."""
+    example = selected.example
     events = [*map(event_text, example.events), *filter(None, [example.script])]
     return {
         "tables": example.tables,
@@ -82,18 +82,18 @@ def example_as_dict(found: Shown) -> Mapping[str, Any]:
         "sink_uri": example.uri,
         "config": example.config,
         **_special(example),
-        "base": {"release": found.base.name, "architecture": found.base.architecture},
-        "from": _output(found.before),
-        "to": _output(found.after),
+        "base": {"release": selected.base.name, "architecture": selected.base.architecture},
+        "from": _output(selected.before),
+        "to": _output(selected.after),
     }
 
 
-def _special(example: Example) -> Mapping[str, str]:
+def _special(example: ReleaseExample) -> Mapping[str, str]:
     given = {"job_text": example.job_text, "charset": example.charset}
     return {name: value for name, value in given.items() if value}
 
 
-def _output(output: Played) -> Mapping[str, Any]:
+def _output(output: ExampleOutput) -> Mapping[str, Any]:
     return {"messages": list(map(_message, output.messages)), "said": list(output.said)}
 
 

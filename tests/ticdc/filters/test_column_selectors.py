@@ -10,7 +10,7 @@ import pytest
 from support.codec_rows import Change, rows
 
 from simulator.errors import ChangefeedError, EncodeError
-from simulator.explain.change import read_row
+from simulator.explain.change import parse_row_change
 from simulator.explain.row import explain_row, row_as_dict
 from simulator.releases import V8_5, Release, find
 from simulator.ticdc import changefeed, dispatch
@@ -167,7 +167,7 @@ def explained(release: Release, protocol: str, columns: list[str]) -> list[tuple
     """The messages of CHANGES."""
     toml = f"[sink]\ncolumn-selectors = [{{matcher = ['*.*'], columns = {columns}}}]"
     made = changefeed.load(URI + protocol, toml, release)
-    changes = [read_row(TABLE, {"before": before, "after": after}) for before, after in CHANGES]
+    changes = [parse_row_change(TABLE, {"before": before, "after": after}) for before, after in CHANGES]
     found = [explain_row(TABLE, made, change, release) for change in changes]
     assert all(
         [column["name"] for column in row_as_dict(row)["columns"] if column["sent"]]

@@ -1,7 +1,5 @@
-"""A few events under a changefeed and a release, as the messages they make: no files, no Kafka.
-
-One law: it calls what a run calls, in its order, and adds nothing.
-"""
+"""Plays a few events under a changefeed and a release, in memory. It calls the modules that a run calls, in the same
+order."""
 
 from __future__ import annotations
 
@@ -22,9 +20,9 @@ from simulator.engines.tasks.send import send
 from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import UserError
-from simulator.explain.change import read_row
-from simulator.explain.row import packed
-from simulator.explain.schema_files import read_catalog
+from simulator.explain.change import parse_row_change
+from simulator.explain.row import encode_image
+from simulator.explain.schema_files import catalog_from_files
 from simulator.releases import Release
 from simulator.sinks.memory import Message
 from simulator.sources.snapshots import PhysicalTable, physical_tables
@@ -50,40 +48,40 @@ SECOND = 1000
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row change, as `explain row` reads it; columns that are not given are NULL."""
+class ExampleRow:
+    """A row change in the form of `explain row`; missing columns are NULL."""
 
     before: Mapping[str, Any] | None = None
     after: Mapping[str, Any] | None = None
     table: str = "t"
     times: int = 1
-    """So many, with `id` counting up."""
+    """Number of such rows, with `id` counting up."""
 
 
-def insert(table: str = "t", times: int = 1, **after: object) -> tuple[Row, ...]:
-    """A transaction of one new row."""
-    return (Row(None, after, table, times),)
+def insert(table: str = "t", times: int = 1, **after: object) -> tuple[ExampleRow, ...]:
+    """Return a transaction that inserts one row."""
+    return (ExampleRow(None, after, table, times),)
 
 
-def update(before: Mapping[str, Any], after: Mapping[str, Any], table: str = "t") -> tuple[Row, ...]:
-    """A transaction of one changed row."""
-    return (Row(before, after, table),)
+def update(before: Mapping[str, Any], after: Mapping[str, Any], table: str = "t") -> tuple[ExampleRow, ...]:
+    """Return a transaction that updates one row."""
+    return (ExampleRow(before, after, table),)
 
 
-def delete(table: str = "t", **before: object) -> tuple[Row, ...]:
-    """A transaction of one row that goes."""
-    return (Row(before, None, table),)
+def delete(table: str = "t", **before: object) -> tuple[ExampleRow, ...]:
+    """Return a transaction that deletes one row."""
+    return (ExampleRow(before, None, table),)
 
 
-Event = str | tuple[Row, ...]
+ExampleEvent = str | tuple[ExampleRow, ...]
 """A statement, or the row changes of one transaction."""
 
 
 @dataclass(frozen=True)
-class Example:
-    """Events, one a second, on tables that are there when the changefeed starts."""
+class ReleaseExample:
+    """Events, one each second, on tables that exist when the changefeed starts."""
 
-    events: tuple[Event, ...]
+    events: tuple[ExampleEvent, ...]
     tables: str = "CREATE TABLE t (id INT PRIMARY KEY)"
     """Statements, in the database `test`."""
 
@@ -94,47 +92,47 @@ class Example:
     """Of changefeed.toml."""
 
     watermarks: bool = False
-    """Whether those are shown, too."""
+    """Whether watermarks are shown."""
 
     script: str = ""
-    """Statements on rows that TiDB executes, a transaction each, in place of `events`."""
+    """Statements on rows that TiDB executes, a transaction each, instead of `events`."""
 
     database: str = "test"
-    """The current one of the statements."""
+    """The current database of the statements."""
 
     charset: str = ""
-    """Of the client that sent the statements; utf8mb4 where it is empty."""
+    """Of the client that sent the statements; empty means utf8mb4."""
 
     job_text: str = ""
-    """Of TiDB's job, where it is not the statement's, as restoring tools queue it."""
+    """Text of TiDB's job if it differs from the statement's, as for restoring tools."""
 
     warns: bool = False
-    """Whether warnings about the changefeed are shown, too."""
+    """Whether warnings about the changefeed are shown."""
 
     waits: bool = False
-    """Whether it is shown what waits for a statement."""
+    """Whether the tables that wait for a statement are shown."""
 
 
 @dataclass(frozen=True)
-class Played:
+class ExampleOutput:
     messages: tuple[Message, ...]
-    """In the order of their commit-ts, then of topic and partition."""
+    """Ordered by commit-ts, then by topic and partition."""
 
     said: tuple[str, ...]
-    """What is seen of it besides: errors, warnings, why a statement is not sent, what waits for it."""
+    """Other output: errors, warnings, why a statement is not sent, what waits for it."""
 
 
-def played(example: Example, release: Release) -> Played:
-    """What a release makes of it; where TiCDC refuses something, the messages before are left out, too."""
+def play(example: ReleaseExample, release: Release) -> ExampleOutput:
+    """Play an example under a release. If TiCDC rejects something, no messages are returned."""
     try:
-        return _played(example, release)
+        return _play(example, release)
     except UserError as error:
-        return Played((), tuple(f"refused: {line}" for line in str(error).splitlines()))
+        return ExampleOutput((), tuple(f"refused: {line}" for line in str(error).splitlines()))
 
 
 @dataclass(frozen=True)
-class Sent:
-    """What statements are sent as."""
+class SentStatements:
+    """The events and topics of statements."""
 
     events: tuple[DdlEvent, ...]
     topics: tuple[str, ...]
@@ -143,56 +141,60 @@ class Sent:
     said: tuple[str, ...]
 
 
-def _played(example: Example, release: Release) -> Played:
+def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
     changefeed = load(URI + example.uri, example.config, release)
-    asked = changefeed_rules(changefeed, release)
-    catalog = read_catalog([("the example", example.tables)], "test")
+    rules = changefeed_rules(changefeed, release)
+    catalog = catalog_from_files([("the example", example.tables)], "test")
     tables = list(catalog.tables.values())
-    dispatch.verify_tables(asked.router, tables)
-    check_expressions(asked, tables)
-    statements = _statements(example, catalog, asked)
+    dispatch.verify_tables(rules.router, tables)
+    check_expressions(rules, tables)
+    statements = _statements(example, catalog, rules)
     messages: list[Message] = []
-    spec = _spec(example, tables, statements, asked, messages)
-    work = stages.RowRules(
+    spec = _spec(example, tables, statements, rules, messages)
+    row_rules = stages.RowRules(
         spec.tables,
         spec.routes,
-        asked.event_filters,
-        asked.replication.ignored_start_ts,
+        rules.event_filters,
+        rules.replication.ignored_start_ts,
         split.split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
         spec.destinations,
     )
-    parts = _executed(example, catalog, spec.tables, release) if example.script else _given(example.events, spec.tables)
-    rows = _rows(parts, work)
+    parts = (
+        _execute_script(example, catalog, spec.tables, release)
+        if example.script
+        else _row_changes_of(example.events, spec.tables)
+    )
+    rows = _ordered_events(parts, row_rules)
     send([rows] if rows.num_rows else [], range(spec.destinations.total), spec)
     ordered = sorted(messages, key=lambda message: (message.commit_ts, message.topic, message.partition))
     warnings = [f"warning: {line}" for line in changefeed.warnings if example.warns]
-    return Played(tuple(ordered), (*warnings, *statements.said))
+    return ExampleOutput(tuple(ordered), (*warnings, *statements.said))
 
 
-def _statements(example: Example, catalog: Catalog, asked: ChangefeedRules) -> Sent:
-    """What statements are sent as, each seeing the tables as the one before leaves them."""
+def _statements(example: ReleaseExample, catalog: Catalog, rules: ChangefeedRules) -> SentStatements:
+    """Return the events of statements, each with the tables as the one before leaves them."""
     events: list[DdlEvent] = []
     topics: list[str] = []
     said: list[str] = []
     for second, text in ((number, event) for number, event in enumerate(example.events) if isinstance(event, str)):
-        executed = execute_text(text, Session(example.database, catalog, asked.release))
+        executed = execute_text(text, Session(example.database, catalog, rules.release))
         for place, job in enumerate(executed.jobs):
             commit_ts = _commit_ts(second) + place
-            decision = decide(job, catalog, executed.catalog, asked, commit_ts - tso.BEFORE_COMMIT)
+            decision = decide(job, catalog, executed.catalog, rules, commit_ts - tso.BEFORE_COMMIT)
             if decision.error is not None:
                 raise decision.error
             for event, query in zip(decision.events, decision.queries, strict=True):
                 if example.charset or example.job_text:
-                    query = sent_text(example.job_text or event.query, asked.release, example.charset)
+                    query = sent_text(example.job_text or event.query, rules.release, example.charset)
                 events.append(DdlEvent(commit_ts, *event.sent_name, query, event.type_code))
-                topics.append(dispatch.topic_of_ddl(asked.router, event.schema, event.table, event.old))
+                topics.append(dispatch.topic_of_ddl(rules.router, event.schema, event.table, event.old))
                 if example.waits:
-                    alone = event.type_code in asked.release.single_table_ddl
+                    alone = event.type_code in rules.release.single_table_ddl
                     said.append(f"later rows of {'its own table' if alone else 'all tables'} wait for it")
             if decision.outcome != SEND:
                 said.append(f"not sent: {decision.why}")
         catalog = executed.catalog or catalog
-    return Sent(tuple(events), tuple(topics), tuple(said))
+    return SentStatements(tuple(events), tuple(topics), tuple(said))
 
 
 def _commit_ts(second: int) -> int:
@@ -200,15 +202,19 @@ def _commit_ts(second: int) -> int:
 
 
 def _spec(
-    example: Example, tables: Sequence[Table], sent: Sent, asked: ChangefeedRules, messages: list[Message]
+    example: ReleaseExample,
+    tables: Sequence[Table],
+    sent: SentStatements,
+    rules: ChangefeedRules,
+    messages: list[Message],
 ) -> TaskSpec:
-    changefeed, release, physical = asked.changefeed, asked.release, physical_tables(tables)
-    active = dispatch.active_topics(asked.router, ((table.schema, table.name) for table in tables))
+    changefeed, release, physical = rules.changefeed, rules.release, physical_tables(tables)
+    active = dispatch.active_topics(rules.router, ((table.schema, table.name) for table in tables))
     topics = tuple(dict.fromkeys([changefeed.topic, *active, *sent.topics]))
     to = Destinations(topics, (changefeed.kafka.partitions,) * len(topics))
     codec = CODECS[changefeed.codec.protocol]
     start_ms = tso.physical(tso.DEFAULT_START_TS)
-    marks = ControlEvents(
+    control_events = ControlEvents(
         tuple(
             PlacedDdl(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), release))
             for index, (event, topic) in enumerate(zip(sent.events, sent.topics, strict=True))
@@ -220,9 +226,9 @@ def _spec(
     )
     return TaskSpec(
         physical,
-        tuple(dispatch.route(asked.router, place.table) for place in physical),
+        tuple(dispatch.route(rules.router, place.table) for place in physical),
         sent.events,
-        marks,
+        control_events,
         changefeed.codec,
         release,
         "memory",
@@ -233,20 +239,20 @@ def _spec(
     )
 
 
-def _given(events: Sequence[Event], tables: Sequence[PhysicalTable]) -> list[pa.RecordBatch]:
-    """The row changes (ROW_CHANGES) of an example."""
+def _row_changes_of(events: Sequence[ExampleEvent], tables: Sequence[PhysicalTable]) -> list[pa.RecordBatch]:
+    """Return the row changes (ROW_CHANGES) of an example."""
     return [
-        _changes(row, _commit_ts(second), tables)
+        _changes_of_row(row, _commit_ts(second), tables)
         for second, event in enumerate(events)
         if not isinstance(event, str)
         for row in event
     ]
 
 
-def _executed(
-    example: Example, catalog: Catalog, tables: Sequence[PhysicalTable], release: Release
+def _execute_script(
+    example: ReleaseExample, catalog: Catalog, tables: Sequence[PhysicalTable], release: Release
 ) -> list[pa.RecordBatch]:
-    """The row changes (ROW_CHANGES) that TiDB makes of a script."""
+    """Return the row changes (ROW_CHANGES) of a script that TiDB executes."""
     from simulator.tidb.parser.script import split_script
     from simulator.tidb.parser.sql import parse_sql
     from simulator.tidb.sql_engine.execute import execute, new_upstream
@@ -280,20 +286,20 @@ def _executed(
     return parts
 
 
-def _rows(parts: Sequence[pa.RecordBatch], work: stages.RowRules) -> pa.RecordBatch:
-    """The row changes (ROW_CHANGES) as EVENTS in the order in which they are sent."""
+def _ordered_events(parts: Sequence[pa.RecordBatch], row_rules: stages.RowRules) -> pa.RecordBatch:
+    """Return the row changes as EVENTS in the order in which they are sent."""
     changes = pa.concat_batches([pa.RecordBatch.from_pylist([], ROW_CHANGES), *parts])
-    if work.split.several:
+    if row_rules.split.several:
         changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
-    sent = stages.filter_and_split(changes, work)
+    sent = stages.filter_and_split(changes, row_rules)
     order = pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in ORDER])
-    return stages.to_events(sent.take(order), work)
+    return stages.to_events(sent.take(order), row_rules)
 
 
-def _changes(row: Row, commit_ts: int, tables: Sequence[PhysicalTable]) -> pa.RecordBatch:
+def _changes_of_row(row: ExampleRow, commit_ts: int, tables: Sequence[PhysicalTable]) -> pa.RecordBatch:
     places = [number for number, place in enumerate(tables) if place.table.name == row.table]
     table = tables[places[0]].table
-    change = read_row(
+    change = parse_row_change(
         table, {side: image for side, image in (("before", row.before), ("after", row.after)) if image is not None}
     )
     images = [_images(image, row.times) for image in (change.before, change.after)]
@@ -312,7 +318,7 @@ def _changes(row: Row, commit_ts: int, tables: Sequence[PhysicalTable]) -> pa.Re
 
 def _images(image: Mapping[str, str | None] | None, times: int) -> pa.Array:
     if times == 1 or image is None:
-        return pa.array([packed(image)] * times, pa.binary())
+        return pa.array([encode_image(image)] * times, pa.binary())
     texts = cells.columns([image])
     repeated = {name: pa.concat_arrays([text] * times) for name, text in texts.items()}
     numbered = pa.array(np.arange(1, times + 1).astype(str), pa.string()).cast(next(iter(texts.values())).type)

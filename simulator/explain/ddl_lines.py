@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from simulator.explain.ddl import DdlExplained, EventExplained, JobExplained, MessageExplained
-from simulator.explain.schema_differences import SchemaChange
+from simulator.explain.schema_differences import TableDifference
 
 OUTCOMES = {
     "send": "sent",
@@ -18,9 +18,9 @@ OUTCOMES = {
 }
 
 
-def ddl_as_dict(found: DdlExplained) -> dict[str, Any]:
-    """For programs: everything, message bytes in hex and as text."""
-    result = asdict(found)
+def ddl_as_dict(explanation: DdlExplained) -> dict[str, Any]:
+    """Return everything as JSON members, message bytes in hex and as text."""
+    result = asdict(explanation)
     for job in result["jobs"]:
         for event in job["events"]:
             event["messages"] = [
@@ -30,25 +30,25 @@ def ddl_as_dict(found: DdlExplained) -> dict[str, Any]:
     return result
 
 
-def several_lines(found: Sequence[DdlExplained], total: int) -> Iterator[str]:
-    """For people: each statement under its number and text."""
-    for number, explained in enumerate(found, 1):
+def statements_lines(explanation: Sequence[DdlExplained], total: int) -> Iterator[str]:
+    """Yield each statement under its number and text."""
+    for number, explained in enumerate(explanation, 1):
         if number > 1:
             yield ""
         yield f"statement {number} of {total}: {explained.statement}"
         yield from ddl_lines(explained)
 
 
-def ddl_lines(found: DdlExplained) -> Iterator[str]:
-    """For people: each job with its decision and messages, then what happens to the tables."""
-    many = f"{len(found.jobs)} jobs" if len(found.jobs) != 1 else "one job"
-    yield f"{many} of TiDB, under TiCDC {found.release} ({found.architecture})"
-    for note in found.notes:
+def ddl_lines(explanation: DdlExplained) -> Iterator[str]:
+    """Yield each job with its decision and messages, then the changes of tables."""
+    many = f"{len(explanation.jobs)} jobs" if len(explanation.jobs) != 1 else "one job"
+    yield f"{many} of TiDB, under TiCDC {explanation.release} ({explanation.architecture})"
+    for note in explanation.notes:
         yield f"note         {note}"
-    for job in found.jobs:
+    for job in explanation.jobs:
         yield ""
         yield from _job(job)
-    for change in found.schema_changes:
+    for change in explanation.schema_changes:
         yield ""
         yield from _change(change)
 
@@ -90,7 +90,7 @@ def _message(message: MessageExplained) -> Iterator[str]:
             yield f"  {name:<11} {len(data)} bytes: {data.decode('utf-8', 'backslashreplace')}"
 
 
-def _change(change: SchemaChange) -> Iterator[str]:
+def _change(change: TableDifference) -> Iterator[str]:
     table = change.after or change.before
     assert table is not None
     yield f"schema       {table.schema}.{table.table}"
