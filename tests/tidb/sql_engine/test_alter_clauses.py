@@ -1,4 +1,4 @@
-"""Clauses of ALTER TABLE that TiDB takes or refuses by what the session and the database know."""
+"""Clauses of ALTER TABLE that TiDB accepts or refuses depending on session and database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CREATE PLACEMENT POLICY east FOLLOWERS = 1
 
 
 def number(*statements: str) -> int:
-    """The error of the last statement behind the tables; 0 without one."""
+    """Return the error number of the last statement; 0 without an error."""
     ticdc = TiCDC("v8.0.0", config={"force-replicate": True})
     ticdc.execute(f"USE test; {TABLES}")
     for statement in statements[:-1]:
@@ -73,12 +73,12 @@ def number(*statements: str) -> int:
         ("ALTER TABLE nope ADD INDEX i (a, a)", 1060),
     ],
 )
-def test_a_clause_is_taken_or_refused_as_by_tidb(statement: str, error: int) -> None:
+def test_a_clause_is_accepted_or_refused_as_in_tidb(statement: str, error: int) -> None:
     assert number(statement) == error
 
 
 @pytest.mark.parametrize("statement", ["ALTER TABLE counted MODIFY n INT", "ALTER TABLE counted DROP COLUMN n"])
-def test_auto_increment_goes_where_the_session_allows_it(statement: str) -> None:
+def test_auto_increment_is_removed_if_the_session_allows_it(statement: str) -> None:
     assert number("SET tidb_allow_remove_auto_inc = ON", statement) == 0
 
 

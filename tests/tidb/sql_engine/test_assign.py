@@ -1,4 +1,4 @@
-"""What a column keeps of the values that SQL gives it, and what TiDB says where it keeps none.
+"""The values that a column stores, and TiDB's errors for values that do not fit.
 
 Texts of errors: tidb pkg/errno/errname.go; which of them: pkg/executor/insert_common.go (completeInsertErr),
 pkg/table/column.go (castColumnValue, handleZeroDatetime).
@@ -89,7 +89,7 @@ KEPT = [
 
 
 @pytest.mark.parametrize(("type", "value", "text"), KEPT)
-def test_a_value_is_kept_as_tidb_prints_it(type: str, value: Sql, text: bytes) -> None:
+def test_a_value_is_stored_as_tidb_prints_it(type: str, value: Sql, text: bytes) -> None:
     for rows in (1, 40):
         assert insert(made(f"a {type}"), upstream(), a=[value] * rows).texts["a"].to_pylist() == [text] * rows
 
@@ -126,7 +126,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("type", "value", "number", "text"), REFUSED)
-def test_strict_mode_says_what_does_not_fit(type: str, value: Sql, number: int, text: str) -> None:
+def test_strict_mode_refuses_values_that_do_not_fit(type: str, value: Sql, number: int, text: str) -> None:
     for more in (0, 40):
         with pytest.raises(SqlError) as refused:
             insert(made(f"a {type}"), upstream(), a=[None, value, *[None] * more])
@@ -148,7 +148,7 @@ MODES = [
 
 
 @pytest.mark.parametrize(("type", "value", "mode", "result"), MODES)
-def test_sql_mode_says_which_dates_there_are(type: str, value: str, mode: str, result: str | int) -> None:
+def test_sql_mode_decides_which_dates_are_valid(type: str, value: str, mode: str, result: str | int) -> None:
     """pkg/table/column.go, handleZeroDatetime; pkg/types/time.go, checkDateType."""
     for rows in (1, 40):
         up = upstream(sql_mode=frozenset(mode.split(",")))
@@ -190,14 +190,14 @@ NEAREST: list[tuple[str, Sql, str, int | None]] = [
 
 
 @pytest.mark.parametrize(("type", "value", "text", "number"), NEAREST)
-def test_ignore_keeps_the_nearest_value_and_warns(type: str, value: Sql, text: str, number: int) -> None:
+def test_ignore_stores_the_nearest_value_with_a_warning(type: str, value: Sql, text: str, number: int) -> None:
     for up, ignore in ((upstream(), True), (upstream(sql_mode=frozenset({"NO_ZERO_DATE"})), False)):
         found = assign_values(made(f"a {type}"), {"a": cells([value, value])}, 2, up, NOW, ignore=ignore)
         assert found.texts["a"].to_pylist() == [text.encode()] * 2
         assert [warning[:5] for warning in found.warnings] == [f"{number} "] * 2
 
 
-def test_ignore_forgives_an_insert_every_value_and_an_update_only_what_is_cut_off() -> None:
+def test_ignore_accepts_any_value_in_insert_but_only_truncation_in_update() -> None:
     """pkg/executor/insert_common.go, handleErr; pkg/types/truncate.go, HandleTruncate."""
     for type, value, kept in (("JSON", "x", None), ("VARCHAR(3)", b"a\xff", b"a?"), ("VECTOR", "x", None)):
         table, given = made(f"a {type}"), {"a": cells([value])}
@@ -207,7 +207,7 @@ def test_ignore_forgives_an_insert_every_value_and_an_update_only_what_is_cut_of
                 assign_values(table, given, 1, upstream(), NOW, ignore=True, existing={"a": cells([None])})
 
 
-def test_null_in_an_insert_of_one_row_is_an_error_in_every_mode_but_with_ignore() -> None:
+def test_null_in_an_insert_of_one_row_is_an_error_without_ignore() -> None:
     """pkg/executor/select.go, ResetContextOfStmt: isSingleInsert."""
     up, table = upstream(sql_mode=frozenset()), made("a INT NOT NULL, b INT NOT NULL")
     with pytest.raises(SqlError) as refused:
@@ -217,8 +217,8 @@ def test_null_in_an_insert_of_one_row_is_an_error_in_every_mode_but_with_ignore(
     assert found.texts["b"].to_pylist() == [b"0"] and found.warnings == ("1364 Field 'b' doesn't have a default value",)
 
 
-def test_the_first_row_that_fails_counts_and_in_it_the_first_column_of_the_statement() -> None:
-    """pkg/executor/insert_common.go: given values first, then NULLs and missing ones in table order."""
+def test_the_error_is_that_of_the_first_row_and_column() -> None:
+    """pkg/executor/insert_common.go: explicit values first, then NULLs and missing values in table order."""
     table = made("a INT NOT NULL, b INT, c INT NOT NULL")
     for values, text in (
         ({"b": ["1", "x"], "a": ["x", "1"]}, "Incorrect int value: 'x' for column 'a' at row 1"),
@@ -251,13 +251,13 @@ def test_missing_columns_take_their_defaults() -> None:
     }
 
 
-def test_default_may_stand_in_some_rows_alone() -> None:
+def test_default_may_be_in_some_rows_only() -> None:
     table = made("a INT, b INT DEFAULT 5")
     some = InputValues(cells([None, "7"]), pa.array([True, False]))
     assert insert(table, upstream(), a=["1", "2"], b=some).texts["b"].to_pylist() == [b"5", b"7"]
 
 
-def test_a_timestamp_is_kept_in_utc() -> None:
+def test_a_timestamp_is_stored_in_utc() -> None:
     table = made("a TIMESTAMP, b DATETIME")
     for zone, text in (("+08:00", b"2020-07-01 02:00:00"), ("Europe/Berlin", b"2020-07-01 08:00:00")):
         texts = insert(table, upstream(time_zone=zone), a=["2020-07-01 10:00:00"], b=["2020-07-01 10:00:00"]).texts
@@ -277,7 +277,7 @@ def stored(table: Table, last: int = 0, **session: Any) -> Upstream:
     return replace(upstream(**session), rows={("d", "t"): rows})
 
 
-def test_auto_increment_counts_up_from_what_was_given() -> None:
+def test_auto_increment_continues_after_explicit_values() -> None:
     """pkg/executor/insert_common.go, lazyAdjustAutoIncrementDatum."""
     table = made("id INT AUTO_INCREMENT PRIMARY KEY, a INT")
     found = insert(table, stored(table), id=[None, "10", "0", "5", None])
@@ -289,7 +289,7 @@ def test_auto_increment_counts_up_from_what_was_given() -> None:
     assert (auto_allocator(table, found.counters).base, found.last_insert_id) == (6, None)
 
 
-def test_auto_increment_begins_where_the_table_says_and_ends_with_its_type() -> None:
+def test_auto_increment_starts_at_the_table_option_and_ends_with_its_type() -> None:
     table = create_table("CREATE TABLE t (id TINYINT AUTO_INCREMENT PRIMARY KEY, a INT) AUTO_INCREMENT = 126", "d")
     assert insert(table, upstream(), a=["1", "2"]).texts["id"].to_pylist() == [b"126", b"127"]
     error = insert(table, upstream(), a=["1", "2", "3"]).error
@@ -297,7 +297,7 @@ def test_auto_increment_begins_where_the_table_says_and_ends_with_its_type() -> 
 
 
 def test_auto_increment_and_row_ids_share_a_counter_without_a_clustered_key() -> None:
-    """pkg/meta/model/table.go, SepAutoInc: with AUTO_ID_CACHE 1 they are apart."""
+    """pkg/meta/model/table.go, SepAutoInc: with AUTO_ID_CACHE 1 they are separate."""
     text = "CREATE TABLE t (id INT AUTO_INCREMENT UNIQUE, a INT)"
     apart = create_table(f"{text} AUTO_ID_CACHE 1", "d")
     assert [each.base for each in insert(create_table(text, "d"), upstream(), a=["1"]).counters] == [0, 1]
@@ -305,7 +305,7 @@ def test_auto_increment_and_row_ids_share_a_counter_without_a_clustered_key() ->
 
 
 def test_auto_random_is_a_shard_and_a_counter() -> None:
-    """pkg/meta/autoid, ShardIDFormat: sign, shard, counter; one shard for a transaction."""
+    """pkg/meta/autoid, ShardIDFormat: sign, shard, counter; a transaction has one shard."""
     table = made("id BIGINT AUTO_RANDOM(5) PRIMARY KEY, a INT")
     found = insert(table, upstream(), a=["1", "2"])
     ids = [int(text) for text in found.texts["id"].to_pylist()]
@@ -315,7 +315,7 @@ def test_auto_random_is_a_shard_and_a_counter() -> None:
     assert error is not None and error.number == 8216
 
 
-def test_generated_columns_follow_and_take_no_value() -> None:
+def test_generated_columns_are_computed_and_accept_no_value() -> None:
     table = made("a INT, b INT AS (a * 2) STORED NOT NULL, c INT AS (a + 1), d TINYINT AS (a) STORED")
     assert insert(table, upstream(), a=["3"]).texts["b"].to_pylist() == [b"6"]
     assert "c" not in insert(table, upstream(), a=["3"], b=DefaultMarker()).texts
@@ -341,8 +341,8 @@ def update(
     return {name: text.to_pylist() for name, text in found.texts.items()}
 
 
-def test_an_update_changes_what_it_assigns_and_what_follows() -> None:
-    """pkg/executor/write.go, updateRecord: ON UPDATE only where another column really changes."""
+def test_an_update_changes_assigned_and_dependent_columns() -> None:
+    """pkg/executor/write.go, updateRecord: ON UPDATE applies only if another column changes."""
     table = made("a INT, b INT AS (a * 2) STORED, c DATETIME ON UPDATE CURRENT_TIMESTAMP, d INT NOT NULL")
     before: dict[str, list[Sql]] = {
         "a": ["1", "2"],

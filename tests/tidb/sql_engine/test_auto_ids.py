@@ -1,4 +1,4 @@
-"""Ids that statements use up, and with which tables go on (tidb pkg/meta/autoid/autoid.go)."""
+"""The ids that statements use up, and the next ids of tables (tidb pkg/meta/autoid/autoid.go)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AUTO = "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, u INT UNIQUE)"
 
 
 def ids(*texts: str, table: str = AUTO) -> list[str | None]:
-    """The ids of rows behind statements, those that are refused among them."""
+    """Return the ids of rows after statements, refused ones included."""
     upstream = played(table).upstream
     for text in texts:
         try:
@@ -90,7 +90,7 @@ def test_auto_increment_ends_with_its_type(type: str, value: str, number: int, t
     assert isinstance(error, SqlError) and (error.number, error.text) == (number, text)
 
 
-def test_ignore_gives_0_where_no_number_is_left() -> None:
+def test_ignore_assigns_0_if_no_ids_are_left() -> None:
     table = "CREATE TABLE t (id BIGINT AUTO_INCREMENT PRIMARY KEY, u INT)"
 
     assert ids("INSERT INTO t VALUES (9223372036854775807, 1)", "INSERT IGNORE INTO t (u) VALUES (2)", table=table) == [
@@ -113,14 +113,14 @@ def row_ids(outcome: StatementOutcome) -> list[int]:
         ("REPLACE INTO t VALUES (1, 1), (2, 2)", [1, 2]),
     ],
 )
-def test_row_ids_are_used_up_by_rows_that_come(statements: str, expected: list[int]) -> None:
-    """pkg/executor/replace.go, insert.go: one number for each row that is added."""
+def test_each_inserted_row_uses_up_a_row_id(statements: str, expected: list[int]) -> None:
+    """pkg/executor/replace.go, insert.go: one id for each inserted row."""
     table = played("CREATE TABLE t (a INT UNIQUE, b INT); INSERT INTO t VALUES (1, 1)").upstream
 
     assert row_ids(played(statements, table)) == expected
 
 
-def test_a_row_that_comes_into_another_partition_has_a_new_number() -> None:
+def test_a_row_that_moves_to_another_partition_has_a_new_row_id() -> None:
     """pkg/table/tables/partition.go, partitionedTableUpdateRecord."""
     table = played(
         "CREATE TABLE t (a INT, b INT) PARTITION BY HASH (a) PARTITIONS 2;INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)"
@@ -130,7 +130,7 @@ def test_a_row_that_comes_into_another_partition_has_a_new_number() -> None:
 
 
 @pytest.mark.parametrize(("release", "expected"), [("v7.5.7", 30001), ("v8.0.0", 2)])
-def test_up_to_7_5_a_renamed_table_goes_on_behind_what_was_set_aside(release: str, expected: int) -> None:
+def test_up_to_7_5_a_renamed_table_loses_its_cached_ids(release: str, expected: int) -> None:
     upstream = new_upstream(find(release))
 
     found = played(
@@ -141,7 +141,7 @@ def test_up_to_7_5_a_renamed_table_goes_on_behind_what_was_set_aside(release: st
     assert row_ids(found) == [1, expected]
 
 
-def test_an_allocator_loses_what_is_left_where_more_is_asked_for() -> None:
+def test_an_allocator_loses_its_cache_if_more_ids_are_requested() -> None:
     _, held = Allocator().allocate(1)
 
     first, held = held.advance_past(29_999).allocate(3)

@@ -1,4 +1,4 @@
-"""CHECK constraints, through the statements that make and feel them (TiDB's docs: Constraints, CHECK)."""
+"""CHECK constraints (TiDB's docs: Constraints, CHECK)."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ MADE = "CREATE TABLE t (a INT PRIMARY KEY CHECK (a > 0), b INT, CONSTRAINT small
         ("INSERT INTO t VALUES (1, 0) ON DUPLICATE KEY UPDATE b = 2", "small"),
     ],
 )
-def test_a_row_that_breaks_a_check_is_refused(statement: str, name: str) -> None:
+def test_a_row_that_violates_a_check_is_refused(statement: str, name: str) -> None:
     with pytest.raises(SqlError) as refused:
         play(ON, MADE, "INSERT INTO t VALUES (1, 0)", statement)
     assert str(refused.value) == f"ERROR 3819 (HY000): Check constraint '{name}' is violated."
 
 
-def test_what_is_unknown_breaks_no_check() -> None:
+def test_an_unknown_condition_does_not_violate_a_check() -> None:
     assert play(ON, MADE, "INSERT INTO t VALUES (1, NULL)").affected == 1
 
 
-def test_checks_are_forgotten_while_they_are_off() -> None:
+def test_checks_defined_while_the_variable_is_off_are_not_stored() -> None:
     assert play(MADE, ON, "INSERT INTO t VALUES (-1, 7)").affected == 1
     assert play(MADE, "ALTER TABLE t ADD CHECK (a > 5)").events == ()
     assert play(ON, MADE.replace(")", ") NOT ENFORCED", 1), "INSERT INTO t VALUES (-1, -2)").affected == 1
@@ -76,7 +76,7 @@ def test_checks_are_forgotten_while_they_are_off() -> None:
         ),
     ],
 )
-def test_ignore_leaves_out_rows_that_break_a_check(
+def test_ignore_leaves_out_rows_that_violate_a_check(
     statement: str, rows: list[tuple[str, str]], warnings: list[str]
 ) -> None:
     """pkg/executor/insert_common.go, batchCheckAndInsert; pkg/executor/update.go, exec."""
@@ -124,7 +124,7 @@ OTHER = (
         ("CREATE TABLE n (a INT, CHECK (a IS NULL OR NOT a), CHECK (a IN (1)), CHECK (TRUE))", 0),
     ],
 )
-def test_alter_and_create_say_of_checks_what_tidb_says(statement: str, number: int) -> None:
+def test_alter_and_create_handle_checks_as_tidb_does(statement: str, number: int) -> None:
     try:
         play(ON, MADE, *OTHER, statement)
         met = 0
@@ -148,7 +148,7 @@ def test_alter_and_create_say_of_checks_what_tidb_says(statement: str, number: i
         ),
     ],
 )
-def test_an_added_check_is_of_later_rows(statements: list[str], name: str) -> None:
+def test_an_added_check_applies_to_later_rows(statements: list[str], name: str) -> None:
     met = ""
     try:
         play(ON, MADE, *statements, "INSERT INTO t VALUES (11, 10)")

@@ -29,8 +29,8 @@ def queries(made: TiCDC) -> set[str]:
         ("OFF", "a INT PRIMARY KEY CLUSTERED", True),
     ],
 )
-def test_a_primary_key_is_clustered_as_the_session_says(mode: str, definition: str, clustered: bool) -> None:
-    """Only one that is not clustered can be dropped."""
+def test_tidb_enable_clustered_index_decides_about_clustering(mode: str, definition: str, clustered: bool) -> None:
+    """Only a primary key that is not clustered can be dropped."""
     made = ticdc(f"SET tidb_enable_clustered_index = {mode}; CREATE TABLE t ({definition}, b INT)")
 
     if not clustered:
@@ -41,7 +41,7 @@ def test_a_primary_key_is_clustered_as_the_session_says(mode: str, definition: s
     assert error.value.number == 8200
 
 
-def test_real_is_float_where_the_session_says_so() -> None:
+def test_real_is_float_with_real_as_float() -> None:
     made = ticdc("SET sql_mode = 'REAL_AS_FLOAT'; CREATE TABLE t (a REAL); INSERT INTO t VALUES (1.1)")
 
     made.execute("ALTER TABLE t MODIFY a DOUBLE")
@@ -50,7 +50,7 @@ def test_real_is_float_where_the_session_says_so() -> None:
 
 
 @pytest.mark.parametrize(("kind", "number"), [("TABLE", 1051), ("VIEW", 1051), ("SEQUENCE", 4139)])
-def test_what_is_there_is_dropped_before_it_is_told_what_is_not(kind: str, number: int) -> None:
+def test_existing_tables_are_dropped_before_the_error_about_missing_ones(kind: str, number: int) -> None:
     """Each table and view is an event of its own."""
     body = {"TABLE": "(i INT)", "VIEW": "AS SELECT 1", "SEQUENCE": ""}[kind]
     made = ticdc(f"CREATE {kind} a {body}; CREATE {kind} c {body}")
@@ -63,7 +63,7 @@ def test_what_is_there_is_dropped_before_it_is_told_what_is_not(kind: str, numbe
     made.execute(f"CREATE {kind} a {body}; CREATE {kind} c {body}")
 
 
-def test_a_parent_can_go_while_nobody_checks_foreign_keys() -> None:
+def test_a_parent_table_can_be_dropped_without_foreign_key_checks() -> None:
     made = ticdc("CREATE TABLE p (a INT PRIMARY KEY); CREATE TABLE c (a INT, FOREIGN KEY (a) REFERENCES p (a))")
     for statement in ("DROP TABLE p", "TRUNCATE TABLE p"):
         with pytest.raises(SqlError):
@@ -74,8 +74,8 @@ def test_a_parent_can_go_while_nobody_checks_foreign_keys() -> None:
     assert len(queries(made)) == 2
 
 
-def test_all_old_columns_may_go_if_another_comes() -> None:
-    """The new one has an id of its own, and no value of the old ones."""
+def test_all_old_columns_may_be_dropped_if_another_is_added() -> None:
+    """The new column has its own id, and no value of the old ones."""
     made = ticdc("CREATE TABLE t (a INT, b INT); INSERT INTO t VALUES (1, 2)")
 
     made.execute("ALTER TABLE t DROP COLUMN a, DROP COLUMN b, ADD COLUMN c INT")
@@ -113,10 +113,8 @@ def test_alter_table_is_refused_as_tidb_does(statement: str, number: int) -> Non
     ],
 )
 @pytest.mark.parametrize("given", ["TIMESTAMP", "DATETIME"])
-def test_a_time_that_a_clock_shows_twice_is_the_one_that_tidb_takes(
-    zone: str, shown: str, stored: str, given: str
-) -> None:
-    """The later one in the east, the earlier one in the west; in INSERT and in MODIFY."""
+def test_an_ambiguous_local_time_is_resolved_as_in_tidb(zone: str, shown: str, stored: str, given: str) -> None:
+    """It is the later instant east of Greenwich and the earlier one west of it, in INSERT and in MODIFY."""
     made = ticdc(f"SET time_zone = '{zone}'; CREATE TABLE t (a {given} NULL); INSERT INTO t VALUES ('{shown}')")
 
     made.execute("ALTER TABLE t MODIFY a TIMESTAMP NULL")
@@ -124,8 +122,8 @@ def test_a_time_that_a_clock_shows_twice_is_the_one_that_tidb_takes(
     assert str(made.rows("test.t")[0]["a"]) == stored
 
 
-def test_ddl_that_only_ansi_quotes_explains_stops_the_changefeed() -> None:
-    """TiCDC reads a job's text with a parser of its own (tiflow cdc/owner/ddl_sink.go, addSpecialComment)."""
+def test_ddl_that_only_parses_with_ansi_quotes_stops_the_changefeed() -> None:
+    """TiCDC parses a job's text itself (tiflow cdc/owner/ddl_sink.go, addSpecialComment)."""
     with pytest.raises(SqlError, match="TiCDC parses DDL without sql_mode, and stops"):
         ticdc("SET sql_mode = 'ANSI_QUOTES'; CREATE TABLE \"t\" (a INT)")
     made = ticdc("SET sql_mode = 'ANSI_QUOTES'; CREATE TABLE t (a INT)")

@@ -1,4 +1,4 @@
-"""Which columns an INSERT may leave out."""
+"""The columns that an INSERT may omit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from simulator import TiCDC
 from simulator.errors import SqlError
 
 
-def test_a_column_whose_default_was_dropped_has_to_be_given_a_value() -> None:
-    """NULL is one; IGNORE takes NULL; SET DEFAULT ends it. Measured on TiDB v8.0."""
+def test_a_column_with_a_dropped_default_needs_a_value() -> None:
+    """NULL is a value; IGNORE accepts NULL; SET DEFAULT ends it. Measured on TiDB v8.0."""
     ticdc = TiCDC(databases=["d"])
     ticdc.execute("USE d; CREATE TABLE t (id INT PRIMARY KEY, a INT DEFAULT 4); ALTER TABLE t ALTER a DROP DEFAULT")
     for refused in ("INSERT INTO t (id) VALUES (1)", "INSERT INTO t VALUES (1, DEFAULT)"):

@@ -1,4 +1,4 @@
-"""DELETE: which rows go, of one table and of several."""
+"""DELETE from one table and from several."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ ITEMS = played("""
         ("DELETE heap FROM t LEFT JOIN heap ON t.id = heap.a", ["-heap 1", "-heap 1", "-heap 2"]),
     ],
 )
-def test_each_row_goes_once(text: str, expected: list[str]) -> None:
+def test_each_row_is_deleted_once(text: str, expected: list[str]) -> None:
     outcome = played(text, ITEMS)
 
     assert (changes(outcome), outcome.affected) == ([expected], len(expected))
 
 
-def test_nothing_is_committed_where_nothing_goes() -> None:
+def test_a_delete_without_rows_commits_nothing() -> None:
     assert played("DELETE FROM t WHERE id = 9", ITEMS).events == ()
 
 
@@ -53,6 +53,6 @@ def test_nothing_is_committed_where_nothing_goes() -> None:
         ("DELETE FROM t PARTITION (p0)", "1747 (HY000): PARTITION () clause on non partitioned table"),
     ],
 )
-def test_what_tidb_refuses_is_refused_in_its_words(text: str, error: str) -> None:
+def test_a_refused_statement_has_tidbs_error(text: str, error: str) -> None:
     with pytest.raises(SqlError, match=f"^{re.escape(f'ERROR {error}')}$"):
         played(text, ITEMS)

@@ -1,4 +1,4 @@
-"""Where MySQL 8, MariaDB and TiDB differ, scripted SQL does as TiDB.
+"""Scripted SQL follows TiDB where MySQL 8, MariaDB and TiDB differ.
 
 M: seen on MariaDB 10.11; D: documented, in MySQL's reference manual or TiDB's docs (MySQL Compatibility, and the page
 named); S: TiDB's source, v8.5.
@@ -216,14 +216,14 @@ def test_digits_of_a_second_are_rounded_before_1970_as_after() -> None:
     assert rows(outcome) == [("1000-01-01 22:46:56.3",), ("1000-01-01 22:46:56.4",)]
 
 
-def test_what_exists_already_makes_no_job() -> None:
-    """D: CREATE TABLE … IF NOT EXISTS; in MySQL and MariaDB the statement is in the binary log nevertheless (M)."""
+def test_create_if_not_exists_runs_no_job() -> None:
+    """D: CREATE TABLE … IF NOT EXISTS. MySQL and MariaDB write the statement to the binary log (M)."""
     _, events = played("CREATE TABLE t (a INT); CREATE TABLE IF NOT EXISTS t (b INT); DROP TABLE IF EXISTS u")
     assert len(events) == 1
 
 
 def test_replace_deletes_and_inserts() -> None:
-    """M logs an UPDATE where it can; TiDB gives a table without clustered key a new row (S: replace.go)."""
+    """M logs an UPDATE if it can; TiDB inserts a new row in a table without a clustered key (S: replace.go)."""
     for key, changes in (("PRIMARY KEY", 1), ("UNIQUE", 2)):
         made = f"CREATE TABLE t (a INT {key}, b INT); INSERT INTO t VALUES (1, 1)"
         _, events = played(f"{made}; REPLACE INTO t VALUES (1, 2)")
@@ -231,7 +231,7 @@ def test_replace_deletes_and_inserts() -> None:
         assert len(events[-1].changes[0].handle) == changes
 
 
-def test_a_row_that_is_back_where_it_was_is_written_all_the_same() -> None:
+def test_a_row_changed_back_is_still_written() -> None:
     """S: TiDB's transaction holds the key's last value, whatever it was before."""
     _, events = played(
         "CREATE TABLE t (a INT PRIMARY KEY, b INT); INSERT INTO t VALUES (1, 1);"

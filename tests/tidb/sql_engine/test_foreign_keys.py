@@ -1,4 +1,4 @@
-"""Foreign keys, where a release checks them: what they refuse, and what they make of other rows."""
+"""Foreign keys in releases that check them: refused changes and cascades."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.tidb.sql_engine.storage.state import Upstream
 
 
 def family(rules: str) -> Upstream:
-    """Parents 1 and 2; a child of 1 and one of nobody."""
+    """Parents 1 and 2; a child of 1 and one without a parent."""
     return played(f"""
         CREATE TABLE parent (id INT PRIMARY KEY, a INT);
         CREATE TABLE child (id INT PRIMARY KEY, p INT, CONSTRAINT fk FOREIGN KEY (p) REFERENCES parent (id) {rules});
@@ -51,7 +51,7 @@ def test_rows_need_their_parents(text: str, error: str) -> None:
         "DELETE FROM child",
     ],
 )
-def test_what_leaves_no_row_without_a_parent_is_taken(text: str) -> None:
+def test_a_change_that_leaves_every_row_a_parent_is_accepted(text: str) -> None:
     assert len(changes(played(text, family("")))) == 1
 
 
@@ -85,20 +85,20 @@ def test_cascades_go_on_through_a_table_that_refers_to_itself() -> None:
     assert changes(played("DELETE FROM node WHERE id = 1", tree)) == [["-node 1,NULL", "-node 2,1", "-node 3,2"]]
 
 
-def test_without_foreign_key_checks_nobody_looks() -> None:
+def test_foreign_keys_are_not_checked_without_foreign_key_checks() -> None:
     text = "SET foreign_key_checks = 0; DELETE FROM parent WHERE id = 1; INSERT INTO child VALUES (9, 9)"
 
     assert changes(played(text, family("ON DELETE CASCADE"))) == [["-parent 1,1"], ["+child 9,9"]]
 
 
-def test_releases_before_6_6_do_not_look() -> None:
+def test_releases_before_6_6_do_not_check_foreign_keys() -> None:
     older = replace(family("ON DELETE CASCADE"), release=find("v6.5.6"))
 
     assert changes(played("DELETE FROM parent WHERE id = 1", older)) == [["-parent 1,1"]]
 
 
 def test_insert_ignore_leaves_out_rows_without_a_parent() -> None:
-    """pkg/executor/foreign_key.go, checkRows: with a warning, before any row has come."""
+    """pkg/executor/foreign_key.go, checkRows: with a warning, before any row is inserted."""
     outcome = played("INSERT IGNORE INTO child VALUES (3, 9), (4, 2), (5, NULL)", family(""))
 
     assert changes(outcome) == [["+child 4,2", "+child 5,NULL"]]
@@ -117,7 +117,7 @@ def test_a_row_that_a_cascade_changes_needs_its_other_parent() -> None:
         played("UPDATE a SET id = 2", both)
 
 
-def test_cascades_go_as_deep_as_15() -> None:
+def test_cascades_are_at_most_15_deep() -> None:
     tree = played(
         "CREATE TABLE node (id INT PRIMARY KEY, up INT, FOREIGN KEY (up) REFERENCES node (id) ON DELETE"
         " CASCADE); INSERT INTO node VALUES (0, NULL)"

@@ -1,4 +1,4 @@
-"""What HAVING can name, as tidb v8.0 answers."""
+"""The names that HAVING may use, measured on tidb v8.0."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_having_names_columns_of_the_select_list_and_of_group_by(query: str, fou
         "SELECT UPPER(y) FROM a GROUP BY UPPER(y) HAVING UPPER(y) = 'A'",
     ],
 )
-def test_having_names_no_other_column(query: str) -> None:
+def test_having_cannot_name_other_columns(query: str) -> None:
     ticdc = TiCDC()
     ticdc.execute(TABLE)
     with pytest.raises(SqlError, match="in 'having clause'") as raised:

@@ -1,4 +1,4 @@
-"""INSERT and REPLACE: what comes, what goes, and what TiDB says where keys meet."""
+"""INSERT and REPLACE: inserted and replaced rows, and TiDB's errors for duplicate keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ITEMS = played("""
 
 
 def after(text: str, upstream: Upstream = ITEMS) -> list[str]:
-    """The net changes of one transaction; none where there is none."""
+    """Return the net changes of one transaction; none if it has none."""
     found = changes(played(text, upstream))
     assert len(found) < 2
     return found[0] if found else []
@@ -43,7 +43,7 @@ def after(text: str, upstream: Upstream = ITEMS) -> list[str]:
         ("INSERT INTO parted PARTITION (p1) VALUES (15, 1)", ["+parted/1 15,1"]),
     ],
 )
-def test_new_rows_come(text: str, expected: list[str]) -> None:
+def test_new_rows_are_inserted(text: str, expected: list[str]) -> None:
     assert after(text) == expected
 
 
@@ -75,7 +75,7 @@ def test_new_rows_come(text: str, expected: list[str]) -> None:
         ("INSERT INTO parted PARTITION (p7) VALUES (1, 1)", "1735 (HY000): Unknown partition 'p7' in table 'parted'"),
     ],
 )
-def test_what_tidb_refuses_is_refused_in_its_words(text: str, error: str) -> None:
+def test_a_refused_statement_has_tidbs_error(text: str, error: str) -> None:
     with pytest.raises(SqlError, match=f"^{re.escape(f'ERROR {error}')}$"):
         played(text, ITEMS)
 
@@ -105,13 +105,13 @@ def test_a_statement_that_fails_leaves_its_transaction_as_it_was() -> None:
         ("(9, 1, NULL), (8, 1, NULL)", ["+t 8,1,NULL", "+t 9,1,NULL"], []),
     ],
 )
-def test_ignore_leaves_out_rows_whose_keys_are_there(text: str, expected: list[str], warnings: list[str]) -> None:
+def test_ignore_leaves_out_rows_with_existing_keys(text: str, expected: list[str], warnings: list[str]) -> None:
     outcome = played(f"INSERT IGNORE INTO t VALUES {text}", ITEMS)
 
     assert (changes(outcome), list(outcome.warnings)) == ([expected], warnings)
 
 
-def test_ignore_leaves_out_rows_that_no_partition_takes() -> None:
+def test_ignore_leaves_out_rows_that_fit_no_partition() -> None:
     outcome = played("INSERT IGNORE INTO parted VALUES (1, 1), (20, 1), (2, 1)", ITEMS)
 
     assert changes(outcome) == [["+parted/0 1,1", "+parted/0 2,1"]]
@@ -130,7 +130,7 @@ def test_ignore_leaves_out_rows_that_no_partition_takes() -> None:
         ("(4, 1, 'x'), (1, 2, 'y'), (5, 3, 'x')", ["t 1,10,x > 1,2,y", "-t 2,20,y", "+t 5,3,x"]),
     ],
 )
-def test_replace_takes_away_every_row_that_it_meets(text: str, expected: list[str]) -> None:
+def test_replace_deletes_every_conflicting_row(text: str, expected: list[str]) -> None:
     assert after(f"REPLACE INTO t VALUES {text}") == expected
 
 
@@ -166,7 +166,7 @@ def test_replace_of_one_key_keeps_the_last_of_equal_rows() -> None:
     ],
 )
 def test_a_value_names_columns_of_its_row(text: str, expected: list[str]) -> None:
-    """What the row has not given yet is its default, or the zero of a column that has none (pkg/executor/
+    """A column that the row has not set yet is its default, or the zero of a column without one (pkg/executor/
     insert_common.go, setValueForRefColumn)."""
     table = played(
         "SET sql_mode = ''; CREATE TABLE n (id INT PRIMARY KEY AUTO_INCREMENT, a INT, b INT, c VARCHAR(9)"
@@ -212,8 +212,8 @@ def test_on_duplicate_key_names_columns_of_the_query(text: str, expected: list[s
     assert after(f"INSERT INTO t {text}", played(QUERIES, ITEMS).upstream) == expected
 
 
-def test_a_row_alias_is_no_syntax_yet() -> None:
-    """tidb PR 67920, of a release to come."""
+def test_a_row_alias_is_not_accepted_yet() -> None:
+    """tidb PR 67920 adds it in a later release."""
     with pytest.raises(SqlError, match="^ERROR 1064"):
         played("INSERT INTO t VALUES (1, 1, 'a') AS new ON DUPLICATE KEY UPDATE a = new.a", ITEMS)
 
@@ -235,7 +235,7 @@ def test_a_row_alias_is_no_syntax_yet() -> None:
         ),
     ],
 )
-def test_what_on_duplicate_key_cannot_name_is_refused(text: str, error: str) -> None:
+def test_on_duplicate_key_refuses_unknown_names(text: str, error: str) -> None:
     with pytest.raises(SqlError, match=f"^{re.escape(f'ERROR {error}')}$"):
         played(f"INSERT INTO t {text}", played(QUERIES, ITEMS).upstream)
 
@@ -260,13 +260,13 @@ def test_what_on_duplicate_key_cannot_name_is_refused(text: str, error: str) -> 
         ("(1, 1, NULL) ON DUPLICATE KEY UPDATE a = DEFAULT", ["t 1,10,x > 1,7,x"]),
     ],
 )
-def test_on_duplicate_key_changes_the_row_that_is_met_first(text: str, expected: list[str]) -> None:
+def test_on_duplicate_key_changes_the_first_conflicting_row(text: str, expected: list[str]) -> None:
     found = after(f"INSERT INTO t VALUES {text}")
 
     assert found == [change for change in expected if change != "t 1,10,x > 1,10,x"]
 
 
-def test_on_duplicate_key_may_not_meet_another_row() -> None:
+def test_on_duplicate_key_may_not_conflict_with_another_row() -> None:
     text = "INSERT INTO t VALUES (1, 1, 'q') ON DUPLICATE KEY UPDATE u = 'y'"
     with pytest.raises(SqlError, match="1062 .*Duplicate entry 'y' for key 't.uk'"):
         played(text, ITEMS)
@@ -281,7 +281,7 @@ def test_affected_rows_count_as_mysql_counts_them() -> None:
     assert played("REPLACE INTO t VALUES (1, 1, 'y')", ITEMS).affected == 3
 
 
-def test_the_first_id_that_was_made_is_the_last_insert_id() -> None:
+def test_last_insert_id_is_the_first_generated_id() -> None:
     outcome = played("CREATE TABLE a (id INT PRIMARY KEY AUTO_INCREMENT, v INT); INSERT INTO a (v) VALUES (1), (2)")
 
     assert outcome.upstream.session.last_insert_id == 1
@@ -297,7 +297,7 @@ VERBS = st.sampled_from(["INSERT IGNORE", "REPLACE", "INSERT"])
 
 @given(VERBS, st.lists(ROW, max_size=5), st.lists(ROW, min_size=1, max_size=8))
 @settings(max_examples=40)
-def test_rows_of_one_statement_come_as_rows_of_statements_of_their_own(
+def test_rows_of_one_statement_equal_those_of_single_statements(
     verb: str, there: list[tuple[int, int | None, int]], rows: list[tuple[int, int | None, int]]
 ) -> None:
     behind = " ON DUPLICATE KEY UPDATE a = a + VALUES(a) + 1" if verb == "INSERT" else ""

@@ -1,4 +1,4 @@
-"""What ALTER TABLE … MODIFY makes of values, and over which it stops: each as TiDB v8.0 answered."""
+"""Values that ALTER TABLE … MODIFY converts or refuses, measured on TiDB v8.0."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MADE: list[tuple[str, str, str, object]] = [
 
 
 @pytest.mark.parametrize(("source", "value", "target", "wanted"), MADE)
-def test_a_value_becomes_one_of_another_type(source: str, value: str, target: str, wanted: object) -> None:
+def test_a_value_is_converted_to_another_type(source: str, value: str, target: str, wanted: object) -> None:
     ticdc = TiCDC("v8.0.0", config={"force-replicate": True})
     ticdc.execute(f"CREATE TABLE test.t (id INT PRIMARY KEY, a {source}); INSERT INTO test.t VALUES (1, {value})")
 
@@ -118,10 +118,10 @@ def test_null_becomes_the_present_moment_in_a_timestamp_that_is_not_null() -> No
         ("INT", "(1, 5)", "BIGINT", ["5"], []),
     ],
 )
-def test_a_lenient_session_cuts_values_off(
+def test_a_lenient_session_clips_values(
     source: str, values: str, target: str, wanted: list[str], warnings: list[str]
 ) -> None:
-    """pkg/ddl/column.go, getRowRecord; pkg/ddl/ddl.go counts warnings of one number."""
+    """pkg/ddl/column.go, getRowRecord; pkg/ddl/ddl.go counts the warnings of a number."""
     with TiCDC("v8.0.0") as ticdc:
         ticdc.execute(f"SET sql_mode = ''; CREATE TABLE test.t (id INT PRIMARY KEY, a {source})")
         ticdc.execute(f"INSERT INTO test.t VALUES {values}")
@@ -131,7 +131,7 @@ def test_a_lenient_session_cuts_values_off(
         assert list(result.warnings) == warnings
 
 
-def test_a_lenient_session_makes_no_value_of_null() -> None:
+def test_a_lenient_session_does_not_replace_null() -> None:
     with TiCDC("v8.0.0") as ticdc:
         ticdc.execute("SET sql_mode = ''; CREATE TABLE test.t (id INT PRIMARY KEY, a INT)")
         ticdc.execute("INSERT INTO test.t (id) VALUES (1)")

@@ -1,4 +1,4 @@
-"""What one session's statements come to: transactions, autocommit, DDL between them, and the current database."""
+"""One session: transactions, autocommit, DDL between transactions, and the current database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = "CREATE TABLE t (a INT PRIMARY KEY, b INT);"
 
 
 def told(outcome: StatementOutcome) -> list[int | str]:
-    """A number for each transaction, how many keys it changed, and a text for each statement of DDL."""
+    """Return a number for each transaction (its changed keys) and the text of each DDL statement."""
     return [
         sum(len(change.handle) for change in event.changes) if isinstance(event, CommittedTransaction) else event.text
         for event in outcome.events
@@ -43,12 +43,12 @@ def told(outcome: StatementOutcome) -> list[int | str]:
     ],
 )
 def test_a_transaction_is_one_event(script: str, events: list[int | str]) -> None:
-    """Committed by COMMIT, by BEGIN, by DDL, or by its one statement; nothing without a change."""
+    """COMMIT, BEGIN, DDL or its only statement commits it. There is no event without a change."""
     assert events == told(played(T + script))
 
 
-def test_what_was_not_committed_is_seen_by_its_own_session_alone() -> None:
-    """Rows of the open transaction are there, and no event."""
+def test_uncommitted_changes_are_visible_in_their_session_only() -> None:
+    """The session sees rows of its open transaction, and there is no event."""
     outcome = played(T + "BEGIN; INSERT INTO t VALUES (1, 1)")
 
     assert [] == told(outcome)
@@ -56,7 +56,7 @@ def test_what_was_not_committed_is_seen_by_its_own_session_alone() -> None:
 
 
 def test_a_refused_statement_leaves_the_transaction_open() -> None:
-    """Its own changes are not there, the earlier ones are."""
+    """Its own changes are undone, earlier ones stay."""
     upstream = played(T + "BEGIN; INSERT INTO t VALUES (1, 1)").upstream
     with pytest.raises(SqlError, match="1062"):
         played("INSERT INTO t VALUES (2, 2), (1, 3)", upstream)
@@ -82,8 +82,8 @@ def test_a_refused_statement_leaves_the_transaction_open() -> None:
         ("SET no_such = 1", 1193),
     ],
 )
-def test_a_refusal_has_mysqls_number(script: str, number: int) -> None:
-    """Whether DDL or rows are refused."""
+def test_an_error_has_mysqls_number(script: str, number: int) -> None:
+    """For DDL and for statements on rows."""
     with pytest.raises((SqlError, DdlError)) as refusal:
         played(T + script)
 
@@ -92,7 +92,7 @@ def test_a_refusal_has_mysqls_number(script: str, number: int) -> None:
 
 
 def test_user_variables_keep_values_for_later_statements() -> None:
-    """As headers of dumps use them."""
+    """Headers of dumps rely on this."""
     outcome = played(
         T
         + """SET @old = @@sql_mode, sql_mode = ''; SET @n = 2 + 3; INSERT INTO t VALUES (@n, 1);
@@ -111,8 +111,8 @@ def test_a_new_tidb_has_the_database_test_and_nothing_else() -> None:
     assert ("", {}) == (upstream.session.database, dict(upstream.catalog.tables))
 
 
-def test_every_statement_has_somebody_who_executes_it() -> None:
-    """Of DDL, rows and sessions."""
+def test_every_statement_has_an_executor() -> None:
+    """DDL, statements on rows, and statements of sessions."""
     kinds = {kind for union in (Statement, RowStatement, SessionStatement) for kind in union.__args__}
 
     assert kinds == EXECUTORS.keys()

@@ -1,4 +1,4 @@
-"""PREPARE, EXECUTE and DEALLOCATE PREPARE, as tidb v8.0 answers."""
+"""PREPARE, EXECUTE and DEALLOCATE PREPARE, measured on tidb v8.0."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_each_parameter_is_the_value_of_a_variable(text: str, using: str, rows: 
         ("NULL", None),
     ],
 )
-def test_a_parameter_has_the_type_that_its_variable_was_given(value: str, shown: str | None) -> None:
+def test_a_parameter_has_the_type_of_its_variable(value: str, shown: str | None) -> None:
     ticdc = prepared("SELECT ? / 2", f"SET @v = {value}")
     assert ticdc.execute("EXECUTE s USING @v").rows == ((shown,),)
 
@@ -65,7 +65,7 @@ def test_rows_change_inside_and_outside_of_transactions() -> None:
     assert len([event for event in ticdc.events() if isinstance(event, RowEvent)]) == 4
 
 
-def test_ddl_is_sent_in_the_words_that_were_prepared() -> None:
+def test_ddl_is_sent_with_the_prepared_text() -> None:
     ticdc = prepared("CREATE TABLE made (id INT PRIMARY KEY)")
     ticdc.messages()
     ticdc.execute("EXECUTE s")
@@ -94,13 +94,13 @@ def test_ddl_is_sent_in_the_words_that_were_prepared() -> None:
         ("PREPARE m FROM 'INSERT INTO t VALUES (?)'", 1136),
     ],
 )
-def test_what_cannot_be_prepared_or_executed_is_refused(statement: str, number: int) -> None:
+def test_an_invalid_prepare_or_execute_is_refused(statement: str, number: int) -> None:
     with pytest.raises(SqlError) as raised:
         prepared("SELECT id FROM t LIMIT ?").execute(statement)
     assert raised.value.number == number
 
 
-def test_a_statement_stays_prepared_where_another_of_its_name_fails() -> None:
+def test_a_statement_stays_prepared_if_another_of_its_name_fails() -> None:
     ticdc = prepared("SELECT 5")
     with pytest.raises(SqlError):
         ticdc.execute("PREPARE s FROM 'SELECT FROM'")

@@ -1,4 +1,4 @@
-"""Expressions of statements over the rows of an upstream: what INSERT, UPDATE and DELETE ask."""
+"""Expressions of INSERT, UPDATE and DELETE over the rows of an upstream."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SEVERAL = create_table("""CREATE TABLE d.t (
 def upstream_of(
     *tables: tuple[Table, Sequence[Sequence[str | None]]], session: SqlSession = SqlSession("d")
 ) -> Upstream:
-    """An upstream with these rows, each with the texts of the visible columns."""
+    """Return an upstream with these rows, each with the texts of the visible columns."""
     stored = {}
     for table, rows in tables:
         columns = visible_columns(table)
@@ -116,7 +116,7 @@ def places(
         ("'a'", []),
     ],
 )
-def test_where_lets_rows_through_as_mysql_compares(where: str, expected: list[int]) -> None:
+def test_where_compares_as_mysql_does(where: str, expected: list[int]) -> None:
     assert places(where) == expected
 
 
@@ -170,7 +170,7 @@ def test_order_by_and_limit_agree_with_pythons_sort(
         ("(id, s) = (1, 2, 3)", 1241, "Operand should contain 2 column(s)"),
     ],
 )
-def test_tidb_says_what_a_condition_lacks(where: str, number: int, text: str) -> None:
+def test_a_condition_with_an_unknown_name_has_tidbs_error(where: str, number: int, text: str) -> None:
     with pytest.raises(SqlError) as caught:
         places(where)
 
@@ -200,7 +200,7 @@ def test_tidb_says_what_a_condition_lacks(where: str, number: int, text: str) ->
         ("id", "12.7", ("decimal", b"12.7")),
     ],
 )
-def test_an_update_sees_the_old_row_and_gives_what_a_column_can_check(
+def test_an_update_sees_the_old_row_and_returns_datums_for_its_columns(
     column: str, expression: str, expected: Datum | None
 ) -> None:
     found = match_rows(
@@ -256,7 +256,7 @@ def raw(column: str, *expressions: str) -> list[bytes | None]:
         if not (column in ("e", "st", "bits") and expression in ("2.5", "2.5e0", "1e3", "-1"))
     ],
 )
-def test_a_literal_gives_a_column_what_its_evaluation_does(column: str, expression: str) -> None:
+def test_a_literal_has_the_value_of_its_evaluation(column: str, expression: str) -> None:
     (evaluated,) = evaluate([parse_expression(expression)], [COLUMNS[column]], UPSTREAM, NOW)
 
     (given,) = evaluate_rows([(parse_expression(expression),)], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL)
@@ -283,7 +283,7 @@ def test_a_long_decimal_keeps_its_digits() -> None:
     assert raw("d", number) == [number.encode()] and Decimal(number)
 
 
-def test_values_of_the_inserted_row_stand_beside_the_old_one() -> None:
+def test_values_of_the_inserted_row_are_available_beside_the_old_row() -> None:
     old = RowSource(SEVERAL, {"id": pa.array([b"1", b"2"]), "s": pa.array([b"old", None])})
     new = RowSource(
         SEVERAL,

@@ -1,4 +1,4 @@
-"""WITH RECURSIVE, as tidb v8.0 answers."""
+"""WITH RECURSIVE, measured on tidb v8.0."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows(with_: str, query: str = "SELECT * FROM c", settings: str = "") -> list
         ("c AS (SELECT 1 AS n)", "1"),
     ],
 )
-def test_each_level_is_made_of_the_rows_of_the_one_before(table: str, found: str) -> None:
+def test_each_level_is_computed_from_the_level_before(table: str, found: str) -> None:
     assert " ".join(str(row[0]) for row in rows(table)) == found
 
 
@@ -76,7 +76,7 @@ def test_columns_have_the_types_of_the_seed(seed: str, step: str, found: list[st
         ("SELECT 1 AS n UNION ALL SELECT n, n FROM c", 1222),
     ],
 )
-def test_what_tidb_does_not_take_is_refused(query: str, number: int) -> None:
+def test_a_recursion_that_tidb_does_not_accept_is_refused(query: str, number: int) -> None:
     with pytest.raises(SqlError) as raised:
         rows(f"c AS ({query})")
     assert raised.value.number == number
@@ -93,7 +93,7 @@ def test_no_more_levels_than_the_session_allows(most: int, last: int, number: in
     assert raised.value.number == number
 
 
-def test_rows_are_written_by_recursion() -> None:
+def test_a_recursive_query_can_provide_rows_to_insert() -> None:
     ticdc = TiCDC()
     ticdc.execute(TREE)
     numbers = "WITH RECURSIVE c AS (SELECT 5 AS n UNION ALL SELECT n + 1 FROM c WHERE n < 7)"

@@ -1,4 +1,4 @@
-"""What a statement leaves behind that TiDB refuses: a transaction that DDL has committed, and ids that are gone."""
+"""Side effects of refused statements: the transaction that DDL commits, and ids that are used up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.tidb.sql_engine.storage.auto_ids import auto_allocator
 from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction
 
 
-def test_ddl_that_is_refused_has_committed_the_transaction() -> None:
+def test_refused_ddl_commits_the_open_transaction() -> None:
     before = played("CREATE TABLE t (a INT PRIMARY KEY); BEGIN; INSERT INTO t VALUES (1)").upstream
     refused = refusal("CREATE TABLE t (a INT)", before)
     assert [type(event) for event in refused.events] == [CommittedTransaction] and refused.upstream.transaction is None
@@ -26,25 +26,25 @@ def test_ddl_that_is_refused_has_committed_the_transaction() -> None:
         "b INT UNIQUE, a BIGINT AUTO_RANDOM PRIMARY KEY",
     ],
 )
-def test_an_insert_that_meets_a_key_has_used_up_its_ids(table: str) -> None:
+def test_an_insert_of_a_duplicate_key_uses_up_its_ids(table: str) -> None:
     before = played(f"CREATE TABLE t ({table}); INSERT INTO t (b) VALUES (1)").upstream
     behind = refusal("INSERT INTO t (b) VALUES (2), (3), (1)", before).upstream
     assert [auto_allocator(row.table, row.counters).base for row in behind.rows.values()] == [4]
 
 
-def test_an_insert_that_meets_a_key_has_used_up_row_ids() -> None:
+def test_an_insert_of_a_duplicate_key_uses_up_row_ids() -> None:
     before = played("CREATE TABLE t (b INT UNIQUE); INSERT INTO t VALUES (1)").upstream
     behind = played("INSERT INTO t VALUES (2)", refusal("INSERT INTO t VALUES (2), (1)", before).upstream).upstream
     assert [row.row_ids.to_pylist() for row in behind.rows.values()] == [[1, 4]]
 
 
-def test_an_insert_of_values_that_do_not_fit_has_used_up_none() -> None:
+def test_an_insert_of_unfit_values_uses_up_no_ids() -> None:
     before = played("CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b TINYINT)").upstream
     behind = played("INSERT INTO t (b) VALUES (1)", refusal("INSERT INTO t (b) VALUES (1), (999)", before).upstream)
     assert rows_in(behind.upstream, "t") == [("1", "1")]
 
 
-def test_ids_of_a_refused_insert_stay_used_up_behind_rollback() -> None:
+def test_ids_of_a_refused_insert_stay_used_up_after_rollback() -> None:
     before = played("CREATE TABLE t (a INT AUTO_INCREMENT KEY, b INT UNIQUE); INSERT INTO t VALUES (1, 1); BEGIN")
     behind = refusal("INSERT INTO t (b) VALUES (1)", before.upstream).upstream
     assert behind.transaction is not None
@@ -52,7 +52,7 @@ def test_ids_of_a_refused_insert_stay_used_up_behind_rollback() -> None:
     assert rows_in(after, "t") == [("1", "1"), ("3", "2")]
 
 
-def test_a_foreign_key_is_not_added_over_rows_without_parent() -> None:
+def test_a_foreign_key_is_not_added_if_rows_have_no_parent() -> None:
     tables = "CREATE TABLE p (a INT PRIMARY KEY); CREATE TABLE c (a INT PRIMARY KEY, b INT); INSERT INTO p VALUES (1);"
     before = played(tables + "INSERT INTO c VALUES (1, 1), (2, NULL), (3, 7)").upstream
     add = "ALTER TABLE c ADD CONSTRAINT f FOREIGN KEY (b) REFERENCES p (a)"
@@ -71,7 +71,7 @@ def test_a_foreign_key_is_not_added_over_rows_without_parent() -> None:
         ("CREATE TABLE u (a INT", 1064),
     ],
 )
-def test_what_the_parser_refuses_has_a_number(text: str, number: int) -> None:
+def test_an_error_of_the_parser_has_a_number(text: str, number: int) -> None:
     with pytest.raises(SqlError) as refused:
         played(text)
     assert error_number(refused.value) == number

@@ -1,4 +1,4 @@
-"""`_tidb_rowid` by name, as tidb v8.0 answers."""
+"""`_tidb_rowid` by name, measured on tidb v8.0."""
 
 from __future__ import annotations
 

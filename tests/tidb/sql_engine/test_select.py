@@ -1,4 +1,4 @@
-"""Queries over the rows of an upstream: what a MySQL client would be shown."""
+"""Queries over the rows of an upstream, as a MySQL client shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session keeps of SET, and what it refuses."""
+"""SET: stored variables, and refused ones."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_sql_mode_is_a_list_whose_short_names_stand_for_several() -> None:
         ),
     ],
 )
-def test_what_tidb_refuses_to_set_is_refused_in_its_words(name: str, value: str, text: str) -> None:
-    """Unknown names, values and scopes."""
+def test_a_refused_set_has_tidbs_error(name: str, value: str, text: str) -> None:
+    """For unknown names, values and scopes."""
     with pytest.raises(SqlError) as refusal:
         set_variable(NEW, name, "", value)
 
@@ -77,12 +77,12 @@ def test_what_tidb_refuses_to_set_is_refused_in_its_words(name: str, value: str,
     ("zone", "kept"), [("SYSTEM", "UTC"), ("+8:00", "+08:00"), ("-03:30", "-03:30"), ("Asia/Shanghai", "Asia/Shanghai")]
 )
 def test_a_time_zone_is_a_name_or_an_offset(zone: str, kept: str) -> None:
-    """The system's is UTC here."""
+    """The system's zone is UTC here."""
     assert kept == set_variable(NEW, "time_zone", "", zone).time_zone
 
 
-def test_default_takes_back_what_was_set() -> None:
-    """Of what rows feel and of what they do not."""
+def test_set_default_restores_the_default() -> None:
+    """For variables with and without an effect on rows."""
     session = NEW
     for name, value in (("sql_mode", ""), ("timestamp", "1700000000.5"), ("tidb_mem_quota_query", "1")):
         session = set_variable(session, name, "session", value)
@@ -98,14 +98,14 @@ def test_default_takes_back_what_was_set() -> None:
     assert NEW == session
 
 
-def test_a_session_does_not_feel_what_is_set_for_later_ones() -> None:
-    """SET GLOBAL sql_mode is for new sessions; what is global alone is felt at once."""
+def test_set_global_does_not_affect_the_current_session() -> None:
+    """SET GLOBAL sql_mode applies to new sessions. A variable that is only global applies at once."""
     assert NEW == set_variable(NEW, "sql_mode", "global", "")
     assert set_variable(NEW, "tidb_enable_check_constraint", "global", "on").check_constraints
 
 
-def test_a_variable_answers_what_it_was_set_to() -> None:
-    """Headers of dumps keep old values in user variables, and set them again."""
+def test_a_variable_reads_as_it_was_set() -> None:
+    """Headers of dumps save old values in user variables, and restore them."""
     assert ",".join(DEFAULT_SQL_MODE) == variable_text(NEW, "sql_mode")
     assert "1" == variable_text(NEW, "unique_checks")
     assert "0" == variable_text(set_variable(NEW, "unique_checks", "", "0"), "unique_checks")
@@ -122,5 +122,5 @@ def test_a_variable_answers_what_it_was_set_to() -> None:
     ],
 )
 def test_sql_mode_is_shown_in_the_order_in_which_it_was_set(value: str, shown: str) -> None:
-    """What stands for several modes comes behind them."""
+    """Modes that stand for several come after these."""
     assert shown == variable_text(set_variable(NEW, "sql_mode", "", value), "sql_mode")

@@ -1,4 +1,4 @@
-"""What needs no query gives what a query gives."""
+"""Shortcuts without a query return the values and rows that the evaluator returns."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ TEXTS = ["'a'", "'A'", "'a '", "''", "' '", "'ä'", "'5'", "'05'", "_binary'a'",
 LITERALS = [*NUMBERS, *TEXTS]
 OPERANDS = ["id", "n", "u", "big", "z", "s", "ci", "nopad", "b", "p", "f", "v", "NULL", *LITERALS]
 ASKED = "REVERSE('a')"
-"""What only a query answers, and everything that is wanted beside it."""
+"""Only a query answers this, and then all expressions beside it."""
 
 
 def conditions_of(name: str) -> list[str]:
@@ -85,7 +85,7 @@ def places(where: str) -> list[int]:
 
 
 @pytest.mark.parametrize("name", ["u", "big", "z", "ci", "b"])
-def test_the_rows_of_a_condition_are_those_of_the_evaluator(name: str) -> None:
+def test_simple_conditions_agree_with_the_evaluator(name: str) -> None:
     conditions = conditions_of(name)
     asked = evaluate(
         [*map(parse_expression, conditions), parse_expression(ASKED)],
@@ -130,7 +130,7 @@ WITHOUT_COLUMNS = [each for each in EXPRESSIONS if not names_in(parse_expression
 
 
 @pytest.mark.parametrize("target", ["n", "s", "p", "e"])
-def test_the_values_of_rows_are_those_of_the_evaluator(target: str) -> None:
+def test_simple_values_agree_with_the_evaluator(target: str) -> None:
     column, rows = COLUMNS[target], [RowSource(TABLE, TEXTS_OF_ROWS)]
     found = {}
     for shown in EXPRESSIONS:
@@ -150,7 +150,7 @@ def test_the_values_of_rows_are_those_of_the_evaluator(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["n", "s", "f"])
-def test_the_values_of_an_insert_are_those_of_the_evaluator(target: str) -> None:
+def test_values_of_an_insert_agree_with_the_evaluator(target: str) -> None:
     column, nodes = COLUMNS[target], [parse_expression(each) for each in WITHOUT_COLUMNS]
     found = cells_of(evaluate_rows([(node,) for node in nodes], [column], UPSTREAM, NOW, TABLE)[0].raw)
     asked = evaluate([*nodes, parse_expression(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW)
@@ -160,7 +160,7 @@ def test_the_values_of_an_insert_are_those_of_the_evaluator(target: str) -> None
 @pytest.mark.parametrize(
     ("limit", "expected"), [(Limit(2), [0, 2]), (Limit(1, 1), [2]), (Limit(9, 2), [3, 4]), (Limit(0), [])]
 )
-def test_a_limit_counts_the_rows_that_are_found(limit: Limit, expected: list[int]) -> None:
+def test_a_limit_counts_the_matched_rows(limit: Limit, expected: list[int]) -> None:
     found = match_rows(
         TableSource(TableName("", "t")),
         parse_expression("id IN (1, 3, 4, 9223372036854775807)"),

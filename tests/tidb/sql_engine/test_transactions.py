@@ -1,4 +1,4 @@
-"""What a changefeed sees of a transaction, and what is left of one that is rolled back."""
+"""The net changes of a transaction, and the state after a rollback."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Rows = Mapping[int, int]
 
 
 def having(upstream: Upstream, rows: Rows) -> Upstream:
-    """A statement after which the table has these rows and no others; it writes those that are others."""
+    """Run a statement after which the table has exactly these rows; it writes the rows that differ."""
     upstream = transactions.open_transaction(upstream)
     stored = table_rows(upstream, TABLE)
     now = values(upstream)
@@ -150,7 +150,7 @@ def test_the_changes_lead_from_the_rows_at_begin_to_those_at_commit(before: list
 
 
 @given(STATES)
-def test_what_is_rolled_back_never_was(states: list[Rows]) -> None:
+def test_a_rollback_leaves_no_trace(states: list[Rows]) -> None:
     upstream, _ = transactions.begin(STARTED)
     for state in states:
         upstream = having(upstream, state)
@@ -161,7 +161,7 @@ def test_what_is_rolled_back_never_was(states: list[Rows]) -> None:
     assert transactions.commit(upstream) == (upstream, None)
 
 
-def test_ids_that_were_given_are_not_given_again_after_a_rollback() -> None:
+def test_ids_are_not_assigned_again_after_a_rollback() -> None:
     upstream, _ = transactions.begin(NOTHING)
     upstream = put_rows(upstream, replace(ensure_keys(empty_rows(TABLE)), counters=counters_after(TABLE, 7, 9)))
 
@@ -170,7 +170,7 @@ def test_ids_that_were_given_are_not_given_again_after_a_rollback() -> None:
     assert (stored.counters, len(stored.cells)) == (counters_after(TABLE, 7, 9), 0)
 
 
-def test_begin_commits_the_transaction_that_is_open() -> None:
+def test_begin_commits_the_open_transaction() -> None:
     upstream, _ = transactions.begin(STARTED)
 
     upstream, committed = transactions.begin(having(upstream, {1: 10}))
@@ -179,7 +179,7 @@ def test_begin_commits_the_transaction_that_is_open() -> None:
     assert upstream.transaction is not None and upstream.transaction.writes == ()
 
 
-def test_a_statement_outside_of_begin_is_a_transaction() -> None:
+def test_a_statement_outside_of_begin_is_a_transaction_of_its_own() -> None:
     outcome = transactions.autocommit(StatementOutcome(having(STARTED, {})))
 
     assert outcome.upstream.transaction is None
@@ -217,7 +217,7 @@ def test_a_savepoint_of_the_same_name_replaces_the_first() -> None:
     assert values(transactions.rollback_to(having(upstream, {}), "s")) == {1: 10}
 
 
-def test_a_released_savepoint_is_gone_with_those_after_it() -> None:
+def test_a_released_savepoint_releases_those_after_it() -> None:
     upstream, _ = transactions.begin(STARTED)
     for name in "abc":
         upstream = transactions.savepoint(upstream, name)
@@ -229,11 +229,11 @@ def test_a_released_savepoint_is_gone_with_those_after_it() -> None:
         transactions.release_savepoint(upstream, "c")
 
 
-def test_a_savepoint_outside_of_a_transaction_is_nothing() -> None:
+def test_a_savepoint_outside_of_a_transaction_is_ignored() -> None:
     assert transactions.savepoint(STARTED, "s") is STARTED
 
 
-def test_rows_of_a_table_that_nobody_wrote_to_are_none() -> None:
+def test_a_table_without_writes_has_no_rows() -> None:
     assert values(NOTHING) == {}
     assert table_rows(NOTHING, TABLE).row_ids == pa.array([], pa.int64())
     assert isinstance(table_rows(NOTHING, TABLE), StoredRows)

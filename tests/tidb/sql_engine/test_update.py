@@ -1,4 +1,4 @@
-"""UPDATE: which rows change, what a changed key is to TiKV, and where keys meet on the way."""
+"""UPDATE: changed rows, changed keys in TiKV, and conflicts between updated rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ITEMS = played("""
 
 
 def after(text: str) -> list[str]:
-    """The net changes of one statement."""
+    """Return the net changes of one statement."""
     found = changes(played(text, ITEMS))
     return found[0] if found else []
 
@@ -59,7 +59,7 @@ def after(text: str) -> list[str]:
         ),
     ],
 )
-def test_rows_that_change_are_written(text: str, expected: list[str]) -> None:
+def test_changed_rows_are_written(text: str, expected: list[str]) -> None:
     assert after(text) == expected
 
 
@@ -74,7 +74,7 @@ def test_rows_that_change_are_written(text: str, expected: list[str]) -> None:
         ("UPDATE t SET id = id - 1", ["+t 0,10,1", "t 1,10,1 > 1,20,2", "t 2,20,2 > 2,30,NULL", "-t 3,30,NULL"]),
     ],
 )
-def test_a_row_may_take_the_key_that_another_one_has_left(text: str, expected: list[str]) -> None:
+def test_a_row_may_take_a_key_that_another_row_has_given_up(text: str, expected: list[str]) -> None:
     assert after(text) == expected
 
 
@@ -95,19 +95,19 @@ def test_a_row_may_take_the_key_that_another_one_has_left(text: str, expected: l
         ("UPDATE view1 SET a = 1", "1288 (HY000): The target table view1 of the UPDATE is not updatable"),
     ],
 )
-def test_what_tidb_refuses_is_refused_in_its_words(text: str, error: str) -> None:
+def test_a_refused_statement_has_tidbs_error(text: str, error: str) -> None:
     with pytest.raises(SqlError, match=f"^{re.escape(f'ERROR {error}')}$"):
         played(text, ITEMS)
 
 
-def test_ignore_leaves_rows_whose_new_keys_are_there_as_they_were() -> None:
+def test_ignore_leaves_rows_unchanged_if_their_new_keys_exist() -> None:
     outcome = played("UPDATE IGNORE t SET u = 5", ITEMS)
 
     assert changes(outcome) == [["t 1,10,1 > 1,10,5"]]
     assert outcome.warnings == ("1062 Duplicate entry '5' for key 't.uk'",) * 2
 
 
-def test_rows_lie_in_the_order_of_their_new_keys() -> None:
+def test_rows_are_in_the_order_of_their_new_keys() -> None:
     upstream = played("UPDATE t SET id = 9 WHERE id = 1", ITEMS).upstream
 
     assert [row[0] for row in rows_in(upstream, "t")] == ["2", "3", "9"]
@@ -139,7 +139,7 @@ def test_rows_of_a_query_are_not_written(text: str) -> None:
         played(f"CREATE TABLE item (id INT); {text}")
 
 
-def test_update_ignore_leaves_a_row_that_no_partition_takes() -> None:
+def test_update_ignore_leaves_a_row_that_fits_no_partition() -> None:
     """pkg/executor/write.go, updateRecord."""
     outcome = played(
         "CREATE TABLE p (a INT) PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (10));"

@@ -1,4 +1,4 @@
-"""Window functions and PARTITION (…) of a SELECT, as a real TiDB v8.0 answered."""
+"""Window functions and PARTITION (…) of a SELECT, measured on TiDB v8.0."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_window_function_sees_the_rows_around(
     assert tuple(value if value is None else str(value) for (value,) in rows) == expected
 
 
-def test_windows_are_over_groups_where_there_are_any(ticdc: TiCDC) -> None:
+def test_windows_are_over_groups_if_there_are_any(ticdc: TiCDC) -> None:
     rows = ticdc.execute("SELECT g, SUM(SUM(a)) OVER (ORDER BY g) FROM test.w GROUP BY g").rows
     assert [tuple(map(str, row)) for row in rows] == [("x", "20"), ("y", "32")]
 
@@ -57,7 +57,7 @@ def test_windows_are_over_groups_where_there_are_any(ticdc: TiCDC) -> None:
         ("SELECT * FROM test.w PARTITION (p0)", 1747),
     ],
 )
-def test_what_no_window_and_no_partition_is_is_refused(ticdc: TiCDC, statement: str, number: int) -> None:
+def test_an_unknown_window_or_partition_is_refused(ticdc: TiCDC, statement: str, number: int) -> None:
     with pytest.raises(SqlError) as raised:
         ticdc.execute(statement)
     assert raised.value.number == number

@@ -1,4 +1,4 @@
-"""What DDL makes of rows that are stored, and which rows it cannot be run over."""
+"""DDL over stored rows: converted rows, and rows over which a statement cannot run."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def altered(statement: str) -> list[tuple[str | None, ...]]:
     ],
 )
 def test_older_rows_have_a_new_columns_default(column: str, value: str | None) -> None:
-    """Else NULL, else the zero of its type; a default that is the time is the statement's."""
+    """Without a default it is NULL, or the zero of its type. A default such as NOW() is the statement's time."""
     assert [(*row, value) for row in ROWS] == altered(f"ALTER TABLE item ADD COLUMN {column}")
 
 
-def test_a_new_column_may_stand_anywhere() -> None:
+def test_a_new_column_may_be_at_any_position() -> None:
     """FIRST and AFTER move the cells as well."""
     assert [("9", id, "8", name, stock) for id, name, stock in ROWS] == altered(
         "ALTER TABLE item ADD COLUMN a INT DEFAULT 9 FIRST, ADD COLUMN b INT DEFAULT 8 AFTER id"
     )
 
 
-def test_a_timestamp_that_older_rows_get_is_utc() -> None:
-    """Its default is a time of the session's zone."""
+def test_the_timestamp_default_of_older_rows_is_in_utc() -> None:
+    """The default is written in the session's time zone."""
     upstream = played(
         """SET time_zone = '+02:00'; ALTER TABLE item ADD COLUMN a TIMESTAMP DEFAULT CURRENT_TIMESTAMP;
         ALTER TABLE item ADD COLUMN b DATETIME DEFAULT CURRENT_TIMESTAMP""",
@@ -55,7 +55,7 @@ def test_a_timestamp_that_older_rows_get_is_utc() -> None:
     assert ("1", "bolt", "5", "2020-02-20 02:20:20", "2020-02-20 04:20:20") == rows_in(upstream, "item")[0]
 
 
-def test_a_timestamp_that_becomes_a_datetime_is_what_the_session_shows() -> None:
+def test_a_timestamp_becomes_a_datetime_in_the_session_time_zone() -> None:
     """And back again."""
     upstream = with_rows(
         played("CREATE TABLE t (a INT PRIMARY KEY, b TIMESTAMP NULL)").upstream,
@@ -70,8 +70,8 @@ def test_a_timestamp_that_becomes_a_datetime_is_what_the_session_shows() -> None
     assert [("1", "2020-06-01 12:00:00"), ("2", None)] == rows_in(upstream, "t")
 
 
-def test_dropped_and_renamed_columns_take_their_cells_along() -> None:
-    """A column is known by its id, not by its name."""
+def test_dropped_and_renamed_columns_keep_the_right_cells() -> None:
+    """A column is identified by its id, not by its name."""
     assert [("1", "5"), ("2", None), ("3", "300")] == altered(
         "ALTER TABLE item DROP COLUMN name; ALTER TABLE item RENAME COLUMN stock TO name"
     )
@@ -116,7 +116,7 @@ def test_a_changed_type_changes_the_text_of_its_values() -> None:
     ],
 )
 def test_a_row_that_does_not_fit_refuses_the_statement(statement: str, text: str) -> None:
-    """In TiDB's words, and the table stays as it was."""
+    """The error is TiDB's, and the table stays as it was."""
     upstream = items()
 
     with pytest.raises(SqlError) as refusal:
@@ -127,7 +127,7 @@ def test_a_row_that_does_not_fit_refuses_the_statement(statement: str, text: str
 
 
 def test_nulls_are_no_duplicates() -> None:
-    """A unique key takes any number of them."""
+    """A unique key accepts any number of NULLs."""
     upstream = with_rows(played(ITEM).upstream, "item", [("1", None, "1"), ("2", None, "2")])
 
     assert 2 == len(rows_in(played("ALTER TABLE item ADD UNIQUE (name)", upstream).upstream, "item"))
@@ -144,8 +144,8 @@ def test_a_primary_key_without_clustering_needs_values_that_differ() -> None:
 @pytest.mark.parametrize(
     "statement", ["TRUNCATE TABLE item", "DROP TABLE item", "DROP DATABASE test; CREATE DATABASE test; USE test"]
 )
-def test_rows_go_with_their_table(statement: str) -> None:
-    """A table of the same name begins without any."""
+def test_rows_are_dropped_with_their_table(statement: str) -> None:
+    """A new table of the same name is empty."""
     again = "" if statement.startswith("TRUNCATE") else ITEM
 
     assert [] == rows_in(played(f"{statement}; {again}", items()).upstream, "item")
@@ -160,8 +160,8 @@ def test_rows_go_with_their_table(statement: str) -> None:
         ("DROP DATABASE test; FLASHBACK DATABASE test", "item"),
     ],
 )
-def test_a_table_that_comes_back_has_its_rows(statement: str, name: str) -> None:
-    """Those that it had when it was dropped or truncated."""
+def test_a_recovered_table_has_its_rows(statement: str, name: str) -> None:
+    """They are those at the DROP or TRUNCATE."""
     assert ROWS == rows_in(played(statement, items()).upstream, name)
 
 
@@ -206,21 +206,21 @@ def parted() -> Upstream:
         ),
     ],
 )
-def test_partitions_take_their_rows_along(statement: str, left: list[str]) -> None:
-    """Rows that stay are in the partitions of the new definition."""
+def test_rows_are_dropped_with_their_partitions(statement: str, left: list[str]) -> None:
+    """Remaining rows are in the partitions of the new definition."""
     upstream = played(f"ALTER TABLE part {statement}", parted()).upstream
 
     assert sorted(left) == sorted(row[0] or "" for row in rows_in(upstream, "part"))
 
 
-def test_a_row_that_no_partition_takes_refuses_the_statement() -> None:
-    """The last range may end earlier only where no row is."""
+def test_a_row_that_fits_no_partition_refuses_the_statement() -> None:
+    """The last range may end earlier only if no row is beyond it."""
     with pytest.raises(SqlError, match="1526.*Table has no partition for value 11"):
         played("ALTER TABLE part PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (10))", parted())
 
 
-def test_a_partition_and_a_table_change_places() -> None:
-    """EXCHANGE PARTITION, of rows that belong there."""
+def test_exchange_partition_swaps_rows() -> None:
+    """The rows fit the partition."""
     upstream = played("ALTER TABLE part EXCHANGE PARTITION p0 WITH TABLE plain", parted()).upstream
 
     assert [("3", "33"), ("4", "44"), ("11", "11")] == rows_in(upstream, "part")
@@ -235,8 +235,8 @@ def test_a_row_of_another_partition_refuses_the_exchange() -> None:
         played("ALTER TABLE part EXCHANGE PARTITION p0 WITH TABLE plain", upstream)
 
 
-def test_a_statement_of_ddl_is_one_event_with_what_was_and_what_is() -> None:
-    """And none where it makes no job."""
+def test_a_ddl_statement_is_one_event_with_both_catalogs() -> None:
+    """There is no event without a job."""
     outcome = played("ALTER TABLE item ADD COLUMN x INT; CREATE TABLE IF NOT EXISTS item (a INT)", items())
 
     (event,) = outcome.events

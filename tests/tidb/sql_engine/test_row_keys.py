@@ -1,4 +1,4 @@
-"""Which rows collide: keys of rows as TiDB compares them, and rows that lie in the order of TiKV."""
+"""Keys of rows: which rows conflict in TiDB, and the order of rows in TiKV."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def stored(table: Table, rows: list[dict[str, str | None]]) -> StoredRows:
 
 
 def same_key(definition: str, one: dict[str, str | None], other: dict[str, str | None]) -> bool:
-    """Whether two rows collide in the last unique key of a table."""
+    """Return whether two rows conflict in the last unique key of a table."""
     table = table_of(definition)
     keys = encode_key(table, unique_keys(table)[-1], columns([one, other]))
     return bool(keys[0].is_valid and keys[0] == keys[1])
@@ -56,7 +56,7 @@ def same_key(definition: str, one: dict[str, str | None], other: dict[str, str |
         ("a VARCHAR(9), UNIQUE KEY ((lower(a)))", {"a": "AB"}, {"a": "ab"}, True),
     ],
 )
-def test_rows_collide_where_a_key_is_the_same_to_tidb(
+def test_rows_conflict_if_a_key_is_equal_in_tidb(
     definition: str, one: dict[str, str | None], other: dict[str, str | None], collide: bool
 ) -> None:
     assert same_key(definition, one, other) is collide
@@ -70,7 +70,7 @@ def test_rows_collide_where_a_key_is_the_same_to_tidb(
         ("a INT, UNIQUE KEY Other (a)", {"a": "6"}, "Duplicate entry '6' for key 't.Other'"),
     ],
 )
-def test_a_duplicate_is_told_by_its_values_and_its_key(definition: str, row: dict[str, str | None], text: str) -> None:
+def test_a_duplicate_error_names_the_values_and_the_key(definition: str, row: dict[str, str | None], text: str) -> None:
     table = table_of(definition)
 
     error = duplicate_error(table, unique_keys(table)[-1], columns([row]), 0)
@@ -78,7 +78,7 @@ def test_a_duplicate_is_told_by_its_values_and_its_key(definition: str, row: dic
     assert (error.number, error.state, str(error)) == (1062, "23000", f"ERROR 1062 (23000): {text}")
 
 
-def test_the_handle_is_looked_at_first_then_indexes_as_they_were_made() -> None:
+def test_the_handle_is_checked_first_then_indexes_in_their_order() -> None:
     table = table_of("a INT, b INT, c INT, UNIQUE KEY z (c), UNIQUE KEY y (b), PRIMARY KEY (a)")
 
     assert [key.name for key in unique_keys(table)] == ["PRIMARY", "z", "y"]
@@ -95,14 +95,14 @@ SHORT = st.binary(max_size=2)
 
 
 @given(st.lists(SHORT, unique=True, max_size=60), st.lists(st.none() | SHORT, max_size=9))
-def test_keys_are_found_where_they_are(existing: list[bytes], wanted: list[bytes | None]) -> None:
+def test_keys_are_found_at_their_positions(existing: list[bytes], wanted: list[bytes | None]) -> None:
     expected = [existing.index(key) if key in existing else -1 for key in wanted]
 
     assert find_keys(pa.array(existing, pa.binary()), pa.array(wanted, pa.binary())).tolist() == expected
 
 
 @given(st.lists(st.integers(-300, 300), unique=True, max_size=90), st.data())
-def test_rows_stay_in_the_order_of_their_keys_whatever_comes_and_goes(ids: list[int], data: st.DataObject) -> None:
+def test_rows_stay_in_the_order_of_their_keys_after_changes(ids: list[int], data: st.DataObject) -> None:
     table = table_of("id INT PRIMARY KEY, u INT, UNIQUE KEY (u)")
     half = data.draw(st.integers(0, len(ids)))
     old, new = ids[:half], ids[half:]

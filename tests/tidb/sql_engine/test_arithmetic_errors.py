@@ -1,4 +1,4 @@
-"""What arithmetic that fails does to INSERT and UPDATE."""
+"""Arithmetic errors in INSERT and UPDATE."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_division_by_zero_and_a_result_out_of_range_are_refused(statement: str
         "INSERT IGNORE INTO t VALUES (3, 1 / 0, 0)",
     ],
 )
-def test_where_the_mode_is_lenient_or_nothing_is_divided_it_is_null(statement: str) -> None:
+def test_in_a_lenient_mode_a_division_by_zero_is_null(statement: str) -> None:
     rows = rows_in(played(ROWS + statement).upstream, "t")
 
     assert len([id for id, b, _ in rows if b is None]) == 1
@@ -77,9 +77,7 @@ TEXTS = "CREATE TABLE test.x (i INT, s VARCHAR(20), d DATETIME); USE test; INSER
         ("ABS(-9223372036854775808)", 1690),
     ],
 )
-def test_what_goes_wrong_in_an_expression_is_an_error_where_strict_mode_writes_rows(
-    expression: str, number: int
-) -> None:
+def test_a_problem_of_an_expression_is_an_error_if_strict_mode_writes_rows(expression: str, number: int) -> None:
     """tidb pkg/executor/executor.go, ResetContextOfStmt; pkg/types/convert.go."""
     with pytest.raises(SqlError) as caught:
         played(f"{TEXTS} INSERT INTO x (s) VALUES ({expression})")
@@ -102,7 +100,7 @@ def test_what_goes_wrong_in_an_expression_is_an_error_where_strict_mode_writes_r
         "CAST('-1' AS UNSIGNED)",
     ],
 )
-def test_what_a_row_does_not_need_or_mysql_allows_is_no_error(expression: str) -> None:
+def test_a_problem_in_an_unused_branch_is_no_error(expression: str) -> None:
     assert len(rows_in(played(f"{TEXTS} INSERT INTO x (s) VALUES ({expression})").upstream, "x")) == 2
 
 
@@ -119,14 +117,14 @@ def test_what_a_row_does_not_need_or_mysql_allows_is_no_error(expression: str) -
         ("i + 9223372036854775807 = 1", 1690),
     ],
 )
-def test_what_goes_wrong_in_a_condition_changes_no_row(condition: str, number: int) -> None:
+def test_a_problem_in_a_condition_changes_no_row(condition: str, number: int) -> None:
     with pytest.raises(SqlError) as caught:
         played(f"{TEXTS} DELETE FROM x WHERE {condition}")
 
     assert caught.value.number == number
 
 
-def test_a_select_is_only_refused_for_what_is_out_of_range() -> None:
+def test_a_select_is_refused_only_for_values_out_of_range() -> None:
     with pytest.raises(SqlError, match="1690 .*BIGINT value is out of range in '.9223372036854775807 . 1.'"):
         played("SELECT '1x' + 1, 9223372036854775807 + 1")
     played("SELECT '1x' + 1, 1 / 0, CAST('x' AS SIGNED), 1e0+1")
