@@ -127,26 +127,26 @@ def execute_specs(
     if any(isinstance(spec, Clause) and spec.words in ("READ ONLY", "READ WRITE") for spec in counted):
         return session.without_jobs(TABLE_LOCK_IS_OFF)
     separate = [part for spec in counted for part in _split_columns(spec)]
-    many, known, code = len(separate) > 1, alteration.target, actions.MULTI_SCHEMA_CHANGE
+    many, target, code = len(separate) > 1, alteration.target, actions.MULTI_SCHEMA_CHANGE
     if many and not session.release.multi_schema_change:
         code = action_before_6_2(counted)
-    if known:
-        if known.table.cached and [type(spec) for spec in separate] != [Cache]:
+    if target:
+        if target.table.cached and [type(spec) for spec in separate] != [Cache]:
             raise tidb_error("ddl:8242", "Alter Table")
-        separate = list(_name_foreign_keys(separate, known.table.last_ids.foreign_key))
-    found = list(_sub_jobs(separate, alteration))
-    steps = [
-        step
-        for step in found
-        if isinstance(step, SubJob) and not (many and _depends_on_unknown_variable(step, session))
+        separate = list(_name_foreign_keys(separate, target.table.last_ids.foreign_key))
+    result = list(_sub_jobs(separate, alteration))
+    sub_jobs = [
+        sub_job
+        for sub_job in result
+        if isinstance(sub_job, SubJob) and not (many and _depends_on_unknown_variable(sub_job, session))
     ]
     if many:
-        if known is None:
-            check_new_columns(counted, steps)
-        check_conflicts(steps, known.table if known else None)
-    jobs = _jobs(steps, separate, Job(code, text, statement, *alteration.name), session)
-    notes = tuple(note for note in found if isinstance(note, str))
-    return ExecutionResult(jobs, notes, apply_sub_jobs(known.catalog, known.table, steps) if known else None)
+        if target is None:
+            check_new_columns(counted, sub_jobs)
+        check_conflicts(sub_jobs, target.table if target else None)
+    jobs = _jobs(sub_jobs, separate, Job(code, text, statement, *alteration.name), session)
+    notes = tuple(note for note in result if isinstance(note, str))
+    return ExecutionResult(jobs, notes, apply_sub_jobs(target.catalog, target.table, sub_jobs) if target else None)
 
 
 def check_algorithm(specs: Sequence[Spec]) -> None:
@@ -162,27 +162,27 @@ def check_algorithm(specs: Sequence[Spec]) -> None:
 def _sub_jobs(specs: Sequence[Spec], alteration: Alteration) -> SubJobs:
     """Yield the sub-jobs of all specs. Raises DdlError for the first that cannot be part of a multi-schema change."""
     for spec in specs:
-        for step in SPECS[type(spec)](spec, alteration):
+        for sub_job in SPECS[type(spec)](spec, alteration):
             if (
                 len(specs) > 1
-                and isinstance(step, SubJob)
-                and not _depends_on_unknown_variable(step, alteration.session)
+                and isinstance(sub_job, SubJob)
+                and not _depends_on_unknown_variable(sub_job, alteration.session)
             ):
-                check_allowed_together(step)
-            yield step
+                check_allowed_together(sub_job)
+            yield sub_job
 
 
-def _depends_on_unknown_variable(step: SubJob, session: Session) -> bool:
+def _depends_on_unknown_variable(sub_job: SubJob, session: Session) -> bool:
     """Return whether the sub-job depends on a variable whose value is unknown."""
-    return step.action in CHECK_ACTIONS and session.check_constraints is None
+    return sub_job.action in CHECK_ACTIONS and session.check_constraints is None
 
 
 def _alteration(table: TableName, text: str, session: Session) -> Alteration:
     name = session.existing_name(table)
     if session.catalog is None:
         return Alteration(session, name, None)
-    there = existing_table(session.catalog, *session.qualified_name(table))
-    return Alteration(session, name, TargetTable(session.catalog, there, text, session.now))
+    existing = existing_table(session.catalog, *session.qualified_name(table))
+    return Alteration(session, name, TargetTable(session.catalog, existing, text, session.now))
 
 
 def _split_columns(spec: Spec) -> Iterator[Spec]:
@@ -203,12 +203,12 @@ def _name_foreign_keys(specs: Sequence[Spec], last: int) -> Iterator[Spec]:
         yield spec
 
 
-def _jobs(steps: Sequence[SubJob], specs: Sequence[Spec], whole: Job, session: Session) -> tuple[Job, ...]:
+def _jobs(sub_jobs: Sequence[SubJob], specs: Sequence[Spec], whole: Job, session: Session) -> tuple[Job, ...]:
     """Return one job for several specs, or for a foreign key with its index; otherwise one for each sub-job."""
-    if len(specs) > 1 or len(steps) > 1 and isinstance(specs[0], AddKey):
-        parts = tuple(step.action for step in steps) if session.release.multi_schema_change else ()
-        return (replace(whole, sub_jobs=parts),) if steps else ()
-    return tuple(_job(step.action, specs[0], whole, session) for step in steps)
+    if len(specs) > 1 or len(sub_jobs) > 1 and isinstance(specs[0], AddKey):
+        parts = tuple(sub_job.action for sub_job in sub_jobs) if session.release.multi_schema_change else ()
+        return (replace(whole, sub_jobs=parts),) if sub_jobs else ()
+    return tuple(_job(sub_job.action, specs[0], whole, session) for sub_job in sub_jobs)
 
 
 def _job(code: int, spec: Spec, job: Job, session: Session) -> Job:
@@ -222,12 +222,12 @@ def _job(code: int, spec: Spec, job: Job, session: Session) -> Job:
     return replace(job, code=code, exchanged_table=exchanged)
 
 
-def apply_sub_jobs(catalog: Catalog, table: Table, steps: Sequence[SubJob]) -> Catalog:
+def apply_sub_jobs(catalog: Catalog, table: Table, sub_jobs: Sequence[SubJob]) -> Catalog:
     """Return the catalog with the table changed and the foreign keys that refer to it updated."""
-    if not steps:
+    if not sub_jobs:
         return catalog
-    changed = without_invalid_checks(reduce(lambda before, step: step.apply(before), steps, table))
-    renames = {old.lower(): new for step in steps for old, new in step.renamed.items()}
+    changed = without_invalid_checks(reduce(lambda before, sub_job: sub_job.apply(before), sub_jobs, table))
+    renames = {old.lower(): new for sub_job in sub_jobs for old, new in sub_job.renamed.items()}
     if (changed.schema, changed.name) != (table.schema, table.name):
         return move_table(catalog, table, changed)
     return with_table(

@@ -86,14 +86,14 @@ SubJobs = Iterator[SubJob | str]
 
 def find_column(table: Table, name: str) -> Column | None:
     """Return the column of that name, ignoring case."""
-    wanted = name.lower()
-    return next((column for column in table.columns if column.name.lower() == wanted), None)
+    lowered = name.lower()
+    return next((column for column in table.columns if column.name.lower() == lowered), None)
 
 
 def find_index(table: Table, name: str) -> Index | None:
     """Return the index of that name, ignoring case; columnar indexes count, too."""
-    wanted = name.lower()
-    return next((index for index in (*table.indexes, *table.columnar_indexes) if index.name.lower() == wanted), None)
+    lowered = name.lower()
+    return next((index for index in (*table.indexes, *table.columnar_indexes) if index.name.lower() == lowered), None)
 
 
 def lower_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -140,12 +140,15 @@ def action_before_6_2(specs: Sequence[Spec]) -> int:
     return code
 
 
-def check_new_columns(specs: Sequence[Spec], steps: Sequence[SubJob]) -> None:
+def check_new_columns(specs: Sequence[Spec], sub_jobs: Sequence[SubJob]) -> None:
     """Raise DdlError for a key on a column that the same statement adds, in a session without a catalog.
 
     Keys inside the parentheses of ADD COLUMN (…) are not checked.
     """
-    new = set(collect_names(steps, "added")) - {*collect_names(steps, "dropped"), *collect_names(steps, "modified")}
+    new = set(collect_names(sub_jobs, "added")) - {
+        *collect_names(sub_jobs, "dropped"),
+        *collect_names(sub_jobs, "modified"),
+    }
     for spec in specs:
         if isinstance(spec, AddKey) and spec.key.kind in COLUMN_KEY_KINDS:
             check_key(spec.key, new)
@@ -164,45 +167,45 @@ def check_key(key: KeyDefinition, new: set[str]) -> None:
             raise tidb_error("ddl:1054", names[0], "expression")
 
 
-def check_allowed_together(step: SubJob) -> None:
+def check_allowed_together(sub_job: SubJob) -> None:
     """Raise DdlError for a job type that cannot be part of a multi-schema change."""
-    if step.action not in MULTI_SCHEMA_ACTIONS:
-        raise unsupported_error(f"multi schema change for {actions.ACTIONS[step.action].text}")
+    if sub_job.action not in MULTI_SCHEMA_ACTIONS:
+        raise unsupported_error(f"multi schema change for {actions.ACTIONS[sub_job.action].text}")
 
 
-def check_conflicts(steps: Sequence[SubJob], table: Table | None) -> None:
+def check_conflicts(sub_jobs: Sequence[SubJob], table: Table | None) -> None:
     """Raise DdlError for conflicting sub-jobs. The table is None in a session without a catalog."""
-    check_same_columns(steps, table)
-    check_same_keys(steps)
-    gone = sum(len(step.affected.dropped) for step in steps)
-    if table and len(table.columns) + sum(len(step.affected.added) for step in steps) <= gone:
+    check_same_columns(sub_jobs, table)
+    check_same_keys(sub_jobs)
+    dropped = sum(len(sub_job.affected.dropped) for sub_job in sub_jobs)
+    if table and len(table.columns) + sum(len(sub_job.affected.added) for sub_job in sub_jobs) <= dropped:
         raise tidb_error("ddl:1090")
 
 
-def check_same_columns(steps: Sequence[SubJob], table: Table | None) -> None:
+def check_same_columns(sub_jobs: Sequence[SubJob], table: Table | None) -> None:
     """Raise DdlError if two sub-jobs affect one column (TiDB: checkOperateSameColAndIdx).
 
     Without a catalog, a key inside ADD COLUMN (…) may refer to added columns, as in `check_new_columns`.
     """
     seen: set[str] = set()
     for names in ("added", "dropped", "placed", "modified", "related"):
-        passed = set(collect_names(steps, "added")) if names == "related" and table is None else set()
-        for name in collect_names(steps, names):
+        passed = set(collect_names(sub_jobs, "added")) if names == "related" and table is None else set()
+        for name in collect_names(sub_jobs, names):
             if name in seen - passed:
                 raise unsupported_error(f"operate same column '{name}'")
             if names not in ("placed", "related"):
                 seen.add(name)
 
 
-def check_same_keys(steps: Sequence[SubJob]) -> None:
+def check_same_keys(sub_jobs: Sequence[SubJob]) -> None:
     """Raise DdlError if two sub-jobs affect one key."""
     seen: set[str] = set()
     for names in ("added_keys", "dropped_keys", "altered_keys"):
-        for name in collect_names(steps, names):
+        for name in collect_names(sub_jobs, names):
             if name in seen:
                 raise unsupported_error(f"operate same index '{name}'")
             seen.add(name)
 
 
-def collect_names(steps: Iterable[SubJob], names: str) -> tuple[str, ...]:
-    return tuple(name for step in steps for name in getattr(step.affected, names))
+def collect_names(sub_jobs: Iterable[SubJob], names: str) -> tuple[str, ...]:
+    return tuple(name for sub_job in sub_jobs for name in getattr(sub_job.affected, names))

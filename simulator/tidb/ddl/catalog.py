@@ -28,7 +28,7 @@ class DatabaseInfo:
 
 
 @dataclass(frozen=True)
-class View:
+class ViewInfo:
     schema: str
     name: str
     query: str
@@ -38,7 +38,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Sequence:
+class SequenceInfo:
     schema: str
     name: str
     options: tuple[tuple[str, int | None], ...] = ()
@@ -72,13 +72,13 @@ class SharedTables(Mapping[Key, Table]):
         return sum(1 for _ in self)
 
     def values(self) -> ValuesView[Table]:
-        return TableValues(self)
+        return SharedTablesValues(self)
 
     def every(self) -> Iterator[Table]:
         """Yield all tables without a lookup for each, since foreign keys are searched in all tables."""
         changed, below = self._changed, self._below
-        there = (table if place not in changed else changed[place] for place, table in below.items())
-        yield from (table for table in there if table is not None)
+        existing = (table if place not in changed else changed[place] for place, table in below.items())
+        yield from (table for table in existing if table is not None)
         yield from (table for place, table in changed.items() if table is not None and place not in below)
 
     def also(self, changed: Mapping[Key, Table | None]) -> Mapping[Key, Table]:
@@ -89,7 +89,7 @@ class SharedTables(Mapping[Key, Table]):
         return SharedTables(self._below, {**self._changed, **changed})
 
 
-class TableValues(ValuesView[Table]):
+class SharedTablesValues(ValuesView[Table]):
     def __init__(self, tables: SharedTables) -> None:
         super().__init__(tables)
         self._tables = tables
@@ -114,8 +114,8 @@ class Catalog:
     """Databases by name in lower case."""
 
     tables: Mapping[Key, Table] = field(default_factory=dict)
-    views: Mapping[Key, View] = field(default_factory=dict)
-    sequences: Mapping[Key, Sequence] = field(default_factory=dict)
+    views: Mapping[Key, ViewInfo] = field(default_factory=dict)
+    sequences: Mapping[Key, SequenceInfo] = field(default_factory=dict)
     dropped: Mapping[Key, Table] = field(default_factory=dict)
     """The last table of each name that was dropped or truncated, for RECOVER and FLASHBACK."""
 
@@ -150,9 +150,12 @@ def object_key(schema: str, name: str) -> Key:
 def build_catalog(tables: Iterable[Table], databases: Iterable[str | DatabaseInfo] = ()) -> Catalog:
     """Return a catalog of the tables, their databases and further databases."""
     named = [DatabaseInfo(database) if isinstance(database, str) else database for database in databases]
-    held = {object_key(table.schema, table.name): table for table in tables}
-    known = {schema.lower(): DatabaseInfo(schema) for schema in dict.fromkeys(table.schema for table in held.values())}
-    return Catalog({**known, **{database.name.lower(): database for database in named}}, held)
+    tables_by_key = {object_key(table.schema, table.name): table for table in tables}
+    target = {
+        schema.lower(): DatabaseInfo(schema)
+        for schema in dict.fromkeys(table.schema for table in tables_by_key.values())
+    }
+    return Catalog({**target, **{database.name.lower(): database for database in named}}, tables_by_key)
 
 
 def with_table(catalog: Catalog, table: Table) -> Catalog:
@@ -182,14 +185,14 @@ def with_database(catalog: Catalog, database: DatabaseInfo) -> Catalog:
 
 def without_database(catalog: Catalog, name: str) -> Catalog:
     """Return the catalog without the database and its objects; its tables count as dropped."""
-    gone = name.lower()
-    held = {place: table for place, table in catalog.tables.items() if place[0] == gone}
+    lowered = name.lower()
+    tables_by_key = {place: table for place, table in catalog.tables.items() if place[0] == lowered}
     return replace(
         catalog,
-        databases={key: database for key, database in catalog.databases.items() if key != gone},
-        tables={place: table for place, table in catalog.tables.items() if place[0] != gone},
-        views={place: view for place, view in catalog.views.items() if place[0] != gone},
-        sequences={place: sequence for place, sequence in catalog.sequences.items() if place[0] != gone},
-        dropped={**{place: table for place, table in catalog.dropped.items() if place[0] != gone}, **held},
-        dropped_databases={**catalog.dropped_databases, gone: catalog.databases[gone]},
+        databases={key: database for key, database in catalog.databases.items() if key != lowered},
+        tables={place: table for place, table in catalog.tables.items() if place[0] != lowered},
+        views={place: view for place, view in catalog.views.items() if place[0] != lowered},
+        sequences={place: sequence for place, sequence in catalog.sequences.items() if place[0] != lowered},
+        dropped={**{place: table for place, table in catalog.dropped.items() if place[0] != lowered}, **tables_by_key},
+        dropped_databases={**catalog.dropped_databases, lowered: catalog.databases[lowered]},
     )

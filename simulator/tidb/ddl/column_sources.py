@@ -50,14 +50,14 @@ ColumnSource = FromColumn | FromDefault | FromExpression
 
 def find_column_sources(before: Table, after: Table) -> tuple[ColumnSource, ...]:
     """Return the source of each visible column of `after`, a later definition of `before`."""
-    known = {column.id: (index, column) for index, column in enumerate(visible_columns(before))}
-    return tuple(_column_source(column, known.get(column.id)) for column in visible_columns(after))
+    target = {column.id: (index, column) for index, column in enumerate(visible_columns(before))}
+    return tuple(_column_source(column, target.get(column.id)) for column in visible_columns(after))
 
 
-def _column_source(column: Column, was: tuple[int, Column] | None) -> ColumnSource:
-    if column.generated and (was is None or was[1].generated_expression != column.generated_expression):
+def _column_source(column: Column, before: tuple[int, Column] | None) -> ColumnSource:
+    if column.generated and (before is None or before[1].generated_expression != column.generated_expression):
         return FromExpression()
-    return FromDefault(column.origin_default) if was is None else FromColumn(was[0], was[1].type, column.type)
+    return FromDefault(column.origin_default) if before is None else FromColumn(before[0], before[1].type, column.type)
 
 
 def text_changes(old: ColumnType, new: ColumnType) -> bool:

@@ -36,13 +36,13 @@ def convert_rows(
     Raises SnapshotError for a stored generated column that cannot be computed, if there is a row.
     """
     names = [column.name for column in visible_columns(after)]
-    made = {
+    converted = {
         name: convert_column(source, texts, rows, today)
         for name, source in zip(names, sources, strict=True)
         if not isinstance(source, FromExpression)
     }
-    computed, given, _ = compute_generated_columns(after, made)
-    return ConvertedRows({name: computed[name] for name in names}, given)
+    computed, raw, _ = compute_generated_columns(after, converted)
+    return ConvertedRows({name: computed[name] for name in names}, raw)
 
 
 def convert_column(source: ColumnSource, texts: Sequence[pa.Array], rows: int, today: str = "") -> pa.Array:

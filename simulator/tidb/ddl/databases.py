@@ -98,10 +98,12 @@ def drop_database(statement: DropDatabase, text: str, session: Session) -> Execu
 
 
 def drop_from_catalog(catalog: Catalog, name: str, session: Session) -> Catalog:
-    gone = name.lower()
+    dropped = name.lower()
     for table in catalog.tables.values() if session.foreign_key_checks else ():
         for foreign in table.foreign_keys:
-            if foreign.schema.lower() == gone != table.schema.lower() and catalog.table(foreign.schema, foreign.table):
+            if foreign.schema.lower() == dropped != table.schema.lower() and catalog.table(
+                foreign.schema, foreign.table
+            ):
                 raise tidb_error("ddl:3730", foreign.table, foreign.name, table.name)
     return without_database(catalog, name)
 
@@ -140,8 +142,8 @@ def placement_policy(statement: PlacementPolicy, text: str, session: Session) ->
     policies = session.catalog.policies if session.catalog else None
     if policies is None:
         return session.with_jobs([job])
-    creates, there = statement.verb == "CREATE", name in policies
-    if creates and there and not statement.or_replace or not creates and not there:
+    creates, existing = statement.verb == "CREATE", name in policies
+    if creates and existing and not statement.or_replace or not creates and not existing:
         if statement.exists and statement.verb != "ALTER":
             return session.without_jobs(f"placement policy '{statement.name}': no job")
         raise tidb_error("ddl:8238" if creates else "ddl:8239", statement.name)

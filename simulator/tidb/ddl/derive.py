@@ -73,8 +73,8 @@ def _charset(before: Table, after: Table) -> list[str]:
 
 def _missing_keys(keys: Sequence[K], others: Sequence[K]) -> list[K]:
     """Return the keys that are not among the others."""
-    known = [_comparable_key(key) for key in others]
-    return [key for key in keys if _comparable_key(key) not in known]
+    target = [_comparable_key(key) for key in others]
+    return [key for key in keys if _comparable_key(key) not in target]
 
 
 def _comparable_key(key: Index | ForeignKey) -> Index | ForeignKey:
@@ -89,34 +89,34 @@ def _dropped(index: Index) -> str:
 
 
 def _visibility(before: Table, after: Table) -> Iterator[str]:
-    known = {index.name.lower(): index.visible for index in before.indexes}
+    target = {index.name.lower(): index.visible for index in before.indexes}
     for index in after.indexes:
-        if known.get(index.name.lower(), index.visible) != index.visible:
+        if target.get(index.name.lower(), index.visible) != index.visible:
             yield f"ALTER INDEX {quote_name(index.name)} {'VISIBLE' if index.visible else 'INVISIBLE'}"
 
 
 def _columns(before: Table, after: Table) -> Iterator[str]:
     """Yield specs of dropped columns, then of added, changed or moved ones from left to right."""
-    wanted = {column.name.lower() for column in after.columns}
+    names_after = {column.name.lower() for column in after.columns}
     for column in before.columns:
-        if column.name.lower() not in wanted:
+        if column.name.lower() not in names_after:
             yield f"DROP COLUMN {quote_name(column.name)}"
-    known = {column.name.lower(): column for column in before.columns if column.name.lower() in wanted}
+    target = {column.name.lower(): column for column in before.columns if column.name.lower() in names_after}
     staying = _kept_in_place(
-        list(known), [column.name.lower() for column in after.columns if column.name.lower() in known]
+        list(target), [column.name.lower() for column in after.columns if column.name.lower() in target]
     )
     previous: Column | None = None
     for number, column in enumerate(after.columns):
         place = f" AFTER {quote_name(previous.name)}" if previous else " FIRST"
-        place = "" if number == len(after.columns) - 1 and column.name.lower() not in known else place
-        yield from _column(known.get(column.name.lower()), column, after, place, column.name.lower() in staying)
+        place = "" if number == len(after.columns) - 1 and column.name.lower() not in target else place
+        yield from _column(target.get(column.name.lower()), column, after, place, column.name.lower() in staying)
         previous = column
 
 
-def _column(known: Column | None, column: Column, table: Table, place: str, stays: bool) -> Iterator[str]:
-    if known is None:
+def _column(before: Column | None, column: Column, table: Table, place: str, stays: bool) -> Iterator[str]:
+    if before is None:
         yield f"ADD COLUMN {column_text(column, table)}{place}"
-    elif known != column or not stays:
+    elif before != column or not stays:
         yield f"MODIFY COLUMN {column_text(column, table)}{'' if stays else place}"
 
 
@@ -142,7 +142,7 @@ def _options(before: Table, after: Table) -> Iterator[str]:
 
 
 def _partitions(before: Partitioning | None, after: Partitioning | None) -> list[str]:
-    """Return the specs from one partitioning to the other: DROP and ADD PARTITION if they suffice, else PARTITION BY."""
+    """Return the specs between two partitionings: DROP and ADD PARTITION if they suffice, else PARTITION BY."""
     if before == after:
         return []
     if after is None:
@@ -164,12 +164,12 @@ def _without_partitions(partitioning: Partitioning) -> Partitioning:
 
 def _partition_specs(kind: str, before: Sequence[Partition], after: Sequence[Partition]) -> list[str] | None:
     """Return DROP and ADD PARTITION; None if they do not suffice."""
-    gone = [partition for partition in before if partition not in after]
-    kept = [partition for partition in before if partition in after]
-    new = list(after[len(kept) :])
-    if not kept or list(after[: len(kept)]) != kept:
+    dropped = [partition for partition in before if partition not in after]
+    staying = [partition for partition in before if partition in after]
+    new = list(after[len(staying) :])
+    if not staying or list(after[: len(staying)]) != staying:
         return None
-    specs = [f"DROP PARTITION {', '.join(quote_name(partition.name) for partition in gone)}"] if gone else []
+    specs = [f"DROP PARTITION {', '.join(quote_name(partition.name) for partition in dropped)}"] if dropped else []
     return specs + ([f"ADD PARTITION {partitions_text(kind, new)}"] if new else [])
 
 

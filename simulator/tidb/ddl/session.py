@@ -11,7 +11,7 @@ from datetime import timezone, tzinfo
 
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.tidb.ddl.catalog import Catalog, Sequence, View, object_key
+from simulator.tidb.ddl.catalog import Catalog, SequenceInfo, ViewInfo, object_key
 from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.ddl import Statement
@@ -127,8 +127,8 @@ class Session:
         if not name and not self.database:
             raise tidb_error("planner:1046")
         name = name or self.database
-        found = self.catalog.database(name) if self.catalog else None
-        return found.name if found else name
+        result = self.catalog.database(name) if self.catalog else None
+        return result.name if result else name
 
     def qualified_name(self, name: TableName) -> TableName:
         """Return a name with its database, both spelled as in the statement. Raises DdlError without a database."""
@@ -143,10 +143,10 @@ class Session:
     def existing_name(self, name: TableName) -> TableName:
         """Return the name of an existing object with its database, spelled as in the catalog."""
         new = self.new_name(name)
-        found = self._existing(new)
-        return TableName(new.schema, found.name) if found else new
+        result = self._existing(new)
+        return TableName(new.schema, result.name) if result else new
 
-    def _existing(self, name: TableName) -> Table | View | Sequence | None:
+    def _existing(self, name: TableName) -> Table | ViewInfo | SequenceInfo | None:
         if self.catalog is None:
             return None
         place = object_key(*name)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import Catalog, Key, Sequence, View
+from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.drops import drop_each
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
@@ -35,7 +35,7 @@ def create_view(statement: CreateView, text: str, session: Session) -> Execution
             if statement.or_replace:
                 raise tidb_error("ddl:1347", *name, "VIEW")
             raise tidb_error("schema:1050", ".".join(name))
-        view = View(name.schema, name.name, statement.query.text, statement.columns)
+        view = ViewInfo(name.schema, name.name, statement.query.text, statement.columns)
         return replace(catalog, views={**catalog.views, place: view})
 
     return session.with_jobs([Job(actions.CREATE_VIEW, text, statement, *session.new_name(statement.view))], change)
@@ -70,7 +70,7 @@ def create_sequence(statement: CreateSequence, text: str, session: Session) -> E
             if statement.if_not_exists:
                 return session.without_jobs(f"Table '{'.'.join(session.existing_name(name))}' already exists: no job")
             raise tidb_error("schema:1050", ".".join(name))
-        sequence = Sequence(*name, _option_pairs(statement.options))
+        sequence = SequenceInfo(*name, _option_pairs(statement.options))
         catalog = replace(catalog, sequences={**catalog.sequences, place: sequence})
     return ExecutionResult((Job(actions.CREATE_SEQUENCE, text, statement, *session.new_name(name)),), (), catalog)
 

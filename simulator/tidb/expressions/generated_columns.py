@@ -63,10 +63,10 @@ def compute_generated_columns(table: Table, texts: Mapping[str, pa.Array]) -> Ge
 
 def _strict_texts(column: Column, values: pa.Array) -> pa.Array:
     """Return the TiDB texts of datums; null where strict mode rejects the value."""
-    made = cast_column(column, values, STRICT)
-    wrong = np.zeros(len(values), np.bool_)
-    wrong[[misfit.row for misfit in made.misfits]] = True
-    return pc.if_else(pa.array(wrong), None, made.texts.cast(pa.string()))
+    cast = cast_column(column, values, STRICT)
+    is_rejected = np.zeros(len(values), np.bool_)
+    is_rejected[[misfit.row for misfit in cast.misfits]] = True
+    return pc.if_else(pa.array(is_rejected), None, cast.texts.cast(pa.string()))
 
 
 def _needed_columns(column: Column, table: Table) -> set[str]:

@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.functions.strict import Text, strict
 
 PART = re.compile(r"0|[1-9]\d{0,2}", re.ASCII)
 
 
-def _incorrect_string(text: str, function: str, kind: str = "T") -> Problem:
-    return Problem(1411, f"Incorrect string value: '{text}' for function {function}", kind)
+def _incorrect_string(text: str, function: str, kind: str = "T") -> FunctionProblem:
+    return FunctionProblem(1411, f"Incorrect string value: '{text}' for function {function}", kind)
 
 
 @strict

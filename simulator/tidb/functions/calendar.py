@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.values import spellings
 
 SECOND = 1_000_000
@@ -33,7 +33,7 @@ WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "S
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-class Moment(NamedTuple):
+class CalendarMoment(NamedTuple):
     """A date with a time of day."""
 
     year: int
@@ -43,13 +43,13 @@ class Moment(NamedTuple):
     """Microseconds since midnight."""
 
 
-def parse_moment(text: str) -> Moment:
+def parse_moment(text: str) -> CalendarMoment:
     """Parse the text of a moment."""
     clock = (int(text[11:13]) * 3600 + int(text[14:16]) * 60 + int(text[17:19])) * SECOND + int(text[20:26])
-    return Moment(int(text[:4]), int(text[5:7]), int(text[8:10]), clock)
+    return CalendarMoment(int(text[:4]), int(text[5:7]), int(text[8:10]), clock)
 
 
-def date_text(moment: Moment) -> str:
+def date_text(moment: CalendarMoment) -> str:
     return f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
 
 
@@ -60,7 +60,7 @@ def clock_text(micros: int, digits: int = 6) -> str:
     return f"{'-' * (micros < 0)}{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}{fraction}"
 
 
-def moment_text(moment: Moment, digits: int = 6) -> str:
+def moment_text(moment: CalendarMoment, digits: int = 6) -> str:
     return f"{date_text(moment)} {clock_text(moment.micros, digits)}"
 
 
@@ -84,10 +84,10 @@ def day_number(year: int, month: int, day: int) -> int:
     return days + year // 4 - ((year // 100 + 1) * 3) // 4 if year >= 0 else days
 
 
-def from_day_number(number: int) -> Moment | None:
+def from_day_number(number: int) -> CalendarMoment | None:
     """Return FROM_DAYS; None beyond the year 9999, zero before the year 1."""
     if number <= 365 or number >= 3652500:
-        return Moment(0, 0, 0)
+        return CalendarMoment(0, 0, 0)
     year = number * 100 // 36525
     rest = number - year * 365 - (year - 1) // 4 + (((year - 1) // 100 + 1) * 3) // 4
     while rest > days_in_year(year):
@@ -96,7 +96,7 @@ def from_day_number(number: int) -> Moment | None:
     for month in range(1, 13):
         length = month_length(year, month)
         if rest <= length:
-            return Moment(year, month, rest) if year <= 9999 else None
+            return CalendarMoment(year, month, rest) if year <= 9999 else None
         rest -= length
     return None
 
@@ -105,12 +105,12 @@ def days_in_year(year: int) -> int:
     return 366 if is_leap(year) and year else 365
 
 
-def weekday(moment: Moment) -> int:
+def weekday(moment: CalendarMoment) -> int:
     """Return the day of the week; 0 is Sunday."""
     return (day_number(moment.year, moment.month, moment.day) + 6) % 7
 
 
-def week_number(moment: Moment, mode: int, with_year: bool = False) -> tuple[int, int]:
+def week_number(moment: CalendarMoment, mode: int, with_year: bool = False) -> tuple[int, int]:
     """Return the year and number of the week (MySQL's calc_week)."""
     mode &= 7
     monday, first = bool(mode & 1), bool(mode & 4)
@@ -136,11 +136,11 @@ def week_number(moment: Moment, mode: int, with_year: bool = False) -> tuple[int
     return year, since // 7 + 1
 
 
-def has_zero(moment: Moment) -> bool:
+def has_zero(moment: CalendarMoment) -> bool:
     return not moment.month or not moment.day
 
 
-def add_micros(moment: Moment, micros: int) -> Moment | None:
+def add_micros(moment: CalendarMoment, micros: int) -> CalendarMoment | None:
     """Add microseconds; return None outside of the years 0 to 9999."""
     days, clock = divmod(moment.micros + micros, DAY)
     return _from_civil_days(_civil_days(moment.year, moment.month, moment.day) + days, clock)
@@ -154,17 +154,17 @@ def _civil_days(year: int, month: int, day: int) -> int:
     return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year
 
 
-def _from_civil_days(days: int, clock: int) -> Moment | None:
+def _from_civil_days(days: int, clock: int) -> CalendarMoment | None:
     era, of_era = divmod(days, 146097)
     years = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
     of_year = of_era - (365 * years + years // 4 - years // 100)
     shifted = (5 * of_year + 2) // 153
     month = shifted + 3 if shifted < 10 else shifted - 9
     year = years + era * 400 + (month <= 2)
-    return Moment(year, month, of_year - (153 * shifted + 2) // 5 + 1, clock) if 0 <= year <= 9999 else None
+    return CalendarMoment(year, month, of_year - (153 * shifted + 2) // 5 + 1, clock) if 0 <= year <= 9999 else None
 
 
-def add_months(moment: Moment, months: int, cut: bool = True) -> Moment | None:
+def add_months(moment: CalendarMoment, months: int, cut: bool = True) -> CalendarMoment | None:
     """Add months. A day beyond the end of the month becomes its last day with `cut`, else a day of the next month."""
     total = moment.year * 12 + moment.month - 1 + months
     year, month = total // 12, total % 12 + 1
@@ -172,13 +172,13 @@ def add_months(moment: Moment, months: int, cut: bool = True) -> Moment | None:
         return None
     length = month_length(year, month)
     if moment.day <= length or cut:
-        return Moment(year, month, min(moment.day, length), moment.micros)
-    return add_micros(Moment(year, month, length, moment.micros), (moment.day - length) * DAY)
+        return CalendarMoment(year, month, min(moment.day, length), moment.micros)
+    return add_micros(CalendarMoment(year, month, length, moment.micros), (moment.day - length) * DAY)
 
 
-def incorrect_value(shown: str, value: str | None = None, what: str = "datetime") -> Problem:
-    return Problem(1292, f"Incorrect {what} value: '{shown}'", "T", value)
+def incorrect_value(shown: str, value: str | None = None, what: str = "datetime") -> FunctionProblem:
+    return FunctionProblem(1292, f"Incorrect {what} value: '{shown}'", "T", value)
 
 
-def field_overflow(what: str = "datetime") -> Problem:
-    return Problem(1441, f"Datetime function: {what} field overflow", "T")
+def field_overflow(what: str = "datetime") -> FunctionProblem:
+    return FunctionProblem(1441, f"Datetime function: {what} field overflow", "T")

@@ -13,7 +13,7 @@ import struct
 from dataclasses import dataclass
 from typing import TypeVar, Union
 
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.values.documents import normal_json, printed_number, printed_string
 
 MARK = "\U0010fffe"
@@ -69,7 +69,7 @@ def _whole(digits: str) -> int | float:
 def _real(digits: str) -> float:
     result = float(digits)
     if result in (float("inf"), float("-inf")):
-        raise Problem(3140, f'Invalid JSON text: strconv.ParseFloat: parsing "{digits}": value out of range')
+        raise FunctionProblem(3140, f'Invalid JSON text: strconv.ParseFloat: parsing "{digits}": value out of range')
     return result
 
 
@@ -79,11 +79,13 @@ _READER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole, parse_float
 def parse_json(text: str) -> Document:
     """Parse a document from a user. Raises Problem 3140 and 3157."""
     if not text:
-        raise Problem(3140, "Invalid JSON text: The document is empty")
+        raise FunctionProblem(3140, "Invalid JSON text: The document is empty")
     try:
         result: Document = _READER.decode(text)
     except (ValueError, RecursionError):
-        raise Problem(3140, "Invalid JSON text: The document root must not be followed by other values.") from None
+        raise FunctionProblem(
+            3140, "Invalid JSON text: The document root must not be followed by other values."
+        ) from None
     return check_depth(result)
 
 
@@ -92,7 +94,7 @@ def is_json(text: str) -> bool:
         _READER.decode(text)
     except (ValueError, RecursionError):
         return False
-    except Problem:
+    except FunctionProblem:
         return True
     return True
 
@@ -100,7 +102,7 @@ def is_json(text: str) -> bool:
 def check_depth(document: Document) -> Document:
     """Return the document. Raises Problem 3157 if it is nested too deeply."""
     if depth(document) - 1 > MAX_DEPTH:
-        raise Problem(3157, "The JSON document exceeds the maximum depth.")
+        raise FunctionProblem(3157, "The JSON document exceeds the maximum depth.")
     return document
 
 

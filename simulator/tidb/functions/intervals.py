@@ -12,7 +12,7 @@ from simulator.tidb.functions.calendar import (
     MAX_DURATION,
     MAX_HOURS,
     SECOND,
-    Moment,
+    CalendarMoment,
     add_micros,
     add_months,
     clock_text,
@@ -23,7 +23,7 @@ from simulator.tidb.functions.calendar import (
     moment_text,
     parse_moment,
 )
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.functions.strict import Text
 from simulator.tidb.functions.time_conversions import parse_with_offset
 from simulator.tidb.values import spellings
@@ -88,18 +88,18 @@ def is_clock_unit(unit: str) -> bool:
     return unit not in ("DAY", "WEEK", *MONTH_UNITS, "YEAR_MONTH")
 
 
-def amount_text(kind: str, shown: str, unit: str, problems: list[Problem]) -> str:
+def amount_text(kind: str, shown: str, unit: str, problems: list[FunctionProblem]) -> str:
     """Return the text of an amount: the number that a text begins with, or a decimal as its unit takes it."""
     if kind == "string" and unit == "SECOND":
         result = re.match(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", shown)
         if not result or result[0] != shown.rstrip():
-            problems.append(Problem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
+            problems.append(FunctionProblem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
         return f"{Decimal(result[1] if result else 0):f}"
     if kind == "string" and unit not in COMPOUND_UNITS:
         shown = shown.strip()
         whole = re.match(r"^[+-]?\d+", shown)
         if not whole or whole[0] != shown:
-            problems.append(Problem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
+            problems.append(FunctionProblem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
         return whole[0] if whole else "0"
     if kind == "decimal" and unit in COMPOUND_UNITS:
         size = DECIMAL_PREFIXES.get(unit, "") + (
@@ -111,12 +111,12 @@ def amount_text(kind: str, shown: str, unit: str, problems: list[Problem]) -> st
     if kind == "decimal" and unit != "SECOND":
         whole_number = int(Decimal(shown).to_integral_value(ROUND_HALF_UP))
         if not -INT64 <= whole_number < INT64:
-            problems.append(Problem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
+            problems.append(FunctionProblem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
         return str(min(max(whole_number, -INT64), INT64 - 1))
     return shown
 
 
-def parse_interval(unit: str, shown: str, problems: list[Problem]) -> Interval:
+def parse_interval(unit: str, shown: str, problems: list[FunctionProblem]) -> Interval:
     """Parse an amount of a unit. Truncation adds to `problems`."""
     if unit in COMPOUND_UNITS:
         return _parse_fields(shown, *COMPOUND_UNITS[unit], problems)
@@ -129,7 +129,7 @@ def parse_interval(unit: str, shown: str, problems: list[Problem]) -> Interval:
         problems.append(incorrect_value(shown))
         number = 0 if number is None else min(max(number, -INT64), INT64 - 1)
     elif fraction and unit != "SECOND":
-        problems.append(Problem(1292, f"Truncated incorrect {shown} value: '%!v(MISSING)'", "T"))
+        problems.append(FunctionProblem(1292, f"Truncated incorrect {shown} value: '%!v(MISSING)'", "T"))
     rounded = number + sign * (micros >= SECOND // 2)
     if unit in MONTH_UNITS:
         return Interval(rounded * MONTH_UNITS[unit], 0, 0)
@@ -138,7 +138,7 @@ def parse_interval(unit: str, shown: str, problems: list[Problem]) -> Interval:
     return Interval(0, 0, number * SECOND + sign * micros if unit == "SECOND" else rounded * SINGLE_UNITS[unit])
 
 
-def _parse_fields(shown: str, last: int, most: int, problems: list[Problem]) -> Interval:
+def _parse_fields(shown: str, last: int, most: int, problems: list[FunctionProblem]) -> Interval:
     text = shown.strip()
     sign = -1 if text.startswith("-") else 1
     numbers = re.findall(r"[0-9]+", text)
@@ -163,7 +163,7 @@ def is_date(text: str) -> bool:
     return len(parts) == 3 if len(parts) != 1 else len(text) in (5, 6, 8)
 
 
-def read_moment(shown: str, kind: str, zone: str) -> tuple[Moment, bool]:
+def read_moment(shown: str, kind: str, zone: str) -> tuple[CalendarMoment, bool]:
     """Parse a text or a number; return the moment and whether it is a date. Raises Problem 1292."""
     text = shown if kind == "string" else spellings.number(shown)
     result = spellings.moment(text, 6) or (parse_with_offset(shown, zone) if kind == "string" else None)
@@ -172,16 +172,16 @@ def read_moment(shown: str, kind: str, zone: str) -> tuple[Moment, bool]:
     return parse_moment(result), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
 
 
-def add_interval(start: Moment, by: Interval, sign: int) -> Moment:
+def add_interval(start: CalendarMoment, by: Interval, sign: int) -> CalendarMoment:
     """Add or subtract an interval. Raises Problem 1441."""
-    result: Moment | None = start
+    result: CalendarMoment | None = start
     if by.days or by.micros:
         result = add_micros(start, sign * (by.days * DAY + by.micros))
     if result is not None and by.months:
         result = add_months(result, sign * by.months)
     if result is None:
         raise field_overflow()
-    return result if result.year else Moment(0, 0, 0, result.micros)
+    return result if result.year else CalendarMoment(0, 0, 0, result.micros)
 
 
 def date_add(
@@ -201,7 +201,7 @@ def date_add(
         raise incorrect_value(date_text(start) if is_day else moment_text(start, int(digits)))
     if amount is None:
         return None
-    problems: list[Problem] = []
+    problems: list[FunctionProblem] = []
     by = parse_interval(unit, amount_text(amount_kind, amount, unit, problems), problems)
     result = add_interval(start, by, int(sign))
     if base_kind in ("date", "datetime"):
@@ -213,10 +213,10 @@ def date_add(
     return _value_or_problem(problems, text)
 
 
-def _value_or_problem(problems: list[Problem], value: str) -> str:
+def _value_or_problem(problems: list[FunctionProblem], value: str) -> str:
     """Return the value. Raises the first problem if there is one."""
     if problems:
-        raise Problem(problems[0].number, problems[0].text, problems[0].kind, value)
+        raise FunctionProblem(problems[0].number, problems[0].text, problems[0].kind, value)
     return value
 
 
@@ -225,7 +225,7 @@ def duration_add(sign: Text, unit: Text, base: Text, amount_kind: Text, amount: 
     assert sign and unit and amount_kind
     if base is None or amount is None:
         return None
-    problems: list[Problem] = []
+    problems: list[FunctionProblem] = []
     by = parse_interval(unit, amount_text(amount_kind, amount, unit, problems), problems)
     if by.months or abs(by.days) > MAX_HOURS // 24 or abs(by.days * DAY + by.micros) > MAX_DURATION:
         raise field_overflow("time")

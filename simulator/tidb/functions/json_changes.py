@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from simulator.tidb.functions import json_paths
 from simulator.tidb.functions.documents import Document, check_depth, dump, load
 from simulator.tidb.functions.json_paths import AnyDepth, ArrayRange, Member, Path, Steps
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.functions.strict import Text
 
-MULTIPLE_MATCHES = Problem(
+MULTIPLE_MATCHES = FunctionProblem(
     3149, "In this situation, path expressions may not contain the * and ** tokens or range selection."
 )
 
 
-INVALID_PATH = Problem(1105, "Invalid path expression")
+INVALID_PATH = FunctionProblem(1105, "Invalid path expression")
 
 
-NOT_A_CELL = Problem(3165, "A path expression is not a path to a cell in an array.")
+NOT_A_CELL = FunctionProblem(3165, "A path expression is not a path to a cell in an array.")
 
 
 def single_value(document: Document, path: Path) -> list[tuple[Steps, Document]]:
@@ -40,10 +40,10 @@ def modify(insert: bool, replace: bool) -> Callable[..., Text]:
         result = load(document)
         for path, value in zip(ways, pairs[1::2], strict=True):
             new = None if value is None else load(value)
-            there = json_paths.find(result, path)
-            if there and replace:
-                result = _replace_at(result, there[0][0], new)
-            elif not there and insert:
+            current = json_paths.find(result, path)
+            if current and replace:
+                result = _replace_at(result, current[0][0], new)
+            elif not current and insert:
                 result = _insert_at(result, path, new)
         return dump(check_depth(result))
 
@@ -80,11 +80,11 @@ def remove(document: Text, *paths: Text) -> Text:
     for path in [json_paths.parse_path(path or "") for path in paths]:
         if not path or json_paths.matches_multiple(path):
             raise INVALID_PATH
-        there = json_paths.find(result, path)
+        current = json_paths.find(result, path)
         parents = json_paths.find(result, path[:-1])
-        if there and len(there[0][0]) > len(parents[0][0]):
+        if current and len(current[0][0]) > len(parents[0][0]):
             steps, parent = parents[0]
-            last = there[0][0][-1]
+            last = current[0][0][-1]
             left: Document = (
                 {key: value for key, value in parent.items() if key != last}
                 if isinstance(parent, dict)
@@ -101,17 +101,17 @@ def array_append(document: Text, *pairs: Text) -> Text:
     for path, value in zip(pairs[::2], pairs[1::2], strict=True):
         if path is None:
             return None
-        for steps, there in single_value(result, _parse_path(path))[:1]:
+        for steps, current in single_value(result, _parse_path(path))[:1]:
             new = None if value is None else load(value)
-            result = _replace_at(result, steps, [*(there if isinstance(there, list) else [there]), new])
+            result = _replace_at(result, steps, [*(current if isinstance(current, list) else [current]), new])
     return dump(check_depth(result))
 
 
 def _parse_path(path: str) -> Path:
     try:
         return json_paths.parse_path(path)
-    except Problem:
-        raise Problem(
+    except FunctionProblem:
+        raise FunctionProblem(
             3143, f"Invalid JSON path expression. The error is around character position %!d(string={path})."
         ) from None
 
@@ -129,11 +129,11 @@ def array_insert(document: Text, *pairs: Text) -> Text:
         last = way[-1] if way else AnyDepth()
         if not isinstance(last, ArrayRange) or last.start is None:
             raise NOT_A_CELL
-        for steps, there in json_paths.find(result, way[:-1])[:1]:
-            if isinstance(there, list):
-                place = max(json_paths.array_index(last.start, len(there)), 0)
+        for steps, current in json_paths.find(result, way[:-1])[:1]:
+            if isinstance(current, list):
+                place = max(json_paths.array_index(last.start, len(current)), 0)
                 new = None if value is None else load(value)
-                result = _replace_at(result, steps, [*there[:place], new, *there[place:]])
+                result = _replace_at(result, steps, [*current[:place], new, *current[place:]])
     return dump(check_depth(result))
 
 
@@ -181,10 +181,10 @@ def merge_patch(*documents: Text) -> Text:
 def _patch(target: Document, patch: Document) -> Document:
     if not isinstance(patch, dict):
         return patch
-    made: dict[str, Document] = dict(target) if isinstance(target, dict) else {}
+    merged: dict[str, Document] = dict(target) if isinstance(target, dict) else {}
     for key, value in patch.items():
         if value is None:
-            made.pop(key, None)
+            merged.pop(key, None)
         else:
-            made[key] = _patch(made.get(key), value)
-    return made
+            merged[key] = _patch(merged.get(key), value)
+    return merged

@@ -37,7 +37,7 @@ from simulator.tidb.functions.json_changes import (
 )
 from simulator.tidb.functions.json_paths import Steps
 from simulator.tidb.functions.patterns import compile_like
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.functions.strict import Text, strict
 
 
@@ -68,7 +68,7 @@ def unquote(text: Text) -> Text:
     if text is None or len(text) < 2 or not text.startswith('"') or not text.endswith('"'):
         return text
     if not is_json(text):
-        raise Problem(3140, "Invalid JSON text: The document root must not be followed by other values.")
+        raise FunctionProblem(3140, "Invalid JSON text: The document root must not be followed by other values.")
     return str(json.loads(text)).encode("utf-8", "replace").decode()
 
 
@@ -123,7 +123,7 @@ def _indent_document(document: Document, indent: str = "") -> str:
 @strict
 def quote(text: str) -> Text:
     """Return JSON_QUOTE, which escapes as Go's strconv.Quote does."""
-    known = {
+    escapes = {
         '"': '\\"',
         "\\": "\\\\",
         "\a": "\\a",
@@ -134,7 +134,7 @@ def quote(text: str) -> Text:
         "\t": "\\t",
         "\v": "\\v",
     }
-    return '"' + "".join(known.get(each) or _printable(each) for each in text) + '"'
+    return '"' + "".join(escapes.get(each) or _printable(each) for each in text) + '"'
 
 
 def _printable(character: str) -> str:
@@ -152,7 +152,7 @@ def object_of(*pairs: Text) -> Text:
     result: dict[str, Document] = {}
     for key, document in zip(pairs[::2], pairs[1::2], strict=True):
         if key is None:
-            raise Problem(1105, "JSON documents may not contain NULL member names")
+            raise FunctionProblem(1105, "JSON documents may not contain NULL member names")
         result[key] = None if document is None else load(document)
     return dump(check_depth(result))
 
@@ -193,7 +193,7 @@ def contains_path(document: Text, which: Text, *paths: Text) -> Text:
 
 def _is_every(which: str) -> bool:
     if which.lower() not in ("one", "all"):
-        raise Problem(3154, "The second argument can only be either 'one' or 'all'.")
+        raise FunctionProblem(3154, "The second argument can only be either 'one' or 'all'.")
     return which.lower() == "all"
 
 
@@ -212,8 +212,8 @@ def overlaps(first: str, second: str) -> Text:
 
 @strict
 def member_of(target: str, document: str) -> Text:
-    result, wanted = load(document), load(target)
-    return str(int(any(compare(each, wanted) == 0 for each in (result if isinstance(result, list) else [result]))))
+    result, searched = load(document), load(target)
+    return str(int(any(compare(each, searched) == 0 for each in (result if isinstance(result, list) else [result]))))
 
 
 def search(document: Text, which: Text, pattern: Text, escape: Text = None, *paths: Text) -> Text:
@@ -223,7 +223,7 @@ def search(document: Text, which: Text, pattern: Text, escape: Text = None, *pat
     if pattern is None:
         return None
     if len((escape or "").encode()) > 1:
-        raise Problem(1210, "Incorrect arguments to ESCAPE")
+        raise FunctionProblem(1210, "Incorrect arguments to ESCAPE")
     if None in paths:
         return None
     ways = [json_paths.parse_path(path or "") for path in paths] or [()]
@@ -263,7 +263,7 @@ def key(document: str) -> Text:
 def pair(key: Text, document: Text) -> Text:
     """Return a member of an object."""
     if key is None:
-        raise Problem(3158, "JSON documents may not contain NULL member names.")
+        raise FunctionProblem(3158, "JSON documents may not contain NULL member names.")
     return f"{dump(key)}: {'null' if document is None else document}"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from simulator.tidb.functions.documents import Document, sorted_keys
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 
 BLANKS = "\t\n\v\f\r \x85\xa0"
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -39,9 +39,11 @@ class _PathReader:
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
 
-    def failed(self) -> Problem:
+    def failed(self) -> FunctionProblem:
         position = max(len(self.text[: self.at].encode()), 1)
-        return Problem(3143, f"Invalid JSON path expression. The error is around character position {position}.")
+        return FunctionProblem(
+            3143, f"Invalid JSON path expression. The error is around character position {position}."
+        )
 
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -71,7 +73,7 @@ def parse_path(text: str) -> Path:
     reader.blanks()
     if not reader.accept("$"):
         reader.at = 1
-        raise Problem(3143, "Invalid JSON path expression. The error is around character position 1.")
+        raise FunctionProblem(3143, "Invalid JSON path expression. The error is around character position 1.")
     reader.blanks()
     legs: list[Leg] = []
     while reader.peek():

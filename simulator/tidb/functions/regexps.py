@@ -9,12 +9,12 @@ from typing import Any
 
 import re2
 
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.functions.strict import Text
 
 
-def regexp_error(text: str) -> Problem:
-    return Problem(1139, f"Got error '{text}' from regexp")
+def regexp_error(text: str) -> FunctionProblem:
+    return FunctionProblem(1139, f"Got error '{text}' from regexp")
 
 
 BINARY_COLLATION = "Not support binary collation so far"
@@ -97,9 +97,9 @@ def regexp_replace(
     if not pattern:
         raise regexp_error("Empty pattern is invalid")
     rest = _from_position(text, int(place))
-    wanted, pieces, last = max(int(occurrence), 0), [text[: int(place) - 1]], 0
+    number_wanted, pieces, last = max(int(occurrence), 0), [text[: int(place) - 1]], 0
     for number, result in enumerate(_pattern(pattern, match_type, ignore_case).finditer(rest), 1):
-        if not wanted or number == wanted:
+        if not number_wanted or number == number_wanted:
             pieces += [rest[last : result.start()], _expand(new, result)]
             last = result.end()
     return "".join([*pieces, rest[last:]])

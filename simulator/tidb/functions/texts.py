@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from simulator.tidb.collations import compare
 from simulator.tidb.collations.weights import WEIGHTS
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.functions.strict import Text, strict
 
 _EXACTLY = Context(prec=400)
@@ -114,7 +114,7 @@ def conv(text: str, source: str, target: str) -> Text:
     negative, digits = shown.startswith("-"), shown.removeprefix("-")
     number = int(digits, abs(first))
     if number >= 2**64:
-        raise Problem(1690, f"BIGINT UNSIGNED value is out of range in '{digits}'")
+        raise FunctionProblem(1690, f"BIGINT UNSIGNED value is out of range in '{digits}'")
     if first < 0:
         number = min(number, 2**63 if negative else 2**63 - 1)
     if negative:
@@ -183,9 +183,11 @@ def as_charset(text: Text, charset: Text) -> Text:
         return data.decode(codec)
     except UnicodeDecodeError as error:
         if charset == "latin1":
-            raise Problem(1235, "bytes that are no UTF-8 are no text of latin1 here; its columns take them") from None
+            raise FunctionProblem(
+                1235, "bytes that are no UTF-8 are no text of latin1 here; its columns take them"
+            ) from None
         shown = "".join(f"\\x{byte:02X}" for byte in data[error.start : error.start + 6])
-        raise Problem(1300, f"Invalid {charset} character string: '{shown}'", "W") from None
+        raise FunctionProblem(1300, f"Invalid {charset} character string: '{shown}'", "W") from None
 
 
 def into_charset(text: Text, charset: Text) -> Text:
@@ -216,7 +218,7 @@ def bytes_as_text(text: Text, charset: Text = None) -> Text:
         return data.decode("utf-8" if own == "utf8mb4" else own)
     except UnicodeDecodeError:
         shown = "".join(chr(byte) if byte < 0x80 else f"\\x{byte:02X}" for byte in data)
-        raise Problem(3854, f"Cannot convert string '{shown}' from binary to {own}") from None
+        raise FunctionProblem(3854, f"Cannot convert string '{shown}' from binary to {own}") from None
 
 
 def interval(fixed: Text, value: Text, *others: Text) -> Text:
@@ -290,7 +292,7 @@ def password(text: Text) -> Text:
     if not text:
         return ""
     twice = hashlib.sha1(hashlib.sha1(text.encode()).digest()).hexdigest()
-    raise Problem(
+    raise FunctionProblem(
         1681, "Function PASSWORD() is deprecated and will be removed in a future release.", "W", f"*{twice.upper()}"
     )
 
@@ -309,7 +311,7 @@ def uncompress(text: Text) -> Text:
     except zlib.error:
         result = None
     if result is None or int.from_bytes(data[:4], "little") < len(result):
-        raise Problem(1259, "ZLIB: Input data corrupted", "W")
+        raise FunctionProblem(1259, "ZLIB: Input data corrupted", "W")
     return result.decode("latin-1")
 
 
@@ -317,7 +319,7 @@ def uncompress(text: Text) -> Text:
 def uncompressed_length(text: str) -> Text:
     data = text.encode("latin-1")
     if 0 < len(data) <= 4:
-        raise Problem(1259, "ZLIB: Input data corrupted", "W", "0")
+        raise FunctionProblem(1259, "ZLIB: Input data corrupted", "W", "0")
     return str(int.from_bytes(data[:4], "little"))
 
 

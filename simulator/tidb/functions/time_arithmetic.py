@@ -8,7 +8,7 @@ from simulator.tidb.functions.calendar import (
     DAY,
     MAX_DURATION,
     SECOND,
-    Moment,
+    CalendarMoment,
     add_micros,
     clock_text,
     day_number,
@@ -18,14 +18,14 @@ from simulator.tidb.functions.calendar import (
     moment_text,
     parse_moment,
 )
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.functions.strict import Text
 from simulator.tidb.values import spellings
 
 DURATION = re.compile(r"\s*-?(?:(?:\d{1,2}\s+)?0*\d{0,3}(?::0*\d{1,2}){0,2}|\d{1,7})?(?:\.\d*)?\s*", re.ASCII)
 
 
-def days(moment: Moment) -> int:
+def days(moment: CalendarMoment) -> int:
     return day_number(moment.year, moment.month, moment.day)
 
 
@@ -49,7 +49,7 @@ def _parse_duration(text: str) -> int:
     """Parse a duration. Raises Problem 1292, a warning in every sql_mode."""
     result = _micros(text)
     if result is None:
-        raise Problem(1292, f"Truncated incorrect time value: '{text}'", "W")
+        raise FunctionProblem(1292, f"Truncated incorrect time value: '{text}'", "W")
     return result
 
 
@@ -69,7 +69,7 @@ def add_to_text(sign: Text, text: Text, kind: Text, amount: Text) -> Text:
         return clock_text(total, 6 if total % SECOND else 0)
     start = spellings.moment(text, 6)
     if start is None:
-        raise Problem(1292, f"Incorrect datetime value: '{text}'", "W")
+        raise FunctionProblem(1292, f"Incorrect datetime value: '{text}'", "W")
     result = (
         add_micros(parse_moment(start), by)
         if not has_zero(parse_moment(start))
@@ -78,7 +78,7 @@ def add_to_text(sign: Text, text: Text, kind: Text, amount: Text) -> Text:
     return None if result is None else moment_text(result, 6 if result.micros % SECOND else 0)
 
 
-def _add_to_zero_date(start: Moment, by: int) -> Moment | None:
+def _add_to_zero_date(start: CalendarMoment, by: int) -> CalendarMoment | None:
     """Add to a date with a zero part. A sum below the year 0 loses its sign (tidb pkg/types/core_time.go,
     calcTimeDurationDiff)."""
     days, clock = divmod(start.micros + by, DAY)
@@ -110,8 +110,8 @@ def _parse_amount(sign: Text, kind: Text, amount: Text) -> int | None:
         return None
     try:
         by = int(amount) if kind == "time" else _parse_duration(amount)
-    except Problem as problem:
-        raise Problem(problem.number, problem.text, "T" if kind == "clock" else "W") from None
+    except FunctionProblem as problem:
+        raise FunctionProblem(problem.number, problem.text, "T" if kind == "clock" else "W") from None
     return -by if sign == "-1" else by
 
 
@@ -127,26 +127,29 @@ def timediff(first_kind: Text, first: Text, second_kind: Text, second: Text) -> 
     """Return TIMEDIFF of two moments or two durations; a text is either."""
     if first is None or second is None:
         return None
-    wrong: list[str] = []
-    left, right = _timediff_operand(first_kind or "", first, wrong), _timediff_operand(second_kind or "", second, wrong)
-    if isinstance(left, Moment) != isinstance(right, Moment):
+    truncated: list[str] = []
+    left, right = (
+        _timediff_operand(first_kind or "", first, truncated),
+        _timediff_operand(second_kind or "", second, truncated),
+    )
+    if isinstance(left, CalendarMoment) != isinstance(right, CalendarMoment):
         return None
-    if isinstance(left, Moment) and isinstance(right, Moment):
+    if isinstance(left, CalendarMoment) and isinstance(right, CalendarMoment):
         micros = (days(left) - days(right)) * DAY + left.micros - right.micros
     else:
         assert isinstance(left, int) and isinstance(right, int)
         micros = left - right
     if abs(micros) > MAX_DURATION:
         shown = clock_text(micros)
-        wrong.append(shown)
+        truncated.append(shown)
         micros = MAX_DURATION if micros > 0 else -MAX_DURATION
-    if wrong:
-        raise Problem(1292, f"Truncated incorrect time value: '{wrong[0]}'", "T", str(micros))
+    if truncated:
+        raise FunctionProblem(1292, f"Truncated incorrect time value: '{truncated[0]}'", "T", str(micros))
     return str(micros)
 
 
-def _timediff_operand(kind: str, text: str, wrong: list[str]) -> Moment | int:
-    """Parse an operand. A text of twelve characters or more may be a moment (StrToDuration), a shorter one a duration."""
+def _timediff_operand(kind: str, text: str, truncated: list[str]) -> CalendarMoment | int:
+    """Parse an operand. A text of twelve characters or more may be a moment (StrToDuration), others are durations."""
     if kind == "time":
         return int(text)
     if kind in ("date", "datetime"):
@@ -156,7 +159,7 @@ def _timediff_operand(kind: str, text: str, wrong: list[str]) -> Moment | int:
     if result is not None:
         return parse_moment(result)
     micros, whole = leading_duration(text)
-    wrong += [text] * (not whole)
+    truncated += [text] * (not whole)
     return micros
 
 

@@ -12,14 +12,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from simulator.tidb.functions.calendar import (
     DAY,
-    Moment,
+    CalendarMoment,
     add_micros,
     date_text,
     incorrect_value,
     moment_text,
     parse_moment,
 )
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.functions.strict import Text, strict
 from simulator.tidb.values import spellings
 
@@ -37,7 +37,7 @@ def zone_offset(zone: str) -> int | None:
     return -minutes if result[1] == "-" else minutes
 
 
-def from_utc(moment: Moment, zone: str) -> Moment | None:
+def from_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
     """Convert a moment from UTC to a zone."""
     minutes = zone_offset(zone)
     if minutes is not None:
@@ -46,7 +46,7 @@ def from_utc(moment: Moment, zone: str) -> Moment | None:
     if zone_info is None or not 1 <= moment.year <= 9998:
         return moment if zone_info is not None else None
     local = _python_datetime(moment, timezone.utc).astimezone(zone_info)
-    return Moment(
+    return CalendarMoment(
         local.year,
         local.month,
         local.day,
@@ -54,7 +54,7 @@ def from_utc(moment: Moment, zone: str) -> Moment | None:
     )
 
 
-def to_utc(moment: Moment, zone: str) -> Moment | None:
+def to_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
     """Convert a moment from a zone to UTC."""
     minutes = zone_offset(zone)
     if minutes is not None:
@@ -66,7 +66,7 @@ def to_utc(moment: Moment, zone: str) -> Moment | None:
     return add_micros(moment, -round(shift.total_seconds()) * 1_000_000)
 
 
-def _python_datetime(moment: Moment, zone: timezone | ZoneInfo) -> datetime:
+def _python_datetime(moment: CalendarMoment, zone: timezone | ZoneInfo) -> datetime:
     return datetime(moment.year, moment.month, moment.day, tzinfo=zone) + timedelta(microseconds=moment.micros)
 
 
@@ -126,7 +126,7 @@ def moment_of_duration(micros: Text, today: Text) -> Text:
     if micros is None or not today:
         return None
     days, clock = divmod(int(micros), DAY)
-    result = add_micros(Moment(int(today[:4]), int(today[5:7]), int(today[8:10])), days * DAY + clock)
+    result = add_micros(CalendarMoment(int(today[:4]), int(today[5:7]), int(today[8:10])), days * DAY + clock)
     return None if result is None else moment_text(result)
 
 
@@ -136,7 +136,7 @@ def duration_of_text(text: str) -> Text:
     result = spellings.duration(text, 6)
     if result is None:
         cut = spellings.duration(text, 6, cut=True)
-        raise Problem(1292, f"Truncated incorrect time value: '{text}'", "T", None if cut is None else str(cut))
+        raise FunctionProblem(1292, f"Truncated incorrect time value: '{text}'", "T", None if cut is None else str(cut))
     return str(result)
 
 
@@ -169,7 +169,7 @@ def unix_timestamp(text: Text, zone: Text) -> Text:
 def from_unixtime(micros: Text, zone: Text) -> Text:
     if micros is None or not 0 <= int(micros) <= LAST_UNIX_TIME * 1_000_000 + 999_999:
         return None
-    result = add_micros(Moment(1970, 1, 1), int(micros))
+    result = add_micros(CalendarMoment(1970, 1, 1), int(micros))
     local = None if result is None else from_utc(result, zone or "UTC")
     return None if local is None else moment_text(local)
 

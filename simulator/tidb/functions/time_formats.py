@@ -9,7 +9,7 @@ from simulator.tidb.functions.calendar import (
     MONTHS,
     SECOND,
     WEEKDAYS,
-    Moment,
+    CalendarMoment,
     day_number,
     has_zero,
     incorrect_value,
@@ -19,7 +19,7 @@ from simulator.tidb.functions.calendar import (
     week_number,
     weekday,
 )
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.functions.strict import Text, strict
 
 
@@ -62,7 +62,7 @@ def _clock_letter(letter: str, micros: int) -> str | None:
     return shown.get(letter)
 
 
-def _date_letter(letter: str, moment: Moment) -> str:
+def _date_letter(letter: str, moment: CalendarMoment) -> str:
     clock = _clock_letter(letter, moment.micros)
     if clock is not None:
         return clock
@@ -70,9 +70,9 @@ def _date_letter(letter: str, moment: Moment) -> str:
     return letter if shown is None else shown(moment)
 
 
-def _month(moment: Moment) -> str:
+def _month(moment: CalendarMoment) -> str:
     if not moment.month:
-        raise Problem(1292, "Incorrect time value: '0'", "T")
+        raise FunctionProblem(1292, "Incorrect time value: '0'", "T")
     return MONTHS[moment.month - 1]
 
 
@@ -80,22 +80,22 @@ def _ordinal(day: int) -> str:
     return f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
 
 
-def _day_of_year(moment: Moment) -> int:
+def _day_of_year(moment: CalendarMoment) -> int:
     if has_zero(moment):
         return 0
     return day_number(*moment[:3]) - day_number(moment.year, 1, 1) + 1
 
 
-def _week(moment: Moment, mode: int) -> str:
+def _week(moment: CalendarMoment, mode: int) -> str:
     return "00" if has_zero(moment) else f"{week_number(moment, mode)[1]:02}"
 
 
-def _week_year(moment: Moment, mode: int) -> str:
+def _week_year(moment: CalendarMoment, mode: int) -> str:
     year = week_number(moment, mode, True)[0]
     return f"{year:04}" if year >= 0 else str(2**32 - 1)
 
 
-_DATE_LETTERS: dict[str, Callable[[Moment], str]] = {
+_DATE_LETTERS: dict[str, Callable[[CalendarMoment], str]] = {
     "Y": lambda moment: f"{moment.year:04}",
     "y": lambda moment: f"{moment.year:04}"[2:],
     "m": lambda moment: f"{moment.month:02}",
@@ -126,7 +126,9 @@ CLOCK_LETTERS, DATE_LETTERS = "hHiIsSklfrT", "yYmMcbDde"
 def result_kind(pattern: str) -> str:
     """Return the type that STR_TO_DATE has for a format: `time`, `date` or `datetime`."""
     letters = re.findall(r"(?s)%(.)", pattern)
-    timed, dated = (any(letter in known for letter in letters) for known in (CLOCK_LETTERS, DATE_LETTERS))
+    timed, dated = (
+        any(letter in letters_of_kind for letter in letters) for letters_of_kind in (CLOCK_LETTERS, DATE_LETTERS)
+    )
     return "time" if timed and not dated else "date" if dated and not timed else "datetime"
 
 
@@ -174,13 +176,13 @@ def str_to_date(text: Text, pattern: Text, kind: Text, zeros: Text) -> Text:
         if not zeros and (has_zero(result) or not result.year):
             shown = text if kind == "date" else moment_text(result, 0)
             raise (
-                Problem(1411, f"Incorrect datetime value: '{shown}' for function str_to_date", "T")
+                FunctionProblem(1411, f"Incorrect datetime value: '{shown}' for function str_to_date", "T")
                 if (kind == "date")
                 else incorrect_value(shown)
             )
         value = moment_text(result)
     if extra:
-        raise Problem(1292, f"Truncated incorrect datetime value: '{text}'", "W", value)
+        raise FunctionProblem(1292, f"Truncated incorrect datetime value: '{text}'", "W", value)
     return value
 
 
@@ -234,9 +236,9 @@ def _micros(reading: _DateReader) -> None:
 def _named_month(length: int) -> Callable[[_DateReader], None]:
     def read(reading: _DateReader) -> None:
         for place, name in enumerate(MONTHS, 1):
-            wanted = name[:length]
-            if reading.rest[: len(wanted)].lower() == wanted.lower():
-                reading.fields["month"], reading.rest = place, reading.rest[len(wanted) :]
+            prefix = name[:length]
+            if reading.rest[: len(prefix)].lower() == prefix.lower():
+                reading.fields["month"], reading.rest = place, reading.rest[len(prefix) :]
                 return
         raise ValueError
 
@@ -318,12 +320,12 @@ def _apply_am_pm(reading: _DateReader) -> None:
         reading.fields["hour"] = hour + 12
 
 
-def _moment(reading: _DateReader) -> Moment:
+def _moment(reading: _DateReader) -> CalendarMoment:
     """Return the moment of all fields. Raises ValueError for a day beyond the end of its month."""
     year, month, day, hour, minute, second, micros = reading.fields.values()
     if month and day > month_length(year, month):
         raise ValueError
-    return Moment(year, month, day, ((hour * 60 + minute) * 60 + second) * SECOND + micros)
+    return CalendarMoment(year, month, day, ((hour * 60 + minute) * 60 + second) * SECOND + micros)
 
 
 TIME_FORMATS: dict[str, Callable[..., Text]] = {

@@ -10,7 +10,7 @@ from simulator.tidb.functions.calendar import (
     MONTHS,
     SECOND,
     WEEKDAYS,
-    Moment,
+    CalendarMoment,
     date_text,
     day_number,
     from_day_number,
@@ -22,7 +22,7 @@ from simulator.tidb.functions.calendar import (
     week_number,
     weekday,
 )
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 from simulator.tidb.functions.strict import Text, strict
 from simulator.tidb.functions.time_arithmetic import (
     DURATION,
@@ -38,11 +38,13 @@ from simulator.tidb.functions.time_arithmetic import (
 from simulator.tidb.values import spellings
 
 
-def _incorrect_moment(moment: Moment, kind: str) -> Problem:
+def _incorrect_moment(moment: CalendarMoment, kind: str) -> FunctionProblem:
     return incorrect_value(date_text(moment) if kind == "date" else moment_text(moment, 0))
 
 
-def _date_function(compute: Callable[[Moment], object], zero_month: bool = True) -> Callable[[Text, Text], Text]:
+def _date_function(
+    compute: Callable[[CalendarMoment], object], zero_month: bool = True
+) -> Callable[[Text, Text], Text]:
     """Return a function of a date. A zero month is an error; with `zero_month`, a zero day is an error, too."""
 
     def called(kind: Text, text: Text) -> Text:
@@ -61,7 +63,7 @@ def time_of_text(text: str) -> Text:
     """Return TIME of a text, whose rest is ignored with a problem."""
     result, whole = leading_duration(text)
     if not whole:
-        raise Problem(1292, f"Truncated incorrect time value: '{text}'", "T", str(result))
+        raise FunctionProblem(1292, f"Truncated incorrect time value: '{text}'", "T", str(result))
     return str(result)
 
 
@@ -129,7 +131,7 @@ def sec_to_time(number: Text, digits: Text) -> Text:
     sign = -1 if float(number) < 0 else 1
     if int(seconds) // 3600 > MAX_HOURS:
         shown = f"{seconds:.20f}".rstrip("0").rstrip(".")
-        raise Problem(1292, f"Truncated incorrect time value: '{shown}'", "T", str(sign * MAX_DURATION))
+        raise FunctionProblem(1292, f"Truncated incorrect time value: '{shown}'", "T", str(sign * MAX_DURATION))
     unit = 10 ** (6 - int(digits or 0))
     micros = (int(round(seconds * 10**7)) + 5 * unit) // (10 * unit) * unit
     return str(sign * micros)
@@ -181,7 +183,7 @@ def part_of_duration(unit: str, micros: str) -> Text:
 
 def _period_months(period: int, function: str) -> int:
     if period < 0 or period % 100 == 0 or period % 100 > 12:
-        raise Problem(1210, f"Incorrect arguments to {function}")
+        raise FunctionProblem(1210, f"Incorrect arguments to {function}")
     year, month = divmod(period, 100)
     return (year + (2000 if year < 70 else 1900 if year < 100 else 0)) * 12 + month - 1
 
@@ -224,7 +226,7 @@ def last_day(kind: Text, text: Text, zeros: Text) -> Text:
     result = parse_moment(text)
     if not result.month or not result.day and not zeros:
         raise _incorrect_moment(result, kind or "")
-    return moment_text(Moment(result.year, result.month, month_length(result.year, result.month)))
+    return moment_text(CalendarMoment(result.year, result.month, month_length(result.year, result.month)))
 
 
 def extract_day(unit: Text, text: Text) -> Text:

@@ -349,9 +349,9 @@ def test_duckdb_is_loaded_by_the_first_expression_only() -> None:
 def test_a_process_ends_quietly_after_it() -> None:
     """DuckDB's Python binding complains of what is left open."""
     code = (
-        "import pyarrow as pa; from simulator.ticdc.filters.row_expressions import ignores; "
+        "import pyarrow as pa; from simulator.ticdc.filters.row_expressions import is_ignored; "
         "from simulator.tidb.ddl.definitions.from_sql import "
-        "create_table; ignores('a = 1', create_table('CREATE TABLE d.t (a INT)'), {'a': pa.array(['1'])})"
+        "create_table; is_ignored('a = 1', create_table('CREATE TABLE d.t (a INT)'), {'a': pa.array(['1'])})"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, b"")

@@ -50,15 +50,15 @@ def add_columns(spec: AddColumns, alteration: Alteration) -> SubJobs:
 
 def add_column(syntax: ColumnDefinition, spec: AddColumns, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of one column. Raises DdlError."""
-    known, place = alteration.target, spec.place
+    target, place = alteration.target, spec.place
     placed = (place.after.lower(),) if place and place.after else ()
-    if known is None:
+    if target is None:
         check_added_options(syntax, alteration.name)
         check_definition(syntax, NARROWEST_CHARSET, alteration.session)
         added = () if spec.if_not_exists else (syntax.name.lower(),)
         yield SubJob(actions.ADD_COLUMN, affected=AffectedNames(added=added, placed=placed))
         return
-    table = known.table
+    table = target.table
     if len(table.columns) >= MAX_COLUMNS:
         raise tidb_error("ddl:1117")
     check_added_options(syntax, alteration.name)
@@ -68,16 +68,17 @@ def add_column(syntax: ColumnDefinition, spec: AddColumns, alteration: Alteratio
             return
         raise tidb_error("schema:1060", syntax.name)
     check_name(syntax.name)
-    column = build_checked_column(syntax, known, (table.charset, table.collation), alteration.session)
+    column = build_checked_column(syntax, target, (table.charset, table.collation), alteration.session)
     check_added_generated(column, table, spec.place)
-    column = replace(column, origin_default=origin_default(column, known.now))
+    column = replace(column, origin_default=origin_default(column, target.now))
     check_position(place, table)
     affected = AffectedNames(added=(syntax.name.lower(),), placed=placed, related=tuple(generation_columns(column)))
     yield SubJob(actions.ADD_COLUMN, lambda before: with_column(before, column, place), affected)
 
 
 def check_added_options(syntax: ColumnDefinition, table: TableName) -> None:
-    """Raise DdlError for keys, AUTO_INCREMENT and AUTO_RANDOM of a new column (TiDB: checkUnsupportedColumnConstraint)."""
+    """Raise DdlError for keys, AUTO_INCREMENT and AUTO_RANDOM of a new column
+    (TiDB: checkUnsupportedColumnConstraint)."""
     where = f"when altering '{table.schema}.{table.name}'"
     for option in syntax.options:
         if option.kind in UNSUPPORTED_OPTIONS:
@@ -120,7 +121,7 @@ def with_column(table: Table, column: Column, place: ColumnPosition | None) -> T
     """Return the table with the column at its position, by default the last, and with the next id."""
     at = len(table.columns)
     if place is not None:
-        names = lower_names(there.name for there in table.columns)
+        names = lower_names(existing.name for existing in table.columns)
         at = names.index(place.after.lower()) + 1 if place.after else 0
     ids = replace(table.last_ids, column=last_column_id(table) + 1)
     columns = (*table.columns[:at], replace(column, id=ids.column), *table.columns[at:])
@@ -128,20 +129,20 @@ def with_column(table: Table, column: Column, place: ColumnPosition | None) -> T
 
 
 def last_column_id(table: Table) -> int:
-    return max(table.last_ids.column, *(there.id for there in table.columns), 0)
+    return max(table.last_ids.column, *(existing.id for existing in table.columns), 0)
 
 
 def drop_column(spec: DropColumn, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of DROP COLUMN, which drops keys of the column alone, too. Raises DdlError."""
-    known, name = alteration.target, spec.name.lower()
-    if known is not None:
-        column = find_column(known.table, name)
+    target, name = alteration.target, spec.name.lower()
+    if target is not None:
+        column = find_column(target.table, name)
         if column is None:
             if spec.if_exists:
                 yield f"Can't DROP '{spec.name}'; check that column/key exists: no job"
                 return
             raise tidb_error("ddl:1091", spec.name)
-        check_droppable(column, known)
+        check_droppable(column, target)
         if column.auto_increment and not alteration.session.remove_auto_increment:
             raise unsupported_error(
                 "can't remove column with auto_increment when @@tidb_allow_remove_auto_inc disabled"
@@ -149,9 +150,9 @@ def drop_column(spec: DropColumn, alteration: Alteration) -> SubJobs:
     yield SubJob(actions.DROP_COLUMN, lambda before: without_column(before, name), AffectedNames(dropped=(name,)))
 
 
-def check_droppable(column: Column, known: TargetTable) -> None:
+def check_droppable(column: Column, target: TargetTable) -> None:
     """Raise DdlError for a column that cannot be dropped (TiDB: checkIsDroppableColumn)."""
-    table, name = known.table, column.name.lower()
+    table, name = target.table, column.name.lower()
     if needed := dependent_kind(table, name):
         raise tidb_error("ddl:3108" if needed == "generated" else "ddl:3837", name)
     if len(table.columns) == 1:
@@ -163,7 +164,7 @@ def check_droppable(column: Column, known: TargetTable) -> None:
     if name in partitioning_columns(table.partitioning):
         raise tidb_error("ddl:3855", name)
     check_not_constrained(name, table, alone=False)
-    check_not_needed(column, known)
+    check_not_needed(column, target)
     if table.ttl and table.ttl.column.lower() == name:
         raise tidb_error("ddl:8149", name)
     if name in lower_names(table.primary_key):
@@ -190,16 +191,16 @@ def without_column(table: Table, name: str) -> Table:
 
 def rename_column(spec: RenameColumn, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of RENAME COLUMN. Raises DdlError."""
-    known, old, new = alteration.target, spec.old, spec.new
-    if known is not None and find_column(known.table, old) is None:
-        raise tidb_error("schema:1054", old, known.table.name)
+    target, old, new = alteration.target, spec.old, spec.new
+    if target is not None and find_column(target.table, old) is None:
+        raise tidb_error("schema:1054", old, target.table.name)
     if old.lower() == new.lower():
         yield "the column has that name: no job"
         return
-    if known is not None:
-        check_not_constrained(old, known.table, alone=True)
-        check_rename(old, new, known.table)
-        if old.lower() in partitioning_columns(known.table.partitioning):
+    if target is not None:
+        check_not_constrained(old, target.table, alone=True)
+        check_rename(old, new, target.table)
+        if old.lower() in partitioning_columns(target.table.partitioning):
             raise tidb_error("ddl:3855", old.lower())
     affected = AffectedNames(added=(new.lower(),), dropped=(old.lower(),))
     yield SubJob(actions.MODIFY_COLUMN, lambda before: with_renamed_column(before, old, new), affected, {old: new})
@@ -219,8 +220,8 @@ def check_rename(old: str, new: str, table: Table) -> None:
 def with_renamed_column(table: Table, old: str, new: str) -> Table:
     """Return the table with the column renamed, also in keys, foreign keys and TTL."""
 
-    def name(given: str) -> str:
-        return new if given.lower() == old.lower() else given
+    def name(name_before: str) -> str:
+        return new if name_before.lower() == old.lower() else name_before
 
     def index(had: Index) -> Index:
         return replace(had, columns=tuple(replace(part, name=name(part.name)) for part in had.columns))

@@ -1,7 +1,7 @@
 """Checks of column definitions with TiDB's errors, and origin defaults.
 
-The origin default, which existing rows have, is the default of the column, or the zero value of a NOT NULL column (TiDB:
-pkg/ddl/add_column.go, pkg/parser/types; pkg/ddl/column.go, generateOriginDefaultValue; pkg/table/column.go,
+The origin default, which existing rows have, is the default of the column, or the zero value of a NOT NULL column
+(TiDB: pkg/ddl/add_column.go, pkg/parser/types; pkg/ddl/column.go, generateOriginDefaultValue; pkg/table/column.go,
 GetZeroValue).
 """
 
@@ -35,12 +35,12 @@ MAX_COMMENT_BYTES = 1024
 
 
 def build_checked_column(
-    syntax: ColumnDefinition, known: TargetTable, charset: tuple[str, str], session: Session
+    syntax: ColumnDefinition, target: TargetTable, charset: tuple[str, str], session: Session
 ) -> Column:
-    """Check a definition and return its column; `charset` is the charset and collation of the table. Raises DdlError."""
+    """Check a definition and return its column; `charset` is the table's charset and collation. Raises DdlError."""
     check_definition(syntax, charset, session)
     with converting_errors("types:1105"):
-        return build_column(syntax, charset, known.text)
+        return build_column(syntax, charset, target.text)
 
 
 def check_definition(
@@ -91,10 +91,10 @@ def check_options(syntax: ColumnDefinition, column: Column, session: Session) ->
             default = NULL if value is None else ""
         elif option.kind == "on update" and option.expression:
             text = option.expression.restored
-            asked = text.partition("(")[2].rstrip(")")
+            digits_text = text.partition("(")[2].rstrip(")")
             digits = max(column.type.decimal, 0)
-            wrong = int(asked) != digits if asked else digits > 0
-            if family(column.type) != "datetime" or not text.startswith("CURRENT_TIMESTAMP") or wrong:
+            is_wrong = int(digits_text) != digits if digits_text else digits > 0
+            if family(column.type) != "datetime" or not text.startswith("CURRENT_TIMESTAMP") or is_wrong:
                 raise tidb_error("ddl:1294", syntax.name)
         elif option.kind == "comment" and session.is_strict and len(option.text.encode()) > MAX_COMMENT_BYTES:
             raise tidb_error("ddl:1629", syntax.name.lower())
@@ -144,13 +144,13 @@ def check_charset(syntax: ColumnDefinition, session: Session) -> None:
     for option in syntax.options:
         if option.kind != "collate":
             continue
-        wanted = canonical_collation(option.text)
-        of = wanted.partition("_")[0]
-        check_collation(wanted)
-        check_charset_name(of, session)
-        if named and of != named:
-            raise tidb_error("ddl:1253", wanted, named)
-        named = of
+        expected = canonical_collation(option.text)
+        charset_of_collation = expected.partition("_")[0]
+        check_collation(expected)
+        check_charset_name(charset_of_collation, session)
+        if named and charset_of_collation != named:
+            raise tidb_error("ddl:1253", expected, named)
+        named = charset_of_collation
 
 
 NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")

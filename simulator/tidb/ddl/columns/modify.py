@@ -69,13 +69,13 @@ def redefine_column(
     name: str, syntax: ColumnDefinition, place: ColumnPosition | None, if_exists: bool, alteration: Alteration
 ) -> SubJobs:
     """Yield the sub-job of MODIFY or CHANGE COLUMN. Raises DdlError."""
-    known, affected = alteration.target, affected_names(name, syntax.name, place)
-    if known is None:
+    target, affected = alteration.target, affected_names(name, syntax.name, place)
+    if target is None:
         check_options(syntax)
         check_definition(syntax, NARROWEST_CHARSET, alteration.session)
         yield SubJob(actions.MODIFY_COLUMN, affected=affected)
         return
-    table = known.table
+    table = target.table
     old = find_column(table, name)
     if old is None:
         if if_exists:
@@ -84,8 +84,8 @@ def redefine_column(
         raise tidb_error("schema:1054", name, table.name)
     if syntax.name.lower() != name.lower():
         check_rename(name, syntax.name, table)
-    new = build_redefined(old, syntax, known, alteration.session)
-    check_redefined(old, new, known, alteration.session)
+    new = build_redefined(old, syntax, target, alteration.session)
+    check_redefined(old, new, target, alteration.session)
     check_position(old, place, table)
     names = {old.name: new.name} if old.name != new.name else {}
     rewritten = needs_reorganization(old.type, new.type)
@@ -111,12 +111,12 @@ def check_options(syntax: ColumnDefinition) -> None:
             raise error_with_text("ddl:8200", REFUSED_OPTIONS[option.kind])
 
 
-def build_redefined(old: Column, syntax: ColumnDefinition, known: TargetTable, session: Session) -> Column:
+def build_redefined(old: Column, syntax: ColumnDefinition, target: TargetTable, session: Session) -> Column:
     """Return the column of the new definition, which is NOT NULL in a primary key."""
-    table = known.table
+    table = target.table
     check_options(syntax)
     primary = old.name in table.primary_key
-    new = build_checked_column(syntax, known, (table.charset, table.collation), session)
+    new = build_checked_column(syntax, target, (table.charset, table.collation), session)
     if syntax.default and (primary or syntax.null is False) and column_default(syntax.default, new, session)[0] is None:
         raise tidb_error("types:1067", new.name)
     if primary and syntax.null:
@@ -130,11 +130,11 @@ def build_redefined(old: Column, syntax: ColumnDefinition, known: TargetTable, s
     )
 
 
-def check_redefined(old: Column, new: Column, known: TargetTable, session: Session) -> None:
+def check_redefined(old: Column, new: Column, target: TargetTable, session: Session) -> None:
     """Check a new definition in TiDB's order. Raises DdlError."""
-    table = known.table
+    table = target.table
     primary = old.name in table.primary_key
-    check_foreign_keys(old, new, known)
+    check_foreign_keys(old, new, target)
     check_change(old, new, primary, any(has_column(index, old) for index in table.indexes))
     if needs_reorganization(old.type, new.type):
         check_reorganized(old, new, table)
@@ -183,12 +183,12 @@ def has_column(index: Index, column: Column) -> bool:
     return column.name.lower() in lower_names(part.name for part in index.columns)
 
 
-def check_foreign_keys(old: Column, new: Column, known: TargetTable) -> None:
+def check_foreign_keys(old: Column, new: Column, target: TargetTable) -> None:
     """Raise DdlError for another type or a smaller length in a foreign key (isAcceptableForeignKeyColumnChange)."""
     before, after = old.type, new.type
     if (before.name, before.length, before.decimal) == (after.name, after.length, after.decimal):
         return
-    table, name = known.table, old.name.lower()
+    table, name = target.table, old.name.lower()
     acceptable = before.name == after.name and (
         family(before) == "integer" or family(before) != "decimal" and after.length >= before.length
     )
@@ -198,7 +198,7 @@ def check_foreign_keys(old: Column, new: Column, known: TargetTable) -> None:
                 refers = foreign.references[lower_names(foreign.columns).index(name)]
                 raise tidb_error("ddl:3780", old.name, refers, foreign.name)
             raise tidb_error("ddl:1832", old.name, foreign.name)
-    for child, foreign in referring_keys(known.catalog, table.schema, table.name):
+    for child, foreign in referring_keys(target.catalog, table.schema, table.name):
         if name in lower_names(foreign.references) and not acceptable:
             if before.name != after.name:
                 raise tidb_error(

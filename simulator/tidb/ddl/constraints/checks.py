@@ -164,15 +164,15 @@ def sub_jobs_without_variable(action: int, session: Session) -> SubJobs:
 
 def add_check(check: CheckDefinition, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of ADD CHECK, with the first free name for an unnamed one. Raises DdlError."""
-    known = alteration.target
-    if known is None or not alteration.session.check_constraints:
+    target = alteration.target
+    if target is None or not alteration.session.check_constraints:
         yield from sub_jobs_without_variable(actions.ADD_CHECK_CONSTRAINT, alteration.session)
         return
-    table = known.table
-    taken = {other.name.lower() for other in table.checks}
-    if check.name.lower() in taken:
+    table = target.table
+    taken_names = {other.name.lower() for other in table.checks}
+    if check.name.lower() in taken_names:
         raise tidb_error("ddl:3822", check.name.lower())
-    name = check.name or next(free_names(table.name, taken))
+    name = check.name or next(free_names(table.name, taken_names))
     tree = parse_or_none(check.condition.text)
     if tree is not None:
         check_condition(name, tree)
@@ -180,17 +180,17 @@ def add_check(check: CheckDefinition, alteration: Alteration) -> SubJobs:
             if find_column(table, named) is None:
                 raise tidb_error("ddl:1054", named, f"check constraint {name} expression")
         check_columns(name, tree, column_names(tree), table)
-    check_name_is_free(name, table, known.catalog)
-    made = CheckConstraint(name, check.condition.text, check.enforced)
-    yield SubJob(actions.ADD_CHECK_CONSTRAINT, lambda before: with_checks(before, (*before.checks, made)))
+    check_name_is_free(name, table, target.catalog)
+    constraint = CheckConstraint(name, check.condition.text, check.enforced)
+    yield SubJob(actions.ADD_CHECK_CONSTRAINT, lambda before: with_checks(before, (*before.checks, constraint)))
 
 
 def drop_check(name: str, alteration: Alteration) -> SubJobs:
-    known = alteration.target
-    if known is None or not alteration.session.check_constraints:
+    target = alteration.target
+    if target is None or not alteration.session.check_constraints:
         yield from sub_jobs_without_variable(actions.DROP_CHECK_CONSTRAINT, alteration.session)
         return
-    check_exists(name, known.table)
+    check_exists(name, target.table)
     yield SubJob(
         actions.DROP_CHECK_CONSTRAINT,
         lambda before: with_checks(
@@ -200,11 +200,11 @@ def drop_check(name: str, alteration: Alteration) -> SubJobs:
 
 
 def alter_check(spec: AlterCheck, alteration: Alteration) -> SubJobs:
-    known = alteration.target
-    if known is None or not alteration.session.check_constraints:
+    target = alteration.target
+    if target is None or not alteration.session.check_constraints:
         yield from sub_jobs_without_variable(actions.ALTER_CHECK_CONSTRAINT, alteration.session)
         return
-    check_exists(spec.name, known.table)
+    check_exists(spec.name, target.table)
     yield SubJob(
         actions.ALTER_CHECK_CONSTRAINT,
         lambda before: with_checks(
@@ -246,6 +246,6 @@ def checked_columns(check: CheckConstraint) -> list[str]:
 
 def without_invalid_checks(table: Table) -> Table:
     """Return the table without CHECKs of dropped columns (TiDB: removeInvalidCheckConstraintsInfo)."""
-    there = {column.name.lower() for column in table.columns}
-    kept = tuple(check for check in table.checks if there.issuperset(checked_columns(check)))
-    return table if len(kept) == len(table.checks) else with_checks(table, kept)
+    existing = {column.name.lower() for column in table.columns}
+    checks = tuple(check for check in table.checks if existing.issuperset(checked_columns(check)))
+    return table if len(checks) == len(table.checks) else with_checks(table, checks)

@@ -37,19 +37,19 @@ def add_foreign_key(key: KeyDefinition, alteration: Alteration) -> SubJobs:
 
     TiDB up to 6.4 has no job for the index; the table gets it nevertheless.
     """
-    known, of_its_own = alteration.target, alteration.session.release.foreign_key_index
-    if known is None:
+    target, of_its_own = alteration.target, alteration.session.release.foreign_key_index
+    if target is None:
         if of_its_own:
             yield INDEX_NOTE
         yield SubJob(actions.ADD_FOREIGN_KEY)
         return
-    table = known.table
+    table = target.table
     if len(key.name) > MAX_NAME_LENGTH:
         raise tidb_error("ddl:1059", key.name)
     foreign = build_foreign_key(
         key, tuple(resolve_part(part, table) for part in key.parts), table.last_ids.foreign_key + 1, table.schema
     )
-    check_foreign_key(foreign, table, known.catalog, alteration.session)
+    check_foreign_key(foreign, table, target.catalog, alteration.session)
     if is_covered(table, foreign.columns):
         yield SubJob(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
         return
@@ -190,8 +190,8 @@ def with_plain_index(table: Table, foreign: ForeignKey) -> Table:
 
 def drop_foreign_key(spec: DropKey, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of DROP FOREIGN KEY; its index stays."""
-    known, name = alteration.target, spec.name.lower()
-    if known is not None and all(foreign.name.lower() != name for foreign in known.table.foreign_keys):
+    target, name = alteration.target, spec.name.lower()
+    if target is not None and all(foreign.name.lower() != name for foreign in target.table.foreign_keys):
         raise tidb_error("schema:1091", spec.name)
 
     def apply(before: Table) -> Table:
@@ -202,29 +202,29 @@ def drop_foreign_key(spec: DropKey, alteration: Alteration) -> SubJobs:
 
 def referring_keys(catalog: Catalog, schema: str, name: str) -> Iterator[tuple[Table, ForeignKey]]:
     """Yield the foreign keys that refer to the table, each with its own table."""
-    wanted: Key = place_of(schema, name)
+    parent_key: Key = place_of(schema, name)
     for table in catalog.tables.values():
         for foreign in table.foreign_keys:
-            if place_of(foreign.schema, foreign.table) == wanted:
+            if place_of(foreign.schema, foreign.table) == parent_key:
                 yield table, foreign
 
 
-def check_not_needed(column: Column, known: TargetTable) -> None:
+def check_not_needed(column: Column, target: TargetTable) -> None:
     """Raise DdlError if a foreign key uses the column, or refers to it."""
     name = column.name.lower()
-    for foreign in known.table.foreign_keys:
+    for foreign in target.table.foreign_keys:
         if name in lower_names(foreign.columns):
             raise tidb_error("ddl:1828", name, foreign.name)
-    for child, foreign in referring_keys(known.catalog, known.table.schema, known.table.name):
+    for child, foreign in referring_keys(target.catalog, target.table.schema, target.table.name):
         if name in lower_names(foreign.references):
             raise tidb_error("ddl:1829", name, foreign.name, child.name)
 
 
-def check_key_not_needed(index: Index, known: TargetTable) -> None:
+def check_key_not_needed(index: Index, target: TargetTable) -> None:
     """Raise DdlError if a foreign key needs the index (TiDB: checkIndexNeededInForeignKey)."""
-    table = known.table
+    table = target.table
     used = [foreign.columns for foreign in table.foreign_keys]
-    used += [foreign.references for _, foreign in referring_keys(known.catalog, table.schema, table.name)]
+    used += [foreign.references for _, foreign in referring_keys(target.catalog, table.schema, table.name)]
     for columns in used:
         if begins_with(index, columns) and not has_key(table, columns, index.id):
             raise tidb_error("ddl:1553", index.name)

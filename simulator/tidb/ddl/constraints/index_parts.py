@@ -80,8 +80,8 @@ def check_expressions(key: KeyDefinition, table: Table, name: str) -> None:
         if len(hidden) > MAX_NAME_LENGTH:
             raise tidb_error("ddl:1059", "hidden column")
         check_key_functions(name, part.expression)
-        if taken := find_column(table, hidden):
-            raise tidb_error("schema:1060", taken.name)
+        if taken_names := find_column(table, hidden):
+            raise tidb_error("schema:1060", taken_names.name)
         check_expression(part.expression, name, table)
 
 
@@ -100,8 +100,8 @@ def check_expression(expression: str, name: str, table: Table) -> None:
     if isinstance(tree, ColumnName):
         raise tidb_error("ddl:3762")
     for column in names:
-        found = find_column(table, column)
-        if found and found.auto_increment:
+        result = find_column(table, column)
+        if result and result.auto_increment:
             raise tidb_error("ddl:3754", name)
     check_result(tree, table)
 

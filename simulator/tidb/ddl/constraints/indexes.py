@@ -98,11 +98,11 @@ def anonymous_name(key: KeyDefinition, table: Table) -> str:
     part = key.parts[0]
     column = find_column(table, part.column) if part.column else None
     stem = column.name if column else "expression_index"
-    taken = set(lower_names(index.name for index in (*table.indexes, *table.columnar_indexes)))
+    taken_names = set(lower_names(index.name for index in (*table.indexes, *table.columnar_indexes)))
     name, number = stem, 2
     if stem.lower() == "primary":
         name, number = f"{stem}_2", 3
-    while name.lower() in taken:
+    while name.lower() in taken_names:
         name, number = f"{stem}_{number}", number + 1
     return name
 
@@ -192,12 +192,12 @@ def drop_key(spec: DropKey, alteration: Alteration) -> SubJobs:
 
 def drop_index(name: str, if_exists: bool, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of DROP INDEX (TiDB: dropIndex, CheckIsDropPrimaryKey)."""
-    known, affected = alteration.target, AffectedNames(dropped_keys=(name.lower(),))
-    if known is None:
+    target, affected = alteration.target, AffectedNames(dropped_keys=(name.lower(),))
+    if target is None:
         primary = name.lower() == "primary"
         yield SubJob(actions.DROP_PRIMARY_KEY if primary else actions.DROP_INDEX, affected=affected)
         return
-    table = known.table
+    table = target.table
     index = find_index(table, name)
     primary = name.lower() == "primary" and (index is None or index.primary)
     if primary and not table.primary_key:
@@ -209,7 +209,7 @@ def drop_index(name: str, if_exists: bool, alteration: Alteration) -> SubJobs:
             yield f"Can't DROP '{name}'; check that column/key exists: no job"
             return
         raise error_with_text("ddl:1091", f"index {name} doesn't exist")
-    check_key_not_needed(index, known)
+    check_key_not_needed(index, target)
     id = index.id
     action = actions.DROP_PRIMARY_KEY if primary else actions.DROP_INDEX
     yield SubJob(action, lambda before: without_index(before, id, primary), affected)
@@ -227,14 +227,14 @@ def without_index(table: Table, id: int, primary: bool) -> Table:
 
 def rename_index(spec: RenameIndex, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of RENAME INDEX, which may change case only (TiDB: ValidateRenameIndex)."""
-    known = alteration.target
-    index = find_index(known.table, spec.old) if known else None
-    if known is not None and index is None:
-        raise tidb_error("schema:1176", spec.old, known.table.name)
+    target = alteration.target
+    index = find_index(target.table, spec.old) if target else None
+    if target is not None and index is None:
+        raise tidb_error("schema:1176", spec.old, target.table.name)
     if spec.old == spec.new:
         yield "the index has that name: no job"
         return
-    other = find_index(known.table, spec.new) if known else None
+    other = find_index(target.table, spec.new) if target else None
     if other and spec.old.lower() != spec.new.lower():
         raise tidb_error("schema:1061", other.name)
     id = index.id if index else 0

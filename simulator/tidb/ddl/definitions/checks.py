@@ -23,8 +23,8 @@ def name_checks(syntax: CreateTable) -> list[tuple[str, CheckDefinition, str]]:
     return [(check.name or next(free), check, column) for check, column in checks]
 
 
-def free_names(table: str, taken: set[str]) -> Iterator[str]:
-    return (name for number in count(1) if (name := f"{table.lower()}_chk_{number}") not in taken)
+def free_names(table: str, taken_names: set[str]) -> Iterator[str]:
+    return (name for number in count(1) if (name := f"{table.lower()}_chk_{number}") not in taken_names)
 
 
 def build_checks(syntax: CreateTable) -> tuple[CheckConstraint, ...]:

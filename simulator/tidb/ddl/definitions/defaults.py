@@ -149,10 +149,10 @@ def numbered_members(text: str, type: ColumnType) -> str | None:
 def member_text(text: str, type: ColumnType) -> str | None:
     """Return members by name in the order and case of their definition; None if one is unknown."""
     fold = str.lower if type.collation.endswith("_ci") else str
-    known = {fold(member): member for member in type.elements}
-    wanted = [fold(name) for name in (text.split(",") if type.name == "set" and text else [text])]
+    target = {fold(member): member for member in type.elements}
+    names = [fold(name) for name in (text.split(",") if type.name == "set" and text else [text])]
     if type.name == "set" and not text:
         return ""
-    if any(name not in known for name in wanted):
+    if any(name not in target for name in names):
         return None
-    return ",".join(member for key, member in known.items() if key in wanted)
+    return ",".join(member for key, member in target.items() if key in names)

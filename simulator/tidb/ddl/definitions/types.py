@@ -68,8 +68,10 @@ def sized_float(syntax: FieldType, where: str) -> FieldType:
 def complete_sizes(syntax: FieldType, row: TypeInfo, charset: str) -> tuple[int, int, str]:
     """Return length, decimal and name with TiDB's defaults; TEXT(n) and BLOB(n) become the smallest type that fits."""
     if row.family == "text":
-        wanted = syntax.length * CHARSETS[charset][1] if syntax.name == "text" and syntax.length >= 0 else row.length
-        size, name = next((size for size in TEXT_SIZES if wanted <= size[0]), TEXT_SIZES[-1])
+        bytes_needed = (
+            syntax.length * CHARSETS[charset][1] if syntax.name == "text" and syntax.length >= 0 else row.length
+        )
+        size, name = next((size for size in TEXT_SIZES if bytes_needed <= size[0]), TEXT_SIZES[-1])
         return size, -1, name
     if row.family in ("time", "datetime"):
         return -1, max(syntax.decimal, 0), row.name

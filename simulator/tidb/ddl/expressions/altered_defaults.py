@@ -30,9 +30,9 @@ def evaluate_default(default: ColumnDefault, column: str) -> ColumnDefault:
         if tree.name in OTHER_NOW_FUNCTIONS:
             raise tidb_error("ddl:3770", column, default.text.partition("(")[0].strip())
         return default
-    found = evaluate_constant(default.text)
-    if found.kind not in LITERALS:
+    result = evaluate_constant(default.text)
+    if result.kind not in LITERALS:
         raise error_with_text(
             "ddl:1235", f"SET DEFAULT ({default.text}) is not simulated; accepted: literals and calls"
         )
-    return ColumnDefault(LITERALS[found.kind], found.text)
+    return ColumnDefault(LITERALS[result.kind], result.text)

@@ -46,10 +46,10 @@ def partitioning_columns(partitioning: Partitioning | None) -> frozenset[str]:
 
 def dependent_kind(table: Table, name: str) -> str:
     """Return what depends on the column: `generated`, `functional` or nothing (TiDB: hasDependentByGeneratedColumn)."""
-    wanted = name.lower()
-    if any(wanted in generation_columns(column) for column in table.columns):
+    lowered = name.lower()
+    if any(lowered in generation_columns(column) for column in table.columns):
         return "generated"
-    return "functional" if any(wanted in expression_columns(index) for index in table.indexes) else ""
+    return "functional" if any(lowered in expression_columns(index) for index in table.indexes) else ""
 
 
 def normalize(expression: str) -> str:

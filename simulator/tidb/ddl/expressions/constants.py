@@ -40,7 +40,7 @@ RANDOM_FUNCTIONS = {"RAND": "real", "UUID": "string"}
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantValue:
     """The value of a constant expression."""
 
     kind: str
@@ -50,11 +50,11 @@ class Constant:
     text: str = ""
 
 
-NULL = Constant("null")
+NULL = ConstantValue("null")
 
 
 @lru_cache(4096)
-def evaluate_constant(expression: str) -> Constant:
+def evaluate_constant(expression: str) -> ConstantValue:
     """Return the value of an expression. Raises DdlError 1054 for a column in it."""
     tree = strip_parentheses(parse_expression(expression))
     for node in walk_in_order(tree):
@@ -68,7 +68,7 @@ def evaluate_constant(expression: str) -> Constant:
     return literal_constant(tree) or computed_constant(expression, tree)
 
 
-def literal_constant(tree: Node) -> Constant | None:
+def literal_constant(tree: Node) -> ConstantValue | None:
     """Return the value of a literal; None for another expression."""
     sign = ""
     if isinstance(tree, Unary) and tree.operator == "-" and isinstance(strip_parentheses(tree.operand), Literal):
@@ -77,15 +77,15 @@ def literal_constant(tree: Node) -> Constant | None:
         return None
     if tree.kind == "integer":
         number = int(sign + tree.text)
-        return Constant("int" if -1 << 63 <= number < 1 << 63 else "uint", str(number))
+        return ConstantValue("int" if -1 << 63 <= number < 1 << 63 else "uint", str(number))
     if sign:
         return None
     if tree.kind == "boolean":
-        return Constant("int", "1" if tree.text.upper() == "TRUE" else "0")
+        return ConstantValue("int", "1" if tree.text.upper() == "TRUE" else "0")
     if tree.kind == "null":
         return NULL
     kind = {"string": "string", "hex": "bytes", "bit": "bytes", "decimal": "decimal", "float": "real"}.get(tree.kind)
-    return Constant(kind or "moment", tree.text)
+    return ConstantValue(kind or "moment", tree.text)
 
 
 CONSTANT_KINDS = {
@@ -103,18 +103,18 @@ CONSTANT_KINDS = {
 }
 
 
-def computed_constant(expression: str, tree: Node) -> Constant:
+def computed_constant(expression: str, tree: Node) -> ConstantValue:
     if isinstance(tree, Call) and tree.name in TIME_FUNCTIONS:
-        return Constant("moment")
+        return ConstantValue("moment")
     if isinstance(tree, Call) and tree.name in RANDOM_FUNCTIONS:
-        return Constant(RANDOM_FUNCTIONS[tree.name])
+        return ConstantValue(RANDOM_FUNCTIONS[tree.name])
     try:
         value = translate(definition_tree(expression, NO_TABLE), TableScope(NO_TABLE, {}))
-        found = evaluate({"text": as_text(value)}, {}, 1)["text"][0].as_py()
+        result = evaluate({"text": as_text(value)}, {}, 1)["text"][0].as_py()
     except (SchemaError, EvaluationError):
-        return Constant("unknown")
-    if found is None:
+        return ConstantValue("unknown")
+    if result is None:
         return NULL
-    if isinstance(tree, Call) and tree.name == "UNIX_TIMESTAMP" and not str(found).partition(".")[2].strip("0"):
-        return Constant("int", str(found).partition(".")[0])
-    return Constant(CONSTANT_KINDS.get(value.kind, "unknown"), str(found))
+    if isinstance(tree, Call) and tree.name == "UNIX_TIMESTAMP" and not str(result).partition(".")[2].strip("0"):
+        return ConstantValue("int", str(result).partition(".")[0])
+    return ConstantValue(CONSTANT_KINDS.get(value.kind, "unknown"), str(result))

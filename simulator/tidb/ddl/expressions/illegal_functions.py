@@ -110,8 +110,8 @@ def first_problem(tree: Node, arrays: bool) -> tuple[str, str] | None:
 
     With `arrays`, the whole expression may be a CAST to an array.
     """
-    found = list(problems(tree, arrays))
-    return min(found, key=lambda problem: ORDER.index(problem[0]), default=None)
+    result = list(problems(tree, arrays))
+    return min(result, key=lambda problem: ORDER.index(problem[0]), default=None)
 
 
 def problems(tree: Node, arrays: bool) -> Iterator[tuple[str, str]]:

@@ -94,7 +94,7 @@ def new_partitions(
     definitions: Iterable[PartitionDefinition], old: Partitioning, table: Table, session: Session
 ) -> tuple[Partition, ...]:
     """Return new partitions of a RANGE or LIST table. Raises DdlError."""
-    found = []
+    result = []
     for definition in definitions:
         width = len(old.columns) or 1
         partition = build_partition(definition, old.kind, session)
@@ -104,8 +104,8 @@ def new_partitions(
         check_types(partition, old, table)
         if len(partition.name) > MAX_NAME_LENGTH:
             raise tidb_error("ddl:1059", partition.name)
-        found.append(partition)
-    return tuple(found)
+        result.append(partition)
+    return tuple(result)
 
 
 def partition_action(spec: PartitionAction, alteration: Alteration) -> SubJobs:
@@ -129,15 +129,15 @@ def drop_partitions(spec: PartitionAction, old: Partitioning) -> SubJobs:
     """Yield the sub-job of DROP PARTITION (TiDB: CheckDropTablePartition)."""
     if old.kind not in ("range", "list"):
         raise tidb_error("ddl:1512", "DROP")
-    gone, names = lower_names(spec.names), lower_names(partition.name for partition in old.partitions)
-    if len(names) <= len(gone):
+    dropped, names = lower_names(spec.names), lower_names(partition.name for partition in old.partitions)
+    if len(names) <= len(dropped):
         raise tidb_error("ddl:1508")
-    if len(set(gone)) < len(gone) or any(name not in names for name in gone):
+    if len(set(dropped)) < len(dropped) or any(name not in names for name in dropped):
         if spec.if_exists:
             yield "Error in list of partitions to DROP: no job"
             return
         raise tidb_error("ddl:1507")
-    partitions = tuple(partition for partition in old.partitions if partition.name.lower() not in gone)
+    partitions = tuple(partition for partition in old.partitions if partition.name.lower() not in dropped)
     yield SubJob(actions.DROP_TABLE_PARTITION, with_partitions(partitions))
 
 
@@ -190,14 +190,14 @@ def reorganize(spec: ReorganizePartition, alteration: Alteration) -> SubJobs:
 
 def partition_positions(names: tuple[str, ...], old: Partitioning) -> set[int]:
     """Return the positions of partitions. Raises DdlError for unknown names, and for ranges that are not adjacent."""
-    known = lower_names(partition.name for partition in old.partitions)
+    target = lower_names(partition.name for partition in old.partitions)
     places: set[int] = set()
     for name in lower_names(names):
-        if name not in known:
+        if name not in target:
             raise tidb_error("ddl:1567")
-        if known.index(name) in places:
+        if target.index(name) in places:
             raise tidb_error("ddl:1517", "%-.192s")
-        places.add(known.index(name))
+        places.add(target.index(name))
     if old.kind == "range" and len(places) != max(places, default=0) - min(places, default=0) + 1:
         raise unsupported_error("REORGANIZE PARTITION of RANGE; not adjacent partitions")
     return places
@@ -254,9 +254,9 @@ METHODS_BY_VALUES = {"less than": "range", "in": "list", "default": "list"}
 
 def build_partition(definition: PartitionDefinition, kind: str, session: Session) -> Partition:
     """Return the partition of a definition. Raises DdlError if its values do not match the partitioning."""
-    said = METHODS_BY_VALUES.get(definition.kind, "")
-    if said and said != kind:
-        raise tidb_error("ddl:1480", *VALUES_CLAUSES[said])
+    method = METHODS_BY_VALUES.get(definition.kind, "")
+    if method and method != kind:
+        raise tidb_error("ddl:1480", *VALUES_CLAUSES[method])
     if kind in VALUES_CLAUSES and not definition.values:
         raise tidb_error("ddl:1479", *VALUES_CLAUSES[kind])
     comment = next((option.value for option in definition.options if option.name == "COMMENT"), "")

@@ -128,11 +128,11 @@ def partitions_up_to(partitions: tuple[Partition, ...], last: str) -> tuple[Part
     """Return the partitions that LAST PARTITION LESS THAN adds. Raises DdlError."""
     if partitions[-1].values == (("MAXVALUE",),):
         raise unsupported_error("LAST PARTITION when MAXVALUE partition exists")
-    known = [parse_bound(partition.values[0][0]) for partition in partitions if partition.name != "P_NULL"]
-    if len(known) < 2:
+    target = [parse_bound(partition.values[0][0]) for partition in partitions if partition.name != "P_NULL"]
+    if len(target) < 2:
         raise unsupported_error("LAST PARTITION, does not seem like an INTERVAL partitioned table")
-    following = step_between(known[-2], known[-1])
-    bounds = bounds_between(following(known[-1]), parse_bound(last), following)
+    following = step_between(target[-2], target[-1])
+    bounds = bounds_between(following(target[-1]), parse_bound(last), following)
     return tuple(Partition(f"P_LT_{value}", ((bound_text(value),),)) for value in bounds)
 
 

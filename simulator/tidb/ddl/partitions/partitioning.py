@@ -32,13 +32,13 @@ PARTITION_COLUMN_FAMILIES = ("integer", "date", "datetime", "time", "string")
 
 def partition_by(spec: PartitionBy, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of PARTITION BY. Raises DdlError."""
-    known = alteration.target
-    if known is None:
+    target = alteration.target
+    if target is None:
         yield SubJob(actions.ALTER_TABLE_PARTITIONING)
         return
-    table, scopes = known.table, {name.lower(): options for name, options in spec.partitioning.update_indexes}
+    table, scopes = target.table, {name.lower(): options for name, options in spec.partitioning.update_indexes}
     partitioning = new_partitioning(spec.partitioning, with_index_scopes(table, scopes), alteration.session)
-    if table.foreign_keys or any(referring_keys(known.catalog, table.schema, table.name)):
+    if table.foreign_keys or any(referring_keys(target.catalog, table.schema, table.name)):
         raise tidb_error("schema:1506")
     yield SubJob(
         actions.ALTER_TABLE_PARTITIONING,
@@ -146,11 +146,11 @@ def exchange(spec: ExchangePartition, alteration: Alteration) -> SubJobs:
     yield SubJob(actions.EXCHANGE_TABLE_PARTITION)
 
 
-def check_exchange(spec: ExchangePartition, schema: str, known: TargetTable) -> None:
-    table = known.table
-    if known.catalog.database(schema) is None:
+def check_exchange(spec: ExchangePartition, schema: str, target: TargetTable) -> None:
+    table = target.table
+    if target.catalog.database(schema) is None:
         raise tidb_error("schema:1049", schema)
-    other = known.catalog.table(schema, spec.table.name)
+    other = target.catalog.table(schema, spec.table.name)
     if other is None:
         raise tidb_error("schema:1146", schema, spec.table.name)
     old = table_partitioning(table)

@@ -15,7 +15,7 @@ from simulator.tidb.collations import compare
 from simulator.tidb.ddl.alteration import find_column
 from simulator.tidb.ddl.columns.definitions import is_valid_literal
 from simulator.tidb.ddl.definitions.defaults import value_text
-from simulator.tidb.ddl.expressions.constants import NO_TABLE, Constant, evaluate_constant
+from simulator.tidb.ddl.expressions.constants import NO_TABLE, ConstantValue, evaluate_constant
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
 from simulator.tidb.ddl.partitions.functions import check_allowed, is_unsigned
 from simulator.tidb.ddl.tidb_errors import tidb_error
@@ -58,14 +58,14 @@ def check_functions(partition: Partition) -> None:
             check_allowed(node, NO_TABLE)
 
 
-def check_number(value: Constant, partition: str, unsigned: bool) -> None:
+def check_number(value: ConstantValue, partition: str, unsigned: bool) -> None:
     if value.kind == "int" and unsigned and int(value.text) < 0:
         raise tidb_error("ddl:1563")
     if value.kind not in ("int", "uint", "null", "unknown"):
         raise tidb_error("ddl:1697", partition)
 
 
-def check_column_value(value: Constant, column: Column) -> None:
+def check_column_value(value: ConstantValue, column: Column) -> None:
     """Raise DdlError for a constant that is no value of the column."""
     kind = family(column.type)
     if value.kind not in COLUMN_CONSTANT_KINDS.get(kind, (value.kind,)):
@@ -76,7 +76,7 @@ def check_column_value(value: Constant, column: Column) -> None:
         raise tidb_error("ddl:1654")
 
 
-def stored_text(value: Constant, column: Column) -> str | None:
+def stored_text(value: ConstantValue, column: Column) -> str | None:
     """Return the constant as TiDB text of the column; None if it is no value of the column."""
     syntax = ColumnDefault("string" if value.kind in ("string", "bytes") else "number", value.text)
     try:
@@ -148,7 +148,7 @@ def is_above(upper: Sequence[str], lower: Sequence[str], partitioning: Partition
     return False
 
 
-def sort_key(value: Constant, column: Column) -> bytes | None:
+def sort_key(value: ConstantValue, column: Column) -> bytes | None:
     """Return the sort key of a value; None for NULL and for a value that cannot be computed here."""
     text = None if value.kind in ("null", "unknown") else stored_text(value, column)
     if text is None:

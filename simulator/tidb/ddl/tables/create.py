@@ -104,15 +104,15 @@ def create_tables(statements: Sequence[CreateTable], text: str, session: Session
     DdlError."""
     names = [session.new_name(TableName(statement.schema, statement.name)) for statement in statements]
     notes: list[str] = []
-    behind = session
+    current = session
     for statement in statements:
-        single = create_table(statement, text, behind)
+        single = create_table(statement, text, current)
         notes += single.notes
-        behind = replace(session, catalog=single.catalog)
+        current = replace(session, catalog=single.catalog)
     if len({name.schema for name in names}) > 1:
         raise unsupported_error("batch creation of tables in several databases")
     job = Job(actions.CREATE_TABLES, text, None, *names[0], tables=tuple(statements))
-    return ExecutionResult((job,), tuple(notes), behind.catalog)
+    return ExecutionResult((job,), tuple(notes), current.catalog)
 
 
 def build_new_table(

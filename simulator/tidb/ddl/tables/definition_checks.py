@@ -46,12 +46,12 @@ def check_charset(syntax: CreateTable, default: tuple[str, str], session: Sessio
                 raise tidb_error("ddl:1302", charset, option.value)
             charset, collated = option.value, collated or CHARSETS[option.value][0]
         elif option.name == "COLLATE":
-            of = option.value.partition("_")[0]
+            charset_of_collation = option.value.partition("_")[0]
             check_collation(option.value)
-            check_charset_name(of, session)
-            if charset and charset != of:
+            check_charset_name(charset_of_collation, session)
+            if charset and charset != charset_of_collation:
                 raise tidb_error("ddl:1253", option.value, charset)
-            charset, collated = of, option.value
+            charset, collated = charset_of_collation, option.value
     return (charset, collated) if charset else default
 
 

@@ -48,7 +48,10 @@ Values = Mapping[str, TableOption]
 
 
 def set_options(spec: SetOptions, alteration: Alteration) -> SubJobs:
-    """Yield a sub-job for each option; charset options are one, TTL options are one, placement is last. Raises DdlError."""
+    """Yield a sub-job for each option, one for all of charset and one for all of TTL; placement is last.
+
+    Raises DdlError.
+    """
     check_charsets([option.value for option in spec.options if option.name == "CHARSET" and not option.default])
     values = {option.name: option for option in spec.options}
     done: set[object] = set()
@@ -91,15 +94,15 @@ def charset(option: TableOption, values: Values, alteration: Alteration) -> SubJ
 
 def time_to_live(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of TTL options. Raises DdlError (TiDB: AlterTableTTLInfoOrEnable)."""
-    known = alteration.target
-    if known is None:
+    target = alteration.target
+    if target is None:
         yield SubJob(actions.ALTER_TTL_INFO)
         return
-    table = known.table
+    table = target.table
     texts = {name: setting.value for name, setting in values.items()}
     new = build_ttl(texts)
     if new is not None:
-        check_ttl(new.column, table, known)
+        check_ttl(new.column, table, target)
     elif table.ttl is None:
         raise tidb_error("ddl:8150", "TTL_ENABLE" if "TTL_ENABLE" in values else "TTL_JOB_INTERVAL")
     else:
@@ -111,9 +114,9 @@ def time_to_live(option: TableOption, values: Values, alteration: Alteration) ->
     yield SubJob(actions.ALTER_TTL_INFO, lambda before: replace(before, ttl=new))
 
 
-def check_ttl(name: str, table: Table, known: TargetTable) -> None:
+def check_ttl(name: str, table: Table, target: TargetTable) -> None:
     """Raise DdlError for an invalid TTL column (TiDB: checkTTLInfoValid)."""
-    if any(referring_keys(known.catalog, table.schema, table.name)):
+    if any(referring_keys(target.catalog, table.schema, table.name)):
         raise tidb_error("ddl:8152")
     column = find_column(table, name)
     if column is None:
@@ -236,12 +239,12 @@ def charset_step(name: str, collation: str, columns_too: bool, alteration: Alter
         raise tidb_error("ddl:1115", name)
     if collation and collation.lower().partition("_")[0] not in (*CHARSETS, *ALIASES):
         raise tidb_error("ddl:1273", collation)
-    known = alteration.target
-    if known is None:
+    target = alteration.target
+    if target is None:
         yield SubJob(actions.MODIFY_TABLE_CHARSET_AND_COLLATE)
         return
-    table = known.table
-    database = known.catalog.database(table.schema)
+    table = target.table
+    database = target.catalog.database(table.schema)
     default = (database.charset, database.collation) if database else (table.charset, table.collation)
     with converting_errors("ddl:1253"):
         wanted = resolve_charset_and_collation(name, collation, default, f"table {table.name!r}")

@@ -72,12 +72,12 @@ def truncate_table(statement: TruncateTable, text: str, session: Session) -> Exe
 def rename_table(statement: RenameTable, text: str, session: Session) -> ExecutionResult:
     """Execute RENAME TABLE pair by pair, so that names can be swapped. Several pairs are one job RenameTables. Raises
     DdlError."""
-    given: dict[tuple[str, str], TableName] = {}
+    renames: dict[tuple[str, str], TableName] = {}
     pairs, catalog = [], session.catalog
     for old, new in statement.pairs:
         before, after = session.existing_name(old), session.new_name(new)
-        before = given.pop(place_of(*before), before)
-        given[place_of(*after)] = after
+        before = renames.pop(place_of(*before), before)
+        renames[place_of(*after)] = after
         pairs.append((before, after))
         if catalog is not None:
             catalog = rename_in_catalog(catalog, session.qualified_name(old), session.qualified_name(new))
@@ -91,10 +91,10 @@ def rename_in_catalog(catalog: Catalog, old: TableName, new: TableName) -> Catal
     check_rename(catalog, old, new)
     place, database = place_of(*old), catalog.databases[new.schema.lower()]
     if place in catalog.views:
-        views = {held: view for held, view in catalog.views.items() if held != place}
+        views = {objects: view for objects, view in catalog.views.items() if objects != place}
         return replace(catalog, views={**views, place_of(*new): replace(catalog.views[place], name=new.name)})
     if place in catalog.sequences:
-        sequences = {held: sequence for held, sequence in catalog.sequences.items() if held != place}
+        sequences = {objects: sequence for objects, sequence in catalog.sequences.items() if objects != place}
         sequence = replace(catalog.sequences[place], schema=database.name, name=new.name)
         return replace(catalog, sequences={**sequences, place_of(*new): sequence})
     table = catalog.tables[place]
@@ -122,14 +122,14 @@ def check_rename(catalog: Catalog, old: TableName, new: TableName) -> None:
 
 def rename_to(spec: RenameTo, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of ALTER TABLE … RENAME TO. Raises DdlError."""
-    known, new = alteration.target, alteration.session.new_name(spec.table)
+    target, new = alteration.target, alteration.session.new_name(spec.table)
     if lower_names(new) == lower_names(alteration.name):
         yield "the table has that name: no job"
         return
-    if known is not None:
-        if known.catalog.database(new.schema) is None:
+    if target is not None:
+        if target.catalog.database(new.schema) is None:
             raise tidb_error("ddl:1025", *alteration.name, *new, new.schema)
-        if known.catalog.has(*new):
+        if target.catalog.has(*new):
             raise tidb_error("schema:1050", f"{new.schema}.{new.name}")
         if len(new.name) > MAX_NAME_LENGTH:
             raise tidb_error("ddl:1059", new.name)

@@ -33,38 +33,40 @@ from simulator.tidb.expressions.values.value import (
 
 def common_type(values: Sequence[Value]) -> Value:
     """Return a NULL of the type that several values have in common."""
-    known = [value for value in values if value.kind != "null"]
-    kinds = {value.kind for value in known}
-    if not known:
+    values_with_type = [value for value in values if value.kind != "null"]
+    kinds = {value.kind for value in values_with_type}
+    if not values_with_type:
         return null()
     if len(kinds) == 1 and kinds != {"decimal"}:
-        same = string(NULL, *known) if known[0].kind == "string" else known[0]
-        scale = max(value.scale for value in known) if same.kind in ("datetime", "time") else 0
+        same = string(NULL, *values_with_type) if values_with_type[0].kind == "string" else values_with_type[0]
+        scale = max(value.scale for value in values_with_type) if same.kind in ("datetime", "time") else 0
         return Value(
             NULL,
             same.kind,
             same.collation,
             same.coercibility,
-            is_binary=any(value.is_binary for value in known),
+            is_binary=any(value.is_binary for value in values_with_type),
             scale=scale,
         )
     if kinds <= {"bool", "int"}:
         return Value(NULL, "int")
     if kinds <= {"bool", "int", "uint", "decimal"}:
-        scale = max(value.scale for value in known)
-        whole = max({"bool": 1, "int": 19, "uint": 20}.get(value.kind, value.digits - value.scale) for value in known)
-        is_known = all(value.digits for value in known if value.kind == "decimal")
+        scale = max(value.scale for value in values_with_type)
+        whole = max(
+            {"bool": 1, "int": 19, "uint": 20}.get(value.kind, value.digits - value.scale) for value in values_with_type
+        )
+        is_known = all(value.digits for value in values_with_type if value.kind == "decimal")
         if whole + scale > DUCKDB_DIGITS:
             return wide(NULL, scale)
         digits = whole + scale if is_known else 0
-        return Value(NULL, "decimal", scale=scale, digits=digits, shown_scale=_shown_scale(known))
+        return Value(NULL, "decimal", scale=scale, digits=digits, shown_scale=_shown_scale(values_with_type))
     if kinds <= {"bool", "int", "uint", "decimal", "wide"}:
-        return wide(NULL, max(value.scale for value in known))
+        return wide(NULL, max(value.scale for value in values_with_type))
     if kinds <= {"bool", "int", "uint", "decimal", "wide", "real"}:
         return Value(NULL, "real")
     if kinds <= {"date", "datetime"}:
-        return Value(NULL, "datetime", scale=max(value.scale for value in known))
-    return string(NULL, *(value for value in known if value.kind == "string"))
+        return Value(NULL, "datetime", scale=max(value.scale for value in values_with_type))
+    return string(NULL, *(value for value in values_with_type if value.kind == "string"))
 
 
 def _shown_scale(values: Sequence[Value]) -> int | None:
@@ -74,13 +76,13 @@ def _shown_scale(values: Sequence[Value]) -> int | None:
     return max(value.scale if value.shown_scale is None else value.shown_scale for value in values)
 
 
-def convert_to(value: Value, wanted: Value) -> Sql:
+def convert_to(value: Value, target: Value) -> Sql:
     """Convert the value to the type of another."""
-    kind = wanted.kind
+    kind = target.kind
     if value.kind == "null":
         return NULL
     if kind == "decimal":
-        return decimal(as_number(value).sql, wanted.scale).sql
+        return decimal(as_number(value).sql, target.scale).sql
     if kind == "wide":
         return sql("{}::VARCHAR", as_number(value).sql)
     if value.kind == kind or kind in ("date", "datetime", "time", "json"):
@@ -92,20 +94,20 @@ def convert_to(value: Value, wanted: Value) -> Sql:
 
 def case_value(branches: list[tuple[Sql, Value]], otherwise: Value) -> Value:
     """Return the value of the first branch whose condition is true."""
-    result = common_type([*(value for _, value in branches), otherwise])
-    found = case(
-        [(condition, convert_to(value, result)) for condition, value in branches], convert_to(otherwise, result)
+    target = common_type([*(value for _, value in branches), otherwise])
+    result = case(
+        [(condition, convert_to(value, target)) for condition, value in branches], convert_to(otherwise, target)
     )
     return Value(
-        found,
-        result.kind,
-        result.collation,
-        result.coercibility,
-        is_binary=result.is_binary,
-        scale=result.scale,
-        digits=result.digits,
-        shown_scale=result.shown_scale,
-        text=found if result.kind == "wide" else None,
+        result,
+        target.kind,
+        target.collation,
+        target.coercibility,
+        is_binary=target.is_binary,
+        scale=target.scale,
+        digits=target.digits,
+        shown_scale=target.shown_scale,
+        text=result if target.kind == "wide" else None,
     )
 
 
@@ -130,9 +132,9 @@ def _greatest_or_least(operator: str) -> Callable[..., Value]:
     """
 
     def extreme(*values: Value) -> Value:
-        wanted = common_type(values)
-        if wanted.kind in ("string", *NUMERIC_KINDS) and not any(value.kind in MOMENT_KINDS for value in values):
-            values = tuple(replace(wanted, sql=convert_to(value, wanted), text=None) for value in values)
+        target = common_type(values)
+        if target.kind in ("string", *NUMERIC_KINDS) and not any(value.kind in MOMENT_KINDS for value in values):
+            values = tuple(replace(target, sql=convert_to(value, target), text=None) for value in values)
         best, decides = values[0], operator + "=" * all(map(is_constant, values))
         for value in values[1:]:
             unknown = sql("NOT {} OR NOT {}", is_not_null(best), is_not_null(value))

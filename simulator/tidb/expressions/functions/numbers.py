@@ -43,26 +43,28 @@ def _round_or_truncate(function: str, value: Value, places: Value | None) -> Val
         return _round_to_column(function, number, as_int32(places))
     digits = int(float(places.constant or 0)) if places else 0
     if number.kind == "wide":
-        kept = min(max(digits, -MAX_DIGITS), MAX_SCALE)
+        scale = min(max(digits, -MAX_DIGITS), MAX_SCALE)
         return (
-            number if kept >= number.scale else wide(wide_decimals.call(f"{function}:{kept}", number.sql), max(kept, 0))
+            number
+            if scale >= number.scale
+            else wide(wide_decimals.call(f"{function}:{scale}", number.sql), max(scale, 0))
         )
     if number.kind == "real":
         return _round_to_column(function, number, sql(str(max(min(digits, 300), -300))))
     if digits >= number.scale:
         return number if number.kind != "decimal" or digits == number.scale else decimal(number.sql, min(digits, 30))
-    kept = max(digits, 0)
-    result = number.sql if kept else decimal(number.sql, number.scale).sql
+    scale = max(digits, 0)
+    result = number.sql if scale else decimal(number.sql, number.scale).sql
     power = 10 ** min(max(-digits, 0), DUCKDB_DIGITS - 1)
     if function == "round" and digits >= 0:
-        result = decimal(result, kept).sql
+        result = decimal(result, scale).sql
     elif digits >= 0:
-        result = sql(f"trunc({{}}, {kept})", result)
+        result = sql(f"trunc({{}}, {scale})", result)
     else:
         result = _to_power_of_ten(function, sql("trunc({})::HUGEINT", result), power)
     if number.kind in ("int", "uint"):
         return Value(sql(f"try_cast({{}} AS {'UBIGINT' if number.kind == 'uint' else 'BIGINT'})", result), number.kind)
-    return decimal(result, kept)
+    return decimal(result, scale)
 
 
 def _to_power_of_ten(function: str, whole: Sql, power: int) -> Sql:
@@ -127,13 +129,17 @@ def _real_function(template: str, valid: str = "", problem: str = "") -> Callabl
 
     def function(*values: Value) -> Value:
         numbers = [as_real(value) for value in values]
-        called = template.partition("(")[0]
-        result = go_function(called, *numbers) if called in ELEMENTARY_FUNCTIONS else sql(f"try({template})", *numbers)
+        function_name = template.partition("(")[0]
+        result = (
+            go_function(function_name, *numbers)
+            if function_name in ELEMENTARY_FUNCTIONS
+            else sql(f"try({template})", *numbers)
+        )
         if not valid:
-            return checked_real(result, f"{called}({', '.join(map(display_name, values))})")
+            return checked_real(result, f"{function_name}({', '.join(map(display_name, values))})")
         inside = sql(valid, numbers[0])
-        found = when(inside, result)
-        return real(problem_where(found, sql("NOT {}", inside), WARNED, problem) if problem else found)
+        result = when(inside, result)
+        return real(problem_where(result, sql("NOT {}", inside), WARNED, problem) if problem else result)
 
     return function
 

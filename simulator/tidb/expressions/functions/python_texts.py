@@ -69,8 +69,8 @@ def _python_function(name: str, letters: str, gives: Callable[[Sql], Value]) -> 
     read: dict[str, Callable[[Value], Sql]] = {"t": as_text, "b": as_bytes, "n": bits_text, "r": _real_text}
 
     def called(*values: Value) -> Value:
-        given = [read[letter](value) for letter, value in zip(letters, values, strict=False)]
-        return gives(python_call(name, *given, *[NULL] * (len(letters) - len(values))))
+        arguments = [read[letter](value) for letter, value in zip(letters, values, strict=False)]
+        return gives(python_call(name, *arguments, *[NULL] * (len(letters) - len(values))))
 
     return called
 
@@ -111,17 +111,17 @@ def _insert(value: Value, place: Value, length: Value, new: Value) -> Value:
 
 
 def _make_set(bits: Value, *members: Value) -> Value:
-    given = unify_texts(members)
-    return string(python_call("make_set", bits_text(bits), *map(as_text, given)), *_strings(given))
+    arguments = unify_texts(members)
+    return string(python_call("make_set", bits_text(bits), *map(as_text, arguments)), *_strings(arguments))
 
 
 def _export_set(bits: Value, on: Value, off: Value, glue: Value | None = None, count: Value | None = None) -> Value:
-    given = unify_texts((on, off, *((glue,) if glue else ())))
-    between = as_text(given[2]) if glue else text(",")
+    arguments = unify_texts((on, off, *((glue,) if glue else ())))
+    between = as_text(arguments[2]) if glue else text(",")
     size = text("64") if count is None else bits_text(count)
     return string(
-        python_call("export_set", bits_text(bits), as_text(given[0]), as_text(given[1]), between, size),
-        *_strings(given),
+        python_call("export_set", bits_text(bits), as_text(arguments[0]), as_text(arguments[1]), between, size),
+        *_strings(arguments),
     )
 
 
@@ -169,9 +169,9 @@ def _convert_using(value: Value, charset: Value) -> Value:
 def _interval(value: Value, *others: Value) -> Value:
     """Return INTERVAL: the number of others that are not greater, -1 for NULL."""
     whole = all(each.kind in ("bool", "int", "uint", "null") for each in (value, *others))
-    given = [sql("{}::VARCHAR", as_number(each).sql if whole else as_real(each)) for each in (value, *others)]
+    arguments = [sql("{}::VARCHAR", as_number(each).sql if whole else as_real(each)) for each in (value, *others)]
     fixed = all(each.constant is not None for each in others)
-    return integer_from_text(python_call("interval", text("s" if fixed else ""), *given))
+    return integer_from_text(python_call("interval", text("s" if fixed else ""), *arguments))
 
 
 # -- metadata of a value -------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ def _weights(value: Value, kind: Value | None = None, size: Value | None = None)
 def _regexp_function(
     name: str, defaults: Sequence[str], gives: Callable[[Sql], Value], texts: int = 2
 ) -> Callable[..., Value]:
-    """Return a function of a text and a pattern; its first `texts` arguments are texts, the others numbers and flags."""
+    """Return a function of a text and a pattern; the first `texts` arguments are texts, others numbers and flags."""
 
     def called(*values: Value) -> Value:
         subject, pattern = values[:2]
@@ -224,15 +224,15 @@ def _regexp_function(
         )
         if binary and name != "regexp_like":
             raise SqlError(1139, "42000", f"Got error '{BINARY_COLLATION}' from regexp")
-        given = [as_text(value) for value in values[:texts]]
+        arguments = [as_text(value) for value in values[:texts]]
         rest = list(values[texts:])
         for place, default in enumerate(defaults):
             if place >= len(rest):
-                given.append(text(default))
+                arguments.append(text(default))
             else:
-                given.append(bits_text(rest[place]) if default else as_text(rest[place]))
+                arguments.append(bits_text(rest[place]) if default else as_text(rest[place]))
         folds = not binary and not is_exact(derive_collation(name, (subject, pattern)).collation)
-        return gives(python_call(name, text("i") if folds else NULL, *given))
+        return gives(python_call(name, text("i") if folds else NULL, *arguments))
 
     return called
 

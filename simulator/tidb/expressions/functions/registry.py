@@ -31,13 +31,13 @@ BIT_AS_NUMBER_FUNCTIONS = (
 """Functions of text that take a BIT as a number."""
 
 
-def _with_bits_as_bytes(known: dict[str, Function]) -> dict[str, Function]:
+def _with_bits_as_bytes(functions: dict[str, Function]) -> dict[str, Function]:
     """Return the functions so that they take a BIT as bytes."""
     return {
         name: function
         if name in BIT_AS_NUMBER_FUNCTIONS
         else replace(function, compute=_converting_bits(function.compute))
-        for name, function in known.items()
+        for name, function in functions.items()
     }
 
 

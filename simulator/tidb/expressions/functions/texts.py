@@ -41,15 +41,15 @@ MAX_LENGTH = 64 * 2**20
 
 
 def _concat(*values: Value) -> Value:
-    given = unify_texts(values)
-    return string(join("||", [as_text(value) for value in given]), *_strings(given))
+    texts = unify_texts(values)
+    return string(join("||", [as_text(value) for value in texts]), *_strings(texts))
 
 
 def _concat_ws(separator: Value, *values: Value) -> Value:
-    given = unify_texts((separator, *values))
-    glue, *parts = (as_text(value) for value in given)
+    texts = unify_texts((separator, *values))
+    glue, *parts = (as_text(value) for value in texts)
     glued = join("||", [sql("coalesce({} || {}, '')", glue, part) for part in parts])
-    return string(sql("substring({}, length({}) + 1)", glued, glue), *_strings(given))
+    return string(sql("substring({}, length({}) + 1)", glued, glue), *_strings(texts))
 
 
 def _strings(values: Sequence[Value]) -> tuple[Value, ...]:
@@ -72,8 +72,8 @@ def _substring(value: Value, start: Value, length: Value | None = None) -> Value
     begin = sql("CASE WHEN {} < 0 THEN {} + {} + 1 ELSE {} END", first, size, first, first)
     cut = sql("substring({}, {}, {})", result, begin, sql("greatest({}, 0)", count))
     nothing = sql("{} = 0 OR {} <= 0 OR -{} > {}", first, count, first, size)
-    known = sql("{} IS NOT NULL AND {} IS NOT NULL AND {} IS NOT NULL", result, first, count)
-    return string(case([(nothing, when(known, text(""))), (known, cut)]), value)
+    is_known = sql("{} IS NOT NULL AND {} IS NOT NULL AND {} IS NOT NULL", result, first, count)
+    return string(case([(nothing, when(is_known, text(""))), (is_known, cut)]), value)
 
 
 def _side(function: str) -> Callable[[Value, Value], Value]:
@@ -88,12 +88,12 @@ def _substring_index(value: Value, separator: Value, count: Value) -> Value:
     parts = sql("string_split({}, {})", result, glue)
     first = sql("list_slice({}, 1, {})", parts, number)
     last = sql("list_slice({}, greatest(len({}) + {} + 1, 1), len({}))", parts, parts, number, parts)
-    kept = sql("CASE WHEN {} > 0 THEN {} ELSE {} END", number, first, last)
-    known = sql("{} IS NOT NULL AND {} IS NOT NULL AND {} IS NOT NULL", result, glue, number)
+    slice = sql("CASE WHEN {} > 0 THEN {} ELSE {} END", number, first, last)
+    is_known = sql("{} IS NOT NULL AND {} IS NOT NULL AND {} IS NOT NULL", result, glue, number)
     nothing = sql("{} = 0 OR {} = ''", number, glue)
-    glued = sql("array_to_string(list_transform({}, lambda p: {} || p), '')", kept, glue)
+    glued = sql("array_to_string(list_transform({}, lambda p: {} || p), '')", slice, glue)
     cut = when(nothing, text(""), sql("substring({}, length({}) + 1)", glued, glue))
-    return string(when(known, cut), value)
+    return string(when(is_known, cut), value)
 
 
 def _reverse(value: Value) -> Value:
@@ -166,8 +166,8 @@ def _find_in_set(value: Value, members: Value) -> Value:
     first, second = unify_bytes(value, members, name)
     listed = sql("list_transform(string_split({}, ','), lambda m: {})", second, collation_key(Sql(("m",)), name))
     result = sql("coalesce(list_position({}, {}), 0)", listed, collation_key(first, name))
-    known = sql("{} IS NOT NULL AND {} IS NOT NULL", first, second)
-    return integer(when(known, when(sql("{} != ''", second), result, sql("0"))))
+    is_known = sql("{} IS NOT NULL AND {} IS NOT NULL", first, second)
+    return integer(when(is_known, when(sql("{} != ''", second), result, sql("0"))))
 
 
 def _strcmp(left: Value, right: Value) -> Value:

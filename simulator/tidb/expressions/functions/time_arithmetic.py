@@ -43,7 +43,7 @@ def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Va
                 "duration_add", text(str(sign)), text(name), duration_argument(base), text(kind), shown
             )
             return time_value(result, digits)
-        of = (
+        base_kind = (
             "datetime"
             if base.kind in ("datetime", "time")
             else "date"
@@ -52,8 +52,8 @@ def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Va
         )
         start = (
             moment_argument(context, base)
-            if of in ("date", "datetime")
-            else (number_text(base) if of == "number" else as_text(base))
+            if base_kind in ("date", "datetime")
+            else (number_text(base) if base_kind == "number" else as_text(base))
         )
         result = python_call(
             "date_add",
@@ -61,14 +61,14 @@ def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Va
             text(name),
             text(context.zone),
             text(str(digits)),
-            text(of),
+            text(base_kind),
             start,
             text(kind),
             shown,
         )
-        if of in ("string", "number"):
+        if base_kind in ("string", "number"):
             return string(result)
-        return date_value(result) if of == "date" and not is_clock_unit(name) else moment_value(result, digits)
+        return date_value(result) if base_kind == "date" and not is_clock_unit(name) else moment_value(result, digits)
 
     return added
 
@@ -143,9 +143,12 @@ def time_difference(first: Value, second: Value) -> Value:
     """Return TIMEDIFF."""
     sides = []
     for value in (first, second):
-        known = value.kind in ("date", "datetime")
-        kind = value.kind if known or value.kind == "time" else "string"
-        sides += [text(kind), value.sql if known else duration_argument(value) if kind == "time" else as_text(value)]
+        is_moment = value.kind in ("date", "datetime")
+        kind = value.kind if is_moment or value.kind == "time" else "string"
+        sides += [
+            text(kind),
+            value.sql if is_moment else duration_argument(value) if kind == "time" else as_text(value),
+        ]
     return time_value(python_call("timediff", *sides), max(fraction_digits(first), fraction_digits(second)))
 
 

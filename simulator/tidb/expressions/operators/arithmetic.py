@@ -111,10 +111,10 @@ def _integer_arithmetic(operator: str, left: Value, right: Value, signed: bool, 
     return Value(check_range(result, is_lost, INTEGER_TYPE_NAMES[kind], shown), kind)
 
 
-def check_range(expression: Sql, gone: Sql, type: str, shown: str) -> Sql:
+def check_range(expression: Sql, is_lost: Sql, type: str, shown: str) -> Sql:
     """Return a result with a problem in rows where it is out of range."""
     message = shown.replace("{", "").replace("}", "")
-    return problem_where(expression, gone, ALWAYS, f"1690 {type} value is out of range in '{message}'")
+    return problem_where(expression, is_lost, ALWAYS, f"1690 {type} value is out of range in '{message}'")
 
 
 def _check_division(expression: Sql, dividend: Sql, divisor: Sql) -> Sql:
@@ -158,7 +158,7 @@ def _wide_arithmetic(operator: str, left: Value, right: Value, shown: str) -> Va
 
 
 def _shown_scale(operator: str, left: Value, right: Value, scale: int) -> int | None:
-    """Return the digits behind the point that a client is shown, or None for all (pkg/types/mydecimal.go, resultFrac)."""
+    """Return the digits behind the point that clients are shown, or None for all (pkg/types/mydecimal.go, resultFrac)."""
     first, second = (value.scale if value.shown_scale is None else value.shown_scale for value in (left, right))
     if operator == "/":
         digits = min(first + MORE_DIGITS, MAX_SCALE)

@@ -70,21 +70,21 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 
 def evaluate(
-    wanted: Mapping[str, Sql], cells: Mapping[str, pa.Array], rows: int, lossy: bool = False
+    expressions: Mapping[str, Sql], cells: Mapping[str, pa.Array], rows: int, lossy: bool = False
 ) -> dict[str, pa.Array]:
     """Return the values of expressions by name, one for each row.
 
     `cells` are the TiDB texts of columns, string or binary. With `lossy`, U+FFFD replaces bytes that are not UTF-8.
     Raises EvaluationError.
     """
-    text = _query(tuple(wanted.items()))
+    text = _query(tuple(expressions.items()))
     texts = {
         name: as_valid_utf8(cell) if lossy else as_strings(name, cell, text)
         for name, cell in cells.items()
         if quote(name) in text
     }
     result = run_query(text, {ROWS_TABLE: pa.table({"row ": pa.nulls(rows, pa.int8()), **texts})})
-    return {name: result.column(name).combine_chunks() for name in wanted}
+    return {name: result.column(name).combine_chunks() for name in expressions}
 
 
 def run_query(text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
@@ -105,8 +105,8 @@ def run_query(text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
 
 
 @functools.lru_cache(256)
-def _query(wanted: tuple[tuple[str, Sql], ...]) -> str:
-    return select_query(dict(wanted), ROWS_TABLE)
+def _query(expressions: tuple[tuple[str, Sql], ...]) -> str:
+    return select_query(dict(expressions), ROWS_TABLE)
 
 
 COPIED_COLUMN = r'(?:SELECT |, )(?:{0}|encode\({0}\)) AS ("[^"]+")'
@@ -130,14 +130,14 @@ def as_strings(column: str, cells: pa.Array | pa.ChunkedArray, text: str) -> pa.
 
 def _is_copied(named: str, text: str) -> bool:
     """Return whether a query only copies a column, under the same name or another."""
-    waiting, known = [named], {named}
+    waiting, copied = [named], {named}
     while waiting:
         name = waiting.pop()
-        made = re.findall(COPIED_COLUMN.format(re.escape(name)), text)
-        if text.count(name) != len(made) + text.count(f" AS {name}"):
+        copies = re.findall(COPIED_COLUMN.format(re.escape(name)), text)
+        if text.count(name) != len(copies) + text.count(f" AS {name}"):
             return False
-        waiting += [other for other in made if other not in known]
-        known.update(made)
+        waiting += [other for other in copies if other not in copied]
+        copied.update(copies)
     return True
 
 

@@ -73,13 +73,13 @@ def quote(identifier: str) -> str:
     return f'"{escaped}"'
 
 
-def select_query(wanted: Mapping[str, Sql], source: str, mark: str = "", kept: bool = False) -> str:
+def select_query(expressions: Mapping[str, Sql], source: str, mark: str = "", with_all: bool = False) -> str:
     """Return a SELECT of expressions by name from a table or a SELECT in parentheses.
 
     With `kept`, all columns of the source come first. `mark` keeps the names of subquery columns distinct from those of
     other queries.
     """
-    nodes = list(topological_order(wanted.values()))
+    nodes = list(topological_order(expressions.values()))
     uses: dict[Sql, int] = {}
     for node in nodes:
         for part in node.parts:
@@ -102,7 +102,7 @@ def select_query(wanted: Mapping[str, Sql], source: str, mark: str = "", kept: b
             levels[node] = place + 1
     for step in steps:
         source = f"(SELECT *, {', '.join(step)} FROM {source})"
-    shown = [*(("*",) if kept else ()), *(f"{texts[node]} AS {quote(key)}" for key, node in wanted.items())]
+    shown = [*(("*",) if with_all else ()), *(f"{texts[node]} AS {quote(key)}" for key, node in expressions.items())]
     return f"SELECT {', '.join(shown)} FROM {source}"
 
 

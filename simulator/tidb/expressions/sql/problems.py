@@ -3,8 +3,8 @@
 A problem belongs to an `Sql` node: `problem_where(value, condition, TRUNCATED, "1292 …")` is the same value, with a
 problem in the rows where the condition holds. Expressions built from that node inherit the problem, so functions need
 not care for problems of their arguments: `as_number`, `as_real`, `as_integer` and the other conversions attach them.
-For CASE, IF, COALESCE, AND and OR, only the parts that a row needs count; build these with `when`, `case` or `join`, not
-with `sql("CASE …")`. An expression without problems costs nothing extra.
+For CASE, IF, COALESCE, AND and OR, only the parts that a row needs count; build these with `when`, `case` or `join`,
+not with `sql("CASE …")`. An expression without problems costs nothing extra.
 
 `collect_problems` returns the problems of an expression: for each kind a text such as `1292 Truncated incorrect DOUBLE
 value: 'x'`, null in rows without one. The kind decides between error and warning (tidb pkg/executor/executor.go,
@@ -62,17 +62,17 @@ def ignore_problems(expression: Sql) -> Sql:
 
 def collect_problems(root: Sql) -> Problems:
     """Return the first problem of each kind in each row, null where there is none; empty if none is possible."""
-    known: dict[Sql, Problems] = {}
+    problems_by_node: dict[Sql, Problems] = {}
     for node in topological_order([root]):
-        if any(known[part] for part in node.parts) or node.problems:
+        if any(problems_by_node[part] for part in node.parts) or node.problems:
             result = {
-                kind: _COMPUTED[node.computes](node, [known[part].get(kind) for part in node.parts], kind)
+                kind: _COMPUTED[node.computes](node, [problems_by_node[part].get(kind) for part in node.parts], kind)
                 for kind in KINDS
             }
-            known[node] = {kind: problem for kind, problem in result.items() if problem is not None}
+            problems_by_node[node] = {kind: problem for kind, problem in result.items() if problem is not None}
         else:
-            known[node] = {}
-    return known[root]
+            problems_by_node[node] = {}
+    return problems_by_node[root]
 
 
 Parts = list[Sql | None]
@@ -80,10 +80,10 @@ Parts = list[Sql | None]
 
 
 def _first(problems: Iterable[Sql | None]) -> Sql | None:
-    there = list(dict.fromkeys(problem for problem in problems if problem is not None))
-    if len(there) < 2:
-        return there[0] if there else None
-    return Sql(("coalesce(", *[", "] * (len(there) - 1), ")"), tuple(there))
+    distinct = list(dict.fromkeys(problem for problem in problems if problem is not None))
+    if len(distinct) < 2:
+        return distinct[0] if distinct else None
+    return Sql(("coalesce(", *[", "] * (len(distinct) - 1), ")"), tuple(distinct))
 
 
 def _of_all(node: Sql, parts: Parts, kind: str) -> Sql | None:

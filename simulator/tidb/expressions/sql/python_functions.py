@@ -9,7 +9,7 @@ import pyarrow as pa
 from simulator.tidb.expressions.sql.graph import Sql, sql, text, when
 from simulator.tidb.expressions.sql.problems import ALWAYS, DIVIDED, TRUNCATED, WARNED, with_problems
 from simulator.tidb.functions import PYTHON_FUNCTIONS
-from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.problems import FunctionProblem
 
 KINDS_BY_LETTER = {"E": ALWAYS, "T": TRUNCATED, "D": DIVIDED, "W": WARNED}
 """Kinds of problems by the letters of `functions.problems`."""
@@ -32,17 +32,17 @@ def python_call(name: str, *arguments: Sql) -> Sql:
 
 def run_calls(calls: pa.Array) -> pa.Array:
     """Return values and problems of calls; each distinct call runs once."""
-    known: dict[tuple[str, ...], dict[str, str | None]] = {}
+    results: dict[tuple[str, ...], dict[str, str | None]] = {}
     result = []
     for call in map(tuple, calls.to_pylist()):
-        if call not in known:
-            known[call] = _result(PYTHON_FUNCTIONS[call[0]], call[1:])
-        result.append(known[call])
+        if call not in results:
+            results[call] = _result(PYTHON_FUNCTIONS[call[0]], call[1:])
+        result.append(results[call])
     return pa.array(result, RESULT_TYPE)
 
 
 def _result(function: Callable[..., str | None], arguments: tuple[str, ...]) -> dict[str, str | None]:
     try:
         return {"value": function(*arguments), "problem": None}
-    except Problem as problem:
+    except FunctionProblem as problem:
         return {"value": problem.value, "problem": f"{problem.kind}{problem.number} {problem.text}"}

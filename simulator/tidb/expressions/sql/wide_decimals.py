@@ -20,7 +20,7 @@ EXACT_CONTEXT = Context(prec=700)
 
 
 def call(operation: str, *numbers: Sql) -> Sql:
-    """Return an operation on texts of numbers, as text; null if an operand is null or the result has too many digits."""
+    """Return an operation on texts of numbers, as text; null for a null operand or too many digits."""
     pieces = ("nullif(wide_number_of(", *(" || ' ' || " for _ in numbers), "), '')")
     return Sql(pieces, (text(operation), *numbers))
 
@@ -39,8 +39,8 @@ def run_operations(cells: pa.Array) -> pa.Array:
     return each_distinct(cells, _result)
 
 
-def _result(asked: str) -> str | None:
-    operation, *shown = asked.split(" ")
+def _result(request: str) -> str | None:
+    operation, *shown = request.split(" ")
     name, _, argument = operation.partition(":")
     numbers = [Decimal(number) for number in shown if number]
     if name == "key":

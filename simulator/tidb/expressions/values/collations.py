@@ -41,9 +41,9 @@ def value_collation(value: Value) -> DerivedCollation:
     if value.kind == "null":
         return DerivedCollation("binary", IGNORABLE, True)
     if value.kind == "string":
-        known = value.ascii if value.constant is None else value.constant.isascii()
+        is_ascii = value.ascii if value.constant is None else value.constant.isascii()
         return DerivedCollation(
-            "binary" if value.is_binary else value.collation or "utf8mb4_bin", value.coercibility, known
+            "binary" if value.is_binary else value.collation or "utf8mb4_bin", value.coercibility, is_ascii
         )
     if value.column_type is not None and value.column_type.name == "bit":
         return DerivedCollation("binary", IMPLICIT, False)
@@ -242,8 +242,8 @@ def function_collation(name: str, values: Sequence[Value]) -> DerivedCollation |
         return value_collation(values[1])._replace(collation=CONNECTION_COLLATION)
     gives_text = name in COLLATED_ARGUMENTS
     counts = (COLLATED_ARGUMENTS if gives_text else COMPARED_ARGUMENTS).get(name)
-    taken = counts(values) if counts else ()
-    return derive_collation(name.lower(), taken, gives_text) if taken else None
+    arguments = counts(values) if counts else ()
+    return derive_collation(name.lower(), arguments, gives_text) if arguments else None
 
 
 def with_collation(value: Value, expression: DerivedCollation | None) -> Value:

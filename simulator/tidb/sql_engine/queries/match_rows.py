@@ -87,7 +87,7 @@ def match_rows(
         names = [f"{evaluation.next_number()}.key" for _ in keys]
         evaluation.watch_problems(keys, relation.sql)
         text = select_query(
-            dict(zip(names, keys, strict=True)), relation.sql, f"{evaluation.next_number()}:", kept=True
+            dict(zip(names, keys, strict=True)), relation.sql, f"{evaluation.next_number()}:", with_all=True
         )
         terms = [*(order_term(quote(key), item.descending) for key, item in zip(names, order, strict=True)), *terms]
         relation = replace(relation, sql=f"({text})")

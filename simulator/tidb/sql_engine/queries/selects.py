@@ -209,7 +209,7 @@ def _finish_select(
     fields, columns = _export_fields([item.name for item in items], values, number)
     terms = []
     if tree.distinct:
-        text = select_query(columns, base.sql, f"{evaluation.next_number()}:", kept=True)
+        text = select_query(columns, base.sql, f"{evaluation.next_number()}:", with_all=True)
         distinct = distinct_rows(Relation(f"({text})", fields, base.order), evaluation)
         distinct_values = [field.read() for field in distinct.fields]
         if any(not any(value is each for each in values) for value in order):
@@ -226,7 +226,7 @@ def _finish_select(
         columns[f"{number}.order{place}"] = sort_key(value)
         evaluation.watch_problems([columns[f"{number}.order{place}"]], base.sql)
         terms.append(order_term(quote(f"{number}.order{place}"), item.descending))
-    text = select_query(columns, base.sql, f"{evaluation.next_number()}:", kept=True)
+    text = select_query(columns, base.sql, f"{evaluation.next_number()}:", with_all=True)
     relation = Relation(f"({text})", fields, (*terms, *base.order))
     return replace(relation, sql=order_rows(relation.sql, relation.order, tree.limit)) if tree.limit else relation
 
@@ -255,7 +255,7 @@ def _sort_relation(
     evaluation.watch_problems(columns.values(), relation.sql)
     terms = [order_term(quote(column), item.descending) for column, item in zip(columns, order, strict=True)]
     if columns:
-        text = select_query(columns, relation.sql, f"{evaluation.next_number()}:", kept=True)
+        text = select_query(columns, relation.sql, f"{evaluation.next_number()}:", with_all=True)
         relation = replace(relation, sql=f"({text})", order=(*terms, *relation.order))
     return replace(relation, sql=order_rows(relation.sql, relation.order, limit)) if limit else relation
 

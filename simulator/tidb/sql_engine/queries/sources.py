@@ -266,7 +266,7 @@ def filter_rows(source: str, condition: Sql, evaluation: Evaluation) -> str:
     number = evaluation.next_number()
     held = f"{number}.held"
     evaluation.watch_problems([condition], source)
-    text = select_query({held: is_true(condition)}, source, f"{number}:", kept=True)
+    text = select_query({held: is_true(condition)}, source, f"{number}:", with_all=True)
     return f"(SELECT * FROM ({text}) WHERE {quote(held)})"
 
 
